@@ -1,0 +1,67 @@
+// Makes the peer ready: installs pi 0.87.1 and a newer Node from the lock file, and unpacks pi 1.5.2's published
+// files beside them. Of 1.5.2 only the files are wanted: its session manager runs on 0.87.1's pi-ai.
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const REFERENCE = "@earendil-works/pi-coding-agent@1.5.2";
+const INTEGRITY = "sha512-mUWI04rqF1Vd/m1q+Ps1XeWsTXEVvRUnsmRa83I3Dzua0Tx5bYS93imeqtIfrXf7PkkaR6ERz+AuQhIJlom5yA==";
+
+export const referenceDir = join(here, "pi-1.5.2");
+export const agentDir = join(here, "node_modules/@earendil-works/pi-coding-agent");
+export const nodeBin = join(here, "node_modules/node/bin/node");
+
+const npm = (args, options) => execFileSync("npm", args, { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8", ...options });
+
+function runs(bin) {
+	try {
+		return execFileSync(bin, ["--version"], { encoding: "utf8" }).startsWith("v22.");
+	} catch {
+		return false;
+	}
+}
+
+export function setup() {
+	const lock = readFileSync(join(here, "package-lock.json"));
+	const stamp = createHash("sha256").update(lock).digest("hex");
+	const stampFile = join(here, "node_modules/.stamp");
+	if (!existsSync(stampFile) || readFileSync(stampFile, "utf8") !== stamp) {
+		npm(["ci", "--no-audit", "--no-fund"], { cwd: here });
+		// The npm package `node` fetches the package of this platform in an install script; where such scripts
+		// are off, the platform's package is installed by name.
+		if (!runs(nodeBin)) {
+			const { version } = JSON.parse(readFileSync(join(here, "node_modules/node/package.json"), "utf8"));
+			const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
+			npm(["install", "--no-save", "--no-audit", "--no-fund", `${name}@${version}`], { cwd: here });
+			rmSync(join(here, "node_modules/node/bin"), { recursive: true, force: true });
+			renameSync(join(here, "node_modules", name, "bin"), join(here, "node_modules/node/bin"));
+		}
+		if (!runs(nodeBin)) throw new Error(`The newer Node for the agent does not run: ${nodeBin}`);
+		writeFileSync(stampFile, stamp);
+	}
+	if (!existsSync(join(referenceDir, "dist/core/session-manager.js"))) unpackReference();
+}
+
+function unpackReference() {
+	const scratch = mkdtempSync(join(tmpdir(), "pi-reference-"));
+	try {
+		const [{ filename }] = JSON.parse(npm(["pack", REFERENCE, "--json", "--pack-destination", scratch], { cwd: scratch }));
+		const tarball = join(scratch, filename);
+		const digest = `sha512-${createHash("sha512").update(readFileSync(tarball)).digest("base64")}`;
+		if (digest !== INTEGRITY) throw new Error(`${REFERENCE} is not the release the contract names: ${digest}`);
+		const partial = `${referenceDir}.partial`;
+		rmSync(partial, { recursive: true, force: true });
+		mkdirSync(partial, { recursive: true });
+		execFileSync("tar", ["-xzf", tarball, "-C", partial, "--strip-components=1"]);
+		rmSync(referenceDir, { recursive: true, force: true });
+		renameSync(partial, referenceDir);
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) setup();

@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+	test: {
+		include: ["__test__/**/*.spec.ts"],
+		// One process per file: the addon's state, the environment and the clock of one file never reach another.
+		pool: "forks",
+		maxWorkers: 2,
+		testTimeout: 120_000,
+		hookTimeout: 120_000,
+	},
+});
