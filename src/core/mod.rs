@@ -1,1 +1,31 @@
+//! The session engine: bytes, entries, tree, context, migration, files, listing.
+//!
+//! Plain Rust. Nothing in here knows of the JavaScript engine or of the addon layer above it: values that only
+//! JavaScript can judge (an odd date, the clock, the working directory) are asked of the caller. Files are the
+//! truth: an entry read from one is a place in it plus a small index row, and its body is read when asked for.
+//!
+//! Texts that come from JSON may hold lone surrogates, which Rust strings cannot. They are kept as WTF-8 bytes
+//! (`[u8]`), see [`text`].
 
+pub mod append;
+pub mod branch;
+pub mod context;
+pub mod entry;
+pub mod error;
+pub mod find;
+pub mod fork;
+pub mod header;
+pub mod ids;
+pub mod info;
+pub mod json;
+pub mod lines;
+pub mod listing;
+pub mod load;
+pub mod message;
+pub mod migrate;
+pub mod paths;
+pub mod session;
+pub mod storage;
+pub mod text;
+pub mod time;
+pub mod tree;

@@ -1,0 +1,107 @@
+// How two outcomes are held against each other, and how a difference is told.
+import type { Side } from "./side.js";
+
+export type Outcome = { value: unknown } | { error: unknown };
+
+/** A difference between the two managers: what a case exists to find. */
+export class Difference extends Error {
+	constructor(
+		readonly what: string,
+		readonly expected: string,
+		readonly actual: string,
+	) {
+		super(`${what}\n${excerpts(expected, actual)}`);
+	}
+}
+
+/** Both texts around their first differing character. */
+function excerpts(expected: string, actual: string): string {
+	let at = 0;
+	while (at < expected.length && expected[at] === actual[at]) at++;
+	const cut = (text: string) => `${at > 100 ? "…" : ""}${text.slice(Math.max(0, at - 100), at + 200)}${text.length > at + 200 ? "…" : ""}`;
+	return `  at character ${at}\n  pi:   ${cut(expected)}\n  ours: ${cut(actual)}`;
+}
+
+export function attempt(body: () => unknown): Outcome {
+	try {
+		return { value: body() };
+	} catch (error) {
+		return { error };
+	}
+}
+
+export async function attemptAsync(body: () => unknown): Promise<Outcome> {
+	try {
+		return { value: await body() };
+	} catch (error) {
+		return { error };
+	}
+}
+
+function field(error: unknown, name: string): unknown {
+	return typeof error === "object" && error !== null ? (error as Record<string, unknown>)[name] : undefined;
+}
+
+function describeError(side: Side, error: unknown): string {
+	if (!(error instanceof Error)) return `thrown ${side.dumper.dump(error)}`;
+	return `${error.constructor.name} ${JSON.stringify(side.names.normalise(error.message))}`;
+}
+
+/**
+ * Three kinds of errors of the peer, three rules. What it throws itself: the same text. What merely breaks inside it (a
+ * TypeError of V8's or of Node's argument checks): a TypeError, in words of our own. What the file system says: an error
+ * that names the path, if the peer's does.
+ */
+export function compareErrors(what: string, peer: Side, expected: unknown, ours: Side, actual: unknown): void {
+	const differs = () => new Difference(`${what} throws differently`, describeError(peer, expected), describeError(ours, actual));
+	if (!(actual instanceof Error) && expected instanceof Error) throw differs();
+	if (expected instanceof TypeError) {
+		if (!(actual instanceof TypeError)) throw differs();
+	} else if (typeof field(expected, "syscall") === "string") {
+		const path = field(expected, "path");
+		if (typeof path === "string" && !ours.names.normalise(String(field(actual, "message"))).includes(peer.names.normalise(path))) throw differs();
+	} else if (describeError(peer, expected) !== describeError(ours, actual)) {
+		throw differs();
+	}
+}
+
+/** Throws unless both ended alike; says whether both threw. */
+export function compareOutcomes(what: string, peer: Side, expected: Outcome, ours: Side, actual: Outcome): "threw" | "returned" {
+	if ("error" in expected) {
+		if (!("error" in actual)) throw new Difference(`${what} should throw`, describeError(peer, expected.error), "returned");
+		compareErrors(what, peer, expected.error, ours, actual.error);
+		return "threw";
+	}
+	if ("error" in actual) throw new Difference(`${what} should not throw`, "returned", describeError(ours, actual.error));
+	return "returned";
+}
+
+/** Throws unless both values print alike; the difference is named by the shortest path to it. */
+export function compareValues(what: string, peer: Side, expected: unknown, ours: Side, actual: unknown, keep = false): void {
+	const left = peer.dumper.dump(expected, keep);
+	const right = ours.dumper.dump(actual, keep);
+	if (left === right) return;
+	throw new Difference(`${what}${differingPath(peer, expected, ours, actual)}`, left, right);
+}
+
+/** `.a[1].b` down to the innermost value whose print differs. */
+function differingPath(peer: Side, expected: unknown, ours: Side, actual: unknown, depth = 0): string {
+	// Values may be cyclic, and a difference in identity alone has no innermost value.
+	if (depth > 40) return "…";
+	if (typeof expected !== "object" || typeof actual !== "object" || expected === null || actual === null) return "";
+	const show = (side: Side, value: unknown) => {
+		// Printed kept objects show their label alone; here their content matters.
+		side.dumper.startStep();
+		return side.dumper.dump(value);
+	};
+	const keys = Object.keys(expected);
+	if (keys.join("\n") !== Object.keys(actual).join("\n")) return "";
+	for (const key of keys) {
+		const left = (expected as Record<string, unknown>)[key];
+		const right = (actual as Record<string, unknown>)[key];
+		if (show(peer, left) !== show(ours, right)) {
+			return `${Array.isArray(expected) ? `[${key}]` : `.${key}`}${differingPath(peer, left, ours, right, depth + 1)}`;
+		}
+	}
+	return "";
+}

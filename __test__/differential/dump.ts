@@ -1,0 +1,92 @@
+// A value as text that two sides can be compared by. It shows what deepEqual and JSON hide: own undefined keys, -0, key
+// order, lone surrogates, prototypes, hidden and accessor-made properties, and which objects are the same object.
+import type { Names } from "./names.js";
+
+export class Dumper {
+	/** Labels of objects that must stay the same object for the whole case: entries and what they carry. */
+	private readonly kept = new WeakMap<object, string>();
+	private keptCount = 0;
+	/** Kept objects whose content this step has printed already. */
+	private printed = new Set<object>();
+	/** Labels within one result: two places of one object, and nothing beyond. */
+	private local = new Map<object, string>();
+
+	constructor(private readonly names: Names) {}
+
+	startStep(): void {
+		this.printed = new Set();
+	}
+
+	/** Remembers an object the caller passes in, so that reading back another object shows. */
+	keep(value: unknown): void {
+		if (typeof value === "object" && value !== null && !this.kept.has(value)) {
+			this.kept.set(value, `&${++this.keptCount}`);
+		}
+	}
+
+	/** With `keep`, every object met is one whose identity lasts. */
+	dump(value: unknown, keep = false): string {
+		this.local = new Map();
+		return this.write(value, keep);
+	}
+
+	private write(value: unknown, keep: boolean): string {
+		switch (typeof value) {
+			case "string":
+				return JSON.stringify(this.names.normalise(value));
+			case "number":
+				return Object.is(value, -0) ? "-0" : String(value);
+			case "bigint":
+				return `${value}n`;
+			case "function":
+				return "function";
+			case "object":
+				return value === null ? "null" : this.writeObject(value, keep);
+			default:
+				return String(value);
+		}
+	}
+
+	private writeObject(value: object, keep: boolean): string {
+		let label = this.kept.get(value);
+		if (label === undefined && keep) {
+			label = `&${++this.keptCount}`;
+			this.kept.set(value, label);
+		}
+		if (label !== undefined) {
+			if (this.printed.has(value)) return label;
+			this.printed.add(value);
+		} else {
+			label = this.local.get(value);
+			if (label !== undefined) return label;
+			label = `%${this.local.size + 1}`;
+			this.local.set(value, label);
+		}
+		if (value instanceof Date) return `${label}Date(${value.getTime()})`;
+		return label + (Array.isArray(value) ? this.writeArray(value, keep) : this.writeProperties(value, keep));
+	}
+
+	private writeArray(value: unknown[], keep: boolean): string {
+		let text = "[";
+		for (let i = 0; i < value.length; i++) {
+			if (i > 0) text += ",";
+			text += i in value ? this.write(value[i], keep) : "<hole>";
+		}
+		const extra = Reflect.ownKeys(value).length - value.length - 1;
+		return `${text}]${extra > 0 ? `+${extra}` : ""}`;
+	}
+
+	private writeProperties(value: object, keep: boolean): string {
+		const prototype = Object.getPrototypeOf(value) as object | null;
+		let text = prototype === Object.prototype ? "{" : `${prototype?.constructor?.name ?? "null"}{`;
+		const keys = Reflect.ownKeys(value);
+		for (let i = 0; i < keys.length; i++) {
+			const key = keys[i] as string;
+			if (i > 0) text += ",";
+			if (!Object.prototype.propertyIsEnumerable.call(value, key)) text += "hidden ";
+			text += typeof key === "symbol" ? String(key) : JSON.stringify(this.names.normalise(key));
+			text += `:${this.write((value as Record<string, unknown>)[key], keep)}`;
+		}
+		return `${text}}`;
+	}
+}

@@ -1,0 +1,146 @@
+// What the two sides left on disk.
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import { Difference, attempt } from "./compare.js";
+import { STAND_IN_TYPE } from "./names.js";
+import { Random } from "./random.js";
+import type { Side } from "./side.js";
+
+interface Tree {
+	files: string[];
+	dirs: string[];
+}
+
+/** All below the side's folder, by full path. */
+function tree(side: Side): Tree {
+	const result: Tree = { files: [], dirs: [] };
+	const walk = (dir: string) => {
+		for (const item of readdirSync(dir, { withFileTypes: true })) {
+			const path = join(dir, item.name);
+			if (item.isDirectory()) {
+				result.dirs.push(path);
+				walk(path);
+			} else result.files.push(path);
+		}
+	};
+	walk(side.root);
+	return result;
+}
+
+export function sessionFiles(side: Side): string[] {
+	return tree(side).files.filter((path) => path.endsWith(".jsonl"));
+}
+
+/** Gives every session file a time of its own, the same on both sides: searches and lists go by it. */
+export function stampFiles(side: Side, seed: number): void {
+	const byName = new Map(sessionFiles(side).map((path) => [side.names.normalise(path), path]));
+	const order = new Random(seed).shuffle([...byName.keys()].sort());
+	order.forEach((name, i) => utimesSync(byName.get(name) as string, 1600000000 + i * 10, 1600000000 + i * 10));
+}
+
+/** After a failed call: folders that the peer made on its way to the error need not exist on our side, later ones must. */
+export function forgiveFolders(peer: Side, ours: Side): void {
+	for (const dir of tree(peer).dirs) {
+		const counterpart = ours.names.resolve(peer.names.normalise(dir));
+		if (existsSync(counterpart)) continue;
+		mkdirSync(counterpart, { recursive: true });
+		ours.written.add(counterpart);
+	}
+}
+
+function isBackup(path: string): boolean {
+	return path.endsWith(".v1.bak");
+}
+
+/** Compares everything on disk. */
+export function compareTrees(peer: Side, ours: Side, rules: { hostile: boolean; better: boolean }): void {
+	const [left, right] = [tree(peer), tree(ours)];
+	const names = (side: Side, paths: string[]) => paths.filter((path) => !isBackup(path)).map((path) => side.names.normalise(path)).sort();
+	for (const kind of ["dirs", "files"] as const) {
+		const [a, b] = [names(peer, left[kind]).join("\n"), names(ours, right[kind]).join("\n")];
+		if (a !== b) throw new Difference(`the ${kind} on disk`, a, b);
+	}
+	for (const path of left.files) compareFile(peer, path, ours, rules);
+	if (rules.better) {
+		for (const path of right.files) checkMode(ours, path, 0o600);
+		for (const path of right.dirs) checkMode(ours, path, 0o700);
+		for (const [path, bytes] of ours.originals) checkOriginal(ours, path, bytes);
+	}
+}
+
+/** Section 9, "new files and directories". */
+function checkMode(ours: Side, path: string, mode: number): void {
+	if (ours.written.has(path) || isBackup(path)) return;
+	const actual = statSync(path).mode & 0o777;
+	if (actual !== mode) throw new Difference(`the mode of ${ours.names.normalise(path)}`, mode.toString(8), actual.toString(8));
+}
+
+/** Compares one session file, named by its path on the peer's side. */
+export function compareFile(peer: Side, peerPath: string, ours: Side, rules: { hostile: boolean }): void {
+	const name = peer.names.normalise(peerPath);
+	const ourPath = ours.names.resolve(name);
+	const left = existsSync(peerPath) ? readFileSync(peerPath, "utf8") : undefined;
+	const right = existsSync(ourPath) ? readFileSync(ourPath, "utf8") : undefined;
+	const what = `the content of ${name}`;
+	if (left === undefined || right === undefined) {
+		if (left !== right) throw new Difference(what, left === undefined ? "no file" : "a file", right === undefined ? "no file" : "a file");
+		return;
+	}
+	const [a, b] = [peer.names.normalise(left), ours.names.normalise(right)];
+	if (a === b) return;
+	if (!rules.hostile) throw new Difference(what, a, b);
+	compareLines(what, entryLines(peer, left, new Set()), entryLines(ours, right, ours.junk));
+}
+
+function compareLines(what: string, left: string[], right: string[]): void {
+	for (let i = 0; i < Math.max(left.length, right.length); i++) {
+		if (left[i] !== right[i]) throw new Difference(`${what}, value ${i}`, left[i] ?? "no line", right[i] ?? "no line");
+	}
+}
+
+/**
+ * The lines of a file that stem from a hostile one, by value: pi writes a line it read anew, we may keep its bytes. Lines
+ * that are no entry stay out, for where the peer drops them we keep them (section 9, "damaged lines at migration").
+ */
+function entryLines(side: Side, text: string, junk: ReadonlySet<string>): string[] {
+	const result: string[] = [];
+	for (const line of text.split("\n")) {
+		if (junk.has(line)) continue;
+		const parsed = attempt(() => JSON.parse(line) as unknown);
+		if (!("value" in parsed) || typeof parsed.value !== "object" || parsed.value === null) continue;
+		result.push(side.names.normalise(JSON.stringify(parsed.value)).replace(`"type":"${STAND_IN_TYPE}"`, '"type":"message"'));
+	}
+	return result;
+}
+
+/**
+ * A file that was there before the module came: its bytes stand at its head still, with what was appended behind them
+ * (section 9, "last line without newline"); or it was migrated, and then the backup holds them and each damaged line stands
+ * where it stood.
+ */
+function checkOriginal(ours: Side, path: string, bytes: Buffer): void {
+	const now = readFileSync(path);
+	if (now.subarray(0, bytes.length).equals(bytes)) return;
+	const what = ours.names.normalise(path);
+	// An empty file gets its header at once.
+	const backup = `${path}.v1.bak`;
+	if (!existsSync(backup)) throw new Difference(`${what} was rewritten`, "the bytes of before at its head, or a backup", now.toString("latin1").slice(0, 200));
+	if (!readFileSync(backup).equals(bytes)) throw new Difference(`the backup of ${what}`, bytes.toString("latin1"), readFileSync(backup).toString("latin1"));
+	const before = shape(bytes, ours.junk);
+	const after = shape(now, ours.junk).slice(0, before.length);
+	if (before.join("\n") !== after.join("\n")) throw new Difference(`damaged lines of ${what} after migration`, before.join("\n"), after.join("\n"));
+}
+
+/** One item per line: `entry`, or the text of a line that is none. Blank lines do not count. */
+function shape(bytes: Buffer, junk: ReadonlySet<string>): string[] {
+	return bytes
+		.toString("latin1")
+		.split("\n")
+		.filter((line) => line.trim() !== "")
+		.map((line) => {
+			const text = Buffer.from(line, "latin1").toString("utf8");
+			const parsed = attempt(() => JSON.parse(text) as unknown);
+			const isEntry = "value" in parsed && typeof parsed.value === "object" && parsed.value !== null && !junk.has(text);
+			return isEntry ? "entry" : line;
+		});
+}

@@ -1,0 +1,111 @@
+// Session files as they are met in the wild: valid sessions, damaged in every way that the peer survives.
+//
+// Where the contract's section 9 asks for more than the peer can do, the two sides get different bytes, and the peer's are
+// chosen so that its answer is the one the contract demands of us:
+// - "a later line of valid JSON that is no object ...": such a line is ours alone (`peer: null`), we must act as if it were
+//   not there, and keep it.
+// - "a message entry without a message object": the peer gets the entry under a type it does not know.
+// Kept out altogether: duplicate ids and cycles (the peer hangs), replacements of context edits that are no object and names
+// that are no string (the peer breaks on reading), `null`, `0`, `false` or `""` before the header (the peer skips them,
+// section 3 does not), headers above 1 MiB.
+import { mutateEntry, relink } from "./hostile-entries.js";
+import { hostileText, junkLine, nonEntryLine } from "./hostile-lines.js";
+import { STAND_IN_TYPE } from "./names.js";
+import type { Random } from "./random.js";
+import { type Fields, session } from "./sessions.js";
+
+export interface Line {
+	bytes: Buffer;
+	/** What stands in the peer's file instead; null: nothing. */
+	peer?: Buffer | null;
+}
+
+export interface HostileFile {
+	lines: Line[];
+	endsWithNewline: boolean;
+	/** Both sides' plain loaders give the same for it: no line is ours alone. */
+	sameForBoth: boolean;
+	/** The version that the loaders act on. */
+	version: unknown;
+}
+
+export function render(file: HostileFile, forPeer: boolean): Buffer {
+	const lines = file.lines.map((line) => (forPeer && line.peer !== undefined ? line.peer : line.bytes));
+	const parts: Buffer[] = [];
+	lines.forEach((bytes, i) => {
+		if (bytes === null) return;
+		parts.push(bytes);
+		if (file.endsWithNewline || i < lines.length - 1) parts.push(Buffer.from("\n"));
+	});
+	return Buffer.concat(parts);
+}
+
+export interface HostileOptions {
+	cwd: string;
+	/** Whether section 9 holds for the module under test. */
+	better: boolean;
+	/** Leave out what makes the whole session vanish from the peer's list. */
+	listable: boolean;
+}
+
+const VERSIONS = [undefined, null, 0, -1, 1, 1.5, 2, 2.5, 3, 3.5, 4, 99, "1", "2", "3", true];
+
+function mutateHeader(r: Random, header: Fields, listable: boolean): void {
+	// Entries of version 1 have no ids, so a header of theirs must stay one that gives them some.
+	if (r.chance(0.3)) header.version = r.pick(givesIds(header.version) ? VERSIONS.filter(givesIds) : VERSIONS);
+	if (r.chance(0.1)) header.extra = { unknown: [1, "field"] };
+	if (r.chance(0.1)) header.timestamp = r.pick([undefined, "not a date", "Tue Mar 01 2022 10:00:00", "2024-02-30", "2022-03-01"]);
+	if (r.chance(0.15)) header.cwd = r.pick([undefined, "", "relative/place", "~", "~/deep", 5, null]);
+	if (!listable && r.chance(0.04)) header.id = r.pick([undefined, 5, null, ""]);
+	if (!listable && r.chance(0.03)) header.type = r.pick([undefined, "message", "Session", 5]);
+}
+
+/** Migration gives ids below version 2; from there an entry needs its own. */
+function givesIds(version: unknown): boolean {
+	return ((version ?? 1) as number) < 2;
+}
+
+export function hostileFile(r: Random, options: HostileOptions): HostileFile {
+	const special = options.listable ? undefined : r.weighted<Buffer | undefined>([[40, undefined], [1, Buffer.from("")], [1, Buffer.from(" \n\t\n")], [1, Buffer.from("just some text\n")], [1, Buffer.from("[]\n")], [1, Buffer.from("\n\n\n")]]);
+	if (special) return { lines: [{ bytes: special }], endsWithNewline: false, sameForBoth: true, version: undefined };
+
+	const base = session(r, { cwd: options.cwd, oddContent: !options.listable, maxEntries: r.pick([3, 8, 20]) });
+	mutateHeader(r, base.header, options.listable);
+	const version = base.header.version;
+	if (r.chance(0.5)) for (const entry of base.entries) if (r.chance(0.2)) mutateEntry(r, entry, options.listable);
+	if (r.chance(0.15)) base.entries = base.entries.filter(() => !r.chance(0.15));
+	if (r.chance(0.2)) relink(r, base.entries);
+
+	const noMessage = new Set<Fields>();
+	if (options.better && !options.listable && r.chance(0.15)) {
+		for (const entry of base.entries) if (entry.type === "message" && r.chance(0.3)) noMessage.add(entry);
+	}
+	const rough = r.chance(0.5);
+	const lines: Line[] = base.entries.map((entry) => entryLine(r, entry, rough, noMessage.has(entry)));
+	lines.unshift({ bytes: rough && r.chance(0.3) ? hostileText(r, base.header) : Buffer.from(JSON.stringify(base.header)) });
+	if (r.chance(0.1)) insert(r, lines, Buffer.from(JSON.stringify({ ...base.header, id: "a-later-session-line" })));
+	if (r.chance(0.4)) for (let i = r.between(1, 3); i > 0; i--) insert(r, lines, junkLine(r));
+	// Reading on past these, the two sides part where the first value decides; see the head of this file.
+	if (r.chance(0.1)) insert(r, lines, Buffer.from(r.pick(["null", "0", "false", '""', " null "])));
+	let sameForBoth = noMessage.size === 0;
+	if (options.better && r.chance(0.2)) {
+		for (let i = r.between(1, 3); i > 0; i--) insert(r, lines, nonEntryLine(r, givesIds(version)), null);
+		sameForBoth = false;
+	}
+	const beforeHeader = r.chance(0.12) ? [{ bytes: options.listable ? Buffer.from(" \t") : junkLine(r) }] : [];
+	return { lines: [...beforeHeader, ...lines], endsWithNewline: r.chance(0.85), sameForBoth, version };
+}
+
+/** Puts a line somewhere below the header. */
+function insert(r: Random, lines: Line[], bytes: Buffer, peer?: null): void {
+	lines.splice(r.between(1, lines.length), 0, peer === undefined ? { bytes } : { bytes, peer });
+}
+
+function entryLine(r: Random, entry: Fields, rough: boolean, withoutMessage: boolean): Line {
+	if (withoutMessage) {
+		const { message, ...rest } = entry;
+		const bare = r.chance(0.5) ? rest : { ...rest, message: r.pick([null, 5, "text", true, false]) };
+		return { bytes: Buffer.from(JSON.stringify(bare)), peer: Buffer.from(JSON.stringify({ ...bare, type: STAND_IN_TYPE })) };
+	}
+	return { bytes: rough && r.chance(0.4) ? hostileText(r, entry) : Buffer.from(JSON.stringify(entry)) };
+}

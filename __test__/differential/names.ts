@@ -1,0 +1,65 @@
+// What differs between two correct runs: random ids and each side's own temporary folder. Ids become tokens in the order
+// in which a case first meets them, folders become `<root>`. A token carries the number of the step that brought the id,
+// so dropping other steps (when a failing case is shortened) does not rename it.
+
+const GENERATED_ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{8}/g;
+const ENTIRELY_GENERATED = new RegExp(`^(?:${GENERATED_ID.source})$`);
+const TOKEN = /⟦[0-9.]+⟧/g;
+
+/** What the peer gets as the type of a message entry without a message object, on which it would break: see hostile.ts. */
+export const STAND_IN_TYPE = "message!";
+
+export class Names {
+	private readonly tokens = new Map<string, string>();
+	private readonly actual = new Map<string, string>();
+	private readonly encodedRoot: string;
+	private step = 0;
+	private count = 0;
+
+	constructor(private readonly root: string) {
+		// As it stands inside the name of a default session folder.
+		this.encodedRoot = root.slice(1).replace(/[/\\:]/g, "-");
+	}
+
+	startStep(step: number): void {
+		this.step = step;
+		this.count = 0;
+	}
+
+	/** Gives every generated id inside `text` its token, unless it has one. */
+	register(text: unknown): void {
+		if (typeof text !== "string") return;
+		for (const [id] of this.withoutRoot(text).matchAll(GENERATED_ID)) {
+			if (this.tokens.has(id)) continue;
+			const token = `⟦${this.step}.${this.count++}⟧`;
+			this.tokens.set(id, token);
+			this.actual.set(token, id);
+		}
+	}
+
+	knows(id: unknown): boolean {
+		return typeof id === "string" && (this.tokens.has(id) || !ENTIRELY_GENERATED.test(id));
+	}
+
+	/** The text with tokens in place of ids and folders. */
+	normalise(text: string): string {
+		if (text.length < 8) return text;
+		if (text === STAND_IN_TYPE) return "message";
+		return this.withoutRoot(text).replace(GENERATED_ID, (id) => this.tokens.get(id) ?? id);
+	}
+
+	private withoutRoot(text: string): string {
+		let result = text;
+		if (result.includes(this.root)) result = result.replaceAll(this.root, "<root>");
+		if (result.includes(this.encodedRoot)) result = result.replaceAll(this.encodedRoot, "<root>");
+		return result;
+	}
+
+	/** The other way: what a normalised text (an id or a path) is on this side. */
+	resolve(text: string): string {
+		return text
+			.replace(/--<root>/g, `--${this.encodedRoot}`)
+			.replace(/<root>/g, this.root)
+			.replace(TOKEN, (token) => this.actual.get(token) ?? "0badc0de");
+	}
+}

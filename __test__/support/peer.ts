@@ -1,0 +1,43 @@
+// The two modules that tests hold against each other: pi 1.5.2's session manager, and the one under test.
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+/** Anything callable by name: the tests drive both modules without trusting either one's types. */
+export type Call = (...args: unknown[]) => unknown;
+export type Manager = Record<string, Call>;
+export type SessionModule = Record<string, Call> & { SessionManager: Record<string, Call> };
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = resolve(here, "../..");
+const require = createRequire(import.meta.url);
+const nativeImport = require("./native-import.cjs") as (url: string) => Promise<unknown>;
+
+/** pi 1.5.2's `dist/core/session-manager.js`, installed first if it is not there yet. */
+export async function loadReference(): Promise<SessionModule> {
+	const peer = (await nativeImport(pathToFileURL(join(root, "peer/setup.mjs")).href)) as {
+		setup(): void;
+		referenceDir: string;
+	};
+	peer.setup();
+	const file = join(peer.referenceDir, "dist/core/session-manager.js");
+	return (await nativeImport(pathToFileURL(file).href)) as SessionModule;
+}
+
+/**
+ * The module under test: this package, or what `PSN_MODULE` names (a path, or a `file:` URL, whose query makes a second
+ * instance of a module that is loaded already).
+ */
+export async function loadSubject(): Promise<SessionModule> {
+	const override = process.env.PSN_MODULE;
+	if (!override) return require(join(root, "index.js")) as SessionModule;
+	if (override.startsWith("file:")) return (await nativeImport(override)) as SessionModule;
+	if (override.endsWith(".mjs")) return (await nativeImport(pathToFileURL(resolve(override)).href)) as SessionModule;
+	return require(resolve(override)) as SessionModule;
+}
+
+/**
+ * Whether the module under test is expected to keep the contract's section 9. `PSN_RULES=reference` says that it
+ * behaves as pi itself: the way to try the tests on a copy of the peer.
+ */
+export const keepsSection9 = process.env.PSN_RULES !== "reference";

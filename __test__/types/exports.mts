@@ -1,0 +1,74 @@
+// Everything the reference exports beside its class: each type by name, each function, the constant. That no name
+// is missing here is checked by types.spec.ts, which reads the names from the reference's own declarations.
+import type * as Pi from "pi-1.5.2/core/session-manager.js";
+import type * as Ours from "pi-session-native";
+import { type Alike, holds, type IsAny, type Mutual, type SameCall } from "./compare.mjs";
+
+holds<
+	true,
+	{
+		SessionHeader: Mutual<Ours.SessionHeader, Pi.SessionHeader>;
+		NewSessionOptions: Mutual<Ours.NewSessionOptions, Pi.NewSessionOptions>;
+		SessionEntryBase: Mutual<Ours.SessionEntryBase, Pi.SessionEntryBase>;
+		SessionMessageEntry: Mutual<Ours.SessionMessageEntry, Pi.SessionMessageEntry>;
+		ThinkingLevelChangeEntry: Mutual<Ours.ThinkingLevelChangeEntry, Pi.ThinkingLevelChangeEntry>;
+		ModelChangeEntry: Mutual<Ours.ModelChangeEntry, Pi.ModelChangeEntry>;
+		UsageEntry: Mutual<Ours.UsageEntry, Pi.UsageEntry>;
+		CompactionEntry: Mutual<Ours.CompactionEntry, Pi.CompactionEntry>;
+		BranchSummaryEntry: Mutual<Ours.BranchSummaryEntry, Pi.BranchSummaryEntry>;
+		CustomEntry: Mutual<Ours.CustomEntry, Pi.CustomEntry>;
+		LabelEntry: Mutual<Ours.LabelEntry, Pi.LabelEntry>;
+		SessionInfoEntry: Mutual<Ours.SessionInfoEntry, Pi.SessionInfoEntry>;
+		CustomMessageEntry: Mutual<Ours.CustomMessageEntry, Pi.CustomMessageEntry>;
+		ContextEditableContent: Mutual<Ours.ContextEditableContent, Pi.ContextEditableContent>;
+		ContextEditEntry: Mutual<Ours.ContextEditEntry, Pi.ContextEditEntry>;
+		SessionEntry: Mutual<Ours.SessionEntry, Pi.SessionEntry>;
+		FileEntry: Mutual<Ours.FileEntry, Pi.FileEntry>;
+		SessionTreeNode: Mutual<Ours.SessionTreeNode, Pi.SessionTreeNode>;
+		ProjectedSessionEntry: Mutual<Ours.ProjectedSessionEntry, Pi.ProjectedSessionEntry>;
+		SessionProjection: Mutual<Ours.SessionProjection, Pi.SessionProjection>;
+		SessionContext: Mutual<Ours.SessionContext, Pi.SessionContext>;
+		SessionInfo: Mutual<Ours.SessionInfo, Pi.SessionInfo>;
+		ReadonlySessionManager: Mutual<Ours.ReadonlySessionManager, Pi.ReadonlySessionManager>;
+		SessionListProgress: Mutual<Ours.SessionListProgress, Pi.SessionListProgress>;
+		CURRENT_SESSION_VERSION: Mutual<typeof Ours.CURRENT_SESSION_VERSION, typeof Pi.CURRENT_SESSION_VERSION>;
+	}
+>();
+
+// What the reference imports was found, so that no `any` inside its types makes a comparison easy.
+holds<
+	false,
+	{
+		agent: IsAny<Pi.SessionMessageEntry["message"]>;
+		bash: IsAny<Extract<Pi.SessionMessageEntry["message"], { role: "bashExecution" }>["command"]>;
+		ai: IsAny<Pi.UsageEntry["usage"]>;
+		tools: IsAny<NonNullable<Pi.CompactionEntry["systemMessage"]>["toolsAdded"]>;
+	}
+>();
+
+// Type parameters carry through, too.
+type Details = { readFiles: string[] };
+holds<
+	true,
+	{
+		CompactionEntry: Mutual<Ours.CompactionEntry<Details>, Pi.CompactionEntry<Details>>;
+		BranchSummaryEntry: Mutual<Ours.BranchSummaryEntry<Details>, Pi.BranchSummaryEntry<Details>>;
+		CustomEntry: Mutual<Ours.CustomEntry<Details>, Pi.CustomEntry<Details>>;
+		CustomMessageEntry: Mutual<Ours.CustomMessageEntry<Details>, Pi.CustomMessageEntry<Details>>;
+	}
+>();
+
+type Functions =
+	| "assertValidSessionId"
+	| "migrateSessionEntries"
+	| "parseSessionEntries"
+	| "getLatestCompactionEntry"
+	| "sessionEntryToContextMessages"
+	| "buildContextEntries"
+	| "projectContextEntry"
+	| "buildSessionProjection"
+	| "buildSessionContext"
+	| "getDefaultSessionDir"
+	| "loadEntriesFromFile"
+	| "findMostRecentSession";
+holds<Alike, { [K in Functions]: SameCall<(typeof Ours)[K], (typeof Pi)[K]> }>();

@@ -1,0 +1,73 @@
+// The sessions that cases run on, made when first asked for and kept in bench/data by what they are made from.
+import { createHash } from "node:crypto";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { DEFAULTS, GENERATOR_VERSION, generateSession, sessionId } from "./generate.mjs";
+import { seeded } from "./random.mjs";
+
+const MIB = 1 << 20;
+
+export const dataDir = join(dirname(fileURLToPath(import.meta.url)), "data");
+
+/** Parameters of a session (see generate.mjs); with `files`, of a directory of sessions that share `bytes`. */
+export const DATA = {
+	"1 MB": { bytes: MIB },
+	"10 MB": { bytes: 10 * MIB },
+	"128 MB": { bytes: 128 * MIB },
+	small: { entries: 21_000, sizes: "small", compactEvery: 0 },
+	turn: { entries: 1_600 },
+	"turn, uncompacted": { entries: 1_600, compactEvery: 0 },
+	"512 MB images": { bytes: 512 * MIB, images: 0.9 },
+	"25 files": { files: 25, bytes: 40 * MIB },
+	"1,000 files": { files: 1_000, bytes: 2_800 * MIB },
+};
+
+/** Makes the data if it is not there yet. Gives its path and what it consists of. */
+export function provide(name) {
+	const parameters = { ...DEFAULTS, ...DATA[name], version: GENERATOR_VERSION };
+	const key = createHash("sha256").update(JSON.stringify(parameters)).digest("hex").slice(0, 8);
+	const base = join(dataDir, `${name.replace(/[^A-Za-z0-9]+/g, "-")}-${key}`);
+	const path = parameters.files ? base : `${base}.jsonl`;
+	const notes = `${base}.json`;
+	if (!existsSync(notes) || !existsSync(path)) {
+		mkdirSync(dataDir, { recursive: true });
+		const made = parameters.files ? generateDirectory(path, parameters) : generateSession(path, parameters);
+		writeFileSync(notes, JSON.stringify(made));
+	}
+	return { path, made: JSON.parse(readFileSync(notes, "utf8")) };
+}
+
+/** Sizes of real directories are uneven: many short talks, a few long ones. */
+function generateDirectory(path, { files, bytes, seed, ...options }) {
+	const random = seeded(seed);
+	const weights = Array.from({ length: files }, () => 0.05 + random.exponential(1_000, 6_000) / 1_000);
+	const whole = weights.reduce((sum, weight) => sum + weight, 0);
+	const partial = `${path}.partial`;
+	rmSync(partial, { recursive: true, force: true });
+	mkdirSync(partial);
+	const total = { files, lines: 0, bytes: 0 };
+	for (const [index, weight] of weights.entries()) {
+		const time = Date.UTC(2025, 0, 1) + index * 3_600_000;
+		const stamp = new Date(time).toISOString().replace(/[:.]/g, "-");
+		const fileSeed = seed * 10_000 + index;
+		const file = join(partial, `${stamp}_${sessionId(fileSeed, time)}.jsonl`);
+		const made = generateSession(file, { ...options, seed: fileSeed, bytes: Math.ceil((bytes * weight) / whole) });
+		total.lines += made.lines;
+		total.bytes += made.bytes;
+	}
+	rmSync(path, { recursive: true, force: true });
+	renameSync(partial, path);
+	return total;
+}
+
+/** Reads everything once, so that no side pays for the disk. */
+export function warmUp(path) {
+	const files = statSync(path).isDirectory() ? readdirSync(path).map((file) => join(path, file)) : [path];
+	const buffer = Buffer.allocUnsafe(4 * MIB);
+	for (const file of files) {
+		const fd = openSync(file, "r");
+		while (readSync(fd, buffer) > 0);
+		closeSync(fd);
+	}
+}

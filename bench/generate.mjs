@@ -1,0 +1,142 @@
+// Writes a session file as pi would have written it: `JSON.stringify` of every entry, keys in pi's order, a valid tree.
+//
+// The mix ("mixed") is near real sessions: the mean line is 6 KB; a fifth of the lines are over 4 KiB and hold four
+// fifths of the bytes; by bytes 49 % are tool results, 47 % assistant messages, 3 % user messages; a compaction comes
+// every 1,500 entries. "small" is the same talk in small lines only. Lines are written as they are made: the file is
+// never in memory, so that its size is bounded by the disk alone.
+//
+//   node bench/generate.mjs <file> [--bytes 10485760 | --entries 1600] [--seed 1] [--sizes mixed|small]
+//                           [--compact-every 1500] [--images 0.9]
+import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { seeded } from "./random.mjs";
+import { transcript } from "./transcript.mjs";
+
+/** To be raised with every change of what is generated: kept files of an older form are then made anew. */
+export const GENERATOR_VERSION = 1;
+export const SESSION_CWD = "/home/user/project";
+
+const START = Date.UTC(2025, 5, 1, 8);
+const WRITE_CHARS = 1 << 20;
+
+export const DEFAULTS = { seed: 1, sizes: "mixed", compactEvery: 1_500, images: 0, bytes: undefined, entries: undefined };
+
+/** Writes the session and returns what it is made of. */
+export function generateSession(file, options) {
+	const { seed, sizes, compactEvery, images, bytes, entries } = { ...DEFAULTS, ...options };
+	if ((bytes === undefined) === (entries === undefined)) throw new Error("Say either bytes or entries");
+	const start = START + seed * 3_600_000;
+	const partial = `${file}.partial`;
+	const fd = openSync(partial, "w");
+	const made = tally();
+	try {
+		let pending = "";
+		const write = (value, kind) => {
+			const line = `${JSON.stringify(value)}\n`;
+			made.add(kind, Buffer.byteLength(line));
+			pending += line;
+			if (pending.length >= WRITE_CHARS) flush();
+		};
+		const flush = () => {
+			// A write may be short; `writeSync` says how far it came.
+			const buffer = Buffer.from(pending);
+			for (let at = 0; at < buffer.length; ) at += writeSync(fd, buffer, at);
+			pending = "";
+		};
+
+		const timestamp = new Date(start).toISOString();
+		write({ type: "session", version: 3, id: sessionId(seed, start), timestamp, cwd: SESSION_CWD }, "header");
+		for (const entry of transcript({ seed, sizes, compactEvery, imageShare: images, start })) {
+			write(entry, entry.type === "message" ? entry.message.role : entry.type);
+			// One line is the header.
+			if (bytes !== undefined ? made.bytes >= bytes : made.lines > entries) break;
+		}
+		flush();
+	} catch (error) {
+		rmSync(partial, { force: true });
+		throw error;
+	} finally {
+		closeSync(fd);
+	}
+	renameSync(partial, file);
+	return made.summary();
+}
+
+/** A UUIDv7 of the session's own time. */
+export function sessionId(seed, time) {
+	const random = seeded(seed ^ 0x5e55);
+	const stamp = time.toString(16).padStart(12, "0");
+	const rest = random.hex(18);
+	return `${stamp.slice(0, 8)}-${stamp.slice(8)}-7${rest.slice(0, 3)}-8${rest.slice(3, 6)}-${rest.slice(6)}`;
+}
+
+function tally() {
+	const kinds = {};
+	const made = { lines: 0, bytes: 0, big: 0, bigBytes: 0 };
+	return {
+		get bytes() {
+			return made.bytes;
+		},
+		get lines() {
+			return made.lines;
+		},
+		add(kind, size) {
+			made.lines++;
+			made.bytes += size;
+			if (size > 4096) {
+				made.big++;
+				made.bigBytes += size;
+			}
+			kinds[kind] ??= { lines: 0, bytes: 0 };
+			kinds[kind].lines++;
+			kinds[kind].bytes += size;
+		},
+		summary: () => ({ ...made, kinds }),
+	};
+}
+
+/** The mix in one sentence. */
+export function describe({ lines, bytes, big, bigBytes, kinds }) {
+	const percent = (part, whole) => `${((100 * part) / whole).toFixed(0)} %`;
+	const share = (kind) => percent(kinds[kind]?.bytes ?? 0, bytes);
+	return (
+		`${lines.toLocaleString("en")} lines, ${(bytes / 1_048_576).toFixed(1)} MiB, mean ${(bytes / lines / 1024).toFixed(2)} KiB; ` +
+		`${percent(big, lines)} of the lines over 4 KiB with ${percent(bigBytes, bytes)} of the bytes; ` +
+		`tool results ${share("toolResult")}, assistant ${share("assistant")}, user ${share("user")}; ` +
+		`${kinds.compaction?.lines ?? 0} compactions`
+	);
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+	const { values, positionals } = parseArgs({
+		allowPositionals: true,
+		options: {
+			bytes: { type: "string" },
+			entries: { type: "string" },
+			seed: { type: "string" },
+			sizes: { type: "string" },
+			"compact-every": { type: "string" },
+			images: { type: "string" },
+		},
+	});
+	const number = (text) => (text === undefined ? undefined : Number(text));
+	const given = {
+		bytes: number(values.bytes),
+		entries: number(values.entries),
+		seed: number(values.seed),
+		sizes: values.sizes,
+		compactEvery: number(values["compact-every"]),
+		images: number(values.images),
+	};
+	const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+	if (positionals.length !== 1) {
+		console.error(
+			"Usage: node bench/generate.mjs <file> --bytes N | --entries N " +
+				"[--seed N] [--sizes mixed|small] [--compact-every N] [--images SHARE]",
+		);
+		process.exitCode = 2;
+	} else {
+		console.log(describe(generateSession(positionals[0], options)));
+	}
+}

@@ -1,0 +1,192 @@
+// What is measured. An operation has either `run`, timed as a whole from the outside, or `measure`, which times
+// itself because it repeats something and gives milliseconds per repetition, by name.
+//
+// `run` returns what a client would go on holding (the manager); what it merely looked at it lets go.
+import { SESSION_CWD } from "./generate.mjs";
+
+const APPENDS_BEFORE = 200;
+const now = () => Number(process.hrtime.bigint()) / 1e6;
+
+/** Where results go, so that no engine can leave the work undone. */
+let sink = 0;
+
+const user = (text) => ({ role: "user", content: text, timestamp: 1_750_000_000_000 });
+
+function median(values) {
+	const sorted = [...values].sort((a, b) => a - b);
+	const middle = sorted.length >> 1;
+	return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** Milliseconds per call of something slow enough to be timed by itself. */
+function eachCall(call) {
+	for (let index = 0; index < 3; index++) call(index);
+	const times = [];
+	const end = now() + 250;
+	while (times.length < 15 || (now() < end && times.length < 2_000)) {
+		const start = now();
+		call(times.length);
+		times.push(now() - start);
+	}
+	return median(times);
+}
+
+/** Milliseconds per call of something too quick for the clock. */
+function manyCalls(call) {
+	const times = [];
+	for (let batch = 0; batch < 9; batch++) {
+		const start = now();
+		for (let index = 0; index < 20_000; index++) call(index);
+		times.push((now() - start) / 20_000);
+	}
+	return median(times);
+}
+
+/** Milliseconds per append, all of them together: what an append leaves for later is paid as well. */
+function appends(manager, messages) {
+	for (const message of messages.slice(0, APPENDS_BEFORE)) manager.appendMessage(message);
+	const timed = messages.slice(APPENDS_BEFORE);
+	const start = now();
+	for (const message of timed) manager.appendMessage(message);
+	return (now() - start) / timed.length;
+}
+
+const messages = (count, make) => Array.from({ length: count + APPENDS_BEFORE }, (_, index) => make(index));
+
+function lookAtRoles(entries) {
+	for (const entry of entries) if (entry.type === "message") sink += entry.message.role.length;
+}
+
+export const OPERATIONS = {
+	open: {
+		run: ({ SessionManager, path }) => SessionManager.open(path),
+	},
+	"open and context": {
+		run: ({ SessionManager, path }) => {
+			const manager = SessionManager.open(path);
+			sink += manager.buildSessionContext().messages.length;
+			return manager;
+		},
+	},
+	"open and all entries": {
+		run: ({ SessionManager, path }) => {
+			const manager = SessionManager.open(path);
+			lookAtRoles(manager.getEntries());
+			return manager;
+		},
+	},
+	"open and first append": {
+		writes: true,
+		run: ({ SessionManager, path }) => {
+			const manager = SessionManager.open(path);
+			manager.appendMessage(user("a first word after so long"));
+			return manager;
+		},
+	},
+	// What pi's footer reads at start, and the entries that its chat shows.
+	"open, footer, context entries": {
+		run: ({ SessionManager, path }) => {
+			const manager = SessionManager.open(path);
+			for (const entry of manager.getEntries()) {
+				if (entry.type !== "message") continue;
+				sink += entry.message.role.length;
+				if (entry.message.role === "assistant") sink += entry.message.usage.cost.total;
+			}
+			sink += manager.buildContextEntries().length;
+			return manager;
+		},
+	},
+	"open and every body": {
+		run: ({ SessionManager, path }) => {
+			const manager = SessionManager.open(path);
+			for (const entry of manager.getEntries()) sink += JSON.stringify(entry).length;
+			return manager;
+		},
+	},
+	// The call alone, on a session just opened.
+	createBranchedSession: {
+		prepare: ({ SessionManager, path, scratch }) => SessionManager.open(path, scratch),
+		run: (_, manager) => {
+			sink += manager.createBranchedSession(manager.getLeafId()).length;
+			return manager;
+		},
+	},
+	forkFrom: {
+		run: ({ SessionManager, path, scratch }) => SessionManager.forkFrom(path, SESSION_CWD, scratch),
+	},
+	"warm reads": {
+		measure: ({ SessionManager, path }) => {
+			const manager = SessionManager.open(path);
+			const ids = manager.getEntries().map((entry) => entry.id);
+			const someId = (index) => ids[(index * 7919) % ids.length];
+			return {
+				buildSessionContext: eachCall(() => (sink += manager.buildSessionContext().messages.length)),
+				getBranch: eachCall(() => (sink += manager.getBranch().length)),
+				getEntries: eachCall(() => (sink += manager.getEntries().length)),
+				getChildren: eachCall((index) => (sink += manager.getChildren(someId(index)).length)),
+				getTree: eachCall(() => (sink += manager.getTree().length)),
+				getEntry: manyCalls((index) => (sink += manager.getEntry(someId(index)).type.length)),
+				getLeafId: manyCalls(() => (sink += manager.getLeafId().length)),
+			};
+		},
+	},
+	"append 20 bytes": {
+		measure: ({ SessionManager, scratch }) => ({
+			"": appends(
+				SessionManager.create(SESSION_CWD, scratch),
+				messages(20_000, () => user("twenty bytes of text")),
+			),
+		}),
+	},
+	"append 10 KB tool result": {
+		measure: ({ SessionManager, scratch }) => {
+			const text = 'line of output, "quoted"\n'.repeat(410);
+			const manager = SessionManager.create(SESSION_CWD, scratch);
+			manager.appendMessage(user("run it"));
+			return {
+				"": appends(
+					manager,
+					messages(4_000, (index) => ({
+						role: "toolResult",
+						toolCallId: `call_${index}`,
+						toolName: "bash",
+						content: [{ type: "text", text }],
+						isError: false,
+						timestamp: 1_750_000_000_000 + index,
+					})),
+				),
+			};
+		},
+	},
+	"append 20 bytes in memory": {
+		measure: ({ SessionManager }) => ({
+			"": appends(
+				SessionManager.inMemory(SESSION_CWD),
+				messages(20_000, () => user("twenty bytes of text")),
+			),
+		}),
+	},
+	// A turn as the agent loop sees it: a message goes in, context and branch come out.
+	turn: {
+		writes: true,
+		measure: ({ SessionManager, path }) => {
+			const manager = SessionManager.open(path);
+			const turn = () => {
+				manager.appendMessage(user("and now the next thing"));
+				sink += manager.buildSessionContext().messages.length;
+				sink += manager.getBranch().length;
+			};
+			for (let index = 0; index < 10; index++) turn();
+			const start = now();
+			for (let index = 0; index < 200; index++) turn();
+			return { "": (now() - start) / 200 };
+		},
+	},
+	list: {
+		run: async ({ SessionManager, path }) => {
+			sink += (await SessionManager.list(SESSION_CWD, path)).length;
+		},
+	},
+};
+
+export const spent = () => sink;

@@ -1,0 +1,92 @@
+// Numbers into a table.
+import { cpus, totalmem } from "node:os";
+import { describe } from "./generate.mjs";
+
+export function median(values) {
+	const sorted = [...values].sort((a, b) => a - b);
+	const middle = sorted.length >> 1;
+	return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+function time(milliseconds) {
+	const units = [
+		[1_000, "s"],
+		[1, "ms"],
+		[1e-3, "µs"],
+		[0, "ns"],
+	];
+	const [from, unit] = units.find(([from]) => milliseconds >= from);
+	return `${digits(milliseconds / (from || 1e-6))} ${unit}`;
+}
+
+const digits = (value) => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
+const mebibytes = (bytes) => `${(bytes / 1_048_576).toFixed(0)} MB`;
+
+/**
+ * Rows of one case: one for each time that it gives. `rounds` holds per round what each side answered; a round counts
+ * for the ratio if both sides did.
+ */
+export function rowsOf({ name, memory }, rounds, failures) {
+	const names = Object.keys(rounds.find((round) => round.peer ?? round.ours)?.[rounds[0].peer ? "peer" : "ours"]?.times ?? { "": 0 });
+	return names.map((part) => {
+		const of = (side) => rounds.flatMap((round) => (round[side] ? [round[side].times[part]] : []));
+		const both = rounds.filter((round) => round.peer && round.ours);
+		const ratios = both.map((round) => round.peer.times[part] / round.ours.times[part]);
+		const row = { case: part ? `${name} ${part}` : name };
+		for (const side of ["peer", "ours"]) {
+			const times = of(side);
+			row[side] = times.length > 0 ? median(times) : undefined;
+			row[`${side}Failure`] = failures[side];
+			if (memory && times.length > 0) {
+				const answers = rounds.flatMap((round) => (round[side] ? [round[side]] : []));
+				row[`${side}Peak`] = median(answers.map((answer) => answer.peak));
+				row[`${side}Growth`] = median(answers.map((answer) => answer.growth));
+			}
+		}
+		if (ratios.length > 0) Object.assign(row, { ratio: median(ratios), low: Math.min(...ratios), high: Math.max(...ratios) });
+		return row;
+	});
+}
+
+export function header(node, data) {
+	const lines = [
+		`Node ${node}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), ${mebibytes(totalmem())}, ${process.platform} ${process.arch}`,
+		"Peer: pi 1.5.2. Both sides alternate, each measurement in a fresh process, files in the page cache.",
+		"Times are bound to this machine and its mood; the ratio (peer / ours, median of the rounds) carries over better.",
+		"",
+	];
+	for (const [name, { made }] of data) lines.push(`${name}: ${made.kinds ? describe(made) : `${made.files} files, ${made.lines.toLocaleString("en")} lines, ${mebibytes(made.bytes)}`}`);
+	return lines.join("\n");
+}
+
+export function table(rows) {
+	const cells = [["case", "peer", "ours", "ratio", "spread"]];
+	for (const row of rows) {
+		cells.push([
+			row.case,
+			row.peer === undefined ? "failed" : time(row.peer),
+			row.ours === undefined ? "failed" : time(row.ours),
+			row.ratio === undefined ? "-" : row.ratio.toFixed(2),
+			row.ratio === undefined ? "-" : `${row.low.toFixed(2)} to ${row.high.toFixed(2)}`,
+		]);
+	}
+	return columns(cells);
+}
+
+export function memoryTable(rows) {
+	const cells = [["memory", "peer peak", "ours peak", "peer growth", "ours growth", "growth ours / peer"]];
+	const show = (bytes) => (bytes === undefined ? "-" : mebibytes(bytes));
+	for (const row of rows.filter((row) => row.peerPeak !== undefined || row.oursPeak !== undefined)) {
+		const share = row.oursGrowth === undefined || !row.peerGrowth ? "-" : (row.oursGrowth / row.peerGrowth).toFixed(2);
+		cells.push([row.case, show(row.peerPeak), show(row.oursPeak), show(row.peerGrowth), show(row.oursGrowth), share]);
+	}
+	return cells.length > 1 ? columns(cells) : "";
+}
+
+/** The first column to the left, numbers to the right. */
+function columns(cells) {
+	const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
+	return cells
+		.map((row) => row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join("  "))
+		.join("\n");
+}

@@ -1,0 +1,132 @@
+// Measures our session manager against pi's, in one run:
+//
+//   npm run bench -- [--cases name,prefix] [--rounds N] [--quick] [--json file]
+//
+// --quick leaves the 128 MB sessions out and takes few rounds. The module under test is this package; the environment
+// variable PSN_MODULE names another one (pi's own, say, to see that both sides are measured alike).
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { nodeBin, referenceDir, setup } from "../peer/setup.mjs";
+import { select } from "./cases.mjs";
+import { dataDir, provide, warmUp } from "./data.mjs";
+import { OPERATIONS } from "./operations.mjs";
+import { header, memoryTable, rowsOf, table } from "./report.mjs";
+
+const here = import.meta.dirname ?? new URL(".", import.meta.url).pathname;
+const worker = join(here, "worker.mjs");
+const TIMEOUT_MS = 600_000;
+const QUICK_ROUNDS = 3;
+
+const { values: options } = parseArgs({
+	options: {
+		cases: { type: "string" },
+		rounds: { type: "string" },
+		quick: { type: "boolean", default: false },
+		json: { type: "string" },
+	},
+});
+
+const modules = {
+	peer: join(referenceDir, "dist/core/session-manager.js"),
+	ours: resolve(process.env.PSN_MODULE ?? join(here, "../index.js")),
+};
+const scratch = join(dataDir, `scratch-${process.pid}`);
+
+/** One measurement: an answer, or the reason why there is none. */
+function measure(side, operation, path) {
+	const directory = join(scratch, "out");
+	mkdirSync(directory, { recursive: true });
+	const task = JSON.stringify({ module: modules[side], operation, path, scratch: directory });
+	const { status, signal, error, stdout, stderr } = spawnSync(nodeBin, ["--expose-gc", worker, task], {
+		encoding: "utf8",
+		timeout: TIMEOUT_MS,
+		maxBuffer: 1 << 26,
+		// Nothing of the user's own pi: neither its sessions nor its settings, and no network.
+		env: { PATH: process.env.PATH, HOME: scratch, PI_CODING_AGENT_DIR: join(scratch, "agent"), PI_OFFLINE: "1" },
+	});
+	rmSync(directory, { recursive: true, force: true });
+	if (status === 0) return { answer: JSON.parse(stdout.trim().split("\n").at(-1)) };
+	const said = stderr.split("\n").find((line) => /\w*Error\b.*:/.test(line)) ?? stderr.trim().split("\n").at(-1);
+	return { failure: error?.message ?? (said || `ended by ${signal ?? `exit code ${status}`}`) };
+}
+
+/** The session itself, or for operations that write to it a copy that is cut back after each measurement. */
+function source(operation, path) {
+	if (!path || !OPERATIONS[operation].writes) return { path, restore() {} };
+	const copy = join(scratch, "copy.jsonl");
+	copyFileSync(path, copy);
+	const { size } = statSync(copy);
+	return { path: copy, restore: () => truncateSync(copy, size) };
+}
+
+function runCase(entry, data) {
+	const { path, restore } = source(entry.operation, data?.path);
+	const count = Number(options.rounds ?? (options.quick ? QUICK_ROUNDS : entry.rounds));
+	const rounds = [];
+	const failures = {};
+	for (let round = 0; round < count; round++) {
+		const result = {};
+		for (const side of round % 2 === 0 ? ["peer", "ours"] : ["ours", "peer"]) {
+			if (failures[side]) continue;
+			const { answer, failure } = measure(side, entry.operation, path);
+			if (failure) failures[side] = failure;
+			else result[side] = answer;
+			restore();
+		}
+		rounds.push(result);
+	}
+	return { rounds, failures };
+}
+
+function main() {
+	const cases = select(options.cases?.split(","), options.quick);
+	setup();
+	mkdirSync(scratch, { recursive: true });
+	const data = new Map();
+	for (const { data: name } of cases) {
+		if (!name || data.has(name)) continue;
+		progress(`making ready: ${name}`);
+		data.set(name, provide(name));
+		warmUp(data.get(name).path);
+	}
+
+	const { stdout: version } = spawnSync(nodeBin, ["--version"], { encoding: "utf8" });
+	progress("");
+	console.log(header(version.trim(), data));
+	if (process.env.PSN_MODULE) console.log(`Ours: ${process.env.PSN_MODULE}`);
+	else if (!existsSync(modules.ours)) console.log("Ours: not built, see `npm run build`");
+	console.log();
+
+	const rows = [];
+	const raw = {};
+	for (const [index, entry] of cases.entries()) {
+		progress(`${index + 1} of ${cases.length}: ${entry.name}`);
+		const { rounds, failures } = runCase(entry, data.get(entry.data));
+		rows.push(...rowsOf(entry, rounds, failures));
+		raw[entry.name] = { rounds, failures };
+	}
+	progress("");
+
+	console.log(table(rows));
+	const memory = memoryTable(rows);
+	if (memory) console.log(`\n${memory}`);
+	const failed = Object.entries(raw).flatMap(([name, { failures }]) =>
+		Object.entries(failures).map(([side, reason]) => `${name}, ${side}: ${reason}`),
+	);
+	if (failed.length > 0) {
+		console.log(`\nFailed:\n${failed.join("\n")}`);
+		process.exitCode = 1;
+	}
+	if (options.json) writeFileSync(options.json, `${JSON.stringify({ node: version.trim(), rows, raw }, null, "\t")}\n`);
+}
+
+/** Where one watches, a line that tells how far it is. */
+function progress(text) {
+	if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${text}`);
+}
+
+process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(130));
+main();

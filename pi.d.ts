@@ -1,0 +1,12 @@
+// The entry `pi-session-native/pi`: the same module, its class typed as pi's own. Private members make pi's class
+// nominal, so that what pi exports for `createAgentSession({ sessionManager })` accepts no other class by its shape.
+// pi is an ES module and this package is CommonJS, hence the resolution mode.
+import type { SessionManager as PiSessionManager } from "@earendil-works/pi-coding-agent" with {
+	"resolution-mode": "import",
+};
+
+export * from "./index";
+
+/** The native class, to pi's types its own. */
+export declare const SessionManager: typeof PiSessionManager;
+export type SessionManager = PiSessionManager;

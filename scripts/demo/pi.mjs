@@ -1,0 +1,63 @@
+// The real pi CLI on a session manager of one's choice, in a home of its own: no key, no network, nothing of the
+// user's own pi is read or written.
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { agentDir as piPackage, nodeBin, referenceDir } from "../../peer/setup.mjs";
+
+export { nodeBin, piPackage };
+
+const here = dirname(fileURLToPath(import.meta.url));
+export const root = resolve(here, "../..");
+export const referenceModule = join(referenceDir, "dist/core/session-manager.js");
+/** The module under test; another one (the reference itself, an older build) can be named in PSN_MODULE. */
+export const moduleUnderTest = process.env.PSN_MODULE ? resolve(process.env.PSN_MODULE) : join(root, "index.js");
+
+export const peerIsReady = () => [nodeBin, piPackage, referenceModule].every((path) => existsSync(path));
+
+// Variables a process needs to run at all. Everything else stays outside: a key in the user's environment would
+// bring another model in, and PI_* settings would change what pi does.
+const PASSED_ON = ["PATH", "TMPDIR", "TEMP", "TMP", "SystemRoot", "COMSPEC", "LD_LIBRARY_PATH", "LD_PRELOAD", "ASAN_OPTIONS"];
+
+export function isolatedEnv(home) {
+	const env = {};
+	for (const name of PASSED_ON) if (process.env[name] !== undefined) env[name] = process.env[name];
+	return {
+		...env,
+		HOME: home,
+		USERPROFILE: home,
+		PI_CODING_AGENT_DIR: agentDirOf(home),
+		PI_OFFLINE: "1",
+		NO_COLOR: "1",
+		TZ: "UTC",
+		LANG: "C.UTF-8",
+	};
+}
+
+export const agentDirOf = (home) => join(home, "agent");
+
+/** Writes the agent folder of `home`: one provider, the scripted model behind `baseUrl`. */
+export function writeAgentDir(home, baseUrl, settings = {}) {
+	const dir = agentDirOf(home);
+	mkdirSync(dir, { recursive: true });
+	const model = { id: "scripted", name: "Scripted", reasoning: true, contextWindow: 100_000, maxTokens: 4096 };
+	const provider = { baseUrl, api: "openai-completions", apiKey: "none", models: [model] };
+	const defaults = { defaultProvider: "loopback", defaultModel: "scripted", enableInstallTelemetry: false };
+	writeFileSync(join(dir, "models.json"), JSON.stringify({ providers: { loopback: provider } }, null, 2));
+	writeFileSync(join(dir, "settings.json"), JSON.stringify({ ...defaults, ...settings }, null, 2));
+}
+
+/** Command, arguments and environment that run pi with `args`, its session manager taken from `sessionModule`. */
+export function piCommand(args, { home, sessionModule, hookLog }) {
+	const hook = pathToFileURL(join(here, "session-hook.mjs")).href;
+	return {
+		command: nodeBin,
+		args: ["--import", hook, join(piPackage, "dist/cli.js"), ...args],
+		env: {
+			...isolatedEnv(home),
+			PSN_SESSION_MODULE: sessionModule,
+			PSN_PI_PACKAGE: piPackage,
+			...(hookLog ? { PSN_HOOK_LOG: hookLog } : {}),
+		},
+	};
+}

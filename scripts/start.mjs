@@ -1,0 +1,77 @@
+// `npm start`: makes the clone ready, lets the real pi agent hold a conversation on our session manager, and shows
+// the session it left. `npm start -- <session.jsonl>` shows that file instead, from a copy, without an agent.
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { dim, yellow } from "./demo/paint.mjs";
+import { moduleUnderTest } from "./demo/pi.mjs";
+import { prepareModule } from "./demo/prepare.mjs";
+import { writeSampleSession } from "./demo/sample-session.mjs";
+import { showSession } from "./demo/show-session.mjs";
+import { watchAgent } from "./demo/watch-agent.mjs";
+
+// npm changes into the package folder; what the user typed is meant from where they typed it.
+const typedIn = process.env.npm_lifecycle_event === "start" ? (process.env.INIT_CWD ?? process.cwd()) : process.cwd();
+
+function checkFile(path) {
+	const stats = statSync(path, { throwIfNoEntry: false });
+	if (!stats) throw new Error(`No such file: ${path}`);
+	if (!stats.isFile()) throw new Error(`Not a file: ${path}`);
+	if (stats.size === 0) throw new Error(`Not a pi session, it is empty: ${path}`);
+}
+
+/** Opening a file of an older version migrates it, so what is opened is a copy. */
+async function showCopy(module, path, scratch) {
+	const dir = join(scratch, "copy");
+	const name = basename(path);
+	const copy = join(dir, name.endsWith(".jsonl") ? name : `${name}.jsonl`);
+	mkdirSync(dir);
+	try {
+		copyFileSync(path, copy);
+		await showSession(module, copy);
+	} catch (error) {
+		throw new Error(`Cannot show ${path}: ${error.message.replaceAll(copy, path)}`);
+	}
+}
+
+async function peerIsReady() {
+	try {
+		const { setup, nodeBin } = await import("../peer/setup.mjs");
+		console.log(dim("> the peer: pi 0.87.1 and the newer Node it needs"));
+		setup();
+		// A peer folder copied from another machine is complete and still of no use.
+		execFileSync(nodeBin, ["--version"], { stdio: "ignore" });
+		return true;
+	} catch (error) {
+		console.log(yellow(`pi cannot run here, so this goes on without the agent: ${error.message}`));
+		return false;
+	}
+}
+
+async function main(args) {
+	if (args.length > 1 || args[0]?.startsWith("-")) throw new Error("Usage: npm start [-- <session.jsonl>]");
+	const given = args[0] === undefined ? undefined : resolve(typedIn, args[0]);
+	if (given) checkFile(given);
+	if (!process.env.PSN_MODULE) prepareModule();
+	const scratch = mkdtempSync(join(tmpdir(), "pi-session-demo-"));
+	// The user's own ~/.pi stays out of it: this process's session manager looks where the agent's does.
+	process.env.PI_CODING_AGENT_DIR = join(scratch, "agent");
+	process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
+	const module = await import(pathToFileURL(moduleUnderTest).href);
+	if (given) return await showCopy(module, given, scratch);
+	const file = (await peerIsReady()) ? await watchAgent(scratch) : writeSampleSession(module, scratch);
+	await showSession(module, file);
+}
+
+// `npm start | head` is no failure.
+process.stdout.on("error", (error) => {
+	if (error.code !== "EPIPE") throw error;
+	process.exit();
+});
+
+main(process.argv.slice(2)).catch((error) => {
+	console.error(`Error: ${error.message}`);
+	process.exitCode = 1;
+});

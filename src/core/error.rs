@@ -1,0 +1,170 @@
+//! What can go wrong, in one public type whose kinds stay private: callers ask predicates, readers get the
+//! message. The texts are the reference's wherever the reference has one.
+
+use std::fmt;
+use std::io;
+
+/// The name that stands in messages about session files.
+pub const APP_NAME: &str = "pi";
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of the session engine. `Display` gives the text that users see.
+#[derive(Debug)]
+pub struct Error(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Io { syscall: &'static str, path: String, source: io::Error },
+    NotASession { path: String },
+    ForkSource { path: String },
+    EntryNotFound { shown: String },
+    NotOnBranch { shown: String },
+    NotEditable { shown: String },
+    SessionId,
+    Changed { path: String, what: String },
+    Argument { text: String },
+}
+
+impl Error {
+    /// An operating-system error of `syscall` on `path`.
+    pub fn io(syscall: &'static str, path: &str, source: io::Error) -> Self {
+        Self(Kind::Io { syscall, path: path.to_owned(), source })
+    }
+
+    /// The file at `path` does not start with a session header.
+    pub fn not_a_session(path: &str) -> Self {
+        Self(Kind::NotASession { path: path.to_owned() })
+    }
+
+    /// The source of a fork is missing, empty or no session.
+    pub fn fork_source(path: &str) -> Self {
+        Self(Kind::ForkSource { path: path.to_owned() })
+    }
+
+    /// No entry has this id; `shown` is the id as JavaScript prints it.
+    pub fn entry_not_found(shown: impl Into<String>) -> Self {
+        Self(Kind::EntryNotFound { shown: shown.into() })
+    }
+
+    /// The target of a context edit is not on the path to the leaf.
+    pub fn not_on_branch(shown: impl Into<String>) -> Self {
+        Self(Kind::NotOnBranch { shown: shown.into() })
+    }
+
+    /// The target of a context edit gives the model nothing that could be edited.
+    pub fn not_editable(shown: impl Into<String>) -> Self {
+        Self(Kind::NotEditable { shown: shown.into() })
+    }
+
+    /// A session id that could not be part of a file name.
+    pub fn session_id() -> Self {
+        Self(Kind::SessionId)
+    }
+
+    /// The file is not what the index says; `what` tells the difference.
+    pub fn changed(path: &str, what: impl Into<String>) -> Self {
+        Self(Kind::Changed { path: path.to_owned(), what: what.into() })
+    }
+
+    /// An argument that cannot be used; the text names it.
+    pub fn argument(text: impl Into<String>) -> Self {
+        Self(Kind::Argument { text: text.into() })
+    }
+
+    /// Whether the caller gave a value of a wrong type.
+    pub fn is_argument(&self) -> bool {
+        matches!(self.0, Kind::Argument { .. })
+    }
+
+    /// The parts of an operating-system error: call, path, cause.
+    pub fn as_io(&self) -> Option<(&'static str, &str, &io::Error)> {
+        match &self.0 {
+            Kind::Io { syscall, path, source } => Some((syscall, path, source)),
+            _ => None,
+        }
+    }
+}
+
+/// The symbolic name of an operating-system error and the words Node uses for it, for the codes a file can meet.
+pub fn code_of(error: &io::Error) -> Option<(&'static str, &'static str)> {
+    #[cfg(unix)]
+    const TABLE: &[(i32, &str, &str)] = &[
+        (libc::EPERM, "EPERM", "operation not permitted"),
+        (libc::ENOENT, "ENOENT", "no such file or directory"),
+        (libc::EINTR, "EINTR", "interrupted system call"),
+        (libc::EIO, "EIO", "i/o error"),
+        (libc::EBADF, "EBADF", "bad file descriptor"),
+        (libc::EAGAIN, "EAGAIN", "resource temporarily unavailable"),
+        (libc::ENOMEM, "ENOMEM", "not enough memory"),
+        (libc::EACCES, "EACCES", "permission denied"),
+        (libc::EBUSY, "EBUSY", "resource busy or locked"),
+        (libc::EEXIST, "EEXIST", "file already exists"),
+        (libc::EXDEV, "EXDEV", "cross-device link not permitted"),
+        (libc::ENOTDIR, "ENOTDIR", "not a directory"),
+        (libc::EISDIR, "EISDIR", "illegal operation on a directory"),
+        (libc::EINVAL, "EINVAL", "invalid argument"),
+        (libc::ENFILE, "ENFILE", "file table overflow"),
+        (libc::EMFILE, "EMFILE", "too many open files"),
+        (libc::ETXTBSY, "ETXTBSY", "text file is busy"),
+        (libc::EFBIG, "EFBIG", "file too large"),
+        (libc::ENOSPC, "ENOSPC", "no space left on device"),
+        (libc::EROFS, "EROFS", "read-only file system"),
+        (libc::EMLINK, "EMLINK", "too many links"),
+        (libc::ENAMETOOLONG, "ENAMETOOLONG", "name too long"),
+        (libc::ELOOP, "ELOOP", "too many symbolic links encountered"),
+        (libc::EDQUOT, "EDQUOT", "disk quota exceeded"),
+    ];
+    #[cfg(not(unix))]
+    const TABLE: &[(i32, &str, &str)] = &[];
+    let found = error.raw_os_error().and_then(|raw| TABLE.iter().find(|(code, ..)| *code == raw));
+    match found {
+        Some((_, name, words)) => Some((name, words)),
+        None => match error.kind() {
+            io::ErrorKind::NotFound => Some(("ENOENT", "no such file or directory")),
+            io::ErrorKind::PermissionDenied => Some(("EACCES", "permission denied")),
+            io::ErrorKind::AlreadyExists => Some(("EEXIST", "file already exists")),
+            io::ErrorKind::InvalidInput => Some(("EINVAL", "invalid argument")),
+            _ => None,
+        },
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Io { syscall, path, source } => match code_of(source) {
+                Some((code, words)) => write!(f, "{code}: {words}, {syscall} '{path}'"),
+                None => write!(f, "{source}, {syscall} '{path}'"),
+            },
+            Kind::NotASession { path } => {
+                write!(f, "Session file is not a valid {APP_NAME} session: {path}")
+            }
+            Kind::ForkSource { path } => {
+                write!(f, "Cannot fork: source session file is empty or invalid: {path}")
+            }
+            Kind::EntryNotFound { shown } => write!(f, "Entry {shown} not found"),
+            Kind::NotOnBranch { shown } => write!(f, "Entry {shown} is not on the active branch"),
+            Kind::NotEditable { shown } => {
+                write!(f, "Entry {shown} does not contribute editable model content")
+            }
+            Kind::SessionId => f.write_str(
+                "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', \
+                 and start and end with an alphanumeric character",
+            ),
+            Kind::Changed { path, what } => {
+                write!(f, "Session file changed underneath: {what}: {path}")
+            }
+            Kind::Argument { text } => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0 {
+            Kind::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

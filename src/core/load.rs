@@ -1,0 +1,267 @@
+//! From a storage to the index: one pass over the lines, taking of each what the tree needs.
+
+use std::io::Read;
+
+use super::entry::{read_line, Damage, Line};
+use super::error::{Error, Result};
+use super::header::Header;
+use super::lines::{LineReader, RawLine, WHOLE};
+use super::storage::{Place, Storage};
+use super::tree::{RowNo, Tree};
+
+/// Lines closer to each other than this are read together.
+const GAP: u64 = 16 << 10;
+
+/// A line that is no entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedLine {
+    /// Counted from 1.
+    pub number: u64,
+    pub place: Place,
+    pub damage: Damage,
+}
+
+/// The index of a session: its tree, and where each entry's line stands.
+#[derive(Debug, Default)]
+pub struct Index {
+    pub tree: Tree,
+    /// Per row; None for an entry that is in no storage.
+    places: Vec<Option<Place>>,
+    /// Where the next line starts that was not read for good.
+    read_to: u64,
+    lines: u64,
+    damaged: Vec<DamagedLine>,
+}
+
+/// A session file as it was read.
+#[derive(Debug)]
+pub struct Loaded {
+    pub header: Header,
+    pub header_place: Place,
+    pub index: Index,
+    /// Whether the last line lacks its newline.
+    pub unended: bool,
+}
+
+/// Reads a whole storage. None if its first line that parses is no header.
+pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
+    let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
+    let mut index = Index::default();
+    let mut header = None;
+    let mut unended = false;
+    while let Some(line) = next(&mut reader, storage)? {
+        unended = !line.ended;
+        let text = line.text();
+        if header.is_some() {
+            index.take(&line, &text, true);
+        } else if super::json::is_json(&text) {
+            match Header::read(&text) {
+                Some(found) => header = Some((found, Place::of(line.offset, line.bytes.len()))),
+                None => return Ok(None),
+            }
+            index.pass(&line);
+        } else {
+            index.take(&line, &text, true);
+        }
+    }
+    Ok(header.map(|(header, header_place)| Loaded { header, header_place, index, unended }))
+}
+
+fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Result<Option<RawLine<'a>>> {
+    reader.next_line().map_err(|error| Error::io("read", storage.name(), error))
+}
+
+impl Index {
+    fn take(&mut self, line: &RawLine<'_>, text: &str, advance: bool) {
+        let place = Place::of(line.offset, line.bytes.len());
+        let damage = read_line(text, |read| match read {
+            Line::Entry(head) => {
+                self.tree.push(&head, advance);
+                self.places.push(Some(place));
+                None
+            }
+            Line::Damaged(damage) => Some(damage),
+            Line::Header | Line::Blank => None,
+        });
+        // A last line without newline that does not parse may be half of what another process writes: it is read
+        // again when there is more.
+        if !line.ended && damage == Some(Damage::NotJson) {
+            return;
+        }
+        self.pass(line);
+        if let Some(damage) = damage {
+            self.damaged.push(DamagedLine { number: self.lines, place, damage });
+        }
+    }
+
+    fn pass(&mut self, line: &RawLine<'_>) {
+        self.lines += 1;
+        self.read_to = line.offset + line.bytes.len() as u64 + u64::from(line.ended);
+    }
+
+    /// Takes in what others added to the storage since it was read; the leaf stays. Tells whether the storage ends
+    /// inside a line.
+    pub fn read_more(&mut self, storage: &dyn Storage) -> Result<bool> {
+        let reader = storage.reader(self.read_to)?;
+        self.read_on(storage, reader)
+    }
+
+    /// Takes in what others added before `end`, where a line of ours starts.
+    pub fn read_more_until(&mut self, storage: &dyn Storage, end: u64) -> Result<bool> {
+        let reader = storage.reader(self.read_to)?;
+        let size = end.saturating_sub(self.read_to);
+        self.read_on(storage, reader.take(size))
+    }
+
+    fn read_on(&mut self, storage: &dyn Storage, source: impl Read) -> Result<bool> {
+        let mut reader = LineReader::new(source, self.read_to, WHOLE);
+        let mut unended = false;
+        while let Some(line) = next(&mut reader, storage)? {
+            unended = !line.ended;
+            let text = line.text();
+            self.take(&line, &text, false);
+        }
+        Ok(unended)
+    }
+
+    /// How far the storage was read, in bytes.
+    pub fn read_to(&self) -> u64 {
+        self.read_to
+    }
+
+    /// Adds an entry of ours at `place`, or of no place; the leaf moves to it.
+    pub fn push(&mut self, head: &super::entry::EntryHead<'_>, place: Option<Place>) -> RowNo {
+        let row = self.tree.push(head, true);
+        self.places.push(place);
+        if let Some(place) = place {
+            self.lines += 1;
+            self.read_to = self.read_to.max(place.offset + u64::from(place.len) + 1);
+        }
+        row
+    }
+
+    /// Where an entry's line stands.
+    pub fn place(&self, row: RowNo) -> Option<Place> {
+        self.places.get(row as usize).copied().flatten()
+    }
+
+    /// Says where the header and every entry stand now; `places` has one for each row.
+    pub fn set_places(&mut self, header: Option<Place>, places: Vec<Place>) {
+        self.lines = places.len() as u64 + u64::from(header.is_some());
+        let last = places.last().or(header.as_ref());
+        self.read_to = last.map_or(0, |last| last.offset + u64::from(last.len) + 1);
+        self.places = places.into_iter().map(Some).collect();
+    }
+
+    /// The lines that are no entries.
+    pub fn damaged(&self) -> &[DamagedLine] {
+        &self.damaged
+    }
+
+    /// The text of an entry's line, checked to be that entry's. None if it stands in no storage.
+    pub fn line(&self, storage: &dyn Storage, row: RowNo) -> Result<Option<String>> {
+        let mut found = None;
+        self.lines(storage, &[row], &mut |_, line| {
+            found = Some(line.to_owned());
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Hands on the line of each of these rows that stands in the storage, reading neighbours together.
+    pub fn lines(
+        &self,
+        storage: &dyn Storage,
+        rows: &[RowNo],
+        each: &mut dyn FnMut(RowNo, &str) -> Result<()>,
+    ) -> Result<()> {
+        let mut bytes = Vec::new();
+        let placed: Vec<_> = rows.iter().filter_map(|&row| Some((row, self.place(row)?))).collect();
+        let mut rest = placed.as_slice();
+        while let Some((&(_, first), _)) = rest.split_first() {
+            let end = |place: &Place| place.offset + u64::from(place.len);
+            let mut size = u64::from(first.len);
+            let mut count = 1;
+            for pair in rest.windows(2) {
+                let [(_, before), (_, place)] = pair else { break };
+                let near = place.offset >= end(before) && place.offset - end(before) < GAP;
+                let reach = end(place) - first.offset.min(place.offset);
+                if !near || reach > WHOLE as u64 {
+                    break;
+                }
+                size = reach;
+                count += 1;
+            }
+            bytes.resize(size as usize, 0);
+            storage.read_at(first.offset, &mut bytes)?;
+            let (stroke, later) = rest.split_at(count);
+            for &(row, place) in stroke {
+                let from = (place.offset - first.offset) as usize;
+                let line = bytes.get(from..from + place.len as usize).unwrap_or_default();
+                self.hand_on(storage, row, &String::from_utf8_lossy(line), each)?;
+            }
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn hand_on(
+        &self,
+        storage: &dyn Storage,
+        row: RowNo,
+        line: &str,
+        each: &mut dyn FnMut(RowNo, &str) -> Result<()>,
+    ) -> Result<()> {
+        let id = self.tree.id_of(row);
+        if !read_line(line, |line| matches!(line, Line::Entry(head) if *head.id == *id)) {
+            let what = format!("entry {} is no longer where it was", super::text::shown(id));
+            return Err(Error::changed(storage.name(), what));
+        }
+        each(row, line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::storage::MemoryStorage;
+
+    fn load_text(text: &[u8]) -> Option<Loaded> {
+        load(&MemoryStorage::new("test".into(), text.to_vec())).expect("readable")
+    }
+
+    fn ids(index: &Index) -> Vec<String> {
+        let rows = 0..index.tree.len() as RowNo;
+        rows.map(|row| String::from_utf8_lossy(index.tree.id_of(row)).into_owned()).collect()
+    }
+
+    #[test]
+    fn damaged_lines_are_passed_over_and_named() {
+        let text = b"garbage\n{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n\n{\"id\":\"a\",\"type\":\"custom\"}\r\nnull\n{\"type\":\"x\"}\n{\"id\":\"b\",\"bad\":\"\xff\"}";
+        let loaded = load_text(text).expect("a session");
+        assert_eq!(ids(&loaded.index), ["a", "b"]);
+        assert!(loaded.unended);
+        let damaged: Vec<_> = loaded.index.damaged().iter().map(|line| (line.number, line.damage)).collect();
+        assert_eq!(damaged, [(1, Damage::NotJson), (5, Damage::NotAnObject), (6, Damage::NoId)]);
+    }
+
+    #[test]
+    fn the_first_line_that_parses_must_be_a_header() {
+        assert!(load_text(b"null\n{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n").is_none());
+        assert!(load_text(b"").is_none());
+        assert!(load_text(b"\n \n").is_none());
+    }
+
+    #[test]
+    fn a_half_written_last_line_is_read_again_when_it_is_whole() {
+        let head = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"id\":\"a\"}\n";
+        let mut loaded = load_text(format!("{head}{{\"id\":").as_bytes()).expect("a session");
+        assert_eq!(ids(&loaded.index), ["a"]);
+        let grown =
+            MemoryStorage::new("test".into(), format!("{head}{{\"id\":\"b\"}}\n{{\"id\":\"c\"}}\n").into_bytes());
+        assert!(!loaded.index.read_more(&grown).expect("read"));
+        assert_eq!(ids(&loaded.index), ["a", "b", "c"]);
+        assert_eq!(loaded.index.tree.leaf(), Some(0));
+        assert!(loaded.index.damaged().is_empty());
+    }
+}

@@ -1,0 +1,231 @@
+//! Paths as the reference reads them: `~`, `file://`, relative ones against the working directory, and the folder
+//! that a working directory's sessions live in. Nothing here touches the file system.
+
+use uuid::Uuid;
+
+use super::error::Result;
+
+/// What only the caller knows, as it is now.
+pub trait Host {
+    /// The working directory.
+    fn cwd(&self) -> Result<String>;
+    /// The user's home directory.
+    fn home(&self) -> Result<String>;
+    /// An environment variable.
+    fn env(&self, name: &str) -> Result<Option<String>>;
+    /// The path that a `file://` URL names.
+    fn file_url(&self, url: &str) -> Result<String>;
+}
+
+/// Names the agent's directory.
+pub const AGENT_DIR_VARIABLE: &str = "PI_CODING_AGENT_DIR";
+
+/// The longest file name that file systems take, in bytes.
+const MAX_NAME: usize = 255;
+
+#[cfg(windows)]
+const SEPARATOR: char = '\\';
+#[cfg(not(windows))]
+const SEPARATOR: char = '/';
+
+fn is_separator(c: char) -> bool {
+    c == '/' || c == SEPARATOR
+}
+
+/// The drive or share that a Windows path starts with; nothing elsewhere.
+fn prefix_len(path: &str) -> usize {
+    let drive =
+        cfg!(windows) && path.as_bytes().get(1) == Some(&b':') && path.starts_with(|c: char| c.is_ascii_alphabetic());
+    if drive {
+        2
+    } else {
+        0
+    }
+}
+
+/// Whether a path needs no working directory to be understood.
+pub fn is_absolute(path: &str) -> bool {
+    path.get(prefix_len(path)..).is_some_and(|rest| rest.starts_with(is_separator))
+}
+
+/// Takes `.` and `..` and doubled separators out. An empty path becomes `.`.
+pub fn clean(path: &str) -> String {
+    let (prefix, rest) = path.split_at(prefix_len(path));
+    let rooted = rest.starts_with(is_separator);
+    let mut parts: Vec<&str> = Vec::new();
+    for part in rest.split(is_separator) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            ".." if rooted => {}
+            part => parts.push(part),
+        }
+    }
+    let mut out = String::from(prefix);
+    if rooted {
+        out.push(SEPARATOR);
+    }
+    out.push_str(&parts.join(&SEPARATOR.to_string()));
+    if out.is_empty() {
+        out.push('.');
+    }
+    out
+}
+
+/// Two paths, one after the other, cleaned. Keeps a trailing separator as `path.join` does.
+pub fn join(dir: &str, name: &str) -> String {
+    let both = match (dir, name) {
+        ("", name) => name.to_owned(),
+        (dir, "") => dir.to_owned(),
+        (dir, name) => format!("{dir}{SEPARATOR}{name}"),
+    };
+    let mut out = clean(&both);
+    if both.ends_with(is_separator) && !out.ends_with(is_separator) {
+        out.push(SEPARATOR);
+    }
+    out
+}
+
+/// The directory a path is in.
+pub fn parent(path: &str) -> String {
+    clean(&format!("{path}{SEPARATOR}.."))
+}
+
+/// The last part of a path.
+pub fn file_name(path: &str) -> &str {
+    path.rsplit(is_separator).next().unwrap_or(path)
+}
+
+/// A path with `~` and `file://` understood; relative ones stay relative.
+pub fn normalize(path: &str, host: &dyn Host) -> Result<String> {
+    if path == "~" {
+        return host.home();
+    }
+    let under_home = path.strip_prefix('~').filter(|rest| rest.starts_with(is_separator));
+    if let Some(rest) = under_home {
+        return Ok(join(&host.home()?, rest.get(1..).unwrap_or_default()));
+    }
+    if path.starts_with("file://") {
+        return host.file_url(path);
+    }
+    Ok(path.to_owned())
+}
+
+/// A path made absolute and clean.
+pub fn resolve(path: &str, host: &dyn Host) -> Result<String> {
+    let path = normalize(path, host)?;
+    absolute(&path, host)
+}
+
+fn absolute(path: &str, host: &dyn Host) -> Result<String> {
+    Ok(match is_absolute(path) {
+        true => clean(path),
+        false => clean(&format!("{}{SEPARATOR}{path}", host.cwd()?)),
+    })
+}
+
+/// Whether two paths name the same place, links aside.
+pub fn same(left: &str, right: &str, host: &dyn Host) -> Result<bool> {
+    let (left, right) = (absolute(left, host)?, absolute(right, host)?);
+    Ok(match cfg!(windows) {
+        true => left.to_lowercase() == right.to_lowercase(),
+        false => left == right,
+    })
+}
+
+/// The agent's directory: the environment's, else `~/.pi/agent`.
+pub fn agent_dir(host: &dyn Host) -> Result<String> {
+    match host.env(AGENT_DIR_VARIABLE)?.filter(|dir| !dir.is_empty()) {
+        Some(dir) => normalize(&dir, host),
+        None => Ok(join(&host.home()?, ".pi/agent")),
+    }
+}
+
+/// The folder that holds the folders of all working directories.
+pub fn sessions_dir(host: &dyn Host) -> Result<String> {
+    Ok(join(&agent_dir(host)?, "sessions"))
+}
+
+/// The folder of a working directory's sessions under an agent directory (None: the host's).
+pub fn default_session_dir(cwd: &str, agent: Option<&str>, host: &dyn Host) -> Result<String> {
+    let agent = match agent {
+        Some(agent) => agent.to_owned(),
+        None => agent_dir(host)?,
+    };
+    let sessions = join(&resolve(&agent, host)?, "sessions");
+    Ok(join(&sessions, &encoded(&resolve(cwd, host)?)))
+}
+
+/// A working directory as a folder's name. One that would be too long for a file system is cut and told from others
+/// by a hash.
+fn encoded(cwd: &str) -> String {
+    let flat = |text: &str| text.replace(['/', '\\', ':'], "-");
+    let tail = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);
+    let name = format!("--{}--", flat(tail));
+    if name.len() <= MAX_NAME {
+        return name;
+    }
+    let hash = Uuid::new_v5(&Uuid::NAMESPACE_URL, cwd.as_bytes()).simple().to_string();
+    let room = MAX_NAME - "---".len() - hash.len() - "--".len();
+    let cut = (0..=room).rev().find(|&at| tail.is_char_boundary(at)).unwrap_or(0);
+    format!("--{}-{hash}--", flat(tail.get(..cut).unwrap_or_default()))
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A host with a fixed answer to everything.
+    pub struct Fixed;
+
+    impl Host for Fixed {
+        fn cwd(&self) -> Result<String> {
+            Ok("/work/here".into())
+        }
+        fn home(&self) -> Result<String> {
+            Ok("/home/me".into())
+        }
+        fn env(&self, _name: &str) -> Result<Option<String>> {
+            Ok(Some("~/agent".into()))
+        }
+        fn file_url(&self, url: &str) -> Result<String> {
+            Ok(url.replacen("file://", "", 1))
+        }
+    }
+
+    #[test]
+    fn paths_are_cleaned_as_node_cleans_them() {
+        for (path, want) in
+            [("", "."), ("/", "/"), ("/a//b/./../c/", "/a/c"), ("a/../../b", "../b"), ("/../..", "/"), ("./.", ".")]
+        {
+            assert_eq!(clean(path), want, "{path}");
+        }
+        assert_eq!(join("./a/", "b"), "a/b");
+        assert_eq!(join("", "b"), "b");
+        assert_eq!(join("a/", ""), "a/");
+        assert_eq!(parent("/a/b"), "/a");
+        assert_eq!(parent("/"), "/");
+    }
+
+    #[test]
+    fn home_and_urls_are_understood() {
+        let resolve = |path: &str| resolve(path, &Fixed).expect("a path");
+        assert_eq!(resolve("~"), "/home/me");
+        assert_eq!(resolve("~/x/../y"), "/home/me/y");
+        assert_eq!(resolve("~x"), "/work/here/~x");
+        assert_eq!(resolve("file:///a"), "/a");
+        assert_eq!(resolve("../b"), "/work/b");
+    }
+
+    #[test]
+    fn a_session_folder_is_named_after_its_directory() {
+        let dir = |cwd: &str| default_session_dir(cwd, None, &Fixed).expect("a path");
+        assert_eq!(dir("/a/b:c"), "/home/me/agent/sessions/--a-b-c--");
+        assert_eq!(dir("/"), "/home/me/agent/sessions/----");
+        let long = |end: char| format!("/{}{end}", "é/".repeat(120));
+        assert!(file_name(&dir(&long('a'))).len() <= MAX_NAME);
+        assert_ne!(dir(&long('a')), dir(&long('b')));
+    }
+}

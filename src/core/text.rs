@@ -1,0 +1,206 @@
+//! Text as JavaScript has it. A JavaScript string is any sequence of UTF-16 units; the ones that are no Unicode
+//! text (a lone surrogate, common where a tool's output was cut) are kept as WTF-8: UTF-8 in which a lone surrogate
+//! takes three bytes of its own. Text without them is plain UTF-8.
+
+use std::borrow::Cow;
+
+/// The WTF-8 of UTF-16 units. Paired surrogates become one character.
+pub fn from_utf16(units: &[u16]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(units.len());
+    for decoded in char::decode_utf16(units.iter().copied()) {
+        match decoded {
+            Ok(c) => push_char(&mut out, c),
+            Err(lone) => push_unit(&mut out, lone.unpaired_surrogate()),
+        }
+    }
+    out
+}
+
+/// The UTF-16 units of WTF-8 bytes. Bytes that are no WTF-8 become U+FFFD.
+pub fn to_utf16(bytes: &[u8]) -> Vec<u16> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match std::str::from_utf8(rest) {
+            Ok(text) => {
+                out.extend(text.encode_utf16());
+                break;
+            }
+            Err(error) => {
+                let (valid, tail) = rest.split_at(error.valid_up_to());
+                out.extend(String::from_utf8_lossy(valid).encode_utf16());
+                let taken = match surrogate_at(tail) {
+                    Some(unit) => {
+                        out.push(unit);
+                        3
+                    }
+                    None => {
+                        out.push(0xFFFD);
+                        error.error_len().unwrap_or(tail.len()).max(1)
+                    }
+                };
+                rest = tail.get(taken..).unwrap_or_default();
+            }
+        }
+    }
+    out
+}
+
+/// The lone surrogate that these WTF-8 bytes begin with.
+pub fn surrogate_at(bytes: &[u8]) -> Option<u16> {
+    match bytes {
+        [0xED, b @ 0xA0..=0xBF, c @ 0x80..=0xBF, ..] => Some(0xD000 | (u16::from(b & 0x3F) << 6) | u16::from(c & 0x3F)),
+        _ => None,
+    }
+}
+
+/// The text for a person or a file name: lone surrogates become U+FFFD.
+pub fn shown(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(String::from_utf16_lossy(&to_utf16(bytes))),
+    }
+}
+
+fn push_char(out: &mut Vec<u8>, c: char) {
+    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+fn push_unit(out: &mut Vec<u8>, unit: u16) {
+    let low = |shift: u16| 0x80 | ((unit >> shift) & 0x3F) as u8;
+    out.extend_from_slice(&[0xE0 | (unit >> 12) as u8, low(6), low(0)]);
+}
+
+/// What JavaScript's `trim` takes off: its white space and line ends, U+FEFF among them.
+fn is_js_space(c: char) -> bool {
+    matches!(c, '\t'..='\r' | ' ' | '\u{A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{2028}' | '\u{2029}'
+        | '\u{202F}' | '\u{205F}' | '\u{3000}' | '\u{FEFF}')
+}
+
+/// `String.prototype.trim` on WTF-8.
+pub fn trim(bytes: &[u8]) -> &[u8] {
+    let mut text = bytes;
+    while let Some((c, size)) = first_char(text) {
+        if !is_js_space(c) {
+            break;
+        }
+        text = text.get(size..).unwrap_or_default();
+    }
+    while let Some((c, size)) = last_char(text) {
+        if !is_js_space(c) {
+            break;
+        }
+        text = text.get(..text.len() - size).unwrap_or_default();
+    }
+    text
+}
+
+fn first_char(bytes: &[u8]) -> Option<(char, usize)> {
+    let head = bytes.get(..bytes.len().min(4))?;
+    let valid = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(head.get(..error.valid_up_to())?).ok()?,
+    };
+    valid.chars().next().map(|c| (c, c.len_utf8()))
+}
+
+fn last_char(bytes: &[u8]) -> Option<(char, usize)> {
+    (1..=bytes.len().min(4)).find_map(|size| {
+        let tail = bytes.get(bytes.len() - size..)?;
+        let c = std::str::from_utf8(tail).ok()?.chars().next()?;
+        Some((c, size))
+    })
+}
+
+/// A session name as it is stored: runs of carriage returns and line feeds become one space, then trimmed.
+pub fn one_line(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut in_run = false;
+    for &byte in bytes {
+        let breaks = byte == b'\r' || byte == b'\n';
+        if !breaks {
+            out.push(byte);
+        } else if !in_run {
+            out.push(b' ');
+        }
+        in_run = breaks;
+    }
+    trim(&out).to_vec()
+}
+
+/// Appends a JSON string as `JSON.stringify` writes it: only what must be escaped is, lone surrogates included.
+pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.push(b'"');
+    let mut rest = bytes;
+    while let Some((&byte, tail)) = rest.split_first() {
+        let mut next = tail;
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            0x08 => out.extend_from_slice(b"\\b"),
+            0x0C => out.extend_from_slice(b"\\f"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            0..=0x1F => {
+                out.extend_from_slice(b"\\u00");
+                out.push(b'0' + (byte >> 4));
+                out.push(HEX.get(usize::from(byte & 15)).copied().unwrap_or(b'0'));
+            }
+            0xED => match surrogate_at(rest) {
+                Some(unit) => {
+                    out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+                    next = rest.get(3..).unwrap_or_default();
+                }
+                None => out.push(byte),
+            },
+            _ => out.push(byte),
+        }
+        rest = next;
+    }
+    out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn trim_takes_what_javascript_takes() {
+        assert_eq!(trim("\u{FEFF}\u{2003} a\u{200B} \n".as_bytes()), "a\u{200B}".as_bytes());
+        assert_eq!(trim(b" \t\r\n"), b"");
+        let lone = [0xED, 0xA0, 0xBD];
+        assert_eq!(trim(&[b" ", &lone[..], b" "].concat()), lone);
+    }
+
+    #[test]
+    fn names_become_one_line() {
+        assert_eq!(one_line(b"\r\n a\r\n\r\nb \n"), b"a b");
+    }
+
+    #[test]
+    fn a_lone_surrogate_is_written_as_an_escape() {
+        let mut out = Vec::new();
+        push_json_string(&mut out, &from_utf16(&[0x61, 0xD83D, 0x22, 0x1F, 0xDE00]));
+        assert_eq!(out, br#""a\ud83d\"\u001f\ude00""#);
+    }
+
+    proptest! {
+        #[test]
+        fn utf16_survives(units in proptest::collection::vec(any::<u16>(), 0..64)) {
+            prop_assert_eq!(to_utf16(&from_utf16(&units)), units);
+        }
+
+        #[test]
+        fn a_written_string_reads_back(units in proptest::collection::vec(any::<u16>(), 0..64)) {
+            let text = from_utf16(&units);
+            let mut json = Vec::new();
+            push_json_string(&mut json, &text);
+            let json = String::from_utf8(json).expect("escaped");
+            let read = crate::core::json::string_bytes(&json);
+            prop_assert_eq!(read.as_deref(), Some(&text[..]));
+        }
+    }
+}

@@ -1,0 +1,485 @@
+// Types of the session format and of its API. Written by hand; the build puts them above the declarations it
+// generates from the Rust side. They depend on no pi package, yet are assignable to and from pi's own:
+// __test__/types proves it.
+
+// ---- JSON ----------------------------------------------------------------------------------------------------
+
+/** A value that `JSON.parse` can give. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+
+/** An object all of whose values are JSON. */
+export type JsonObject = { [key: string]: JsonValue };
+
+// ---- Content blocks ------------------------------------------------------------------------------------------
+
+/** Plain text of a message. */
+export interface TextContent {
+	type: "text";
+	text: string;
+	/** Opaque proof by which a provider recognises its own text in a later request. */
+	textSignature?: string;
+}
+
+/** Reasoning that a model showed before its answer. */
+export interface ThinkingContent {
+	type: "thinking";
+	thinking: string;
+	/** Opaque proof by which a provider recognises its own reasoning in a later request. */
+	thinkingSignature?: string;
+	/** The provider withheld the reasoning; what it wants back stands in `thinkingSignature`. */
+	redacted?: boolean;
+}
+
+/** An image, base64 encoded. */
+export interface ImageContent {
+	type: "image";
+	data: string;
+	mimeType: string;
+}
+
+/** A model's request to run a tool. */
+export interface ToolCall {
+	type: "toolCall";
+	id: string;
+	name: string;
+	arguments: JsonObject;
+	thoughtSignature?: string;
+	/** Group the tool was offered under, for providers that group tools. */
+	namespace?: string;
+}
+
+// ---- Parts of messages ---------------------------------------------------------------------------------------
+
+/** Tokens of one or more model calls, and their price in US dollars. */
+export interface Usage {
+	input: number;
+	output: number;
+	cacheRead: number;
+	cacheWrite: number;
+	/** Share of `cacheWrite` that is kept for an hour. */
+	cacheWrite1h?: number;
+	/** Share of `output` spent on reasoning; absent if the provider does not say. */
+	reasoning?: number;
+	totalTokens: number;
+	cost: {
+		input: number;
+		output: number;
+		cacheRead: number;
+		cacheWrite: number;
+		total: number;
+	};
+}
+
+/** Why a model's answer ended. */
+export type StopReason = "pending" | "stop" | "length" | "toolUse" | "error" | "aborted" | "deferred";
+
+/** Where to fetch an answer that the provider will have ready later. */
+export interface DeferredHandle {
+	provider: string;
+	modelId: string;
+	api: string;
+	/** The provider's own token for the answer. */
+	id: string;
+	expiresAt?: number;
+	pollAfterMs?: number;
+	data?: JsonValue;
+}
+
+/** What is kept of a thrown value. */
+export interface DiagnosticErrorInfo {
+	name?: string;
+	message: string;
+	stack?: string;
+	code?: string | number;
+}
+
+/** A note about trouble during a model call. */
+export interface AssistantMessageDiagnostic {
+	type: string;
+	timestamp: number;
+	error?: DiagnosticErrorInfo;
+	details?: JsonObject;
+}
+
+/** JSON schema of a tool's arguments; any object is taken. */
+export interface ToolSchema {}
+
+/** How strictly a provider should hold a model to a tool's arguments. */
+export type ConstrainedSamplingConfig =
+	| { type: "json_schema"; strict: "prefer" | "require" }
+	| { type: "grammar"; variants: { openai_lark?: string; openai_regex?: string } };
+
+/** A tool as it is offered to a model. */
+export interface Tool<TParameters extends ToolSchema = ToolSchema> {
+	name: string;
+	description: string;
+	parameters: TParameters;
+	constrainedSampling?: false | ConstrainedSamplingConfig;
+}
+
+/** A tool named, without its definition. */
+export interface ToolReference {
+	name: string;
+}
+
+// ---- Messages ------------------------------------------------------------------------------------------------
+
+/**
+ * Instructions and tools from one point of the conversation on. The first is the system prompt; each later one
+ * changes it, so that all of them replayed in order give the prompt and the tools of now.
+ */
+export interface SystemMessage {
+	role: "system";
+	content: string | TextContent[];
+	/** Named parts of the prompt. A later message replaces a part by its name; null takes it away. */
+	sections?: Record<string, string | null>;
+	toolsAdded?: Tool[];
+	toolsRemoved?: ToolReference[];
+	/** Milliseconds since 1970, as in every message. */
+	timestamp: number;
+}
+
+/** What the user said. */
+export interface UserMessage {
+	role: "user";
+	content: string | (TextContent | ImageContent)[];
+	timestamp: number;
+}
+
+/** What the model answered. */
+export interface AssistantMessage {
+	role: "assistant";
+	content: (TextContent | ThinkingContent | ToolCall)[];
+	api: string;
+	provider: string;
+	model: string;
+	/** Model named in the answer, if another than the one asked. */
+	responseModel?: string;
+	responseId?: string;
+	/** Level of effort in the provider's own words. */
+	providerThinkingLevel?: string;
+	diagnostics?: AssistantMessageDiagnostic[];
+	usage: Usage;
+	stopReason: StopReason;
+	deferred?: DeferredHandle;
+	errorMessage?: string;
+	/** Reason in the provider's own words. */
+	rawStopReason?: string;
+	/** Whether the model said itself that its turn is over. */
+	endTurn?: boolean;
+	timestamp: number;
+}
+
+/** What a tool gave back. */
+export interface ToolResultMessage<TDetails extends JsonValue = JsonValue> {
+	role: "toolResult";
+	toolCallId: string;
+	toolName: string;
+	content: (TextContent | ImageContent)[];
+	/** Data for the display, never sent to a model. */
+	details?: TDetails;
+	/** Tokens that the tool itself spent on models. */
+	usage?: Usage;
+	isError: boolean;
+	timestamp: number;
+}
+
+/** A message that models understand. */
+export type Message = SystemMessage | UserMessage | AssistantMessage | ToolResultMessage;
+
+/** A command that the user ran with `!`. */
+export interface BashExecutionMessage {
+	role: "bashExecution";
+	command: string;
+	output: string;
+	exitCode: number | undefined;
+	cancelled: boolean;
+	truncated: boolean;
+	/** File with the whole output, where `output` was cut. */
+	fullOutputPath?: string;
+	timestamp: number;
+	/** The command was run with `!!`: models do not see it. */
+	excludeFromContext?: boolean;
+}
+
+/** A message that an extension put into the conversation. */
+export interface CustomMessage<T = unknown> {
+	role: "custom";
+	customType: string;
+	content: string | (TextContent | ImageContent)[];
+	display: boolean;
+	details?: T;
+	timestamp: number;
+}
+
+/** Stands in the context for a branch that was left. */
+export interface BranchSummaryMessage {
+	role: "branchSummary";
+	summary: string;
+	fromId: string | null;
+	timestamp: number;
+}
+
+/** Stands in the context for everything before a compaction. */
+export interface CompactionSummaryMessage {
+	role: "compactionSummary";
+	summary: string;
+	tokensBefore: number;
+	timestamp: number;
+}
+
+/** Messages beyond those of models, by role. Open: add your own by declaration merging. */
+export interface CustomAgentMessages {
+	bashExecution: BashExecutionMessage;
+	custom: CustomMessage;
+	branchSummary: BranchSummaryMessage;
+	compactionSummary: CompactionSummaryMessage;
+}
+
+/** Every message that a session's context may hold. */
+export type AgentMessage = Message | CustomAgentMessages[keyof CustomAgentMessages];
+
+// ---- The file ------------------------------------------------------------------------------------------------
+
+/** The version that is written, as a literal type. */
+export type SessionVersion = 3;
+
+/** First line of a session file. It is no entry and no part of the tree. */
+export interface SessionHeader {
+	type: "session";
+	/** Version of the format; a file without one is of version 1. */
+	version?: number;
+	id: string;
+	timestamp: string;
+	cwd: string;
+	/** File of the session that this one was forked or branched from. */
+	parentSession?: string;
+	/** `parentSession` under its name in versions 1 and 2. */
+	branchedFrom?: string;
+	/** Version 1 only. */
+	provider?: string;
+	/** Version 1 only. */
+	modelId?: string;
+	/** Version 1 only. */
+	thinkingLevel?: string;
+}
+
+/** What a new session may be told. */
+export interface NewSessionOptions {
+	/** Id of the session instead of a generated one. */
+	id?: string;
+	/** File to name as the parent in the header. */
+	parentSession?: string;
+}
+
+/** What all entries share. */
+export interface SessionEntryBase {
+	type: string;
+	id: string;
+	/** Entry that this one follows; null for a root. */
+	parentId: string | null;
+	/** ISO 8601. */
+	timestamp: string;
+}
+
+/** A message of the conversation. */
+export interface SessionMessageEntry extends SessionEntryBase {
+	type: "message";
+	message: AgentMessage;
+}
+
+/** From here on the model thinks at another level. */
+export interface ThinkingLevelChangeEntry extends SessionEntryBase {
+	type: "thinking_level_change";
+	thinkingLevel: string;
+}
+
+/** From here on another model answers. */
+export interface ModelChangeEntry extends SessionEntryBase {
+	type: "model_change";
+	provider: string;
+	modelId: string;
+}
+
+/** Tokens that were spent outside of the conversation. */
+export interface UsageEntry extends SessionEntryBase {
+	type: "usage";
+	/** What they were spent on, in a word of the writer's choice. */
+	kind: string;
+	provider: string;
+	model: string;
+	usage: Usage;
+	note?: string;
+}
+
+/** A summary that takes the place of the conversation before `firstKeptEntryId`. */
+export interface CompactionEntry<T = unknown> extends SessionEntryBase {
+	type: "compaction";
+	summary: string;
+	/** First entry before this one that stays in the context; the compaction's own id if none does. */
+	firstKeptEntryId: string;
+	tokensBefore: number;
+	/** Data of whoever wrote the summary. */
+	details?: T;
+	/** Tokens that the summary cost. */
+	usage?: Usage;
+	/** An extension wrote the summary. */
+	fromHook?: boolean;
+	/** Prompt and tools as they stood here. */
+	systemMessage?: SystemMessage;
+}
+
+/** A summary of the branch that was left when the leaf moved. */
+export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
+	type: "branch_summary";
+	/** Leaf that was left, or `"root"`. */
+	fromId: string;
+	summary: string;
+	/** Data of whoever wrote the summary. */
+	details?: T;
+	/** Tokens that the summary cost. */
+	usage?: Usage;
+	/** An extension wrote the summary. */
+	fromHook?: boolean;
+}
+
+/** Data of an extension, not seen by models. */
+export interface CustomEntry<T = unknown> extends SessionEntryBase {
+	type: "custom";
+	customType: string;
+	data?: T;
+}
+
+/** A message of an extension, seen by models. */
+export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
+	type: "custom_message";
+	customType: string;
+	content: string | (TextContent | ImageContent)[];
+	/** Data of the extension, not seen by models. */
+	details?: T;
+	/** Whether the user sees it. */
+	display: boolean;
+}
+
+/** Content that a context edit may put in place of an entry's own. */
+export type ContextEditableContent =
+	| UserMessage["content"]
+	| AssistantMessage["content"]
+	| ToolResultMessage["content"]
+	| CustomMessage["content"];
+
+/** Changes what an earlier entry adds to the context; the entry itself stays as it is. */
+export interface ContextEditEntry extends SessionEntryBase {
+	type: "context_edit";
+	targetId: string;
+	/** New content, or null to leave the target out. */
+	replacement: { content: ContextEditableContent } | null;
+}
+
+/** Names an entry, or takes its name away. */
+export interface LabelEntry extends SessionEntryBase {
+	type: "label";
+	targetId: string;
+	label: string | undefined;
+}
+
+/** Names the session; an empty name takes the name away. */
+export interface SessionInfoEntry extends SessionEntryBase {
+	type: "session_info";
+	name?: string;
+}
+
+/** An entry of the tree. Kinds invented later are kept as well, though no type here names them. */
+export type SessionEntry =
+	| SessionMessageEntry
+	| ThinkingLevelChangeEntry
+	| ModelChangeEntry
+	| UsageEntry
+	| CompactionEntry
+	| BranchSummaryEntry
+	| CustomEntry
+	| CustomMessageEntry
+	| ContextEditEntry
+	| LabelEntry
+	| SessionInfoEntry;
+
+/** A line of a session file. */
+export type FileEntry = SessionHeader | SessionEntry;
+
+// ---- What a manager gives ------------------------------------------------------------------------------------
+
+/** An entry in the tree of the session. */
+export interface SessionTreeNode {
+	entry: SessionEntry;
+	/** Oldest first. */
+	children: SessionTreeNode[];
+	label?: string;
+	/** When the label was set. */
+	labelTimestamp?: string;
+}
+
+/** One entry of the context and the messages it adds. */
+export interface ProjectedSessionEntry {
+	sourceEntry: SessionEntry;
+	/** Empty for entries that add none or were edited away. */
+	messages: AgentMessage[];
+}
+
+/** The context, and which entry each message came from. */
+export interface SessionProjection {
+	entries: ProjectedSessionEntry[];
+	/** The messages of all entries: the same objects. */
+	messages: AgentMessage[];
+	thinkingLevel: string;
+	model: { provider: string; modelId: string } | null;
+}
+
+/** What the model is to see. */
+export interface SessionContext {
+	messages: AgentMessage[];
+	thinkingLevel: string;
+	model: { provider: string; modelId: string } | null;
+}
+
+/** A session as lists show it. */
+export interface SessionInfo {
+	path: string;
+	id: string;
+	/** Empty if the file does not say. */
+	cwd: string;
+	name?: string;
+	/** File of the session that this one came from. */
+	parentSessionPath?: string;
+	created: Date;
+	/** Last word of user or model. */
+	modified: Date;
+	/** Messages of every role, on every branch. */
+	messageCount: number;
+	/** The user's first words, or `(no messages)`. */
+	firstMessage: string;
+	/** All text of user and model, to search in. */
+	allMessagesText: string;
+}
+
+/** Told how far a list has come, now and then with the sessions found so far, newest first. */
+export type SessionListProgress = (loaded: number, total: number, partialSessions?: readonly SessionInfo[]) => void;
+
+/** The reading half of a manager: what extensions get. */
+export type ReadonlySessionManager = Pick<
+	SessionManager,
+	| "getCwd"
+	| "getSessionDir"
+	| "getSessionId"
+	| "getSessionFile"
+	| "getLeafId"
+	| "getLeafEntry"
+	| "getEntry"
+	| "getLabel"
+	| "getBranch"
+	| "buildContextEntries"
+	| "buildSessionProjection"
+	| "getHeader"
+	| "getEntries"
+	| "getTree"
+	| "getSessionName"
+>;
