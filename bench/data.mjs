@@ -1,6 +1,18 @@
 // The sessions that cases run on, made when first asked for and kept in bench/data by what they are made from.
 import { createHash } from "node:crypto";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+	closeSync,
+	existsSync,
+	mkdirSync,
+	openSync,
+	readdirSync,
+	readFileSync,
+	readSync,
+	renameSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DEFAULTS, GENERATOR_VERSION, generateSession, sessionId } from "./generate.mjs";
@@ -18,6 +30,7 @@ export const DATA = {
 	small: { entries: 21_000, sizes: "small", compactEvery: 0 },
 	turn: { entries: 1_600 },
 	"turn, uncompacted": { entries: 1_600, compactEvery: 0 },
+	"128 MB, ASCII": { bytes: 128 * MIB, wide: 0 },
 	"512 MB images": { bytes: 512 * MIB, images: 0.9 },
 	"25 files": { files: 25, bytes: 40 * MIB },
 	"1,000 files": { files: 1_000, bytes: 2_800 * MIB },

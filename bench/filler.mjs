@@ -17,10 +17,10 @@ function textPool(random, extras) {
 	const parts = [];
 	let length = 0;
 	while (length < POOL_CHARS) {
-		const words = Array.from({ length: random.between(3, 14) }, () => random.pick(WORDS));
+		const words = Array.from({ length: random.between(2, 10) }, () => random.pick(WORDS));
 		if (random.chance(0.15)) words.push(`"${random.pick(WORDS)}"`);
 		if (random.chance(0.2)) words.push(String(random.between(0, 9999)));
-		if (extras.length > 0 && random.chance(0.4)) words.push(random.pick(extras));
+		if (extras.length > 0 && random.chance(0.12)) words.push(random.pick(extras));
 		const line = `${random.pick(LINE_STARTS)}${words.join(" ")}${random.pick(LINE_ENDS)}\n`;
 		parts.push(line);
 		length += line.length;
@@ -38,9 +38,10 @@ function measured(text) {
 	return { text, bytesPerChar: (Buffer.byteLength(JSON.stringify(text)) - 2) / text.length };
 }
 
-export function fillers(seed) {
+/** `wideShare` is that of texts with letters beyond Latin-1, which V8 stores in two bytes a character. */
+export function fillers(seed, wideShare) {
 	const random = seeded(seed);
-	const latin = textPool(random, []);
+	const ascii = textPool(random, []);
 	const wide = textPool(random, NON_LATIN);
 	const base64 = base64Pool(random);
 
@@ -62,8 +63,7 @@ export function fillers(seed) {
 	}
 
 	return {
-		/** One text in twenty holds letters beyond Latin-1, which makes V8 store all of it in two bytes a character. */
-		text: (bytes) => cut(random.chance(0.05) ? wide : latin, bytes),
+		text: (bytes) => cut(random.chance(wideShare) ? wide : ascii, bytes),
 		/** Whole quads, so that it decodes. */
 		base64: (bytes) => cut(base64, bytes & ~3),
 	};

@@ -2,11 +2,11 @@
 //
 // The mix ("mixed") is near real sessions: the mean line is 6 KB; a fifth of the lines are over 4 KiB and hold four
 // fifths of the bytes; by bytes 49 % are tool results, 47 % assistant messages, 3 % user messages; a compaction comes
-// every 1,500 entries. "small" is the same talk in small lines only. Lines are written as they are made: the file is
-// never in memory, so that its size is bounded by the disk alone.
+// every 1,500 entries; one text in eight holds letters beyond Latin-1. "small" is the same talk in small lines only.
+// Lines are written as they are made: the file is never in memory, so that the disk alone bounds its size.
 //
 //   node bench/generate.mjs <file> [--bytes 10485760 | --entries 1600] [--seed 1] [--sizes mixed|small]
-//                           [--compact-every 1500] [--images 0.9]
+//                           [--compact-every 1500] [--images 0.9] [--wide 0.125]
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
@@ -20,11 +20,15 @@ export const SESSION_CWD = "/home/user/project";
 const START = Date.UTC(2025, 5, 1, 8);
 const WRITE_CHARS = 1 << 20;
 
-export const DEFAULTS = { seed: 1, sizes: "mixed", compactEvery: 1_500, images: 0, bytes: undefined, entries: undefined };
+/**
+ * `images` is their share of the bytes, `wide` that of the texts with letters beyond Latin-1. The length is given either
+ * in bytes or in entries.
+ */
+export const DEFAULTS = { seed: 1, sizes: "mixed", compactEvery: 1_500, images: 0, wide: 0.125 };
 
 /** Writes the session and returns what it is made of. */
 export function generateSession(file, options) {
-	const { seed, sizes, compactEvery, images, bytes, entries } = { ...DEFAULTS, ...options };
+	const { seed, sizes, compactEvery, images, wide, bytes, entries } = { ...DEFAULTS, ...options };
 	if ((bytes === undefined) === (entries === undefined)) throw new Error("Say either bytes or entries");
 	const start = START + seed * 3_600_000;
 	const partial = `${file}.partial`;
@@ -47,7 +51,8 @@ export function generateSession(file, options) {
 
 		const timestamp = new Date(start).toISOString();
 		write({ type: "session", version: 3, id: sessionId(seed, start), timestamp, cwd: SESSION_CWD }, "header");
-		for (const entry of transcript({ seed, sizes, compactEvery, imageShare: images, start })) {
+		const shape = { seed, sizes, compactEvery, imageShare: images, wideShare: wide, start };
+		for (const entry of transcript(shape)) {
 			write(entry, entry.type === "message" ? entry.message.role : entry.type);
 			// One line is the header.
 			if (bytes !== undefined ? made.bytes >= bytes : made.lines > entries) break;
@@ -100,8 +105,9 @@ function tally() {
 export function describe({ lines, bytes, big, bigBytes, kinds }) {
 	const percent = (part, whole) => `${((100 * part) / whole).toFixed(0)} %`;
 	const share = (kind) => percent(kinds[kind]?.bytes ?? 0, bytes);
+	const size = `${(bytes / 1_048_576).toFixed(1)} MiB, mean ${(bytes / lines / 1024).toFixed(2)} KiB`;
 	return (
-		`${lines.toLocaleString("en")} lines, ${(bytes / 1_048_576).toFixed(1)} MiB, mean ${(bytes / lines / 1024).toFixed(2)} KiB; ` +
+		`${lines.toLocaleString("en")} lines, ${size}; ` +
 		`${percent(big, lines)} of the lines over 4 KiB with ${percent(bigBytes, bytes)} of the bytes; ` +
 		`tool results ${share("toolResult")}, assistant ${share("assistant")}, user ${share("user")}; ` +
 		`${kinds.compaction?.lines ?? 0} compactions`
@@ -118,6 +124,7 @@ if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) 
 			sizes: { type: "string" },
 			"compact-every": { type: "string" },
 			images: { type: "string" },
+			wide: { type: "string" },
 		},
 	});
 	const number = (text) => (text === undefined ? undefined : Number(text));
@@ -128,12 +135,13 @@ if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) 
 		sizes: values.sizes,
 		compactEvery: number(values["compact-every"]),
 		images: number(values.images),
+		wide: number(values.wide),
 	};
 	const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 	if (positionals.length !== 1) {
 		console.error(
 			"Usage: node bench/generate.mjs <file> --bytes N | --entries N " +
-				"[--seed N] [--sizes mixed|small] [--compact-every N] [--images SHARE]",
+				"[--seed N] [--sizes mixed|small] [--compact-every N] [--images SHARE] [--wide SHARE]",
 		);
 		process.exitCode = 2;
 	} else {

@@ -23,39 +23,48 @@ const digits = (value) => (value >= 100 ? value.toFixed(0) : value.toPrecision(3
 const mebibytes = (bytes) => `${(bytes / 1_048_576).toFixed(0)} MB`;
 
 /**
- * Rows of one case: one for each time that it gives. `rounds` holds per round what each side answered; a round counts
+ * Rows of one case, one for each time that it gives. `rounds` holds per round what each side answered; a round counts
  * for the ratio if both sides did.
  */
 export function rowsOf({ name, memory }, rounds, failures) {
-	const names = Object.keys(rounds.find((round) => round.peer ?? round.ours)?.[rounds[0].peer ? "peer" : "ours"]?.times ?? { "": 0 });
-	return names.map((part) => {
-		const of = (side) => rounds.flatMap((round) => (round[side] ? [round[side].times[part]] : []));
-		const both = rounds.filter((round) => round.peer && round.ours);
-		const ratios = both.map((round) => round.peer.times[part] / round.ours.times[part]);
+	const answers = (side) => rounds.flatMap((round) => (round[side] ? [round[side]] : []));
+	const parts = Object.keys((answers("peer")[0] ?? answers("ours")[0])?.times ?? { "": 0 });
+	return parts.map((part) => {
 		const row = { case: part ? `${name} ${part}` : name };
 		for (const side of ["peer", "ours"]) {
-			const times = of(side);
-			row[side] = times.length > 0 ? median(times) : undefined;
-			row[`${side}Failure`] = failures[side];
-			if (memory && times.length > 0) {
-				const answers = rounds.flatMap((round) => (round[side] ? [round[side]] : []));
-				row[`${side}Peak`] = median(answers.map((answer) => answer.peak));
-				row[`${side}Growth`] = median(answers.map((answer) => answer.growth));
-			}
+			const given = answers(side);
+			if (failures[side]) row[`${side}Failure`] = failures[side];
+			if (given.length === 0) continue;
+			row[side] = median(given.map((answer) => answer.times[part]));
+			if (!memory) continue;
+			row[`${side}Peak`] = median(given.map((answer) => answer.peak));
+			row[`${side}Growth`] = median(given.map((answer) => answer.growth));
 		}
-		if (ratios.length > 0) Object.assign(row, { ratio: median(ratios), low: Math.min(...ratios), high: Math.max(...ratios) });
+		const ratios = rounds
+			.filter((round) => round.peer && round.ours)
+			.map((round) => round.peer.times[part] / round.ours.times[part]);
+		if (ratios.length > 0) {
+			row.ratio = median(ratios);
+			row.low = Math.min(...ratios);
+			row.high = Math.max(...ratios);
+		}
 		return row;
 	});
 }
 
 export function header(node, data) {
+	const [cpu] = cpus();
+	const machine = `${cpus().length} cores (${cpu?.model ?? "unknown"}), ${mebibytes(totalmem())} of memory`;
 	const lines = [
-		`Node ${node}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), ${mebibytes(totalmem())}, ${process.platform} ${process.arch}`,
+		`Node ${node}, ${machine}, ${process.platform} ${process.arch}`,
 		"Peer: pi 1.5.2. Both sides alternate, each measurement in a fresh process, files in the page cache.",
 		"Times are bound to this machine and its mood; the ratio (peer / ours, median of the rounds) carries over better.",
 		"",
 	];
-	for (const [name, { made }] of data) lines.push(`${name}: ${made.kinds ? describe(made) : `${made.files} files, ${made.lines.toLocaleString("en")} lines, ${mebibytes(made.bytes)}`}`);
+	for (const [name, { made }] of data) {
+		const directory = `${made.files} files, ${made.lines.toLocaleString("en")} lines, ${mebibytes(made.bytes)}`;
+		lines.push(`${name}: ${made.files ? directory : describe(made)}`);
+	}
 	return lines.join("\n");
 }
 
@@ -86,7 +95,6 @@ export function memoryTable(rows) {
 /** The first column to the left, numbers to the right. */
 function columns(cells) {
 	const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
-	return cells
-		.map((row) => row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join("  "))
-		.join("\n");
+	const aligned = (cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]));
+	return cells.map((row) => row.map(aligned).join("  ")).join("\n");
 }

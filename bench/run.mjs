@@ -6,7 +6,8 @@
 // variable PSN_MODULE names another one (pi's own, say, to see that both sides are measured alike).
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { nodeBin, referenceDir, setup } from "../peer/setup.mjs";
 import { select } from "./cases.mjs";
@@ -14,7 +15,7 @@ import { dataDir, provide, warmUp } from "./data.mjs";
 import { OPERATIONS } from "./operations.mjs";
 import { header, memoryTable, rowsOf, table } from "./report.mjs";
 
-const here = import.meta.dirname ?? new URL(".", import.meta.url).pathname;
+const here = dirname(fileURLToPath(import.meta.url));
 const worker = join(here, "worker.mjs");
 const TIMEOUT_MS = 600_000;
 const QUICK_ROUNDS = 3;
@@ -129,4 +130,9 @@ function progress(text) {
 
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(130));
-main();
+try {
+	main();
+} catch (error) {
+	console.error(error.message);
+	process.exitCode = 2;
+}

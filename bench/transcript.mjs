@@ -40,9 +40,9 @@ const IMAGE_BYTES = 390_000;
 
 const cost = (tokens, price) => Number(((tokens * price) / 1_000_000).toFixed(6));
 
-export function* transcript({ seed, sizes, compactEvery, imageShare = 0, start }) {
+export function* transcript({ seed, sizes, compactEvery, imageShare, wideShare, start }) {
 	const random = seeded(seed);
-	const fill = fillers(seed + 1);
+	const fill = fillers(seed + 1, wideShare);
 	const mix = SIZES[sizes];
 	const ids = new Set();
 	let clock = start;
@@ -71,7 +71,7 @@ export function* transcript({ seed, sizes, compactEvery, imageShare = 0, start }
 	}
 
 	const entry = (type, fields) => ({ type, ...place(), ...fields });
-	const message = (fields) => ({ type: "message", ...place(), message: { ...fields(clock - 5) } });
+	const message = (fields) => ({ type: "message", ...place(), message: fields(clock - 5) });
 
 	/** Bytes of filler for the next line of a role. */
 	function room(role) {
@@ -206,7 +206,9 @@ export function* transcript({ seed, sizes, compactEvery, imageShare = 0, start }
 	/** What stands between turns: settings, names, marks, data of extensions. */
 	function* aside() {
 		if (random.chance(0.05)) yield entry("model_change", { provider: PROVIDER, modelId: MODEL });
-		if (random.chance(0.05)) yield entry("thinking_level_change", { thinkingLevel: random.pick(["low", "medium", "high"]) });
+		if (random.chance(0.05)) {
+			yield entry("thinking_level_change", { thinkingLevel: random.pick(["low", "medium", "high"]) });
+		}
 		if (random.chance(0.02)) {
 			yield entry("usage", { kind: "cache_warm", provider: PROVIDER, model: MODEL, usage: usage() });
 		}
@@ -215,7 +217,8 @@ export function* transcript({ seed, sizes, compactEvery, imageShare = 0, start }
 			yield entry("label", { targetId: turns.at(-1).id, label: `mark ${random.hex(4)}` });
 		}
 		if (random.chance(0.1)) {
-			yield { type: "custom", customType: "todo", data: { list: fill.text(sizes === "small" ? 40 : 1_500) }, ...place() };
+			const list = fill.text(sizes === "small" ? 40 : 1_500);
+			yield { type: "custom", customType: "todo", data: { list }, ...place() };
 		}
 		if (random.chance(0.02)) {
 			yield {
@@ -243,7 +246,8 @@ export function* transcript({ seed, sizes, compactEvery, imageShare = 0, start }
 			if (random.chance(0.5)) yield entry("branch_summary", { fromId, summary: fill.text(900), fromHook: false });
 		}
 		const before = leaf;
-		yield message((timestamp) => ({ role: "user", content: [{ type: "text", text: fill.text(room("user")) }], timestamp }));
+		const asked = [{ type: "text", text: fill.text(room("user")) }];
+		yield message((timestamp) => ({ role: "user", content: asked, timestamp }));
 		turns.push({ id: leaf, before });
 		for (let step = 0; step < STEPS_PER_TURN; step++) {
 			const tool = random.pick(TOOLS);

@@ -6,9 +6,12 @@ import { describe, expect, it } from "vitest";
 import { type Run, sameOnBoth } from "./runs.js";
 
 const call = (id: string, name: string, args: Record<string, unknown>) => ({ id, name, arguments: args });
-const messages = (run: Run, file: string) => run.lines(file).flatMap((line) => (line.type === "message" ? [line.message] : []));
+const messages = (run: Run, file: string) =>
+	run.lines(file).flatMap((line) => (line.type === "message" ? [line.message] : []));
 const said = (run: Run, file: string) =>
-	messages(run, file).flatMap((message) => (message.role === "user" ? [message.content.map((part: any) => part.text).join("")] : []));
+	messages(run, file).flatMap((message) =>
+		message.role === "user" ? [message.content.map((part: any) => part.text).join("")] : [],
+	);
 
 describe("pi on our session manager", () => {
 	it("answers a first prompt, continues, calls tools and exports", () =>
@@ -16,21 +19,42 @@ describe("pi on our session manager", () => {
 			steps: [
 				{ thinking: "A greeting.", text: "Good morning, Zoë \u{1f44b}" },
 				{ text: "Yes, the second prompt." },
-				{ text: "Let me look.", toolCalls: [call("call_1", "read", { path: "notes.md" }), call("call_2", "bash", { command: "printf 'a\\rb \\360\\237\\230\\200'; exit 3" })] },
-				{ toolCalls: [call("call_3", "write", { path: "out.md", content: "written\n" }), call("call_4", "read", { path: "missing.md" })] },
+				{
+					text: "Let me look.",
+					toolCalls: [
+						call("call_1", "read", { path: "notes.md" }),
+						call("call_2", "bash", { command: "printf 'a\\rb \\360\\237\\230\\200'; exit 3" }),
+					],
+				},
+				{
+					toolCalls: [
+						call("call_3", "write", { path: "out.md", content: "written\n" }),
+						call("call_4", "read", { path: "missing.md" }),
+					],
+				},
 				{ text: "Done, one call back is due." },
 				{ text: "As events." },
 			],
 			act: async (run) => {
-				expect(await run.pi(["-p", "Good morning"])).toMatchObject({ code: 0, stdout: "Good morning, Zoë \u{1f44b}\n" });
+				expect(await run.pi(["-p", "Good morning"])).toMatchObject({
+					code: 0,
+					stdout: "Good morning, Zoë \u{1f44b}\n",
+				});
 				expect(await run.pi(["-p", "--continue", "Do you remember?"])).toMatchObject({ code: 0 });
-				expect(await run.pi(["-p", "-c"], { input: "What do the notes say?\u2028And then?" })).toMatchObject({ code: 0 });
+				expect(await run.pi(["-p", "-c"], { input: "What do the notes say?\u2028And then?" })).toMatchObject({
+					code: 0,
+				});
 				expect(readFileSync(join(run.work, "out.md"), "utf8")).toBe("written\n");
 				const events = await run.pi(["--mode", "json", "-c", "Tell me in events"]);
 				expect(events.stdout).toContain('"type":"agent_settled"');
 				expect(run.sessionFiles()).toHaveLength(1);
 				const [file] = run.sessionFiles();
-				expect(said(run, file)).toEqual(["Good morning", "Do you remember?", "What do the notes say?\u2028And then?", "Tell me in events"]);
+				expect(said(run, file)).toEqual([
+					"Good morning",
+					"Do you remember?",
+					"What do the notes say?\u2028And then?",
+					"Tell me in events",
+				]);
 				const results = messages(run, file).filter((message) => message.role === "toolResult");
 				expect(results.map((result) => result.isError)).toEqual([false, true, false, true]);
 				expect(JSON.stringify(results[0].content)).toContain("call Zoë back");
@@ -86,11 +110,38 @@ describe("pi on our session manager", () => {
 				const file = join(run.work, "old.jsonl");
 				const at = (second: number) => `2025-11-20T10:00:0${second}.000Z`;
 				const lines = [
-					{ type: "session", id: "old", timestamp: at(0), cwd: run.work, provider: "loopback", modelId: "scripted", thinkingLevel: "off" },
-					{ type: "message", timestamp: at(1), message: { role: "user", content: "from long ago", timestamp: 1763632801000 } },
-					{ type: "message", timestamp: at(2), message: { role: "hookMessage", customType: "x", content: "hook", display: true, timestamp: 1763632802000 } },
-					{ type: "compaction", timestamp: at(3), summary: "An old summary", firstKeptEntryIndex: 1, tokensBefore: 5000000000 },
-					{ type: "message", timestamp: at(4), message: { role: "user", content: [{ type: "text", text: "and after" }], timestamp: 1763632804000 }, extra: { kept: -0 } },
+					{
+						type: "session",
+						id: "old",
+						timestamp: at(0),
+						cwd: run.work,
+						provider: "loopback",
+						modelId: "scripted",
+						thinkingLevel: "off",
+					},
+					{
+						type: "message",
+						timestamp: at(1),
+						message: { role: "user", content: "from long ago", timestamp: 1763632801000 },
+					},
+					{
+						type: "message",
+						timestamp: at(2),
+						message: { role: "hookMessage", customType: "x", content: "hook", display: true, timestamp: 1763632802000 },
+					},
+					{
+						type: "compaction",
+						timestamp: at(3),
+						summary: "An old summary",
+						firstKeptEntryIndex: 1,
+						tokensBefore: 5000000000,
+					},
+					{
+						type: "message",
+						timestamp: at(4),
+						message: { role: "user", content: [{ type: "text", text: "and after" }], timestamp: 1763632804000 },
+						extra: { kept: -0 },
+					},
 				];
 				for (const line of lines) appendFileSync(file, `${JSON.stringify(line)}\n`);
 				expect(await run.pi(["--session", file, "-p", "hello again"])).toMatchObject({ code: 0 });
@@ -113,7 +164,11 @@ describe("pi on our session manager", () => {
 				await run.pi(["-p", "-c", "once more"]);
 				const noSession = join(run.work, "not-a-session.jsonl");
 				writeFileSync(noSession, '{"type":"message"}\n');
-				for (const args of [["--session", noSession], ["--fork", noSession], ["--fork", join(run.work, "missing.jsonl")]]) {
+				for (const args of [
+					["--session", noSession],
+					["--fork", noSession],
+					["--fork", join(run.work, "missing.jsonl")],
+				]) {
 					expect(await run.pi([...args, "-p", "x"])).toMatchObject({ code: 1 });
 				}
 				expect((await run.pi(["--export", noSession])).code).toBe(1);

@@ -14,7 +14,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 function node(args: string[]) {
 	// The module is there already, so nothing is built; a home of its own shows what the demo leaves behind.
 	const env = { ...process.env, PSN_MODULE: moduleUnderTest, HOME: folder, NO_COLOR: "1" };
-	const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, env, encoding: "utf8" });
+	const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+		cwd: folder,
+		env,
+		encoding: "utf8",
+		timeout: 100_000,
+	});
 	return { status, stdout, stderr };
 }
 const start = (...args: string[]) => node([join(root, "scripts/start.mjs"), ...args]);
@@ -41,7 +46,11 @@ describe("npm start", () => {
 	it("shows a file of the first version and leaves it as it is", () => {
 		const file = write("old.txt", [
 			{ type: "session", id: "old", timestamp: "2025-11-20T10:00:00.000Z", cwd: folder, provider: "p", modelId: "m" },
-			{ type: "message", timestamp: "2025-11-20T10:00:01.000Z", message: { role: "user", content: "red \u001b[31malert" } },
+			{
+				type: "message",
+				timestamp: "2025-11-20T10:00:01.000Z",
+				message: { role: "user", content: "red \u001b[31malert" },
+			},
 			{ type: "message", timestamp: "2025-11-20T10:00:02.000Z", message: { role: "hookMessage", content: "hooked" } },
 		]);
 		const before = digest(file);
@@ -56,9 +65,20 @@ describe("npm start", () => {
 
 	it("draws a long chain and many branches without recursion", () => {
 		const at = "2025-11-20T10:00:00.000Z";
-		const user = (id: string, parentId: string | null) => ({ type: "message", id, parentId, timestamp: at, message: { role: "user", content: id } });
+		const user = (id: string, parentId: string | null) => ({
+			type: "message",
+			id,
+			parentId,
+			timestamp: at,
+			message: { role: "user", content: id },
+		});
 		const chain = Array.from({ length: 20_000 }, (_, index) => user(`a${index}`, index === 0 ? null : `a${index - 1}`));
-		const file = write("long.jsonl", [{ type: "session", version: 3, id: "long", timestamp: at, cwd: folder }, ...chain, user("b", "a5"), user("c", "a5")]);
+		const file = write("long.jsonl", [
+			{ type: "session", version: 3, id: "long", timestamp: at, cwd: folder },
+			...chain,
+			user("b", "a5"),
+			user("c", "a5"),
+		]);
 		const { status, stdout } = start(file);
 		rmSync(file);
 		expect(status).toBe(0);

@@ -3,7 +3,8 @@
 import { createHash } from "node:crypto";
 
 // No \b before an id: in a file name it follows an underscore.
-const SESSION_ID = /(?<![0-9A-Za-z])[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}(?![0-9A-Za-z])/g;
+const SESSION_ID =
+	/(?<![0-9A-Za-z])[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}(?![0-9A-Za-z])/g;
 const ENTRY_ID = /(?<![0-9A-Za-z])[0-9a-f]{8}(?![0-9A-Za-z])/g;
 const CLOCKS: [RegExp, string][] = [
 	[/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "<iso>"],
@@ -35,7 +36,9 @@ export class Normaliser {
 		const found = /(<script id="session-data"[^>]*>)([^<]*)(<\/script>)/.exec(html);
 		if (!found) throw new Error("the exported page holds no session");
 		const data = Buffer.from(found[2], "base64").toString("utf8");
-		const page = createHash("sha256").update(this.text(html.replace(found[2], ""))).digest("hex");
+		const page = createHash("sha256")
+			.update(this.text(html.replace(found[2], "")))
+			.digest("hex");
 		return `${this.text(data)}\npage ${page}`;
 	}
 

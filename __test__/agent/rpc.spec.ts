@@ -1,4 +1,5 @@
 // pi in RPC mode on our session manager: one long process that reads the session back while it grows.
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../scripts/demo/pi.mjs";
@@ -115,6 +116,7 @@ describe("pi --mode rpc on our session manager", () => {
 					await refused({ type: "set_session_name", name: "  " });
 					await refused({ type: "compact" });
 					expect(run.sessionFiles()).toHaveLength(1);
+					expect(readFileSync(join(run.work, "notes.md"), "utf8")).toContain("call Zoë back");
 				}),
 		}));
 });

@@ -1,6 +1,15 @@
 // One scenario, run twice: on the module under test and on pi 1.5.2's session manager, each in a home of its own.
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	realpathSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { expect } from "vitest";
@@ -11,6 +20,8 @@ import { Normaliser } from "./normalise.js";
 
 if (!pi.peerIsReady()) throw new Error("pi is not installed in peer/: run `node peer/setup.mjs`");
 if (!existsSync(pi.moduleUnderTest)) throw new Error(`The module under test is not built: ${pi.moduleUnderTest}`);
+
+const HANG_GUARD_MS = 100_000;
 
 export interface Exit {
 	code: number | null;
@@ -108,13 +119,18 @@ export class Run {
 	lines(file: string): Line[] {
 		const text = readFileSync(file, "utf8");
 		expect(text.endsWith("\n"), `${file} ends with a line feed`).toBe(true);
-		return text.slice(0, -1).split("\n").map((line) => JSON.parse(line));
+		return text
+			.slice(0, -1)
+			.split("\n")
+			.map((line) => JSON.parse(line));
 	}
 
 	/** What is left on disk and what the model was asked. */
 	finish(): void {
 		for (const file of this.sessionFiles()) this.#observeLines(relative(this.root, file), file);
-		const others = readdirSync(this.work, { recursive: true, encoding: "utf8" }).sort();
+		// The backup beside a migrated file is ours alone, and on purpose.
+		const names = readdirSync(this.work, { recursive: true, encoding: "utf8" }).sort();
+		const others = names.filter((name) => !name.endsWith(".v1.bak"));
 		this.observe("work folder", others.join("\n"));
 		for (const name of others) if (name.endsWith(".html")) this.observeHtml(name, join(this.work, name));
 		for (const name of others) {
@@ -143,7 +159,7 @@ function assertHookFired(log: string, exit: { code: number | null; stderr: strin
 
 function execute({ command, args, env }: pi.PiCommand, cwd: string, input: string): Promise<Exit> {
 	return new Promise((resolve, reject) => {
-		const child = spawn(command, args, { cwd, env });
+		const child = spawn(command, args, { cwd, env, timeout: HANG_GUARD_MS });
 		let stdout = "";
 		let stderr = "";
 		child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));

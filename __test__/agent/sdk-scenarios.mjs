@@ -6,7 +6,11 @@ import { join } from "node:path";
 import { ai, openAgent, pi, quietSettings, scriptedRuntime } from "./sdk-agent.mjs";
 
 const { fauxAssistantMessage: says, fauxText: text, fauxThinking: thinking, fauxToolCall: call } = ai;
-const linesOf = (file) => readFileSync(file, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+const linesOf = (file) =>
+	readFileSync(file, "utf8")
+		.trimEnd()
+		.split("\n")
+		.map((line) => JSON.parse(line));
 const entryOf = (manager, role, nth = 0) =>
 	manager.getEntries().filter((entry) => entry.type === "message" && entry.message.role === role)[nth];
 
@@ -22,7 +26,10 @@ function assertIdentity(session) {
 export async function conversation({ SessionManager, home, cwd, book }) {
 	const steps = [
 		says([thinking("They greet me."), text("Hello there.")]),
-		says([call("weather", { place: "Málaga" }, { id: "call_1" }), call("read", { path: "notes.md" }, { id: "call_2" })], { stopReason: "toolUse" }),
+		says(
+			[call("weather", { place: "Málaga" }, { id: "call_1" }), call("read", { path: "notes.md" }, { id: "call_2" })],
+			{ stopReason: "toolUse" },
+		),
 		says("It rains, and the notes are short."),
 		says("Still here, after reopening."),
 	];
@@ -67,7 +74,15 @@ export async function compaction({ SessionManager, home, cwd, book }) {
 	const long = "Some longer answer that fills the context. ".repeat(12);
 	// The cut falls inside a turn, so pi asks twice: for the history and for the beginning of that turn.
 	const summaries = (what) => [says(`Summary of ${what}.`), says(`The turn before ${what} ended.`)];
-	const steps = [says(long), says(long), ...summaries("the start"), says("After it."), says(long), ...summaries("all"), says("End.")];
+	const steps = [
+		says(long),
+		says(long),
+		...summaries("the start"),
+		says("After it."),
+		says(long),
+		...summaries("all"),
+		says("End."),
+	];
 	const runtime = await scriptedRuntime(home, book, steps);
 	const manager = SessionManager.create(cwd);
 	const session = await openAgent({ manager, home, cwd, book, runtime });
@@ -92,7 +107,15 @@ export async function compaction({ SessionManager, home, cwd, book }) {
 
 /** Going back in the tree with and without a summary, labels, and a fork into a file of its own. */
 export async function tree({ SessionManager, home, cwd, book }) {
-	const steps = [says("One."), says("Two."), says("Two, once more."), says("What was left behind."), says("Three."), says("In the fork."), says("First again.")];
+	const steps = [
+		says("One."),
+		says("Two."),
+		says("Two, once more."),
+		says("What was left behind."),
+		says("Three."),
+		says("In the fork."),
+		says("First again."),
+	];
 	const runtime = await scriptedRuntime(home, book, steps);
 	const manager = SessionManager.create(cwd);
 	const session = await openAgent({ manager, home, cwd, book, runtime });
@@ -151,7 +174,11 @@ export async function inMemory({ SessionManager, home, cwd, book }) {
 		const options = { services, sessionManager, sessionStartEvent, model: runtime.model, thinkingLevel: "off" };
 		return { ...(await pi.createAgentSessionFromServices(options)), services, diagnostics: services.diagnostics };
 	};
-	const host = await pi.createAgentSessionRuntime(create, { cwd, agentDir: join(home, "agent"), sessionManager: manager });
+	const host = await pi.createAgentSessionRuntime(create, {
+		cwd,
+		agentDir: join(home, "agent"),
+		sessionManager: manager,
+	});
 	await host.session.prompt("first");
 	await host.session.prompt("second");
 	book.manager("before", manager);
@@ -206,7 +233,10 @@ export async function boundaries({ SessionManager, home, cwd, book }) {
 		api.on("session_start", (event) => book.note("start", event));
 		api.registerCommand("mark", {
 			handler: async (_args, context) => {
-				api.appendEntry("marker", { at: context.sessionManager.getLeafId(), count: context.sessionManager.getEntries().length });
+				api.appendEntry("marker", {
+					at: context.sessionManager.getLeafId(),
+					count: context.sessionManager.getEntries().length,
+				});
 				api.setLabel(context.sessionManager.getLeafId(), "here");
 			},
 		});
@@ -218,7 +248,8 @@ export async function boundaries({ SessionManager, home, cwd, book }) {
 	assertIdentity(session);
 	book.manager("drafts", manager);
 	const kinds = new Set(manager.getEntries().map((entry) => entry.type));
-	for (const kind of ["context_edit", "custom", "custom_message", "compaction", "label"]) assert.ok(kinds.has(kind), kind);
+	for (const kind of ["context_edit", "custom", "custom_message", "compaction", "label"])
+		assert.ok(kinds.has(kind), kind);
 	const edited = manager.buildSessionProjection().entries;
 	assert.equal(edited[0].sourceEntry.type, "compaction");
 	session.dispose();
@@ -227,7 +258,12 @@ export async function boundaries({ SessionManager, home, cwd, book }) {
 /** A model that fails once: pi retries and leaves the failed answer out of the context by a context edit. */
 export async function recovery({ SessionManager, home, cwd, book }) {
 	const failure = { stopReason: "error", errorMessage: "overloaded_error: try again" };
-	const steps = [says("Fine."), says("Half an ans", failure), says("The whole answer."), says("", { stopReason: "error", errorMessage: "invalid request" })];
+	const steps = [
+		says("Fine."),
+		says("Half an ans", failure),
+		says("The whole answer."),
+		says("", { stopReason: "error", errorMessage: "invalid request" }),
+	];
 	const runtime = await scriptedRuntime(home, book, steps);
 	const manager = SessionManager.create(cwd);
 	const session = await openAgent({ manager, home, cwd, book, runtime });

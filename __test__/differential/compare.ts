@@ -22,7 +22,7 @@ function excerpts(expected: string, actual: string): string {
 	return `  at character ${at}\n  pi:   ${cut(expected)}\n  ours: ${cut(actual)}`;
 }
 
-export function attempt(body: () => unknown): Outcome {
+export function attempt<T>(body: () => T): { value: T } | { error: unknown } {
 	try {
 		return { value: body() };
 	} catch (error) {

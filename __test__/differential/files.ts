@@ -1,6 +1,6 @@
 // What the two sides left on disk.
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { Difference, attempt } from "./compare.js";
 import { STAND_IN_TYPE } from "./names.js";
 import { Random } from "./random.js";
@@ -76,9 +76,11 @@ function checkMode(ours: Side, path: string, mode: number): void {
 }
 
 /** Compares one session file, named by its path on the peer's side. */
-export function compareFile(peer: Side, peerPath: string, ours: Side, rules: { hostile: boolean }): void {
-	const name = peer.names.normalise(peerPath);
-	const ourPath = ours.names.resolve(name);
+export function compareFile(peer: Side, path: string, ours: Side, rules: { hostile: boolean }): void {
+	const name = peer.names.normalise(path);
+	const peerPath = resolve(peer.root, path);
+	// A folder given as a relative path stays relative.
+	const ourPath = resolve(ours.root, ours.names.resolve(name));
 	const left = existsSync(peerPath) ? readFileSync(peerPath, "utf8") : undefined;
 	const right = existsSync(ourPath) ? readFileSync(ourPath, "utf8") : undefined;
 	const what = `the content of ${name}`;
@@ -86,10 +88,22 @@ export function compareFile(peer: Side, peerPath: string, ours: Side, rules: { h
 		if (left !== right) throw new Difference(what, left === undefined ? "no file" : "a file", right === undefined ? "no file" : "a file");
 		return;
 	}
+	if (peer.names.normalise(left) === ours.names.normalise(right)) return;
+	// Entries that nobody has read yet may have ids without a name.
+	registerIds(peer, left);
+	registerIds(ours, right);
 	const [a, b] = [peer.names.normalise(left), ours.names.normalise(right)];
 	if (a === b) return;
 	if (!rules.hostile) throw new Difference(what, a, b);
 	compareLines(what, entryLines(peer, left, new Set()), entryLines(ours, right, ours.junk));
+}
+
+function registerIds(side: Side, text: string): void {
+	for (const line of text.split("\n")) {
+		if (side.junk.has(line)) continue;
+		const parsed = attempt(() => JSON.parse(line) as { id?: unknown } | null);
+		if ("value" in parsed) side.names.register(parsed.value?.id);
+	}
 }
 
 function compareLines(what: string, left: string[], right: string[]): void {
@@ -136,7 +150,7 @@ function shape(bytes: Buffer, junk: ReadonlySet<string>): string[] {
 	return bytes
 		.toString("latin1")
 		.split("\n")
-		.filter((line) => line.trim() !== "")
+		.filter((line) => Buffer.from(line, "latin1").toString("utf8").trim() !== "")
 		.map((line) => {
 			const text = Buffer.from(line, "latin1").toString("utf8");
 			const parsed = attempt(() => JSON.parse(text) as unknown);

@@ -48,6 +48,7 @@ function reads(plan: ReadPlan, r: Random): Read[] {
 /** The results of all reads that a step asks for, before anything is printed. */
 function collect(side: Side, slot: string, list: readonly Read[], order: readonly Read[]): Map<Read, Outcome> {
 	const results = new Map<Read, Outcome>();
+	side.reenter();
 	// The order is random because what one read makes, the next one finds made.
 	for (const read of order) results.set(read, attempt(() => read.run(side, slot)));
 	for (const entry of entriesOf(results, list)) side.names.register(entry.id);

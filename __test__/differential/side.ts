@@ -34,8 +34,12 @@ export class Side {
 		this.dumper.startStep();
 	}
 
+	/** The last `enter` again, after the other side had its turn. */
+	reenter: () => void = () => {};
+
 	/** Makes this side's folder, home and agent folder the ones the process sees. */
 	enter(now: number, agentDir: string | undefined): void {
+		this.reenter = () => this.enter(now, agentDir);
 		setClock(now);
 		process.chdir(this.root);
 		process.env.HOME = join(this.root, "home");

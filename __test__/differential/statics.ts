@@ -120,7 +120,8 @@ export function writeFile(world: World, path: string, file: HostileFile): Step {
 		run: (side) => {
 			const target = side.names.resolve(path);
 			mkdirSync(dirname(target), { recursive: true });
-			const bytes = render({ ...file, lines }, side.isPeer && world.traits.better);
+			const text = render({ ...file, lines }, side.isPeer && world.traits.better).toString("latin1");
+			const bytes = Buffer.from(text.replaceAll("<root>", side.root), "latin1");
 			writeFileSync(target, bytes);
 			for (let made = target; made.startsWith(side.root); made = dirname(made)) side.written.add(made);
 			side.originals.set(target, bytes);

@@ -1,17 +1,17 @@
 // The two modules that tests hold against each other: pi 1.5.2's session manager, and the one under test.
 import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 
 /** Anything callable by name: the tests drive both modules without trusting either one's types. */
 export type Call = (...args: unknown[]) => unknown;
 export type Manager = Record<string, Call>;
 export type SessionModule = Record<string, Call> & { SessionManager: Record<string, Call> };
 
-const here = dirname(fileURLToPath(import.meta.url));
-const root = resolve(here, "../..");
-const require = createRequire(import.meta.url);
-const nativeImport = require("./native-import.cjs") as (url: string) => Promise<unknown>;
+const root = resolve(__dirname, "../..");
+// Node's own `require`: what it loads, vitest does not transform.
+const nativeRequire = createRequire(__filename);
+const nativeImport = nativeRequire("./native-import.cjs") as (url: string) => Promise<unknown>;
 
 /** pi 1.5.2's `dist/core/session-manager.js`, installed first if it is not there yet. */
 export async function loadReference(): Promise<SessionModule> {
@@ -30,10 +30,10 @@ export async function loadReference(): Promise<SessionModule> {
  */
 export async function loadSubject(): Promise<SessionModule> {
 	const override = process.env.PSN_MODULE;
-	if (!override) return require(join(root, "index.js")) as SessionModule;
+	if (!override) return nativeRequire(join(root, "index.js")) as SessionModule;
 	if (override.startsWith("file:")) return (await nativeImport(override)) as SessionModule;
 	if (override.endsWith(".mjs")) return (await nativeImport(pathToFileURL(resolve(override)).href)) as SessionModule;
-	return require(resolve(override)) as SessionModule;
+	return nativeRequire(resolve(override)) as SessionModule;
 }
 
 /**

@@ -10,14 +10,25 @@ export { nodeBin, piPackage };
 const here = dirname(fileURLToPath(import.meta.url));
 export const root = resolve(here, "../..");
 export const referenceModule = join(referenceDir, "dist/core/session-manager.js");
-/** The module under test; another one (the reference itself, an older build) can be named in PSN_MODULE. */
-export const moduleUnderTest = process.env.PSN_MODULE ? resolve(process.env.PSN_MODULE) : join(root, "index.js");
+const named = process.env.PSN_MODULE ?? join(root, "index.js");
+/** The module under test; another one (the reference itself, an older build) is named in PSN_MODULE, as path or URL. */
+export const moduleUnderTest = named.startsWith("file:") ? fileURLToPath(named) : resolve(named);
 
 export const peerIsReady = () => [nodeBin, piPackage, referenceModule].every((path) => existsSync(path));
 
 // Variables a process needs to run at all. Everything else stays outside: a key in the user's environment would
 // bring another model in, and PI_* settings would change what pi does.
-const PASSED_ON = ["PATH", "TMPDIR", "TEMP", "TMP", "SystemRoot", "COMSPEC", "LD_LIBRARY_PATH", "LD_PRELOAD", "ASAN_OPTIONS"];
+const PASSED_ON = [
+	"PATH",
+	"TMPDIR",
+	"TEMP",
+	"TMP",
+	"SystemRoot",
+	"COMSPEC",
+	"LD_LIBRARY_PATH",
+	"LD_PRELOAD",
+	"ASAN_OPTIONS",
+];
 
 export function isolatedEnv(home) {
 	const env = {};

@@ -1,13 +1,21 @@
 // A session written by our SessionManager alone, for a machine where pi itself cannot run.
 import { join } from "node:path";
 
-const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } };
+const usage = {
+	input: 10,
+	output: 5,
+	cacheRead: 0,
+	cacheWrite: 0,
+	totalTokens: 15,
+	cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+};
 
 export function writeSampleSession({ SessionManager }, home) {
 	const manager = SessionManager.create(home, join(home, "sessions"));
 	const say = (role, text, more = {}) =>
 		manager.appendMessage({ role, content: [{ type: "text", text }], timestamp: Date.now(), ...more });
-	const answer = (text) => say("assistant", text, { api: "none", provider: "nobody", model: "scripted", usage, stopReason: "stop" });
+	const answer = (text) =>
+		say("assistant", text, { api: "none", provider: "nobody", model: "scripted", usage, stopReason: "stop" });
 
 	manager.appendModelChange("nobody", "scripted");
 	manager.appendThinkingLevelChange("low");

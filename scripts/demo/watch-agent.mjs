@@ -11,11 +11,18 @@ import { startRpc } from "./rpc-client.mjs";
 const TODO = "# To do\n\n- [x] build the addon\n- [ ] water the plants\n- [ ] call Zoë back\n";
 const call = (id, name, args) => ({ id, name, arguments: args });
 const SCRIPT = [
-	{ thinking: "The list should be in todo.md.", text: "Let me look at the list.", toolCalls: [call("call_1", "read", { path: "todo.md" })] },
+	{
+		thinking: "The list should be in todo.md.",
+		text: "Let me look at the list.",
+		toolCalls: [call("call_1", "read", { path: "todo.md" })],
+	},
 	{ text: "Two things are left: water the plants \u{1f331} and call Zoë back." },
 	{ toolCalls: [call("call_2", "bash", { command: "grep -c '\\[ \\]' todo.md | tee count.txt" })] },
 	{ text: "There are 2 open items; the number is in count.txt." },
-	{ text: "Instead of counting, I tick one off.", toolCalls: [call("call_3", "edit", { path: "todo.md", edits: [{ oldText: "[ ] water", newText: "[x] water" }] })] },
+	{
+		text: "Instead of counting, I tick one off.",
+		toolCalls: [call("call_3", "edit", { path: "todo.md", edits: [{ oldText: "[ ] water", newText: "[x] water" }] })],
+	},
 	{ text: "The plants are watered. One call to make." },
 ];
 
@@ -37,7 +44,8 @@ function printer() {
 	};
 	const events = {
 		message_update: (record) => deltas[record.assistantMessageEvent.type]?.(record.assistantMessageEvent),
-		tool_execution_start: (record) => line(`${yellow("  calls    ")} ${record.toolName} ${dim(clip(JSON.stringify(record.args), 90))}`),
+		tool_execution_start: (record) =>
+			line(`${yellow("  calls    ")} ${record.toolName} ${dim(clip(JSON.stringify(record.args), 90))}`),
 		tool_execution_end: (record) => {
 			const text = (record.result?.content ?? []).map((part) => part.text ?? `[${part.type}]`).join(" ");
 			line(`${yellow("  gets     ")} ${record.isError ? "an error: " : ""}${dim(clip(oneLine(text), 90))}`);
@@ -82,7 +90,10 @@ export async function watchAgent(home) {
 		const args = ["--mode", "rpc", "--extension", extension];
 		heading("pi 0.87.1 on our SessionManager, a scripted model on 127.0.0.1");
 		const out = printer();
-		const rpc = startRpc(piCommand(args, { home, sessionModule: moduleUnderTest, hookLog }), { cwd, onRecord: out.record });
+		const rpc = startRpc(piCommand(args, { home, sessionModule: moduleUnderTest, hookLog }), {
+			cwd,
+			onRecord: out.record,
+		});
 		let file;
 		try {
 			file = await converse(rpc, out);

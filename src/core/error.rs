@@ -21,6 +21,7 @@ enum Kind {
     EntryNotFound { shown: String },
     NotOnBranch { shown: String },
     NotEditable { shown: String },
+    Replacement,
     SessionId,
     Changed { path: String, what: String },
     Argument { text: String },
@@ -55,6 +56,11 @@ impl Error {
     /// The target of a context edit gives the model nothing that could be edited.
     pub fn not_editable(shown: impl Into<String>) -> Self {
         Self(Kind::NotEditable { shown: shown.into() })
+    }
+
+    /// The replacement of a context edit is neither null nor content.
+    pub fn replacement() -> Self {
+        Self(Kind::Replacement)
     }
 
     /// A session id that could not be part of a file name.
@@ -148,6 +154,7 @@ impl fmt::Display for Error {
             Kind::NotEditable { shown } => {
                 write!(f, "Entry {shown} does not contribute editable model content")
             }
+            Kind::Replacement => f.write_str("Context edit replacement must be null or contain string/array content"),
             Kind::SessionId => f.write_str(
                 "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', \
                  and start and end with an alphanumeric character",

@@ -119,14 +119,14 @@ macro_rules! fields {
         }
 
         impl<'de, $($param: serde::Deserialize<'de>),+> serde::Deserialize<'de> for $name<$($param),+> {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
                 struct FieldsVisitor<$($param),+>(std::marker::PhantomData<($($param,)+)>);
                 impl<'de, $($param: serde::Deserialize<'de>),+> serde::de::Visitor<'de> for FieldsVisitor<$($param),+> {
                     type Value = $name<$($param),+>;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str("an object")
                     }
-                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
                         let mut out = $name { $($field: None,)+ };
                         while let Some(key) = map.next_key::<$crate::core::json::Key<'de>>()? {
                             match &*key.0 {

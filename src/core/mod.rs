@@ -26,6 +26,7 @@ pub mod migrate;
 pub mod paths;
 pub mod session;
 pub mod storage;
+pub mod system;
 pub mod text;
 pub mod time;
 pub mod tree;

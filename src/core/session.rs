@@ -234,6 +234,11 @@ impl Session {
         }
     }
 
+    /// How long an entry's line is, in bytes; 0 if the caller keeps its body.
+    pub fn line_len(&self, row: RowNo) -> usize {
+        self.index.place(row).map_or(0, |place| place.len as usize)
+    }
+
     /// The text of the header's line; None if the caller keeps the header.
     pub fn header_line(&self) -> Result<Option<String>> {
         let (Some(storage), Some(place)) = (&self.storage, self.header_place) else {

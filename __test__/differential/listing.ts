@@ -1,0 +1,126 @@
+// list and listAll: infos, order, progress, abort.
+import { readFileSync, writeFileSync } from "node:fs";
+import { attempt } from "./compare.js";
+import { sessionFiles, stampFiles } from "./files.js";
+import type { Fields } from "./sessions.js";
+import type { Side } from "./side.js";
+import { type Arg, type Step, literal, named } from "./steps.js";
+import type { World } from "./world.js";
+
+interface Info {
+	path: string;
+	modified: Date;
+}
+
+type Abort = "never" | "before" | "after the call" | "at the first progress";
+
+interface Observed {
+	infos: Info[];
+	calls: string[];
+	problems: string[];
+}
+
+const isNewestFirst = (infos: readonly Info[]) => infos.every((info, i) => i === 0 || (infos[i - 1] as Info).modified.getTime() >= info.modified.getTime());
+const paths = (infos: readonly Info[]) => infos.map((info) => info.path);
+
+/**
+ * Runs a list and checks what holds of its progress whichever file is read first: one call per file, counted up; partial
+ * lists newest first and part of the result; the last of them the whole result; no call after the promise settled. For
+ * `list` the calls that carry a partial list are fixed, for `listAll` they depend on when the newest file arrives.
+ */
+async function observe(run: (progress: (loaded: number, total: number, partial?: Info[]) => void) => Promise<Info[]>, all: boolean): Promise<Observed> {
+	const calls: string[] = [];
+	const problems: string[] = [];
+	const partials: Info[][] = [];
+	let settled = false;
+	const infos = await run((loaded, total, partial) => {
+		if (settled) problems.push("progress after the promise settled");
+		calls.push(`${loaded}/${total}${partial && (!all || loaded === total) ? " with a list" : ""}`);
+		if (partial) partials.push([...partial]);
+	});
+	settled = true;
+	await new Promise((resolve) => setImmediate(resolve));
+	for (const partial of partials) {
+		if (!isNewestFirst(partial)) problems.push("a partial list out of order");
+		const known = new Set(paths(infos));
+		if (!paths(partial).every((path) => known.has(path))) problems.push("a partial list with a session that the result lacks");
+	}
+	const last = partials.at(-1);
+	if (last && calls.length > 0 && paths(last).sort().join() !== paths(infos).sort().join()) problems.push("the last partial list is not the result");
+	return { infos, calls, problems };
+}
+
+/**
+ * The files as the peer has to see them to give the answer that the contract asks of us: without raw U+2028, U+2029 and CR,
+ * at which its line reader cuts (section 3), without null content, and with `parentSession` for `branchedFrom` (section 9).
+ */
+async function withPeersView<T>(side: Side, stamp: number, body: () => Promise<T>): Promise<T> {
+	const saved = sessionFiles(side).map((path) => [path, readFileSync(path)] as const);
+	for (const [path, bytes] of saved) writeFileSync(path, bytes.toString("utf8").split("\n").flatMap(peersLine).join("\n"));
+	stampFiles(side, stamp);
+	try {
+		return await body();
+	} finally {
+		for (const [path, bytes] of saved) writeFileSync(path, bytes);
+		stampFiles(side, stamp);
+	}
+}
+
+function peersLine(line: string): string[] {
+	const parsed = attempt(() => JSON.parse(line) as Fields | null);
+	if (!("value" in parsed)) return [];
+	const { value } = parsed;
+	const message = value?.message as Fields | null | undefined;
+	if (message?.content === null) message.content = [];
+	if (value?.type === "session" && value.branchedFrom !== undefined && value.parentSession === undefined) value.parentSession = value.branchedFrom;
+	return [JSON.stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")];
+}
+
+/** How many session files a directory holds on the peer's side: some ways to abort need several. */
+function countIn(world: World, dir: string): number {
+	const prefix = world.peer.names.resolve(dir.replace(/\/$/, ""));
+	return sessionFiles(world.peer).filter((path) => path.startsWith(`${prefix}/`)).length;
+}
+
+export function list(world: World): Step {
+	const { r } = world;
+	const all = r.chance(0.4);
+	const { n, now } = world.nextStep(false);
+	const dir = r.pick(["<root>/sessions-a", "<root>/hostile", "<root>/hostile/", "<root>/no/such/folder"]);
+	const withDir = r.chance(0.7);
+	const files = withDir ? countIn(world, dir) : 0;
+	const abort: Abort = r.chance(0.85) ? "never" : files > 11 ? r.pick(["before", "after the call", "at the first progress"] as const) : files > 0 ? r.pick(["before", "after the call"] as const) : "before";
+	const dirArg: Arg = withDir ? named(dir) : literal(r.chance(0.8) ? undefined : "");
+	const cwd = world.cwd();
+	const quiet = abort === "never" && r.chance(0.2);
+	const skipsDir = all && !withDir && r.chance(0.5);
+	const run = async (side: Side) => {
+		const controller = new AbortController();
+		const reason = new Error("the caller's reason");
+		if (abort === "before") controller.abort(reason);
+		const observed = observe(async (report) => {
+			const progress = (loaded: number, total: number, partial?: Info[]) => {
+				report(loaded, total, partial);
+				if (abort === "at the first progress") controller.abort(reason);
+			};
+			const signal = abort === "never" ? undefined : controller.signal;
+			const tail = quiet ? [] : [progress, signal];
+			const { SessionManager } = side.module;
+			const args = all ? (skipsDir ? tail : [dirArg.get(side), ...tail]) : [cwd.get(side), dirArg.get(side), ...tail];
+			const promise = SessionManager[all ? "listAll" : "list"]?.(...args) as Promise<Info[]>;
+			if (abort === "after the call") controller.abort(reason);
+			return promise;
+		}, all);
+		return observed.catch((error: unknown) => ({ rejected: error === reason ? "with the reason" : String(error) }));
+	};
+	return {
+		n,
+		now,
+		name: all ? "listAll" : "list",
+		args: all ? [dirArg] : [cwd, dirArg],
+		run: (side) => {
+			stampFiles(side, n);
+			return side.isPeer && world.traits.better ? withPeersView(side, n, () => run(side)) : run(side);
+		},
+	};
+}

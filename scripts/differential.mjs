@@ -1,0 +1,32 @@
+// Runs the differential test for longer, or one case of it again:
+//   npm run differential -- --cases 20000 --seed 123
+//   npm run differential -- --case operations:123456
+// Without --seed one half of the cases runs under a fixed seed and one under a fresh one; the test prints both.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const { values } = parseArgs({ options: { cases: { type: "string" }, seed: { type: "string" }, case: { type: "string" } } });
+
+const progress = mkdtempSync(join(tmpdir(), "differential-"));
+const env = { ...process.env, PSN_PROGRESS: progress };
+if (values.cases) env.PSN_CASES = values.cases;
+if (values.seed) env.PSN_SEED = values.seed;
+if (values.case) env.PSN_CASE = values.case;
+
+const vitest = join(root, "node_modules/vitest/vitest.mjs");
+const { status } = spawnSync(process.execPath, [vitest, "run", "__test__/differential"], { cwd: root, env, stdio: "inherit" });
+if (status !== 0) {
+	for (const kind of readdirSync(progress)) {
+		const seed = readFileSync(join(progress, kind), "utf8");
+		if (seed !== "-1") console.log(`differential: not finished: ${kind}:${seed}`);
+	}
+}
+rmSync(progress, { recursive: true, force: true });
+const what = values.case ? `case ${values.case}` : `${env.PSN_CASES ?? 4000} cases, ${values.seed ? `seed ${values.seed}` : "a fixed and a fresh seed"}`;
+console.log(`differential: ${what}: ${status === 0 ? "no difference" : "FAILED"}`);
+process.exit(status ?? 1);

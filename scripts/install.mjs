@@ -1,0 +1,23 @@
+// Installs the packages of the lock file, unless they are there already.
+//
+// Not by `npm ci`: it refuses a lock file that lacks optional packages of other platforms, and a registry that does not
+// carry them cannot give a lock file with them. `npm install` keeps to the lock file's versions and hashes as well.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** Gives npm's exit code. */
+export function install() {
+	const stamp = createHash("sha256").update(readFileSync(join(root, "package-lock.json"))).digest("hex");
+	const stampFile = join(root, "node_modules/.stamp");
+	if (existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp) return 0;
+	const { status } = spawnSync("npm", ["install", "--no-save", "--no-audit", "--no-fund"], { cwd: root, stdio: "inherit" });
+	if (status === 0) writeFileSync(stampFile, stamp);
+	return status ?? 1;
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) process.exitCode = install();

@@ -1,0 +1,178 @@
+//! Appending: own fields in, line out, entry object kept.
+//!
+//! What may run the caller's code (`toJSON`, getters, the clock) runs first, with nothing borrowed; then envelope,
+//! line and index change in one go. If the caller's code changed the session meanwhile, it is done again.
+
+use std::cell::RefCell;
+
+use napi::Result;
+
+use super::errors::{thrown, wrong_argument};
+use super::host::make;
+use super::raw::{Js, Val};
+use super::state::{self, line_of, State};
+use crate::core::append::{line, Envelope, Layout, NewHead};
+use crate::core::entry::Kind;
+use crate::core::error::Result as CoreResult;
+use crate::core::tree::RowNo;
+
+/// How often an append starts over because the caller's own code changed the session under it.
+const ATTEMPTS: usize = 16;
+
+/// An entry to append.
+pub struct New {
+    pub kind: Kind,
+    /// An object with the entry's own fields in their order.
+    pub own: Val,
+    pub head: NewHead,
+    pub below: Below,
+    /// An id that the own fields refer to already.
+    pub id: Option<String>,
+    /// A time that the own fields refer to already.
+    pub timestamp: Option<String>,
+}
+
+/// What the entry will be a child of.
+pub enum Below {
+    Leaf,
+    Row(RowNo),
+    Nothing,
+}
+
+impl New {
+    /// An entry below the leaf.
+    pub fn entry(kind: Kind, own: Val) -> Self {
+        Self { kind, own, head: NewHead::default(), below: Below::Leaf, id: None, timestamp: None }
+    }
+
+    /// The same with what the index takes of it.
+    pub fn with_head(self, head: NewHead) -> Self {
+        Self { head, ..self }
+    }
+}
+
+/// An object of own fields.
+pub fn own(js: Js, names: &[&str], values: &[Val]) -> Result<Val> {
+    let names = names.iter().map(|name| js.string(name.as_bytes())).collect::<Result<Vec<_>>>()?;
+    let mut args = vec![js.array_of(&names)?];
+    args.extend_from_slice(values);
+    make(js, c"own", &args)
+}
+
+/// What an append is going to do, and to which state of the session.
+#[derive(PartialEq, Eq)]
+struct Plan {
+    epoch: u64,
+    entries: usize,
+    writes_line: bool,
+    makes_file: bool,
+}
+
+fn plan(state: &State, head: &NewHead) -> Plan {
+    Plan {
+        epoch: state.epoch,
+        entries: state.session.tree().len(),
+        writes_line: state.session.writes_lines(),
+        makes_file: state.session.makes_file_with(head),
+    }
+}
+
+/// Appends an entry; gives its row and its object.
+pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<(RowNo, Val)> {
+    for _ in 0..ATTEMPTS {
+        let plan_before = plan(&state.borrow(), &new.head);
+        let text = match plan_before.writes_line || plan_before.makes_file {
+            true => String::from_utf8_lossy(&line_of(js, new.own)?).into_owned(),
+            false => String::new(),
+        };
+        let kept = match plan_before.makes_file {
+            true => kept_lines(state, js)?,
+            false => Vec::new(),
+        };
+        let timestamp = match &new.timestamp {
+            Some(timestamp) => timestamp.clone(),
+            None => state::timestamp(js)?,
+        };
+        let committed = {
+            let mut state = state.borrow_mut();
+            match plan(&state, &new.head) == plan_before {
+                true => Some(commit(&mut state, &new, timestamp, &text, &kept).map_err(|error| thrown(js, &error))?),
+                false => None,
+            }
+        };
+        if let Some((row, envelope)) = committed {
+            let object = entry_object(js, new.kind, &envelope, new.own)?;
+            state.borrow_mut().cache.set(js, row, object)?;
+            return Ok((row, object));
+        }
+    }
+    Err(wrong_argument(js, "The value that is appended keeps changing the session while it is written"))
+}
+
+fn commit(
+    state: &mut State,
+    new: &New,
+    timestamp: String,
+    text: &str,
+    kept: &[Vec<u8>],
+) -> CoreResult<(RowNo, Envelope)> {
+    let session = &mut state.session;
+    session.take_in_foreign()?;
+    let mut envelope = match new.below {
+        Below::Leaf => session.envelope(timestamp),
+        Below::Row(row) => session.envelope_below(Some(row), timestamp),
+        Below::Nothing => session.envelope_below(None, timestamp),
+    };
+    if let Some(id) = &new.id {
+        envelope.id.clone_from(id);
+    }
+    let head = new.head.with(new.kind, &envelope);
+    let row = if session.makes_file_with(&new.head) {
+        let last = line(new.kind, &envelope, text);
+        let lines = kept.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
+        session.make_file(lines, Some(&head))?;
+        session.tree().len() as RowNo - 1
+    } else if session.writes_lines() {
+        session.push_line(&head, &line(new.kind, &envelope, text))?
+    } else {
+        session.push_kept(&head)
+    };
+    let rows = session.tree().len();
+    state.cache.grow(rows);
+    Ok((row, envelope))
+}
+
+/// The lines of the header and every entry that the manager holds as objects, serialised now.
+fn kept_lines(state: &RefCell<State>, js: Js) -> Result<Vec<Vec<u8>>> {
+    let (header, entries) = {
+        let state = state.borrow();
+        (state.cache.header(js)?, state.cache.list(js)?)
+    };
+    let mut lines = Vec::new();
+    for values in [js.array_of(header.as_slice())?, entries] {
+        let texts = make(js, c"lines", &[values])?;
+        for at in 0..js.len(texts)? {
+            js.scoped(|| {
+                let text = js.text(js.at(texts, at)?)?;
+                lines.push(text.ok_or_else(|| wrong_argument(js, "An entry has no JSON text"))?);
+                Ok(())
+            })?;
+        }
+    }
+    Ok(lines)
+}
+
+/// The object of an entry that was appended.
+fn entry_object(js: Js, kind: Kind, envelope: &Envelope, own: Val) -> Result<Val> {
+    let kind_name = js.string(kind.name().as_bytes())?;
+    let id = js.string(envelope.id.as_bytes())?;
+    let parent = match &envelope.parent {
+        Some(parent) => js.string(parent)?,
+        None => js.null()?,
+    };
+    let timestamp = js.string(envelope.timestamp.as_bytes())?;
+    match Layout::of(kind) {
+        Layout::EnvelopeFirst => make(js, c"envelopeFirst", &[kind_name, id, parent, timestamp, own]),
+        Layout::EnvelopeLast => make(js, c"envelopeLast", &[kind_name, own, id, parent, timestamp]),
+    }
+}

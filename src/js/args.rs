@@ -1,0 +1,55 @@
+//! Arguments: what the reference accepts, and a `TypeError` naming the argument for the rest.
+
+use napi::Result;
+
+use super::errors::wrong_argument;
+use super::host::make;
+use super::raw::{Js, Val};
+use crate::core::text::shown;
+
+/// A string argument, WTF-8.
+pub fn text(js: Js, value: Val, name: &str) -> Result<Vec<u8>> {
+    match js.text(value)? {
+        Some(text) => Ok(text),
+        None => Err(wrong_argument(js, format!("{name} must be a string"))),
+    }
+}
+
+/// A path argument. File systems know no lone surrogates: they become U+FFFD, as in Node.
+pub fn path(js: Js, value: Val, name: &str) -> Result<String> {
+    let path = shown(&text(js, value, name)?).into_owned();
+    match path.contains('\0') {
+        true => Err(wrong_argument(js, format!("{name} must be a path without null bytes"))),
+        false => Ok(path),
+    }
+}
+
+/// A path argument that may be left out: undefined, null and the empty text mean none.
+pub fn optional_path(js: Js, value: Val, name: &str) -> Result<Option<String>> {
+    match js.is_truthy(value)? {
+        true => path(js, value, name).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// A list argument.
+pub fn list(js: Js, value: Val, name: &str) -> Result<Val> {
+    match js.is_array(value)? {
+        true => Ok(value),
+        false => Err(wrong_argument(js, format!("{name} must be an array"))),
+    }
+}
+
+/// An object argument.
+pub fn object(js: Js, value: Val, name: &str) -> Result<Val> {
+    match js.is_object(value)? {
+        true => Ok(value),
+        false => Err(wrong_argument(js, format!("{name} must be an object"))),
+    }
+}
+
+/// A value as a template string shows it.
+pub fn shown_value(js: Js, value: Val) -> Result<String> {
+    let text = make(js, c"shown", &[value])?;
+    Ok(shown(&js.text(text)?.unwrap_or_default()).into_owned())
+}

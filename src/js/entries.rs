@@ -1,0 +1,71 @@
+//! Entries as objects: made from their lines when they are first asked for, then always the same ones.
+
+use std::cell::RefCell;
+
+use napi::Result;
+
+use super::errors::thrown;
+use super::raw::{Js, Val};
+use super::state::State;
+use super::values::parse;
+use crate::core::tree::RowNo;
+
+/// How many bytes of lines are made into objects in one stroke.
+const STROKE: usize = 1 << 20;
+
+/// Makes the objects of these rows that are not made yet.
+pub fn ensure(state: &RefCell<State>, js: Js, rows: impl Iterator<Item = RowNo>) -> Result<()> {
+    let missing: Vec<RowNo> = {
+        let state = state.borrow();
+        if state.cache.is_full() {
+            return Ok(());
+        }
+        rows.filter(|&row| !state.cache.has(row)).collect()
+    };
+    let mut rest = missing.as_slice();
+    while !rest.is_empty() {
+        let mut lines = Vec::new();
+        {
+            let state = state.borrow();
+            let (stroke, later) = rest.split_at(stroke_len(&state, rest));
+            rest = later;
+            let read = state.session.lines(stroke, &mut |row, line| {
+                lines.push((row, line.to_owned()));
+                Ok(())
+            });
+            read.map_err(|error| thrown(js, &error))?;
+        }
+        state.borrow_mut().cache.fill(js, &lines)?;
+    }
+    Ok(())
+}
+
+/// How many of these rows go into one stroke; at least one.
+fn stroke_len(state: &State, rows: &[RowNo]) -> usize {
+    let mut size = 0;
+    let fitting = rows.iter().take_while(|&&row| {
+        size += state.session.line_len(row) + 1;
+        size <= STROKE
+    });
+    fitting.count().max(1)
+}
+
+/// One entry's object.
+pub fn object(state: &RefCell<State>, js: Js, row: RowNo) -> Result<Val> {
+    ensure(state, js, std::iter::once(row))?;
+    state.borrow().cache.get(js, row)
+}
+
+/// The header's object.
+pub fn header(state: &RefCell<State>, js: Js) -> Result<Val> {
+    if let Some(header) = state.borrow().cache.header(js)? {
+        return Ok(header);
+    }
+    let line = state.borrow().session.header_line().map_err(|error| thrown(js, &error))?;
+    let Some(line) = line else {
+        return js.null();
+    };
+    let header = parse(js, &line)?;
+    state.borrow_mut().cache.set_header(js, header)?;
+    Ok(header)
+}

@@ -1,0 +1,231 @@
+// What is cheaper, or only exact, when JavaScript does it itself: making many small objects, and asking the engine and
+// its host. The addon compiles this once; it holds no state and takes no decisions: what is made of an entry, and where
+// it hangs in the tree, comes in as numbers.
+(() => {
+	"use strict";
+	const { parse, stringify } = JSON;
+	const builtin = (name) => globalThis.process?.getBuiltinModule?.(name);
+
+	// The codes of `Contribution` in src/core/context.rs.
+	const MESSAGE = 1;
+	const MESSAGE_EMPTY_LIST = 2;
+	const MESSAGE_EMPTY_TEXT = 3;
+	const CUSTOM_MESSAGE = 4;
+	const BRANCH_SUMMARY = 5;
+	const COMPACTION = 6;
+
+	const time = (value) => new Date(value).getTime();
+
+	function messages(entry, gives) {
+		switch (gives) {
+			case MESSAGE:
+				return [entry.message];
+			case MESSAGE_EMPTY_LIST:
+				return [{ ...entry.message, content: [] }];
+			case MESSAGE_EMPTY_TEXT:
+				return [{ ...entry.message, content: "" }];
+			case CUSTOM_MESSAGE:
+				return [
+					{
+						role: "custom",
+						customType: entry.customType,
+						content: entry.content ?? [],
+						display: entry.display,
+						details: entry.details,
+						timestamp: time(entry.timestamp),
+					},
+				];
+			case BRANCH_SUMMARY:
+				return [
+					{
+						role: "branchSummary",
+						summary: entry.summary,
+						fromId: entry.fromId,
+						timestamp: time(entry.timestamp),
+					},
+				];
+			case COMPACTION: {
+				const summary = {
+					role: "compactionSummary",
+					summary: entry.summary,
+					tokensBefore: entry.tokensBefore,
+					timestamp: time(entry.timestamp),
+				};
+				return entry.systemMessage ? [entry.systemMessage, summary] : [summary];
+			}
+			default:
+				return [];
+		}
+	}
+
+	const EDITABLE = new Set(["user", "assistant", "toolResult", "custom"]);
+
+	function edited(list, edit) {
+		const replacement = edit.replacement;
+		if (replacement === undefined) return list;
+		if (replacement === null) return [];
+		return list.map((message) => {
+			if (!EDITABLE.has(message.role)) return message;
+			const wantsBlocks = message.role === "assistant" || message.role === "toolResult";
+			const content =
+				wantsBlocks && typeof replacement.content === "string"
+					? [{ type: "text", text: replacement.content }]
+					: replacement.content;
+			return { ...message, content };
+		});
+	}
+
+	const contribution = (entry, gives, edit) =>
+		edit === undefined ? messages(entry, gives) : edited(messages(entry, gives), edit);
+
+	return {
+		parse,
+		stringify,
+		time,
+		messages,
+		contribution,
+
+		now: () => Date.now(),
+		cwd: () => process.cwd(),
+		env: (name) => globalThis.process?.env?.[name],
+		home: () => builtin("node:os")?.homedir(),
+		fileUrl(url) {
+			const convert = builtin("node:url")?.fileURLToPath;
+			return convert ? convert(url) : decodeURIComponent(new URL(url).pathname);
+		},
+		shown: (value) => `${value}`,
+		entriesOf: (object) => Object.entries(object),
+		mapGet: (map, key) => map.get(key),
+
+		header: (id, timestamp, cwd, parentSession) => ({ type: "session", version: 3, id, timestamp, cwd, parentSession }),
+		envelopeFirst: (type, id, parentId, timestamp, own) => ({ type, id, parentId, timestamp, ...own }),
+		envelopeLast: (type, id, parentId, timestamp, own) => ({ type, ...own, id, parentId, timestamp }),
+		rechained: (entry, parentId, changes) => ({ ...entry, parentId, ...changes }),
+		own(names, ...values) {
+			const object = {};
+			for (let at = 0; at < names.length; at++) object[names[at]] = values[at];
+			return object;
+		},
+		// Each value's line; undefined for one that has none.
+		lines: (values) => values.map((value) => stringify(value)),
+		parseLines(text) {
+			const values = [];
+			for (const line of text.trim().split("\n")) {
+				if (!line.trim()) continue;
+				try {
+					values.push(parse(line));
+				} catch {
+					// A line that is no JSON is passed over, as everywhere.
+				}
+			}
+			return values;
+		},
+		fill(objects, rows, text) {
+			const values = parse(text);
+			for (let at = 0; at < rows.length; at++) objects[rows[at]] = values[at];
+		},
+
+		copy: (list) => list.slice(),
+		pick(objects, rows) {
+			const picked = new Array(rows.length);
+			for (let at = 0; at < rows.length; at++) picked[at] = objects[rows[at]];
+			return picked;
+		},
+		tree(objects, parents, labels, times) {
+			const nodes = new Array(parents.length);
+			for (let at = 0; at < parents.length; at++) {
+				const label = labels[at] < 0 ? undefined : objects[labels[at]];
+				nodes[at] = {
+					entry: objects[at],
+					children: [],
+					label: label?.label,
+					labelTimestamp: label?.timestamp,
+				};
+			}
+			const roots = [];
+			const newest = new Float64Array(parents.length).fill(-Infinity);
+			const unsorted = new Set();
+			for (let at = 0; at < parents.length; at++) {
+				const parent = parents[at];
+				if (parent < 0) {
+					roots.push(nodes[at]);
+					continue;
+				}
+				// A time that is no number compares false: such siblings are left to the sort, too.
+				if (times[at] >= newest[parent]) newest[parent] = times[at];
+				else unsorted.add(parent);
+				nodes[parent].children.push(nodes[at]);
+			}
+			for (const parent of unsorted) {
+				nodes[parent].children.sort((a, b) => time(a.entry.timestamp) - time(b.entry.timestamp));
+			}
+			return roots;
+		},
+		project(objects, rows, gives, edits) {
+			const entries = new Array(rows.length);
+			const all = [];
+			for (let at = 0; at < rows.length; at++) {
+				const sourceEntry = objects[rows[at]];
+				const edit = edits[at] < 0 ? undefined : objects[edits[at]];
+				const own = contribution(sourceEntry, gives[at], edit);
+				entries[at] = { sourceEntry, messages: own };
+				for (const message of own) all.push(message);
+			}
+			return { entries, messages: all };
+		},
+		context(objects, rows, gives, edits) {
+			const all = [];
+			for (let at = 0; at < rows.length; at++) {
+				if (gives[at] === 0) continue;
+				const entry = objects[rows[at]];
+				const edit = edits[at] < 0 ? undefined : objects[edits[at]];
+				if (gives[at] === MESSAGE && edit === undefined) all.push(entry.message);
+				else for (const message of contribution(entry, gives[at], edit)) all.push(message);
+			}
+			return all;
+		},
+		withSettings: (projection, thinkingLevel, model) => ({ ...projection, thinkingLevel, model }),
+		justMessages: (messages, thinkingLevel, model) => ({ messages, thinkingLevel, model }),
+		modelOf: (entry, fromMessage) =>
+			fromMessage
+				? { provider: entry.message.provider, modelId: entry.message.model }
+				: { provider: entry.provider, modelId: entry.modelId },
+
+		info(path, id, cwd, name, parentSessionPath, headerTime, active, oddTimes, fileTime, counts, first, text) {
+			const created = new Date(headerTime);
+			let newest = active;
+			for (const odd of oddTimes) {
+				const at = time(odd);
+				if (!Number.isNaN(at)) newest = Math.max(newest ?? 0, at);
+			}
+			const fromHeader = typeof headerTime === "string" ? created.getTime() : Number.NaN;
+			let modified = new Date(Math.round(fileTime));
+			if (newest > 0) modified = new Date(newest);
+			else if (!Number.isNaN(fromHeader)) modified = new Date(fromHeader);
+			return {
+				path,
+				id,
+				cwd,
+				name,
+				parentSessionPath,
+				created,
+				modified,
+				messageCount: counts,
+				firstMessage: first,
+				allMessagesText: text,
+			};
+		},
+		// Holes, where a file was no session, are left out.
+		newestFirst: (infos) => infos.filter(() => true).sort((a, b) => b.modified.getTime() - a.modified.getTime()),
+		// Positions of names in descending `localeCompare` order; among files with times, the newest first.
+		fileOrder: (names, times) =>
+			names
+				.map((_, at) => at)
+				.sort((a, b) => (times ? times[b] - times[a] || 0 : 0) || names[b].localeCompare(names[a])),
+		failure: (message) => new Error(message),
+		listen(signal, callback) {
+			signal.addEventListener("abort", callback, { once: true });
+			return () => signal.removeEventListener("abort", callback);
+		},
+	};
+})();

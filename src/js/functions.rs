@@ -1,0 +1,286 @@
+//! The exported functions that work on the caller's plain lists of entries.
+
+use std::collections::HashMap;
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+
+use super::adopt::{self, objects};
+use super::args;
+use super::errors::thrown;
+use super::host::{make, on_paths};
+use super::object::with_entry_head;
+use super::raw::{returned, Js, Val};
+use super::reads::{settings, steps};
+use super::values::parse;
+use crate::core::context::{context_rows, project, Contribution};
+use crate::core::entry::{read_line, Damage, Line, Parent};
+use crate::core::error::Error as CoreError;
+use crate::core::header::Version;
+use crate::core::lines::{LineReader, WHOLE};
+use crate::core::paths;
+use crate::core::session::first_header;
+use crate::core::storage::{FileStorage, Storage};
+use crate::core::tree::{RowNo, Tree};
+
+/// What the hand-written types call the literal 3.
+pub type SessionVersion = u32;
+
+/// The version of the session files that are written.
+#[napi]
+pub const CURRENT_SESSION_VERSION: SessionVersion = crate::core::header::CURRENT_VERSION;
+
+/// A path through the caller's entries, indexed.
+struct JsPath {
+    tree: Tree,
+    entries: Vec<Val>,
+    rows: Vec<RowNo>,
+}
+
+/// The path to `leaf_id`: null gives none, an unknown or missing id the path to the last entry. `by_id`, a map of the
+/// caller's, is asked instead of the list if it is given.
+fn path(js: Js, entries: Val, leaf_id: Val, by_id: Val) -> Result<JsPath> {
+    let list = args::list(js, entries, "entries")?;
+    let mut path = JsPath { tree: Tree::default(), entries: Vec::new(), rows: Vec::new() };
+    let count = js.len(list)?;
+    if js.kind(leaf_id)? == ValueType::Null || count == 0 && !js.is_truthy(by_id)? {
+        return Ok(path);
+    }
+    let lookup = Lookup::new(js, list, by_id)?;
+    let mut at = match js.is_truthy(leaf_id)? {
+        true => lookup.find(leaf_id)?,
+        false => None,
+    };
+    if at.is_none() && count > 0 {
+        at = Some(js.at(list, count - 1)?).filter(|last| js.is_truthy(*last).unwrap_or(false));
+    }
+    let mut seen = std::collections::HashSet::new();
+    let mut reversed = Vec::new();
+    while let Some(entry) = at {
+        args::object(js, entry, "each of entries")?;
+        let id = js.text(js.get(entry, c"id")?)?;
+        // A walk stops before it would visit an entry twice.
+        if id.is_some_and(|id| !seen.insert(id)) {
+            break;
+        }
+        reversed.push(entry);
+        let parent = js.get(entry, c"parentId")?;
+        at = match js.is_truthy(parent)? {
+            true => lookup.find(parent)?,
+            false => None,
+        };
+    }
+    for entry in reversed.into_iter().rev() {
+        let row = with_entry_head(js, entry, |_, mut head| {
+            head.parent = Parent::Null;
+            path.tree.push(&head, true)
+        })?;
+        path.rows.push(row);
+        path.entries.push(entry);
+    }
+    Ok(path)
+}
+
+/// Finds entries by id.
+struct Lookup {
+    js: Js,
+    /// The caller's map, or our own.
+    map: std::result::Result<Val, HashMap<Vec<u8>, Val>>,
+}
+
+impl Lookup {
+    fn new(js: Js, list: Val, by_id: Val) -> Result<Self> {
+        if js.is_truthy(by_id)? {
+            return Ok(Self { js, map: Ok(args::object(js, by_id, "byId")?) });
+        }
+        let mut map = HashMap::new();
+        for entry in objects(js, list, "entries")? {
+            if let Some(id) = js.text(js.get(entry, c"id")?)? {
+                map.insert(id, entry);
+            }
+        }
+        Ok(Self { js, map: Err(map) })
+    }
+
+    fn find(&self, id: Val) -> Result<Option<Val>> {
+        match &self.map {
+            Ok(map) => {
+                let found = make(self.js, c"mapGet", &[*map, id])?;
+                Ok(Some(found).filter(|found| self.js.is_truthy(*found).unwrap_or(false)))
+            }
+            Err(map) => Ok(self.js.text(id)?.and_then(|id| map.get(&id).copied())),
+        }
+    }
+}
+
+impl JsPath {
+    fn list(&self, js: Js) -> Result<Val> {
+        js.array_of(&self.entries)
+    }
+
+    fn projected(&self, js: Js, how: &std::ffi::CStr, wrap: &std::ffi::CStr) -> Result<Val> {
+        let projection = project(&self.tree, &self.rows);
+        let [rows, gives, edits] = steps(js, &projection)?;
+        let made = make(js, how, &[self.list(js)?, rows, gives, edits])?;
+        let object = |row: RowNo| match self.entries.get(row as usize) {
+            Some(entry) => Ok(*entry),
+            None => js.undefined(),
+        };
+        let is_message = |row: RowNo| self.tree.row(row).is_some_and(|row| row.message.is_some());
+        let [thinking, model] = settings(js, &projection.settings, &object, &is_message)?;
+        make(js, wrap, &[made, thinking, model])
+    }
+}
+
+/// The entries that make the context of the path to an entry: the newest compaction first, then what it kept and all
+/// after it.
+#[napi(
+    catch_unwind,
+    ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
+    ts_return_type = "SessionEntry[]"
+)]
+pub fn build_context_entries<'env>(
+    env: &'env Env,
+    entries: Unknown,
+    leaf_id: Unknown,
+    by_id: Unknown,
+) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
+    let rows = context_rows(&path.tree, &path.rows);
+    Ok(returned(env, make(js, c"pick", &[path.list(js)?, js.u32s(&rows)?])?))
+}
+
+/// The context of the path to an entry, per entry and as one list of messages.
+#[napi(
+    catch_unwind,
+    ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
+    ts_return_type = "SessionProjection"
+)]
+pub fn build_session_projection<'env>(
+    env: &'env Env,
+    entries: Unknown,
+    leaf_id: Unknown,
+    by_id: Unknown,
+) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
+    Ok(returned(env, path.projected(js, c"project", c"withSettings")?))
+}
+
+/// What the model is given at an entry: messages, thinking level and model.
+#[napi(
+    catch_unwind,
+    ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
+    ts_return_type = "SessionContext"
+)]
+pub fn build_session_context<'env>(
+    env: &'env Env,
+    entries: Unknown,
+    leaf_id: Unknown,
+    by_id: Unknown,
+) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
+    Ok(returned(env, path.projected(js, c"context", c"justMessages")?))
+}
+
+fn contribution(js: Js, entry: Val) -> Result<Val> {
+    args::object(js, entry, "entry")?;
+    let mut tree = Tree::default();
+    let row = with_entry_head(js, entry, |_, head| tree.push(&head, true))?;
+    js.number(f64::from(tree.row(row).map_or(Contribution::Nothing, Contribution::of) as u8))
+}
+
+/// The messages that one entry gives to the model by itself.
+#[napi(catch_unwind, ts_args_type = "entry: SessionEntry", ts_return_type = "AgentMessage[]")]
+pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let gives = contribution(js, entry.raw())?;
+    Ok(returned(env, make(js, c"messages", &[entry.raw(), gives])?))
+}
+
+/// The messages that one entry gives to the model after an edit.
+#[napi(
+    catch_unwind,
+    ts_args_type = "entry: SessionEntry, edit: ContextEditEntry | undefined",
+    ts_return_type = "AgentMessage[]"
+)]
+pub fn project_context_entry<'env>(env: &'env Env, entry: Unknown, edit: Unknown) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let gives = contribution(js, entry.raw())?;
+    let edit = if js.is_truthy(edit.raw())? { edit.raw() } else { js.undefined()? };
+    Ok(returned(env, make(js, c"contribution", &[entry.raw(), gives, edit])?))
+}
+
+/// The last compaction entry of a list, or null.
+#[napi(catch_unwind, ts_args_type = "entries: SessionEntry[]", ts_return_type = "CompactionEntry | null")]
+pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let list = args::list(js, entries.raw(), "entries")?;
+    for at in (0..js.len(list)?).rev() {
+        let entry = args::object(js, js.at(list, at)?, "each of entries")?;
+        if js.text(js.get(entry, c"type")?)?.as_deref() == Some(b"compaction") {
+            return Ok(returned(env, entry));
+        }
+    }
+    Ok(returned(env, js.null()?))
+}
+
+/// Migrates a session's objects in place to the current version.
+#[napi(catch_unwind, ts_args_type = "entries: FileEntry[]")]
+pub fn migrate_session_entries(env: &Env, entries: Unknown) -> Result<()> {
+    let js = Js::new(env);
+    adopt::migrate_objects(js, args::list(js, entries.raw(), "entries")?)
+}
+
+/// Every value in a text of JSON lines; lines that do not parse are passed over.
+#[napi(catch_unwind, ts_args_type = "content: string", ts_return_type = "FileEntry[]")]
+pub fn parse_session_entries<'env>(env: &'env Env, content: Unknown) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    args::text(js, content.raw(), "content")?;
+    Ok(returned(env, make(js, c"parseLines", &[content.raw()])?))
+}
+
+/// The header and entries of a session file as they stand there, nothing migrated; empty if there is no such file or
+/// it is no session.
+#[napi(catch_unwind, ts_args_type = "filePath: string", ts_return_type = "FileEntry[]")]
+pub fn load_entries_from_file<'env>(env: &'env Env, file_path: Unknown) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let given = args::path(js, file_path.raw(), "filePath")?;
+    let file = on_paths(js, |host| paths::normalize(&given, host))?;
+    let values = js.array(0)?;
+    let storage = match FileStorage::open(&file) {
+        Ok(storage) => storage,
+        Err(error) if error.as_io().is_some_and(|(.., e)| e.kind() == std::io::ErrorKind::NotFound) => {
+            return Ok(returned(env, values));
+        }
+        Err(error) => return Err(thrown(js, &error)),
+    };
+    load_lines(js, &storage, values)?;
+    Ok(returned(env, values))
+}
+
+fn load_lines(js: Js, storage: &dyn Storage, values: Val) -> Result<()> {
+    let fail = |error: CoreError| thrown(js, &error);
+    let Some(header) = first_header(storage).map_err(fail)? else {
+        return Ok(());
+    };
+    let mut lines = LineReader::new(storage.reader(0).map_err(fail)?, 0, WHOLE);
+    let mut count = 0;
+    loop {
+        let line = lines.next_line().map_err(|error| fail(CoreError::io("read", storage.name(), error)))?;
+        let Some(line) = line else { return Ok(()) };
+        let text = line.text();
+        let counts = read_line(&text, |line| match line {
+            Line::Entry(_) | Line::Header => true,
+            // In version 1 entries have no ids.
+            Line::Damaged(Damage::NoId) => header.version == Version::V1,
+            Line::Damaged(_) | Line::Blank => false,
+        });
+        if counts {
+            js.scoped(|| js.set_at(values, count, parse(js, &text)?))?;
+            count += 1;
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The boundary: what JavaScript sees of the engine. One file per exported thing; argument in, core call, value out.
+//!
+//! Invariants: nothing here decides what a session is or does; no state is borrowed while the caller's code may run;
+//! no panic reaches the engine.
+
+mod adopt;
+mod append;
+mod args;
+mod branching;
+mod cache;
+mod entries;
+mod errors;
+mod functions;
+mod host;
+mod listing;
+mod manager;
+mod object;
+mod prompt;
+mod queue;
+mod raw;
+mod reads;
+mod state;
+mod statics;
+mod values;
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+
+#[napi(module_exports)]
+fn initialise(_exports: Object, env: Env) -> Result<()> {
+    host::install(&env)
+}

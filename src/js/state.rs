@@ -1,0 +1,178 @@
+//! What a manager holds: its session and the objects made of it. Construction lives here; every way to make or switch
+//! a session builds a new session and cache first and swaps them in when nothing can fail any more.
+
+use std::cell::RefCell;
+
+use napi::Result;
+
+use super::args::{self, path};
+use super::cache::Cache;
+use super::errors::{thrown, wrong_argument};
+use super::host::{self, make, on_paths};
+use super::raw::{Js, Val};
+use crate::core::error::Error as CoreError;
+use crate::core::session::{Found, Persistence, Session};
+use crate::core::storage::make_dir;
+use crate::core::{ids, paths, time};
+
+/// A manager's state. It is never borrowed across a call that may run the caller's code.
+pub struct State {
+    pub cwd: String,
+    /// As it was given, not made absolute; empty in memory.
+    pub dir: String,
+    pub persistence: Persistence,
+    pub session: Session,
+    pub cache: Cache,
+    /// Counts the sessions this manager has had.
+    pub epoch: u64,
+}
+
+/// What a manager is opened with.
+pub struct Place {
+    pub cwd: String,
+    pub dir: String,
+    pub persistence: Persistence,
+}
+
+impl Place {
+    /// A place on disk. The directory is made if it is not there.
+    pub fn on_disk(js: Js, cwd: String, dir: String) -> Result<Self> {
+        let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
+        if !dir.is_empty() && !std::path::Path::new(&dir).exists() {
+            make_dir(&dir).map_err(|error| thrown(js, &error))?;
+        }
+        Ok(Self { cwd, dir, persistence: Persistence::File })
+    }
+
+    /// A place in memory alone.
+    pub fn in_memory(js: Js, cwd: String) -> Result<Self> {
+        let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
+        Ok(Self { cwd, dir: String::new(), persistence: Persistence::Memory })
+    }
+
+    /// A manager's state here with this session.
+    pub fn with(self, (session, cache): (Session, Cache)) -> RefCell<State> {
+        let Place { cwd, dir, persistence } = self;
+        RefCell::new(State { cwd, dir, persistence, session, cache, epoch: 0 })
+    }
+}
+
+/// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
+pub fn session_dir(js: Js, cwd: &str, given: Val) -> Result<String> {
+    match args::optional_path(js, given, "sessionDir")? {
+        Some(dir) => on_paths(js, |host| paths::normalize(&dir, host)),
+        None => {
+            let dir = on_paths(js, |host| paths::default_session_dir(cwd, None, host))?;
+            if !std::path::Path::new(&dir).exists() {
+                make_dir(&dir).map_err(|error| thrown(js, &error))?;
+            }
+            Ok(dir)
+        }
+    }
+}
+
+/// The current time as entries carry it.
+pub fn timestamp(js: Js) -> Result<String> {
+    iso(js, host::now(js)?)
+}
+
+/// A time as entries carry it.
+pub fn iso(js: Js, ms: f64) -> Result<String> {
+    time::iso(ms).ok_or_else(|| wrong_argument(js, "Invalid time value"))
+}
+
+/// The id in the options of a new session: checked, or a new one.
+pub fn session_id(js: Js, options: Val, now: f64) -> Result<Vec<u8>> {
+    let id = match js.is_nullish(options)? {
+        true => js.undefined()?,
+        false => js.get(options, c"id")?,
+    };
+    if js.is_nullish(id)? {
+        return Ok(ids::session_id(now).into_bytes());
+    }
+    let id = args::text(js, id, "options.id")?;
+    ids::check_session_id(&id).map_err(|error| thrown(js, &error))?;
+    Ok(id)
+}
+
+/// A new session with a header of its own. In memory `file` stays what it was; on disk a file is named after the
+/// session unless one is given.
+pub fn new_session(js: Js, place: &Place, file: Option<String>, options: Val) -> Result<(Session, Cache)> {
+    let now = host::now(js)?;
+    let timestamp = iso(js, now)?;
+    let id = session_id(js, options, now)?;
+    let parent = match js.is_nullish(options)? {
+        true => js.undefined()?,
+        false => js.get(options, c"parentSession")?,
+    };
+    let file = match (place.persistence, file) {
+        (Persistence::File, None) => Some(session_file(&place.dir, &timestamp, &id)),
+        (_, file) => file,
+    };
+    let mut cache = Cache::new(js, 0)?;
+    let header = make_header(js, &id, &timestamp, &place.cwd, parent)?;
+    cache.set_header(js, header)?;
+    Ok((Session::new(id, place.persistence, file), cache))
+}
+
+/// The object of a new header.
+pub fn make_header(js: Js, id: &[u8], timestamp: &str, cwd: &str, parent: Val) -> Result<Val> {
+    let args = [js.string(id)?, js.string(timestamp.as_bytes())?, js.string(cwd.as_bytes())?, parent];
+    make(js, c"header", &args)
+}
+
+/// The path of a new session's file.
+pub fn session_file(dir: &str, timestamp: &str, id: &[u8]) -> String {
+    let name = format!("{}_{}.jsonl", time::for_file_name(timestamp), String::from_utf8_lossy(id));
+    paths::join(dir, &name)
+}
+
+/// The session in the file at an absolute path: read, or new if there is no file or an empty one.
+pub fn open_session(js: Js, place: &Place, file: String) -> Result<(Session, Cache)> {
+    let fail = |error: CoreError| thrown(js, &error);
+    let none = js.undefined()?;
+    match Session::open(&file, place.persistence).map_err(fail)? {
+        Found::Missing => new_session(js, place, Some(file), none),
+        Found::Empty => {
+            let (mut session, cache) = new_session(js, place, Some(file), none)?;
+            if let Some(header) = cache.header(js)? {
+                session.fill_empty_file(&line_of(js, header)?).map_err(fail)?;
+            }
+            Ok((session, cache))
+        }
+        Found::Session(session) => {
+            let cache = Cache::new(js, session.tree().len())?;
+            Ok((*session, cache))
+        }
+    }
+}
+
+/// The line of an object, by `JSON.stringify`.
+pub fn line_of(js: Js, object: Val) -> Result<Vec<u8>> {
+    let text = make(js, c"stringify", &[object])?;
+    Ok(js.text(text)?.unwrap_or_default())
+}
+
+/// A path argument made absolute.
+pub fn resolved(js: Js, value: Val, name: &str) -> Result<String> {
+    let given = path(js, value, name)?;
+    on_paths(js, |host| paths::resolve(&given, host))
+}
+
+impl State {
+    /// The place this manager is at.
+    pub fn place(&self) -> Place {
+        Place { cwd: self.cwd.clone(), dir: self.dir.clone(), persistence: self.persistence }
+    }
+}
+
+/// Puts another session in a manager's place.
+pub fn swap(state: &RefCell<State>, js: Js, (session, cache): (Session, Cache)) -> Result<()> {
+    let old = {
+        let mut state = state.borrow_mut();
+        state.session = session;
+        state.epoch += 1;
+        std::mem::replace(&mut state.cache, cache)
+    };
+    old.release(js)
+}

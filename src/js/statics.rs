@@ -1,0 +1,287 @@
+//! The statics of `SessionManager`: making, opening, finding and listing sessions.
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+
+use super::adopt::adopt;
+use super::args;
+use super::errors::thrown;
+use super::host::{now, on_paths, JsHost};
+use super::listing::{self, Listing};
+use super::manager::SessionManager;
+use super::raw::{returned, Js};
+use super::state::{self, iso, resolved, session_dir, session_file, Place};
+use crate::core::error::Error as CoreError;
+use crate::core::find::{self, CwdFilter};
+use crate::core::fork::Source;
+use crate::core::header::new_header_line;
+use crate::core::paths;
+use crate::core::storage::make_dir;
+use crate::core::text::shown;
+
+impl SessionManager {
+    fn at(js: Js, place: Place, file: Option<String>, options: Unknown) -> Result<Self> {
+        let opened = match file {
+            Some(file) => state::open_session(js, &place, file)?,
+            None => state::new_session(js, &place, None, options.raw())?,
+        };
+        Ok(Self { state: place.with(opened) })
+    }
+}
+
+/// A directory in which sessions are looked for, and the working directory to filter by, if it needs one.
+pub(super) struct Lookup {
+    pub dir: String,
+    pub filter: Option<String>,
+}
+
+/// Where a working directory's sessions are looked for. A directory that was given, and is not the default one, may
+/// hold other working directories' sessions too.
+pub(super) fn lookup(js: Js, cwd: Unknown, given: Unknown) -> Result<Lookup> {
+    let cwd = args::path(js, cwd.raw(), "cwd")?;
+    let dir = session_dir(js, &cwd, given.raw())?;
+    let is_given = !js.is_undefined(given.raw())?;
+    let filter = on_paths(js, |host| {
+        let default = paths::default_session_dir(&cwd, None, host)?;
+        match is_given && !paths::same(&dir, &default, host)? {
+            true => paths::resolve(&cwd, host).map(Some),
+            false => Ok(None),
+        }
+    })?;
+    Ok(Lookup { dir, filter })
+}
+
+#[napi]
+impl SessionManager {
+    /// A new session. Its file appears with the first user or assistant message.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "cwd: string, sessionDir?: string, options?: NewSessionOptions"
+    )]
+    pub fn create(env: &Env, cwd: Unknown, session_dir: Unknown, options: Unknown) -> Result<SessionManager> {
+        let js = Js::new(env);
+        let cwd = args::path(js, cwd.raw(), "cwd")?;
+        let dir = state::session_dir(js, &cwd, session_dir.raw())?;
+        let place = Place::on_disk(js, cwd, dir)?;
+        Self::at(js, place, None, options)
+    }
+
+    /// The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
+    /// is the header's unless one is given, the session directory the file's.
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "path: string, sessionDir?: string, cwdOverride?: string")]
+    pub fn open(env: &Env, path: Unknown, session_dir: Unknown, cwd_override: Unknown) -> Result<SessionManager> {
+        let js = Js::new(env);
+        let file = resolved(js, path.raw(), "path")?;
+        let mut cwd = None;
+        if js.is_undefined(cwd_override.raw())? {
+            match find::header_of(&file) {
+                Ok(header) => cwd = header.and_then(|header| header.cwd).map(|cwd| shown(&cwd).into_owned()),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(thrown(js, &CoreError::io("read", &file, error))),
+            }
+        } else if !js.is_nullish(cwd_override.raw())? {
+            cwd = Some(args::path(js, cwd_override.raw(), "cwdOverride")?);
+        }
+        let cwd = match cwd {
+            Some(cwd) => cwd,
+            None => on_paths(js, |host| paths::Host::cwd(host))?,
+        };
+        let dir = match args::optional_path(js, session_dir.raw(), "sessionDir")? {
+            Some(dir) => on_paths(js, |host| paths::normalize(&dir, host))?,
+            None => paths::parent(&file),
+        };
+        let place = Place::on_disk(js, cwd, dir)?;
+        Self::at(js, place, Some(file), cwd_override)
+    }
+
+    /// The session of a working directory that was changed last, or a new one.
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "cwd: string, sessionDir?: string")]
+    pub fn continue_recent(env: &Env, cwd: Unknown, session_dir: Unknown) -> Result<SessionManager> {
+        let js = Js::new(env);
+        let Lookup { dir, filter } = lookup(js, cwd, session_dir)?;
+        let recent = on_paths(js, |host| {
+            let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
+            find::most_recent(&dir, filter.as_ref())
+        })?;
+        let file = match recent {
+            Some(path) => Some(on_paths(js, |host| paths::resolve(&path, host))?),
+            None => None,
+        };
+        let cwd = args::path(js, cwd.raw(), "cwd")?;
+        let place = Place::on_disk(js, cwd, dir)?;
+        let options = returned(env, js.undefined()?);
+        Self::at(js, place, file, options)
+    }
+
+    /// A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "cwd?: string, options?: NewSessionOptions, entries?: FileEntry[]"
+    )]
+    pub fn in_memory(env: &Env, cwd: Unknown, options: Unknown, entries: Unknown) -> Result<SessionManager> {
+        let js = Js::new(env);
+        let cwd = match js.is_undefined(cwd.raw())? {
+            true => on_paths(js, |host| paths::Host::cwd(host))?,
+            false => args::path(js, cwd.raw(), "cwd")?,
+        };
+        let place = Place::in_memory(js, cwd)?;
+        if js.is_nullish(entries.raw())? || js.len(args::list(js, entries.raw(), "entries")?)? == 0 {
+            return Self::at(js, place, None, options);
+        }
+        let adopted = adopt(js, &place, options.raw(), entries.raw())?;
+        Ok(Self { state: place.with(adopted) })
+    }
+
+    /// A new session in another working directory with the whole history of a session file.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions"
+    )]
+    pub fn fork_from(
+        env: &Env,
+        source_path: Unknown,
+        target_cwd: Unknown,
+        session_dir: Unknown,
+        options: Unknown,
+    ) -> Result<SessionManager> {
+        let js = Js::new(env);
+        let fail = |error: CoreError| thrown(js, &error);
+        let source_path = resolved(js, source_path.raw(), "sourcePath")?;
+        let cwd = resolved(js, target_cwd.raw(), "targetCwd")?;
+        let source = Source::open(&source_path).map_err(fail)?;
+        let dir = state::session_dir(js, &cwd, session_dir.raw())?;
+        if !std::path::Path::new(&dir).exists() {
+            make_dir(&dir).map_err(fail)?;
+        }
+        let now = now(js)?;
+        let id = state::session_id(js, options.raw(), now)?;
+        let timestamp = iso(js, now)?;
+        let file = session_file(&dir, &timestamp, &id);
+        let header = new_header_line(&shown(&id), &timestamp, &cwd, Some(&source_path));
+        source.write_to(&file, &header).map_err(fail)?;
+        let place = Place::on_disk(js, cwd, dir)?;
+        let file = on_paths(js, |host| paths::resolve(&file, host))?;
+        Self::at(js, place, Some(file), options)
+    }
+
+    /// The path of the session with exactly this id; undefined if there is none. Reads headers alone.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "cwd: string, id: string, sessionDir?: string",
+        ts_return_type = "string | undefined"
+    )]
+    pub fn find_by_id<'env>(env: &'env Env, cwd: Unknown, id: Unknown, session_dir: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let Lookup { dir, filter } = lookup(js, cwd, session_dir)?;
+        let found = match js.text(id.raw())? {
+            Some(id) => on_paths(js, |host: &JsHost| {
+                let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
+                find::by_id(&dir, &id, filter.as_ref())
+            })?,
+            None => None,
+        };
+        Ok(returned(env, js.optional_string(found.as_deref().map(str::as_bytes))?))
+    }
+
+    /// The sessions of a working directory, the newest activity first.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "cwd: string, sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal",
+        ts_return_type = "Promise<SessionInfo[]>"
+    )]
+    pub fn list<'env>(
+        env: &'env Env,
+        cwd: Unknown,
+        session_dir: Unknown,
+        on_progress: Unknown,
+        signal: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let promise = listing::promise(js, signal.raw(), on_progress.raw(), || {
+            let Lookup { dir, filter } = lookup(js, cwd, session_dir)?;
+            Ok(Listing::dir(dir, filter))
+        })?;
+        Ok(returned(env, promise))
+    }
+
+    /// The sessions of every working directory, or those in one directory, the newest activity first.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "...args: [onProgress?: SessionListProgress, signal?: AbortSignal] | [sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal]",
+        ts_return_type = "Promise<SessionInfo[]>"
+    )]
+    pub fn list_all<'env>(env: &'env Env, first: Unknown, second: Unknown, third: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let is_function = |value: &Unknown| Ok::<_, Error>(js.kind(value.raw())? == ValueType::Function);
+        let dir = js.text(first.raw())?.map(|dir| shown(&dir).into_owned());
+        let (progress, signal) = if is_function(&first)? {
+            (
+                first.raw(),
+                if is_function(&second)? || js.is_nullish(second.raw())? { third.raw() } else { second.raw() },
+            )
+        } else if is_function(&second)? {
+            (second.raw(), third.raw())
+        } else if dir.is_some() || js.is_nullish(second.raw())? {
+            (js.undefined()?, third.raw())
+        } else {
+            (js.undefined()?, second.raw())
+        };
+        let promise = listing::promise(js, signal, progress, || match dir.filter(|dir| !dir.is_empty()) {
+            Some(dir) => Ok(Listing::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
+            None => Ok(Listing::all(on_paths(js, |host| paths::sessions_dir(host))?)),
+        })?;
+        Ok(returned(env, promise))
+    }
+}
+
+/// The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the
+/// agent's own directory.
+#[napi(catch_unwind, ts_args_type = "cwd: string, agentDir?: string", ts_return_type = "string")]
+pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown) -> Result<String> {
+    let js = Js::new(env);
+    let cwd = args::path(js, cwd.raw(), "cwd")?;
+    let agent = match js.is_undefined(agent_dir.raw())? {
+        true => None,
+        false => Some(args::path(js, agent_dir.raw(), "agentDir")?),
+    };
+    let dir = on_paths(js, |host| paths::default_session_dir(&cwd, agent.as_deref(), host))?;
+    if !std::path::Path::new(&dir).exists() {
+        make_dir(&dir).map_err(|error| thrown(js, &error))?;
+    }
+    Ok(dir)
+}
+
+/// The session file of a directory that was changed last, optionally of one working directory alone; null if there is
+/// none.
+#[napi(catch_unwind, ts_args_type = "sessionDir: string, cwd?: string", ts_return_type = "string | null")]
+pub fn find_most_recent_session<'env>(env: &'env Env, session_dir: Unknown, cwd: Unknown) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let dir = args::path(js, session_dir.raw(), "sessionDir")?;
+    let cwd = args::optional_path(js, cwd.raw(), "cwd")?;
+    let found = on_paths(js, |host| {
+        let dir = paths::normalize(&dir, host)?;
+        let cwd = cwd.as_deref().map(|cwd| paths::resolve(cwd, host)).transpose()?;
+        let filter = cwd.as_deref().map(|cwd| CwdFilter { cwd, host });
+        find::most_recent(&dir, filter.as_ref())
+    })?;
+    let value = found.map_or_else(|| js.null(), |path| js.string(path.as_bytes()))?;
+    Ok(returned(env, value))
+}
+
+/// Refuses a session id that cannot be part of a file name.
+#[napi(catch_unwind, ts_args_type = "id: string")]
+pub fn assert_valid_session_id(env: &Env, id: Unknown) -> Result<()> {
+    let js = Js::new(env);
+    let id = match js.text(id.raw())? {
+        Some(id) => id,
+        // The reference's pattern is tested on whatever it is given, as text.
+        None => args::shown_value(js, id.raw())?.into_bytes(),
+    };
+    crate::core::ids::check_session_id(&id).map_err(|error| thrown(js, &error))
+}
