@@ -3,8 +3,9 @@ import type { Random } from "./random.js";
 import type { Fields } from "./sessions.js";
 import { nested, number, plain, text } from "./values.js";
 
-/** Read by V8's rules: ISO or not, local or not, overflowing, absent. Those it cannot read are at the end. */
-export const TIMESTAMPS: readonly unknown[] = [
+/** Times by V8's rules: ISO or not, local or not, overflowing. */
+export const READABLE_TIMESTAMPS: readonly unknown[] = [
+	"2023-07-26T10:30:40.594Z",
 	"2024-01-01",
 	"2024-02-30T00:00:00Z",
 	"2024-01-01T00:00:00",
@@ -17,11 +18,9 @@ export const TIMESTAMPS: readonly unknown[] = [
 	0,
 	null,
 	true,
-	"not a date",
-	"",
-	undefined,
-	{},
 ];
+
+const TIMESTAMPS: readonly unknown[] = [...READABLE_TIMESTAMPS, "not a date", "", undefined, {}];
 
 const DROPPABLE = ["timestamp", "summary", "tokensBefore", "customType", "display", "data", "content", "thinkingLevel", "provider", "modelId", "label", "targetId", "fromId", "firstKeptEntryId", "usage"];
 

@@ -8,7 +8,7 @@
 // Kept out altogether: duplicate ids and cycles (the peer hangs), replacements of context edits that are no object and names
 // that are no string (the peer breaks on reading), `null`, `0`, `false` or `""` before the header (the peer skips them,
 // section 3 does not), headers above 1 MiB.
-import { mutateEntry, relink } from "./hostile-entries.js";
+import { READABLE_TIMESTAMPS, mutateEntry, relink } from "./hostile-entries.js";
 import { hostileText, junkLine, nonEntryLine } from "./hostile-lines.js";
 import { STAND_IN_TYPE } from "./names.js";
 import type { Random } from "./random.js";
@@ -66,10 +66,16 @@ function givesIds(version: unknown): boolean {
 }
 
 export function hostileFile(r: Random, options: HostileOptions): HostileFile {
-	const special = options.listable ? undefined : r.weighted<Buffer | undefined>([[40, undefined], [1, Buffer.from("")], [1, Buffer.from(" \n\t\n")], [1, Buffer.from("just some text\n")], [1, Buffer.from("[]\n")], [1, Buffer.from("\n\n\n")]]);
+	const special = options.listable ? undefined : r.weighted<Buffer | undefined>([[40, undefined], [2, Buffer.from("")], [1, Buffer.from(" \n\t\n")], [1, Buffer.from("just some text\n")], [1, Buffer.from("[]\n")], [1, Buffer.from("\n\n\n")]]);
 	if (special) return { lines: [{ bytes: special }], endsWithNewline: false, sameForBoth: true, version: undefined };
 
 	const base = session(r, { cwd: options.cwd, oddContent: !options.listable, maxEntries: r.pick([3, 8, 20]) });
+	// Sessions of equal times: what their order in a list is then.
+	if (options.listable && r.chance(0.3)) {
+		base.header.timestamp = "2023-11-11T11:11:11.111Z";
+		base.entries = base.entries.filter((entry) => entry.type !== "message");
+	}
+	if (r.chance(0.15)) for (const entry of base.entries) entry.timestamp = r.pick(READABLE_TIMESTAMPS);
 	mutateHeader(r, base.header, options.listable);
 	const version = base.header.version;
 	if (r.chance(0.5)) for (const entry of base.entries) if (r.chance(0.2)) mutateEntry(r, entry, options.listable);

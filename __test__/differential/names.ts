@@ -60,6 +60,12 @@ export class Names {
 		return text
 			.replace(/--<root>/g, `--${this.encodedRoot}`)
 			.replace(/<root>/g, this.root)
-			.replace(TOKEN, (token) => this.actual.get(token) ?? "0badc0de");
+			.replace(TOKEN, (token) => this.actual.get(token) ?? unknownId(token));
 	}
+}
+
+/** What a token stands for in a shortened case that lacks its step: an id nobody has, and no two tokens the same one. */
+function unknownId(token: string): string {
+	const [step = 0, count = 0] = token.slice(1, -1).split(".").map(Number);
+	return (0xbad00000 + step * 0x400 + count).toString(16);
 }

@@ -70,7 +70,7 @@ const OPERATIONS: readonly Operation[] = [
 /** In place of `undefined` messages and the like (section 9, "a message entry without a message object") there is nothing. */
 export function operation(world: World, slot: string): Step {
 	const { r } = world;
-	if (r.chance(0.03) && !world.hasFile(slot)) return mutation(world, slot);
+	if (r.chance(0.06) && !world.hasFile(slot)) return mutation(world, slot);
 	const possible = OPERATIONS.filter((op) => op.allowed?.(world, slot) ?? true);
 	const op = r.weighted(possible.map((item) => [item.weight, item] as const));
 	const args = op.args(world, slot);

@@ -90,6 +90,7 @@ export function session(r: Random, options: { cwd: string; oddContent: boolean; 
 	const ids = new Set<unknown>();
 	const count = r.int(options.maxEntries + 1);
 	let leaf: unknown = null;
+	const branching = r.pick([0.05, 0.15, 0.5]);
 	for (let i = 0; i < count; i++) {
 		const type = r.weighted(KINDS);
 		const timestamp = new Date(start + i * 1000 + r.int(500)).toISOString();
@@ -98,7 +99,7 @@ export function session(r: Random, options: { cwd: string; oddContent: boolean; 
 		const entry: Fields = version === 1 ? { type, timestamp, ...payload } : { type, id: uniqueId(r, ids), parentId: leaf, timestamp, ...payload };
 		ids.add(entry.id);
 		result.entries.push(JSON.parse(JSON.stringify(entry)) as Fields);
-		if (version > 1) leaf = r.chance(0.15) ? r.pick(result.entries).id : entry.id;
+		if (version > 1) leaf = r.chance(branching) ? r.pick(result.entries).id : entry.id;
 	}
 	return result;
 }

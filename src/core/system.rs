@@ -14,6 +14,8 @@ pub struct SystemMessage<T> {
     pub removed: Vec<Vec<u8>>,
     /// The tools it adds, by name.
     pub added: Vec<(Vec<u8>, T)>,
+    /// Whether it says when it was said.
+    pub dated: bool,
 }
 
 /// What a row of system messages says.
@@ -24,14 +26,14 @@ pub struct Replayed<T> {
     pub tools: Vec<(Vec<u8>, T)>,
 }
 
-/// Replays system messages in order. None if there is none.
+/// Replays system messages in order. None if there is none, or none that is dated, and no tool is left.
 pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> Option<Replayed<T>> {
     let mut texts: Vec<Vec<u8>> = Vec::new();
     let mut sections = Vec::new();
     let mut tools = Vec::new();
     let mut any = false;
     for message in messages {
-        any = true;
+        any |= message.dated;
         texts.extend(Some(message.text).filter(|text| !text.is_empty()));
         for (name, value) in message.sections {
             match value {
@@ -46,7 +48,7 @@ pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> Option
             put(&mut tools, name, tool);
         }
     }
-    any.then(|| Replayed { content: texts.join(&b"\n\n"[..]), sections, tools })
+    (any || !tools.is_empty()).then(|| Replayed { content: texts.join(&b"\n\n"[..]), sections, tools })
 }
 
 /// Sets a name's value; a name that is there keeps its place.
@@ -73,6 +75,7 @@ mod tests {
             sections: sections.iter().map(|(n, value)| (name(n), *value)).collect(),
             removed: removed.iter().map(|n| name(n)).collect(),
             added: added.iter().map(|(n, tool)| (name(n), *tool)).collect(),
+            dated: true,
         }
     }
 
@@ -88,5 +91,7 @@ mod tests {
         assert_eq!(all.sections, [(b"x".to_vec(), 3), (b"y".to_vec(), 6)]);
         assert_eq!(all.tools, [(b"write".to_vec(), 5), (b"read".to_vec(), 4)]);
         assert!(replay(Vec::<SystemMessage<u8>>::new()).is_none());
+        let undated = SystemMessage { dated: false, ..message("a", &[], &[], &[]) };
+        assert!(replay([undated]).is_none());
     }
 }

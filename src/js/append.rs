@@ -173,6 +173,6 @@ fn entry_object(js: Js, kind: Kind, envelope: &Envelope, own: Val) -> Result<Val
     let timestamp = js.string(envelope.timestamp.as_bytes())?;
     match Layout::of(kind) {
         Layout::EnvelopeFirst => make(js, c"envelopeFirst", &[kind_name, id, parent, timestamp, own]),
-        Layout::EnvelopeLast => make(js, c"envelopeLast", &[kind_name, own, id, parent, timestamp]),
+        Layout::EnvelopeLast => make(js, c"envelopeLast", &[kind_name, id, parent, timestamp, own]),
     }
 }

@@ -97,11 +97,12 @@ fn start(
     what: impl FnOnce() -> Result<Listing>,
     deferred: sys::napi_deferred,
 ) -> Result<()> {
+    // As in the reference, an aborted list has made the default directory already.
+    let listing = what()?;
     let has_signal = js.is_object(signal)?;
     if has_signal && js.is_truthy(js.get(signal, c"aborted")?)? {
         return Err(js.throw(js.get(signal, c"reason")?));
     }
-    let listing = what()?;
     let cancelled = Arc::new(AtomicBool::new(false));
     let (order, ordered) = mpsc::channel();
     let unlisten = Rc::new(Cell::new(None));

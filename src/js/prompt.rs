@@ -2,8 +2,10 @@
 
 use std::cell::RefCell;
 
-use napi::Result;
+use napi::{Result, ValueType};
 
+use super::args::shown_value;
+use super::errors::wrong_argument;
 use super::host::make;
 use super::raw::{Js, Val};
 use super::reads::{leaf_projection, projected};
@@ -47,29 +49,37 @@ fn read(js: Js, message: Val) -> Result<SystemMessage<Val>> {
     if js.is_object(given)? {
         each(js, make(js, c"entriesOf", &[given])?, &mut |pair| {
             let (name, value) = (js.at(pair, 0)?, js.at(pair, 1)?);
-            let value = Some(value).filter(|value| !js.kind(*value).is_ok_and(|kind| kind == napi::ValueType::Null));
+            let value = Some(value).filter(|value| !js.kind(*value).is_ok_and(|kind| kind == ValueType::Null));
             sections.push((js.text(name)?.unwrap_or_default(), value));
             Ok(())
         })?;
     }
     let mut removed = Vec::new();
     each(js, js.get(message, c"toolsRemoved")?, &mut |tool| {
-        removed.push(name(js, tool)?);
+        removed.push(key(js, tool)?);
         Ok(())
     })?;
     let mut added = Vec::new();
     each(js, js.get(message, c"toolsAdded")?, &mut |tool| {
-        added.push((name(js, tool)?, tool));
+        added.push((key(js, tool)?, tool));
         Ok(())
     })?;
-    Ok(SystemMessage { text: content_text(js, js.get(message, c"content")?)?, sections, removed, added })
+    let dated = !js.is_nullish(js.get(message, c"timestamp")?)?;
+    Ok(SystemMessage { text: content_text(js, js.get(message, c"content")?)?, sections, removed, added, dated })
 }
 
-fn name(js: Js, tool: Val) -> Result<Vec<u8>> {
-    match js.is_object(tool)? {
-        true => Ok(js.text(js.get(tool, c"name")?)?.unwrap_or_default()),
-        false => Ok(Vec::new()),
+/// A tool's name as a key. A name that is no text is told from every text.
+fn key(js: Js, tool: Val) -> Result<Vec<u8>> {
+    if js.is_nullish(tool)? {
+        return Err(wrong_argument(js, "A system message's tools must be objects"));
     }
+    let name = js.get(tool, c"name")?;
+    if let Some(text) = js.text(name)? {
+        return Ok([b"text ", text.as_slice()].concat());
+    }
+    let kind = js.kind(name)?;
+    let shown = if kind == ValueType::Symbol { String::new() } else { shown_value(js, name)? };
+    Ok(format!("{kind} {shown}").into_bytes())
 }
 
 /// A content's text: itself, or its text blocks joined by line feeds.
