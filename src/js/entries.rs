@@ -2,12 +2,14 @@
 
 use std::cell::RefCell;
 
-use napi::Result;
+use napi::{Error, Result};
 
+use super::args::shown_value;
 use super::errors::thrown;
 use super::raw::{Js, Val};
 use super::state::State;
 use super::values::parse;
+use crate::core::error::Error as CoreError;
 use crate::core::tree::RowNo;
 
 /// How many bytes of lines are made into objects in one stroke.
@@ -35,9 +37,21 @@ pub fn ensure(state: &RefCell<State>, js: Js, rows: impl Iterator<Item = RowNo>)
             });
             read.map_err(|error| thrown(js, &error))?;
         }
-        state.borrow_mut().cache.fill(js, &lines)?;
+        let filled = state.borrow_mut().cache.fill(js, &lines);
+        filled.or_else(|error| Err(unreadable(state, js, error)?))?;
     }
     Ok(())
+}
+
+/// The error for lines that were whole when they were indexed and cannot be read now.
+fn unreadable(state: &RefCell<State>, js: Js, error: Error) -> Result<Error> {
+    let reason = match js.take_exception()? {
+        Some(exception) => shown_value(js, exception)?,
+        None => error.reason.to_string(),
+    };
+    let state = state.borrow();
+    let file = state.session.file().unwrap_or_default();
+    Ok(thrown(js, &CoreError::changed(file, format!("an entry cannot be read ({reason})"))))
 }
 
 /// How many of these rows go into one stroke; at least one.

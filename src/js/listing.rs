@@ -339,8 +339,8 @@ impl Progress {
     fn publishes(&self, at: usize) -> bool {
         let last = self.loaded == self.total;
         match self.everything {
-            false => self.loaded == 1 || self.loaded % PUBLISH_EVERY == 0 || last,
-            true => self.first_loaded && (at == 0 || self.loaded % PUBLISH_EVERY_OF_ALL == 0 || last),
+            false => self.loaded == 1 || self.loaded.is_multiple_of(PUBLISH_EVERY) || last,
+            true => self.first_loaded && (at == 0 || self.loaded.is_multiple_of(PUBLISH_EVERY_OF_ALL) || last),
         }
     }
 }

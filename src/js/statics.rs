@@ -85,7 +85,7 @@ impl SessionManager {
         }
         let cwd = match cwd {
             Some(cwd) => cwd,
-            None => on_paths(js, |host| paths::Host::cwd(host))?,
+            None => on_paths(js, paths::Host::cwd)?,
         };
         let dir = match args::optional_path(js, session_dir.raw(), "sessionDir")? {
             Some(dir) => on_paths(js, |host| paths::normalize(&dir, host))?,
@@ -123,7 +123,7 @@ impl SessionManager {
     pub fn in_memory(env: &Env, cwd: Unknown, options: Unknown, entries: Unknown) -> Result<SessionManager> {
         let js = Js::new(env);
         let cwd = match js.is_undefined(cwd.raw())? {
-            true => on_paths(js, |host| paths::Host::cwd(host))?,
+            true => on_paths(js, paths::Host::cwd)?,
             false => args::path(js, cwd.raw(), "cwd")?,
         };
         let place = Place::in_memory(js, cwd)?;
