@@ -10,7 +10,9 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
-const { values } = parseArgs({ options: { cases: { type: "string" }, seed: { type: "string" }, case: { type: "string" } } });
+const { values } = parseArgs({
+	options: { cases: { type: "string" }, seed: { type: "string" }, case: { type: "string" } },
+});
 
 const progress = mkdtempSync(join(tmpdir(), "differential-"));
 const env = { ...process.env, PSN_PROGRESS: progress };
@@ -19,7 +21,11 @@ if (values.seed) env.PSN_SEED = values.seed;
 if (values.case) env.PSN_CASE = values.case;
 
 const vitest = join(root, "node_modules/vitest/vitest.mjs");
-const { status } = spawnSync(process.execPath, [vitest, "run", "__test__/differential"], { cwd: root, env, stdio: "inherit" });
+const { status } = spawnSync(process.execPath, [vitest, "run", "__test__/differential"], {
+	cwd: root,
+	env,
+	stdio: "inherit",
+});
 if (status !== 0) {
 	for (const kind of readdirSync(progress)) {
 		const seed = readFileSync(join(progress, kind), "utf8");
@@ -27,6 +33,8 @@ if (status !== 0) {
 	}
 }
 rmSync(progress, { recursive: true, force: true });
-const what = values.case ? `case ${values.case}` : `${env.PSN_CASES ?? 4000} cases, ${values.seed ? `seed ${values.seed}` : "a fixed and a fresh seed"}`;
+const what = values.case
+	? `case ${values.case}`
+	: `${env.PSN_CASES ?? 4000} cases, ${values.seed ? `seed ${values.seed}` : "a fixed and a fresh seed"}`;
 console.log(`differential: ${what}: ${status === 0 ? "no difference" : "FAILED"}`);
 process.exit(status ?? 1);

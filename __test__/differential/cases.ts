@@ -33,7 +33,12 @@ export function plan(kind: string, share: number): Plan | undefined {
 	if (PSN_SEED) return { batches: [{ seed: Number(PSN_SEED), cases }] };
 	const fresh = Math.floor(Math.random() * 2 ** 31);
 	const half = Math.ceil(cases / 2);
-	return { batches: [{ seed: 1, cases: half }, { seed: fresh, cases: cases - half }] };
+	return {
+		batches: [
+			{ seed: 1, cases: half },
+			{ seed: fresh, cases: cases - half },
+		],
+	};
 }
 
 /** Runs the plan; returns what to print. Throws with the shortened case at a difference. */
@@ -42,7 +47,10 @@ export async function runPlan(kind: string, { batches, only }: Plan): Promise<st
 	const modules: Modules = { reference: await loadReference(), subject: await loadSubject(), better: keepsSection9 };
 	return keepingProcess(() =>
 		withFakeClock(async () => {
-			const seeds = only !== undefined ? [only] : batches.flatMap(({ seed, cases }) => Array.from({ length: cases }, (_, i) => caseSeed(seed, i)));
+			const seeds =
+				only !== undefined
+					? [only]
+					: batches.flatMap(({ seed, cases }) => Array.from({ length: cases }, (_, i) => caseSeed(seed, i)));
 			let steps = 0;
 			for (const seed of seeds) {
 				markBegun(kind, seed);
@@ -50,7 +58,10 @@ export async function runPlan(kind: string, { batches, only }: Plan): Promise<st
 				steps += result.steps.length;
 				if (result.failure) throw new Error(await report(kind, scenario, seed, modules, result));
 			}
-			const source = only !== undefined ? `case ${only}` : batches.map(({ seed, cases }) => `${cases} under seed ${seed}`).join(", ");
+			const source =
+				only !== undefined
+					? `case ${only}`
+					: batches.map(({ seed, cases }) => `${cases} under seed ${seed}`).join(", ");
 			markBegun(kind, -1);
 			return `${kind}: ${seeds.length} cases agree (${steps} steps; ${source})`;
 		}),
@@ -63,7 +74,13 @@ function markBegun(kind: string, seed: number): void {
 	if (folder) writeFileSync(join(folder, kind), String(seed));
 }
 
-async function report(kind: string, scenario: Scenario, seed: number, modules: Modules, found: CaseResult): Promise<string> {
+async function report(
+	kind: string,
+	scenario: Scenario,
+	seed: number,
+	modules: Modules,
+	found: CaseResult,
+): Promise<string> {
 	const short = await shrink(scenario, seed, modules, found);
 	return [
 		`${kind} case ${seed}: the two managers differ.`,
@@ -96,7 +113,8 @@ async function shrink(scenario: Scenario, seed: number, modules: Modules, found:
 	for (let i = 0; i < best.steps.length; i++) {
 		for (let part = (best.steps[i]?.parts?.count ?? 0) - 1; part >= 0; part--) {
 			const parts = best.steps[i]?.parts;
-			if (parts && part < parts.count) await attempt(best.steps.map((step, j) => (j === i ? parts.without(new Set([part])) : step)));
+			if (parts && part < parts.count)
+				await attempt(best.steps.map((step, j) => (j === i ? parts.without(new Set([part])) : step)));
 		}
 	}
 	return best;

@@ -18,7 +18,8 @@ export class Difference extends Error {
 function excerpts(expected: string, actual: string): string {
 	let at = 0;
 	while (at < expected.length && expected[at] === actual[at]) at++;
-	const cut = (text: string) => `${at > 100 ? "…" : ""}${text.slice(Math.max(0, at - 100), at + 200)}${text.length > at + 200 ? "…" : ""}`;
+	const cut = (text: string) =>
+		`${at > 100 ? "…" : ""}${text.slice(Math.max(0, at - 100), at + 200)}${text.length > at + 200 ? "…" : ""}`;
 	return `  at character ${at}\n  pi:   ${cut(expected)}\n  ours: ${cut(actual)}`;
 }
 
@@ -53,31 +54,51 @@ function describeError(side: Side, error: unknown): string {
  * that names the path, if the peer's does.
  */
 export function compareErrors(what: string, peer: Side, expected: unknown, ours: Side, actual: unknown): void {
-	const differs = () => new Difference(`${what} throws differently`, describeError(peer, expected), describeError(ours, actual));
+	const differs = () =>
+		new Difference(`${what} throws differently`, describeError(peer, expected), describeError(ours, actual));
 	if (!(actual instanceof Error) && expected instanceof Error) throw differs();
 	if (expected instanceof TypeError) {
 		if (!(actual instanceof TypeError)) throw differs();
 	} else if (typeof field(expected, "syscall") === "string") {
 		const path = field(expected, "path");
-		if (typeof path === "string" && !ours.names.normalise(String(field(actual, "message"))).includes(peer.names.normalise(path))) throw differs();
+		if (
+			typeof path === "string" &&
+			!ours.names.normalise(String(field(actual, "message"))).includes(peer.names.normalise(path))
+		)
+			throw differs();
 	} else if (describeError(peer, expected) !== describeError(ours, actual)) {
 		throw differs();
 	}
 }
 
 /** Throws unless both ended alike; says whether both threw. */
-export function compareOutcomes(what: string, peer: Side, expected: Outcome, ours: Side, actual: Outcome): "threw" | "returned" {
+export function compareOutcomes(
+	what: string,
+	peer: Side,
+	expected: Outcome,
+	ours: Side,
+	actual: Outcome,
+): "threw" | "returned" {
 	if ("error" in expected) {
-		if (!("error" in actual)) throw new Difference(`${what} should throw`, describeError(peer, expected.error), "returned");
+		if (!("error" in actual))
+			throw new Difference(`${what} should throw`, describeError(peer, expected.error), "returned");
 		compareErrors(what, peer, expected.error, ours, actual.error);
 		return "threw";
 	}
-	if ("error" in actual) throw new Difference(`${what} should not throw`, "returned", describeError(ours, actual.error));
+	if ("error" in actual)
+		throw new Difference(`${what} should not throw`, "returned", describeError(ours, actual.error));
 	return "returned";
 }
 
 /** Throws unless both values print alike; the difference is named by the shortest path to it. */
-export function compareValues(what: string, peer: Side, expected: unknown, ours: Side, actual: unknown, keep = false): void {
+export function compareValues(
+	what: string,
+	peer: Side,
+	expected: unknown,
+	ours: Side,
+	actual: unknown,
+	keep = false,
+): void {
 	const left = peer.dumper.dump(expected, keep);
 	const right = ours.dumper.dump(actual, keep);
 	if (left === right) return;

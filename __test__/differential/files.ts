@@ -55,7 +55,11 @@ function isBackup(path: string): boolean {
 /** Compares everything on disk. */
 export function compareTrees(peer: Side, ours: Side, rules: { hostile: boolean; better: boolean }): void {
 	const [left, right] = [tree(peer), tree(ours)];
-	const names = (side: Side, paths: string[]) => paths.filter((path) => !isBackup(path)).map((path) => side.names.normalise(path)).sort();
+	const names = (side: Side, paths: string[]) =>
+		paths
+			.filter((path) => !isBackup(path))
+			.map((path) => side.names.normalise(path))
+			.sort();
 	for (const kind of ["dirs", "files"] as const) {
 		const [a, b] = [names(peer, left[kind]).join("\n"), names(ours, right[kind]).join("\n")];
 		if (a !== b) throw new Difference(`the ${kind} on disk`, a, b);
@@ -72,7 +76,8 @@ export function compareTrees(peer: Side, ours: Side, rules: { hostile: boolean; 
 function checkMode(ours: Side, path: string, mode: number): void {
 	if (ours.written.has(path) || isBackup(path)) return;
 	const actual = statSync(path).mode & 0o777;
-	if (actual !== mode) throw new Difference(`the mode of ${ours.names.normalise(path)}`, mode.toString(8), actual.toString(8));
+	if (actual !== mode)
+		throw new Difference(`the mode of ${ours.names.normalise(path)}`, mode.toString(8), actual.toString(8));
 }
 
 /** Compares one session file, named by its path on the peer's side. */
@@ -85,7 +90,8 @@ export function compareFile(peer: Side, path: string, ours: Side, rules: { hosti
 	const right = existsSync(ourPath) ? readFileSync(ourPath, "utf8") : undefined;
 	const what = `the content of ${name}`;
 	if (left === undefined || right === undefined) {
-		if (left !== right) throw new Difference(what, left === undefined ? "no file" : "a file", right === undefined ? "no file" : "a file");
+		if (left !== right)
+			throw new Difference(what, left === undefined ? "no file" : "a file", right === undefined ? "no file" : "a file");
 		return;
 	}
 	if (peer.names.normalise(left) === ours.names.normalise(right)) return;
@@ -122,7 +128,9 @@ function entryLines(side: Side, text: string, junk: ReadonlySet<string>): string
 		if (junk.has(line)) continue;
 		const parsed = attempt(() => JSON.parse(line) as unknown);
 		if (!("value" in parsed) || typeof parsed.value !== "object" || parsed.value === null) continue;
-		result.push(side.names.normalise(JSON.stringify(parsed.value)).replace(`"type":"${STAND_IN_TYPE}"`, '"type":"message"'));
+		result.push(
+			side.names.normalise(JSON.stringify(parsed.value)).replace(`"type":"${STAND_IN_TYPE}"`, '"type":"message"'),
+		);
 	}
 	return result;
 }
@@ -138,11 +146,18 @@ function checkOriginal(ours: Side, path: string, bytes: Buffer): void {
 	const what = ours.names.normalise(path);
 	// An empty file gets its header at once.
 	const backup = `${path}.v1.bak`;
-	if (!existsSync(backup)) throw new Difference(`${what} was rewritten`, "the bytes of before at its head, or a backup", now.toString("latin1").slice(0, 200));
-	if (!readFileSync(backup).equals(bytes)) throw new Difference(`the backup of ${what}`, bytes.toString("latin1"), readFileSync(backup).toString("latin1"));
+	if (!existsSync(backup))
+		throw new Difference(
+			`${what} was rewritten`,
+			"the bytes of before at its head, or a backup",
+			now.toString("latin1").slice(0, 200),
+		);
+	if (!readFileSync(backup).equals(bytes))
+		throw new Difference(`the backup of ${what}`, bytes.toString("latin1"), readFileSync(backup).toString("latin1"));
 	const before = shape(bytes, ours.junk);
 	const after = shape(now, ours.junk).slice(0, before.length);
-	if (before.join("\n") !== after.join("\n")) throw new Difference(`damaged lines of ${what} after migration`, before.join("\n"), after.join("\n"));
+	if (before.join("\n") !== after.join("\n"))
+		throw new Difference(`damaged lines of ${what} after migration`, before.join("\n"), after.join("\n"));
 }
 
 /** One item per line: `entry`, or the text of a line that is none. Blank lines do not count. */

@@ -25,14 +25,16 @@ function callAll(side: Side, entries: readonly Fields[], seed: number): Record<s
 	const call = (name: string, ...args: unknown[]) => {
 		const outcome = attempt(() => module[name]?.(...args));
 		// What the peer throws here is V8's own text.
-		results[`${Object.keys(results).length} ${name}`] = "value" in outcome ? outcome.value : (outcome.error as Error).constructor.name;
+		results[`${Object.keys(results).length} ${name}`] =
+			"value" in outcome ? outcome.value : (outcome.error as Error).constructor.name;
 	};
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const partial = new Map([...byId].filter((_, i) => i % 3 !== 0));
 	for (let i = 0; i < 3; i++) {
 		const leaf = entries.length > 0 && r.chance(0.5) ? r.pick(entries).id : r.pick([undefined, null, "", "0badc0de"]);
 		const map = r.pick([undefined, byId, partial, new Map(), null]);
-		for (const name of ["buildContextEntries", "buildSessionProjection", "buildSessionContext"]) call(name, entries, leaf, map);
+		for (const name of ["buildContextEntries", "buildSessionProjection", "buildSessionContext"])
+			call(name, entries, leaf, map);
 	}
 	call("getLatestCompactionEntry", entries);
 	call("getLatestCompactionEntry", entries.slice(0, r.int(entries.length + 1)));
@@ -61,7 +63,8 @@ export function functionsOnManager(world: World, slot: string): Step {
 	};
 }
 
-const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Fields =>
+	typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** parseSessionEntries and migrateSessionEntries, on the text of a file. Both sides get the peer's text. */
 export function functionsOnFile(world: World): Step | undefined {
@@ -97,7 +100,8 @@ export function functionsOnFile(world: World): Step | undefined {
 export function load(world: World, loadable: (file: string) => boolean): Step | undefined {
 	const { r } = world;
 	const files = world.files().filter(loadable);
-	const file = files.length === 0 || r.chance(0.1) ? r.pick(["<root>/missing/none.jsonl", "~/missing.jsonl"]) : r.pick(files);
+	const file =
+		files.length === 0 || r.chance(0.1) ? r.pick(["<root>/missing/none.jsonl", "~/missing.jsonl"]) : r.pick(files);
 	const arg = named(r.chance(0.1) ? `file://${file}`.replace("~/", "/nowhere/") : file);
 	return {
 		...world.nextStep(true),
@@ -114,8 +118,14 @@ export function load(world: World, loadable: (file: string) => boolean): Step | 
 /** The small ones: assertValidSessionId, getDefaultSessionDir and the version. */
 export function smallFunctions(world: World): Step {
 	const { r } = world;
-	const id = literal(r.pick(["a", "a.b", "A-1_z", "", ".", "-a", "a-", "a b", "ä", "a\n", "0", "x".repeat(300), null, undefined]));
-	const args = [id, world.cwd(), r.chance(0.5) ? literal(undefined) : named(r.pick(["<root>/agent-2", "~/agent-3", "agent-4"]))];
+	const id = literal(
+		r.pick(["a", "a.b", "A-1_z", "", ".", "-a", "a-", "a b", "ä", "a\n", "0", "x".repeat(300), null, undefined]),
+	);
+	const args = [
+		id,
+		world.cwd(),
+		r.chance(0.5) ? literal(undefined) : named(r.pick(["<root>/agent-2", "~/agent-3", "agent-4"])),
+	];
 	return {
 		...world.nextStep(true),
 		name: "(assertValidSessionId, getDefaultSessionDir)",

@@ -22,14 +22,45 @@ export const READABLE_TIMESTAMPS: readonly unknown[] = [
 
 const TIMESTAMPS: readonly unknown[] = [...READABLE_TIMESTAMPS, "not a date", "", undefined, {}];
 
-const DROPPABLE = ["timestamp", "summary", "tokensBefore", "customType", "display", "data", "content", "thinkingLevel", "provider", "modelId", "label", "targetId", "fromId", "firstKeptEntryId", "usage"];
+const DROPPABLE = [
+	"timestamp",
+	"summary",
+	"tokensBefore",
+	"customType",
+	"display",
+	"data",
+	"content",
+	"thinkingLevel",
+	"provider",
+	"modelId",
+	"label",
+	"targetId",
+	"fromId",
+	"firstKeptEntryId",
+	"usage",
+];
 
 const MUTATIONS: readonly ((r: Random, entry: Fields, listable: boolean) => void)[] = [
-	(r, entry) => { entry.timestamp = r.pick(TIMESTAMPS); },
-	(r, entry) => { entry.parentId = r.pick([undefined, null, "", "0badc0de", 5, true, {}]); },
-	(r, entry) => { entry[r.pick(["unknown", "x-field", "7", "", "toString"])] = plain(r); },
-	(r, entry) => { entry.deep = nested(r, r.pick([50, 130, 600])); },
-	(_, entry) => { Object.defineProperty(entry, "__proto__", { value: { type: "label" }, enumerable: true, configurable: true, writable: true }); },
+	(r, entry) => {
+		entry.timestamp = r.pick(TIMESTAMPS);
+	},
+	(r, entry) => {
+		entry.parentId = r.pick([undefined, null, "", "0badc0de", 5, true, {}]);
+	},
+	(r, entry) => {
+		entry[r.pick(["unknown", "x-field", "7", "", "toString"])] = plain(r);
+	},
+	(r, entry) => {
+		entry.deep = nested(r, r.pick([50, 130, 600]));
+	},
+	(_, entry) => {
+		Object.defineProperty(entry, "__proto__", {
+			value: { type: "label" },
+			enumerable: true,
+			configurable: true,
+			writable: true,
+		});
+	},
 	(r, entry) => {
 		if (entry.type !== "context_edit") delete entry[r.pick(DROPPABLE)];
 	},
@@ -44,7 +75,9 @@ const MUTATIONS: readonly ((r: Random, entry: Fields, listable: boolean) => void
 	(r, entry) => {
 		if (entry.type === "session_info") entry.name = r.pick([undefined, null, "", " \t"]);
 	},
-	(r, entry) => { entry.type = r.pick(["invented_kind", 5, null, undefined, "", "constructor"]); },
+	(r, entry) => {
+		entry.type = r.pick(["invented_kind", 5, null, undefined, "", "constructor"]);
+	},
 	(r, entry, listable) => {
 		const message = entry.message as Fields | undefined;
 		if (!message) return;

@@ -15,17 +15,25 @@ const REWRITES: readonly ((r: Random, json: string, value: Fields) => string)[] 
 	},
 	(_, json) => json.replaceAll('"role":', '"r\\u006fle":').replaceAll('"content":', '"\\u0063ontent":'),
 	// Values written with escapes.
-	(_, json, value) => (typeof value.id === "string" && value.id !== "" ? json.replace(`"id":"${value.id}"`, `"id":${escapeFirst(value.id)}`) : json),
+	(_, json, value) =>
+		typeof value.id === "string" && value.id !== ""
+			? json.replace(`"id":"${value.id}"`, `"id":${escapeFirst(value.id)}`)
+			: json,
 	(_, json) => json.replace('"type":"message"', '"type":"\\u006dessage"'),
 	// Repeated keys: the last one wins, at the place of the first.
-	(r, json, value) => `{${JSON.stringify(r.pick(Object.keys(value)))}:${r.pick(['"x"', "5", "null", "{}"])},${json.slice(1)}`,
+	(r, json, value) =>
+		`{${JSON.stringify(r.pick(Object.keys(value)))}:${r.pick(['"x"', "5", "null", "{}"])},${json.slice(1)}`,
 	(_, json) => json.replace('"role":', '"role":"assistant","role":'),
 	(_, json) => append(json, '"twice":1,"other":2,"twice":3'),
 	// White space wherever JSON has it, carriage returns included.
 	(r, json, value) => JSON.stringify(value, null, 1).replaceAll("\n", r.pick(["\r", "\t", "  ", " \r "])) || json,
 	(r, json) => `${r.pick([" ", "\t", "\r"])}${json}${r.pick([" ", "\t\t", "\r", "\r\r"])}`,
 	// Numbers beyond or at the edge of a double.
-	(_, json) => append(json, '"n":[1e999,-1e999,-0,-0.0,1E400,12345678901234567890,0.1e-400,1.0,100000000000000000000000,4294967296,1700000000000]'),
+	(_, json) =>
+		append(
+			json,
+			'"n":[1e999,-1e999,-0,-0.0,1E400,12345678901234567890,0.1e-400,1.0,100000000000000000000000,4294967296,1700000000000]',
+		),
 	// Keys JavaScript reorders or treats specially.
 	(_, json) => append(json, '"10":1,"2":2,"__proto__":{"a":1},"k":{"5":1,"b":2,"1":3,"__proto__":[]}'),
 	// Depth beyond any recursion limit of a parser.
@@ -45,7 +53,17 @@ function deep(depth: number): string {
 }
 
 /** Byte sequences that are no UTF-8: each becomes some U+FFFD, and the line still counts. */
-const NOT_UTF8 = [[0xff], [0xc3], [0xe2, 0x82], [0xf0, 0x9f, 0x98], [0xed, 0xa0, 0xbd], [0xc0, 0xaf], [0x80, 0x80], [0xf8, 0x88, 0x80, 0x80, 0x80], [0xe2, 0x28, 0xa1]];
+const NOT_UTF8 = [
+	[0xff],
+	[0xc3],
+	[0xe2, 0x82],
+	[0xf0, 0x9f, 0x98],
+	[0xed, 0xa0, 0xbd],
+	[0xc0, 0xaf],
+	[0x80, 0x80],
+	[0xf8, 0x88, 0x80, 0x80, 0x80],
+	[0xe2, 0x28, 0xa1],
+];
 
 /** The value as a line that JSON.parse reads as that value, give or take the fields it adds. */
 export function hostileText(r: Random, value: Fields): Buffer {
@@ -57,7 +75,14 @@ export function hostileText(r: Random, value: Fields): Buffer {
 	}
 	const bytes = Buffer.from(json);
 	if (!r.chance(0.15)) return bytes;
-	const field = Buffer.concat([Buffer.from(',"raw":"a'), ...r.shuffle(NOT_UTF8).slice(0, 3).map((x) => Buffer.from(x)), Buffer.from('"}')]);
+	const field = Buffer.concat([
+		Buffer.from(',"raw":"a'),
+		...r
+			.shuffle(NOT_UTF8)
+			.slice(0, 3)
+			.map((x) => Buffer.from(x)),
+		Buffer.from('"}'),
+	]);
 	return Buffer.concat([bytes.subarray(0, bytes.lastIndexOf("}")), field]);
 }
 
@@ -65,7 +90,9 @@ export function hostileText(r: Random, value: Fields): Buffer {
 function isSameEntry(json: string, value: Fields): boolean {
 	try {
 		const parsed = JSON.parse(json) as Fields;
-		return (["type", "id", "parentId"] as const).every((key) => JSON.stringify(parsed[key]) === JSON.stringify(value[key]));
+		return (["type", "id", "parentId"] as const).every(
+			(key) => JSON.stringify(parsed[key]) === JSON.stringify(value[key]),
+		);
 	} catch {
 		// The second rewrite did not fit behind the first.
 		return false;
@@ -109,6 +136,12 @@ export function junkLine(r: Random): Buffer {
 /** A line of valid JSON that is no entry. Where migration gives ids an object without one is an entry. */
 export function nonEntryLine(r: Random, migrationGivesIds: boolean): Buffer {
 	const values = ["5", '"text"', "true", "[]", '[{"type":"message","id":"inarray0"}]', "-0", "1e999"];
-	const objects = ['{"type":"custom","data":1}', '{"type":"custom","id":5,"parentId":null}', '{"type":"label","id":null,"targetId":"x","label":"y"}', "{}", '{"id":["a"],"type":"compaction"}'];
+	const objects = [
+		'{"type":"custom","data":1}',
+		'{"type":"custom","id":5,"parentId":null}',
+		'{"type":"label","id":null,"targetId":"x","label":"y"}',
+		"{}",
+		'{"id":["a"],"type":"compaction"}',
+	];
 	return Buffer.from(r.pick(migrationGivesIds ? values : [...values, ...objects]));
 }

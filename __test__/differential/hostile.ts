@@ -54,7 +54,8 @@ function mutateHeader(r: Random, header: Fields, listable: boolean): void {
 	// Entries of version 1 have no ids, so a header of theirs must stay one that gives them some.
 	if (r.chance(0.3)) header.version = r.pick(givesIds(header.version) ? VERSIONS.filter(givesIds) : VERSIONS);
 	if (r.chance(0.1)) header.extra = { unknown: [1, "field"] };
-	if (r.chance(0.1)) header.timestamp = r.pick([undefined, "not a date", "Tue Mar 01 2022 10:00:00", "2024-02-30", "2022-03-01"]);
+	if (r.chance(0.1))
+		header.timestamp = r.pick([undefined, "not a date", "Tue Mar 01 2022 10:00:00", "2024-02-30", "2022-03-01"]);
 	if (r.chance(0.15)) header.cwd = r.pick([undefined, "", "relative/place", "~", "~/deep", 5, null]);
 	if (!listable && r.chance(0.04)) header.id = r.pick([undefined, 5, null, ""]);
 	if (!listable && r.chance(0.03)) header.type = r.pick([undefined, "message", "Session", 5]);
@@ -66,7 +67,16 @@ function givesIds(version: unknown): boolean {
 }
 
 export function hostileFile(r: Random, options: HostileOptions): HostileFile {
-	const special = options.listable ? undefined : r.weighted<Buffer | undefined>([[40, undefined], [2, Buffer.from("")], [1, Buffer.from(" \n\t\n")], [1, Buffer.from("just some text\n")], [1, Buffer.from("[]\n")], [1, Buffer.from("\n\n\n")]]);
+	const special = options.listable
+		? undefined
+		: r.weighted<Buffer | undefined>([
+				[40, undefined],
+				[2, Buffer.from("")],
+				[1, Buffer.from(" \n\t\n")],
+				[1, Buffer.from("just some text\n")],
+				[1, Buffer.from("[]\n")],
+				[1, Buffer.from("\n\n\n")],
+			]);
 	if (special) return { lines: [{ bytes: special }], endsWithNewline: false, sameForBoth: true, version: undefined };
 
 	const base = session(r, { cwd: options.cwd, oddContent: !options.listable, maxEntries: r.pick([3, 8, 20]) });
@@ -88,7 +98,9 @@ export function hostileFile(r: Random, options: HostileOptions): HostileFile {
 	}
 	const rough = r.chance(0.5);
 	const lines: Line[] = base.entries.map((entry) => entryLine(r, entry, rough, noMessage.has(entry)));
-	lines.unshift({ bytes: rough && r.chance(0.3) ? hostileText(r, base.header) : Buffer.from(JSON.stringify(base.header)) });
+	lines.unshift({
+		bytes: rough && r.chance(0.3) ? hostileText(r, base.header) : Buffer.from(JSON.stringify(base.header)),
+	});
 	if (r.chance(0.1)) insert(r, lines, Buffer.from(JSON.stringify({ ...base.header, id: "a-later-session-line" })));
 	if (r.chance(0.4)) for (let i = r.between(1, 3); i > 0; i--) insert(r, lines, junkLine(r));
 	// Reading on past these, the two sides part where the first value decides; see the head of this file.
@@ -111,7 +123,10 @@ function entryLine(r: Random, entry: Fields, rough: boolean, withoutMessage: boo
 	if (withoutMessage) {
 		const { message, ...rest } = entry;
 		const bare = r.chance(0.5) ? rest : { ...rest, message: r.pick([null, 5, "text", true, false]) };
-		return { bytes: Buffer.from(JSON.stringify(bare)), peer: Buffer.from(JSON.stringify({ ...bare, type: STAND_IN_TYPE })) };
+		return {
+			bytes: Buffer.from(JSON.stringify(bare)),
+			peer: Buffer.from(JSON.stringify({ ...bare, type: STAND_IN_TYPE })),
+		};
 	}
 	return { bytes: rough && r.chance(0.4) ? hostileText(r, entry) : Buffer.from(JSON.stringify(entry)) };
 }

@@ -37,7 +37,8 @@ function block(r: Random): Fields {
 
 /** Text, blocks, or with `oddContent` anything. */
 export function content(r: Random, options: MessageOptions): unknown {
-	if (options.oddContent && r.chance(0.2)) return r.pick([null, undefined, 0, 5, true, { text: "object" }, { length: 1 }]);
+	if (options.oddContent && r.chance(0.2))
+		return r.pick([null, undefined, 0, 5, true, { text: "object" }, { length: 1 }]);
 	if (r.chance(0.05)) return null;
 	if (r.chance(0.4)) return text(r);
 	return Array.from({ length: r.int(4) }, () => block(r));
@@ -55,14 +56,21 @@ export function usage(r: Random): Fields {
 }
 
 function tool(r: Random): Fields {
-	const result: Fields = { name: r.pick(TOOL_NAMES), description: text(r), parameters: { type: "object", properties: plain(r) } };
+	const result: Fields = {
+		name: r.pick(TOOL_NAMES),
+		description: text(r),
+		parameters: { type: "object", properties: plain(r) },
+	};
 	if (r.chance(0.05)) delete result.name;
 	return result;
 }
 
 function systemMessage(r: Random, options: MessageOptions): Fields {
 	// Blocks of this role are joined by text alone, so odd content here would only be a broken caller.
-	const message: Fields = { role: "system", content: r.chance(0.6) ? text(r) : Array.from({ length: r.int(3) }, () => textBlock(r)) };
+	const message: Fields = {
+		role: "system",
+		content: r.chance(0.6) ? text(r) : Array.from({ length: r.int(3) }, () => textBlock(r)),
+	};
 	if (r.chance(0.05)) message.content = null;
 	if (r.chance(0.5)) {
 		message.sections = r.chance(0.1)
@@ -70,12 +78,20 @@ function systemMessage(r: Random, options: MessageOptions): Fields {
 			: Object.fromEntries(
 					Array.from({ length: r.between(1, 3) }, () => [
 						r.pick(SECTION_NAMES),
-						r.weighted<unknown>([[5, text(r)], [3, null], [1, ""], [options.oddContent ? 1 : 0, plain(r)]]),
+						r.weighted<unknown>([
+							[5, text(r)],
+							[3, null],
+							[1, ""],
+							[options.oddContent ? 1 : 0, plain(r)],
+						]),
 					]),
 				);
 	}
 	if (r.chance(0.4)) message.toolsAdded = r.chance(0.05) ? null : Array.from({ length: r.int(3) }, () => tool(r));
-	if (r.chance(0.3)) message.toolsRemoved = r.chance(0.05) ? null : Array.from({ length: r.int(3) }, () => ({ name: r.pick(TOOL_NAMES) }));
+	if (r.chance(0.3))
+		message.toolsRemoved = r.chance(0.05)
+			? null
+			: Array.from({ length: r.int(3) }, () => ({ name: r.pick(TOOL_NAMES) }));
 	return message;
 }
 
@@ -99,8 +115,22 @@ const ROLES: Record<string, (r: Random, options: MessageOptions) => Fields> = {
 		isError: r.chance(0.2),
 	}),
 	system: systemMessage,
-	bashExecution: (r, o) => ({ role: "bashExecution", command: text(r), output: text(r), exitCode: r.pick([0, 1, undefined]), cancelled: false, truncated: r.chance(0.5), extra: extra(r, o) }),
-	custom: (r, o) => ({ role: "custom", customType: text(r), content: content(r, o), display: r.chance(0.5), details: extra(r, o) }),
+	bashExecution: (r, o) => ({
+		role: "bashExecution",
+		command: text(r),
+		output: text(r),
+		exitCode: r.pick([0, 1, undefined]),
+		cancelled: false,
+		truncated: r.chance(0.5),
+		extra: extra(r, o),
+	}),
+	custom: (r, o) => ({
+		role: "custom",
+		customType: text(r),
+		content: content(r, o),
+		display: r.chance(0.5),
+		details: extra(r, o),
+	}),
 	branchSummary: (r) => ({ role: "branchSummary", summary: text(r), fromId: "root" }),
 	compactionSummary: (r) => ({ role: "compactionSummary", summary: text(r), tokensBefore: r.int(1e5) }),
 	hookMessage: (r, o) => ({ role: "hookMessage", customType: text(r), content: content(r, o), display: true }),
@@ -124,9 +154,19 @@ const ROLE_WEIGHTS: readonly (readonly [number, string])[] = [
 export function message(r: Random, options: MessageOptions, role?: string): Fields {
 	const result = (ROLES[role ?? r.weighted(ROLE_WEIGHTS)] as (r: Random, o: MessageOptions) => Fields)(r, options);
 	r.weighted<() => void>([
-		[12, () => { result.timestamp = 1700000000000 + r.int(1e9); }],
+		[
+			12,
+			() => {
+				result.timestamp = 1700000000000 + r.int(1e9);
+			},
+		],
 		[1, () => {}],
-		[1, () => { result.timestamp = r.pick([0, -5, 1.5, null, "2024-05-05T05:05:05.000Z", 253402300800000]); }],
+		[
+			1,
+			() => {
+				result.timestamp = r.pick([0, -5, 1.5, null, "2024-05-05T05:05:05.000Z", 253402300800000]);
+			},
+		],
 	])();
 	if (r.chance(0.08)) delete result.content;
 	if (r.chance(0.15)) result[r.pick(["note", "0", "meta", "__proto_"])] = extra(r, options);

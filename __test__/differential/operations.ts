@@ -19,14 +19,20 @@ interface Operation {
 
 /** An argument that is mostly what its type says and sometimes anything. */
 function mostly(world: World, make: (r: Random) => unknown): Arg {
-	return world.r.chance(0.93) ? made(world.r, make) : made(world.r, (r) => r.pick([undefined, null, "", 0, 5, true, plain(r)]));
+	return world.r.chance(0.93)
+		? made(world.r, make)
+		: made(world.r, (r) => r.pick([undefined, null, "", 0, 5, true, plain(r)]));
 }
 
 const details = (world: World): Arg[] => (world.r.chance(0.5) ? [] : [made(world.r, anything)]);
 
 /** Trailing `details, fromHook, usage`, any number of them. */
 function trailing(world: World): Arg[] {
-	const all = [made(world.r, anything), literal(world.r.pick([undefined, true, false, null])), made(world.r, (r) => (r.chance(0.3) ? undefined : usage(r)))];
+	const all = [
+		made(world.r, anything),
+		literal(world.r.pick([undefined, true, false, null])),
+		made(world.r, (r) => (r.chance(0.3) ? undefined : usage(r))),
+	];
 	return all.slice(0, world.r.int(4));
 }
 
@@ -39,32 +45,138 @@ const REPLACEMENTS: readonly ((r: Random, world: World) => unknown)[] = [
 	(r) => Object.freeze({ content: Object.freeze([textBlock(r)]) }),
 ];
 
-const BAD_REPLACEMENTS: readonly unknown[] = [undefined, "text", 5, true, {}, [], { content: 5 }, { content: null }, { content: undefined }, { content: { 0: "x", length: 1 } }];
+const BAD_REPLACEMENTS: readonly unknown[] = [
+	undefined,
+	"text",
+	5,
+	true,
+	{},
+	[],
+	{ content: 5 },
+	{ content: null },
+	{ content: undefined },
+	{ content: { 0: "x", length: 1 } },
+];
 
 const editable = (entry: Record<string, unknown>) => entry.type === "message" || entry.type === "custom_message";
 
 const OPERATIONS: readonly Operation[] = [
-	{ weight: 30, method: "appendMessage", args: (w) => [made(w.r, (r) => message(r, { oddContent: w.traits.oddContent, inMemory: true }))] },
-	{ weight: 3, method: "appendThinkingLevelChange", args: (w) => [mostly(w, (r) => r.pick(["off", "low", "high", text(r)]))] },
+	{
+		weight: 30,
+		method: "appendMessage",
+		args: (w) => [made(w.r, (r) => message(r, { oddContent: w.traits.oddContent, inMemory: true }))],
+	},
+	{
+		weight: 3,
+		method: "appendThinkingLevelChange",
+		args: (w) => [mostly(w, (r) => r.pick(["off", "low", "high", text(r)]))],
+	},
 	{ weight: 3, method: "appendModelChange", args: (w) => [mostly(w, () => "anthropic"), mostly(w, text)] },
-	{ weight: 3, method: "appendUsage", makesEntry: true, args: (w) => [mostly(w, () => "cache_warm"), mostly(w, text), mostly(w, text), mostly(w, usage), ...(w.r.chance(0.5) ? [mostly(w, text)] : [])] },
-	{ weight: 4, method: "appendCompaction", args: (w, slot) => [mostly(w, text), w.r.chance(0.2) ? literal(null) : w.entryId(slot, 0.15, w.r.chance(0.3) ? (e) => e.type === "label" : undefined), mostly(w, (r) => r.int(1e6)), ...trailing(w)] },
+	{
+		weight: 3,
+		method: "appendUsage",
+		makesEntry: true,
+		args: (w) => [
+			mostly(w, () => "cache_warm"),
+			mostly(w, text),
+			mostly(w, text),
+			mostly(w, usage),
+			...(w.r.chance(0.5) ? [mostly(w, text)] : []),
+		],
+	},
+	{
+		weight: 4,
+		method: "appendCompaction",
+		args: (w, slot) => [
+			mostly(w, text),
+			w.r.chance(0.2) ? literal(null) : w.entryId(slot, 0.15, w.r.chance(0.3) ? (e) => e.type === "label" : undefined),
+			mostly(w, (r) => r.int(1e6)),
+			...trailing(w),
+		],
+	},
 	{ weight: 4, method: "appendCustomEntry", args: (w) => [mostly(w, text), ...details(w)] },
-	{ weight: 3, method: "appendSessionInfo", args: (w) => [w.r.chance(0.1) ? literal(w.r.pick([undefined, null, 5])) : made(w.r, (r) => r.pick(["", "name", "  padded\u00a0\ufeff ", "two\r\n\r\nlines", "\n", "tail\n", "sep\u2028arator", text(r)]))] },
-	{ weight: 4, method: "appendCustomMessageEntry", args: (w) => [mostly(w, text), made(w.r, (r) => content(r, { oddContent: false, inMemory: true })), mostly(w, (r) => r.chance(0.5)), ...details(w)] },
-	{ weight: 8, method: "appendContextEdit", args: (w, slot) => [w.entryId(slot, 0.08, w.r.chance(0.85) ? editable : undefined), w.r.chance(0.12) ? literal(w.r.pick(BAD_REPLACEMENTS)) : made(w.r, (r) => r.pick(REPLACEMENTS)(r, w))] },
-	{ weight: 8, method: "appendLabelChange", args: (w, slot) => [w.entryId(slot), w.r.chance(0.25) ? literal(w.r.pick([undefined, "", null, 5])) : made(w.r, text)] },
+	{
+		weight: 3,
+		method: "appendSessionInfo",
+		args: (w) => [
+			w.r.chance(0.1)
+				? literal(w.r.pick([undefined, null, 5]))
+				: made(w.r, (r) =>
+						r.pick([
+							"",
+							"name",
+							"  padded\u00a0\ufeff ",
+							"two\r\n\r\nlines",
+							"\n",
+							"tail\n",
+							"sep\u2028arator",
+							text(r),
+						]),
+					),
+		],
+	},
+	{
+		weight: 4,
+		method: "appendCustomMessageEntry",
+		args: (w) => [
+			mostly(w, text),
+			made(w.r, (r) => content(r, { oddContent: false, inMemory: true })),
+			mostly(w, (r) => r.chance(0.5)),
+			...details(w),
+		],
+	},
+	{
+		weight: 8,
+		method: "appendContextEdit",
+		args: (w, slot) => [
+			w.entryId(slot, 0.08, w.r.chance(0.85) ? editable : undefined),
+			w.r.chance(0.12) ? literal(w.r.pick(BAD_REPLACEMENTS)) : made(w.r, (r) => r.pick(REPLACEMENTS)(r, w)),
+		],
+	},
+	{
+		weight: 8,
+		method: "appendLabelChange",
+		args: (w, slot) => [
+			w.entryId(slot),
+			w.r.chance(0.25) ? literal(w.r.pick([undefined, "", null, 5])) : made(w.r, text),
+		],
+	},
 	{ weight: 8, method: "branch", args: (w, slot) => [w.entryId(slot)] },
 	{ weight: 2, method: "resetLeaf", args: () => [] },
-	{ weight: 4, method: "branchWithSummary", args: (w, slot) => [w.r.chance(0.2) ? literal(null) : w.entryId(slot), mostly(w, text), ...trailing(w)] },
-	{ weight: 4, method: "createBranchedSession", namesFile: true, args: (w, slot) => [w.entryId(slot, 0.1, w.r.chance(0.3) ? (e) => e.type === "label" : undefined)] },
+	{
+		weight: 4,
+		method: "branchWithSummary",
+		args: (w, slot) => [w.r.chance(0.2) ? literal(null) : w.entryId(slot), mostly(w, text), ...trailing(w)],
+	},
+	{
+		weight: 4,
+		method: "createBranchedSession",
+		namesFile: true,
+		args: (w, slot) => [w.entryId(slot, 0.1, w.r.chance(0.3) ? (e) => e.type === "label" : undefined)],
+	},
 	{ weight: 1, method: "newSession", namesFile: true, args: (w) => [w.sessionOptions()] },
 	{ weight: 2, method: "setSessionFile", namesFile: true, mayMovePeer: true, args: (w) => [w.file()] },
 	// A value that cannot be written. Only where the file is there already: at a first write the peer leaves half a file
 	// behind, and the retry fails (section 9, "any failed call").
-	{ weight: 1, method: "appendMessage", allowed: (w, slot) => w.hasFile(slot), args: (w) => [made(w.r, (r) => ({ role: "user", content: unwritable(r) }))] },
-	{ weight: 1, method: "appendCustomEntry", allowed: (w, slot) => w.hasFile(slot), args: (w) => [literal("x"), made(w.r, unwritable)] },
-	{ weight: 1, method: "branchWithSummary", mayMovePeer: true, allowed: (w, slot) => w.hasFile(slot), args: (w, slot) => [w.entryId(slot, 0), literal("s"), made(w.r, unwritable)] },
+	{
+		weight: 1,
+		method: "appendMessage",
+		allowed: (w, slot) => w.hasFile(slot),
+		args: (w) => [made(w.r, (r) => ({ role: "user", content: unwritable(r) }))],
+	},
+	{
+		weight: 1,
+		method: "appendCustomEntry",
+		allowed: (w, slot) => w.hasFile(slot),
+		args: (w) => [literal("x"), made(w.r, unwritable)],
+	},
+	{
+		weight: 1,
+		method: "branchWithSummary",
+		mayMovePeer: true,
+		allowed: (w, slot) => w.hasFile(slot),
+		args: (w, slot) => [w.entryId(slot, 0), literal("s"), made(w.r, unwritable)],
+	},
 ];
 
 /** In place of `undefined` messages and the like (section 9, "a message entry without a message object") there is nothing. */

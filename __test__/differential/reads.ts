@@ -11,11 +11,16 @@ interface Read {
 	ofEntries?: boolean;
 }
 
-const simple = (name: string, ofEntries = false): Read => ({ name: `${name}()`, run: (side, slot) => side.manager(slot)[name]?.(), ofEntries });
+const simple = (name: string, ofEntries = false): Read => ({
+	name: `${name}()`,
+	run: (side, slot) => side.manager(slot)[name]?.(),
+	ofEntries,
+});
 
 const withArgument = (name: string, normalised: unknown, ofEntries = false): Read => ({
 	name: `${name}(${JSON.stringify(normalised) ?? "undefined"})`,
-	run: (side, slot) => side.manager(slot)[name]?.(typeof normalised === "string" ? side.names.resolve(normalised) : normalised),
+	run: (side, slot) =>
+		side.manager(slot)[name]?.(typeof normalised === "string" ? side.names.resolve(normalised) : normalised),
 	ofEntries,
 });
 
@@ -29,7 +34,9 @@ function reads(plan: ReadPlan, r: Random): Read[] {
 		simple("getEntries", true),
 		simple("getHeader", true),
 		simple("getTree"),
-		...["getCwd", "getSessionDir", "usesDefaultSessionDir", "isPersisted", "getSessionId", "getSessionFile"].map((name) => simple(name)),
+		...["getCwd", "getSessionDir", "usesDefaultSessionDir", "isPersisted", "getSessionId", "getSessionFile"].map(
+			(name) => simple(name),
+		),
 		...["getLeafId", "getEntryCount", "getSessionName"].map((name) => simple(name)),
 		simple("getLeafEntry", true),
 		simple("getBranch", true),
@@ -50,7 +57,11 @@ function collect(side: Side, slot: string, list: readonly Read[], order: readonl
 	const results = new Map<Read, Outcome>();
 	side.reenter();
 	// The order is random because what one read makes, the next one finds made.
-	for (const read of order) results.set(read, attempt(() => read.run(side, slot)));
+	for (const read of order)
+		results.set(
+			read,
+			attempt(() => read.run(side, slot)),
+		);
 	for (const entry of entriesOf(results, list)) side.names.register(entry.id);
 	return results;
 }
@@ -109,7 +120,9 @@ function settleTree(roots: unknown, entries: readonly unknown[]): unknown {
 /** What a failed call must leave alone, as text. Nothing in it outlasts the comparison with a later snapshot. */
 export function snapshot(side: Side, slot: string): string {
 	const manager = side.manager(slot);
-	const scalars = ["getSessionId", "getSessionFile", "getLeafId", "getEntryCount", "getCwd", "getSessionDir"].map((name) => manager[name]?.());
+	const scalars = ["getSessionId", "getSessionFile", "getLeafId", "getEntryCount", "getCwd", "getSessionDir"].map(
+		(name) => manager[name]?.(),
+	);
 	side.dumper.startStep();
 	return side.dumper.dump([...scalars, ...(manager.getEntries?.() as unknown[])]);
 }

@@ -29,7 +29,12 @@ export interface CaseResult {
 }
 
 /** Generates and runs a case; with `replay` it runs those steps instead. */
-export async function runCase(scenario: Scenario, seed: number, modules: Modules, replay?: readonly Step[]): Promise<CaseResult> {
+export async function runCase(
+	scenario: Scenario,
+	seed: number,
+	modules: Modules,
+	replay?: readonly Step[],
+): Promise<CaseResult> {
 	const r = new Random(seed);
 	const folder = mkdtempSync(join(realpathSync(tmpdir()), "psn-"));
 	const steps: Step[] = [];
@@ -109,7 +114,8 @@ class Run {
 	}
 
 	private afterSuccess(step: Step, expected: unknown, actual: unknown): void {
-		if (!step.makesManager) compareValues(`the result of ${step.name}`, this.peer, expected, this.ours, actual, step.makesEntry);
+		if (!step.makesManager)
+			compareValues(`the result of ${step.name}`, this.peer, expected, this.ours, actual, step.makesEntry);
 		if (step.makesEntry) checkEntryId((actual as { id: string }).id);
 		else if (/^(append|branchWith)/.test(step.name)) checkEntryId(actual);
 		if (step.slot) checkSessionId(this.ours.manager(step.slot).getSessionId?.());
@@ -160,12 +166,16 @@ class Run {
 
 /** Section 2: eight hex digits of a v4 UUID. */
 function checkEntryId(id: unknown): void {
-	if (!/^[0-9a-f]{8}$/.test(String(id))) throw new Difference("the form of a new entry id", "eight hex digits", String(id));
+	if (!/^[0-9a-f]{8}$/.test(String(id)))
+		throw new Difference("the form of a new entry id", "eight hex digits", String(id));
 }
 
 /** Section 2: a UUIDv7, unless the caller or the file gave one. */
 function checkSessionId(id: unknown): void {
-	if (/^[0-9a-f]{8}-/.test(String(id)) && !/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(String(id))) {
+	if (
+		/^[0-9a-f]{8}-/.test(String(id)) &&
+		!/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(String(id))
+	) {
 		throw new Difference("the form of a session id", "a UUIDv7", String(id));
 	}
 }

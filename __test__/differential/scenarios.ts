@@ -60,14 +60,17 @@ const hostile: Scenario = {
 	traits: (r, modules) => traits(r, modules, { hostile: true, oddContent: true }),
 	next: (world) => {
 		const { r } = world;
-		if (world.steps === 0 || (world.steps === 1 && r.chance(0.3))) return hostileStep(world, `<root>/hostile/file-${world.steps}.jsonl`, false);
+		if (world.steps === 0 || (world.steps === 1 && r.chance(0.3)))
+			return hostileStep(world, `<root>/hostile/file-${world.steps}.jsonl`, false);
 		if (world.steps > 14 || (world.steps > 6 && r.chance(0.15))) return undefined;
 		if (world.slots().length === 0 || r.chance(0.25)) {
-			return r.weighted<() => Step | undefined>([
-				[6, () => makeManager(world)],
-				[2, () => load(world, loadable(world))],
-				[1, () => functionsOnFile(world)],
-			])() ?? makeManager(world);
+			return (
+				r.weighted<() => Step | undefined>([
+					[6, () => makeManager(world)],
+					[2, () => load(world, loadable(world))],
+					[1, () => functionsOnFile(world)],
+				])() ?? makeManager(world)
+			);
 		}
 		return anyStep(world);
 	},
@@ -78,12 +81,33 @@ const listing: Scenario = {
 	traits: (r, modules) => traits(r, modules, { hostile: true, oddContent: false }),
 	next: (world) => {
 		const { r } = world;
-		const folders = ["hostile", "sessions-a", "agent/sessions/--one--", "agent/sessions/--two--", "home/.pi/agent/sessions/--three--"];
-		if (world.steps < 3 || (world.steps < 30 && !r.chance(0.12))) return hostileStep(world, `<root>/${r.weighted([[4, folders[0]], [2, folders[1]], [1, folders[2]], [1, folders[3]], [1, folders[4]]])}/${r.pick(["a", "B", "_", "é", "2024-01-01T"])}${world.steps}.jsonl`, true);
+		const folders = [
+			"hostile",
+			"sessions-a",
+			"agent/sessions/--one--",
+			"agent/sessions/--two--",
+			"home/.pi/agent/sessions/--three--",
+		];
+		if (world.steps < 3 || (world.steps < 30 && !r.chance(0.12)))
+			return hostileStep(
+				world,
+				`<root>/${r.weighted([
+					[4, folders[0]],
+					[2, folders[1]],
+					[1, folders[2]],
+					[1, folders[3]],
+					[1, folders[4]],
+				])}/${r.pick(["a", "B", "_", "é", "2024-01-01T"])}${world.steps}.jsonl`,
+				true,
+			);
 		if (world.steps > 60 || r.chance(0.2)) return undefined;
 		// Past this number no more files are written.
 		world.steps = Math.max(world.steps, 30);
-		return r.weighted<() => Step>([[5, () => list(world)], [1, () => find(world)], [1, () => makeManager(world)]])();
+		return r.weighted<() => Step>([
+			[5, () => list(world)],
+			[1, () => find(world)],
+			[1, () => makeManager(world)],
+		])();
 	},
 };
 

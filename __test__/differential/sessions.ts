@@ -23,30 +23,60 @@ function compaction(r: Random, session: Session): Fields {
 	const fields: Fields = { summary: text(r) };
 	if (session.version === 1) {
 		// Counts the header as 0. Indexes of later entries, of none and of no whole number occur.
-		fields.firstKeptEntryIndex = r.chance(0.7) ? r.int(session.entries.length + 1) : r.pick([-1, 0, 1.5, session.entries.length + 1, session.entries.length + 3, 9999, "2", null]);
+		fields.firstKeptEntryIndex = r.chance(0.7)
+			? r.int(session.entries.length + 1)
+			: r.pick([-1, 0, 1.5, session.entries.length + 1, session.entries.length + 3, 9999, "2", null]);
 	} else {
 		fields.firstKeptEntryId = someId(r, session);
 	}
 	fields.tokensBefore = r.int(1e5);
 	if (r.chance(0.3)) fields.details = plain(r);
 	if (r.chance(0.3)) {
-		fields.systemMessage = { role: "system", content: r.chance(0.5) ? text(r) : [textBlock(r)], sections: { style: text(r) }, toolsAdded: [{ name: "read" }], timestamp: 1700000000000 };
+		fields.systemMessage = {
+			role: "system",
+			content: r.chance(0.5) ? text(r) : [textBlock(r)],
+			sections: { style: text(r) },
+			toolsAdded: [{ name: "read" }],
+			timestamp: 1700000000000,
+		};
 	}
 	return fields;
 }
 
 const PAYLOADS: Record<string, MakePayload> = {
-	message: (r, session, options) => ({ message: message(r, options, session.version < 3 && r.chance(0.15) ? "hookMessage" : undefined) }),
+	message: (r, session, options) => ({
+		message: message(r, options, session.version < 3 && r.chance(0.15) ? "hookMessage" : undefined),
+	}),
 	thinking_level_change: (r) => ({ thinkingLevel: r.pick(["off", "low", "high", text(r)]) }),
 	model_change: (r) => ({ provider: r.pick(["anthropic", text(r)]), modelId: r.pick(["m-1", text(r)]) }),
-	usage: (r) => ({ kind: "cache_warm", provider: "p", model: "m", usage: usage(r), ...(r.chance(0.5) ? { note: text(r) } : {}) }),
+	usage: (r) => ({
+		kind: "cache_warm",
+		provider: "p",
+		model: "m",
+		usage: usage(r),
+		...(r.chance(0.5) ? { note: text(r) } : {}),
+	}),
 	compaction,
-	branch_summary: (r, session) => ({ fromId: someId(r, session), summary: text(r), ...(r.chance(0.3) ? { details: plain(r), fromHook: true } : {}) }),
+	branch_summary: (r, session) => ({
+		fromId: someId(r, session),
+		summary: text(r),
+		...(r.chance(0.3) ? { details: plain(r), fromHook: true } : {}),
+	}),
 	custom: (r) => ({ customType: text(r), data: plain(r) }),
-	custom_message: (r) => ({ customType: text(r), content: r.chance(0.1) ? null : r.chance(0.5) ? text(r) : [textBlock(r)], display: r.chance(0.5), details: plain(r) }),
+	custom_message: (r) => ({
+		customType: text(r),
+		content: r.chance(0.1) ? null : r.chance(0.5) ? text(r) : [textBlock(r)],
+		display: r.chance(0.5),
+		details: plain(r),
+	}),
 	context_edit: (r, session) => ({
 		targetId: someId(r, session),
-		replacement: r.weighted<unknown>([[1, null], [1, {}], [2, { content: text(r) }], [2, { content: [textBlock(r)] }]]),
+		replacement: r.weighted<unknown>([
+			[1, null],
+			[1, {}],
+			[2, { content: text(r) }],
+			[2, { content: [textBlock(r)] }],
+		]),
 	}),
 	label: (r, session) => ({ targetId: someId(r, session), ...(r.chance(0.8) ? { label: text(r) } : {}) }),
 	session_info: (r) => ({ name: r.pick(["", "  padded  ", "a name", text(r)]) }),
@@ -77,9 +107,19 @@ function uniqueId(r: Random, taken: Set<unknown>): string {
 }
 
 export function session(r: Random, options: { cwd: string; oddContent: boolean; maxEntries: number }): Session {
-	const version = r.weighted<1 | 2 | 3>([[3, 1], [2, 2], [5, 3]]);
+	const version = r.weighted<1 | 2 | 3>([
+		[3, 1],
+		[2, 2],
+		[5, 3],
+	]);
 	const start = 1690000000000 + r.int(1e9);
-	const header: Fields = { type: "session", version, id: r.chance(0.5) ? `session-${r.hex(6)}` : `${r.hex(8)}-${r.hex(4)}-7${r.hex(3)}-8${r.hex(3)}-${r.hex(12)}`, timestamp: new Date(start).toISOString(), cwd: options.cwd };
+	const header: Fields = {
+		type: "session",
+		version,
+		id: r.chance(0.5) ? `session-${r.hex(6)}` : `${r.hex(8)}-${r.hex(4)}-7${r.hex(3)}-8${r.hex(3)}-${r.hex(12)}`,
+		timestamp: new Date(start).toISOString(),
+		cwd: options.cwd,
+	};
 	if (version === 1) {
 		delete header.version;
 		Object.assign(header, { provider: "anthropic", modelId: "m-0", thinkingLevel: "low" });
@@ -96,7 +136,10 @@ export function session(r: Random, options: { cwd: string; oddContent: boolean; 
 		const timestamp = new Date(start + i * 1000 + r.int(500)).toISOString();
 		const payload = (PAYLOADS[type] as MakePayload)(r, result, { oddContent: options.oddContent, inMemory: false });
 		// What the in-memory generators leave undefined is no part of a line.
-		const entry: Fields = version === 1 ? { type, timestamp, ...payload } : { type, id: uniqueId(r, ids), parentId: leaf, timestamp, ...payload };
+		const entry: Fields =
+			version === 1
+				? { type, timestamp, ...payload }
+				: { type, id: uniqueId(r, ids), parentId: leaf, timestamp, ...payload };
 		ids.add(entry.id);
 		result.entries.push(JSON.parse(JSON.stringify(entry)) as Fields);
 		if (version > 1) leaf = r.chance(branching) ? r.pick(result.entries).id : entry.id;

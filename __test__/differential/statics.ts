@@ -40,7 +40,16 @@ interface Maker {
 
 const MAKERS: readonly Maker[] = [
 	{ weight: 8, method: "create", args: (w) => [w.cwd(), w.sessionDir(), w.sessionOptions()] },
-	{ weight: 5, method: "open", args: (w) => [w.file(), ...(w.r.chance(0.3) ? [w.sessionDir(), ...(w.r.chance(0.5) ? [w.r.chance(0.1) ? literal(null) : w.cwd()] : [])] : [])] },
+	{
+		weight: 5,
+		method: "open",
+		args: (w) => [
+			w.file(),
+			...(w.r.chance(0.3)
+				? [w.sessionDir(), ...(w.r.chance(0.5) ? [w.r.chance(0.1) ? literal(null) : w.cwd()] : [])]
+				: []),
+		],
+	},
 	{ weight: 2, method: "continueRecent", args: (w) => [w.cwd(), w.sessionDir()] },
 	{ weight: 2, method: "inMemory", args: (w) => [w.r.chance(0.5) ? literal(undefined) : w.cwd(), w.sessionOptions()] },
 	{ weight: 2, method: "inMemory", args: (w) => [w.cwd(), w.sessionOptions(), handedOver(w)] },
@@ -61,7 +70,11 @@ function handedOver(world: World): Arg {
 		};
 	}
 	return made(world.r, (r) => {
-		const { header, entries } = session(r, { cwd: "/held/elsewhere", oddContent: world.traits.oddContent, maxEntries: 6 });
+		const { header, entries } = session(r, {
+			cwd: "/held/elsewhere",
+			oddContent: world.traits.oddContent,
+			maxEntries: 6,
+		});
 		// Without a header nothing migrates: an entry without an id would be one (section 9 has it as damaged).
 		if (r.chance(0.15) && header.version !== undefined) return entries;
 		return r.chance(0.1) ? [...entries, header] : [header, ...entries];
@@ -73,7 +86,8 @@ export function makeManager(world: World): Step {
 	const broken = r.chance(0.02) ? r.pick(BROKEN_ARGS) : undefined;
 	const maker = r.weighted(MAKERS.map((item) => [item.weight, item] as const));
 	const method = broken?.[0] ?? maker.method;
-	const args = broken?.[1].map((value) => (typeof value === "string" ? named(value) : literal(value))) ?? maker.args(world);
+	const args =
+		broken?.[1].map((value) => (typeof value === "string" ? named(value) : literal(value))) ?? maker.args(world);
 	const detached = r.chance(0.2);
 	const { n, now } = world.nextStep(false);
 	const slot = `m${n}`;
@@ -116,7 +130,14 @@ export function writeFile(world: World, path: string, file: HostileFile): Step {
 	const step = (lines: HostileFile["lines"], base: { n: number; now: number }): Step => ({
 		...base,
 		name: "(a file is written)",
-		args: [named(path), { show: () => `${lines.length} lines:${lines.map((line) => `\n      ${printable(line.bytes)}${line.peer === undefined ? "" : line.peer ? "  [pi: other type]" : "  [ours only]"}`).join("")}`, get: () => undefined }],
+		args: [
+			named(path),
+			{
+				show: () =>
+					`${lines.length} lines:${lines.map((line) => `\n      ${printable(line.bytes)}${line.peer === undefined ? "" : line.peer ? "  [pi: other type]" : "  [ours only]"}`).join("")}`,
+				get: () => undefined,
+			},
+		],
 		run: (side) => {
 			const target = side.names.resolve(path);
 			mkdirSync(dirname(target), { recursive: true });
@@ -127,7 +148,14 @@ export function writeFile(world: World, path: string, file: HostileFile): Step {
 			side.originals.set(target, bytes);
 			for (const line of lines) if (line.peer === null && !side.isPeer) side.junk.add(line.bytes.toString());
 		},
-		parts: { count: lines.length, without: (dropped) => step(lines.filter((_, i) => !dropped.has(i)), base) },
+		parts: {
+			count: lines.length,
+			without: (dropped) =>
+				step(
+					lines.filter((_, i) => !dropped.has(i)),
+					base,
+				),
+		},
 	});
 	return step(file.lines, world.nextStep(false));
 }
@@ -144,7 +172,9 @@ export function find(world: World): Step {
 	const seed = r.uint32();
 	const recent = r.chance(0.5);
 	const [cwd, dir] = [world.cwd(), world.sessionDir()];
-	const folder = r.chance(0.2) ? named("<root>/no/such/folder") : named(r.pick(["<root>/sessions-a", "<root>/hostile", "~/home-sessions", "rel-sessions"]));
+	const folder = r.chance(0.2)
+		? named("<root>/no/such/folder")
+		: named(r.pick(["<root>/sessions-a", "<root>/hostile", "~/home-sessions", "rel-sessions"]));
 	const args = recent ? [folder, ...(r.chance(0.5) ? [cwd] : [])] : [cwd, headerId(world, seed), dir];
 	return {
 		n,
@@ -153,7 +183,9 @@ export function find(world: World): Step {
 		args,
 		run: (side) => {
 			stampFiles(side, n);
-			return recent ? side.module.findMostRecentSession?.(...args.map((arg) => arg.get(side))) : callStatic(side, "findById", args, false);
+			return recent
+				? side.module.findMostRecentSession?.(...args.map((arg) => arg.get(side)))
+				: callStatic(side, "findById", args, false);
 		},
 	};
 }
@@ -164,8 +196,10 @@ function headerId(world: World, seed: number): Arg {
 	const files = world.files();
 	if (files.length === 0 || r.chance(0.2)) return literal("no-such-session");
 	const path = world.peer.names.resolve(r.pick(files));
-	const first = existsSync(path) ? readFileSync(path, "utf8").split("\n", 1)[0] ?? "" : "";
+	const first = existsSync(path) ? (readFileSync(path, "utf8").split("\n", 1)[0] ?? "") : "";
 	const parsed = attempt(() => JSON.parse(first) as Fields | null);
 	const id = "value" in parsed ? parsed.value?.id : undefined;
-	return typeof id === "string" && world.peer.names.knows(id) ? named(world.peer.names.normalise(id)) : literal("no-such-session");
+	return typeof id === "string" && world.peer.names.knows(id)
+		? named(world.peer.names.normalise(id))
+		: literal("no-such-session");
 }

@@ -69,7 +69,11 @@ export function made(r: Random, make: (r: Random) => unknown): Arg {
 
 function inspect(value: unknown): string {
 	try {
-		return JSON.stringify(value, (_, v: unknown) => (v === undefined ? "<undefined>" : typeof v === "bigint" ? `${v}n` : v)) ?? String(value);
+		return (
+			JSON.stringify(value, (_, v: unknown) =>
+				v === undefined ? "<undefined>" : typeof v === "bigint" ? `${v}n` : v,
+			) ?? String(value)
+		);
 	} catch (error) {
 		return `<${String(error)}>`;
 	}

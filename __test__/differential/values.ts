@@ -7,7 +7,7 @@ const TEXTS = [
 	" ",
 	"hello world",
 	"line one\nline two\r\nline three",
-	"tab\tquote\"backslash\\slash/",
+	'tab\tquote"backslash\\slash/',
 	"naïve café Ωmega",
 	"日本語のテキスト",
 	"emoji 👩‍👩‍👧 and 𝒳",
@@ -30,7 +30,24 @@ export function text(r: Random): string {
 	return r.pick(TEXTS);
 }
 
-const NUMBERS = [0, -0, 1, -1, 42, 0.1, 1.5e-7, 2 ** 31, 2 ** 32, 2 ** 53, -(2 ** 53), 1e21, 1e-7, 1.7976931348623157e308, 5e-324, 1700000000123];
+const NUMBERS = [
+	0,
+	-0,
+	1,
+	-1,
+	42,
+	0.1,
+	1.5e-7,
+	2 ** 31,
+	2 ** 32,
+	2 ** 53,
+	-(2 ** 53),
+	1e21,
+	1e-7,
+	1.7976931348623157e308,
+	5e-324,
+	1700000000123,
+];
 
 export function number(r: Random): number {
 	return r.chance(0.3) ? r.between(-1000, 100000) / r.pick([1, 1, 3, 7, 1000]) : r.pick(NUMBERS);
@@ -59,7 +76,6 @@ const PECULIAR: readonly ((r: Random) => unknown)[] = [
 	() => () => 1,
 	() => Symbol("s"),
 	() => /x/g,
-	// biome-ignore lint: boxed primitives are the point
 	() => [new Number(3), new String("boxed"), new Boolean(false)],
 	() => [undefined, () => 1, Symbol("s")],
 	() => new Array(3),
@@ -96,7 +112,9 @@ export function plain(r: Random, depth = 3): unknown {
 	if (depth > 0 && r.chance(0.45)) {
 		if (r.chance(0.4)) return Array.from({ length: r.int(4) }, () => plain(r, depth - 1));
 		if (r.chance(0.2)) return r.pick(ODD_KEYS)();
-		return Object.fromEntries(Array.from({ length: r.int(4) }, (_, i) => [`${r.pick(["a", "z", "key ", "7"])}${i}`, plain(r, depth - 1)]));
+		return Object.fromEntries(
+			Array.from({ length: r.int(4) }, (_, i) => [`${r.pick(["a", "z", "key ", "7"])}${i}`, plain(r, depth - 1)]),
+		);
 	}
 	return r.weighted<() => unknown>([
 		[5, () => text(r)],

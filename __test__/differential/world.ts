@@ -21,8 +21,28 @@ export interface Traits {
 
 type AnyEntry = Record<string, unknown>;
 
-const CWDS = ["<root>/proj", "<root>/proj/", "<root>/proj/../proj2", "proj", "~", "~/proj", "file://<root>/url proj", "<root>/a:b\\c", "<root>/ünï", ".", ""];
-const DIRS = ["<root>/sessions-a", "<root>/sessions-b/", "rel-sessions", "~/home-sessions", "file://<root>/url-sessions", "<root>/deep/new/dir", ""];
+const CWDS = [
+	"<root>/proj",
+	"<root>/proj/",
+	"<root>/proj/../proj2",
+	"proj",
+	"~",
+	"~/proj",
+	"file://<root>/url proj",
+	"<root>/a:b\\c",
+	"<root>/ünï",
+	".",
+	"",
+];
+const DIRS = [
+	"<root>/sessions-a",
+	"<root>/sessions-b/",
+	"rel-sessions",
+	"~/home-sessions",
+	"file://<root>/url-sessions",
+	"<root>/deep/new/dir",
+	"",
+];
 
 export class World {
 	steps = 0;
@@ -38,7 +58,15 @@ export class World {
 	nextStep(keepsTime: boolean): { n: number; now: number } {
 		const n = this.steps++;
 		if (!keepsTime || this.r.chance(0.7)) {
-			this.now = 1700000000000 + n * 1000 + this.r.int(999) + this.r.weighted([[12, 0], [1, -86_400_000_000], [1, 86_400_000_000]]);
+			this.now =
+				1700000000000 +
+				n * 1000 +
+				this.r.int(999) +
+				this.r.weighted([
+					[12, 0],
+					[1, -86_400_000_000],
+					[1, 86_400_000_000],
+				]);
 		}
 		return { n, now: this.now };
 	}
@@ -64,7 +92,9 @@ export class World {
 	readPlan(slot: string | undefined): ReadPlan | undefined {
 		if (!this.r.chance(this.traits.readRate)) return undefined;
 		const entries = slot && this.peer.managers.has(slot) ? this.nameable(this.entries(slot)) : [];
-		const ids = Array.from({ length: Math.min(2, entries.length) }, () => this.peer.names.normalise(this.r.pick(entries)));
+		const ids = Array.from({ length: Math.min(2, entries.length) }, () =>
+			this.peer.names.normalise(this.r.pick(entries)),
+		);
 		return { seed: this.r.uint32(), ids };
 	}
 
@@ -121,12 +151,24 @@ export class World {
 	/** A session file, or at times no such thing. Written in the ways in which a path may be. */
 	file(): Arg {
 		const files = this.files();
-		if (files.length === 0 || this.r.chance(0.1)) return named(this.r.pick(["<root>/missing/none.jsonl", "missing.jsonl", "~/missing.jsonl", "<root>"]));
+		if (files.length === 0 || this.r.chance(0.1))
+			return named(this.r.pick(["<root>/missing/none.jsonl", "missing.jsonl", "~/missing.jsonl", "<root>"]));
 		const file = this.r.pick(files);
-		return named(this.r.weighted([[8, file], [1, file.replace("<root>/", "")], [1, file.replace("<root>/", "./")], [1, `file://${file}`]]));
+		return named(
+			this.r.weighted([
+				[8, file],
+				[1, file.replace("<root>/", "")],
+				[1, file.replace("<root>/", "./")],
+				[1, `file://${file}`],
+			]),
+		);
 	}
 }
 
 function literalObject(value: Record<string, unknown> | null | undefined): Arg {
-	return { show: () => (value ? JSON.stringify(value, (_, v: unknown) => (v === undefined ? "<undefined>" : v)) : String(value)), get: () => value && { ...value } };
+	return {
+		show: () =>
+			value ? JSON.stringify(value, (_, v: unknown) => (v === undefined ? "<undefined>" : v)) : String(value),
+		get: () => value && { ...value },
+	};
 }

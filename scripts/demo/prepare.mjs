@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { install } from "../install.mjs";
 import { root } from "./pi.mjs";
 
 const modified = (path) => statSync(join(root, path)).mtimeMs;
@@ -10,12 +11,6 @@ function npm(args, failure) {
 	console.log(`> npm ${args.join(" ")}`);
 	const { status, error } = spawnSync("npm", args, { cwd: root, stdio: "inherit" });
 	if (error || status !== 0) throw new Error(`${failure}${error ? `: ${error.message}` : ""}`);
-}
-
-/** npm leaves its own copy of the lock file behind: none, or one older than ours, means an install is due. */
-function packagesAreStale() {
-	const installed = "node_modules/.package-lock.json";
-	return !existsSync(join(root, installed)) || modified(installed) < modified("package-lock.json");
 }
 
 function addonIsStale() {
@@ -28,6 +23,6 @@ function addonIsStale() {
 }
 
 export function prepareModule() {
-	if (packagesAreStale()) npm(["ci", "--no-audit", "--no-fund"], "npm ci failed");
+	if (install() !== 0) throw new Error("The packages could not be installed");
 	if (addonIsStale()) npm(["run", "build"], "The addon did not build; it needs Rust (https://rustup.rs)");
 }
