@@ -1,5 +1,6 @@
 // A value as text that two sides can be compared by. It shows what deepEqual and JSON hide: own undefined keys, -0, key
 // order, lone surrogates, prototypes, hidden and accessor-made properties, and which objects are the same object.
+import { types } from "node:util";
 import type { Names } from "./names.js";
 
 export class Dumper {
@@ -10,6 +11,9 @@ export class Dumper {
 	private printed = new Set<object>();
 	/** Labels within one result: two places of one object, and nothing beyond. */
 	private local = new Map<object, string>();
+
+	/** Shows numbers as JSON.stringify writes them: without -0, and null for what is not finite. */
+	jsonNumbers = false;
 
 	constructor(private readonly names: Names) {}
 
@@ -35,6 +39,7 @@ export class Dumper {
 			case "string":
 				return JSON.stringify(this.names.normalise(value));
 			case "number":
+				if (this.jsonNumbers) return JSON.stringify(value);
 				return Object.is(value, -0) ? "-0" : String(value);
 			case "bigint":
 				return `${value}n`;
@@ -62,7 +67,8 @@ export class Dumper {
 			label = `%${this.local.size + 1}`;
 			this.local.set(value, label);
 		}
-		if (value instanceof Date) return `${label}Date(${value.getTime()})`;
+		// Not by instanceof: under the fake clock the times of files are Dates of the real class.
+		if (types.isDate(value)) return `${label}Date(${value.getTime()})`;
 		return label + (Array.isArray(value) ? this.writeArray(value, keep) : this.writeProperties(value, keep));
 	}
 

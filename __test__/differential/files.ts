@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Difference, attempt } from "./compare.js";
-import { STAND_IN_TYPE } from "./names.js";
+import { NON_ENTRY_ID, STAND_IN_TYPE } from "./names.js";
 import { Random } from "./random.js";
 import type { Side } from "./side.js";
 
@@ -128,6 +128,7 @@ function entryLines(side: Side, text: string, junk: ReadonlySet<string>): string
 		if (junk.has(line)) continue;
 		const parsed = attempt(() => JSON.parse(line) as unknown);
 		if (!("value" in parsed) || typeof parsed.value !== "object" || parsed.value === null) continue;
+		if ((parsed.value as { id?: unknown }).id === NON_ENTRY_ID) continue;
 		result.push(
 			side.names.normalise(JSON.stringify(parsed.value)).replace(`"type":"${STAND_IN_TYPE}"`, '"type":"message"'),
 		);

@@ -135,7 +135,7 @@ export function junkLine(r: Random): Buffer {
 
 /** A line of valid JSON that is no entry. Where migration gives ids an object without one is an entry. */
 export function nonEntryLine(r: Random, migrationGivesIds: boolean): Buffer {
-	const values = ["5", '"text"', "true", "[]", '[{"type":"message","id":"inarray0"}]', "-0", "1e999"];
+	const values = ["5", '"text"', "true", "[]", '[{"type":"message","id":"inarray0"}]', "1e999"];
 	const objects = [
 		'{"type":"custom","data":1}',
 		'{"type":"custom","id":5,"parentId":null}',

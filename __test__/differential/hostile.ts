@@ -3,14 +3,15 @@
 // Where the contract's section 9 asks for more than the peer can do, the two sides get different bytes, and the peer's are
 // chosen so that its answer is the one the contract demands of us:
 // - "a later line of valid JSON that is no object ...": such a line is ours alone (`peer: null`), we must act as if it were
-//   not there, and keep it.
+//   not there, and keep it. In version 1 the peer gets a later session line for it: like that one it counts in a
+//   `firstKeptEntryIndex`, which is an index of what parsed, and is no entry.
 // - "a message entry without a message object": the peer gets the entry under a type it does not know.
 // Kept out altogether: duplicate ids and cycles (the peer hangs), replacements of context edits that are no object and names
 // that are no string (the peer breaks on reading), `null`, `0`, `false` or `""` before the header (the peer skips them,
 // section 3 does not), headers above 1 MiB.
 import { READABLE_TIMESTAMPS, mutateEntry, relink } from "./hostile-entries.js";
 import { hostileText, junkLine, nonEntryLine } from "./hostile-lines.js";
-import { STAND_IN_TYPE } from "./names.js";
+import { NON_ENTRY_ID, STAND_IN_TYPE } from "./names.js";
 import type { Random } from "./random.js";
 import { type Fields, session } from "./sessions.js";
 
@@ -18,6 +19,10 @@ export interface Line {
 	bytes: Buffer;
 	/** What stands in the peer's file instead; null: nothing. */
 	peer?: Buffer | null;
+	/** Valid JSON and yet no entry. */
+	nonEntry?: boolean;
+	/** Shortening a case leaves it in: without it the line after, meant for below a header, would be taken for one. */
+	header?: boolean;
 }
 
 export interface HostileFile {
@@ -98,16 +103,16 @@ export function hostileFile(r: Random, options: HostileOptions): HostileFile {
 	}
 	const rough = r.chance(0.5);
 	const lines: Line[] = base.entries.map((entry) => entryLine(r, entry, rough, noMessage.has(entry)));
-	lines.unshift({
-		bytes: rough && r.chance(0.3) ? hostileText(r, base.header) : Buffer.from(JSON.stringify(base.header)),
-	});
+	const headerBytes = rough && r.chance(0.3) ? hostileText(r, base.header) : Buffer.from(JSON.stringify(base.header));
+	lines.unshift({ bytes: headerBytes, header: true });
 	if (r.chance(0.1)) insert(r, lines, Buffer.from(JSON.stringify({ ...base.header, id: "a-later-session-line" })));
 	if (r.chance(0.4)) for (let i = r.between(1, 3); i > 0; i--) insert(r, lines, junkLine(r));
 	// Reading on past these, the two sides part where the first value decides; see the head of this file.
-	if (r.chance(0.1)) insert(r, lines, Buffer.from(r.pick(["null", "0", "false", '""', " null "])));
+	if (r.chance(0.1)) insert(r, lines, Buffer.from(r.pick(["null", "0", "-0", "false", '""', " null "])));
 	let sameForBoth = noMessage.size === 0;
 	if (options.better && r.chance(0.2)) {
-		for (let i = r.between(1, 3); i > 0; i--) insert(r, lines, nonEntryLine(r, givesIds(version)), null);
+		const peer = givesIds(version) ? Buffer.from(`{"type":"session","id":"${NON_ENTRY_ID}"}`) : null;
+		for (let i = r.between(1, 3); i > 0; i--) insert(r, lines, nonEntryLine(r, givesIds(version)), { peer, nonEntry: true });
 		sameForBoth = false;
 	}
 	const beforeHeader = r.chance(0.12) ? [{ bytes: options.listable ? Buffer.from(" \t") : junkLine(r) }] : [];
@@ -115,8 +120,8 @@ export function hostileFile(r: Random, options: HostileOptions): HostileFile {
 }
 
 /** Puts a line somewhere below the header. */
-function insert(r: Random, lines: Line[], bytes: Buffer, peer?: null): void {
-	lines.splice(r.between(1, lines.length), 0, peer === undefined ? { bytes } : { bytes, peer });
+function insert(r: Random, lines: Line[], bytes: Buffer, more: Omit<Line, "bytes"> = {}): void {
+	lines.splice(r.between(1, lines.length), 0, { bytes, ...more });
 }
 
 function entryLine(r: Random, entry: Fields, rough: boolean, withoutMessage: boolean): Line {

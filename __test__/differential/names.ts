@@ -9,6 +9,9 @@ const TOKEN = /⟦[0-9.]+⟧/g;
 /** What the peer gets as the type of a message entry without a message object, on which it would break: see hostile.ts. */
 export const STAND_IN_TYPE = "message!";
 
+/** The id of the session line that the peer gets for a line of version 1 that is no entry: see hostile.ts. */
+export const NON_ENTRY_ID = "not-an-entry";
+
 export class Names {
 	private readonly tokens = new Map<string, string>();
 	private readonly actual = new Map<string, string>();

@@ -146,13 +146,13 @@ export function writeFile(world: World, path: string, file: HostileFile): Step {
 			writeFileSync(target, bytes);
 			for (let made = target; made.startsWith(side.root); made = dirname(made)) side.written.add(made);
 			side.originals.set(target, bytes);
-			for (const line of lines) if (line.peer === null && !side.isPeer) side.junk.add(line.bytes.toString());
+			for (const line of lines) if (line.nonEntry && !side.isPeer) side.junk.add(line.bytes.toString());
 		},
 		parts: {
 			count: lines.length,
 			without: (dropped) =>
 				step(
-					lines.filter((_, i) => !dropped.has(i)),
+					lines.filter((line, i) => line.header || !dropped.has(i)),
 					base,
 				),
 		},

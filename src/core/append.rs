@@ -8,12 +8,14 @@ use super::text::push_json_string;
 use super::time::Time;
 
 /// The envelope of an entry that is being appended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {
     pub id: String,
     /// The leaf's id, WTF-8; None for a root.
     pub parent: Option<Vec<u8>>,
-    /// ISO 8601, ms, `Z`.
+    /// Its time, ms since 1970.
+    pub time: f64,
+    /// The same in ISO 8601, ms, `Z`.
     pub timestamp: String,
 }
 
@@ -120,7 +122,7 @@ impl NewHead {
                 Some(parent) => Parent::Id(Cow::Borrowed(parent)),
                 None => Parent::Null,
             },
-            time: Time::from_text(envelope.timestamp.as_bytes()),
+            time: Time::At(envelope.time),
             message: self.message,
             first_kept,
             target,
@@ -136,7 +138,8 @@ mod tests {
 
     #[test]
     fn keys_stand_in_the_references_order() {
-        let envelope = Envelope { id: "a".into(), parent: Some(b"\xED\xA0\xBD".to_vec()), timestamp: "t".into() };
+        let envelope =
+            Envelope { id: "a".into(), parent: Some(b"\xED\xA0\xBD".to_vec()), time: 0.0, timestamp: "t".into() };
         let text = |kind, own| String::from_utf8_lossy(&line(kind, &envelope, own)).into_owned();
         assert_eq!(
             text(Kind::Message, r#"{"message":{}}"#),

@@ -155,17 +155,13 @@ impl Session {
         Ok(())
     }
 
-    /// The envelope of an entry below the leaf, made at `timestamp`.
-    pub fn envelope(&self, timestamp: String) -> Envelope {
-        self.envelope_below(self.tree().leaf(), timestamp)
-    }
-
-    /// The envelope of an entry below any row, or of a root.
-    pub fn envelope_below(&self, parent: Option<RowNo>, timestamp: String) -> Envelope {
+    /// The envelope of an entry below a row, or of a root, made at `time` (ms since 1970), which reads `timestamp`.
+    pub fn envelope(&self, parent: Option<RowNo>, time: f64, timestamp: String) -> Envelope {
         let tree = self.tree();
         Envelope {
             id: entry_id(|id| tree.find(id).is_some()),
             parent: parent.map(|row| tree.id_of(row).to_vec()),
+            time,
             timestamp,
         }
     }

@@ -14,8 +14,16 @@ pub struct SystemMessage<T> {
     pub removed: Vec<Vec<u8>>,
     /// The tools it adds, by name.
     pub added: Vec<(Vec<u8>, T)>,
-    /// Whether it says when it was said.
-    pub dated: bool,
+    /// When it was said.
+    pub date: Date,
+}
+
+/// What a system message's `timestamp` is. Only whether there is one matters: the replay has a date of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Date {
+    Missing,
+    Null,
+    Given,
 }
 
 /// What a row of system messages says.
@@ -31,9 +39,12 @@ pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> Option
     let mut texts: Vec<Vec<u8>> = Vec::new();
     let mut sections = Vec::new();
     let mut tools = Vec::new();
-    let mut any = false;
+    let mut date = Date::Missing;
     for message in messages {
-        any |= message.dated;
+        // The first date counts; one that is null gives way to the next message's, even to none.
+        if date != Date::Given {
+            date = message.date;
+        }
         texts.extend(Some(message.text).filter(|text| !text.is_empty()));
         for (name, value) in message.sections {
             match value {
@@ -48,7 +59,11 @@ pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> Option
             put(&mut tools, name, tool);
         }
     }
-    (any || !tools.is_empty()).then(|| Replayed { content: texts.join(&b"\n\n"[..]), sections, tools })
+    (date != Date::Missing || !tools.is_empty()).then(|| Replayed {
+        content: texts.join(&b"\n\n"[..]),
+        sections,
+        tools,
+    })
 }
 
 /// Sets a name's value; a name that is there keeps its place.
@@ -75,7 +90,7 @@ mod tests {
             sections: sections.iter().map(|(n, value)| (name(n), *value)).collect(),
             removed: removed.iter().map(|n| name(n)).collect(),
             added: added.iter().map(|(n, tool)| (name(n), *tool)).collect(),
-            dated: true,
+            date: Date::Given,
         }
     }
 
@@ -91,7 +106,7 @@ mod tests {
         assert_eq!(all.sections, [(b"x".to_vec(), 3), (b"y".to_vec(), 6)]);
         assert_eq!(all.tools, [(b"write".to_vec(), 5), (b"read".to_vec(), 4)]);
         assert!(replay(Vec::<SystemMessage<u8>>::new()).is_none());
-        let undated = SystemMessage { dated: false, ..message("a", &[], &[], &[]) };
+        let undated = SystemMessage { date: Date::Missing, ..message("a", &[], &[], &[]) };
         assert!(replay([undated]).is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! Timestamps: milliseconds since 1970 as JavaScript counts them, and the one ISO form that entries carry.
 
-use chrono::{DateTime, Datelike, NaiveDate};
+use chrono::{DateTime, Datelike, NaiveDate, Timelike};
 
 /// What a timestamp means to `new Date(value).getTime()`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,10 +61,27 @@ pub fn iso(ms: f64) -> Option<String> {
     let cycles = (ms / CYCLE).floor();
     let date = DateTime::from_timestamp_millis((ms - cycles * CYCLE) as i64)?;
     let year = date.year() + 400 * cycles as i32;
-    let rest = date.format("-%m-%dT%H:%M:%S%.3fZ");
+    let mut out = String::with_capacity(24);
+    let mut digits = |number: u32, count: u32, after: char| {
+        for place in (0..count).rev() {
+            out.extend(char::from_digit(number / 10u32.pow(place) % 10, 10));
+        }
+        out.push(after);
+    };
+    if (0..=9999).contains(&year) {
+        digits(year.unsigned_abs(), 4, '-');
+    } else {
+        digits(year.unsigned_abs(), 6, '-');
+    }
+    digits(date.month(), 2, '-');
+    digits(date.day(), 2, 'T');
+    digits(date.hour(), 2, ':');
+    digits(date.minute(), 2, ':');
+    digits(date.second(), 2, '.');
+    digits(date.timestamp_subsec_millis(), 3, 'Z');
     Some(match year {
-        0..=9999 => format!("{year:04}{rest}"),
-        _ => format!("{}{:06}{rest}", if year < 0 { '-' } else { '+' }, year.abs()),
+        0..=9999 => out,
+        _ => format!("{}{out}", if year < 0 { '-' } else { '+' }),
     })
 }
 

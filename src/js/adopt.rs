@@ -93,7 +93,7 @@ fn migrate(js: Js, values: &[Val], version: Version) -> Result<()> {
         return Ok(());
     }
     let mut migrator = Migrator::new(version);
-    for value in values {
+    for (at, value) in values.iter().enumerate() {
         let fields: OldFields<Handle> = fields_of(js, *value)?;
         let kind = fields.kind.as_ref().and_then(Value::text).unwrap_or_default();
         if *kind == *b"session" {
@@ -108,9 +108,12 @@ fn migrate(js: Js, values: &[Val], version: Version) -> Result<()> {
             js.set(*value, c"id", js.string(chained.id.as_bytes())?)?;
             let parent = chained.parent.map_or_else(|| js.null(), |id| js.string(id.as_bytes()))?;
             js.set(*value, c"parentId", parent)?;
-            if index.is_some() {
+            if let Some(index) = index {
                 if let Some(id) = chained.first_kept {
                     js.set(*value, c"firstKeptEntryId", js.string(id.as_bytes())?)?;
+                } else if let Some(later) = later_entry(js, values, at, index)? {
+                    // An entry that is still to come has the id it came with, mostly none.
+                    js.set(*value, c"firstKeptEntryId", js.get(later, c"id")?)?;
                 }
                 js.delete(*value, c"firstKeptEntryIndex")?;
             }
@@ -123,4 +126,13 @@ fn migrate(js: Js, values: &[Val], version: Version) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The entry behind position `at` that an index names.
+fn later_entry(js: Js, values: &[Val], at: usize, index: f64) -> Result<Option<Val>> {
+    let whole = index.fract() == 0.0 && index > at as f64;
+    match values.get(index as usize).filter(|_| whole) {
+        Some(later) if type_of(js, *later)? != b"session" => Ok(Some(*later)),
+        _ => Ok(None),
+    }
 }

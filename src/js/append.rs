@@ -7,11 +7,12 @@ use std::cell::RefCell;
 
 use napi::Result;
 
+use super::entries::ensure;
 use super::errors::{thrown, wrong_argument};
-use super::host::make;
+use super::host::{make, now, F};
 use super::raw::{Js, Val};
-use super::state::{self, line_of, State};
-use crate::core::append::{line, Envelope, Layout, NewHead};
+use super::state::{iso, line_of, State};
+use crate::core::append::{line, NewHead};
 use crate::core::entry::Kind;
 use crate::core::error::Result as CoreResult;
 use crate::core::tree::RowNo;
@@ -28,8 +29,8 @@ pub struct New {
     pub below: Below,
     /// An id that the own fields refer to already.
     pub id: Option<String>,
-    /// A time that the own fields refer to already.
-    pub timestamp: Option<String>,
+    /// A time that the own fields refer to already, ms since 1970.
+    pub time: Option<f64>,
 }
 
 /// What the entry will be a child of.
@@ -42,21 +43,13 @@ pub enum Below {
 impl New {
     /// An entry below the leaf.
     pub fn entry(kind: Kind, own: Val) -> Self {
-        Self { kind, own, head: NewHead::default(), below: Below::Leaf, id: None, timestamp: None }
+        Self { kind, own, head: NewHead::default(), below: Below::Leaf, id: None, time: None }
     }
 
     /// The same with what the index takes of it.
     pub fn with_head(self, head: NewHead) -> Self {
         Self { head, ..self }
     }
-}
-
-/// An object of own fields.
-pub fn own(js: Js, names: &[&str], values: &[Val]) -> Result<Val> {
-    let names = names.iter().map(|name| js.string(name.as_bytes())).collect::<Result<Vec<_>>>()?;
-    let mut args = vec![js.array_of(&names)?];
-    args.extend_from_slice(values);
-    make(js, c"own", &args)
 }
 
 /// What an append is going to do, and to which state of the session.
@@ -77,8 +70,8 @@ fn plan(state: &State, head: &NewHead) -> Plan {
     }
 }
 
-/// Appends an entry; gives its row and its object.
-pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<(RowNo, Val)> {
+/// Appends an entry and gives its row.
+pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
     for _ in 0..ATTEMPTS {
         let plan_before = plan(&state.borrow(), &new.head);
         let text = match plan_before.writes_line || plan_before.makes_file {
@@ -89,21 +82,20 @@ pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<(RowNo, Val)> 
             true => kept_lines(state, js)?,
             false => Vec::new(),
         };
-        let timestamp = match &new.timestamp {
-            Some(timestamp) => timestamp.clone(),
-            None => state::timestamp(js)?,
-        };
+        let time = new.time.map_or_else(|| now(js), Ok)?;
+        let timestamp = iso(js, time)?;
         let committed = {
             let mut state = state.borrow_mut();
             match plan(&state, &new.head) == plan_before {
-                true => Some(commit(&mut state, &new, timestamp, &text, &kept).map_err(|error| thrown(js, &error))?),
+                true => Some(
+                    commit(&mut state, &new, (time, timestamp), &text, &kept).map_err(|error| thrown(js, &error))?,
+                ),
                 false => None,
             }
         };
-        if let Some((row, envelope)) = committed {
-            let object = entry_object(js, new.kind, &envelope, new.own)?;
-            state.borrow_mut().cache.set(js, row, object)?;
-            return Ok((row, object));
+        if let Some(row) = committed {
+            state.borrow_mut().cache.set_own(js, row, new.own)?;
+            return Ok(row);
         }
     }
     Err(wrong_argument(js, "The value that is appended keeps changing the session while it is written"))
@@ -112,17 +104,18 @@ pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<(RowNo, Val)> 
 fn commit(
     state: &mut State,
     new: &New,
-    timestamp: String,
+    (time, timestamp): (f64, String),
     text: &str,
     kept: &[Vec<u8>],
-) -> CoreResult<(RowNo, Envelope)> {
+) -> CoreResult<RowNo> {
     let session = &mut state.session;
     session.take_in_foreign()?;
-    let mut envelope = match new.below {
-        Below::Leaf => session.envelope(timestamp),
-        Below::Row(row) => session.envelope_below(Some(row), timestamp),
-        Below::Nothing => session.envelope_below(None, timestamp),
+    let parent = match new.below {
+        Below::Leaf => session.tree().leaf(),
+        Below::Row(row) => Some(row),
+        Below::Nothing => None,
     };
+    let mut envelope = session.envelope(parent, time, timestamp);
     if let Some(id) = &new.id {
         envelope.id.clone_from(id);
     }
@@ -139,18 +132,20 @@ fn commit(
     };
     let rows = session.tree().len();
     state.cache.grow(rows);
-    Ok((row, envelope))
+    Ok(row)
 }
 
 /// The lines of the header and every entry that the manager holds as objects, serialised now.
 fn kept_lines(state: &RefCell<State>, js: Js) -> Result<Vec<Vec<u8>>> {
+    let rows = state.borrow().session.tree().len() as RowNo;
+    ensure(state, js, 0..rows)?;
     let (header, entries) = {
         let state = state.borrow();
         (state.cache.header(js)?, state.cache.list(js)?)
     };
     let mut lines = Vec::new();
     for values in [js.array_of(header.as_slice())?, entries] {
-        let texts = make(js, c"lines", &[values])?;
+        let texts = make(js, F::Lines, &[values])?;
         for at in 0..js.len(texts)? {
             js.scoped(|| {
                 let text = js.text(js.at(texts, at)?)?;
@@ -160,19 +155,4 @@ fn kept_lines(state: &RefCell<State>, js: Js) -> Result<Vec<Vec<u8>>> {
         }
     }
     Ok(lines)
-}
-
-/// The object of an entry that was appended.
-fn entry_object(js: Js, kind: Kind, envelope: &Envelope, own: Val) -> Result<Val> {
-    let kind_name = js.string(kind.name().as_bytes())?;
-    let id = js.string(envelope.id.as_bytes())?;
-    let parent = match &envelope.parent {
-        Some(parent) => js.string(parent)?,
-        None => js.null()?,
-    };
-    let timestamp = js.string(envelope.timestamp.as_bytes())?;
-    match Layout::of(kind) {
-        Layout::EnvelopeFirst => make(js, c"envelopeFirst", &[kind_name, id, parent, timestamp, own]),
-        Layout::EnvelopeLast => make(js, c"envelopeLast", &[kind_name, id, parent, timestamp, own]),
-    }
 }

@@ -3,7 +3,7 @@
 use napi::Result;
 
 use super::errors::wrong_argument;
-use super::host::make;
+use super::host::{make, F};
 use super::raw::{Js, Val};
 use crate::core::text::shown;
 
@@ -50,6 +50,6 @@ pub fn object(js: Js, value: Val, name: &str) -> Result<Val> {
 
 /// A value as a template string shows it.
 pub fn shown_value(js: Js, value: Val) -> Result<String> {
-    let text = make(js, c"shown", &[value])?;
+    let text = make(js, F::Shown, &[value])?;
     Ok(shown(&js.text(text)?.unwrap_or_default()).into_owned())
 }

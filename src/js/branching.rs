@@ -4,11 +4,10 @@ use std::cell::RefCell;
 
 use napi::Result;
 
-use super::append::own;
 use super::cache::Cache;
 use super::entries::{ensure, object};
 use super::errors::thrown;
-use super::host::{self, make};
+use super::host::{self, make, F};
 use super::raw::{Js, Val};
 use super::state::{iso, line_of, make_header, session_file, swap, State};
 use crate::core::branch::{plan, BranchLabel, BranchPlan, BranchStep};
@@ -92,7 +91,10 @@ impl Branched {
             write(&line_of(js, header)?, &mut out)?;
         }
         for (at, step) in plan.steps.iter().enumerate() {
-            let made = state.borrow().cache.has(step.row);
+            let made = {
+                let state = state.borrow();
+                state.cache.has(step.row) || state.cache.has_own(step.row)
+            };
             if made {
                 js.scoped(|| {
                     let entry = rechained(state, js, step)?;
@@ -134,18 +136,14 @@ impl Branched {
     fn push_label(&mut self, state: &RefCell<State>, js: Js, label: &BranchLabel) -> Result<Val> {
         let from = object(state, js, label.from)?;
         let timestamp = js.get(from, c"timestamp")?;
-        let envelope = own(
-            js,
-            &["type", "id", "parentId", "timestamp", "targetId", "label"],
-            &[
-                js.string(Kind::Label.name().as_bytes())?,
-                js.string(label.id.as_bytes())?,
-                js.string(&label.parent)?,
-                timestamp,
-                js.string(&label.target)?,
-                js.get(from, c"label")?,
-            ],
-        )?;
+        let args = [
+            js.string(label.id.as_bytes())?,
+            js.string(&label.parent)?,
+            timestamp,
+            js.string(&label.target)?,
+            js.get(from, c"label")?,
+        ];
+        let entry = make(js, F::LabelEntry, &args)?;
         let handle = super::object::Handle::of(js, timestamp);
         self.session.push_kept(&EntryHead {
             kind: Kind::Label,
@@ -158,7 +156,7 @@ impl Branched {
             sets_label: true,
             has_summary: false,
         });
-        Ok(envelope)
+        Ok(entry)
     }
 }
 
@@ -169,9 +167,12 @@ fn rechained(state: &RefCell<State>, js: Js, step: &BranchStep) -> Result<Val> {
         Some(parent) => js.string(parent)?,
         None => js.null()?,
     };
-    let changes = js.object()?;
-    if let Some(first_kept) = &step.first_kept {
-        js.set(changes, c"firstKeptEntryId", js.string(first_kept)?)?;
+    let kind = state.borrow().session.tree().row(step.row).map(|row| row.kind);
+    match kind {
+        Some(Kind::Compaction) => {
+            let first_kept = js.optional_string(step.first_kept.as_deref())?;
+            make(js, F::RechainedCompaction, &[entry, parent, first_kept])
+        }
+        _ => make(js, F::Rechained, &[entry, parent]),
     }
-    make(js, c"rechained", &[entry, parent, changes])
 }

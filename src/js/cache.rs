@@ -1,18 +1,31 @@
 //! The entries of one manager as JavaScript objects, each made once and kept, so that identity holds.
+//!
+//! An entry that was appended here is kept as its own fields until somebody reads it: most never are.
 
 use napi::Result;
 
-use super::host::make;
+use super::host::{make, F};
 use super::raw::{Js, Kept, Val};
 use super::values::parse;
 use crate::core::tree::RowNo;
 
+/// What is kept of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    /// Nothing: its line is in the storage.
+    Empty,
+    /// An object of the entry's own fields, without its envelope.
+    Own,
+    /// Its object.
+    Made,
+}
+
 /// The header and the entries that were made so far.
 pub struct Cache {
-    /// A list with an element per row; a hole where no object was made yet.
+    /// A list with an element per row; a hole where nothing is kept.
     entries: Kept,
     header: Option<Kept>,
-    made: Vec<bool>,
+    slots: Vec<Slot>,
     missing: usize,
 }
 
@@ -20,7 +33,7 @@ impl Cache {
     /// A cache for a session of `rows` entries, none made.
     pub fn new(js: Js, rows: usize) -> Result<Self> {
         let entries = js.keep(js.array(rows)?)?;
-        Ok(Self { entries, header: None, made: vec![false; rows], missing: rows })
+        Ok(Self { entries, header: None, slots: vec![Slot::Empty; rows], missing: rows })
     }
 
     /// Lets every object go.
@@ -33,9 +46,9 @@ impl Cache {
 
     /// Makes room for rows that came in since.
     pub fn grow(&mut self, rows: usize) {
-        if rows > self.made.len() {
-            self.missing += rows - self.made.len();
-            self.made.resize(rows, false);
+        if rows > self.slots.len() {
+            self.missing += rows - self.slots.len();
+            self.slots.resize(rows, Slot::Empty);
         }
     }
 
@@ -59,7 +72,16 @@ impl Cache {
 
     /// Whether an entry's object was made.
     pub fn has(&self, row: RowNo) -> bool {
-        self.made.get(row as usize).copied().unwrap_or(false)
+        self.slot(row) == Slot::Made
+    }
+
+    /// Whether an entry is kept as its own fields.
+    pub fn has_own(&self, row: RowNo) -> bool {
+        self.slot(row) == Slot::Own
+    }
+
+    fn slot(&self, row: RowNo) -> Slot {
+        self.slots.get(row as usize).copied().unwrap_or(Slot::Empty)
     }
 
     /// Whether every entry's object was made.
@@ -67,7 +89,7 @@ impl Cache {
         self.missing == 0
     }
 
-    /// An entry's object; `undefined` if it was not made.
+    /// What is kept of an entry: its object, or its own fields; `undefined` for nothing.
     pub fn get(&self, js: Js, row: RowNo) -> Result<Val> {
         js.at(self.list(js)?, row)
     }
@@ -79,10 +101,20 @@ impl Cache {
         Ok(())
     }
 
+    /// Keeps the own fields of an entry that was appended.
+    pub fn set_own(&mut self, js: Js, row: RowNo, own: Val) -> Result<()> {
+        js.set_at(self.list(js)?, row, own)?;
+        self.grow(row as usize + 1);
+        if let Some(slot) = self.slots.get_mut(row as usize) {
+            *slot = Slot::Own;
+        }
+        Ok(())
+    }
+
     fn mark(&mut self, row: RowNo) {
         self.grow(row as usize + 1);
-        if let Some(made) = self.made.get_mut(row as usize).filter(|made| !**made) {
-            *made = true;
+        if let Some(slot) = self.slots.get_mut(row as usize).filter(|slot| **slot != Slot::Made) {
+            *slot = Slot::Made;
             self.missing -= 1;
         }
     }
@@ -105,7 +137,7 @@ impl Cache {
         let rows: Vec<u32> = together.iter().map(|(row, _)| *row).collect();
         js.scoped(|| {
             let args = [self.list(js)?, js.u32s(&rows)?, js.string(text.as_bytes())?];
-            make(js, c"fill", &args)
+            make(js, F::Fill, &args)
         })?;
         rows.into_iter().for_each(|row| self.mark(row));
         Ok(())

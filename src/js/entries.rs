@@ -6,11 +6,14 @@ use napi::{Error, Result};
 
 use super::args::shown_value;
 use super::errors::thrown;
+use super::host::{make, F};
 use super::raw::{Js, Val};
-use super::state::State;
+use super::state::{iso, State};
 use super::values::parse;
+use crate::core::append::Layout;
 use crate::core::error::Error as CoreError;
-use crate::core::tree::RowNo;
+use crate::core::time::Time;
+use crate::core::tree::{ParentRef, RowNo};
 
 /// How many bytes of lines are made into objects in one stroke.
 const STROKE: usize = 1 << 20;
@@ -24,6 +27,10 @@ pub fn ensure(state: &RefCell<State>, js: Js, rows: impl Iterator<Item = RowNo>)
         }
         rows.filter(|&row| !state.cache.has(row)).collect()
     };
+    let (own, missing): (Vec<_>, Vec<_>) = missing.into_iter().partition(|&row| state.borrow().cache.has_own(row));
+    for row in own {
+        js.scoped(|| make_appended(state, js, row))?;
+    }
     let mut rest = missing.as_slice();
     while !rest.is_empty() {
         let mut lines = Vec::new();
@@ -41,6 +48,33 @@ pub fn ensure(state: &RefCell<State>, js: Js, rows: impl Iterator<Item = RowNo>)
         filled.or_else(|error| Err(unreadable(state, js, error)?))?;
     }
     Ok(())
+}
+
+/// Makes the object of an entry that was appended here from its own fields and its row.
+fn make_appended(state: &RefCell<State>, js: Js, row: RowNo) -> Result<()> {
+    let (shape, args) = {
+        let state = state.borrow();
+        let tree = state.session.tree();
+        let Some(entry) = tree.row(row) else {
+            return Ok(());
+        };
+        let shape = match Layout::of(entry.kind) {
+            Layout::EnvelopeFirst => F::EnvelopeFirst,
+            Layout::EnvelopeLast => F::EnvelopeLast,
+        };
+        let parent = match entry.parent {
+            ParentRef::Id(sym) => js.string(tree.id_bytes(sym))?,
+            _ => js.null()?,
+        };
+        let (Time::At(time), kind) = (entry.time, entry.kind) else {
+            return Err(Error::from_reason("An entry of ours lost its time"));
+        };
+        let kind = js.string(kind.name().as_bytes())?;
+        let id = js.string(tree.id_bytes(entry.id))?;
+        (shape, [kind, id, parent, js.string(iso(js, time)?.as_bytes())?, state.cache.get(js, row)?])
+    };
+    let object = make(js, shape, &args)?;
+    state.borrow_mut().cache.set(js, row, object)
 }
 
 /// The error for lines that were whole when they were indexed and cannot be read now.

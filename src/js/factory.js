@@ -81,7 +81,6 @@
 	return {
 		parse,
 		stringify,
-		time,
 		messages,
 		contribution,
 
@@ -100,12 +99,49 @@
 		header: (id, timestamp, cwd, parentSession) => ({ type: "session", version: 3, id, timestamp, cwd, parentSession }),
 		envelopeFirst: (type, id, parentId, timestamp, own) => ({ type, id, parentId, timestamp, ...own }),
 		envelopeLast: (type, id, parentId, timestamp, own) => ({ type, ...own, id, parentId, timestamp }),
-		rechained: (entry, parentId, changes) => ({ ...entry, parentId, ...changes }),
-		own(names, ...values) {
-			const object = {};
-			for (let at = 0; at < names.length; at++) object[names[at]] = values[at];
-			return object;
-		},
+		rechained: (entry, parentId) => ({ ...entry, parentId }),
+		rechainedCompaction: (entry, parentId, firstKept) => ({
+			...entry,
+			parentId,
+			firstKeptEntryId: firstKept ?? entry.firstKeptEntryId,
+		}),
+		ownMessage: (message) => ({ message }),
+		ownThinkingLevel: (thinkingLevel) => ({ thinkingLevel }),
+		ownModel: (provider, modelId) => ({ provider, modelId }),
+		ownUsage: (kind, provider, model, usage) => ({ kind, provider, model, usage }),
+		ownUsageWithNote: (kind, provider, model, usage, note) => ({ kind, provider, model, usage, note }),
+		ownCompaction: (summary, firstKeptEntryId, tokensBefore, details, usage, fromHook) => ({
+			summary,
+			firstKeptEntryId,
+			tokensBefore,
+			details,
+			usage,
+			fromHook,
+		}),
+		ownCompactionWithPrompt: (summary, firstKeptEntryId, tokensBefore, details, usage, fromHook, systemMessage) => ({
+			summary,
+			firstKeptEntryId,
+			tokensBefore,
+			details,
+			usage,
+			fromHook,
+			systemMessage,
+		}),
+		ownCustom: (customType, data) => ({ customType, data }),
+		ownName: (name) => ({ name }),
+		ownCustomMessage: (customType, content, display, details) => ({ customType, content, display, details }),
+		ownEdit: (targetId, replacement) => ({ targetId, replacement }),
+		ownLabel: (targetId, label) => ({ targetId, label }),
+		ownBranchSummary: (fromId, summary, details, usage, fromHook) => ({ fromId, summary, details, usage, fromHook }),
+		textBlocks: (text) => ({ content: [{ type: "text", text }] }),
+		labelEntry: (id, parentId, timestamp, targetId, label) => ({
+			type: "label",
+			id,
+			parentId,
+			timestamp,
+			targetId,
+			label,
+		}),
 		// Each value's line; undefined for one that has none.
 		lines: (values) => values.map((value) => stringify(value)),
 		parseLines(text) {

@@ -8,7 +8,7 @@ use napi_derive::napi;
 use super::adopt::{self, objects};
 use super::args;
 use super::errors::thrown;
-use super::host::{make, on_paths};
+use super::host::{make, on_paths, F};
 use super::object::with_entry_head;
 use super::raw::{returned, Js, Val};
 use super::reads::{settings, steps};
@@ -105,7 +105,7 @@ impl Lookup {
     fn find(&self, id: Val) -> Result<Option<Val>> {
         match &self.map {
             Ok(map) => {
-                let found = make(self.js, c"mapGet", &[*map, id])?;
+                let found = make(self.js, F::MapGet, &[*map, id])?;
                 Ok(Some(found).filter(|found| self.js.is_truthy(*found).unwrap_or(false)))
             }
             Err(map) => Ok(self.js.text(id)?.and_then(|id| map.get(&id).copied())),
@@ -118,7 +118,7 @@ impl JsPath {
         js.array_of(&self.entries)
     }
 
-    fn projected(&self, js: Js, how: &std::ffi::CStr, wrap: &std::ffi::CStr) -> Result<Val> {
+    fn projected(&self, js: Js, how: F, wrap: F) -> Result<Val> {
         let projection = project(&self.tree, &self.rows);
         let [rows, gives, edits] = steps(js, &projection)?;
         let made = make(js, how, &[self.list(js)?, rows, gives, edits])?;
@@ -148,7 +148,7 @@ pub fn build_context_entries<'env>(
     let js = Js::new(env);
     let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
     let rows = context_rows(&path.tree, &path.rows);
-    Ok(returned(env, make(js, c"pick", &[path.list(js)?, js.u32s(&rows)?])?))
+    Ok(returned(env, make(js, F::Pick, &[path.list(js)?, js.u32s(&rows)?])?))
 }
 
 /// The context of the path to an entry, per entry and as one list of messages.
@@ -165,7 +165,7 @@ pub fn build_session_projection<'env>(
 ) -> Result<Unknown<'env>> {
     let js = Js::new(env);
     let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
-    Ok(returned(env, path.projected(js, c"project", c"withSettings")?))
+    Ok(returned(env, path.projected(js, F::Project, F::WithSettings)?))
 }
 
 /// What the model is given at an entry: messages, thinking level and model.
@@ -182,7 +182,7 @@ pub fn build_session_context<'env>(
 ) -> Result<Unknown<'env>> {
     let js = Js::new(env);
     let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
-    Ok(returned(env, path.projected(js, c"context", c"justMessages")?))
+    Ok(returned(env, path.projected(js, F::Context, F::JustMessages)?))
 }
 
 fn contribution(js: Js, entry: Val) -> Result<Val> {
@@ -197,7 +197,7 @@ fn contribution(js: Js, entry: Val) -> Result<Val> {
 pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown) -> Result<Unknown<'env>> {
     let js = Js::new(env);
     let gives = contribution(js, entry.raw())?;
-    Ok(returned(env, make(js, c"messages", &[entry.raw(), gives])?))
+    Ok(returned(env, make(js, F::Messages, &[entry.raw(), gives])?))
 }
 
 /// The messages that one entry gives to the model after an edit.
@@ -210,7 +210,7 @@ pub fn project_context_entry<'env>(env: &'env Env, entry: Unknown, edit: Unknown
     let js = Js::new(env);
     let gives = contribution(js, entry.raw())?;
     let edit = if js.is_truthy(edit.raw())? { edit.raw() } else { js.undefined()? };
-    Ok(returned(env, make(js, c"contribution", &[entry.raw(), gives, edit])?))
+    Ok(returned(env, make(js, F::Contribution, &[entry.raw(), gives, edit])?))
 }
 
 /// The last compaction entry of a list, or null.
@@ -239,7 +239,7 @@ pub fn migrate_session_entries(env: &Env, entries: Unknown) -> Result<()> {
 pub fn parse_session_entries<'env>(env: &'env Env, content: Unknown) -> Result<Unknown<'env>> {
     let js = Js::new(env);
     args::text(js, content.raw(), "content")?;
-    Ok(returned(env, make(js, c"parseLines", &[content.raw()])?))
+    Ok(returned(env, make(js, F::ParseLines, &[content.raw()])?))
 }
 
 /// The header and entries of a session file as they stand there, nothing migrated; empty if there is no such file or

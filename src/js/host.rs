@@ -15,17 +15,82 @@ use crate::core::text::shown;
 
 const FACTORY: &str = include_str!("factory.js");
 
+macro_rules! factory {
+    ($($name:ident = $text:literal,)+) => {
+        /// A function of the factory.
+        #[derive(Debug, Clone, Copy)]
+        pub enum F {
+            $($name,)+
+        }
+
+        /// Their names in the factory, in the enum's order.
+        const NAMES: &[&CStr] = &[$($text,)+];
+    };
+}
+
+factory! {
+    Messages = c"messages",
+    Contribution = c"contribution",
+    Parse = c"parse",
+    Stringify = c"stringify",
+    Now = c"now",
+    Cwd = c"cwd",
+    Env = c"env",
+    Home = c"home",
+    FileUrl = c"fileUrl",
+    Shown = c"shown",
+    EntriesOf = c"entriesOf",
+    MapGet = c"mapGet",
+    Header = c"header",
+    EnvelopeFirst = c"envelopeFirst",
+    EnvelopeLast = c"envelopeLast",
+    Rechained = c"rechained",
+    RechainedCompaction = c"rechainedCompaction",
+    Lines = c"lines",
+    ParseLines = c"parseLines",
+    Fill = c"fill",
+    Copy = c"copy",
+    Pick = c"pick",
+    Tree = c"tree",
+    Project = c"project",
+    Context = c"context",
+    WithSettings = c"withSettings",
+    JustMessages = c"justMessages",
+    ModelOf = c"modelOf",
+    Info = c"info",
+    NewestFirst = c"newestFirst",
+    FileOrder = c"fileOrder",
+    Failure = c"failure",
+    Listen = c"listen",
+    OwnMessage = c"ownMessage",
+    OwnThinkingLevel = c"ownThinkingLevel",
+    OwnModel = c"ownModel",
+    OwnUsage = c"ownUsage",
+    OwnUsageWithNote = c"ownUsageWithNote",
+    OwnCompaction = c"ownCompaction",
+    OwnCompactionWithPrompt = c"ownCompactionWithPrompt",
+    OwnCustom = c"ownCustom",
+    OwnName = c"ownName",
+    OwnCustomMessage = c"ownCustomMessage",
+    OwnEdit = c"ownEdit",
+    OwnLabel = c"ownLabel",
+    OwnBranchSummary = c"ownBranchSummary",
+    TextBlocks = c"textBlocks",
+    LabelEntry = c"labelEntry",
+}
+
 thread_local! {
     /// One thread may hold several environments (vm contexts load the addon once each).
-    static FACTORIES: RefCell<HashMap<sys::napi_env, Rc<Kept>>> = RefCell::new(HashMap::new());
+    static FACTORIES: RefCell<HashMap<sys::napi_env, Rc<[Kept]>>> = RefCell::new(HashMap::new());
 }
 
 /// Compiles the factory for this environment, once.
 pub fn install(env: &napi::Env) -> Result<()> {
     let js = Js::new(env);
-    let factory = js.keep(js.run(FACTORY)?)?;
+    let factory = js.run(FACTORY)?;
+    let functions = NAMES.iter().map(|name| js.keep(js.get(factory, name)?)).collect::<Result<Rc<[Kept]>>>()?;
     let raw = js.raw();
-    FACTORIES.with(|all| all.borrow_mut().insert(raw, Rc::new(factory)));
+    FACTORIES.with(|all| all.borrow_mut().insert(raw, functions));
     // The engine frees the references itself when the environment ends.
     env.add_env_cleanup_hook(raw as usize, |raw| {
         FACTORIES.with(|all| all.borrow_mut().remove(&(raw as sys::napi_env)));
@@ -33,23 +98,20 @@ pub fn install(env: &napi::Env) -> Result<()> {
     Ok(())
 }
 
-/// The factory's functions, by name.
-pub fn factory(js: Js) -> Result<Val> {
-    let kept = FACTORIES.with(|all| all.borrow().get(&js.raw()).cloned());
-    let kept = kept.ok_or_else(|| napi::Error::from_reason("The addon was not initialised in this environment"))?;
-    js.kept(&kept)
-}
-
 /// Calls a function of the factory.
-pub fn make(js: Js, function: &CStr, args: &[Val]) -> Result<Val> {
-    let factory = factory(js)?;
-    let function = js.get(factory, function)?;
+pub fn make(js: Js, function: F, args: &[Val]) -> Result<Val> {
+    let function = FACTORIES.with(|all| {
+        let all = all.borrow();
+        let kept = all.get(&js.raw()).and_then(|functions| functions.get(function as usize));
+        kept.map(|kept| js.kept(kept))
+    });
+    let function = function.ok_or_else(|| napi::Error::from_reason("The addon was not initialised here"))??;
     js.call(function, args)
 }
 
 /// The time in ms since 1970, from JavaScript's clock, which tests replace.
 pub fn now(js: Js) -> Result<f64> {
-    let now = make(js, c"now", &[])?;
+    let now = make(js, F::Now, &[])?;
     Ok(js.number_value(now)?.unwrap_or(f64::NAN))
 }
 
@@ -57,7 +119,7 @@ pub fn now(js: Js) -> Result<f64> {
 pub struct JsHost(pub Js);
 
 impl JsHost {
-    fn ask(&self, function: &CStr, args: &[Val]) -> Result<Option<String>> {
+    fn ask(&self, function: F, args: &[Val]) -> Result<Option<String>> {
         let answer = make(self.0, function, args)?;
         Ok(self.0.text(answer)?.map(|text| shown(&text).into_owned()))
     }
@@ -70,12 +132,12 @@ fn crossing<T>(result: Result<T>) -> CoreResult<T> {
 
 impl paths::Host for JsHost {
     fn cwd(&self) -> CoreResult<String> {
-        let cwd = crossing(self.ask(c"cwd", &[]))?;
+        let cwd = crossing(self.ask(F::Cwd, &[]))?;
         cwd.ok_or_else(|| CoreError::argument("The working directory is unknown"))
     }
 
     fn home(&self) -> CoreResult<String> {
-        if let Some(home) = crossing(self.ask(c"home", &[]))? {
+        if let Some(home) = crossing(self.ask(F::Home, &[]))? {
             return Ok(home);
         }
         let home = std::env::home_dir().and_then(|home| home.into_os_string().into_string().ok());
@@ -83,11 +145,11 @@ impl paths::Host for JsHost {
     }
 
     fn env(&self, name: &str) -> CoreResult<Option<String>> {
-        crossing(self.0.string(name.as_bytes()).and_then(|name| self.ask(c"env", &[name])))
+        crossing(self.0.string(name.as_bytes()).and_then(|name| self.ask(F::Env, &[name])))
     }
 
     fn file_url(&self, url: &str) -> CoreResult<String> {
-        let path = crossing(self.0.string(url.as_bytes()).and_then(|url| self.ask(c"fileUrl", &[url])))?;
+        let path = crossing(self.0.string(url.as_bytes()).and_then(|url| self.ask(F::FileUrl, &[url])))?;
         path.ok_or_else(|| CoreError::argument("The file URL names no path"))
     }
 }

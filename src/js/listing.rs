@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use napi::{sys, Error, Result, Status, ValueType};
 
-use super::host::{make, on_paths};
+use super::host::{make, on_paths, F};
 use super::queue::{queue, WeakSender};
 use super::raw::{Js, Kept, Val};
 use super::values::parse;
@@ -60,7 +60,7 @@ pub fn promise(js: Js, signal: Val, on_progress: Val, what: impl FnOnce() -> Res
     if let Err(error) = start(js, signal, on_progress, what, deferred) {
         let reason = match js.take_exception()? {
             Some(reason) => reason,
-            None => make(js, c"failure", &[js.string(error.reason.as_bytes())?])?,
+            None => make(js, F::Failure, &[js.string(error.reason.as_bytes())?])?,
         };
         settle(js, deferred, reason, false)?;
     }
@@ -122,7 +122,7 @@ fn start(
     let sender = queue(js, Box::new(move |js, event| take(&progress, js, event)))?;
     if has_signal {
         let callback = abort_callback(js, sender.weak(), cancelled.clone())?;
-        unlisten.set(Some(js.keep(make(js, c"listen", &[signal, callback])?)?));
+        unlisten.set(Some(js.keep(make(js, F::Listen, &[signal, callback])?)?));
     }
     std::thread::Builder::new()
         .name("pi-session-list".into())
@@ -285,7 +285,7 @@ fn found(progress: &RefCell<Progress>, js: Js, candidates: &[Candidate]) -> Resu
     }
     let times: Vec<f64> = candidates.iter().map(|file| file.modified.unwrap_or(f64::NEG_INFINITY)).collect();
     let times = if progress.borrow().everything { js.f64s(&times)? } else { js.undefined()? };
-    let order = make(js, c"fileOrder", &[names, times])?;
+    let order = make(js, F::FileOrder, &[names, times])?;
     let mut files = Vec::with_capacity(candidates.len());
     for at in 0..js.len(order)? {
         let position = js.number_value(js.at(order, at)?)?.unwrap_or_default() as usize;
@@ -322,13 +322,13 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, info: Option<Info>) -> 
         js.set_at(results, at as u32, info)?;
     }
     if let Some(on_progress) = on_progress {
-        let partial = if publishes { make(js, c"newestFirst", &[infos])? } else { js.undefined()? };
+        let partial = if publishes { make(js, F::NewestFirst, &[infos])? } else { js.undefined()? };
         js.call(on_progress, &[js.number(loaded as f64)?, js.number(total as f64)?, partial])?;
     }
     if loaded == total && progress.borrow().deferred.is_some() {
         return match abort_reason(progress, js)? {
             Some(reason) => end(progress, js, reason, false),
-            None => end(progress, js, make(js, c"newestFirst", &[results])?, true),
+            None => end(progress, js, make(js, F::NewestFirst, &[results])?, true),
         };
     }
     Ok(())
@@ -371,5 +371,5 @@ fn info_object(js: Js, info: &Info) -> Result<Val> {
         js.string(info.first_message.as_deref().unwrap_or(b"(no messages)"))?,
         js.string(&info.all_text)?,
     ];
-    make(js, c"info", &args)
+    make(js, F::Info, &args)
 }

@@ -5,17 +5,17 @@ use std::cell::RefCell;
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
-use super::append::{append, own, Below, New};
+use super::append::{append, Below, New};
 use super::args;
 use super::branching::branched_session;
 use super::entries;
 use super::errors::{thrown, wrong_argument};
-use super::host::on_paths;
+use super::host::{make, on_paths, F};
 use super::object::message_head;
 use super::prompt::system_message;
 use super::raw::{returned, Js, Val};
 use super::reads;
-use super::state::{self, iso, State};
+use super::state::{self, State};
 use crate::core::append::NewHead;
 use crate::core::entry::Kind;
 use crate::core::error::Error as CoreError;
@@ -45,7 +45,7 @@ impl SessionManager {
     /// Appends and gives the new entry's id.
     fn append_for_id<'env>(&self, env: &'env Env, new: New) -> Result<Unknown<'env>> {
         let js = Js::new(env);
-        let (row, _) = append(&self.state, js, new)?;
+        let row = append(&self.state, js, new)?;
         Ok(returned(env, self.id_of(js, row)?))
     }
 
@@ -154,14 +154,14 @@ impl SessionManager {
             return Err(wrong_argument(js, "message must be an object"));
         }
         let head = NewHead { message: message_head(js, message)?, ..NewHead::default() };
-        let own = own(js, &["message"], &[message])?;
+        let own = make(js, F::OwnMessage, &[message])?;
         self.append_for_id(env, New::entry(Kind::Message, own).with_head(head))
     }
 
     /// Appends a change of the thinking level. Gives the entry's id.
     #[napi(catch_unwind, enumerable = false, ts_args_type = "thinkingLevel: string", ts_return_type = "string")]
     pub fn append_thinking_level_change<'env>(&self, env: &'env Env, level: Unknown) -> Result<Unknown<'env>> {
-        let own = own(Js::new(env), &["thinkingLevel"], &[level.raw()])?;
+        let own = make(Js::new(env), F::OwnThinkingLevel, &[level.raw()])?;
         self.append_for_id(env, New::entry(Kind::ThinkingLevelChange, own))
     }
 
@@ -178,7 +178,7 @@ impl SessionManager {
         provider: Unknown,
         model_id: Unknown,
     ) -> Result<Unknown<'env>> {
-        let own = own(Js::new(env), &["provider", "modelId"], &[provider.raw(), model_id.raw()])?;
+        let own = make(Js::new(env), F::OwnModel, &[provider.raw(), model_id.raw()])?;
         self.append_for_id(env, New::entry(Kind::ModelChange, own))
     }
 
@@ -199,12 +199,11 @@ impl SessionManager {
         note: Unknown,
     ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
-        let names = ["kind", "provider", "model", "usage", "note"];
         let values = [kind.raw(), provider.raw(), model.raw(), usage.raw(), note.raw()];
-        let count = if js.is_truthy(note.raw())? { 5 } else { 4 };
-        let own = own(js, names.get(..count).unwrap_or(&names), values.get(..count).unwrap_or(&values))?;
-        let (_, entry) = append(&self.state, js, New::entry(Kind::Usage, own))?;
-        Ok(returned(env, entry))
+        let shape = if js.is_truthy(note.raw())? { F::OwnUsageWithNote } else { F::OwnUsage };
+        let own = make(js, shape, &values)?;
+        let row = append(&self.state, js, New::entry(Kind::Usage, own))?;
+        Ok(returned(env, entries::object(&self.state, js, row)?))
     }
 
     /// Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
@@ -229,7 +228,6 @@ impl SessionManager {
     ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let now = super::host::now(js)?;
-        let timestamp = iso(js, now)?;
         let system = system_message(&self.state, js, now)?;
         let id = {
             let state = self.state.borrow();
@@ -239,16 +237,13 @@ impl SessionManager {
             true => js.string(id.as_bytes())?,
             false => first_kept_entry_id.raw(),
         };
-        let mut names = vec!["summary", "firstKeptEntryId", "tokensBefore", "details", "usage", "fromHook"];
-        let mut values =
-            vec![summary.raw(), first_kept, tokens_before.raw(), details.raw(), usage.raw(), from_hook.raw()];
-        if let Some(system) = system {
-            names.push("systemMessage");
-            values.push(system);
-        }
+        let values = [summary.raw(), first_kept, tokens_before.raw(), details.raw(), usage.raw(), from_hook.raw()];
+        let own = match system {
+            Some(system) => make(js, F::OwnCompactionWithPrompt, &[&values[..], &[system]].concat())?,
+            None => make(js, F::OwnCompaction, &values)?,
+        };
         let head = NewHead { target: js.text(first_kept)?, ..NewHead::default() };
-        let own = own(js, &names, &values)?;
-        let new = New { id: Some(id), timestamp: Some(timestamp), ..New::entry(Kind::Compaction, own).with_head(head) };
+        let new = New { id: Some(id), time: Some(now), ..New::entry(Kind::Compaction, own).with_head(head) };
         self.append_for_id(env, new)
     }
 
@@ -265,7 +260,7 @@ impl SessionManager {
         custom_type: Unknown,
         data: Unknown,
     ) -> Result<Unknown<'env>> {
-        let own = own(Js::new(env), &["customType", "data"], &[custom_type.raw(), data.raw()])?;
+        let own = make(Js::new(env), F::OwnCustom, &[custom_type.raw(), data.raw()])?;
         self.append_for_id(env, New::entry(Kind::Custom, own))
     }
 
@@ -274,7 +269,7 @@ impl SessionManager {
     pub fn append_session_info<'env>(&self, env: &'env Env, name: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let name = one_line(&args::text(js, name.raw(), "name")?);
-        let own = own(js, &["name"], &[js.string(&name)?])?;
+        let own = make(js, F::OwnName, &[js.string(&name)?])?;
         self.append_for_id(env, New::entry(Kind::SessionInfo, own))
     }
 
@@ -300,9 +295,8 @@ impl SessionManager {
         display: Unknown,
         details: Unknown,
     ) -> Result<Unknown<'env>> {
-        let names = ["customType", "content", "display", "details"];
         let values = [custom_type.raw(), content.raw(), display.raw(), details.raw()];
-        let own = own(Js::new(env), &names, &values)?;
+        let own = make(Js::new(env), F::OwnCustomMessage, &values)?;
         self.append_for_id(env, New::entry(Kind::CustomMessage, own))
     }
 
@@ -339,11 +333,10 @@ impl SessionManager {
         let row = checked.map_err(|error| thrown(js, &error))?;
         let role = self.state.borrow().session.tree().row(row).and_then(|row| row.role());
         if let (Some(text), true, Some(Role::Assistant | Role::ToolResult)) = (content, is_text, role) {
-            let block = own(js, &["type", "text"], &[js.string(b"text")?, text])?;
-            replacement = own(js, &["content"], &[js.array_of(&[block])?])?;
+            replacement = make(js, F::TextBlocks, &[text])?;
         }
         let head = NewHead { target: id, ..NewHead::default() };
-        let own = own(js, &["targetId", "replacement"], &[target, replacement])?;
+        let own = make(js, F::OwnEdit, &[target, replacement])?;
         self.append_for_id(env, New::entry(Kind::ContextEdit, own).with_head(head))
     }
 
@@ -400,7 +393,7 @@ impl SessionManager {
         let target = target_id.raw();
         self.known(js, target)?;
         let head = NewHead { target: js.text(target)?, sets_label: js.is_truthy(label.raw())?, ..NewHead::default() };
-        let own = own(js, &["targetId", "label"], &[target, label.raw()])?;
+        let own = make(js, F::OwnLabel, &[target, label.raw()])?;
         self.append_for_id(env, New::entry(Kind::Label, own).with_head(head))
     }
 
@@ -427,9 +420,9 @@ impl SessionManager {
     pub fn build_session_projection<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let projection = reads::leaf_projection(&self.state);
-        let made = reads::projected(&self.state, js, &projection, c"project")?;
+        let made = reads::projected(&self.state, js, &projection, F::Project)?;
         let [thinking, model] = reads::settings_of(&self.state, js, &projection)?;
-        Ok(returned(env, super::host::make(js, c"withSettings", &[made, thinking, model])?))
+        Ok(returned(env, make(js, F::WithSettings, &[made, thinking, model])?))
     }
 
     /// What the model is given at the leaf: messages, thinking level and model.
@@ -437,9 +430,9 @@ impl SessionManager {
     pub fn build_session_context<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let projection = reads::leaf_projection(&self.state);
-        let made = reads::projected(&self.state, js, &projection, c"context")?;
+        let made = reads::projected(&self.state, js, &projection, F::Context)?;
         let [thinking, model] = reads::settings_of(&self.state, js, &projection)?;
-        Ok(returned(env, super::host::make(js, c"justMessages", &[made, thinking, model])?))
+        Ok(returned(env, make(js, F::JustMessages, &[made, thinking, model])?))
     }
 
     /// The session's header.
@@ -508,8 +501,8 @@ impl SessionManager {
             let tree = state.session.tree();
             js.string(tree.leaf().map_or(&b"root"[..], |leaf| tree.id_of(leaf)))?
         };
-        let names = ["fromId", "summary", "details", "usage", "fromHook"];
-        let own = own(js, &names, &[from_id, summary.raw(), details.raw(), usage.raw(), from_hook.raw()])?;
+        let values = [from_id, summary.raw(), details.raw(), usage.raw(), from_hook.raw()];
+        let own = make(js, F::OwnBranchSummary, &values)?;
         let head = NewHead { has_summary: js.is_truthy(summary.raw())?, ..NewHead::default() };
         let new = New { below, ..New::entry(Kind::BranchSummary, own).with_head(head) };
         self.append_for_id(env, new)

@@ -6,15 +6,15 @@ use napi::{Result, ValueType};
 
 use super::args::shown_value;
 use super::errors::wrong_argument;
-use super::host::make;
+use super::host::{make, F};
 use super::raw::{Js, Val};
 use super::reads::{leaf_projection, projected};
 use super::state::State;
-use crate::core::system::{replay, SystemMessage};
+use crate::core::system::{replay, Date, SystemMessage};
 
 /// The system message at the leaf, dated `timestamp` (ms since 1970); None if there is none.
 pub fn system_message(state: &RefCell<State>, js: Js, timestamp: f64) -> Result<Option<Val>> {
-    let messages = projected(state, js, &leaf_projection(state), c"context")?;
+    let messages = projected(state, js, &leaf_projection(state), F::Context)?;
     let mut parts = Vec::new();
     for at in 0..js.len(messages)? {
         let message = js.at(messages, at)?;
@@ -47,7 +47,7 @@ fn read(js: Js, message: Val) -> Result<SystemMessage<Val>> {
     let mut sections = Vec::new();
     let given = js.get(message, c"sections")?;
     if js.is_object(given)? {
-        each(js, make(js, c"entriesOf", &[given])?, &mut |pair| {
+        each(js, make(js, F::EntriesOf, &[given])?, &mut |pair| {
             let (name, value) = (js.at(pair, 0)?, js.at(pair, 1)?);
             let value = Some(value).filter(|value| !js.kind(*value).is_ok_and(|kind| kind == ValueType::Null));
             sections.push((js.text(name)?.unwrap_or_default(), value));
@@ -64,8 +64,12 @@ fn read(js: Js, message: Val) -> Result<SystemMessage<Val>> {
         added.push((key(js, tool)?, tool));
         Ok(())
     })?;
-    let dated = !js.is_nullish(js.get(message, c"timestamp")?)?;
-    Ok(SystemMessage { text: content_text(js, js.get(message, c"content")?)?, sections, removed, added, dated })
+    let date = match js.kind(js.get(message, c"timestamp")?)? {
+        ValueType::Undefined => Date::Missing,
+        ValueType::Null => Date::Null,
+        _ => Date::Given,
+    };
+    Ok(SystemMessage { text: content_text(js, js.get(message, c"content")?)?, sections, removed, added, date })
 }
 
 /// A tool's name as a key. A name that is no text is told from every text.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use napi::{Result, ValueType};
 
 use super::entries::{ensure, object};
-use super::host::make;
+use super::host::{make, F};
 use super::raw::{Js, Val};
 use super::state::State;
 use crate::core::context::{context_rows, project, Projection, Settings};
@@ -23,14 +23,14 @@ pub fn row_of(state: &RefCell<State>, js: Js, id: Val) -> Result<Option<RowNo>> 
 pub fn list_of(state: &RefCell<State>, js: Js, rows: &[RowNo]) -> Result<Val> {
     ensure(state, js, rows.iter().copied())?;
     let list = state.borrow().cache.list(js)?;
-    make(js, c"pick", &[list, js.u32s(rows)?])
+    make(js, F::Pick, &[list, js.u32s(rows)?])
 }
 
 /// A fresh list of every entry.
 pub fn all(state: &RefCell<State>, js: Js) -> Result<Val> {
     ensure_all(state, js)?;
     let list = state.borrow().cache.list(js)?;
-    make(js, c"copy", &[list])
+    make(js, F::Copy, &[list])
 }
 
 fn ensure_all(state: &RefCell<State>, js: Js) -> Result<()> {
@@ -146,7 +146,7 @@ pub fn tree(state: &RefCell<State>, js: Js) -> Result<Val> {
             .collect();
         (parents, labels, times, state.cache.list(js)?)
     };
-    make(js, c"tree", &[list, js.i32s(&parents)?, js.i32s(&labels)?, js.f64s(&times)?])
+    make(js, F::Tree, &[list, js.i32s(&parents)?, js.i32s(&labels)?, js.f64s(&times)?])
 }
 
 /// The projection of the path to the leaf.
@@ -165,7 +165,7 @@ pub fn steps(js: Js, projection: &Projection) -> Result<[Val; 3]> {
 }
 
 /// Makes what the factory makes of a projection: `project` or `context`.
-pub fn projected(state: &RefCell<State>, js: Js, projection: &Projection, how: &std::ffi::CStr) -> Result<Val> {
+pub fn projected(state: &RefCell<State>, js: Js, projection: &Projection, how: F) -> Result<Val> {
     let all = projection.steps.iter().flat_map(|step| [Some(step.row), step.edit]).flatten();
     ensure(state, js, all)?;
     let list = state.borrow().cache.list(js)?;
@@ -185,7 +185,7 @@ pub fn settings(
         None => js.string(b"off")?,
     };
     let model = match settings.model {
-        Some(row) => make(js, c"modelOf", &[object(row)?, js.boolean(is_message(row))?])?,
+        Some(row) => make(js, F::ModelOf, &[object(row)?, js.boolean(is_message(row))?])?,
         None => js.null()?,
     };
     Ok([thinking_level, model])

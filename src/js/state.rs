@@ -8,7 +8,7 @@ use napi::Result;
 use super::args::{self, path};
 use super::cache::Cache;
 use super::errors::{thrown, wrong_argument};
-use super::host::{self, make, on_paths};
+use super::host::{self, make, on_paths, F};
 use super::raw::{Js, Val};
 use crate::core::error::Error as CoreError;
 use crate::core::session::{Found, Persistence, Session};
@@ -71,11 +71,6 @@ pub fn session_dir(js: Js, cwd: &str, given: Val) -> Result<String> {
     }
 }
 
-/// The current time as entries carry it.
-pub fn timestamp(js: Js) -> Result<String> {
-    iso(js, host::now(js)?)
-}
-
 /// A time as entries carry it.
 pub fn iso(js: Js, ms: f64) -> Result<String> {
     time::iso(ms).ok_or_else(|| wrong_argument(js, "Invalid time value"))
@@ -118,7 +113,7 @@ pub fn new_session(js: Js, place: &Place, file: Option<String>, options: Val) ->
 /// The object of a new header.
 pub fn make_header(js: Js, id: &[u8], timestamp: &str, cwd: &str, parent: Val) -> Result<Val> {
     let args = [js.string(id)?, js.string(timestamp.as_bytes())?, js.string(cwd.as_bytes())?, parent];
-    make(js, c"header", &args)
+    make(js, F::Header, &args)
 }
 
 /// The path of a new session's file.
@@ -149,7 +144,7 @@ pub fn open_session(js: Js, place: &Place, file: String) -> Result<(Session, Cac
 
 /// The line of an object, by `JSON.stringify`.
 pub fn line_of(js: Js, object: Val) -> Result<Vec<u8>> {
-    let text = make(js, c"stringify", &[object])?;
+    let text = make(js, F::Stringify, &[object])?;
     Ok(js.text(text)?.unwrap_or_default())
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::result::Result;
 
-use super::host::make;
+use super::host::{make, F};
 use super::raw::{Js, Val};
 
 /// The value of a JSON text.
@@ -25,7 +25,7 @@ pub fn parse(js: Js, text: &str) -> napi::Result<Val> {
 /// The value of a JSON text, by the engine's own `JSON.parse`.
 pub fn parse_by_engine(js: Js, text: &str) -> napi::Result<Val> {
     let text = js.string(text.as_bytes())?;
-    make(js, c"parse", &[text])
+    make(js, F::Parse, &[text])
 }
 
 /// The value of a JSON text, made from its bytes; None if it holds something that is left to the engine.
