@@ -112,7 +112,8 @@ export function hostileFile(r: Random, options: HostileOptions): HostileFile {
 	let sameForBoth = noMessage.size === 0;
 	if (options.better && r.chance(0.2)) {
 		const peer = givesIds(version) ? Buffer.from(`{"type":"session","id":"${NON_ENTRY_ID}"}`) : null;
-		for (let i = r.between(1, 3); i > 0; i--) insert(r, lines, nonEntryLine(r, givesIds(version)), { peer, nonEntry: true });
+		for (let i = r.between(1, 3); i > 0; i--)
+			insert(r, lines, nonEntryLine(r, givesIds(version)), { peer, nonEntry: true });
 		sameForBoth = false;
 	}
 	const beforeHeader = r.chance(0.12) ? [{ bytes: options.listable ? Buffer.from(" \t") : junkLine(r) }] : [];

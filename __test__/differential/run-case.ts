@@ -125,12 +125,21 @@ class Run {
 	 */
 	private noteRewrite(step: Step): void {
 		const { peer, ours } = this;
-		if (step.name === "forkFrom" || (this.peerRewrote && /^(open|continueRecent|setSessionFile|load)/.test(step.name))) {
+		if (
+			step.name === "forkFrom" ||
+			(this.peerRewrote && /^(open|continueRecent|setSessionFile|load)/.test(step.name))
+		) {
 			peer.dumper.jsonNumbers = true;
 			ours.dumper.jsonNumbers = true;
 		}
-		const migrated = () => [...peer.originals].some(([path, bytes]) => !readFileSync(path).subarray(0, bytes.length).equals(bytes));
-		if (step.name === "createBranchedSession" || (step.makesManager && migrated()) || (step.name === "setSessionFile" && migrated())) this.peerRewrote = true;
+		const migrated = () =>
+			[...peer.originals].some(([path, bytes]) => !readFileSync(path).subarray(0, bytes.length).equals(bytes));
+		if (
+			step.name === "createBranchedSession" ||
+			(step.makesManager && migrated()) ||
+			(step.name === "setSessionFile" && migrated())
+		)
+			this.peerRewrote = true;
 	}
 
 	private afterSuccess(step: Step, expected: unknown, actual: unknown): void {

@@ -134,7 +134,7 @@ export function writeFile(world: World, path: string, file: HostileFile): Step {
 			named(path),
 			{
 				show: () =>
-					`${lines.length} lines:${lines.map((line) => `\n      ${printable(line.bytes)}${line.peer === undefined ? "" : line.peer ? "  [pi: other type]" : "  [ours only]"}`).join("")}`,
+					`${lines.length} lines:${lines.map((line) => `\n      ${printable(line.bytes)}${line.nonEntry ? "  [no entry; pi gets none]" : line.peer ? "  [pi gets another type]" : ""}`).join("")}`,
 				get: () => undefined,
 			},
 		],

@@ -55,7 +55,7 @@ impl Session {
             Err(error) if is_missing(&error) => return Ok(Found::Missing),
             result => result?,
         };
-        if storage.size()? == 0 {
+        if storage.size()? == Some(0) {
             return Ok(Found::Empty);
         }
         let mut storage: Box<dyn Storage> = Box::new(storage);
@@ -139,12 +139,14 @@ impl Session {
             && (conversation || self.tree().has_conversation())
     }
 
-    /// Takes in what others have written to the file since; the leaf stays.
+    /// Takes in what others have written to the file since; the leaf stays. A file that was deleted is written again.
     pub fn take_in_foreign(&mut self) -> Result<()> {
         let Some(storage) = self.storage.as_mut().filter(|_| self.persistence == Persistence::File) else {
             return Ok(());
         };
-        let size = storage.size()?;
+        let Some(size) = storage.size()? else {
+            return self.restore_file();
+        };
         if size < self.index.read_to() {
             return Err(Error::changed(storage.name(), "it is shorter than it was"));
         }
@@ -152,6 +154,22 @@ impl Session {
             let unended = self.index.read_more(&**storage)?;
             storage.set_unended(unended);
         }
+        Ok(())
+    }
+
+    /// Writes a deleted file again, byte by byte what it was: entries keep their places.
+    fn restore_file(&mut self) -> Result<()> {
+        let Some(storage) = &self.storage else {
+            return Ok(());
+        };
+        let name = storage.name().to_owned();
+        let mut file = NewFile::create(&name)?;
+        let mut lines = LineReader::new(storage.reader(0)?, 0, super::lines::WHOLE);
+        while let Some(line) = lines.next_line().map_err(|error| Error::io("read", &name, error))? {
+            file.line(line.bytes)?;
+        }
+        drop(lines);
+        self.storage = Some(Box::new(file.finish()?));
         Ok(())
     }
 
@@ -298,4 +316,57 @@ pub fn migrate_lines(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::append::line;
+    use crate::core::entry::Kind as EntryKind;
+
+    fn append(session: &mut Session) -> Result<()> {
+        session.take_in_foreign()?;
+        let envelope = session.envelope(session.tree().leaf(), 0.0, "1970-01-01T00:00:00.000Z".into());
+        let head = NewHead::default();
+        let line = line(EntryKind::Custom, &envelope, "{\"customType\":\"x\"}");
+        session.push_line(&head.with(EntryKind::Custom, &envelope), &line).map(drop)
+    }
+
+    fn opened(path: &str) -> Box<Session> {
+        match Session::open(path, Persistence::File).expect("opened") {
+            Found::Session(session) => session,
+            _ => panic!("a session was written there"),
+        }
+    }
+
+    const HEAD: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"custom\",\"id\":\"a\"}";
+
+    #[test]
+    #[cfg(unix)]
+    fn a_deleted_file_is_written_again_whole() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+        std::fs::write(&path, HEAD).expect("written");
+        let mut session = opened(&path);
+        std::fs::remove_file(&path).expect("removed");
+        append(&mut session).expect("appended");
+        append(&mut session).expect("appended");
+        let text = std::fs::read_to_string(&path).expect("read");
+        assert!(text.starts_with(&format!("{HEAD}\n")), "{text}");
+        assert_eq!(opened(&path).tree().len(), 3);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_in_its_place_is_not_written_to() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+        std::fs::write(&path, HEAD).expect("written");
+        let mut session = opened(&path);
+        std::fs::remove_file(&path).expect("removed");
+        std::fs::write(&path, "something else").expect("written");
+        let error = append(&mut session).expect_err("another file is there");
+        assert!(error.to_string().contains(&path), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "something else");
+    }
 }

@@ -33,8 +33,9 @@ pub trait Storage: Send {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;
     /// Reads on from `offset` to the end.
     fn reader(&self, offset: u64) -> Result<Box<dyn Read + '_>>;
-    /// How many bytes there are now; others may have added some.
-    fn size(&self) -> Result<u64>;
+    /// How many bytes there are now; others may have added some. None if the storage was deleted: what it held can
+    /// still be read, but nothing written to it would be found again.
+    fn size(&self) -> Result<Option<u64>>;
     /// Adds one line (given without its newline) in one write and tells where it came to stand.
     fn append(&mut self, line: &[u8]) -> Result<Place>;
     /// Says that the storage ends in the middle of a line, which the next append must end first.
@@ -70,8 +71,8 @@ impl Storage for MemoryStorage {
         Ok(Box::new(self.bytes.get(from..).unwrap_or_default()))
     }
 
-    fn size(&self) -> Result<u64> {
-        Ok(self.bytes.len() as u64)
+    fn size(&self) -> Result<Option<u64>> {
+        Ok(Some(self.bytes.len() as u64))
     }
 
     fn append(&mut self, line: &[u8]) -> Result<Place> {

@@ -155,10 +155,16 @@ impl Storage for FileStorage {
         Ok(Box::new(ReadFrom { storage: self, offset }))
     }
 
-    fn size(&self) -> Result<u64> {
+    fn size(&self) -> Result<Option<u64>> {
         self.with_file(false, |file| {
             let meta = file.metadata().map_err(|error| Error::io("fstat", &self.path, error))?;
-            Ok(meta.len())
+            if !is_deleted(&meta) {
+                return Ok(Some(meta.len()));
+            }
+            match Path::new(&self.path).exists() {
+                true => Err(Error::changed(&self.path, "another file has taken its place")),
+                false => Ok(None),
+            }
         })
     }
 
@@ -179,6 +185,18 @@ impl Storage for FileStorage {
 
     fn name(&self) -> &str {
         &self.path
+    }
+}
+
+/// Whether no name leads to an open file any more.
+fn is_deleted(meta: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::nlink(meta) == 0;
+    // Elsewhere an open file cannot be deleted.
+    #[cfg(not(unix))]
+    {
+        let _ = meta;
+        false
     }
 }
 

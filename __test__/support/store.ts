@@ -1,0 +1,251 @@
+// The module under test, and scratch files and sessions to show it with.
+import {
+	type Stats,
+	chmodSync,
+	lstatSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	readdirSync,
+	readlinkSync,
+	realpathSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, onTestFinished, vi } from "vitest";
+import type { SessionEntry, SessionManager } from "../../index.js";
+import { loadSubject } from "./peer.js";
+
+export type Api = typeof import("../../index.js");
+export type Json = Record<string, unknown>;
+/** A manager whose methods take anything: for arguments and payloads that no type allows. */
+export type Loose = Record<string, (...args: unknown[]) => any>;
+
+export const root = resolve(__dirname, "../..");
+export const api = (await loadSubject()) as unknown as Api;
+/** `SessionManager` whose statics take anything. */
+export const anyManager = api.SessionManager as unknown as Loose & { prototype: Loose };
+
+export const loose = (manager: SessionManager): Loose => manager as unknown as Loose;
+
+// ---- Scratch -------------------------------------------------------------------------------------------------
+
+/** A directory of the running test's own, gone when the test is over. */
+export function scratch(): string {
+	const dir = realpathSync(mkdtempSync(join(tmpdir(), "psn-contract-")));
+	onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+	return dir;
+}
+
+/** Sets environment variables (undefined: not set) until the test is over. */
+export function setEnv(values: Record<string, string | undefined>): void {
+	const before = Object.fromEntries(Object.keys(values).map((key) => [key, process.env[key]]));
+	const put = (all: Record<string, string | undefined>): void => {
+		for (const [key, value] of Object.entries(all)) {
+			if (value === undefined) delete process.env[key];
+			else process.env[key] = value;
+		}
+	};
+	put(values);
+	onTestFinished(() => put(before));
+}
+
+/** JavaScript's clock stands still at this time until the test is over. */
+export function clockAt(iso: string): void {
+	vi.useFakeTimers({ now: new Date(iso), toFake: ["Date"] });
+	onTestFinished(() => {
+		vi.useRealTimers();
+	});
+}
+
+/** Another working directory until the test is over. */
+export function enter(dir: string): void {
+	const before = process.cwd();
+	process.chdir(dir);
+	onTestFinished(() => process.chdir(before));
+}
+
+/** An agent directory and a home of the test's own. */
+export function ownAgent(): { agent: string; home: string } {
+	const dir = scratch();
+	const agent = join(dir, "agent");
+	const home = join(dir, "home");
+	mkdirSync(home);
+	setEnv({ PI_CODING_AGENT_DIR: agent, HOME: home });
+	return { agent, home };
+}
+
+export const modeOf = (path: string): number => statSync(path).mode & 0o777;
+
+/** Runs with the rights of a user who may not look into `locked`, and what is below it. */
+export async function lockedOut<T>(locked: string, work: () => T | Promise<T>): Promise<T> {
+	const before = modeOf(locked);
+	chmodSync(locked, 0);
+	// For a privileged process modes mean nothing.
+	const isRoot = process.geteuid?.() === 0;
+	if (isRoot) process.seteuid?.(65534);
+	try {
+		return await work();
+	} finally {
+		if (isRoot) process.seteuid?.(0);
+		chmodSync(locked, before);
+	}
+}
+
+/** Everything below a directory: kinds, modes and bytes. Two that are equal mean that nothing changed. */
+export function snapshot(dir: string): Record<string, string> {
+	const all: Record<string, string> = {};
+	const visit = (path: string, name: string): void => {
+		const stats: Stats = lstatSync(path);
+		const mode = (stats.mode & 0o777).toString(8);
+		if (stats.isSymbolicLink()) all[name] = `link to ${readlinkSync(path)}`;
+		else if (stats.isDirectory()) {
+			all[name] = `dir ${mode}`;
+			for (const child of readdirSync(path)) visit(join(path, child), `${name}/${child}`);
+		} else all[name] = `file ${mode} ${readFileSync(path, "latin1")}`;
+	};
+	visit(dir, ".");
+	return all;
+}
+
+// ---- Session files -------------------------------------------------------------------------------------------
+
+export const BORN = "2025-01-01T00:00:00.000Z";
+
+export const header = (fields: Json = {}): Json => ({
+	type: "session",
+	version: 3,
+	id: "s-1",
+	timestamp: BORN,
+	cwd: "/somewhere",
+	...fields,
+});
+
+export const user = (text: unknown = "hello", fields: Json = {}): any => ({
+	role: "user",
+	content: text,
+	timestamp: 1735689600000,
+	...fields,
+});
+
+export const assistant = (text = "hi", fields: Json = {}): any => ({
+	role: "assistant",
+	content: [{ type: "text", text }],
+	api: "faux",
+	provider: "faux-provider",
+	model: "faux-model",
+	usage: usage(),
+	stopReason: "stop",
+	timestamp: 1735689601000,
+	...fields,
+});
+
+export const toolResult = (text = "output"): any => ({
+	role: "toolResult",
+	toolCallId: "call_1",
+	toolName: "read",
+	content: [{ type: "text", text }],
+	isError: false,
+	timestamp: 1735689602000,
+});
+
+export const system = (fields: Json): any => ({ role: "system", content: "", timestamp: 7, ...fields });
+
+export function usage(): any {
+	const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
+	return { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost };
+}
+
+/** An entry's fields, `type` and tree first. */
+export const entry = (type: string, id: string, parentId: unknown, fields: Json = {}): Json => ({
+	type,
+	id,
+	parentId,
+	timestamp: BORN,
+	...fields,
+});
+
+export const message = (id: string, parentId: unknown, body: unknown = user(), fields: Json = {}): Json =>
+	entry("message", id, parentId, { message: body, ...fields });
+
+/** Lines as text: values as JSON, texts as they are. Each is ended. */
+export function text(lines: readonly (Json | string)[]): string {
+	return lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join("");
+}
+
+/** Writes a session file into a directory and gives its path. */
+export function writeSession(dir: string, lines: readonly (Json | string)[], name = "session.jsonl"): string {
+	const path = join(dir, name);
+	writeFileSync(path, text(lines));
+	return path;
+}
+
+/** A session file with these lines under the usual header, opened. */
+export function opened(lines: readonly (Json | string)[]): { manager: SessionManager; file: string } {
+	const file = writeSession(scratch(), [header(), ...lines]);
+	return { manager: api.SessionManager.open(file), file };
+}
+
+/** A session in memory. */
+export const inMemory = (): SessionManager => api.SessionManager.inMemory("/somewhere");
+
+export const read = (path: string): string => readFileSync(path, "utf8");
+export const linesOf = (path: string): string[] => read(path).split("\n").slice(0, -1);
+export const jsonLines = (path: string): any[] => linesOf(path).map((line) => JSON.parse(line));
+export const ids = (entries: readonly { id: string }[]): string[] => entries.map((one) => one.id);
+export const lastLine = (path: string): string => linesOf(path).at(-1) as string;
+
+// ---- Comparing -----------------------------------------------------------------------------------------------
+
+/** A value as text that shows what deep equality hides: key order, own undefined keys, -0, `__proto__` as a key. */
+export function shape(value: unknown): string {
+	if (typeof value === "string") return JSON.stringify(value);
+	if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : String(value);
+	if (Array.isArray(value)) return `[${Array.from(value, shape).join(",")}]`;
+	const fields = Reflect.ownKeys(value).map((key) => {
+		const field = Object.getOwnPropertyDescriptor(value, key)?.value as unknown;
+		return `${JSON.stringify(String(key))}:${shape(field)}`;
+	});
+	return `${Object.getPrototypeOf(value) === Object.prototype ? "" : "odd prototype "}{${fields.join(",")}}`;
+}
+
+/** What a caller can see of a manager, and the files below a directory. */
+export function stateOf(manager: SessionManager, dir?: string): unknown {
+	return {
+		id: manager.getSessionId(),
+		file: manager.getSessionFile(),
+		header: shape(manager.getHeader()),
+		leaf: manager.getLeafId(),
+		count: manager.getEntryCount(),
+		entries: manager.getEntries().map((one) => `${one.type} ${one.id} below ${one.parentId}`),
+		labels: manager.getEntries().map((one) => manager.getLabel(one.id)),
+		name: manager.getSessionName(),
+		files: dir === undefined ? undefined : snapshot(dir),
+	};
+}
+
+/** Runs what must fail and change nothing, and gives the error. */
+export function failing(manager: SessionManager, dir: string | undefined, work: () => unknown): any {
+	const before = stateOf(manager, dir);
+	const error = caught(work);
+	expect(stateOf(manager, dir)).toEqual(before);
+	return error;
+}
+
+/** The error that a call throws. */
+export function caught(work: () => unknown): any {
+	try {
+		work();
+	} catch (error) {
+		return error;
+	}
+	throw new Error("expected an error");
+}
+
+/** The entries of a tree, each followed by its children. */
+export function flat(nodes: readonly { entry: SessionEntry; children: readonly any[] }[]): SessionEntry[] {
+	return nodes.flatMap((node) => [node.entry, ...flat(node.children)]);
+}
