@@ -16,7 +16,7 @@ use crate::core::time::Time;
 use crate::core::tree::{ParentRef, RowNo};
 
 /// How many bytes of lines are made into objects in one stroke.
-const STROKE: usize = 1 << 20;
+const STROKE: usize = 1 << 17;
 
 /// Makes the objects of these rows that are not made yet.
 pub fn ensure(state: &RefCell<State>, js: Js, rows: impl Iterator<Item = RowNo>) -> Result<()> {

@@ -100,15 +100,16 @@ impl SessionManager {
     pub fn continue_recent(env: &Env, cwd: Unknown, session_dir: Unknown) -> Result<SessionManager> {
         let js = Js::new(env);
         let Lookup { dir, filter } = lookup(js, cwd, session_dir)?;
+        let cwd = args::path(js, cwd.raw(), "cwd")?;
         let recent = on_paths(js, |host| {
-            let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
+            // As in the reference, an empty working directory asks for the newest of all.
+            let filter = filter.as_deref().filter(|_| !cwd.is_empty()).map(|cwd| CwdFilter { cwd, host });
             find::most_recent(&dir, filter.as_ref())
         })?;
         let file = match recent {
             Some(path) => Some(on_paths(js, |host| paths::resolve(&path, host))?),
             None => None,
         };
-        let cwd = args::path(js, cwd.raw(), "cwd")?;
         let place = Place::on_disk(js, cwd, dir)?;
         let options = returned(env, js.undefined()?);
         Self::at(js, place, file, options)
