@@ -15,6 +15,12 @@ export class Dumper {
 	/** Shows numbers as JSON.stringify writes them: without -0, and null for what is not finite. */
 	jsonNumbers = false;
 
+	/**
+	 * A compaction of version 1 may name an entry that is still to come: pi's migration leaves `firstKeptEntryId` there
+	 * as an own undefined property until the file is read again. Ours reads what was migrated from the file at once.
+	 */
+	migratesFiles = false;
+
 	constructor(private readonly names: Names) {}
 
 	startStep(): void {
@@ -85,7 +91,9 @@ export class Dumper {
 	private writeProperties(value: object, keep: boolean): string {
 		const prototype = Object.getPrototypeOf(value) as object | null;
 		let text = prototype === Object.prototype ? "{" : `${prototype?.constructor?.name ?? "null"}{`;
-		const keys = Reflect.ownKeys(value);
+		const { type, firstKeptEntryId } = value as Record<string, unknown>;
+		const leaves = this.migratesFiles && type === "compaction" && firstKeptEntryId === undefined;
+		const keys = Reflect.ownKeys(value).filter((key) => !leaves || key !== "firstKeptEntryId");
 		for (let i = 0; i < keys.length; i++) {
 			const key = keys[i] as string;
 			if (i > 0) text += ",";

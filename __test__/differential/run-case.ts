@@ -42,6 +42,7 @@ export async function runCase(
 		const peer = makeSide(true, modules.reference, join(folder, "pi"));
 		const ours = makeSide(false, modules.subject, join(folder, "us"));
 		const traits = scenario.traits(r, modules);
+		for (const side of [peer, ours]) side.dumper.migratesFiles = traits.hostile;
 		const world = new World(r, peer, traits);
 		const run = new Run(peer, ours, traits);
 		for (let i = 0; ; i++) {
@@ -115,6 +116,8 @@ class Run {
 		if (manager) {
 			side.names.register(manager.getSessionId?.());
 			side.names.register(manager.getSessionFile?.());
+			// A later branch summary may name it, when the entry itself is gone.
+			side.names.register(manager.getLeafId?.());
 		}
 		return outcome;
 	}

@@ -36,6 +36,8 @@ export const loose = (manager: SessionManager): Loose => manager as unknown as L
 /** A directory of the running test's own, gone when the test is over. */
 export function scratch(): string {
 	const dir = realpathSync(mkdtempSync(join(tmpdir(), "psn-contract-")));
+	// Others may look into it, so that `lockedOut` locks no more than it is told to.
+	chmodSync(dir, 0o755);
 	onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
 	return dir;
 }
