@@ -37,7 +37,8 @@ async function listed(...bodies: unknown[]) {
 
 describe("role", () => {
 	test("an assistant's message names the model of the context, another role's does not", () => {
-		for (const context of contexts(assistant())) expect(context.model).toEqual({ provider: "faux-provider", modelId: "faux-model" });
+		for (const context of contexts(assistant()))
+			expect(context.model).toEqual({ provider: "faux-provider", modelId: "faux-model" });
 		for (const context of contexts(assistant("hi", { role: "user" }))) expect(context.model).toBeNull();
 	});
 
@@ -46,7 +47,8 @@ describe("role", () => {
 			contexts({ role, content: null, timestamp: 1 }).map((context) => context.messages[0].content);
 		for (const role of ["user", "assistant", "toolResult"]) expect(content(role)).toEqual([[], [], []]);
 		expect(content("system")).toEqual(["", "", ""]);
-		for (const role of ["custom", "bashExecution", "invented", "User"]) expect(content(role)).toEqual([null, null, null]);
+		for (const role of ["custom", "bashExecution", "invented", "User"])
+			expect(content(role)).toEqual([null, null, null]);
 	});
 
 	test("system messages leave the kept range of a compaction, others stay", () => {
@@ -85,7 +87,16 @@ describe("role", () => {
 			const { manager } = opened([message("a", null, { role, content: "x", timestamp: 1 })]);
 			expect(manager.appendContextEdit("a", null)).toBe(manager.getLeafId());
 		}
-		for (const role of ["system", "bashExecution", "custom", "branchSummary", "compactionSummary", "invented", 5, null]) {
+		for (const role of [
+			"system",
+			"bashExecution",
+			"custom",
+			"branchSummary",
+			"compactionSummary",
+			"invented",
+			5,
+			null,
+		]) {
 			const { manager } = opened([message("a", null, { role, content: "x", timestamp: 1 })]);
 			expect(caught(() => manager.appendContextEdit("a", null)).message).toBe(
 				"Entry a does not contribute editable model content",
@@ -109,7 +120,8 @@ describe("role", () => {
 
 	test("is read however its key and value are written; the last one counts", async () => {
 		const dir = scratch();
-		const odd = (body: string, id: string): string => `{"type":"message","id":"${id}","parentId":null,"timestamp":"t","message":${body}}`;
+		const odd = (body: string, id: string): string =>
+			`{"type":"message","id":"${id}","parentId":null,"timestamp":"t","message":${body}}`;
 		const file = writeSession(dir, [
 			header(),
 			odd('{"r\\u006fle":"\\u0075ser","content":"one","timestamp":5}', "a"),
@@ -119,7 +131,11 @@ describe("role", () => {
 		const [info] = await api.SessionManager.list("/somewhere", dir);
 		expect(info?.allMessagesText).toBe("one \ud83d three");
 		const manager = api.SessionManager.open(file);
-		for (const [id, editable] of [["a", true], ["b", false], ["c", true]] as const) {
+		for (const [id, editable] of [
+			["a", true],
+			["b", false],
+			["c", true],
+		] as const) {
 			manager.branch(id);
 			if (editable) manager.appendContextEdit(id, null);
 			else expect(() => manager.appendContextEdit(id, null)).toThrow(/editable/);
@@ -176,11 +192,16 @@ describe("timestamp", () => {
 		const at = async (timestamp: unknown): Promise<number> =>
 			(await listed({ role: "user", content: "x", timestamp })).modified.getTime();
 		expect(await at(1800000000123)).toBe(1800000000123);
-		for (const odd of ["1800000000123", null, undefined, {}]) expect(await at(odd)).toBe(Date.parse("2025-01-01T00:00:00.000Z"));
+		for (const odd of ["1800000000123", null, undefined, {}])
+			expect(await at(odd)).toBe(Date.parse("2025-01-01T00:00:00.000Z"));
 	});
 
 	test("of the newest message counts, wherever it stands", async () => {
-		const info = await listed(user("a", { timestamp: 30 }), assistant("b", { timestamp: 50 }), user("c", { timestamp: 40 }));
+		const info = await listed(
+			user("a", { timestamp: 30 }),
+			assistant("b", { timestamp: 50 }),
+			user("c", { timestamp: 40 }),
+		);
 		expect(info.modified.getTime()).toBe(50);
 	});
 
@@ -194,8 +215,18 @@ describe("timestamp", () => {
 	});
 
 	test("of an entry is read as V8 reads dates, and becomes the ms of a built message", () => {
-		for (const timestamp of ["2024-02-30T00:00:00Z", "Tue Mar 01 2022 10:00:00 GMT+0100", "2024-06-01 10:00", "1 Jan 2023", 5, null, true]) {
-			const { manager } = opened([{ ...entry("custom_message", "a", null, { customType: "x", content: "y" }), timestamp }]);
+		for (const timestamp of [
+			"2024-02-30T00:00:00Z",
+			"Tue Mar 01 2022 10:00:00 GMT+0100",
+			"2024-06-01 10:00",
+			"1 Jan 2023",
+			5,
+			null,
+			true,
+		]) {
+			const { manager } = opened([
+				{ ...entry("custom_message", "a", null, { customType: "x", content: "y" }), timestamp },
+			]);
 			const [made] = manager.buildSessionContext().messages as any[];
 			expect(made.timestamp).toBe(new Date(timestamp as string).getTime());
 		}

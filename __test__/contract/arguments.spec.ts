@@ -49,7 +49,11 @@ const FUNCTIONS: Record<string, Wrong> = {
 	buildContextEntries: ["entries", (bad) => functions.buildContextEntries?.(bad), [...NOTHING, 5, {}, [null], [5]]],
 	buildSessionProjection: ["entries", (bad) => functions.buildSessionProjection?.(bad), [...NOTHING, 5, {}, [null]]],
 	buildSessionContext: ["entries", (bad) => functions.buildSessionContext?.(bad), [...NOTHING, 5, {}, [null]]],
-	"buildContextEntries, byId": ["byId", (bad) => functions.buildContextEntries?.([message("a", null)], "a", bad), [5, "x", {}, []]],
+	"buildContextEntries, byId": [
+		"byId",
+		(bad) => functions.buildContextEntries?.([message("a", null)], "a", bad),
+		[5, "x", {}, []],
+	],
 	"projectContextEntry, entry": ["entry", (bad) => functions.projectContextEntry?.(bad), NOTHING],
 	sessionEntryToContextMessages: ["entry", (bad) => functions.sessionEntryToContextMessages?.(bad), NOTHING],
 	getLatestCompactionEntry: ["entries", (bad) => functions.getLatestCompactionEntry?.(bad), [...NOTHING, [null]]],
@@ -59,7 +63,11 @@ const FUNCTIONS: Record<string, Wrong> = {
 	"findMostRecentSession, sessionDir": ["sessionDir", (bad) => functions.findMostRecentSession?.(bad), everywhere],
 	"findMostRecentSession, cwd": ["cwd", (bad) => functions.findMostRecentSession?.(scratch(), bad), NO_TEXT],
 	"getDefaultSessionDir, cwd": ["cwd", (bad) => functions.getDefaultSessionDir?.(bad), everywhere],
-	"getDefaultSessionDir, agentDir": ["agentDir", (bad) => functions.getDefaultSessionDir?.("/x", bad), [null, ...NO_TEXT]],
+	"getDefaultSessionDir, agentDir": [
+		"agentDir",
+		(bad) => functions.getDefaultSessionDir?.("/x", bad),
+		[null, ...NO_TEXT],
+	],
 };
 
 const source = (): string => writeSession(scratch(), [header(), message("a", null)]);
@@ -151,7 +159,8 @@ test("a session id must be a text that fits a file name, wherever it is given", 
 	]) {
 		expect(caught(call).message).toMatch(/^Session id must be non-empty, contain only alphanumeric/);
 	}
-	for (const none of [undefined, null]) expect(anyManager.inMemory?.("/x", { id: none }).getSessionId()).toMatch(/^[0-9a-f-]{36}$/);
+	for (const none of [undefined, null])
+		expect(anyManager.inMemory?.("/x", { id: none }).getSessionId()).toMatch(/^[0-9a-f-]{36}$/);
 });
 
 test("values that no type allows are kept as they are where the reference keeps them", () => {
@@ -208,7 +217,9 @@ test("anything at all, in any place, neither kills the process nor breaks the se
 	}
 	expect(manager.getEntries().length).toBe(manager.getEntryCount());
 	manager.getTree();
-	for (const name of Object.keys(api).filter((key) => key !== "SessionManager" && typeof functions[key] === "function")) {
+	for (const name of Object.keys(api).filter(
+		(key) => key !== "SessionManager" && typeof functions[key] === "function",
+	)) {
 		for (const first of ANYTHING) {
 			for (const args of [[first()], [[message("a", null)], first()], [[message("a", null)], "a", first()]]) {
 				try {
@@ -223,7 +234,17 @@ test("anything at all, in any place, neither kills the process nor breaks the se
 });
 
 test("methods refuse receivers that are no session manager", () => {
-	const receivers = [undefined, null, {}, [], new Date(0), 5, Object.create(anyManager.prototype as object), anyManager.prototype, anyManager];
+	const receivers = [
+		undefined,
+		null,
+		{},
+		[],
+		new Date(0),
+		5,
+		Object.create(anyManager.prototype as object),
+		anyManager.prototype,
+		anyManager,
+	];
 	for (const method of methods) {
 		for (const receiver of receivers) {
 			const call = anyManager.prototype[method] as (...args: unknown[]) => unknown;

@@ -20,8 +20,10 @@ import {
 	writeSession,
 } from "../support/store.js";
 
-const label = (id: string, parentId: string | null, targetId: string, text?: string) =>
-	({ ...entry("label", id, parentId, { targetId, label: text }), timestamp: `time of ${id}` });
+const label = (id: string, parentId: string | null, targetId: string, text?: string) => ({
+	...entry("label", id, parentId, { targetId, label: text }),
+	timestamp: `time of ${id}`,
+});
 
 test("branchWithSummary names the leaf left behind, or root", () => {
 	const manager = inMemory();
@@ -90,7 +92,12 @@ test("a compaction whose first kept entry was a label points at the next kept en
 	const path = manager.createBranchedSession("c4") as string;
 	const kept = jsonLines(path).map((one) => one.firstKeptEntryId);
 	expect(kept.filter(Boolean)).toEqual(["b", "b", "c3", "unknown"]);
-	expect(manager.getEntries().map((one: any) => one.firstKeptEntryId).filter(Boolean)).toEqual(["b", "b", "c3", "unknown"]);
+	expect(
+		manager
+			.getEntries()
+			.map((one: any) => one.firstKeptEntryId)
+			.filter(Boolean),
+	).toEqual(["b", "b", "c3", "unknown"]);
 });
 
 test("labels of the path are written again after it, in the order first set since last cleared, with their own times", () => {
@@ -114,7 +121,8 @@ test("labels of the path are written again after it, in the order first set sinc
 	expect(labels.map((one) => one.parentId)).toEqual(["c", labels[0].id, labels[1].id]);
 	expect(manager.getLeafId()).toBe(labels[2].id);
 	expect(["a", "b", "c", "off"].map((id) => manager.getLabel(id))).toEqual(["second a", "b", "second c", undefined]);
-	for (const one of labels) expect(Object.keys(one)).toEqual(["type", "id", "parentId", "timestamp", "targetId", "label"]);
+	for (const one of labels)
+		expect(Object.keys(one)).toEqual(["type", "id", "parentId", "timestamp", "targetId", "label"]);
 });
 
 test("the path's entries are new objects around the same payloads", () => {
@@ -148,7 +156,12 @@ test("in memory the manager moves too, without a parent session", () => {
 
 test("without conversation on the path the file waits for it", () => {
 	const dir = scratch();
-	const source = writeSession(dir, [header(), message("a", null, toolResult()), message("b", "a"), entry("custom", "c", "a")]);
+	const source = writeSession(dir, [
+		header(),
+		message("a", null, toolResult()),
+		message("b", "a"),
+		entry("custom", "c", "a"),
+	]);
 	const manager = api.SessionManager.open(source);
 	const path = manager.createBranchedSession("c") as string;
 	expect(existsSync(path)).toBe(false);
@@ -183,7 +196,13 @@ test("undefined and null branch at the leaf; before the first entry there is not
 
 test("a fork holds every entry of the source, on all branches, under a header that names it", () => {
 	const dir = join(scratch(), "new");
-	const { manager, file } = opened([message("a", null), message("b", "a"), "torn {", message("c", "a"), header({ id: "later" })]);
+	const { manager, file } = opened([
+		message("a", null),
+		message("b", "a"),
+		"torn {",
+		message("c", "a"),
+		header({ id: "later" }),
+	]);
 	manager.branch("b");
 	const fork = api.SessionManager.forkFrom(file, "/target/./dir/..", dir, { id: "my-fork" });
 	expect(ids(fork.getEntries())).toEqual(["a", "b", "c"]);

@@ -1,6 +1,21 @@
 // Section 6: what the model sees. Every rule is shown on a manager and on the functions over plain lists.
 import { describe, expect, test } from "vitest";
-import { type Json, api, assistant, caught, entry, ids, inMemory, loose, message, opened, shape, system, toolResult, user } from "../support/store.js";
+import {
+	type Json,
+	api,
+	assistant,
+	caught,
+	entry,
+	ids,
+	inMemory,
+	loose,
+	message,
+	opened,
+	shape,
+	system,
+	toolResult,
+	user,
+} from "../support/store.js";
 
 const compaction = (id: string, parentId: string, firstKeptEntryId: unknown, fields: Json = {}) =>
 	entry("compaction", id, parentId, { summary: `summary ${id}`, firstKeptEntryId, tokensBefore: 9, ...fields });
@@ -10,7 +25,11 @@ function contextOf(lines: Json[]): string[] {
 	const { manager } = opened(lines);
 	const plain = ids(api.buildContextEntries(lines as any));
 	expect(ids(manager.buildContextEntries())).toEqual(plain);
-	expect(ids(api.buildContextEntries(lines as any, (lines.at(-1) as any).id, new Map(lines.map((one: any) => [one.id, one]))))).toEqual(plain);
+	expect(
+		ids(
+			api.buildContextEntries(lines as any, (lines.at(-1) as any).id, new Map(lines.map((one: any) => [one.id, one]))),
+		),
+	).toEqual(plain);
 	expect(shape(manager.buildSessionProjection())).toBe(shape(api.buildSessionProjection(lines as any)));
 	expect(shape(manager.buildSessionContext())).toBe(shape(api.buildSessionContext(lines as any)));
 	return plain;
@@ -46,14 +65,29 @@ test("an unknown, null or missing first kept entry keeps nothing; so does the co
 });
 
 test("an older compaction inside the kept range stays an entry and contributes no message", () => {
-	const lines = chain(message("a", null), compaction("x", "", "a"), message("b", null), compaction("y", "", "x"), message("c", null));
+	const lines = chain(
+		message("a", null),
+		compaction("x", "", "a"),
+		message("b", null),
+		compaction("y", "", "x"),
+		message("c", null),
+	);
 	expect(contextOf(lines)).toEqual(["y", "x", "b", "c"]);
 	const projection = opened(lines).manager.buildSessionProjection();
 	expect(projection.entries.map((one) => one.messages.length)).toEqual([1, 0, 1, 1]);
 });
 
 test("the first kept entry may be one that gives no message", () => {
-	expect(contextOf(chain(message("a", null), entry("label", "l", null, { targetId: "a", label: "x" }), message("b", null), compaction("x", "", "l")))).toEqual(["x", "l", "b"]);
+	expect(
+		contextOf(
+			chain(
+				message("a", null),
+				entry("label", "l", null, { targetId: "a", label: "x" }),
+				message("b", null),
+				compaction("x", "", "l"),
+			),
+		),
+	).toEqual(["x", "l", "b"]);
 });
 
 test("built messages have these fields, with the entry's time in ms", () => {
@@ -90,21 +124,37 @@ test("thinking level and model are the last on the whole path, what a compaction
 	);
 	const context = opened(lines).manager.buildSessionContext();
 	expect([context.thinkingLevel, context.model]).toEqual(["high", { provider: "p2", modelId: "m2" }]);
-	lines.push(...chain(message("b", null, assistant("y", { provider: "p3", model: "m3" }))).map((one) => ({ ...one, parentId: "x" })));
+	lines.push(
+		...chain(message("b", null, assistant("y", { provider: "p3", model: "m3" }))).map((one) => ({
+			...one,
+			parentId: "x",
+		})),
+	);
 	expect(opened(lines).manager.buildSessionContext().model).toEqual({ provider: "p3", modelId: "m3" });
 	const none = inMemory().buildSessionContext();
 	expect(shape(none)).toBe(shape({ messages: [], thinkingLevel: "off", model: null }));
 });
 
 test("an assistant message without provider and model still sets the model", () => {
-	const { manager } = opened([entry("model_change", "c", null, { provider: "p", modelId: "m" }), message("a", "c", { role: "assistant", content: [] })]);
+	const { manager } = opened([
+		entry("model_change", "c", null, { provider: "p", modelId: "m" }),
+		message("a", "c", { role: "assistant", content: [] }),
+	]);
 	expect(shape(manager.buildSessionContext().model)).toBe('{"provider":undefined,"modelId":undefined}');
 });
 
 describe("identity:", () => {
 	test("the messages of a projection are the very objects of its entries, and the stored ones where nothing was built", () => {
-		const lines = chain(message("a", null), entry("custom_message", "b", null, { content: "x" }), compaction("c", "", "a"), message("d", null));
-		for (const projection of [opened(lines).manager.buildSessionProjection(), api.buildSessionProjection(lines as any)]) {
+		const lines = chain(
+			message("a", null),
+			entry("custom_message", "b", null, { content: "x" }),
+			compaction("c", "", "a"),
+			message("d", null),
+		);
+		for (const projection of [
+			opened(lines).manager.buildSessionProjection(),
+			api.buildSessionProjection(lines as any),
+		]) {
 			const own = projection.entries.flatMap((one) => one.messages);
 			expect(projection.messages).toHaveLength(own.length);
 			for (const [at, one] of own.entries()) expect(projection.messages[at]).toBe(one);
@@ -159,19 +209,35 @@ describe("context edits", () => {
 
 	test("a text is one block for assistant and toolResult, and stays a text for user and custom_message", () => {
 		const { manager } = opened(
-			chain(message("u", null), message("a", null, assistant()), message("t", null, toolResult()), entry("custom_message", "c", null, { content: "x" })),
+			chain(
+				message("u", null),
+				message("a", null, assistant()),
+				message("t", null, toolResult()),
+				entry("custom_message", "c", null, { content: "x" }),
+			),
 		);
 		const blocks = [{ type: "text", text: "new" }];
 		for (const [id, stored] of Object.entries({ u: "new", a: blocks, t: blocks, c: "new" })) {
 			const edit: any = manager.getEntry(manager.appendContextEdit(id, { content: "new" }));
 			expect(edit.replacement).toEqual({ content: stored });
 		}
-		expect(manager.buildSessionContext().messages.map((one: any) => one.content)).toEqual(["new", blocks, blocks, "new"]);
+		expect(manager.buildSessionContext().messages.map((one: any) => one.content)).toEqual([
+			"new",
+			blocks,
+			blocks,
+			"new",
+		]);
 	});
 
 	test("are refused in this order: replacement, unknown id, not on the branch, not editable", () => {
-		const { manager } = opened([message("a", null), message("off", "a"), entry("custom", "c", "a"), message("s", "c", system({}))]);
-		const refused = (id: unknown, replacement: unknown): string => caught(() => loose(manager).appendContextEdit?.(id, replacement)).message;
+		const { manager } = opened([
+			message("a", null),
+			message("off", "a"),
+			entry("custom", "c", "a"),
+			message("s", "c", system({})),
+		]);
+		const refused = (id: unknown, replacement: unknown): string =>
+			caught(() => loose(manager).appendContextEdit?.(id, replacement)).message;
 		const bad = "Context edit replacement must be null or contain string/array content";
 		for (const replacement of [undefined, 5, "text", {}, { content: 5 }, { content: null }, { content: {} }, []]) {
 			expect(refused("nope", replacement)).toBe(bad);
@@ -204,7 +270,9 @@ describe("context edits", () => {
 
 	test("an edit that a compaction left behind no longer counts", () => {
 		const edit = entry("context_edit", "e", null, { targetId: "k", replacement: null });
-		expect(opened(chain(message("k", null), edit, compaction("x", "", "k"))).manager.buildSessionContext().messages).toHaveLength(1);
+		expect(
+			opened(chain(message("k", null), edit, compaction("x", "", "k"))).manager.buildSessionContext().messages,
+		).toHaveLength(1);
 		const lines = chain(edit, message("k", null), compaction("x", "", "k"));
 		expect(opened(lines).manager.buildSessionContext().messages).toHaveLength(2);
 	});
@@ -233,6 +301,8 @@ describe("the functions over plain lists", () => {
 		const [entryA] = api.buildContextEntries(lines, "a");
 		expect(entryA).toBe(lines[0]);
 		expect(api.sessionEntryToContextMessages(lines[0])[0]).toBe(lines[0].message);
-		expect(api.getLatestCompactionEntry([...lines, compaction("x", "b", "a") as any, lines[0]])).toMatchObject({ id: "x" });
+		expect(api.getLatestCompactionEntry([...lines, compaction("x", "b", "a") as any, lines[0]])).toMatchObject({
+			id: "x",
+		});
 	});
 });

@@ -5,7 +5,8 @@ import { describe, expect, test } from "vitest";
 import { api, entry, header, jsonLines, linesOf, opened, scratch, shape, text, user } from "../support/store.js";
 
 /** A custom entry whose `data` is this JSON text, as a line. */
-const line = (data: string, id = "e1"): string => `{"type":"custom","customType":"x","data":${data},"id":"${id}","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z"}`;
+const line = (data: string, id = "e1"): string =>
+	`{"type":"custom","customType":"x","data":${data},"id":"${id}","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z"}`;
 
 const CASES: Record<string, string> = {
 	"a lone high surrogate": '"cut \\ud83d"',
@@ -18,7 +19,8 @@ const CASES: Record<string, string> = {
 	"integers above 2^32": "[4294967296,1735689600123,9007199254740993]",
 	"integers beyond a double's": "[12345678901234567890,-18446744073709551617,100000000000000000000000]",
 	"doubles to the last bit": "[0.1,0.30000000000000004,5e-324,1.7976931348623157e308,123456789.123456789]",
-	"a number halfway between two doubles": "[9007199254740993.0,1.00000000000000011102230246251565404236316680908203125]",
+	"a number halfway between two doubles":
+		"[9007199254740993.0,1.00000000000000011102230246251565404236316680908203125]",
 	"keys that repeat": '{"a":1,"b":2,"a":3}',
 	"keys with escapes": '{"\\u0061\\n":1,"\\u0062":2}',
 	"keys that repeat once unescaped": '{"a":1,"\\u0061":2}',

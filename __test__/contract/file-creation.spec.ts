@@ -259,6 +259,10 @@ test("two managers on one file take turns and lose nothing", () => {
 	const two = api.SessionManager.open(file);
 	const ids = [one, two, one, two, two, one].map((manager) => manager.appendCustomEntry("x"));
 	expect(linesOf(file)).toHaveLength(8);
-	expect(api.SessionManager.open(file).getEntries().map((each) => each.id)).toEqual(["a", ...ids]);
+	expect(
+		api.SessionManager.open(file)
+			.getEntries()
+			.map((each) => each.id),
+	).toEqual(["a", ...ids]);
 	expect(one.getEntries().map((each) => each.id)).toEqual(["a", ...ids]);
 });

@@ -4,9 +4,24 @@ import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test, vi } from "vitest";
-import { api, clockAt, enter, header, jsonLines, message, opened, root, scratch, setEnv, system, user, writeSession } from "../support/store.js";
+import {
+	api,
+	clockAt,
+	enter,
+	header,
+	jsonLines,
+	message,
+	opened,
+	root,
+	scratch,
+	setEnv,
+	system,
+	user,
+	writeSession,
+} from "../support/store.js";
 
-const NOW = "2021-02-03T04:05:06.789Z";
+// Later than any real clock: session ids never go back in time.
+const NOW = "2099-02-03T04:05:06.789Z";
 const addon = process.env.PSN_MODULE ?? join(root, "index.js");
 const load = `const { SessionManager, getDefaultSessionDir } = require(${JSON.stringify(addon)});`;
 
@@ -16,20 +31,20 @@ test("fake timers hold for ids, headers, file names and entries", () => {
 	const manager = api.SessionManager.create("/x", dir);
 	expect(manager.getHeader()?.timestamp).toBe(NOW);
 	expect(Number.parseInt(manager.getSessionId().replace("-", "").slice(0, 12), 16)).toBe(Date.parse(NOW));
-	expect(basename(manager.getSessionFile() as string)).toBe(`2021-02-03T04-05-06-789Z_${manager.getSessionId()}.jsonl`);
-	vi.setSystemTime(new Date("2021-02-03T05:00:00.000Z"));
+	expect(basename(manager.getSessionFile() as string)).toBe(`2099-02-03T04-05-06-789Z_${manager.getSessionId()}.jsonl`);
+	vi.setSystemTime(new Date("2099-02-03T05:00:00.000Z"));
 	const id = manager.appendMessage(user());
-	expect(manager.getEntry(id)?.timestamp).toBe("2021-02-03T05:00:00.000Z");
+	expect(manager.getEntry(id)?.timestamp).toBe("2099-02-03T05:00:00.000Z");
 	manager.appendMessage(system({ content: "x" }));
 	const compaction: any = manager.getEntry(manager.appendCompaction("s", id, 1));
 	expect(compaction.systemMessage.timestamp).toBe(Date.parse(compaction.timestamp));
-	vi.setSystemTime(new Date("2021-02-03T06:00:00.000Z"));
+	vi.setSystemTime(new Date("2099-02-03T06:00:00.000Z"));
 	const branched = manager.createBranchedSession(id) as string;
-	expect(jsonLines(branched)[0].timestamp).toBe("2021-02-03T06:00:00.000Z");
-	expect(basename(branched).startsWith("2021-02-03T06-00-00-000Z_")).toBe(true);
+	expect(jsonLines(branched)[0].timestamp).toBe("2099-02-03T06:00:00.000Z");
+	expect(basename(branched).startsWith("2099-02-03T06-00-00-000Z_")).toBe(true);
 	const fork = api.SessionManager.forkFrom(branched, "/y", dir);
-	expect(fork.getHeader()?.timestamp).toBe("2021-02-03T06:00:00.000Z");
-	expect(manager.newSession()).toContain("2021-02-03T06-00-00-000Z_");
+	expect(fork.getHeader()?.timestamp).toBe("2099-02-03T06:00:00.000Z");
+	expect(manager.newSession()).toContain("2099-02-03T06-00-00-000Z_");
 });
 
 test("session ids of one moment differ and sort in the order they were made", () => {
@@ -91,7 +106,8 @@ function run(script: string, ...args: string[]) {
 
 test("workers may be ended in the middle of a list, again and again", () => {
 	const dir = scratch();
-	for (let n = 0; n < 200; n++) writeSession(dir, [header({ id: `s${n}` }), message("a", null, user("x".repeat(10_000)))], `${n}.jsonl`);
+	for (let n = 0; n < 200; n++)
+		writeSession(dir, [header({ id: `s${n}` }), message("a", null, user("x".repeat(10_000)))], `${n}.jsonl`);
 	// In a process of its own, so that its end is a failure and not the end of all tests.
 	const script = `
 		const { Worker } = require("node:worker_threads");

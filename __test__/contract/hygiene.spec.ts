@@ -12,7 +12,10 @@ function filesBelow(dir: string, ext: string): string[] {
 	});
 }
 
-const rust = filesBelow(join(root, "src"), ".rs").map((path) => ({ path: relative(root, path), text: readFileSync(path, "utf8") }));
+const rust = filesBelow(join(root, "src"), ".rs").map((path) => ({
+	path: relative(root, path),
+	text: readFileSync(path, "utf8"),
+}));
 const core = rust.filter(({ path }) => path.startsWith("src/core/"));
 const declarations = readFileSync(join(root, "index.d.ts"), "utf8");
 
@@ -20,7 +23,9 @@ const declarations = readFileSync(join(root, "index.d.ts"), "utf8");
 function shipped({ path, text }: { path: string; text: string }): [number, string][] {
 	if (path.endsWith("/tests.rs")) return [];
 	const lines = text.split("\n");
-	const end = lines.findIndex((line, at) => line.startsWith("#[cfg(test)]") && /^(pub )?mod tests/.test(lines[at + 1] ?? ""));
+	const end = lines.findIndex(
+		(line, at) => line.startsWith("#[cfg(test)]") && /^(pub )?mod tests/.test(lines[at + 1] ?? ""),
+	);
 	return lines.slice(0, end < 0 ? undefined : end).map((line, at) => [at + 1, line]);
 }
 
@@ -39,7 +44,9 @@ test("the core never names napi", () => {
 test("the core neither unwraps nor expects outside of tests", () => {
 	const found = core.flatMap((file) =>
 		shipped(file)
-			.filter(([, line]) => /\.unwrap\(\)|\.expect\(|\.unwrap_err\(\)|\bpanic!|\bunreachable!|\btodo!|\bunimplemented!/.test(code(line)))
+			.filter(([, line]) =>
+				/\.unwrap\(\)|\.expect\(|\.unwrap_err\(\)|\bpanic!|\bunreachable!|\btodo!|\bunimplemented!/.test(code(line)),
+			)
 			.map(([number, line]) => `${file.path}:${number} ${line.trim()}`),
 	);
 	expect(found).toEqual([]);
@@ -70,7 +77,9 @@ describe("index.d.ts", () => {
 	});
 
 	test("declares no value that is not exported", () => {
-		const declared = [...declarations.matchAll(/^export declare (?:class|function|const) (\w+)/gm)].map(([, name]) => name);
+		const declared = [...declarations.matchAll(/^export declare (?:class|function|const) (\w+)/gm)].map(
+			([, name]) => name,
+		);
 		for (const name of declared) expect(Object.keys(api)).toContain(name);
 	});
 
@@ -81,14 +90,20 @@ describe("index.d.ts", () => {
 			expect(body, name).toMatch(new RegExp(`^  ${name}[<(]`, "m"));
 		}
 		const strange = ["arguments", "caller", "prototype"];
-		for (const name of names(api.SessionManager).filter((one) => !strange.includes(one) && typeof (api.SessionManager as any)[one] === "function")) {
+		for (const name of names(api.SessionManager).filter(
+			(one) => !strange.includes(one) && typeof (api.SessionManager as any)[one] === "function",
+		)) {
 			expect(body, name).toMatch(new RegExp(`^  static ${name}[<(]`, "m"));
 		}
 	});
 });
 
 test("the exports are those of the contract", () => {
-	expect(Object.keys(api).filter((name) => name !== "__napiBindingTarget").sort()).toEqual(
+	expect(
+		Object.keys(api)
+			.filter((name) => name !== "__napiBindingTarget")
+			.sort(),
+	).toEqual(
 		[
 			...["CURRENT_SESSION_VERSION", "SessionManager", "assertValidSessionId", "buildContextEntries"],
 			...["buildSessionContext", "buildSessionProjection", "findMostRecentSession", "getDefaultSessionDir"],

@@ -104,9 +104,7 @@ test("a label line ends with target and label", () => {
 	const id = manager.appendLabelChange("aaaaaaaa", "here");
 	expect(line()).toBe(`{"type":"label",${tree(id)},"targetId":"aaaaaaaa","label":"here"}`);
 	const clear = manager.appendLabelChange("aaaaaaaa", undefined);
-	expect(line()).toBe(
-		`{"type":"label","id":"${clear}","parentId":"${id}","timestamp":"${NOW}","targetId":"aaaaaaaa"}`,
-	);
+	expect(line()).toBe(`{"type":"label","id":"${clear}","parentId":"${id}","timestamp":"${NOW}","targetId":"aaaaaaaa"}`);
 });
 
 test("a name line ends with the name", () => {
@@ -133,7 +131,10 @@ test("the header line has parentSession only if there is one", () => {
 	clockAt(NOW);
 	const dir = scratch();
 	for (const parentSession of [undefined, "/from/here.jsonl"]) {
-		const manager = api.SessionManager.create("/somewhere", dir, { id: `s-${parentSession === undefined}`, parentSession });
+		const manager = api.SessionManager.create("/somewhere", dir, {
+			id: `s-${parentSession === undefined}`,
+			parentSession,
+		});
 		manager.appendMessage(user());
 		const more = parentSession === undefined ? "" : `,"parentSession":"${parentSession}"`;
 		expect(linesOf(manager.getSessionFile() as string)[0]).toBe(
@@ -206,7 +207,11 @@ test("payloads stay the caller's own in a session on disk, before and after its 
 	const early = { when: "before" };
 	const late = { when: "after" };
 	const body = user();
-	const ids = [manager.appendCustomEntry("x", early), manager.appendMessage(body), manager.appendCustomEntry("x", late)];
+	const ids = [
+		manager.appendCustomEntry("x", early),
+		manager.appendMessage(body),
+		manager.appendCustomEntry("x", late),
+	];
 	const [first, second, third] = ids.map((id) => manager.getEntry(id) as any);
 	expect(first.data).toBe(early);
 	expect(second.message).toBe(body);

@@ -3,7 +3,20 @@ import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionInfo } from "../../index.js";
-import { anyManager, api, assistant, entry, header, message, ownAgent, scratch, shape, toolResult, user, writeSession } from "../support/store.js";
+import {
+	anyManager,
+	api,
+	assistant,
+	entry,
+	header,
+	message,
+	ownAgent,
+	scratch,
+	shape,
+	toolResult,
+	user,
+	writeSession,
+} from "../support/store.js";
 
 const { SessionManager } = api;
 const day = (n: number): number => Date.UTC(2025, 0, n);
@@ -12,7 +25,11 @@ const day = (n: number): number => Date.UTC(2025, 0, n);
 function sessions(count: number, dir = scratch()): string {
 	for (let n = 1; n <= count; n++) {
 		const id = `s${String(n).padStart(3, "0")}`;
-		writeSession(dir, [header({ id }), message("a", null, user(`text of ${id}`, { timestamp: day(400 - n) }))], `${id}.jsonl`);
+		writeSession(
+			dir,
+			[header({ id }), message("a", null, user(`text of ${id}`, { timestamp: day(400 - n) }))],
+			`${id}.jsonl`,
+		);
 	}
 	return dir;
 }
@@ -64,7 +81,11 @@ test("what is unknown is an own undefined key, an empty cwd an empty text", asyn
 test("a header with branchedFrom alone gives it as the parent's path; getHeader stays as read", async () => {
 	const dir = scratch();
 	for (const version of [2, 3]) {
-		const file = writeSession(dir, [header({ version, id: `v${version}`, branchedFrom: "/old/parent.jsonl" })], `${version}.jsonl`);
+		const file = writeSession(
+			dir,
+			[header({ version, id: `v${version}`, branchedFrom: "/old/parent.jsonl" })],
+			`${version}.jsonl`,
+		);
 		const [info] = (await SessionManager.list("/somewhere", dir)).filter((one) => one.id === `v${version}`);
 		expect(info?.parentSessionPath).toBe("/old/parent.jsonl");
 		const head = SessionManager.open(file).getHeader() as any;
@@ -79,7 +100,13 @@ test("the name is the newest one's; an empty one clears it", async () => {
 	writeSession(dir, [header({ id: "b" }), info("one"), info(" ")], "b.jsonl");
 	writeSession(dir, [header({ id: "c" }), info("one"), info()], "c.jsonl");
 	const names = new Map((await SessionManager.list("/somewhere", dir)).map((one) => [one.id, one.name]));
-	expect(names).toEqual(new Map<string, unknown>([["a", "two"], ["b", undefined], ["c", undefined]]));
+	expect(names).toEqual(
+		new Map<string, unknown>([
+			["a", "two"],
+			["b", undefined],
+			["c", undefined],
+		]),
+	);
 });
 
 test("newest first; equal times by name as localeCompare sorts, descending", async () => {
@@ -101,7 +128,12 @@ test("newest first; equal times by name as localeCompare sorts, descending", asy
 
 test("list filters a directory that is given by cwd, listAll never does", async () => {
 	const dir = scratch();
-	for (const [id, cwd] of [["mine", "/mine"], ["theirs", "/theirs"], ["none", undefined], ["dots", "/x/../mine/"]] as const) {
+	for (const [id, cwd] of [
+		["mine", "/mine"],
+		["theirs", "/theirs"],
+		["none", undefined],
+		["dots", "/x/../mine/"],
+	] as const) {
 		writeSession(dir, [header({ id, cwd })], `${id}.jsonl`);
 	}
 	expect((await SessionManager.list("/mine", dir)).map((one) => one.id).sort()).toEqual(["dots", "mine"]);
@@ -230,7 +262,9 @@ describe("an aborted signal", () => {
 		]) {
 			expect(await rejection(promise)).toBe(reason);
 		}
-		expect(await rejection(SessionManager.list("/x", dir, undefined, AbortSignal.abort()))).toMatchObject({ name: "AbortError" });
+		expect(await rejection(SessionManager.list("/x", dir, undefined, AbortSignal.abort()))).toMatchObject({
+			name: "AbortError",
+		});
 	});
 
 	test("during the list rejects with its reason; progress is not called again", async () => {
@@ -258,7 +292,12 @@ describe("an aborted signal", () => {
 		early.abort(reason);
 		expect(await rejection(promise)).toBe(reason);
 		const late = new AbortController();
-		const last = SessionManager.list("/somewhere", dir, (loaded, total) => loaded === total && late.abort(reason), late.signal);
+		const last = SessionManager.list(
+			"/somewhere",
+			dir,
+			(loaded, total) => loaded === total && late.abort(reason),
+			late.signal,
+		);
 		expect(["resolved", reason]).toContain(await rejection(last));
 	});
 

@@ -53,7 +53,15 @@ function generated(): string {
 				[3, () => old("thinking_level_change", { thinkingLevel: "high" })],
 				[3, () => old("model_change", { provider: "p", modelId: `m-${n}` })],
 				[2, () => old("compaction", { summary: `s ${n}`, firstKeptEntryIndex: r.int(past), tokensBefore: n })],
-				[1, () => old("compaction", { summary: "s", firstKeptEntryIndex: r.pick([-1, 1.5, 5000, "3", null]), tokensBefore: n })],
+				[
+					1,
+					() =>
+						old("compaction", {
+							summary: "s",
+							firstKeptEntryIndex: r.pick([-1, 1.5, 5000, "3", null]),
+							tokensBefore: n,
+						}),
+				],
 				[2, () => old("invented", { 9: 1, b: { role: "hookMessage" }, z: [-0.5, 1e21] })],
 				[1, () => old("custom", { id: "had one", parentId: 5, data: n })],
 				[1, () => `{"type":"message","torn":${n}`],
@@ -121,10 +129,18 @@ for (const [name, content] of Object.entries(inputs)) {
 			const normal = (lines: string[], values: any[]): string[] =>
 				lines.map((line) => {
 					const places = new Map(values.map((value, at) => [value.id, `#${at}`]));
-					return line.replace(/"(id|parentId|firstKeptEntryId)":"([0-9a-f]{8})"/g, (_, key, id) => `"${key}":${places.get(id)}`);
+					return line.replace(
+						/"(id|parentId|firstKeptEntryId)":"([0-9a-f]{8})"/g,
+						(_, key, id) => `"${key}":${places.get(id)}`,
+					);
 				});
 			const got = linesOf(file).filter(isJson);
-			expect(normal(got, got.map((line) => JSON.parse(line)))).toEqual(
+			expect(
+				normal(
+					got,
+					got.map((line) => JSON.parse(line)),
+				),
+			).toEqual(
 				normal(
 					want.map((value) => JSON.stringify(value)),
 					want,
@@ -167,7 +183,10 @@ test("a file of version 2 keeps its ids; a hookMessage becomes a custom message,
 
 test("a version above 3 is left alone", () => {
 	const dir = scratch();
-	const file = writeSession(dir, [header({ version: 4 }), { type: "message", id: "a", message: { role: "hookMessage" } }]);
+	const file = writeSession(dir, [
+		header({ version: 4 }),
+		{ type: "message", id: "a", message: { role: "hookMessage" } },
+	]);
 	const before = snapshot(dir);
 	const manager = api.SessionManager.open(file);
 	expect((manager.getHeader() as any).version).toBe(4);
@@ -202,7 +221,11 @@ test("the index of a first kept entry counts the values that parse, the header a
 });
 
 test("an index of a first kept entry that points forward finds no id yet, as in the reference", () => {
-	const entries = (): Json[] => [oldHeader(), old("compaction", { summary: "s", firstKeptEntryIndex: 2 }), said(user())];
+	const entries = (): Json[] => [
+		oldHeader(),
+		old("compaction", { summary: "s", firstKeptEntryIndex: 2 }),
+		said(user()),
+	];
 	const [want, got] = [entries(), entries()];
 	reference.migrateSessionEntries?.(want);
 	api.migrateSessionEntries(got as any);

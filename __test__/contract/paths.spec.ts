@@ -228,7 +228,10 @@ describe("errors of the file system name the path, and nothing on disk changes:"
 		const file = join(dir, "file");
 		writeFileSync(file, "text");
 		const before = snapshot(dir);
-		for (const call of [() => SessionManager.create("/x", join(file, "sub")), () => api.getDefaultSessionDir("/x", file)]) {
+		for (const call of [
+			() => SessionManager.create("/x", join(file, "sub")),
+			() => api.getDefaultSessionDir("/x", file),
+		]) {
 			const error = caught(call);
 			expect(error.message).toContain(file);
 			expect(["ENOTDIR", "EEXIST"]).toContain(error.code);

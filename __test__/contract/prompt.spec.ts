@@ -3,7 +3,12 @@ import { expect, test } from "vitest";
 import { api, assistant, clockAt, inMemory, loose, message, opened, shape, system, user } from "../support/store.js";
 
 const NOW = "2025-06-07T08:09:10.111Z";
-const tool = (name: string, more = {}) => ({ name, description: `does ${name}`, parameters: { type: "object" }, ...more });
+const tool = (name: string, more = {}) => ({
+	name,
+	description: `does ${name}`,
+	parameters: { type: "object" },
+	...more,
+});
 
 /** The system message of a compaction that follows these messages. */
 function replayed(...messages: any[]): any {
@@ -48,7 +53,10 @@ test("sections are patched by name: null removes, a section set again keeps its 
 });
 
 test("sections and tools that end up empty are absent", () => {
-	const made = replayed(system({ content: "x", sections: { a: "1" }, toolsAdded: [tool("t")] }), system({ sections: { a: null }, toolsRemoved: [{ name: "t" }] }));
+	const made = replayed(
+		system({ content: "x", sections: { a: "1" }, toolsAdded: [tool("t")] }),
+		system({ sections: { a: null }, toolsRemoved: [{ name: "t" }] }),
+	);
 	expect(Object.keys(made)).toEqual(["role", "content", "timestamp"]);
 });
 
@@ -61,12 +69,17 @@ test("tools are added and removed by name; within a message removals come first;
 	);
 	expect(made.toolsAdded).toEqual([newOne, newTwo]);
 	expect(made.toolsAdded[0]).toBe(newOne);
-	const reordered = replayed(system({ toolsAdded: [one, two] }), system({ toolsRemoved: [{ name: "one" }], toolsAdded: [newOne] }));
+	const reordered = replayed(
+		system({ toolsAdded: [one, two] }),
+		system({ toolsRemoved: [{ name: "one" }], toolsAdded: [newOne] }),
+	);
 	expect(reordered.toolsAdded).toEqual([two, newOne]);
 });
 
 test("names like __proto__ are names like any other", () => {
-	const made = replayed(system({ sections: JSON.parse('{"__proto__":"p","constructor":"c"}'), toolsAdded: [tool("__proto__")] }));
+	const made = replayed(
+		system({ sections: JSON.parse('{"__proto__":"p","constructor":"c"}'), toolsAdded: [tool("__proto__")] }),
+	);
 	expect(Object.entries(made.sections)).toEqual([
 		["__proto__", "p"],
 		["constructor", "c"],
@@ -128,10 +141,17 @@ test("a name is made one line and trimmed, by JavaScript's white space", () => {
 });
 
 test("the name is the newest in the whole file, whatever the branch; an empty or missing one clears", () => {
-	const info = (id: string, fields: object) => ({ type: "session_info", id, parentId: null, timestamp: "t", ...fields });
+	const info = (id: string, fields: object) => ({
+		type: "session_info",
+		id,
+		parentId: null,
+		timestamp: "t",
+		...fields,
+	});
 	const name = (...infos: object[]) => opened([...(infos as any[]), message("z", null)]).manager.getSessionName();
 	expect(name(info("1", { name: "one" }), info("2", { name: " two " }))).toBe("two");
-	for (const clear of [{ name: "" }, { name: " \t" }, {}, { name: null }]) expect(name(info("1", { name: "one" }), info("2", clear))).toBeUndefined();
+	for (const clear of [{ name: "" }, { name: " \t" }, {}, { name: null }])
+		expect(name(info("1", { name: "one" }), info("2", clear))).toBeUndefined();
 	const manager = inMemory();
 	const first = manager.appendMessage(user());
 	manager.appendSessionInfo("on a branch");

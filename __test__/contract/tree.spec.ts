@@ -58,7 +58,13 @@ test("a walk ends at a parent that is not there", () => {
 });
 
 test("getChildren gives the entries of that parent, also of null and of an id that is missing", () => {
-	const { manager } = opened([message("a", null), message("b", "a"), message("c", "missing"), message("d", "a"), message("e", null)]);
+	const { manager } = opened([
+		message("a", null),
+		message("b", "a"),
+		message("c", "missing"),
+		message("d", "a"),
+		message("e", null),
+	]);
 	expect(ids(manager.getChildren("a"))).toEqual(["b", "d"]);
 	expect(ids(loose(manager).getChildren?.(null))).toEqual(["a", "e"]);
 	expect(ids(manager.getChildren("missing"))).toEqual(["c"]);
@@ -89,7 +95,10 @@ test("children are sorted by time as Date reads it, file order on ties; roots st
 		at("number", "r1", 5),
 		at("null", "r1", null),
 	]);
-	expect(tree(manager.getTree())).toEqual([["r2"], ["r1", ["null"], ["number"], ["odd"], ["tie1"], ["tie2"], ["late"]]]);
+	expect(tree(manager.getTree())).toEqual([
+		["r2"],
+		["r1", ["null"], ["number"], ["odd"], ["tie1"], ["tie2"], ["late"]],
+	]);
 });
 
 test("an orphan and an entry that is its own parent are roots", () => {
@@ -118,7 +127,12 @@ describe("duplicate ids", () => {
 
 	test("an id means its last entry; getEntries gives every line", () => {
 		const { manager } = opened(lines());
-		expect(manager.getEntries().map((one: any) => one.message.content)).toEqual(["first", "child", "second", "other child"]);
+		expect(manager.getEntries().map((one: any) => one.message.content)).toEqual([
+			"first",
+			"child",
+			"second",
+			"other child",
+		]);
 		expect((manager.getEntry("a") as any).message.content).toBe("second");
 		expect(manager.getBranch("b").map((one: any) => one.message.content)).toEqual(["second", "child"]);
 		expect(manager.getEntryCount()).toBe(3);
@@ -140,7 +154,13 @@ describe("duplicate ids", () => {
 });
 
 describe("cycles of parents", () => {
-	const lines = () => [message("x", "z"), message("y", "x"), message("z", "y"), message("tail", "z"), message("a", null)];
+	const lines = () => [
+		message("x", "z"),
+		message("y", "x"),
+		message("z", "y"),
+		message("tail", "z"),
+		message("a", null),
+	];
 
 	test("a walk stops before it would visit an entry twice", () => {
 		const { manager } = opened(lines());
@@ -178,7 +198,9 @@ describe("cycles of parents", () => {
 
 test("a hundred thousand siblings and labels are no matter", () => {
 	const many = Array.from({ length: 50_000 }, (_, at) => message(`m${at}`, "a"));
-	const labels = Array.from({ length: 50_000 }, (_, at) => entry("label", `l${at}`, null, { targetId: `m${at}`, label: `${at}` }));
+	const labels = Array.from({ length: 50_000 }, (_, at) =>
+		entry("label", `l${at}`, null, { targetId: `m${at}`, label: `${at}` }),
+	);
 	const manager = api.SessionManager.open(writeSession(scratch(), [header(), message("a", null), ...many, ...labels]));
 	expect(manager.getChildren("a")).toHaveLength(50_000);
 	expect(manager.getLabel("m49999")).toBe("49999");

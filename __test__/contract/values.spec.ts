@@ -9,14 +9,73 @@ const ROUNDS = 40;
 const LINES = 50;
 
 const NUMBERS = [
-	...["0", "-0", "-0.0", "-0e9", "1", "-1", "1.0", "1E2", "1e+2", "1e-2", "4294967296", "1735689600123", "9007199254740993"],
+	...[
+		"0",
+		"-0",
+		"-0.0",
+		"-0e9",
+		"1",
+		"-1",
+		"1.0",
+		"1E2",
+		"1e+2",
+		"1e-2",
+		"4294967296",
+		"1735689600123",
+		"9007199254740993",
+	],
 	...["12345678901234567890", "-9223372036854775809", "1e999", "-1e999", "1e-999", "5e-324", "2.2250738585072011e-308"],
 	...["0.1", "0.30000000000000004", "1.7976931348623157e308", "1.7976931348623159e308", "123456789.000000001"],
 ];
 
-const CHARACTERS = ["a", "Z", " ", "/", "é", "日", "𝒳", "\u2028", "\u007f", "\ufeff", "\uffff", "__proto__", "constructor"];
-const ESCAPES = ['\\"', "\\\\", "\\/", "\\b", "\\f", "\\n", "\\r", "\\t", "\\u0000", "\\u00e9", "\\ud83d", "\\ude00", "\\ud83d\\ude00", "\\u0061"];
-const KEYS = ['"a"', '"b"', '"\\u0061"', '"10"', '"2"', '"-1"', '"01"', '"4294967294"', '"4294967295"', '"__proto__"', '"\\u005f_proto__"', '"constructor"', '""', '"toString"', '"length"'];
+const CHARACTERS = [
+	"a",
+	"Z",
+	" ",
+	"/",
+	"é",
+	"日",
+	"𝒳",
+	"\u2028",
+	"\u007f",
+	"\ufeff",
+	"\uffff",
+	"__proto__",
+	"constructor",
+];
+const ESCAPES = [
+	'\\"',
+	"\\\\",
+	"\\/",
+	"\\b",
+	"\\f",
+	"\\n",
+	"\\r",
+	"\\t",
+	"\\u0000",
+	"\\u00e9",
+	"\\ud83d",
+	"\\ude00",
+	"\\ud83d\\ude00",
+	"\\u0061",
+];
+const KEYS = [
+	'"a"',
+	'"b"',
+	'"\\u0061"',
+	'"10"',
+	'"2"',
+	'"-1"',
+	'"01"',
+	'"4294967294"',
+	'"4294967295"',
+	'"__proto__"',
+	'"\\u005f_proto__"',
+	'"constructor"',
+	'""',
+	'"toString"',
+	'"length"',
+];
 
 /** JSON text; with `ascii` none of it lies beyond. */
 function json(r: Random, ascii: boolean, depth: number): string {
@@ -25,12 +84,12 @@ function json(r: Random, ascii: boolean, depth: number): string {
 		let text = "";
 		for (let length = r.int(6); length > 0; length--) {
 			const character = r.pick(CHARACTERS);
-			// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is meant
 			text += r.chance(0.4) || (ascii && /[^\x00-\x7f]/.test(character)) ? r.pick(ESCAPES) : character;
 		}
 		return `"${text}"`;
 	};
-	const list = (item: () => string): string => Array.from({ length: r.int(5) }, () => space() + item() + space()).join(",");
+	const list = (item: () => string): string =>
+		Array.from({ length: r.int(5) }, () => space() + item() + space()).join(",");
 	if (depth > 0 && r.chance(0.5)) {
 		if (r.chance(0.4)) return `[${list(() => json(r, ascii, depth - 1))}]`;
 		const key = (): string => (r.chance(0.7) ? r.pick(KEYS) : string());
@@ -44,7 +103,8 @@ function json(r: Random, ascii: boolean, depth: number): string {
 	])();
 }
 
-const line = (id: string, data: string, more: string): string => `{"type":"custom","id":"${id}","parentId":null,"data":${data}${more}}`;
+const line = (id: string, data: string, more: string): string =>
+	`{"type":"custom","id":"${id}","parentId":null,"data":${data}${more}}`;
 
 for (const [kind, ascii] of [
 	["ASCII", true],
@@ -79,8 +139,15 @@ for (const [kind, ascii] of [
 
 test(`what was read is written back as JSON.stringify writes it (seed ${SEED})`, () => {
 	const r = new Random(SEED);
-	const texts = Array.from({ length: 300 }, (_, at) => line(`e${at}`, json(r, r.chance(0.5), 4), r.chance(0.5) ? ',"mark":"é"' : ""));
-	const { manager } = opened([...texts, '{"type":"message","id":"z","parentId":"e0","message":{"role":"user","content":"x"}}']);
+	const texts = Array.from({ length: 300 }, (_, at) =>
+		line(`e${at}`, json(r, r.chance(0.5), 4), r.chance(0.5) ? ',"mark":"é"' : ""),
+	);
+	const { manager } = opened([
+		...texts,
+		'{"type":"message","id":"z","parentId":"e0","message":{"role":"user","content":"x"}}',
+	]);
 	const copy = api.SessionManager.inMemory("/x", undefined, [manager.getHeader() as any, ...manager.getEntries()]);
-	expect(JSON.stringify(copy.getEntries())).toBe(JSON.stringify([...texts.map((text) => JSON.parse(text)), manager.getEntry("z")]));
+	expect(JSON.stringify(copy.getEntries())).toBe(
+		JSON.stringify([...texts.map((text) => JSON.parse(text)), manager.getEntry("z")]),
+	);
 });

@@ -54,42 +54,54 @@ impl New {
 
 /// What an append is going to do, and to which state of the session.
 #[derive(PartialEq, Eq)]
-struct Plan {
-    epoch: u64,
-    entries: usize,
-    writes_line: bool,
-    makes_file: bool,
+enum Plan {
+    /// The caller's object is all there is.
+    Keep,
+    WriteLine,
+    /// Serialise everything; the number of entries tells whether that is still everything.
+    MakeFile {
+        entries: usize,
+    },
 }
 
 fn plan(state: &State, head: &NewHead) -> Plan {
-    Plan {
-        epoch: state.epoch,
-        entries: state.session.tree().len(),
-        writes_line: state.session.writes_lines(),
-        makes_file: state.session.makes_file_with(head),
+    if state.session.writes_lines() {
+        Plan::WriteLine
+    } else if state.session.makes_file_with(head) {
+        Plan::MakeFile { entries: state.session.tree().len() }
+    } else {
+        Plan::Keep
     }
 }
 
 /// Appends an entry and gives its row.
 pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
+    let epoch = state.borrow().epoch;
+    let mut text = None;
     for _ in 0..ATTEMPTS {
-        let plan_before = plan(&state.borrow(), &new.head);
-        let text = match plan_before.writes_line || plan_before.makes_file {
-            true => String::from_utf8_lossy(&line_of(js, new.own)?).into_owned(),
-            false => String::new(),
-        };
-        let kept = match plan_before.makes_file {
-            true => kept_lines(state, js)?,
-            false => Vec::new(),
+        let planned = plan(&state.borrow(), &new.head);
+        if planned != Plan::Keep && text.is_none() {
+            // The caller's code runs here, once; what is to be done is looked at again after it.
+            text = Some(String::from_utf8_lossy(&line_of(js, new.own)?).into_owned());
+            continue;
+        }
+        let kept = match planned {
+            Plan::MakeFile { .. } => kept_lines(state, js)?,
+            _ => Vec::new(),
         };
         let time = new.time.map_or_else(|| now(js), Ok)?;
         let timestamp = iso(js, time)?;
         let committed = {
             let mut state = state.borrow_mut();
-            match plan(&state, &new.head) == plan_before {
-                true => Some(
-                    commit(&mut state, &new, (time, timestamp), &text, &kept).map_err(|error| thrown(js, &error))?,
-                ),
+            if state.epoch != epoch {
+                return Err(wrong_argument(js, "The manager went to another session while a value was written"));
+            }
+            match plan(&state, &new.head) == planned {
+                true => {
+                    let text = text.as_deref().unwrap_or_default();
+                    let row = commit(&mut state, &new, (time, timestamp), text, &kept);
+                    Some(row.map_err(|error| thrown(js, &error))?)
+                }
                 false => None,
             }
         };
@@ -98,7 +110,7 @@ pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
             return Ok(row);
         }
     }
-    Err(wrong_argument(js, "The value that is appended keeps changing the session while it is written"))
+    Err(wrong_argument(js, "The values of this session keep changing it while they are written"))
 }
 
 fn commit(

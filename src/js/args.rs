@@ -40,6 +40,18 @@ pub fn list(js: Js, value: Val, name: &str) -> Result<Val> {
     }
 }
 
+/// Whether a list argument that may be left out has elements. As in the reference, whatever has no length is left out.
+pub fn has_elements(js: Js, value: Val, name: &str) -> Result<bool> {
+    if js.is_nullish(value)? || js.is_array(value)? {
+        return Ok(!js.is_nullish(value)? && js.len(value)? > 0);
+    }
+    let has_length = js.is_object(value)? || js.text(value)?.is_some();
+    match has_length && js.is_truthy(js.get(value, c"length")?)? {
+        true => list(js, value, name).map(|_| true),
+        false => Ok(false),
+    }
+}
+
 /// An object argument.
 pub fn object(js: Js, value: Val, name: &str) -> Result<Val> {
     match js.is_object(value)? {

@@ -7,7 +7,7 @@ use napi_derive::napi;
 
 use super::adopt::{self, objects};
 use super::args;
-use super::errors::thrown;
+use super::errors::{thrown, wrong_argument};
 use super::host::{make, on_paths, F};
 use super::object::with_entry_head;
 use super::raw::{returned, Js, Val};
@@ -91,7 +91,11 @@ struct Lookup {
 impl Lookup {
     fn new(js: Js, list: Val, by_id: Val) -> Result<Self> {
         if js.is_truthy(by_id)? {
-            return Ok(Self { js, map: Ok(args::object(js, by_id, "byId")?) });
+            let is_map = js.is_object(by_id)? && js.kind(js.get(by_id, c"get")?)? == ValueType::Function;
+            return match is_map {
+                true => Ok(Self { js, map: Ok(by_id) }),
+                false => Err(wrong_argument(js, "byId must be a Map")),
+            };
         }
         let mut map = HashMap::new();
         for entry in objects(js, list, "entries")? {
@@ -186,7 +190,13 @@ pub fn build_session_context<'env>(
 }
 
 fn contribution(js: Js, entry: Val) -> Result<Val> {
-    args::object(js, entry, "entry")?;
+    if js.is_nullish(entry)? {
+        return Err(wrong_argument(js, "entry must be an object"));
+    }
+    // What is no object has no type, and gives nothing.
+    if !js.is_object(entry)? {
+        return js.number(0.0);
+    }
     let mut tree = Tree::default();
     let row = with_entry_head(js, entry, |_, head| tree.push(&head, true))?;
     js.number(f64::from(tree.row(row).map_or(Contribution::Nothing, Contribution::of) as u8))
@@ -217,7 +227,13 @@ pub fn project_context_entry<'env>(env: &'env Env, entry: Unknown, edit: Unknown
 #[napi(catch_unwind, ts_args_type = "entries: SessionEntry[]", ts_return_type = "CompactionEntry | null")]
 pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown) -> Result<Unknown<'env>> {
     let js = Js::new(env);
-    let list = args::list(js, entries.raw(), "entries")?;
+    let list = entries.raw();
+    if js.is_nullish(list)? {
+        return Err(wrong_argument(js, "entries must be an array"));
+    }
+    if !js.is_array(list)? {
+        return Ok(returned(env, js.null()?));
+    }
     for at in (0..js.len(list)?).rev() {
         let entry = args::object(js, js.at(list, at)?, "each of entries")?;
         if js.text(js.get(entry, c"type")?)?.as_deref() == Some(b"compaction") {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use napi::{sys, Error, Result, Status, ValueType};
 
+use super::errors::wrong_argument;
 use super::host::{make, on_paths, F};
 use super::queue::{queue, WeakSender};
 use super::raw::{Js, Kept, Val};
@@ -99,7 +100,16 @@ fn start(
 ) -> Result<()> {
     // As in the reference, an aborted list has made the default directory already.
     let listing = what()?;
-    let has_signal = js.is_object(signal)?;
+    let has_signal = !js.is_nullish(signal)?;
+    if has_signal {
+        let is_signal = js.is_object(signal)? && js.kind(js.get(signal, c"addEventListener")?)? == ValueType::Function;
+        if !is_signal {
+            return Err(wrong_argument(js, "signal must be an AbortSignal"));
+        }
+    }
+    if js.is_truthy(on_progress)? && js.kind(on_progress)? != ValueType::Function {
+        return Err(wrong_argument(js, "onProgress must be a function"));
+    }
     if has_signal && js.is_truthy(js.get(signal, c"aborted")?)? {
         return Err(js.throw(js.get(signal, c"reason")?));
     }
@@ -138,6 +148,7 @@ fn start(
 /// A function for the signal's abort event.
 fn abort_callback(js: Js, sender: WeakSender<Event>, cancelled: Arc<AtomicBool>) -> Result<Val> {
     type Data = (WeakSender<Event>, Arc<AtomicBool>);
+    // SAFETY: called by the engine alone, as the function made below.
     unsafe extern "C" fn on_abort(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
         let mut data: *mut c_void = null_mut();
         // SAFETY: asks for the data that the function was made with, nothing else.
@@ -150,6 +161,7 @@ fn abort_callback(js: Js, sender: WeakSender<Event>, cancelled: Arc<AtomicBool>)
         }
         null_mut()
     }
+    // SAFETY: called by the engine alone, with the data given below.
     unsafe extern "C" fn free(_env: sys::napi_env, data: *mut c_void, _hint: *mut c_void) {
         // SAFETY: made below; the engine calls this once, when the function is collected.
         drop(unsafe { Box::from_raw(data.cast::<Data>()) });
@@ -215,6 +227,13 @@ struct Progress {
     first_loaded: bool,
     cancelled: Arc<AtomicBool>,
     order: Option<mpsc::Sender<Vec<String>>>,
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        // The environment may end in the middle of a list: nobody waits for the threads then.
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
 }
 
 /// How many sessions come between two partial lists of one directory, and of all.

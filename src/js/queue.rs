@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use napi::{sys, Error, Result, Status};
 
@@ -11,34 +11,54 @@ use super::raw::Js;
 /// Handles a message on the JavaScript thread. An exception that it leaves pending becomes an uncaught one.
 pub type Handler<T> = Box<dyn FnMut(Js, T) -> Result<()>>;
 
-/// Sends messages from any thread. The queue ends when the last sender is dropped.
+/// Sends messages from any thread. The queue ends when the last sender is dropped, or with its environment.
 pub struct Sender<T>(Arc<Raw<T>>);
 
 /// A sender that does not keep the queue.
 pub struct WeakSender<T>(Weak<Raw<T>>);
 
+/// The engine's side of a queue: None once the engine has ended it, when it must not be touched any more.
+type Function = Mutex<Option<sys::napi_threadsafe_function>>;
+
 struct Raw<T> {
-    function: sys::napi_threadsafe_function,
+    function: Arc<Shared>,
     of: std::marker::PhantomData<fn(T)>,
 }
 
-// SAFETY: the engine's thread-safe functions may be called and released from any thread; that is their purpose.
-unsafe impl<T: Send> Send for Raw<T> {}
+struct Shared(Function);
+
+// SAFETY: the engine's thread-safe functions may be called and released from any thread, as long as they are there;
+// the lock sees to that.
+unsafe impl Send for Shared {}
 // SAFETY: as above.
-unsafe impl<T: Send> Sync for Raw<T> {}
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Option<sys::napi_threadsafe_function>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
 
 impl<T> Drop for Raw<T> {
     fn drop(&mut self) {
-        // SAFETY: the one acquisition made at creation is given back here, once. That the environment may be gone
-        // already is no fault of the sender.
-        unsafe { sys::napi_release_threadsafe_function(self.function, sys::ThreadsafeFunctionReleaseMode::release) };
+        if let Some(function) = self.function.lock().take() {
+            // SAFETY: the engine has not ended it; the one acquisition made at creation is given back, once.
+            unsafe { sys::napi_release_threadsafe_function(function, sys::ThreadsafeFunctionReleaseMode::release) };
+        }
     }
+}
+
+/// What the engine keeps for a queue.
+struct Context<T> {
+    handler: Handler<T>,
+    shared: Arc<Shared>,
 }
 
 /// A queue to this environment's thread.
 pub fn queue<T: Send + 'static>(js: Js, handler: Handler<T>) -> Result<Sender<T>> {
     let name = js.string(b"pi-session-native")?;
-    let context = Box::into_raw(Box::new(handler));
+    let shared = Arc::new(Shared(Mutex::new(None)));
+    let context = Box::into_raw(Box::new(Context { handler, shared: shared.clone() }));
     let mut function = null_mut();
     // SAFETY: `context` stays until the finaliser frees it; `call` gets messages of type T alone, from `send`.
     let status = unsafe {
@@ -61,7 +81,8 @@ pub fn queue<T: Send + 'static>(js: Js, handler: Handler<T>) -> Result<Sender<T>
         drop(unsafe { Box::from_raw(context) });
         return Err(Error::new(Status::from(status), "The list could not be started"));
     }
-    Ok(Sender(Arc::new(Raw { function, of: std::marker::PhantomData })))
+    *shared.lock() = Some(function);
+    Ok(Sender(Arc::new(Raw { function: shared, of: std::marker::PhantomData })))
 }
 
 impl<T> Sender<T> {
@@ -83,14 +104,13 @@ impl<T: Send> WeakSender<T> {
 impl<T: Send> Sender<T> {
     /// Sends a message. Once the environment is ending nobody receives it.
     pub fn send(&self, message: T) {
+        // Held while calling: the engine cannot end the queue meanwhile.
+        let function = self.0.function.lock();
+        let Some(function) = *function else { return };
         let data = Box::into_raw(Box::new(message));
-        // SAFETY: `data` is handed over; `call` frees it.
+        // SAFETY: the function is there; `data` is handed over, `call` frees it.
         let status = unsafe {
-            sys::napi_call_threadsafe_function(
-                self.0.function,
-                data.cast(),
-                sys::ThreadsafeFunctionCallMode::nonblocking,
-            )
+            sys::napi_call_threadsafe_function(function, data.cast(), sys::ThreadsafeFunctionCallMode::nonblocking)
         };
         if status != sys::Status::napi_ok {
             // SAFETY: the engine did not take it.
@@ -99,14 +119,15 @@ impl<T: Send> Sender<T> {
     }
 }
 
+// SAFETY: called by the engine alone, with what `queue` gave it.
 unsafe extern "C" fn call<T>(env: sys::napi_env, _function: sys::napi_value, context: *mut c_void, data: *mut c_void) {
     // SAFETY: `data` comes from `send`, of the same T, and is handed over once.
     let message = unsafe { Box::from_raw(data.cast::<T>()) };
     if env.is_null() {
         return;
     }
-    // SAFETY: `context` is the handler of `queue`; calls come one at a time, on this thread, before the finaliser.
-    let handler = unsafe { &mut *context.cast::<Handler<T>>() };
+    // SAFETY: `context` is the one of `queue`; calls come one at a time, on this thread, before the finaliser.
+    let Context { handler, .. } = unsafe { &mut *context.cast::<Context<T>>() };
     let js = Js::from_raw(env);
     let handled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| handler(js, *message)));
     // What a handler could not deal with is an exception of the process, as in any callback.
@@ -118,8 +139,10 @@ unsafe extern "C" fn call<T>(env: sys::napi_env, _function: sys::napi_value, con
     }
 }
 
+// SAFETY: called by the engine alone, with what `queue` gave it.
 unsafe extern "C" fn finish<T>(_env: sys::napi_env, _data: *mut c_void, context: *mut c_void) {
-    // SAFETY: made by `queue`; the engine calls this once, after the last message. `context` is in the place where
-    // the hint stands.
-    drop(unsafe { Box::from_raw(context.cast::<Handler<T>>()) });
+    // SAFETY: made by `queue`; the engine calls this once, after the last message, with the context in the hint's place.
+    let context = unsafe { Box::from_raw(context.cast::<Context<T>>()) };
+    // From here on the function is the engine's to free.
+    context.shared.lock().take();
 }

@@ -128,7 +128,7 @@ impl SessionManager {
             false => args::path(js, cwd.raw(), "cwd")?,
         };
         let place = Place::in_memory(js, cwd)?;
-        if js.is_nullish(entries.raw())? || js.len(args::list(js, entries.raw(), "entries")?)? == 0 {
+        if !args::has_elements(js, entries.raw(), "entries")? {
             return Self::at(js, place, None, options);
         }
         let adopted = adopt(js, &place, options.raw(), entries.raw())?;
