@@ -494,6 +494,32 @@ export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-was
 
 /** A conversation session: an append-only tree of entries in a JSONL file, or in memory. */
 export declare class SessionManager {
+  /** Appends a message below the leaf, which moves to it. The object is kept, not copied. Gives the entry's id. */
+  appendMessage(message: Message | CustomMessage | BashExecutionMessage): string
+  /** Appends a change of the thinking level. Gives the entry's id. */
+  appendThinkingLevelChange(thinkingLevel: string): string
+  /** Appends a change of the model. Gives the entry's id. */
+  appendModelChange(provider: string, modelId: string): string
+  /** Appends usage that is no part of the model's context. Gives the entry. */
+  appendUsage(kind: string, provider: string, model: string, usage: Usage, note?: string): UsageEntry
+  /**
+   * Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
+   * nothing before it). It carries the system prompt and tools as they are at the leaf. Gives the entry's id.
+   */
+  appendCompaction<T = unknown>(summary: string, firstKeptEntryId: string | null, tokensBefore: number, details?: T, fromHook?: boolean, usage?: Usage): string
+  /** Appends an extension's own data, which is no part of the model's context. Gives the entry's id. */
+  appendCustomEntry(customType: string, data?: unknown): string
+  /** Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id. */
+  appendSessionInfo(name: string): string
+  /** Appends an extension's message, which is part of the model's context. Gives the entry's id. */
+  appendCustomMessageEntry<T = unknown>(customType: string, content: string | (TextContent | ImageContent)[], display: boolean, details?: T): string
+  /**
+   * Appends a change of what an earlier entry of the path gives to the model: null leaves it out, content replaces
+   * its own. Gives the entry's id.
+   */
+  appendContextEdit(targetId: string, replacement: ContextEditEntry["replacement"]): string
+  /** Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id. */
+  appendLabelChange(targetId: string, label: string | undefined): string
   /** Switches to another session file, keeping the working directory and the session directory. */
   setSessionFile(sessionFile: string): void
   /** Starts a new session in place of this one and gives the path its file will have; undefined in memory. */
@@ -512,32 +538,8 @@ export declare class SessionManager {
   private constructor()
   /** The path of the session's file, whether it exists yet or not; undefined in memory. */
   getSessionFile(): string | undefined
-  /** Appends a message below the leaf, which moves to it. The object is kept, not copied. Gives the entry's id. */
-  appendMessage(message: Message | CustomMessage | BashExecutionMessage): string
-  /** Appends a change of the thinking level. Gives the entry's id. */
-  appendThinkingLevelChange(thinkingLevel: string): string
-  /** Appends a change of the model. Gives the entry's id. */
-  appendModelChange(provider: string, modelId: string): string
-  /** Appends usage that is no part of the model's context. Gives the entry. */
-  appendUsage(kind: string, provider: string, model: string, usage: Usage, note?: string): UsageEntry
-  /**
-   * Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
-   * nothing before it). It carries the system prompt and tools as they are at the leaf. Gives the entry's id.
-   */
-  appendCompaction<T = unknown>(summary: string, firstKeptEntryId: string | null, tokensBefore: number, details?: T, fromHook?: boolean, usage?: Usage): string
-  /** Appends an extension's own data, which is no part of the model's context. Gives the entry's id. */
-  appendCustomEntry(customType: string, data?: unknown): string
-  /** Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id. */
-  appendSessionInfo(name: string): string
   /** The session's name, from its newest session_info entry on any branch; undefined if it has none. */
   getSessionName(): string | undefined
-  /** Appends an extension's message, which is part of the model's context. Gives the entry's id. */
-  appendCustomMessageEntry<T = unknown>(customType: string, content: string | (TextContent | ImageContent)[], display: boolean, details?: T): string
-  /**
-   * Appends a change of what an earlier entry of the path gives to the model: null leaves it out, content replaces
-   * its own. Gives the entry's id.
-   */
-  appendContextEdit(targetId: string, replacement: ContextEditEntry["replacement"]): string
   /** The id of the leaf: the entry that the next one will be a child of. Null before the first. */
   getLeafId(): string | null
   /** The leaf entry; undefined before the first. */
@@ -548,8 +550,6 @@ export declare class SessionManager {
   getChildren(parentId: string): SessionEntry[]
   /** The label of an entry; undefined if it has none. */
   getLabel(id: string): string | undefined
-  /** Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id. */
-  appendLabelChange(targetId: string, label: string | undefined): string
   /** The entries from the root to an entry, by default the leaf. Empty for an unknown id. */
   getBranch(fromId?: string): SessionEntry[]
   /** `getBranch` under the name it had at first. */

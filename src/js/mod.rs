@@ -8,6 +8,7 @@
 
 mod adopt;
 mod append;
+mod appends;
 mod args;
 mod branching;
 mod cache;

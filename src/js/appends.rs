@@ -1,0 +1,242 @@
+//! The methods of `SessionManager` that append an entry.
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+
+use super::append::{append, New};
+use super::args;
+use super::entries;
+use super::errors::{thrown, wrong_argument};
+use super::host::{make, F};
+use super::manager::SessionManager;
+use super::object::message_head;
+use super::prompt::system_message;
+use super::raw::{returned, Js};
+use crate::core::append::NewHead;
+use crate::core::entry::Kind;
+use crate::core::error::Error as CoreError;
+use crate::core::ids::entry_id;
+use crate::core::message::Role;
+use crate::core::text::one_line;
+
+#[napi]
+impl SessionManager {
+    /// Appends a message below the leaf, which moves to it. The object is kept, not copied. Gives the entry's id.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "message: Message | CustomMessage | BashExecutionMessage",
+        ts_return_type = "string"
+    )]
+    pub fn append_message<'env>(&self, env: &'env Env, message: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let message = message.raw();
+        let waits_for_conversation = {
+            let state = self.state.borrow();
+            state.session.is_persisted() && !state.session.writes_lines()
+        };
+        if waits_for_conversation && js.is_nullish(message)? {
+            return Err(wrong_argument(js, "message must be an object"));
+        }
+        let head = NewHead { message: message_head(js, message)?, ..NewHead::default() };
+        let own = make(js, F::OwnMessage, &[message])?;
+        self.append_for_id(env, New::entry(Kind::Message, own).with_head(head))
+    }
+
+    /// Appends a change of the thinking level. Gives the entry's id.
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "thinkingLevel: string", ts_return_type = "string")]
+    pub fn append_thinking_level_change<'env>(&self, env: &'env Env, level: Unknown) -> Result<Unknown<'env>> {
+        let own = make(Js::new(env), F::OwnThinkingLevel, &[level.raw()])?;
+        self.append_for_id(env, New::entry(Kind::ThinkingLevelChange, own))
+    }
+
+    /// Appends a change of the model. Gives the entry's id.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "provider: string, modelId: string",
+        ts_return_type = "string"
+    )]
+    pub fn append_model_change<'env>(
+        &self,
+        env: &'env Env,
+        provider: Unknown,
+        model_id: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let own = make(Js::new(env), F::OwnModel, &[provider.raw(), model_id.raw()])?;
+        self.append_for_id(env, New::entry(Kind::ModelChange, own))
+    }
+
+    /// Appends usage that is no part of the model's context. Gives the entry.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "kind: string, provider: string, model: string, usage: Usage, note?: string",
+        ts_return_type = "UsageEntry"
+    )]
+    pub fn append_usage<'env>(
+        &self,
+        env: &'env Env,
+        kind: Unknown,
+        provider: Unknown,
+        model: Unknown,
+        usage: Unknown,
+        note: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let values = [kind.raw(), provider.raw(), model.raw(), usage.raw(), note.raw()];
+        let shape = if js.is_truthy(note.raw())? { F::OwnUsageWithNote } else { F::OwnUsage };
+        let own = make(js, shape, &values)?;
+        let row = append(&self.state, js, New::entry(Kind::Usage, own))?;
+        Ok(returned(env, entries::object(&self.state, js, row)?))
+    }
+
+    /// Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
+    /// nothing before it). It carries the system prompt and tools as they are at the leaf. Gives the entry's id.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_generic_types = "T = unknown",
+        ts_args_type = "summary: string, firstKeptEntryId: string | null, tokensBefore: number, details?: T, fromHook?: boolean, usage?: Usage",
+        ts_return_type = "string"
+    )]
+    #[allow(clippy::too_many_arguments)]
+    pub fn append_compaction<'env>(
+        &self,
+        env: &'env Env,
+        summary: Unknown,
+        first_kept_entry_id: Unknown,
+        tokens_before: Unknown,
+        details: Unknown,
+        from_hook: Unknown,
+        usage: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let now = super::host::now(js)?;
+        let system = system_message(&self.state, js, now)?;
+        let id = {
+            let state = self.state.borrow();
+            entry_id(|id| state.session.tree().find(id).is_some())
+        };
+        let first_kept = match js.is_nullish(first_kept_entry_id.raw())? {
+            true => js.string(id.as_bytes())?,
+            false => first_kept_entry_id.raw(),
+        };
+        let values = [summary.raw(), first_kept, tokens_before.raw(), details.raw(), usage.raw(), from_hook.raw()];
+        let own = match system {
+            Some(system) => make(js, F::OwnCompactionWithPrompt, &[&values[..], &[system]].concat())?,
+            None => make(js, F::OwnCompaction, &values)?,
+        };
+        let head = NewHead { target: js.text(first_kept)?, ..NewHead::default() };
+        let new = New { id: Some(id), time: Some(now), ..New::entry(Kind::Compaction, own).with_head(head) };
+        self.append_for_id(env, new)
+    }
+
+    /// Appends an extension's own data, which is no part of the model's context. Gives the entry's id.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "customType: string, data?: unknown",
+        ts_return_type = "string"
+    )]
+    pub fn append_custom_entry<'env>(
+        &self,
+        env: &'env Env,
+        custom_type: Unknown,
+        data: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let own = make(Js::new(env), F::OwnCustom, &[custom_type.raw(), data.raw()])?;
+        self.append_for_id(env, New::entry(Kind::Custom, own))
+    }
+
+    /// Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id.
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "name: string", ts_return_type = "string")]
+    pub fn append_session_info<'env>(&self, env: &'env Env, name: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let name = one_line(&args::text(js, name.raw(), "name")?);
+        let own = make(js, F::OwnName, &[js.string(&name)?])?;
+        self.append_for_id(env, New::entry(Kind::SessionInfo, own))
+    }
+
+    /// Appends an extension's message, which is part of the model's context. Gives the entry's id.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_generic_types = "T = unknown",
+        ts_args_type = "customType: string, content: string | (TextContent | ImageContent)[], display: boolean, details?: T",
+        ts_return_type = "string"
+    )]
+    pub fn append_custom_message_entry<'env>(
+        &self,
+        env: &'env Env,
+        custom_type: Unknown,
+        content: Unknown,
+        display: Unknown,
+        details: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let values = [custom_type.raw(), content.raw(), display.raw(), details.raw()];
+        let own = make(Js::new(env), F::OwnCustomMessage, &values)?;
+        self.append_for_id(env, New::entry(Kind::CustomMessage, own))
+    }
+
+    /// Appends a change of what an earlier entry of the path gives to the model: null leaves it out, content replaces
+    /// its own. Gives the entry's id.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "targetId: string, replacement: ContextEditEntry[\"replacement\"]",
+        ts_return_type = "string"
+    )]
+    pub fn append_context_edit<'env>(
+        &self,
+        env: &'env Env,
+        target_id: Unknown,
+        replacement: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let (target, mut replacement) = (target_id.raw(), replacement.raw());
+        let content = match js.kind(replacement)? {
+            ValueType::Null => None,
+            ValueType::Object => Some(js.get(replacement, c"content")?),
+            _ => return Err(thrown(js, &CoreError::replacement())),
+        };
+        let is_text = content.map_or(Ok(false), |content| Ok::<_, Error>(js.text(content)?.is_some()))?;
+        if let Some(content) = content.filter(|_| !is_text) {
+            if !js.is_array(content)? {
+                return Err(thrown(js, &CoreError::replacement()));
+            }
+        }
+        let id = js.text(target)?;
+        let shown = args::shown_value(js, target)?;
+        let checked = self.state.borrow().session.check_edit(id.as_deref(), || shown.clone());
+        let row = checked.map_err(|error| thrown(js, &error))?;
+        let role = self.state.borrow().session.tree().row(row).and_then(|row| row.role());
+        if let (Some(text), true, Some(Role::Assistant | Role::ToolResult)) = (content, is_text, role) {
+            replacement = make(js, F::TextBlocks, &[text])?;
+        }
+        let head = NewHead { target: id, ..NewHead::default() };
+        let own = make(js, F::OwnEdit, &[target, replacement])?;
+        self.append_for_id(env, New::entry(Kind::ContextEdit, own).with_head(head))
+    }
+
+    /// Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "targetId: string, label: string | undefined",
+        ts_return_type = "string"
+    )]
+    pub fn append_label_change<'env>(
+        &self,
+        env: &'env Env,
+        target_id: Unknown,
+        label: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let target = target_id.raw();
+        self.known(js, target)?;
+        let head = NewHead { target: js.text(target)?, sets_label: js.is_truthy(label.raw())?, ..NewHead::default() };
+        let own = make(js, F::OwnLabel, &[target, label.raw()])?;
+        self.append_for_id(env, New::entry(Kind::Label, own).with_head(head))
+    }
+}
