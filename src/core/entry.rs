@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-
-use super::json::{fields, is_json, Value};
+use super::json::{fields, is_json, read, Raw, Value};
 use super::message::{AgentMessage, MessageHead, Role};
 use super::time::Time;
 
@@ -125,11 +123,11 @@ impl Damage {
 /// Reads a line of a file of version 2 or later and hands on what it is. (In version 1 entries have no id.)
 pub fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> T {
     // The usual line in one pass. What it refuses (a message that is no object, an odd value) is looked at again.
-    if let Ok(fields) = serde_json::from_str::<EntryFields<&RawValue, AgentMessage<&RawValue>>>(line) {
+    if let Ok(fields) = read::<EntryFields<Raw<'_>, AgentMessage<Raw<'_>>>>(line) {
         let message = fields.message.as_ref().map(AgentMessage::head);
         return then(of_fields(&fields, message));
     }
-    if let Ok(fields) = serde_json::from_str::<EntryFields<&RawValue, &RawValue>>(line) {
+    if let Ok(fields) = read::<EntryFields<Raw<'_>, Raw<'_>>>(line) {
         let message = fields.message.and_then(read_message).map(|message| message.head());
         return then(of_fields(&fields, message));
     }
@@ -148,14 +146,14 @@ pub fn is_blank(line: &str) -> bool {
 }
 
 /// The message in an entry's `message` field; None if it is no object or list.
-pub fn read_message(raw: &RawValue) -> Option<AgentMessage<&RawValue>> {
+pub fn read_message(raw: Raw<'_>) -> Option<AgentMessage<Raw<'_>>> {
     if raw.get().starts_with('[') {
         return Some(AgentMessage { role: None, content: None, timestamp: None });
     }
-    serde_json::from_str(raw.get()).ok()
+    read(raw.get()).ok()
 }
 
-fn of_fields<'a, M>(fields: &'a EntryFields<&RawValue, M>, message: Option<MessageHead>) -> Line<'a> {
+fn of_fields<'a, M>(fields: &'a EntryFields<Raw<'_>, M>, message: Option<MessageHead>) -> Line<'a> {
     if fields.kind.as_ref().and_then(Value::text).as_deref() == Some(b"session") {
         return Line::Header;
     }

@@ -1,8 +1,6 @@
 //! The session header: the file's first line, which is not part of the tree.
 
-use serde_json::value::RawValue;
-
-use super::json::{fields, ObjectText, Value};
+use super::json::{fields, read, ObjectText, Raw, Value};
 
 /// The version of the files that are written.
 pub const CURRENT_VERSION: u32 = 3;
@@ -81,11 +79,11 @@ fn number_in(text: &[u8]) -> Option<f64> {
 impl Header {
     /// Reads the first line that parsed. None if it is no header: an object of type `session` with a string id.
     pub fn read(line: &str) -> Option<Self> {
-        let fields: HeaderFields<&RawValue> = serde_json::from_str(line).ok()?;
+        let fields: HeaderFields<Raw<'_>> = read(line).ok()?;
         if fields.kind?.text()?.as_ref() != b"session" {
             return None;
         }
-        let text = |value: Option<&RawValue>| Some(value?.text()?.into_owned());
+        let text = |value: Option<Raw<'_>>| Some(value?.text()?.into_owned());
         Some(Self {
             id: text(fields.id)?,
             version: Version::of(fields.version.as_ref()),

@@ -4,12 +4,10 @@ use std::fs::{self, File};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::value::RawValue;
-
 use super::entry::{read_message, time_of};
 use super::find::modified_ms;
 use super::header::{Header, Version};
-use super::json::{fields, is_json, Value};
+use super::json::{fields, is_json, read, Raw, Value};
 use super::lines::{LineReader, WHOLE};
 use super::message::AgentMessage;
 use super::text::trim;
@@ -93,7 +91,7 @@ impl Info {
     }
 
     fn take(&mut self, line: &str, version: Version) {
-        let Ok(fields) = serde_json::from_str::<ListedFields<&RawValue>>(line) else {
+        let Ok(fields) = read::<ListedFields<Raw<'_>>>(line) else {
             return;
         };
         let is_entry = version == Version::V1 || fields.id.as_ref().and_then(Value::text).is_some();
@@ -113,7 +111,7 @@ impl Info {
         }
     }
 
-    fn take_message(&mut self, message: &AgentMessage<&RawValue>, timestamp: Option<&RawValue>) {
+    fn take_message(&mut self, message: &AgentMessage<Raw<'_>>, timestamp: Option<Raw<'_>>) {
         let role = message.head().role;
         if !role.is_conversation() || message.content.is_none() {
             return;

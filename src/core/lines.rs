@@ -22,7 +22,15 @@ pub struct RawLine<'a> {
 impl<'a> RawLine<'a> {
     /// The line as text: invalid UTF-8 becomes U+FFFD.
     pub fn text(&self) -> Cow<'a, str> {
-        String::from_utf8_lossy(self.bytes)
+        text_of(self.bytes)
+    }
+}
+
+/// Bytes as text: invalid UTF-8 becomes U+FFFD.
+pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    match simdutf8::basic::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use super::entry::{read_line, Damage, Line};
 use super::error::{Error, Result};
 use super::header::Header;
-use super::lines::{LineReader, RawLine, WHOLE};
+use super::lines::{text_of, LineReader, RawLine, WHOLE};
 use super::storage::{Place, Storage};
 use super::tree::{RowNo, Tree};
 
@@ -198,7 +198,7 @@ impl Index {
             for &(row, place) in stroke {
                 let from = (place.offset - first.offset) as usize;
                 let line = bytes.get(from..from + place.len as usize).unwrap_or_default();
-                self.hand_on(storage, row, &String::from_utf8_lossy(line), each)?;
+                self.hand_on(storage, row, &text_of(line), each)?;
             }
             rest = later;
         }

@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-
-use super::json::{fields, Value};
+use super::json::{fields, read, Raw, Value};
 
 fields! {
     /// A message of the agent, read from a line of the file or from the caller's object.
@@ -93,7 +91,7 @@ impl<V: Value> AgentMessage<V> {
     }
 }
 
-impl AgentMessage<&RawValue> {
+impl AgentMessage<Raw<'_>> {
     /// The message's own time of activity, if it is conversation that has content and the time is a number.
     pub fn activity(&self) -> Option<f64> {
         self.timestamp.as_ref().and_then(Value::number)
@@ -107,13 +105,13 @@ impl AgentMessage<&RawValue> {
         if let Some(text) = content.text() {
             return text.into_owned();
         }
-        let Ok(blocks) = serde_json::from_str::<Vec<&RawValue>>(content.get()) else {
+        let Ok(blocks) = read::<Vec<Raw<'_>>>(content.get()) else {
             return Vec::new();
         };
         let mut out = Vec::new();
         let mut first = true;
         for raw in blocks {
-            let Ok(block) = serde_json::from_str::<ContentBlock<&RawValue>>(raw.get()) else {
+            let Ok(block) = read::<ContentBlock<Raw<'_>>>(raw.get()) else {
                 continue;
             };
             if block.kind.as_ref().and_then(Value::text).as_deref() != Some(b"text") {
@@ -130,14 +128,14 @@ impl AgentMessage<&RawValue> {
 }
 
 /// A block's text as JavaScript's `join` shows it.
-fn shown_text(raw: &RawValue) -> Cow<'_, [u8]> {
+fn shown_text(raw: Raw<'_>) -> Cow<'_, [u8]> {
     match string_or_null(raw) {
         Some(text) => text,
         None => Cow::Borrowed(raw.get().as_bytes()),
     }
 }
 
-fn string_or_null(raw: &RawValue) -> Option<Cow<'_, [u8]>> {
+fn string_or_null(raw: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     if raw.get() == "null" {
         return Some(Cow::Borrowed(b""));
     }
@@ -148,21 +146,21 @@ fn string_or_null(raw: &RawValue) -> Option<Cow<'_, [u8]>> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> AgentMessage<&RawValue> {
-        serde_json::from_str(text).expect("a message")
+    fn read_text(text: &str) -> AgentMessage<Raw<'_>> {
+        read(text).expect("a message")
     }
 
     #[test]
     fn text_is_what_a_reader_sees() {
-        assert_eq!(read(r#"{"role":"user","content":"a\ud83d"}"#).text(), b"a\xED\xA0\xBD");
+        assert_eq!(read_text(r#"{"role":"user","content":"a\ud83d"}"#).text(), b"a\xED\xA0\xBD");
         let blocks = r#"{"content":[{"type":"text","text":"a"},{"type":"image","text":"no"},5,{"type":"text"},{"type":"text","text":"b"}]}"#;
-        assert_eq!(read(blocks).text(), b"a  b");
-        assert_eq!(read(r#"{"content":null}"#).text(), b"");
+        assert_eq!(read_text(blocks).text(), b"a  b");
+        assert_eq!(read_text(r#"{"content":null}"#).text(), b"");
     }
 
     #[test]
     fn heads_tell_role_and_content() {
-        let head = |text: &str| read(text).head();
+        let head = |text: &str| read_text(text).head();
         assert_eq!(
             head(r#"{"role":"toolResult","content":[]}"#),
             MessageHead { role: Role::ToolResult, lacks_content: false }

@@ -1,12 +1,10 @@
 //! Old files: version 1 has no tree (entries get ids and a linear chain), version 2 calls custom messages
 //! `hookMessage`. Lines are edited in place, key by key; what is not an entry is copied as it is.
 
-use serde_json::value::RawValue;
-
 use super::entry::{is_blank, read_message};
 use super::header::Version;
 use super::ids::entry_id;
-use super::json::{fields, is_json, quoted, ObjectText, Value};
+use super::json::{fields, is_json, quoted, read, ObjectText, Raw, Value};
 use super::message::Role;
 
 fields! {
@@ -69,7 +67,7 @@ impl Migrator {
         if is_blank(line) || !is_json(line) {
             return None;
         }
-        let parts = ObjectText::read(line).zip(serde_json::from_str::<OldFields<&RawValue>>(line).ok());
+        let parts = ObjectText::read(line).zip(read::<OldFields<Raw<'_>>>(line).ok());
         let Some((mut object, fields)) = parts else {
             // The reference drops falsy values when it loads and counts the others.
             if !matches!(line.trim(), "null" | "false" | "0" | "-0" | "\"\"") {
@@ -113,7 +111,7 @@ fn written(object: &ObjectText<'_>) -> Vec<u8> {
 }
 
 /// The text of a hook message under its role's new name.
-fn renamed_hook(message: &RawValue) -> Option<String> {
+fn renamed_hook(message: Raw<'_>) -> Option<String> {
     if read_message(message)?.head().role != Role::HookMessage {
         return None;
     }

@@ -4,11 +4,14 @@
 //! serde does the reading. Its derived structs refuse repeated keys and its strings refuse lone surrogates, both of
 //! which `JSON.parse` accepts, hence [`fields!`] and raw values.
 
+mod reader;
+
+pub use reader::{is_json, read, Raw};
+
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
 /// A value that came from JSON text or from JavaScript, looked at only as far as asked.
 pub trait Value {
@@ -24,7 +27,7 @@ pub trait Value {
     fn boolean(&self) -> Option<bool>;
 }
 
-impl Value for &RawValue {
+impl Value for Raw<'_> {
     fn text(&self) -> Option<Cow<'_, [u8]>> {
         string_bytes(self.get())
     }
@@ -73,8 +76,9 @@ pub fn string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
             Ok(Cow::Owned(bytes.to_vec()))
         }
     }
-    if !raw.starts_with('"') {
-        return None;
+    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(inner.as_bytes()));
     }
     serde_json::Deserializer::from_str(raw).deserialize_bytes(Bytes).ok()
 }
@@ -150,11 +154,6 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-/// Whether the text is one JSON value by `JSON.parse`'s rules.
-pub fn is_json(text: &str) -> bool {
-    serde_json::from_str::<&RawValue>(text).is_ok()
-}
-
 /// An object's own keys and values in order, each as its text; a repeated key stands where it first stood, with
 /// its last value, as in JavaScript.
 #[derive(Default)]
@@ -177,7 +176,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ObjectText<'a> {
                 let mut object = ObjectText(Vec::with_capacity(8));
                 let mut seen = std::collections::HashMap::new();
                 while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
-                    let value = Cow::Borrowed(map.next_value::<&'de RawValue>()?.get());
+                    let value = Cow::Borrowed(map.next_value::<Raw<'de>>()?.get());
                     match seen.get(&key).and_then(|&at: &usize| object.0.get_mut(at)) {
                         Some(member) => member.value = value,
                         None => {
@@ -196,7 +195,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ObjectText<'a> {
 impl<'a> ObjectText<'a> {
     /// Reads a text that must be a JSON object; None if it is not.
     pub fn read(text: &'a str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+        read(text).ok()
     }
 
     /// The text of a key's value.
@@ -253,7 +252,7 @@ mod tests {
     }
 
     fn id_of(text: &str) -> Option<String> {
-        let sample: Sample<&RawValue> = serde_json::from_str(text).ok()?;
+        let sample: Sample<Raw<'_>> = read(text).ok()?;
         sample.id.map(|raw| raw.get().to_owned())
     }
 

@@ -1,0 +1,521 @@
+//! A serde deserializer over JSON text for what the engine reads of a line: named fields, and everything else passed
+//! over as fast as memory allows.
+//!
+//! serde_json checks eight bytes at once when it passes over a string; most of a session is long strings, which here
+//! are searched for their end sixteen bytes at once. What is accepted is what `JSON.parse` accepts, with serde_json as the oracle
+//! in the tests. Values are never made here: a field is a [`Raw`] span, and strings with escapes are read by serde_json.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+/// The text of a JSON value, checked to be one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Raw<'a>(&'a str);
+
+/// What [`Raw`] asks a deserializer for.
+const RAW: &str = "pi-session-native::Raw";
+
+impl<'a> Raw<'a> {
+    /// The text, without white space around it.
+    pub fn get(self) -> &'a str {
+        self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Take;
+        impl<'de> Visitor<'de> for Take {
+            type Value = Raw<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the text of a value")
+            }
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Raw<'de>, E> {
+                Ok(Raw(text))
+            }
+        }
+        deserializer.deserialize_newtype_struct(RAW, Take)
+    }
+}
+
+/// The text is no JSON, or not of the shape that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused;
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not the JSON that was asked for")
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl de::Error for Refused {
+    fn custom<T: fmt::Display>(_message: T) -> Self {
+        Refused
+    }
+}
+
+type Outcome<T> = Result<T, Refused>;
+
+/// Reads a whole text as one value.
+pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Outcome<T> {
+    let mut reader = Reader::new(text);
+    let value = T::deserialize(&mut reader)?;
+    reader.finish()?;
+    Ok(value)
+}
+
+/// Whether the text is one JSON value by `JSON.parse`'s rules.
+pub fn is_json(text: &str) -> bool {
+    let mut reader = Reader::new(text);
+    reader.pass_value().and_then(|()| reader.finish()).is_ok()
+}
+
+struct Reader<'de> {
+    text: &'de str,
+    at: usize,
+    /// Whether a control character stands anywhere in the text; strings need not be searched for one otherwise.
+    has_control: bool,
+    /// The closing brackets of the containers being passed over.
+    open: Vec<u8>,
+}
+
+impl<'de> Reader<'de> {
+    fn new(text: &'de str) -> Self {
+        Self { text, at: 0, has_control: has_control(text.as_bytes()), open: Vec::new() }
+    }
+
+    fn finish(&mut self) -> Outcome<()> {
+        match self.next_token() {
+            None => Ok(()),
+            Some(_) => Err(Refused),
+        }
+    }
+
+    fn rest(&self) -> &'de [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    /// The first byte that is no white space; it is not taken.
+    fn next_token(&mut self) -> Option<u8> {
+        let rest = self.rest();
+        let space = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+        self.at += space;
+        rest.get(space).copied()
+    }
+
+    fn expect(&mut self, token: u8) -> Outcome<()> {
+        match self.next_token() {
+            Some(byte) if byte == token => {
+                self.at += 1;
+                Ok(())
+            }
+            _ => Err(Refused),
+        }
+    }
+
+    /// Takes the token if it comes next.
+    fn takes(&mut self, token: u8) -> bool {
+        self.expect(token).is_ok()
+    }
+
+    /// Passes over a value and gives its text.
+    fn raw(&mut self) -> Outcome<&'de str> {
+        self.next_token();
+        let from = self.at;
+        self.pass_value()?;
+        self.text.get(from..self.at).ok_or(Refused)
+    }
+
+    fn pass_value(&mut self) -> Outcome<()> {
+        let base = self.open.len();
+        loop {
+            // A value comes here.
+            match self.next_token().ok_or(Refused)? {
+                b'"' => self.pass_string()?,
+                b'{' => {
+                    self.at += 1;
+                    if !self.takes(b'}') {
+                        self.open.push(b'}');
+                        self.pass_key()?;
+                        continue;
+                    }
+                }
+                b'[' => {
+                    self.at += 1;
+                    if !self.takes(b']') {
+                        self.open.push(b']');
+                        continue;
+                    }
+                }
+                b't' => self.pass_word("true")?,
+                b'f' => self.pass_word("false")?,
+                b'n' => self.pass_word("null")?,
+                _ => self.pass_number()?,
+            }
+            // A value was passed: it ends its container, or another follows.
+            loop {
+                let Some(&close) = self.open.get(base..).and_then(|open| open.last()) else {
+                    return Ok(());
+                };
+                if self.takes(b',') {
+                    if close == b'}' {
+                        self.pass_key()?;
+                    }
+                    break;
+                }
+                self.expect(close)?;
+                self.open.pop();
+            }
+        }
+    }
+
+    fn pass_key(&mut self) -> Outcome<()> {
+        match self.next_token() {
+            Some(b'"') => self.pass_string()?,
+            _ => return Err(Refused),
+        }
+        self.expect(b':')
+    }
+
+    fn pass_word(&mut self, word: &str) -> Outcome<()> {
+        match self.rest().starts_with(word.as_bytes()) {
+            true => {
+                self.at += word.len();
+                Ok(())
+            }
+            false => Err(Refused),
+        }
+    }
+
+    fn pass_number(&mut self) -> Outcome<()> {
+        let rest = self.rest();
+        let mut at = usize::from(rest.first() == Some(&b'-'));
+        let digits =
+            |from: usize| rest.get(from..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let whole = digits(at);
+        if whole == 0 || whole > 1 && rest.get(at) == Some(&b'0') {
+            return Err(Refused);
+        }
+        at += whole;
+        if rest.get(at) == Some(&b'.') {
+            let places = digits(at + 1);
+            if places == 0 {
+                return Err(Refused);
+            }
+            at += 1 + places;
+        }
+        if matches!(rest.get(at), Some(b'e' | b'E')) {
+            at += 1 + usize::from(matches!(rest.get(at + 1), Some(b'+' | b'-')));
+            let exponent = digits(at);
+            if exponent == 0 {
+                return Err(Refused);
+            }
+            at += exponent;
+        }
+        self.at += at;
+        Ok(())
+    }
+
+    fn pass_string(&mut self) -> Outcome<()> {
+        let from = self.at;
+        self.at += 1;
+        loop {
+            let rest = self.rest();
+            let stop = find_stop(rest).ok_or(Refused)?;
+            self.at += stop + 1;
+            if rest.get(stop) == Some(&b'"') {
+                break;
+            }
+            self.pass_escape()?;
+        }
+        let string = self.text.as_bytes().get(from..self.at).unwrap_or_default();
+        match self.has_control && has_control(string) {
+            true => Err(Refused),
+            false => Ok(()),
+        }
+    }
+
+    fn pass_escape(&mut self) -> Outcome<()> {
+        let rest = self.rest();
+        let size = match rest.first() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 1,
+            Some(b'u') => match rest.get(1..5) {
+                Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => 5,
+                _ => return Err(Refused),
+            },
+            _ => return Err(Refused),
+        };
+        self.at += size;
+        Ok(())
+    }
+}
+
+/// Where the next quote or backslash stands. Escapes are dense in code and sparse in images, so this must both start at
+/// once and run fast: sixteen bytes a step where the processor has an instruction for it.
+fn find_stop(bytes: &[u8]) -> Option<usize> {
+    let (blocks, rest) = bytes.as_chunks::<16>();
+    for (at, block) in blocks.iter().enumerate() {
+        let stops = stops_in(block);
+        if stops != 0 {
+            return Some(at * 16 + stops.trailing_zeros() as usize);
+        }
+    }
+    let at = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+    Some(blocks.len() * 16 + at)
+}
+
+/// A bit for each byte that is a quote or a backslash.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn stops_in(block: &[u8; 16]) -> u32 {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8, _mm_set_epi64x};
+    let value = u128::from_le_bytes(*block);
+    // SAFETY: these need SSE2, which every processor of this architecture has.
+    unsafe {
+        let bytes = _mm_set_epi64x((value >> 64) as i64, value as i64);
+        let quotes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"' as i8));
+        let slashes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\' as i8));
+        _mm_movemask_epi8(_mm_or_si128(quotes, slashes)) as u32
+    }
+}
+
+/// A bit for each byte that is a quote or a backslash.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn stops_in(block: &[u8; 16]) -> u32 {
+    let bit = |(at, byte): (usize, &u8)| u32::from(matches!(byte, b'"' | b'\\')) << at;
+    block.iter().enumerate().map(bit).fold(0, |all, bit| all | bit)
+}
+
+/// Whether there is a character that a JSON string must not hold as it is.
+fn has_control(bytes: &[u8]) -> bool {
+    // Blocks without an early end are what the compiler turns into wide instructions.
+    let (blocks, rest) = bytes.as_chunks::<64>();
+    let in_block = |block: &[u8; 64]| block.iter().fold(0u8, |found, byte| found | u8::from(*byte < 0x20)) != 0;
+    blocks.iter().any(in_block) || rest.iter().any(|byte| *byte < 0x20)
+}
+
+impl<'de> Deserializer<'de> for &mut Reader<'de> {
+    type Error = Refused;
+
+    /// Only what the engine's types ask for is read; they ask by name.
+    fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> Outcome<V::Value> {
+        Err(Refused)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Outcome<V::Value> {
+        match name == RAW {
+            true => visitor.visit_borrowed_str(self.raw()?),
+            false => Err(Refused),
+        }
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
+        match super::string_bytes(self.raw()?) {
+            Some(Cow::Borrowed(bytes)) => visitor.visit_borrowed_bytes(bytes),
+            Some(Cow::Owned(bytes)) => visitor.visit_byte_buf(bytes),
+            None => Err(Refused),
+        }
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
+        self.expect(b'{')?;
+        let value = visitor.visit_map(Elements { reader: self, first: true })?;
+        self.expect(b'}')?;
+        Ok(value)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Outcome<V::Value> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
+        self.expect(b'[')?;
+        let value = visitor.visit_seq(Elements { reader: self, first: true })?;
+        self.expect(b']')?;
+        Ok(value)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
+        self.next_token();
+        self.pass_value()?;
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string byte_buf option unit unit_struct
+        tuple tuple_struct enum identifier
+    }
+}
+
+/// The members of an object, or the elements of a list.
+struct Elements<'a, 'de> {
+    reader: &'a mut Reader<'de>,
+    first: bool,
+}
+
+impl Elements<'_, '_> {
+    /// Comes to the next one; false at the closing bracket, which is not taken.
+    fn advance(&mut self, close: u8) -> Outcome<bool> {
+        let first = std::mem::replace(&mut self.first, false);
+        match self.reader.next_token() {
+            Some(token) if token == close => Ok(false),
+            Some(_) if first => Ok(true),
+            Some(b',') => {
+                self.reader.at += 1;
+                Ok(true)
+            }
+            _ => Err(Refused),
+        }
+    }
+}
+
+impl<'de> MapAccess<'de> for Elements<'_, 'de> {
+    type Error = Refused;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Outcome<Option<K::Value>> {
+        if !self.advance(b'}')? {
+            return Ok(None);
+        }
+        match self.reader.next_token() {
+            Some(b'"') => seed.deserialize(&mut *self.reader).map(Some),
+            _ => Err(Refused),
+        }
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Outcome<S::Value> {
+        self.reader.expect(b':')?;
+        seed.deserialize(&mut *self.reader)
+    }
+}
+
+impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
+    type Error = Refused;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Outcome<Option<S::Value>> {
+        match self.advance(b']')? {
+            true => seed.deserialize(&mut *self.reader).map(Some),
+            false => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// serde_json, as far as it judges text without making values.
+    fn oracle(text: &str) -> bool {
+        serde_json::from_str::<de::IgnoredAny>(text).is_ok()
+    }
+
+    /// JSON, and texts near it: pieces of JSON in any order, and whole values with one byte changed.
+    fn near_json() -> impl Strategy<Value = String> {
+        let pieces = prop::sample::select(vec![
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ":",
+            "\"",
+            "\\",
+            "\\u",
+            "\\ud83d",
+            "00",
+            "0",
+            "-",
+            "1.5",
+            "e+7",
+            "E",
+            ".",
+            "true",
+            "false",
+            "null",
+            "nul",
+            " ",
+            "\t",
+            "\n",
+            "\r",
+            "\u{0}",
+            "\u{1f}",
+            "\u{7f}",
+            "é",
+            "\u{2028}",
+            "\u{FEFF}",
+            "\"a\"",
+            "\"a\":",
+            "\"\\n\"",
+            "{\"a\":1}",
+            "[1,2]",
+            "/",
+            "x",
+        ]);
+        let jumble = prop::collection::vec(pieces, 0..12).prop_map(|pieces| pieces.concat());
+        let leaf = prop_oneof![
+            Just("null".to_owned()),
+            any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(|n| format!("{n:e}")),
+            any::<i64>().prop_map(|n| n.to_string()),
+            ".{0,80}".prop_map(|text| serde_json::Value::from(text).to_string()),
+        ];
+        let value = leaf.prop_recursive(4, 24, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(|list| format!("[{}]", list.join(" ,"))),
+                prop::collection::vec((".{0,9}", inner), 0..5).prop_map(|members| {
+                    let member =
+                        |(key, value): &(String, String)| format!("{} :{value}", serde_json::Value::from(key.as_str()));
+                    format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(","))
+                }),
+            ]
+        });
+        let changed = (
+            value.clone(),
+            any::<prop::sample::Index>(),
+            prop::sample::select(vec!["", "\"", "\\", "}", ",", "\u{1}", "9"]),
+        )
+            .prop_map(|(text, at, new)| {
+                let cut = at.index(text.len().max(1));
+                let from = (0..=cut.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+                let to = text[from..].chars().next().map_or(from, |c| from + c.len_utf8());
+                format!("{}{new}{}", &text[..from], &text[to..])
+            });
+        prop_oneof![jumble, value, changed]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn what_is_accepted_is_what_serde_json_accepts(text in near_json()) {
+            prop_assert_eq!(is_json(&text), oracle(&text), "{:?}", text);
+        }
+
+        #[test]
+        fn spans_are_the_texts_that_serde_json_gives(text in near_json()) {
+            let ours: Option<Vec<String>> = read::<Vec<Raw<'_>>>(&text).ok().map(|all| all.iter().map(|raw| raw.get().to_owned()).collect());
+            let theirs = serde_json::from_str::<Vec<&serde_json::value::RawValue>>(&text).ok();
+            let theirs = theirs.map(|all| all.iter().map(|raw| raw.get().to_owned()).collect());
+            prop_assert_eq!(ours, theirs, "{:?}", text);
+        }
+    }
+
+    #[test]
+    fn trailing_commas_and_missing_values_are_refused() {
+        for bad in ["[1,]", "{\"a\":1,}", "[,1]", "{,}", "{\"a\"}", "{\"a\":}", "{1:2}", "[1 2]", "{\"a\":1 \"b\":2}"] {
+            assert!(!is_json(bad), "{bad}");
+            assert!(read::<Vec<Raw<'_>>>(bad).is_err(), "{bad}");
+            assert!(super::super::ObjectText::read(bad).is_none(), "{bad}");
+        }
+    }
+}
