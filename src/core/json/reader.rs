@@ -108,7 +108,7 @@ impl<'de> Reader<'de> {
         rest.get(space).copied()
     }
 
-    fn expect(&mut self, token: u8) -> Outcome<()> {
+    fn must_take(&mut self, token: u8) -> Outcome<()> {
         match self.next_token() {
             Some(byte) if byte == token => {
                 self.at += 1;
@@ -120,7 +120,7 @@ impl<'de> Reader<'de> {
 
     /// Takes the token if it comes next.
     fn takes(&mut self, token: u8) -> bool {
-        self.expect(token).is_ok()
+        self.must_take(token).is_ok()
     }
 
     /// Passes over a value and gives its text.
@@ -168,7 +168,7 @@ impl<'de> Reader<'de> {
                     }
                     break;
                 }
-                self.expect(close)?;
+                self.must_take(close)?;
                 self.open.pop();
             }
         }
@@ -179,7 +179,7 @@ impl<'de> Reader<'de> {
             Some(b'"') => self.pass_string()?,
             _ => return Err(Refused),
         }
-        self.expect(b':')
+        self.must_take(b':')
     }
 
     fn pass_word(&mut self, word: &str) -> Outcome<()> {
@@ -324,9 +324,9 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
-        self.expect(b'{')?;
+        self.must_take(b'{')?;
         let value = visitor.visit_map(Elements { reader: self, first: true })?;
-        self.expect(b'}')?;
+        self.must_take(b'}')?;
         Ok(value)
     }
 
@@ -340,9 +340,9 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
-        self.expect(b'[')?;
+        self.must_take(b'[')?;
         let value = visitor.visit_seq(Elements { reader: self, first: true })?;
-        self.expect(b']')?;
+        self.must_take(b']')?;
         Ok(value)
     }
 
@@ -394,7 +394,7 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Outcome<S::Value> {
-        self.reader.expect(b':')?;
+        self.reader.must_take(b':')?;
         seed.deserialize(&mut *self.reader)
     }
 }
