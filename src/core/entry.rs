@@ -214,6 +214,28 @@ pub fn time_of<V: Value>(value: Option<&V>) -> Time {
 }
 
 impl EntryHead<'_> {
+    /// The same, with texts of its own.
+    pub fn into_owned(self) -> EntryHead<'static> {
+        let owned = |text: Cow<'_, [u8]>| Cow::Owned(text.into_owned());
+        EntryHead {
+            id: owned(self.id),
+            parent: match self.parent {
+                Parent::Missing => Parent::Missing,
+                Parent::Null => Parent::Null,
+                Parent::Id(id) => Parent::Id(owned(id)),
+                Parent::Number(number) => Parent::Number(number),
+                Parent::Other => Parent::Other,
+            },
+            first_kept: self.first_kept.map(owned),
+            target: self.target.map(owned),
+            kind: self.kind,
+            time: self.time,
+            message: self.message,
+            sets_label: self.sets_label,
+            has_summary: self.has_summary,
+        }
+    }
+
     /// Whether this entry is a user's or assistant's message.
     pub fn is_conversation(&self) -> bool {
         self.role().is_some_and(Role::is_conversation)

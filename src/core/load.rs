@@ -5,7 +5,8 @@ use std::io::Read;
 use super::entry::{read_line, Damage, Line};
 use super::error::{Error, Result};
 use super::header::Header;
-use super::lines::{text_of, LineReader, RawLine, WHOLE};
+use super::lines::{text_of, LineReader, RawLine, HEAD, WHOLE};
+use super::scan::{scan, scanned, Scanned, What, LARGE};
 use super::storage::{Place, Storage};
 use super::tree::{RowNo, Tree};
 
@@ -45,26 +46,41 @@ pub struct Loaded {
 
 /// Reads a whole storage. None if its first line that parses is no header.
 pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
-    let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
+    let mut reader = LineReader::new(storage.reader(0)?, 0, HEAD);
     let mut index = Index::default();
-    let mut header = None;
-    let mut unended = false;
-    while let Some(line) = next(&mut reader, storage)? {
+    let mut unended;
+    let (header, header_place) = loop {
+        let Some(line) = next(&mut reader, storage)? else {
+            return Ok(None);
+        };
         unended = !line.ended;
         let text = line.text();
-        if header.is_some() {
-            index.take(&line, &text, true);
-        } else if super::json::is_json(&text) {
-            match Header::read(&text) {
-                Some(found) => header = Some((found, Place::of(line.offset, line.bytes.len()))),
-                None => return Ok(None),
-            }
-            index.pass(&line);
-        } else {
-            index.take(&line, &text, true);
+        if !super::json::is_json(&text) {
+            index.take(scanned(line.offset, line.bytes, line.ended), true);
+            continue;
+        }
+        index.pass(line.offset, line.bytes.len(), line.ended);
+        match Header::read(&text) {
+            Some(header) => break (header, Place::of(line.offset, line.bytes.len())),
+            None => return Ok(None),
+        }
+    };
+    drop(reader);
+    let size = storage.size()?.unwrap_or_default();
+    let mut each = |line: Scanned| {
+        unended = !line.ended;
+        index.take(line, true);
+    };
+    let from = header_place.offset + u64::from(header_place.len) + 1;
+    if size >= from + LARGE {
+        scan(storage, from, size, &mut each)?;
+    } else {
+        let mut reader = LineReader::new(storage.reader(from)?, from, WHOLE);
+        while let Some(line) = next(&mut reader, storage)? {
+            each(scanned(line.offset, line.bytes, line.ended));
         }
     }
-    Ok(header.map(|(header, header_place)| Loaded { header, header_place, index, unended }))
+    Ok(Some(Loaded { header, header_place, index, unended }))
 }
 
 fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Result<Option<RawLine<'a>>> {
@@ -72,31 +88,27 @@ fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Re
 }
 
 impl Index {
-    fn take(&mut self, line: &RawLine<'_>, text: &str, advance: bool) {
-        let place = Place::of(line.offset, line.bytes.len());
-        let damage = read_line(text, |read| match read {
-            Line::Entry(head) => {
-                self.tree.push(&head, advance);
-                self.places.push(Some(place));
-                None
-            }
-            Line::Damaged(damage) => Some(damage),
-            Line::Header | Line::Blank => None,
-        });
+    fn take(&mut self, line: Scanned, advance: bool) {
+        let Scanned { place, ended, what } = line;
         // A last line without newline that does not parse may be half of what another process writes: it is read
         // again when there is more.
-        if !line.ended && damage == Some(Damage::NotJson) {
+        if !ended && what == What::Damaged(Damage::NotJson) {
             return;
         }
-        self.pass(line);
-        if let Some(damage) = damage {
-            self.damaged.push(DamagedLine { number: self.lines, place, damage });
+        self.pass(place.offset, place.len as usize, ended);
+        match what {
+            What::Entry(head) => {
+                self.tree.push(&head, advance);
+                self.places.push(Some(place));
+            }
+            What::Nothing => {}
+            What::Damaged(damage) => self.damaged.push(DamagedLine { number: self.lines, place, damage }),
         }
     }
 
-    fn pass(&mut self, line: &RawLine<'_>) {
+    fn pass(&mut self, offset: u64, len: usize, ended: bool) {
         self.lines += 1;
-        self.read_to = line.offset + line.bytes.len() as u64 + u64::from(line.ended);
+        self.read_to = offset + len as u64 + u64::from(ended);
     }
 
     /// Takes in what others added to the storage since it was read; the leaf stays. Tells whether the storage ends
@@ -118,8 +130,7 @@ impl Index {
         let mut unended = false;
         while let Some(line) = next(&mut reader, storage)? {
             unended = !line.ended;
-            let text = line.text();
-            self.take(&line, &text, false);
+            self.take(scanned(line.offset, line.bytes, line.ended), false);
         }
         Ok(unended)
     }

@@ -24,6 +24,7 @@ pub mod load;
 pub mod message;
 pub mod migrate;
 pub mod paths;
+pub mod scan;
 pub mod session;
 pub mod storage;
 pub mod system;

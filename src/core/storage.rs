@@ -28,7 +28,7 @@ impl Place {
 }
 
 /// Keeps a session's lines.
-pub trait Storage: Send {
+pub trait Storage: Send + Sync {
     /// Fills `into` from `offset`; an error if there are not that many bytes.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;
     /// Reads on from `offset` to the end.

@@ -13,7 +13,7 @@ use crate::core::error::{Error, Result};
 /// How many session files are kept open at once.
 const MAX_OPEN: usize = 64;
 
-type Slot = Mutex<Option<File>>;
+type Slot = Mutex<Option<Arc<File>>>;
 
 /// The open files, the longest open first.
 static OPEN: Mutex<VecDeque<Weak<Slot>>> = Mutex::new(VecDeque::new());
@@ -63,14 +63,15 @@ impl FileStorage {
     fn with_reader(path: &str, file: File) -> Result<Self> {
         let identity = identity(&file).map_err(|error| Error::io("fstat", path, error))?;
         let reader = Arc::new(Mutex::new(None));
-        keep_open(&reader, file);
+        keep_open(&reader, Arc::new(file));
         Ok(Self { path: path.to_owned(), identity, reader, writer: Arc::default(), unended: false })
     }
 
     fn with_file<T>(&self, writing: bool, work: impl FnOnce(&File) -> Result<T>) -> Result<T> {
         let slot = if writing { &self.writer } else { &self.reader };
-        if let Some(file) = &*lock(slot) {
-            return work(file);
+        let open = lock(slot).clone();
+        if let Some(file) = open {
+            return work(&file);
         }
         let file = OpenOptions::new()
             .read(true)
@@ -81,6 +82,7 @@ impl FileStorage {
         if now != self.identity {
             return Err(Error::changed(&self.path, "the path leads to another file"));
         }
+        let file = Arc::new(file);
         let result = work(&file);
         keep_open(slot, file);
         result
@@ -129,7 +131,7 @@ impl Drop for FileStorage {
     }
 }
 
-fn keep_open(slot: &Arc<Slot>, file: File) {
+fn keep_open(slot: &Arc<Slot>, file: Arc<File>) {
     *lock(slot) = Some(file);
     let mut open = lock(&OPEN);
     open.retain(|other| other.upgrade().is_some_and(|other| Arc::ptr_eq(&other, slot) || lock(&other).is_some()));

@@ -1,0 +1,191 @@
+//! Reading the lines of a large storage on several threads.
+//!
+//! The storage is cut into segments; a line belongs to the segment that it starts in. Whoever takes a segment reads it
+//! at once and finds the lines in it; the lines come out in order.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use super::entry::{read_line, Damage, EntryHead, Line};
+use super::error::{Error, Result};
+use super::lines::{text_of, LineReader, WHOLE};
+use super::storage::{Place, Storage};
+
+/// How many bytes a segment has.
+const SEGMENT: u64 = 2 << 20;
+
+/// From how many bytes on threads are worth their start.
+pub const LARGE: u64 = 2 * SEGMENT;
+
+/// A line as the index takes it.
+#[derive(Debug, PartialEq)]
+pub struct Scanned {
+    pub place: Place,
+    /// Whether a newline ends it.
+    pub ended: bool,
+    pub what: What,
+}
+
+/// What a line is.
+#[derive(Debug, PartialEq)]
+pub enum What {
+    Entry(EntryHead<'static>),
+    /// A later header, or white space.
+    Nothing,
+    Damaged(Damage),
+}
+
+/// Hands on every line that starts in `from..to`, in order. `from` is the start of a line, `to` the end of what is read.
+pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMut(Scanned)) -> Result<()> {
+    let segments = (to.saturating_sub(from)).div_ceil(SEGMENT) as usize;
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).clamp(1, 8).min(segments);
+    let next = AtomicUsize::new(0);
+    let work = |done: &mpsc::Sender<(usize, Result<Vec<Scanned>>)>| {
+        let mut buffer = Vec::new();
+        loop {
+            let segment = next.fetch_add(1, Ordering::Relaxed);
+            if segment >= segments {
+                break;
+            }
+            let start = from + segment as u64 * SEGMENT;
+            let lines = scan_segment(storage, start == from, start, (start + SEGMENT).min(to), to, &mut buffer);
+            if done.send((segment, lines)).is_err() {
+                break;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let (done, finished) = mpsc::channel();
+        for _ in 0..threads {
+            let done = done.clone();
+            scope.spawn(move || work(&done));
+        }
+        drop(done);
+        let mut early = BTreeMap::new();
+        for segment in 0..segments {
+            let lines = loop {
+                if let Some(lines) = early.remove(&segment) {
+                    break lines;
+                }
+                let (number, lines) = finished.recv().map_err(|_| {
+                    // A thread that panicked sends nothing; the scope passes the panic on.
+                    Error::changed(storage.name(), "it could not be read to its end")
+                })?;
+                early.insert(number, lines);
+            };
+            lines?.into_iter().for_each(&mut *each);
+        }
+        Ok(())
+    })
+}
+
+/// The lines that start in `start..end` of a storage that ends at `to`.
+fn scan_segment(
+    storage: &dyn Storage,
+    at_line: bool,
+    start: u64,
+    end: u64,
+    to: u64,
+    buffer: &mut Vec<u8>,
+) -> Result<Vec<Scanned>> {
+    // A line starts here if the byte before is a newline.
+    let read_from = start - u64::from(!at_line);
+    buffer.resize((end - read_from) as usize, 0);
+    storage.read_at(read_from, buffer)?;
+    let mut at = 0;
+    if !at_line {
+        match memchr::memchr(b'\n', buffer) {
+            Some(newline) => at = newline + 1,
+            None => return Ok(Vec::new()),
+        }
+    }
+    let mut lines = Vec::new();
+    while let Some(rest) = buffer.get(at..).filter(|rest| !rest.is_empty()) {
+        let offset = read_from + at as u64;
+        match memchr::memchr(b'\n', rest) {
+            Some(length) => {
+                lines.push(scanned(offset, rest.get(..length).unwrap_or_default(), true));
+                at += length + 1;
+            }
+            None if end == to => {
+                lines.push(scanned(offset, rest, false));
+                break;
+            }
+            None => {
+                lines.push(line_across(storage, offset, to)?);
+                break;
+            }
+        }
+    }
+    Ok(lines)
+}
+
+/// A line that reaches into the next segments.
+fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<Scanned> {
+    let source = std::io::Read::take(storage.reader(offset)?, to - offset);
+    let mut reader = LineReader::new(source, offset, WHOLE);
+    let line = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))?;
+    Ok(line.map_or_else(|| scanned(offset, &[], false), |line| scanned(offset, line.bytes, line.ended)))
+}
+
+/// What a line is to the index.
+pub fn scanned(offset: u64, bytes: &[u8], ended: bool) -> Scanned {
+    let what = read_line(&text_of(bytes), |line| match line {
+        Line::Entry(head) => What::Entry(head.into_owned()),
+        Line::Header | Line::Blank => What::Nothing,
+        Line::Damaged(damage) => What::Damaged(damage),
+    });
+    Scanned { place: Place::of(offset, bytes.len()), ended, what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::storage::MemoryStorage;
+
+    /// Lines of many lengths, some longer than segments, so that every kind of border occurs.
+    fn text(seed: u64, unended: bool) -> Vec<u8> {
+        let mut state = seed;
+        let mut random = move |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % below
+        };
+        let mut out = Vec::new();
+        while out.len() < 5 * SEGMENT as usize {
+            let length = match random(40) {
+                0 => random(3 * SEGMENT) as usize,
+                1 => (SEGMENT - out.len() as u64 % SEGMENT).saturating_sub(40 + random(30)) as usize,
+                _ => random(5000) as usize,
+            };
+            match random(9) {
+                0 => out.extend_from_slice(b"torn {"),
+                1 => {}
+                n => out.extend_from_slice(format!("{{\"id\":\"{n}\",\"x\":\"{}\"}}", "x".repeat(length)).as_bytes()),
+            }
+            out.push(b'\n');
+        }
+        if unended {
+            out.extend_from_slice(b"{\"id\":\"last\"}");
+        }
+        out
+    }
+
+    #[test]
+    fn threads_find_the_lines_that_one_reader_finds() {
+        for seed in 0..6 {
+            let bytes = text(seed, seed % 2 == 0);
+            let storage = MemoryStorage::new("test".into(), bytes.clone());
+            let mut found = Vec::new();
+            scan(&storage, 0, bytes.len() as u64, &mut |line| found.push(line)).expect("read");
+            let mut reader = LineReader::new(bytes.as_slice(), 0, WHOLE);
+            let mut expected = Vec::new();
+            while let Some(line) = reader.next_line().expect("read") {
+                expected.push(scanned(line.offset, line.bytes, line.ended));
+            }
+            assert_eq!(found.len(), expected.len(), "seed {seed}");
+            // Times that are no number equal nothing, themselves included; printed they do.
+            assert_eq!(format!("{found:?}"), format!("{expected:?}"), "seed {seed}");
+        }
+    }
+}
