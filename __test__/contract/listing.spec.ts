@@ -281,11 +281,12 @@ describe("an aborted signal", () => {
 			controller.signal,
 		);
 		expect(await rejection(promise)).toBe(reason);
-		await new Promise((done) => setTimeout(done, 20));
+		// Another list comes to its end through the same thread: what the first had still to say would have been said.
+		await SessionManager.list("/somewhere", dir);
 		expect(seen).toEqual([1, 2, 3]);
 	});
 
-	test("right after the call, and in the last progress call, rejects too", async () => {
+	test("right after the call rejects too, but in the last progress call comes too late", async () => {
 		const dir = sessions(3);
 		const early = new AbortController();
 		const promise = SessionManager.listAll(dir, undefined, early.signal);
@@ -298,7 +299,7 @@ describe("an aborted signal", () => {
 			(loaded, total) => loaded === total && late.abort(reason),
 			late.signal,
 		);
-		expect(["resolved", reason]).toContain(await rejection(last));
+		expect(await rejection(last)).toBe("resolved");
 	});
 
 	test("comes before a progress callback that throws", async () => {

@@ -54,7 +54,8 @@ pub fn read_all(files: &[String], cancelled: &AtomicBool, each: &(dyn Fn(usize, 
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.min(files.len()) {
-            scope.spawn(work);
+            // Where no more threads can be had, those there are do the work.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });

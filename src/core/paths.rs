@@ -182,7 +182,7 @@ pub mod tests {
 
     impl Host for Fixed {
         fn cwd(&self) -> Result<String> {
-            Ok("/work/here".into())
+            Ok("/home/me/here".into())
         }
         fn home(&self) -> Result<String> {
             Ok("/home/me".into())
@@ -214,9 +214,9 @@ pub mod tests {
         let resolve = |path: &str| resolve(path, &Fixed).expect("a path");
         assert_eq!(resolve("~"), "/home/me");
         assert_eq!(resolve("~/x/../y"), "/home/me/y");
-        assert_eq!(resolve("~x"), "/work/here/~x");
+        assert_eq!(resolve("~x"), "/home/me/here/~x");
         assert_eq!(resolve("file:///a"), "/a");
-        assert_eq!(resolve("../b"), "/work/b");
+        assert_eq!(resolve("../b"), "/home/me/b");
     }
 
     #[test]

@@ -57,9 +57,14 @@ pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMut(Scan
     };
     std::thread::scope(|scope| {
         let (done, finished) = mpsc::channel();
-        for _ in 0..threads {
+        let work = &work;
+        let spawned = (0..threads).filter(|_| {
             let done = done.clone();
-            scope.spawn(move || work(&done));
+            std::thread::Builder::new().spawn_scoped(scope, move || work(&done)).is_ok()
+        });
+        if spawned.count() == 0 {
+            // No thread can be had: this one does it all.
+            work(&done);
         }
         drop(done);
         let mut early = BTreeMap::new();

@@ -62,7 +62,17 @@ pub fn adopt(js: Js, place: &Place, options: Val, list: Val) -> Result<(Session,
             (Session::new(id, place.persistence, None), cache)
         }
     };
-    for value in entries {
+    match take_entries(js, &entries, &mut session, &mut cache) {
+        Ok(()) => Ok((session, cache)),
+        Err(error) => {
+            cache.release(js)?;
+            Err(error)
+        }
+    }
+}
+
+fn take_entries(js: Js, entries: &[Val], session: &mut Session, cache: &mut Cache) -> Result<()> {
+    for &value in entries {
         // As in a file: an entry without a string id could not be found again, nor be a leaf.
         let row = with_entry_head(js, value, |fields, head| {
             fields.id.as_ref().and_then(Value::text).is_some().then(|| session.push_kept(&head))
@@ -71,7 +81,7 @@ pub fn adopt(js: Js, place: &Place, options: Val, list: Val) -> Result<(Session,
             cache.set(js, row, value)?;
         }
     }
-    Ok((session, cache))
+    Ok(())
 }
 
 /// Migrates objects in place, header included, from the version that their header states.

@@ -1,7 +1,7 @@
 //! Appending: own fields in, line out, entry object kept.
 //!
 //! What may run the caller's code (`toJSON`, getters, the clock) runs first, with nothing borrowed; then envelope,
-//! line and index change in one go. If the caller's code changed the session meanwhile, it is done again.
+//! line and index change in one go, to the session as it is then; if the manager went to another one, that is an error.
 
 use std::cell::RefCell;
 
@@ -15,6 +15,7 @@ use super::state::{iso, line_of, State};
 use crate::core::append::{line, NewHead};
 use crate::core::entry::Kind;
 use crate::core::error::Result as CoreResult;
+use crate::core::session::Session;
 use crate::core::tree::RowNo;
 
 /// How often an append starts over because the caller's own code changed the session under it.
@@ -113,6 +114,7 @@ pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
     Err(wrong_argument(js, "The values of this session keep changing it while they are written"))
 }
 
+/// Writes and adds the entry. Rows may come in even if that fails: what others wrote stays theirs.
 fn commit(
     state: &mut State,
     new: &New,
@@ -120,7 +122,19 @@ fn commit(
     text: &str,
     kept: &[Vec<u8>],
 ) -> CoreResult<RowNo> {
-    let session = &mut state.session;
+    let row = write(&mut state.session, new, (time, timestamp), text, kept);
+    let rows = state.session.tree().len();
+    state.cache.grow(rows);
+    row
+}
+
+fn write(
+    session: &mut Session,
+    new: &New,
+    (time, timestamp): (f64, String),
+    text: &str,
+    kept: &[Vec<u8>],
+) -> CoreResult<RowNo> {
     session.take_in_foreign()?;
     let parent = match new.below {
         Below::Leaf => session.tree().leaf(),
@@ -142,8 +156,6 @@ fn commit(
     } else {
         session.push_kept(&head)
     };
-    let rows = session.tree().len();
-    state.cache.grow(rows);
     Ok(row)
 }
 

@@ -34,16 +34,31 @@ pub fn optional_path(js: Js, value: Val, name: &str) -> Result<Option<String>> {
 
 /// A list argument.
 pub fn list(js: Js, value: Val, name: &str) -> Result<Val> {
-    match js.is_array(value)? {
-        true => Ok(value),
-        false => Err(wrong_argument(js, format!("{name} must be an array"))),
+    match optional_list(js, value)? {
+        Some(list) => Ok(list),
+        None => Err(wrong_argument(js, format!("{name} must be an array"))),
     }
+}
+
+/// A value as a plain list; None if it is none. A Proxy of a list is one, as for `Array.isArray`.
+pub fn optional_list(js: Js, value: Val) -> Result<Option<Val>> {
+    if js.is_array(value)? {
+        return Ok(Some(value));
+    }
+    if !js.is_object(value)? {
+        return Ok(None);
+    }
+    let list = make(js, F::ListOf, &[value])?;
+    Ok(Some(list).filter(|list| js.is_array(*list).unwrap_or(false)))
 }
 
 /// Whether a list argument that may be left out has elements. As in the reference, whatever has no length is left out.
 pub fn has_elements(js: Js, value: Val, name: &str) -> Result<bool> {
-    if js.is_nullish(value)? || js.is_array(value)? {
-        return Ok(!js.is_nullish(value)? && js.len(value)? > 0);
+    if let Some(list) = optional_list(js, value)? {
+        return Ok(js.len(list)? > 0);
+    }
+    if js.is_nullish(value)? {
+        return Ok(false);
     }
     let has_length = js.is_object(value)? || js.text(value)?.is_some();
     match has_length && js.is_truthy(js.get(value, c"length")?)? {

@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 
-use napi::Result;
+use napi::{Error, Result};
 
 use super::cache::Cache;
 use super::entries::{ensure, object};
-use super::errors::thrown;
+use super::errors::{thrown, wrong_argument};
 use super::host::{self, make, F};
 use super::raw::{Js, Val};
 use super::state::{iso, line_of, make_header, session_file, swap, State};
@@ -90,6 +90,7 @@ impl Branched {
         if out.is_some() {
             write(&line_of(js, header)?, &mut out)?;
         }
+        let epoch = state.borrow().epoch;
         for (at, step) in plan.steps.iter().enumerate() {
             let made = {
                 let state = state.borrow();
@@ -106,12 +107,16 @@ impl Branched {
                 })?;
             } else {
                 let line = state.borrow().session.line(step.row).map_err(fail)?;
-                write(&step.line(&line.unwrap_or_default()), &mut out)?;
+                let line = line.ok_or_else(|| Error::from_reason("An entry of the branch has no line"))?;
+                write(&step.line(&line), &mut out)?;
+            }
+            // Serialising runs the caller's code.
+            if state.borrow().epoch != epoch {
+                return Err(wrong_argument(js, "The manager went to another session while its branch was written"));
             }
             let state = state.borrow();
-            if let Some(head) = step.head(state.session.tree()) {
-                self.session.push_kept(&head);
-            }
+            let head = step.head(state.session.tree());
+            self.session.push_kept(&head.ok_or_else(|| Error::from_reason("An entry of the branch is gone"))?);
         }
         for (at, label) in plan.labels.iter().enumerate() {
             js.scoped(|| {

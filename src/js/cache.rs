@@ -1,6 +1,9 @@
 //! The entries of one manager as JavaScript objects, each made once and kept, so that identity holds.
 //!
 //! An entry that was appended here is kept as its own fields until somebody reads it: most never are.
+//!
+//! The objects belong to the manager's JavaScript object, through its anchor, and are only remembered here: what this
+//! side holds strongly, an entry that refers to its manager would keep alive for ever.
 
 use napi::Result;
 
@@ -27,21 +30,43 @@ pub struct Cache {
     header: Option<Kept>,
     slots: Vec<Slot>,
     missing: usize,
+    /// The object that holds the others and lives as long as the manager. Before there is one they are held here.
+    anchor: Option<Kept>,
 }
 
 impl Cache {
     /// A cache for a session of `rows` entries, none made.
     pub fn new(js: Js, rows: usize) -> Result<Self> {
         let entries = js.keep(js.array(rows)?)?;
-        Ok(Self { entries, header: None, slots: vec![Slot::Empty; rows], missing: rows })
+        Ok(Self { entries, header: None, slots: vec![Slot::Empty; rows], missing: rows, anchor: None })
     }
 
-    /// Lets every object go.
-    pub fn release(self, js: Js) -> Result<()> {
-        if let Some(header) = self.header {
-            js.release(header)?;
+    /// Gives the objects to an anchor, in place of those it held before.
+    pub fn hold_by(&mut self, js: Js, anchor: Val) -> Result<()> {
+        js.set(anchor, c"entries", js.kept(&self.entries)?)?;
+        js.weaken(&self.entries)?;
+        let header = self.header.as_ref().map_or_else(|| js.undefined(), |header| js.kept(header))?;
+        js.set(anchor, c"header", header)?;
+        if let Some(header) = &self.header {
+            js.weaken(header)?;
         }
-        js.release(self.entries)
+        let anchor = js.keep(anchor)?;
+        js.weaken(&anchor)?;
+        self.anchor = Some(anchor);
+        Ok(())
+    }
+
+    /// The object that holds the others.
+    pub fn anchor(&self, js: Js) -> Result<Option<Val>> {
+        self.anchor.as_ref().map(|anchor| js.kept(anchor)).transpose()
+    }
+
+    /// Forgets every object.
+    pub fn release(self, js: Js) -> Result<()> {
+        for kept in [Some(self.entries), self.header, self.anchor].into_iter().flatten() {
+            js.release(kept)?;
+        }
+        Ok(())
     }
 
     /// Makes room for rows that came in since.
@@ -64,10 +89,15 @@ impl Cache {
 
     /// Keeps the header's object.
     pub fn set_header(&mut self, js: Js, header: Val) -> Result<()> {
-        if let Some(old) = self.header.replace(js.keep(header)?) {
-            js.release(old)?;
+        let kept = js.keep(header)?;
+        if let Some(anchor) = self.anchor(js)? {
+            js.set(anchor, c"header", header)?;
+            js.weaken(&kept)?;
         }
-        Ok(())
+        match self.header.replace(kept) {
+            Some(old) => js.release(old),
+            None => Ok(()),
+        }
     }
 
     /// Whether an entry's object was made.
@@ -119,27 +149,30 @@ impl Cache {
         }
     }
 
-    /// Makes the objects of these lines. Short ASCII ones are made together: one call to `JSON.parse` for many.
-    pub fn fill(&mut self, js: Js, lines: &[(RowNo, String)]) -> Result<()> {
-        let (together, alone): (Vec<_>, Vec<_>) = lines.iter().partition(|(_, line)| line.is_ascii());
-        for (row, line) in alone {
-            js.scoped(|| self.set(js, *row, parse(js, line)?))?;
-        }
-        if together.is_empty() {
-            return Ok(());
-        }
-        let mut text = String::with_capacity(together.iter().map(|(_, line)| line.len() + 1).sum::<usize>() + 2);
-        for (_, line) in &together {
-            text.push(if text.is_empty() { '[' } else { ',' });
-            text.push_str(line);
-        }
-        text.push(']');
-        let rows: Vec<u32> = together.iter().map(|(row, _)| *row).collect();
-        js.scoped(|| {
-            let args = [self.list(js)?, js.u32s(&rows)?, js.string(text.as_bytes())?];
-            make(js, F::Fill, &args)
-        })?;
-        rows.into_iter().for_each(|row| self.mark(row));
-        Ok(())
+    /// Says that the objects of these rows are in the list.
+    pub fn mark_made(&mut self, rows: impl Iterator<Item = RowNo>) {
+        rows.for_each(|row| self.mark(row));
     }
+}
+
+/// Makes the objects of these lines in a cache's list. ASCII ones are made together: one call to `JSON.parse` for many.
+pub fn fill(js: Js, list: Val, lines: &[(RowNo, String)]) -> Result<()> {
+    let (together, alone): (Vec<_>, Vec<_>) = lines.iter().partition(|(_, line)| line.is_ascii());
+    for (row, line) in alone {
+        js.scoped(|| js.set_at(list, *row, parse(js, line)?))?;
+    }
+    if together.is_empty() {
+        return Ok(());
+    }
+    let mut text = String::with_capacity(together.iter().map(|(_, line)| line.len() + 1).sum::<usize>() + 2);
+    for (_, line) in &together {
+        text.push(if text.is_empty() { '[' } else { ',' });
+        text.push_str(line);
+    }
+    text.push(']');
+    let rows: Vec<u32> = together.iter().map(|(row, _)| *row).collect();
+    js.scoped(|| {
+        let args = [list, js.u32s(&rows)?, js.string(text.as_bytes())?];
+        make(js, F::Fill, &args).map(drop)
+    })
 }

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use napi::{Error, Result};
 
 use super::args::shown_value;
+use super::cache::fill;
 use super::errors::thrown;
 use super::host::{make, F};
 use super::raw::{Js, Val};
@@ -44,8 +45,9 @@ pub fn ensure(state: &RefCell<State>, js: Js, rows: impl Iterator<Item = RowNo>)
             });
             read.map_err(|error| thrown(js, &error))?;
         }
-        let filled = state.borrow_mut().cache.fill(js, &lines);
-        filled.or_else(|error| Err(unreadable(state, js, error)?))?;
+        let list = state.borrow().cache.list(js)?;
+        fill(js, list, &lines).or_else(|error| Err(unreadable(state, js, error)?))?;
+        state.borrow_mut().cache.mark_made(lines.iter().map(|(row, _)| *row));
     }
     Ok(())
 }

@@ -7,7 +7,6 @@ use napi::{sys, Error};
 use super::raw::{Js, Val};
 use crate::core::error::{code_of, Error as CoreError};
 
-// SAFETY: stands for two functions of Node-API with one signature; called in `error_object`.
 // SAFETY: stands for two functions of Node-API with one signature; called in `error_object` alone.
 type Maker = unsafe fn(sys::napi_env, sys::napi_value, sys::napi_value, *mut sys::napi_value) -> sys::napi_status;
 

@@ -75,6 +75,9 @@
 		});
 	}
 
+	// What managers hold lives and dies with them.
+	const anchors = new WeakMap();
+
 	const contribution = (entry, gives, edit) =>
 		edit === undefined ? messages(entry, gives) : edited(messages(entry, gives), edit);
 
@@ -83,6 +86,14 @@
 		stringify,
 		messages,
 		contribution,
+
+		anchor(manager) {
+			const anchor = { entries: undefined, header: undefined };
+			anchors.set(manager, anchor);
+			return anchor;
+		},
+		// A list that is no plain array: a Proxy of one is read as one.
+		listOf: (value) => (Array.isArray(value) ? Array.from(value) : undefined),
 
 		now: () => Date.now(),
 		cwd: () => process.cwd(),
@@ -158,7 +169,10 @@
 		},
 		fill(objects, rows, text) {
 			const values = parse(text);
-			for (let at = 0; at < rows.length; at++) objects[rows[at]] = values[at];
+			for (let at = 0; at < rows.length; at++) {
+				// Not by assignment: an index may have been given a setter for all arrays.
+				Object.defineProperty(objects, rows[at], { value: values[at], writable: true, enumerable: true, configurable: true });
+			}
 		},
 
 		copy: (list) => list.slice(),

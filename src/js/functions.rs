@@ -58,9 +58,8 @@ fn path(js: Js, entries: Val, leaf_id: Val, by_id: Val) -> Result<JsPath> {
     let mut reversed = Vec::new();
     while let Some(entry) = at {
         args::object(js, entry, "each of entries")?;
-        let id = js.text(js.get(entry, c"id")?)?;
         // A walk stops before it would visit an entry twice.
-        if id.is_some_and(|id| !seen.insert(id)) {
+        if !seen.insert(key(js, js.get(entry, c"id")?)?) {
             break;
         }
         reversed.push(entry);
@@ -79,6 +78,15 @@ fn path(js: Js, entries: Val, leaf_id: Val, by_id: Val) -> Result<JsPath> {
         path.entries.push(entry);
     }
     Ok(path)
+}
+
+/// An id as the key of a set. Ids that are no text are told from every text.
+fn key(js: Js, id: Val) -> Result<(bool, Vec<u8>)> {
+    match js.text(id)? {
+        Some(text) => Ok((true, text)),
+        None if js.kind(id)? == ValueType::Symbol => Ok((false, Vec::new())),
+        None => Ok((false, args::shown_value(js, id)?.into_bytes())),
+    }
 }
 
 /// Finds entries by id.
@@ -231,9 +239,9 @@ pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown) -> Re
     if js.is_nullish(list)? {
         return Err(wrong_argument(js, "entries must be an array"));
     }
-    if !js.is_array(list)? {
+    let Some(list) = args::optional_list(js, list)? else {
         return Ok(returned(env, js.null()?));
-    }
+    };
     for at in (0..js.len(list)?).rev() {
         let entry = args::object(js, js.at(list, at)?, "each of entries")?;
         if js.text(js.get(entry, c"type")?)?.as_deref() == Some(b"compaction") {

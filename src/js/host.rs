@@ -33,6 +33,8 @@ factory! {
     Contribution = c"contribution",
     Parse = c"parse",
     Stringify = c"stringify",
+    Anchor = c"anchor",
+    ListOf = c"listOf",
     Now = c"now",
     Cwd = c"cwd",
     Env = c"env",

@@ -245,8 +245,14 @@ fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
     if progress.borrow().deferred.is_none() {
         return Ok(());
     }
-    if let Some(reason) = abort_reason(progress, js)? {
-        return end(progress, js, reason, false);
+    match abort_reason(progress, js) {
+        Ok(None) => {}
+        Ok(Some(reason)) => return end(progress, js, reason, false),
+        // A signal that cannot be asked ends the list with what it threw.
+        Err(error) => {
+            let reason = js.take_exception()?.ok_or(error)?;
+            return end(progress, js, reason, false);
+        }
     }
     let handled = match event {
         Event::Aborted => Ok(()),
@@ -256,7 +262,7 @@ fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
     if let Err(error) = handled {
         // A progress callback that throws ends the list, empty, as in the reference; an abort comes first.
         js.take_exception()?.ok_or(error)?;
-        let reason = abort_reason(progress, js)?;
+        let reason = abort_reason(progress, js).unwrap_or(None);
         let value = reason.map_or_else(|| js.array(0), Ok)?;
         return end(progress, js, value, reason.is_none());
     }
@@ -345,10 +351,8 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, info: Option<Info>) -> 
         js.call(on_progress, &[js.number(loaded as f64)?, js.number(total as f64)?, partial])?;
     }
     if loaded == total && progress.borrow().deferred.is_some() {
-        return match abort_reason(progress, js)? {
-            Some(reason) => end(progress, js, reason, false),
-            None => end(progress, js, make(js, F::NewestFirst, &[results])?, true),
-        };
+        // Everything was read: an abort that the last progress call made comes too late, as in the reference.
+        return end(progress, js, make(js, F::NewestFirst, &[results])?, true);
     }
     Ok(())
 }

@@ -33,6 +33,15 @@ impl ObjectFinalize for SessionManager {
 }
 
 impl SessionManager {
+    /// The manager as JavaScript gets it. From here on that object owns the entries' objects.
+    pub(super) fn given(self, env: &Env) -> Result<Unknown<'_>> {
+        let js = Js::new(env);
+        let instance = self.into_instance(env)?;
+        let anchor = make(js, F::Anchor, &[instance.value])?;
+        instance.state.borrow_mut().cache.hold_by(js, anchor)?;
+        Ok(returned(env, instance.value))
+    }
+
     fn id_of(&self, js: Js, row: RowNo) -> Result<Val> {
         js.string(self.state.borrow().session.tree().id_of(row))
     }

@@ -1,6 +1,6 @@
 //! The calls into the JavaScript engine that the boundary uses, each checked, in terms of plain handles.
 //!
-//! Every `unsafe` of the value layer is in this file. One rule covers them all: a [`Js`] exists only while the engine
+//! Every `unsafe` of plain values is in this file (errors, threads and callbacks have theirs). One rule covers them all: a [`Js`] exists only while the engine
 //! has called into the addon on its thread, and handles are used only within that call.
 
 use std::ffi::CStr;
@@ -390,6 +390,13 @@ impl Js {
             return Err(Error::new(Status::GenericFailure, "A kept value is gone"));
         }
         Ok(out)
+    }
+
+    /// Makes a kept value one that is only remembered: it lives as long as something else holds it.
+    pub fn weaken(self, kept: &Kept) -> Result<()> {
+        let mut count = 0;
+        // SAFETY: as in `kept`; a reference is weakened once, by whoever gives the value another owner.
+        self.check(unsafe { sys::napi_reference_unref(self.env, kept.0, &mut count) }, "reference")
     }
 
     /// Lets a kept value go.

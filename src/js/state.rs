@@ -130,15 +130,25 @@ pub fn open_session(js: Js, place: &Place, file: String) -> Result<(Session, Cac
         Found::Missing => new_session(js, place, Some(file), none),
         Found::Empty => {
             let (mut session, cache) = new_session(js, place, Some(file), none)?;
-            if let Some(header) = cache.header(js)? {
-                session.fill_empty_file(&line_of(js, header)?).map_err(fail)?;
+            match write_header(js, &mut session, &cache) {
+                Ok(()) => Ok((session, cache)),
+                Err(error) => {
+                    cache.release(js)?;
+                    Err(error)
+                }
             }
-            Ok((session, cache))
         }
         Found::Session(session) => {
             let cache = Cache::new(js, session.tree().len())?;
             Ok((*session, cache))
         }
+    }
+}
+
+fn write_header(js: Js, session: &mut Session, cache: &Cache) -> Result<()> {
+    match cache.header(js)? {
+        Some(header) => session.fill_empty_file(&line_of(js, header)?).map_err(|error| thrown(js, &error)),
+        None => Ok(()),
     }
 }
 
@@ -162,7 +172,10 @@ impl State {
 }
 
 /// Puts another session in a manager's place.
-pub fn swap(state: &RefCell<State>, js: Js, (session, cache): (Session, Cache)) -> Result<()> {
+pub fn swap(state: &RefCell<State>, js: Js, (session, mut cache): (Session, Cache)) -> Result<()> {
+    if let Some(anchor) = state.borrow().cache.anchor(js)? {
+        cache.hold_by(js, anchor)?;
+    }
     let old = {
         let mut state = state.borrow_mut();
         state.session = session;

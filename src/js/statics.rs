@@ -20,12 +20,13 @@ use crate::core::storage::make_dir;
 use crate::core::text::shown;
 
 impl SessionManager {
-    fn at(js: Js, place: Place, file: Option<String>, options: Unknown) -> Result<Self> {
+    fn at<'env>(env: &'env Env, place: Place, file: Option<String>, options: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
         let opened = match file {
             Some(file) => state::open_session(js, &place, file)?,
             None => state::new_session(js, &place, None, options.raw())?,
         };
-        Ok(Self { state: place.with(opened) })
+        Self { state: place.with(opened) }.given(env)
     }
 }
 
@@ -57,20 +58,31 @@ impl SessionManager {
     #[napi(
         catch_unwind,
         enumerable = false,
-        ts_args_type = "cwd: string, sessionDir?: string, options?: NewSessionOptions"
+        ts_args_type = "cwd: string, sessionDir?: string, options?: NewSessionOptions",
+        ts_return_type = "SessionManager"
     )]
-    pub fn create(env: &Env, cwd: Unknown, session_dir: Unknown, options: Unknown) -> Result<SessionManager> {
+    pub fn create<'env>(env: &'env Env, cwd: Unknown, session_dir: Unknown, options: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let cwd = args::path(js, cwd.raw(), "cwd")?;
         let dir = state::session_dir(js, &cwd, session_dir.raw())?;
         let place = Place::on_disk(js, cwd, dir)?;
-        Self::at(js, place, None, options)
+        Self::at(env, place, None, options)
     }
 
     /// The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
     /// is the header's unless one is given, the session directory the file's.
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "path: string, sessionDir?: string, cwdOverride?: string")]
-    pub fn open(env: &Env, path: Unknown, session_dir: Unknown, cwd_override: Unknown) -> Result<SessionManager> {
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "path: string, sessionDir?: string, cwdOverride?: string",
+        ts_return_type = "SessionManager"
+    )]
+    pub fn open<'env>(
+        env: &'env Env,
+        path: Unknown,
+        session_dir: Unknown,
+        cwd_override: Unknown,
+    ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let file = resolved(js, path.raw(), "path")?;
         let mut cwd = None;
@@ -92,12 +104,17 @@ impl SessionManager {
             None => paths::parent(&file),
         };
         let place = Place::on_disk(js, cwd, dir)?;
-        Self::at(js, place, Some(file), cwd_override)
+        Self::at(env, place, Some(file), cwd_override)
     }
 
     /// The session of a working directory that was changed last, or a new one.
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "cwd: string, sessionDir?: string")]
-    pub fn continue_recent(env: &Env, cwd: Unknown, session_dir: Unknown) -> Result<SessionManager> {
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "cwd: string, sessionDir?: string",
+        ts_return_type = "SessionManager"
+    )]
+    pub fn continue_recent<'env>(env: &'env Env, cwd: Unknown, session_dir: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let Lookup { dir, filter } = lookup(js, cwd, session_dir)?;
         let cwd = args::path(js, cwd.raw(), "cwd")?;
@@ -112,16 +129,17 @@ impl SessionManager {
         };
         let place = Place::on_disk(js, cwd, dir)?;
         let options = returned(env, js.undefined()?);
-        Self::at(js, place, file, options)
+        Self::at(env, place, file, options)
     }
 
     /// A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied.
     #[napi(
         catch_unwind,
         enumerable = false,
-        ts_args_type = "cwd?: string, options?: NewSessionOptions, entries?: FileEntry[]"
+        ts_args_type = "cwd?: string, options?: NewSessionOptions, entries?: FileEntry[]",
+        ts_return_type = "SessionManager"
     )]
-    pub fn in_memory(env: &Env, cwd: Unknown, options: Unknown, entries: Unknown) -> Result<SessionManager> {
+    pub fn in_memory<'env>(env: &'env Env, cwd: Unknown, options: Unknown, entries: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let cwd = match js.is_undefined(cwd.raw())? {
             true => on_paths(js, paths::Host::cwd)?,
@@ -129,25 +147,26 @@ impl SessionManager {
         };
         let place = Place::in_memory(js, cwd)?;
         if !args::has_elements(js, entries.raw(), "entries")? {
-            return Self::at(js, place, None, options);
+            return Self::at(env, place, None, options);
         }
-        let adopted = adopt(js, &place, options.raw(), entries.raw())?;
-        Ok(Self { state: place.with(adopted) })
+        let adopted = adopt(js, &place, options.raw(), args::list(js, entries.raw(), "entries")?)?;
+        Self { state: place.with(adopted) }.given(env)
     }
 
     /// A new session in another working directory with the whole history of a session file.
     #[napi(
         catch_unwind,
         enumerable = false,
-        ts_args_type = "sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions"
+        ts_args_type = "sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions",
+        ts_return_type = "SessionManager"
     )]
-    pub fn fork_from(
-        env: &Env,
+    pub fn fork_from<'env>(
+        env: &'env Env,
         source_path: Unknown,
         target_cwd: Unknown,
         session_dir: Unknown,
         options: Unknown,
-    ) -> Result<SessionManager> {
+    ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let fail = |error: CoreError| thrown(js, &error);
         let source_path = resolved(js, source_path.raw(), "sourcePath")?;
@@ -165,7 +184,7 @@ impl SessionManager {
         source.write_to(&file, &header).map_err(fail)?;
         let place = Place::on_disk(js, cwd, dir)?;
         let file = on_paths(js, |host| paths::resolve(&file, host))?;
-        Self::at(js, place, Some(file), options)
+        Self::at(env, place, Some(file), options)
     }
 
     /// The path of the session with exactly this id; undefined if there is none. Reads headers alone.

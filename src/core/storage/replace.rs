@@ -33,10 +33,7 @@ struct Temporary {
 impl Temporary {
     fn create(target: &Path, shown: &str) -> Result<Self> {
         let fail = |syscall| move |error| Error::io(syscall, shown, error);
-        let mut name = std::ffi::OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(format!(".{}.tmp", uuid::Uuid::new_v4().simple()));
-        let path = target.with_file_name(name);
+        let path = target.with_file_name(format!(".pi-session-{}.tmp", uuid::Uuid::new_v4().simple()));
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
