@@ -59,8 +59,8 @@ impl Kind {
 }
 
 /// An entry's line without its newline. `own` is the JSON text of an object that holds its own fields.
-pub fn line(kind: Kind, envelope: &Envelope, own: &str) -> Vec<u8> {
-    let own = own.strip_prefix('{').and_then(|own| own.strip_suffix('}')).unwrap_or_default();
+pub fn line(kind: Kind, envelope: &Envelope, own: &[u8]) -> Vec<u8> {
+    let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}")).unwrap_or_default();
     let mut out = Vec::with_capacity(own.len() + 160);
     out.extend_from_slice(b"{\"type\":");
     push_json_string(&mut out, kind.name().as_bytes());
@@ -78,10 +78,10 @@ pub fn line(kind: Kind, envelope: &Envelope, own: &str) -> Vec<u8> {
     out
 }
 
-fn push_own(out: &mut Vec<u8>, own: &str) {
+fn push_own(out: &mut Vec<u8>, own: &[u8]) {
     if !own.is_empty() {
         out.push(b',');
-        out.extend_from_slice(own.as_bytes());
+        out.extend_from_slice(own);
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
     fn keys_stand_in_the_references_order() {
         let envelope =
             Envelope { id: "a".into(), parent: Some(b"\xED\xA0\xBD".to_vec()), time: 0.0, timestamp: "t".into() };
-        let text = |kind, own| String::from_utf8_lossy(&line(kind, &envelope, own)).into_owned();
+        let text = |kind, own: &str| String::from_utf8_lossy(&line(kind, &envelope, own.as_bytes())).into_owned();
         assert_eq!(
             text(Kind::Message, r#"{"message":{}}"#),
             r#"{"type":"message","id":"a","parentId":"\ud83d","timestamp":"t","message":{}}"#
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(text(Kind::Message, "{}"), r#"{"type":"message","id":"a","parentId":"\ud83d","timestamp":"t"}"#);
         let root = Envelope { parent: None, ..envelope.clone() };
         assert_eq!(
-            String::from_utf8_lossy(&line(Kind::Custom, &root, r#"{"customType":"x"}"#)),
+            String::from_utf8_lossy(&line(Kind::Custom, &root, br#"{"customType":"x"}"#)),
             r#"{"type":"custom","customType":"x","id":"a","parentId":null,"timestamp":"t"}"#
         );
     }

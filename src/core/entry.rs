@@ -179,9 +179,30 @@ pub fn head_of<'a, V: Value, M>(
         time: time_of(fields.timestamp.as_ref()),
         message: message.filter(|_| kind == Kind::Message),
         first_kept: text(&fields.first_kept).filter(|_| kind == Kind::Compaction),
-        target: text(&fields.target).filter(|_| matches!(kind, Kind::Label | Kind::ContextEdit)),
+        target: match kind {
+            Kind::Label => target_key(fields.target.as_ref()),
+            Kind::ContextEdit => text(&fields.target),
+            _ => None,
+        },
         sets_label: kind == Kind::Label && fields.label.as_ref().is_some_and(V::is_truthy),
         has_summary: fields.summary.as_ref().is_some_and(V::is_truthy),
+    }
+}
+
+/// What a label is found by: its target's id. Odd files label what is no id; such a target becomes a key that no text
+/// has, for 0xFF starts none. None for an object, which nobody can ask for.
+pub fn target_key<V: Value>(target: Option<&V>) -> Option<Cow<'_, [u8]>> {
+    let odd = |key: String| Some(Cow::Owned([b"\xFF", key.as_bytes()].concat()));
+    let Some(target) = target else {
+        return odd("undefined".into());
+    };
+    match (target.text(), target.number(), target.boolean()) {
+        (Some(id), ..) => Some(id),
+        // Adding 0 makes -0 the same key as 0, as in a Map.
+        (_, Some(number), _) => odd(format!("{:?}", number + 0.0)),
+        (.., Some(flag)) => odd(flag.to_string()),
+        _ if target.is_null() => odd("null".into()),
+        _ => None,
     }
 }
 

@@ -328,7 +328,7 @@ mod tests {
         session.take_in_foreign()?;
         let envelope = session.envelope(session.tree().leaf(), 0.0, "1970-01-01T00:00:00.000Z".into());
         let head = NewHead::default();
-        let line = line(EntryKind::Custom, &envelope, "{\"customType\":\"x\"}");
+        let line = line(EntryKind::Custom, &envelope, b"{\"customType\":\"x\"}");
         session.push_line(&head.with(EntryKind::Custom, &envelope), &line).map(drop)
     }
 

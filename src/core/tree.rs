@@ -7,9 +7,9 @@
 //! visits no row twice.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::entry::{EntryHead, Kind, Parent};
 use super::message::{MessageHead, Role};
@@ -95,7 +95,8 @@ pub struct Tree {
     arena: Vec<u8>,
     symbols: Vec<Symbol>,
     lookup: HashTable<Sym>,
-    hasher: RandomState,
+    /// Seeded anew for each tree: ids come from files, which anyone may have written.
+    hasher: DefaultHashBuilder,
     null_children: Children,
     missing_children: Children,
     distinct: usize,
@@ -113,7 +114,7 @@ impl Default for Tree {
             arena: Vec::new(),
             symbols: Vec::new(),
             lookup: HashTable::new(),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             null_children: CHILDLESS,
             missing_children: CHILDLESS,
             distinct: 0,

@@ -83,7 +83,7 @@ pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
         let planned = plan(&state.borrow(), &new.head);
         if planned != Plan::Keep && text.is_none() {
             // The caller's code runs here, once; what is to be done is looked at again after it.
-            text = Some(String::from_utf8_lossy(&line_of(js, new.own)?).into_owned());
+            text = Some(line_of(js, new.own)?);
             continue;
         }
         let kept = match planned {
@@ -119,7 +119,7 @@ fn commit(
     state: &mut State,
     new: &New,
     (time, timestamp): (f64, String),
-    text: &str,
+    text: &[u8],
     kept: &[Vec<u8>],
 ) -> CoreResult<RowNo> {
     let row = write(&mut state.session, new, (time, timestamp), text, kept);
@@ -132,7 +132,7 @@ fn write(
     session: &mut Session,
     new: &New,
     (time, timestamp): (f64, String),
-    text: &str,
+    text: &[u8],
     kept: &[Vec<u8>],
 ) -> CoreResult<RowNo> {
     session.take_in_foreign()?;

@@ -1,7 +1,6 @@
 //! What the addon keeps per JavaScript environment: the compiled factory, and the host's answers through it.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ffi::CStr;
 use std::rc::Rc;
 
@@ -83,7 +82,7 @@ factory! {
 
 thread_local! {
     /// One thread may hold several environments (vm contexts load the addon once each).
-    static FACTORIES: RefCell<HashMap<sys::napi_env, Rc<[Kept]>>> = RefCell::new(HashMap::new());
+    static FACTORIES: RefCell<Vec<(sys::napi_env, Rc<[Kept]>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Compiles the factory for this environment, once.
@@ -92,10 +91,10 @@ pub fn install(env: &napi::Env) -> Result<()> {
     let factory = js.run(FACTORY)?;
     let functions = NAMES.iter().map(|name| js.keep(js.get(factory, name)?)).collect::<Result<Rc<[Kept]>>>()?;
     let raw = js.raw();
-    FACTORIES.with(|all| all.borrow_mut().insert(raw, functions));
+    FACTORIES.with(|all| all.borrow_mut().push((raw, functions)));
     // The engine frees the references itself when the environment ends.
     env.add_env_cleanup_hook(raw as usize, |raw| {
-        FACTORIES.with(|all| all.borrow_mut().remove(&(raw as sys::napi_env)));
+        FACTORIES.with(|all| all.borrow_mut().retain(|(env, _)| *env != raw as sys::napi_env));
     })?;
     Ok(())
 }
@@ -104,7 +103,8 @@ pub fn install(env: &napi::Env) -> Result<()> {
 pub fn make(js: Js, function: F, args: &[Val]) -> Result<Val> {
     let function = FACTORIES.with(|all| {
         let all = all.borrow();
-        let kept = all.get(&js.raw()).and_then(|functions| functions.get(function as usize));
+        let functions = all.iter().find(|(env, _)| *env == js.raw()).map(|(_, functions)| functions);
+        let kept = functions.and_then(|functions| functions.get(function as usize));
         kept.map(|kept| js.kept(kept))
     });
     let function = function.ok_or_else(|| napi::Error::from_reason("The addon was not initialised here"))??;

@@ -156,6 +156,29 @@ impl Js {
         Ok(Some(if replaced { text::from_utf16(&self.utf16(value)?) } else { read }))
     }
 
+    /// The UTF-8 of a string without lone surrogates, such as `JSON.stringify` gives: most are ASCII, and read in one go.
+    pub fn well_formed_text(self, value: Val) -> Result<Vec<u8>> {
+        let mut units = 0;
+        // SAFETY: without a buffer the engine only tells the length, in UTF-16 units.
+        let status = unsafe { sys::napi_get_value_string_utf16(self.env, value, null_mut(), 0, &mut units) };
+        self.check(status, "string length")?;
+        // Room for some characters that take more bytes than units, and for the ending zero.
+        let room = units + units / 8 + 16;
+        let mut bytes = Vec::with_capacity(room);
+        let mut size = 0;
+        // SAFETY: the buffer has that much room.
+        let status =
+            unsafe { sys::napi_get_value_string_utf8(self.env, value, bytes.as_mut_ptr() as *mut _, room, &mut size) };
+        self.check(status, "string value")?;
+        // A buffer that is nearly full may have been too small.
+        if size + 4 >= room {
+            return self.long_text(value);
+        }
+        // SAFETY: the engine has written `size` bytes, which is less than the room.
+        unsafe { bytes.set_len(size) };
+        Ok(bytes)
+    }
+
     fn long_text(self, value: Val) -> Result<Vec<u8>> {
         let mut size = 0;
         // SAFETY: without a buffer the engine only tells the length.

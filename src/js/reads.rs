@@ -6,9 +6,11 @@ use napi::{Result, ValueType};
 
 use super::entries::{ensure, object};
 use super::host::{make, F};
+use super::object::Handle;
 use super::raw::{Js, Val};
 use super::state::State;
 use crate::core::context::{context_rows, project, Projection, Settings};
+use crate::core::entry::target_key;
 use crate::core::text::trim;
 use crate::core::time::Time;
 use crate::core::tree::{ChildrenOf, RowNo, Tree};
@@ -105,8 +107,8 @@ pub fn children(state: &RefCell<State>, js: Js, of: Val) -> Result<Val> {
 
 /// The label of an id, or `undefined`.
 pub fn label(state: &RefCell<State>, js: Js, id: Val) -> Result<Val> {
-    let id = js.text(id)?;
-    let row = id.and_then(|id| {
+    let id = Handle::of(js, id);
+    let row = target_key(Some(&id).filter(|id| !id.is_undefined())).and_then(|id| {
         let state = state.borrow();
         let tree = state.session.tree();
         tree.label_row(tree.sym(&id)?)

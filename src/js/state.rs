@@ -155,7 +155,10 @@ fn write_header(js: Js, session: &mut Session, cache: &Cache) -> Result<()> {
 /// The line of an object, by `JSON.stringify`.
 pub fn line_of(js: Js, object: Val) -> Result<Vec<u8>> {
     let text = make(js, F::Stringify, &[object])?;
-    Ok(js.text(text)?.unwrap_or_default())
+    match js.is_undefined(text)? {
+        true => Ok(Vec::new()),
+        false => js.well_formed_text(text),
+    }
 }
 
 /// A path argument made absolute.
