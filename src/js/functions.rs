@@ -59,7 +59,7 @@ fn path(js: Js, entries: Val, leaf_id: Val, by_id: Val) -> Result<JsPath> {
     while let Some(entry) = at {
         args::object(js, entry, "each of entries")?;
         // A walk stops before it would visit an entry twice.
-        if !seen.insert(key(js, js.get(entry, c"id")?)?) {
+        if !seen.insert(Key::of(js, js.get(entry, c"id")?)?) {
             break;
         }
         reversed.push(entry);
@@ -80,12 +80,19 @@ fn path(js: Js, entries: Val, leaf_id: Val, by_id: Val) -> Result<JsPath> {
     Ok(path)
 }
 
-/// An id as the key of a set. Ids that are no text are told from every text.
-fn key(js: Js, id: Val) -> Result<(bool, Vec<u8>)> {
-    match js.text(id)? {
-        Some(text) => Ok((true, text)),
-        None if js.kind(id)? == ValueType::Symbol => Ok((false, Vec::new())),
-        None => Ok((false, args::shown_value(js, id)?.into_bytes())),
+/// An id as a key. Ids that are no text are told from every text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key(ValueType, Vec<u8>);
+
+impl Key {
+    fn of(js: Js, id: Val) -> Result<Self> {
+        let kind = js.kind(id)?;
+        let shown = match kind {
+            ValueType::String => js.text(id)?.unwrap_or_default(),
+            ValueType::Number | ValueType::Boolean | ValueType::BigInt => args::shown_value(js, id)?.into_bytes(),
+            _ => Vec::new(),
+        };
+        Ok(Self(kind, shown))
     }
 }
 
@@ -93,7 +100,7 @@ fn key(js: Js, id: Val) -> Result<(bool, Vec<u8>)> {
 struct Lookup {
     js: Js,
     /// The caller's map, or our own.
-    map: std::result::Result<Val, HashMap<Vec<u8>, Val>>,
+    map: std::result::Result<Val, HashMap<Key, Val>>,
 }
 
 impl Lookup {
@@ -107,9 +114,7 @@ impl Lookup {
         }
         let mut map = HashMap::new();
         for entry in objects(js, list, "entries")? {
-            if let Some(id) = js.text(js.get(entry, c"id")?)? {
-                map.insert(id, entry);
-            }
+            map.insert(Key::of(js, js.get(entry, c"id")?)?, entry);
         }
         Ok(Self { js, map: Err(map) })
     }
@@ -120,7 +125,7 @@ impl Lookup {
                 let found = make(self.js, F::MapGet, &[*map, id])?;
                 Ok(Some(found).filter(|found| self.js.is_truthy(*found).unwrap_or(false)))
             }
-            Err(map) => Ok(self.js.text(id)?.and_then(|id| map.get(&id).copied())),
+            Err(map) => Ok(map.get(&Key::of(self.js, id)?).copied()),
         }
     }
 }
