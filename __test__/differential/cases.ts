@@ -20,8 +20,8 @@ export interface Plan {
 }
 
 /**
- * The plan of this run: `share` is the part of the cases that this kind takes. By default one half under a fixed seed, which
- * makes a run comparable with the last one, and the other under a fresh seed, which no run before has tried.
+ * The plan of this run: `share` is the part of the cases that this kind takes. Without a seed it is always the same one: a
+ * run tells of the change under test alone. `npm run differential` is the one that tries seeds no run before has tried.
  */
 export function plan(kind: string, share: number): Plan | undefined {
 	const { PSN_CASES, PSN_SEED, PSN_CASE } = process.env;
@@ -30,15 +30,7 @@ export function plan(kind: string, share: number): Plan | undefined {
 		return wanted === kind ? { batches: [], only: Number(seed) } : undefined;
 	}
 	const cases = Math.max(1, Math.round(Number(PSN_CASES ?? 4000) * share));
-	if (PSN_SEED) return { batches: [{ seed: Number(PSN_SEED), cases }] };
-	const fresh = Math.floor(Math.random() * 2 ** 31);
-	const half = Math.ceil(cases / 2);
-	return {
-		batches: [
-			{ seed: 1, cases: half },
-			{ seed: fresh, cases: cases - half },
-		],
-	};
+	return { batches: [{ seed: Number(PSN_SEED ?? 1), cases }] };
 }
 
 /** Runs the plan; returns what to print. Throws with the shortened case at a difference. */
