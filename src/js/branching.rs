@@ -110,16 +110,14 @@ impl Branched {
                 let line = line.ok_or_else(|| Error::from_reason("An entry of the branch has no line"))?;
                 write(&step.line(&line), &mut out)?;
             }
-            // Serialising runs the caller's code.
-            if state.borrow().epoch != epoch {
-                return Err(wrong_argument(js, "The manager went to another session while its branch was written"));
-            }
+            same_session(state, js, epoch)?;
             let state = state.borrow();
             let head = step.head(state.session.tree());
             self.session.push_kept(&head.ok_or_else(|| Error::from_reason("An entry of the branch is gone"))?);
         }
         for (at, label) in plan.labels.iter().enumerate() {
             js.scoped(|| {
+                same_session(state, js, epoch)?;
                 let entry = self.push_label(state, js, label)?;
                 self.cache.set(js, (plan.steps.len() + at) as RowNo, entry)?;
                 if out.is_some() {
@@ -128,6 +126,7 @@ impl Branched {
                 Ok(())
             })?;
         }
+        same_session(state, js, epoch)?;
         self.finish(out, places).map_err(fail)
     }
 
@@ -162,6 +161,14 @@ impl Branched {
             has_summary: false,
         });
         Ok(entry)
+    }
+}
+
+/// Serialising runs the caller's code, which may have taken the manager to another session.
+fn same_session(state: &RefCell<State>, js: Js, epoch: u64) -> Result<()> {
+    match state.borrow().epoch == epoch {
+        true => Ok(()),
+        false => Err(wrong_argument(js, "The manager went to another session while its branch was written")),
     }
 }
 

@@ -169,6 +169,7 @@
 		},
 		fill(objects, rows, text) {
 			const values = parse(text);
+			if (values.length !== rows.length) throw new SyntaxError("a line holds more than one value");
 			for (let at = 0; at < rows.length; at++) {
 				// Not by assignment: an index may have been given a setter for all arrays.
 				Object.defineProperty(objects, rows[at], { value: values[at], writable: true, enumerable: true, configurable: true });
