@@ -8,7 +8,7 @@ import { bold, clip, cyan, dim, green, heading, oneLine, yellow } from "./paint.
 import { moduleUnderTest, piCommand, writeAgentDir } from "./pi.mjs";
 import { startRpc } from "./rpc-client.mjs";
 
-const TODO = "# To do\n\n- [x] build the addon\n- [ ] water the plants\n- [ ] call Zoë back\n";
+const OPEN_ITEMS = "# To do\n\n- [x] build the addon\n- [ ] water the plants\n- [ ] call Zoë back\n";
 const call = (id, name, args) => ({ id, name, arguments: args });
 const SCRIPT = [
 	{
@@ -82,7 +82,7 @@ export async function watchAgent(home) {
 	const cwd = join(home, "project");
 	const hookLog = join(home, "hook.log");
 	mkdirSync(cwd, { recursive: true });
-	writeFileSync(join(cwd, "todo.md"), TODO);
+	writeFileSync(join(cwd, "todo.md"), OPEN_ITEMS);
 	const server = await startModelServer(SCRIPT, { pauseMs: 25 });
 	try {
 		writeAgentDir(home, server.baseUrl);

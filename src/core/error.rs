@@ -83,6 +83,11 @@ impl Error {
         matches!(self.0, Kind::Argument { .. })
     }
 
+    /// Whether a file was not there.
+    pub fn is_missing(&self) -> bool {
+        self.as_io().is_some_and(|(.., source)| source.kind() == io::ErrorKind::NotFound)
+    }
+
     /// The parts of an operating-system error: call, path, cause.
     pub fn as_io(&self) -> Option<(&'static str, &str, &io::Error)> {
         match &self.0 {

@@ -16,9 +16,8 @@ pub struct Source {
 impl Source {
     /// Opens the source at an absolute path.
     pub fn open(path: &str) -> Result<Self> {
-        let missing = |error: &Error| error.as_io().is_some_and(|(.., e)| e.kind() == std::io::ErrorKind::NotFound);
         let storage = match FileStorage::open(path) {
-            Err(error) if missing(&error) => return Err(Error::fork_source(path)),
+            Err(error) if error.is_missing() => return Err(Error::fork_source(path)),
             result => result?,
         };
         let header = first_header(&storage)?.ok_or_else(|| Error::fork_source(path))?;

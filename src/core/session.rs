@@ -52,7 +52,7 @@ impl Session {
     /// session never writes.
     pub fn open(path: &str, persistence: Persistence) -> Result<Found> {
         let storage = match FileStorage::open(path) {
-            Err(error) if is_missing(&error) => return Ok(Found::Missing),
+            Err(error) if error.is_missing() => return Ok(Found::Missing),
             result => result?,
         };
         if storage.size()? == Some(0) {
@@ -289,10 +289,6 @@ impl Session {
             false => Err(Error::not_editable(shown())),
         }
     }
-}
-
-fn is_missing(error: &Error) -> bool {
-    error.as_io().is_some_and(|(.., source)| source.kind() == std::io::ErrorKind::NotFound)
 }
 
 /// The header in the first line that parses.

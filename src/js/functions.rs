@@ -281,7 +281,7 @@ pub fn load_entries_from_file<'env>(env: &'env Env, file_path: Unknown) -> Resul
     let values = js.array(0)?;
     let storage = match FileStorage::open(&file) {
         Ok(storage) => storage,
-        Err(error) if error.as_io().is_some_and(|(.., e)| e.kind() == std::io::ErrorKind::NotFound) => {
+        Err(error) if error.is_missing() => {
             return Ok(returned(env, values));
         }
         Err(error) => return Err(thrown(js, &error)),
