@@ -562,7 +562,7 @@ export declare class SessionManager {
    */
   onAppend(listener: (entry: SessionEntry) => void): () => void
   /** `getBranch` under the name it had at first. */
-  getPath(fromId?: string | null): SessionEntry[]
+  getPath(fromId?: string): SessionEntry[]
   /** The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it. */
   buildContextEntries(): SessionEntry[]
   /** The context at the leaf, per entry and as one list of messages, which holds the same objects. */

@@ -223,12 +223,7 @@ impl SessionManager {
     }
 
     /// `getBranch` under the name it had at first.
-    #[napi(
-        catch_unwind,
-        enumerable = false,
-        ts_args_type = "fromId?: string | null",
-        ts_return_type = "SessionEntry[]"
-    )]
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "fromId?: string", ts_return_type = "SessionEntry[]")]
     pub fn get_path<'env>(&self, env: &'env Env, from_id: Unknown) -> Result<Unknown<'env>> {
         Ok(returned(env, reads::branch(&self.state, Js::new(env), from_id.raw(), None)?))
     }
