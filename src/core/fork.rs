@@ -5,7 +5,7 @@ use super::error::{Error, Result};
 use super::lines::{LineReader, WHOLE};
 use super::migrate::Migrator;
 use super::session::first_header;
-use super::storage::{FileStorage, NewFile, Storage};
+use super::storage::{Durability, FileStorage, NewFile, Storage};
 
 /// A session file that can be forked.
 pub struct Source {
@@ -26,7 +26,7 @@ impl Source {
 
     /// Writes the fork: the new header, then every entry, migrated if the source is old. Lines that do not parse stay
     /// in the source.
-    pub fn write_to(&self, target: &str, header_line: &[u8]) -> Result<()> {
+    pub fn write_to(&self, target: &str, header_line: &[u8], durability: Durability) -> Result<()> {
         let mut out = NewFile::create(target)?;
         out.line(header_line)?;
         let fail = |error| Error::io("read", self.storage.name(), error);
@@ -43,7 +43,7 @@ impl Source {
                 out.line(bytes.strip_suffix(b"\r").unwrap_or(bytes))?;
             }
         }
-        out.finish().map(drop)
+        out.finish(durability).map(drop)
     }
 }
 

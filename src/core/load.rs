@@ -30,6 +30,8 @@ pub struct Index {
     places: Vec<Option<Place>>,
     /// Where the next line starts that was not read for good.
     read_to: u64,
+    /// Whether that is inside of a line, whose start was taken for a whole one.
+    inside: bool,
     lines: u64,
     damaged: Vec<DamagedLine>,
 }
@@ -66,7 +68,7 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
         }
     };
     drop(reader);
-    let size = storage.size()?.unwrap_or_default();
+    let size = storage.size()?;
     let mut each = |line: Scanned| {
         unended = !line.ended;
         index.take(line, true);
@@ -95,6 +97,11 @@ impl Index {
         if !ended && what == What::Damaged(Damage::NotJson) {
             return;
         }
+        if std::mem::take(&mut self.inside) && what == What::Nothing {
+            // The end of a line that counted before it had its newline.
+            self.read_to = place.end() + u64::from(ended);
+            return;
+        }
         self.pass(place.offset, place.len as usize, ended);
         match what {
             What::Entry(head) => {
@@ -109,24 +116,28 @@ impl Index {
     fn pass(&mut self, offset: u64, len: usize, ended: bool) {
         self.lines += 1;
         self.read_to = offset + len as u64 + u64::from(ended);
+        self.inside = !ended;
     }
 
     /// Takes in what others added to the storage since it was read; the leaf stays. Tells whether the storage ends
     /// inside a line.
     pub fn read_more(&mut self, storage: &dyn Storage) -> Result<bool> {
         let reader = storage.reader(self.read_to)?;
-        self.read_on(storage, reader)
+        let size = storage.size()?.saturating_sub(self.read_to);
+        self.read_on(storage, reader, size)
     }
 
     /// Takes in what others added before `end`, where a line of ours starts.
     pub fn read_more_until(&mut self, storage: &dyn Storage, end: u64) -> Result<bool> {
         let reader = storage.reader(self.read_to)?;
         let size = end.saturating_sub(self.read_to);
-        self.read_on(storage, reader.take(size))
+        self.read_on(storage, reader.take(size), size)
     }
 
-    fn read_on(&mut self, storage: &dyn Storage, source: impl Read) -> Result<bool> {
-        let mut reader = LineReader::new(source, self.read_to, WHOLE);
+    fn read_on(&mut self, storage: &dyn Storage, source: impl Read, size: u64) -> Result<bool> {
+        // Mostly a line or two: no more memory than they need.
+        let chunk = usize::try_from(size).unwrap_or(WHOLE).clamp(1, WHOLE);
+        let mut reader = LineReader::new(source, self.read_to, chunk);
         let mut unended = false;
         while let Some(line) = next(&mut reader, storage)? {
             unended = !line.ended;
@@ -146,7 +157,8 @@ impl Index {
         self.places.push(place);
         if let Some(place) = place {
             self.lines += 1;
-            self.read_to = self.read_to.max(place.offset + u64::from(place.len) + 1);
+            self.inside = false;
+            self.read_to = self.read_to.max(place.end() + 1);
         }
         row
     }
@@ -160,7 +172,8 @@ impl Index {
     pub fn set_places(&mut self, header: Option<Place>, places: Vec<Place>) {
         self.lines = places.len() as u64 + u64::from(header.is_some());
         let last = places.last().or(header.as_ref());
-        self.read_to = last.map_or(0, |last| last.offset + u64::from(last.len) + 1);
+        self.read_to = last.map_or(0, |last| last.end() + 1);
+        self.inside = false;
         self.places = places.into_iter().map(Some).collect();
     }
 

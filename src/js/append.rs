@@ -15,7 +15,8 @@ use super::state::{iso, line_of, State};
 use crate::core::append::{line, NewHead};
 use crate::core::entry::Kind;
 use crate::core::error::Result as CoreResult;
-use crate::core::session::Session;
+pub use crate::core::session::Below;
+use crate::core::session::{NewEntry, Session};
 use crate::core::tree::RowNo;
 
 /// How often an append starts over because the caller's own code changed the session under it.
@@ -32,13 +33,6 @@ pub struct New {
     pub id: Option<String>,
     /// A time that the own fields refer to already, ms since 1970.
     pub time: Option<f64>,
-}
-
-/// What the entry will be a child of.
-pub enum Below {
-    Leaf,
-    Row(RowNo),
-    Nothing,
 }
 
 impl New {
@@ -100,7 +94,9 @@ pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
             match plan(&state, &new.head) == planned {
                 true => {
                     let text = text.as_deref().unwrap_or_default();
-                    let row = commit(&mut state, &new, (time, timestamp), text, &kept);
+                    let row = write(&mut state.session, &new, (time, timestamp), text, &kept);
+                    // Rows may come in even if that fails: what others wrote stays theirs.
+                    state.settle(js)?;
                     Some(row.map_err(|error| thrown(js, &error))?)
                 }
                 false => None,
@@ -114,20 +110,7 @@ pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
     Err(wrong_argument(js, "The values of this session keep changing it while they are written"))
 }
 
-/// Writes and adds the entry. Rows may come in even if that fails: what others wrote stays theirs.
-fn commit(
-    state: &mut State,
-    new: &New,
-    (time, timestamp): (f64, String),
-    text: &[u8],
-    kept: &[Vec<u8>],
-) -> CoreResult<RowNo> {
-    let row = write(&mut state.session, new, (time, timestamp), text, kept);
-    let rows = state.session.tree().len();
-    state.cache.grow(rows);
-    row
-}
-
+/// Writes and adds the entry.
 fn write(
     session: &mut Session,
     new: &New,
@@ -135,7 +118,17 @@ fn write(
     text: &[u8],
     kept: &[Vec<u8>],
 ) -> CoreResult<RowNo> {
-    session.take_in_foreign()?;
+    if session.writes_lines() {
+        return session.append(&NewEntry {
+            kind: new.kind,
+            head: &new.head,
+            own: text,
+            below: new.below,
+            id: new.id.as_deref(),
+            time,
+            timestamp: &timestamp,
+        });
+    }
     let parent = match new.below {
         Below::Leaf => session.tree().leaf(),
         Below::Row(row) => Some(row),
@@ -146,17 +139,13 @@ fn write(
         envelope.id.clone_from(id);
     }
     let head = new.head.with(new.kind, &envelope);
-    let row = if session.makes_file_with(&new.head) {
-        let last = line(new.kind, &envelope, text);
-        let lines = kept.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
-        session.make_file(lines, Some(&head))?;
-        session.tree().len() as RowNo - 1
-    } else if session.writes_lines() {
-        session.push_line(&head, &line(new.kind, &envelope, text))?
-    } else {
-        session.push_kept(&head)
-    };
-    Ok(row)
+    if !session.makes_file_with(&new.head) {
+        return Ok(session.push_kept(&head));
+    }
+    let last = line(new.kind, &envelope, text);
+    let lines = kept.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
+    session.make_file(lines, Some(&head))?;
+    Ok(session.tree().len() as RowNo - 1)
 }
 
 /// The lines of the header and every entry that the manager holds as objects, serialised now.

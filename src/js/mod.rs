@@ -12,6 +12,7 @@ mod appends;
 mod args;
 mod branching;
 mod cache;
+mod diagnostics;
 mod entries;
 mod errors;
 mod functions;
