@@ -13,6 +13,8 @@ pub mod context;
 pub mod diagnostics;
 pub mod entry;
 pub mod error;
+#[cfg(test)]
+mod faults;
 pub mod find;
 pub mod fork;
 pub mod header;

@@ -14,6 +14,7 @@ pub use file::{make_dir, FileStorage};
 pub use memory::MemoryStorage;
 pub use new_file::NewFile;
 pub use replace::{replace_with_backup, Backup};
+pub use temporary::sweep;
 
 use std::io::Read;
 

@@ -77,6 +77,9 @@ impl Session {
             };
             let mut envelope = self.envelope(parent, new.time, new.timestamp.to_owned());
             if let Some(id) = new.id {
+                if self.tree().find(id.as_bytes()).is_some() {
+                    return Err(self.id_taken(id));
+                }
                 id.clone_into(&mut envelope.id);
             }
             let head = new.head.with(new.kind, &envelope);
@@ -137,6 +140,9 @@ impl Session {
         if unended && place.offset == start {
             // What it continued is ended by the newline of a blank, or by the one that the next try begins with.
             self.take_out(place)?;
+            if let Some(storage) = self.storage.as_mut() {
+                storage.set_unended(true);
+            }
             self.size = self.index.read_to();
             self.notes.repaired("a line written behind another process's half line was written again on its own");
             return Ok(Landed::OutAgain);
@@ -146,13 +152,17 @@ impl Session {
             self.size = place.offset;
             self.notes.repaired("an id that another process chose at the same moment was chosen again");
             if new.id.is_some() {
-                let what = format!("another process has just taken the id {}; append again", envelope.id);
-                return Err(Error::changed(self.file().unwrap_or_default(), what));
+                return Err(self.id_taken(&envelope.id));
             }
             return Ok(Landed::OutAgain);
         }
         self.size = place.end() + 1;
         Ok(Landed::Well)
+    }
+
+    fn id_taken(&self, id: &str) -> Error {
+        let what = format!("another process has just taken the id {id}; append again");
+        Error::changed(self.file().unwrap_or_default(), what)
     }
 
     fn take_out(&mut self, place: Place) -> Result<()> {

@@ -230,9 +230,12 @@ impl Session {
             if index.tree.find(self.tree().id_of(row)).is_some() {
                 continue;
             }
-            // Where the file was cut in place nothing is left to read, or something else stands there.
-            let Ok(Some(text)) = self.index.line(&**old, row) else {
-                continue;
+            let text = match self.index.line(&**old, row) {
+                Ok(Some(text)) => text,
+                Ok(None) => continue,
+                // Where the file was cut in place nothing is left to read, or something else stands there.
+                Err(error) if error.as_io().is_none() => continue,
+                Err(error) => return Err(error),
             };
             let place = storage.append(&mut text.clone().into_bytes())?;
             if place.offset > index.read_to() {

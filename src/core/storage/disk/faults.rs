@@ -31,6 +31,17 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::default();
 }
 
+type Meddling = Option<(Call, Box<dyn FnOnce()>)>;
+
+thread_local! {
+    static MEDDLING: RefCell<Meddling> = const { RefCell::new(None) };
+}
+
+/// Runs `meddle` right before the next call of this kind: what another process does in the moment between two calls.
+pub fn before_next(call: Call, meddle: impl FnOnce() + 'static) {
+    MEDDLING.with(|meddling| *meddling.borrow_mut() = Some((call, Box::new(meddle))));
+}
+
 /// What happened under a plan.
 #[derive(Debug)]
 pub struct Made {
@@ -49,6 +60,10 @@ pub fn with<T>(at: usize, fault: Fault, work: impl FnOnce() -> T) -> (T, Made) {
 }
 
 pub(super) fn ask(call: Call) -> io::Result<()> {
+    let meddle = MEDDLING.with(|meddling| meddling.borrow_mut().take_if(|(awaited, _)| *awaited == call));
+    if let Some((_, meddle)) = meddle {
+        meddle();
+    }
     STATE.with(|state| {
         let mut state = state.borrow_mut();
         let Some((at, fault)) = state.plan else {
