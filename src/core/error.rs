@@ -26,7 +26,9 @@ enum Kind {
     Changed { path: String, what: String },
     Lost { path: String },
     Locked { path: String, holder: Option<u32> },
+    TooLong { path: String, what: String },
     Argument { text: String },
+    Failed { text: String },
 }
 
 impl Error {
@@ -83,6 +85,17 @@ impl Error {
     /// Another process, or another session in this one, has the lock of the file at `path`.
     pub fn locked(path: &str, holder: Option<u32>) -> Self {
         Self(Kind::Locked { path: path.to_owned(), holder })
+    }
+
+    /// Something is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
+    pub fn too_long(path: &str, id: &str, what: &str, size: usize) -> Self {
+        let what = format!("{what} of entry {id} has {size} bytes of JSON");
+        Self(Kind::TooLong { path: path.to_owned(), what })
+    }
+
+    /// What should not happen, in words.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self(Kind::Failed { text: text.into() })
     }
 
     /// An argument that cannot be used; the text names it.
@@ -191,7 +204,10 @@ impl fmt::Display for Error {
                 write!(f, "Session file is locked by process {pid}: {path}")
             }
             Kind::Locked { path, holder: None } => write!(f, "Session file is locked by another process: {path}"),
-            Kind::Argument { text } => f.write_str(text),
+            Kind::TooLong { path, what } => {
+                write!(f, "{what}, which is more than a JavaScript string can hold: {path}")
+            }
+            Kind::Argument { text } | Kind::Failed { text } => f.write_str(text),
         }
     }
 }

@@ -8,6 +8,7 @@
 //! (`[u8]`), see [`text`].
 
 pub mod append;
+pub mod body;
 pub mod branch;
 pub mod context;
 pub mod diagnostics;
@@ -29,6 +30,7 @@ pub mod message;
 pub mod migrate;
 pub mod options;
 pub mod paths;
+pub mod pieces;
 pub mod repair;
 pub mod scan;
 pub mod session;

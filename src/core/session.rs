@@ -20,6 +20,7 @@ use super::load::{load, DamagedLine, Index, Loaded};
 use super::lock::FileLock;
 use super::migrate::Migrator;
 use super::options::Options;
+use super::pieces::Each;
 use super::storage::{replace_with_backup, Backup, FileStorage, MemoryStorage, NewFile, Place, Storage};
 use super::tree::{RowNo, Tree};
 
@@ -40,6 +41,14 @@ pub enum Found {
     Session(Box<Session>),
 }
 
+/// What a session was before it went on in another file.
+pub struct Moved {
+    /// For each row of now the one it was before, if it was there.
+    pub rows: Vec<Option<RowNo>>,
+    /// The session with its old rows and its old file, as far as that can still be read.
+    pub old: Session,
+}
+
 /// A session's entries and where they are kept.
 pub struct Session {
     id: Vec<u8>,
@@ -54,8 +63,8 @@ pub struct Session {
     index: Index,
     /// The rows that were appended here, not read: runs of them, first and behind the last.
     own: Vec<(RowNo, RowNo)>,
-    /// After the file was replaced: for each row the one it was before.
-    moved_rows: Option<Vec<Option<RowNo>>>,
+    /// What the session was before its file was replaced, until somebody asks.
+    moved: Option<Box<Moved>>,
     lock: Option<FileLock>,
     /// Whether it was made sure that nobody else has the lock.
     lock_checked: bool,
@@ -75,7 +84,7 @@ impl Session {
             header_place: None,
             index: Index::default(),
             own: Vec::new(),
-            moved_rows: None,
+            moved: None,
             lock: None,
             lock_checked: false,
             notes: Notes::default(),
@@ -279,9 +288,9 @@ impl Session {
         }
     }
 
-    /// How long an entry's line is, in bytes; 0 if the caller keeps its body.
-    pub fn line_len(&self, row: RowNo) -> usize {
-        self.index.place(row).map_or(0, |place| place.len as usize)
+    /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps its body.
+    pub fn length_without_bodies(&self, row: RowNo) -> usize {
+        self.index.length_without_bodies(row)
     }
 
     /// The text of the header's line; None if the caller keeps the header.
@@ -294,10 +303,18 @@ impl Session {
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// The lines of several entries, read in few strokes, each handed on with its row.
-    pub fn lines(&self, rows: &[RowNo], each: &mut dyn FnMut(RowNo, &str) -> Result<()>) -> Result<()> {
+    /// The lines of several entries, read in few strokes.
+    pub fn lines(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         match &self.storage {
             Some(storage) => self.index.lines(&**storage, rows, each),
+            None => Ok(()),
+        }
+    }
+
+    /// The same without bodies, see [`super::body`].
+    pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
+        match &self.storage {
+            Some(storage) => self.index.lines_without_bodies(&**storage, rows, each),
             None => Ok(()),
         }
     }

@@ -3,10 +3,12 @@
 
 use std::cell::RefCell;
 use std::ffi::CStr;
+use std::rc::{Rc, Weak};
 
 use napi::Result;
 
 use super::args::{self, path};
+use super::bodies::Bodies;
 use super::cache::Cache;
 use super::errors::{thrown, wrong_argument};
 use super::host::{self, make, on_paths, F};
@@ -14,7 +16,7 @@ use super::raw::{Js, Val};
 use crate::core::error::Error as CoreError;
 use crate::core::options::{Lock, Options, DURABILITY_VARIABLE, LOCK_VARIABLE};
 use crate::core::paths::Host as _;
-use crate::core::session::{Found, Persistence, Session};
+use crate::core::session::{Found, Moved, Persistence, Session};
 use crate::core::storage::{make_dir, Durability};
 use crate::core::{ids, paths, time};
 
@@ -29,6 +31,11 @@ pub struct State {
     pub cache: Cache,
     /// Counts the sessions this manager has had.
     pub epoch: u64,
+    /// What reads bodies of this session for its entries; None until one is needed.
+    pub bodies: Option<Bodies>,
+    /// Whether bodies are read when they are looked at; None until it matters.
+    pub lazy: Option<bool>,
+    me: Weak<RefCell<State>>,
 }
 
 /// What a manager is opened with.
@@ -56,9 +63,12 @@ impl Place {
     }
 
     /// A manager's state here with this session.
-    pub fn with(self, (session, cache): (Session, Cache)) -> RefCell<State> {
+    pub fn with(self, (session, cache): (Session, Cache)) -> Rc<RefCell<State>> {
         let Place { cwd, dir, persistence, options } = self;
-        RefCell::new(State { cwd, dir, persistence, options, session, cache, epoch: 0 })
+        Rc::new_cyclic(|me| {
+            let (bodies, lazy, me) = (None, None, me.clone());
+            RefCell::new(State { cwd, dir, persistence, options, session, cache, epoch: 0, bodies, lazy, me })
+        })
     }
 }
 
@@ -212,9 +222,12 @@ pub fn resolved(js: Js, value: Val, name: &str) -> Result<String> {
 impl State {
     /// Lets the objects follow rows that came in or moved: after every call that looks at the file, failed or not.
     pub fn settle(&mut self, js: Js) -> Result<()> {
-        if let Some(rows) = self.session.take_moved_rows() {
-            self.cache.follow(js, &rows)?;
+        if let Some(Moved { rows, old }) = self.session.take_moved() {
             self.epoch += 1;
+            // Entries made before read their bodies from where they were then.
+            let left = self.bodies.take().map_or(Ok(()), |bodies| bodies.leave(js, old));
+            self.cache.follow(js, &rows)?;
+            left?;
         }
         self.cache.grow(self.session.tree().len());
         Ok(())
@@ -224,6 +237,15 @@ impl State {
     pub fn place(&self) -> Place {
         Place { cwd: self.cwd.clone(), dir: self.dir.clone(), persistence: self.persistence, options: self.options }
     }
+
+    /// Lets go of everything that is held; entries that may still read their bodies keep the session.
+    pub fn leave(self, js: Js) -> Result<()> {
+        self.cache.release(js)?;
+        match self.bodies {
+            Some(bodies) => bodies.leave(js, self.session),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Puts another session in a manager's place.
@@ -231,11 +253,35 @@ pub fn swap(state: &RefCell<State>, js: Js, (session, mut cache): (Session, Cach
     if let Some(anchor) = state.borrow().cache.anchor(js)? {
         cache.hold_by(js, anchor)?;
     }
-    let old = {
+    let (session, bodies, cache) = {
         let mut state = state.borrow_mut();
-        state.session = session;
+        let session = std::mem::replace(&mut state.session, session);
         state.epoch += 1;
-        std::mem::replace(&mut state.cache, cache)
+        (session, state.bodies.take(), std::mem::replace(&mut state.cache, cache))
     };
-    old.release(js)
+    cache.release(js)?;
+    match bodies {
+        Some(bodies) => bodies.leave(js, session),
+        None => Ok(()),
+    }
+}
+
+/// What JavaScript reads bodies of this session from; None if laziness is turned off.
+pub fn source(state: &RefCell<State>, js: Js) -> Result<Option<Val>> {
+    let (lazy, me, epoch) = {
+        let state = state.borrow();
+        if let Some(bodies) = &state.bodies {
+            return bodies.external(js).map(Some);
+        }
+        (state.lazy, state.me.clone(), state.epoch)
+    };
+    if lazy == Some(false) {
+        return Ok(None);
+    }
+    let bodies = Bodies::of(js, me, epoch)?;
+    let external = bodies.as_ref().map(|bodies| bodies.external(js)).transpose()?;
+    let mut state = state.borrow_mut();
+    state.lazy = Some(bodies.is_some());
+    state.bodies = bodies;
+    Ok(external)
 }

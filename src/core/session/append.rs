@@ -104,9 +104,9 @@ impl Session {
 
     /// The parent that the caller chose, whose row may be another one since the file was replaced.
     fn below_now(&self, below: Below) -> Below {
-        match (below, &self.moved_rows) {
-            (Below::Row(old), Some(rows)) => {
-                let now = rows.iter().position(|before| *before == Some(old));
+        match (below, &self.moved) {
+            (Below::Row(old), Some(moved)) => {
+                let now = moved.rows.iter().position(|before| *before == Some(old));
                 now.map_or(Below::Leaf, |row| Below::Row(row as RowNo))
             }
             (below, _) => below,

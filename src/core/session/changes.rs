@@ -13,7 +13,7 @@ use crate::core::options::Lock;
 use crate::core::storage::{make_dir, FileStorage, Look, NewFile, Storage};
 use crate::core::tree::{ParentRef, RowNo};
 
-use super::{first_header, Persistence, Session};
+use super::{first_header, Moved, Persistence, Session};
 
 /// How many bytes are copied at once.
 const CHUNK: usize = 1 << 20;
@@ -54,10 +54,9 @@ impl Session {
         self.lock_checked = false;
     }
 
-    /// After the file was replaced rows have other numbers: for each row the one it was before, if it was there. Asked
-    /// for once.
-    pub fn take_moved_rows(&mut self) -> Option<Vec<Option<RowNo>>> {
-        self.moved_rows.take()
+    /// After the file was replaced rows have other numbers: what they were before, once.
+    pub fn take_moved(&mut self) -> Option<Moved> {
+        self.moved.take().map(|moved| *moved)
     }
 
     /// Takes the lock that the session is to have, if it does not have it.
@@ -172,18 +171,21 @@ impl Session {
         index.tree.set_leaf(leaf);
         self.own = own_rows(&self.own, &moved);
         self.size = storage.size()?.max(index.read_to());
-        self.header_place = Some(header_place);
-        self.index = index;
-        self.storage = Some(Box::new(storage));
+        let known = moved.iter().filter(|row| row.is_some()).count();
+        let mut old = Self::new(self.id.clone(), Persistence::Memory, self.file.clone());
+        old.header_place = self.header_place.replace(header_place);
+        old.index = std::mem::replace(&mut self.index, index);
+        old.storage = self.storage.replace(Box::new(storage));
         self.lock_checked = false;
-        // Rows that were moved twice since somebody asked are followed to where they were at first.
-        self.moved_rows = Some(match self.moved_rows.take() {
-            None => moved,
-            Some(first) => {
-                moved.into_iter().map(|row| row.and_then(|row| first.get(row as usize).copied().flatten())).collect()
+        self.moved = Some(match self.moved.take() {
+            None => Box::new(Moved { rows: moved, old }),
+            // Moved twice since somebody asked: rows are followed to where they were at first.
+            Some(mut first) => {
+                let was = |row: RowNo| first.rows.get(row as usize).copied().flatten();
+                first.rows = moved.into_iter().map(|row| row.and_then(was)).collect();
+                first
             }
         });
-        let known = self.moved_rows.iter().flatten().filter(|row| row.is_some()).count();
         self.notes.changed(change);
         self.notes.grown(0, theirs.saturating_sub(known));
         Ok(())

@@ -92,7 +92,7 @@ fn expect_whole(session: &Session, world: &World) {
     file.sort();
     assert_eq!(memory, file);
     let rows: Vec<RowNo> = (0..session.tree().len() as RowNo).collect();
-    session.lines(&rows, &mut |_, _| Ok(())).expect("every line is where the index has it");
+    session.lines(&rows, &mut |_, _, _| Ok(())).expect("every line is where the index has it");
 }
 
 #[test]
@@ -159,7 +159,9 @@ fn the_same_session_in_its_place_is_adopted_and_what_is_ours_added() {
     world.replace(&(HEADER.to_owned() + &entry("a") + &entry("b") + &entry("theirs")));
     let second = append(&mut session);
     assert_eq!(ids(&session), ["a", "b", "theirs", &first, &second]);
-    assert_eq!(session.take_moved_rows(), Some(vec![Some(0), Some(1), None, Some(2)]));
+    let moved = session.take_moved().expect("rows moved");
+    assert_eq!(moved.rows, [Some(0), Some(1), None, Some(2)]);
+    assert!(moved.old.line(1).expect("read").is_some(), "what was there before can still be read");
     let leaf = session.tree().leaf().expect("a leaf");
     assert_eq!(session.tree().parent_row(leaf), Some(3), "the leaf stayed ours");
     expect_whole(&session, &world);
