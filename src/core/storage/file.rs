@@ -19,6 +19,9 @@ const MAX_OPEN: usize = 512;
 /// How long a writer waits for others who write to the same file, at most: this often, so long each time.
 const LOCK_TRIES: u32 = 2000;
 const LOCK_PAUSE: Duration = Duration::from_micros(50);
+/// How often, and how long after each other, it is looked whether a half line gets its end.
+const UNENDED_LOOKS: u32 = 3;
+const UNENDED_PAUSE: Duration = Duration::from_millis(1);
 
 /// A file that is open, for reading or for both.
 #[derive(Clone)]
@@ -175,7 +178,7 @@ impl FileStorage {
     /// be theirs. Whoever has the file for longer than it takes to write, because it was stopped, is not waited for.
     fn alone<T>(&self, file: &File, work: impl FnOnce() -> Result<T>) -> Result<T> {
         // Elsewhere than on Unix locks keep others from writing at all, those too that know of none.
-        if !self.shared || cfg!(not(unix)) {
+        if !(self.shared || self.unended) || cfg!(not(unix)) {
             return work();
         }
         let mut locked = false;
@@ -197,6 +200,23 @@ impl FileStorage {
             let _ = file.unlock();
         }
         result
+    }
+
+    /// Whether the file still ends in the middle of a line. A write in progress can be seen half done, and is not waited
+    /// for by our own lock if it is pi's: only what stays so for a while is the end of a line that nobody will write.
+    fn is_unended(&self, file: &File) -> bool {
+        for _ in 0..UNENDED_LOOKS {
+            let mut last = [0];
+            let read = disk::stat(file).and_then(|now| match now.size.checked_sub(1) {
+                Some(at) => read_exact_at(file, at, &mut last),
+                None => Ok(last = [b'\n']),
+            });
+            if read.is_ok() && last == [b'\n'] {
+                return false;
+            }
+            std::thread::sleep(UNENDED_PAUSE);
+        }
+        true
     }
 
     fn blank(&self, offset: u64, len: usize) -> io::Result<()> {
@@ -306,13 +326,14 @@ impl Storage for FileStorage {
 
     fn append(&mut self, line: &mut Vec<u8>) -> Result<Place> {
         let len = line.len();
-        let lead = usize::from(self.unended);
-        if self.unended {
-            line.insert(0, b'\n');
-        }
         line.push(b'\n');
         let handle = self.handle(true)?;
+        let mut lead = 0;
         let offset = self.alone(&handle.file, || {
+            if self.unended && self.is_unended(&handle.file) {
+                line.insert(0, b'\n');
+                lead = 1;
+            }
             let offset = self.write_at_end(&handle.file, line)?;
             if self.durability == Durability::Fsync {
                 if let Err(error) = disk::sync_data(&handle.file) {
@@ -323,7 +344,7 @@ impl Storage for FileStorage {
             Ok(offset)
         })?;
         self.unended = false;
-        Ok(Place::of(offset + lead as u64, len))
+        Ok(Place::of(offset + lead, len))
     }
 
     fn take_back(&mut self, place: Place) -> Result<()> {
