@@ -101,7 +101,7 @@ pub fn held(session: &str) -> Result<Option<Option<u32>>> {
 }
 
 /// Removes a lock file that nobody holds.
-fn remove_stale(path: &Path) {
+pub fn remove_stale(path: &Path) {
     let Ok(file) = File::options().read(true).write(true).open(path) else {
         return;
     };

@@ -81,10 +81,13 @@ fn sweep_once(target: &Path) {
     }
 }
 
-/// Removes temporary files that their processes left behind. What cannot be removed hurts nobody and stays.
+/// Removes temporary files, and lock files, that their processes left behind. What cannot be removed hurts nobody and stays.
 pub fn sweep(dir: &Path) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
+        if name.to_str().is_some_and(|name| name.ends_with(".jsonl.lock")) {
+            crate::core::lock::remove_stale(&entry.path());
+        }
         let left = name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
         if !left || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
