@@ -41,6 +41,8 @@ pub struct Index {
 pub struct Loaded {
     pub header: Header,
     pub header_place: Place,
+    /// The header's text, unless it is a long one.
+    pub header_line: Option<String>,
     pub index: Index,
     /// Whether the last line lacks its newline.
     pub unended: bool,
@@ -51,6 +53,7 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     let mut reader = LineReader::new(storage.reader(0)?, 0, HEAD);
     let mut index = Index::default();
     let mut unended;
+    let header_line;
     let (header, header_place) = loop {
         let Some(line) = next(&mut reader, storage)? else {
             return Ok(None);
@@ -63,7 +66,10 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
         }
         index.pass(line.offset, line.bytes.len(), line.ended);
         match Header::read(&text) {
-            Some(header) => break (header, Place::of(line.offset, line.bytes.len())),
+            Some(header) => {
+                header_line = Some(text.into_owned()).filter(|text| text.len() <= HEAD);
+                break (header, Place::of(line.offset, line.bytes.len()));
+            }
             None => return Ok(None),
         }
     };
@@ -82,7 +88,7 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
             each(scanned(line.offset, line.bytes, line.ended));
         }
     }
-    Ok(Some(Loaded { header, header_place, index, unended }))
+    Ok(Some(Loaded { header, header_place, header_line, index, unended }))
 }
 
 fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Result<Option<RawLine<'a>>> {

@@ -60,6 +60,8 @@ pub struct Session {
     /// How many bytes the storage had when it was last looked at or written to.
     size: u64,
     header_place: Option<Place>,
+    /// The header's text, if it was read and is not long.
+    header_text: Option<String>,
     index: Index,
     /// The rows that were appended here, not read: runs of them, first and behind the last.
     own: Vec<(RowNo, RowNo)>,
@@ -82,6 +84,7 @@ impl Session {
             storage: None,
             size: 0,
             header_place: None,
+            header_text: None,
             index: Index::default(),
             own: Vec::new(),
             moved: None,
@@ -124,7 +127,7 @@ impl Session {
             storage = session.migrated(path, storage, version)?;
         }
         let size = storage.size()?;
-        let Some(Loaded { header, header_place, index, unended }) = load(&*storage)? else {
+        let Some(Loaded { header, header_place, header_line, index, unended }) = load(&*storage)? else {
             return Err(Error::not_a_session(path));
         };
         storage.set_unended(unended);
@@ -133,6 +136,7 @@ impl Session {
         session.size = size.max(index.read_to());
         session.storage = Some(storage);
         session.header_place = Some(header_place);
+        session.header_text = header_line;
         session.index = index;
         Ok(Found::Session(Box::new(session)))
     }
@@ -295,6 +299,9 @@ impl Session {
 
     /// The text of the header's line; None if the caller keeps the header.
     pub fn header_line(&self) -> Result<Option<String>> {
+        if let Some(text) = &self.header_text {
+            return Ok(Some(text.clone()));
+        }
         let (Some(storage), Some(place)) = (&self.storage, self.header_place) else {
             return Ok(None);
         };

@@ -73,6 +73,7 @@ fn plan(state: &State, head: &NewHead) -> Plan {
 pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
     let epoch = state.borrow().epoch;
     let mut text = None;
+    let mut lost = false;
     for _ in 0..ATTEMPTS {
         let planned = plan(&state.borrow(), &new.head);
         if planned != Plan::Keep && text.is_none() {
@@ -97,7 +98,13 @@ pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
                     let row = write(&mut state.session, &new, (time, timestamp), text, &kept);
                     // Rows may come in even if that fails: what others wrote stays theirs.
                     state.settle(js)?;
-                    Some(row.map_err(|error| thrown(js, &error))?)
+                    match row {
+                        Err(error) if error.is_lost() && !lost => {
+                            lost = true;
+                            None
+                        }
+                        row => Some(row.map_err(|error| thrown(js, &error))?),
+                    }
                 }
                 false => None,
             }
@@ -105,6 +112,9 @@ pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
         if let Some(row) = committed {
             state.borrow_mut().cache.set_own(js, row, new.own)?;
             return Ok(row);
+        }
+        if lost {
+            rewrite_lost(state, js)?;
         }
     }
     Err(wrong_argument(js, "The values of this session keep changing it while they are written"))
@@ -146,6 +156,21 @@ fn write(
     let lines = kept.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
     session.make_file(lines, Some(&head))?;
     Ok(session.tree().len() as RowNo - 1)
+}
+
+/// Writes a session whose file is lost again, from the objects that were made of it: an error if not all were.
+pub fn rewrite_lost(state: &RefCell<State>, js: Js) -> Result<()> {
+    let (epoch, rows) = {
+        let state = state.borrow();
+        (state.epoch, state.session.tree().len())
+    };
+    super::entries::header(state, js)?;
+    let lines = kept_lines(state, js)?;
+    let mut state = state.borrow_mut();
+    if state.epoch != epoch || state.session.tree().len() != rows || lines.len() != rows + 1 {
+        return Err(wrong_argument(js, "The session changed while it was written again"));
+    }
+    state.session.rewrite(lines.iter().map(Vec::as_slice)).map_err(|error| thrown(js, &error))
 }
 
 /// The lines of the header and every entry that the manager holds as objects, serialised now.

@@ -4,6 +4,7 @@ use napi::bindgen_prelude::*;
 use napi_derive::napi;
 use serde::Serialize;
 
+use super::append::rewrite_lost;
 use super::errors::thrown;
 use super::host::now;
 use super::manager::SessionManager;
@@ -22,10 +23,20 @@ fn reported(js: Js, report: CoreResult<impl Serialize>) -> Result<Val> {
 }
 
 impl SessionManager {
-    fn with_file(&self, js: Js, work: impl FnOnce(&mut Session) -> CoreResult<()>) -> Result<()> {
-        let mut state = self.state.borrow_mut();
-        let done = work(&mut state.session);
-        state.settle(js)?;
+    fn with_file(&self, js: Js, work: fn(&mut Session) -> CoreResult<()>) -> Result<()> {
+        let work = || -> Result<CoreResult<()>> {
+            let mut state = self.state.borrow_mut();
+            let done = work(&mut state.session);
+            state.settle(js)?;
+            Ok(done)
+        };
+        let done = match work()? {
+            Err(error) if error.is_lost() => {
+                rewrite_lost(&self.state, js)?;
+                work()?
+            }
+            done => done,
+        };
         done.map_err(|error| thrown(js, &error))
     }
 }

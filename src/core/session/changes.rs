@@ -10,10 +10,12 @@ use crate::core::header::Version;
 use crate::core::load::{load, Index, Loaded};
 use crate::core::lock::{self, FileLock};
 use crate::core::options::Lock;
-use crate::core::storage::{make_dir, FileStorage, Look, NewFile, Storage};
+use crate::core::storage::{disk, make_dir, FileStorage, Look, NewFile, Place, Storage};
 use crate::core::tree::{ParentRef, RowNo};
 
 use super::{first_header, Moved, Persistence, Session};
+
+const WRITTEN_AGAIN: &str = "the deleted, renamed or emptied file was written again, whole";
 
 /// How many bytes are copied at once.
 const CHUNK: usize = 1 << 20;
@@ -135,8 +137,57 @@ impl Session {
         if size > self.index.read_to() {
             self.take_in(size)?;
         }
-        self.notes.repaired("the deleted or renamed file was written again, whole");
+        self.notes.repaired(WRITTEN_AGAIN);
         Ok(())
+    }
+
+    /// Writes a session whose file is lost again, from the lines of its header and every entry as the caller has them.
+    pub fn rewrite<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+        let Some(path) = self.file.clone() else {
+            return Ok(());
+        };
+        let fail = |error| Error::io("stat", &path, error);
+        let mut places = Vec::with_capacity(self.tree().len() + 1);
+        let storage = match disk::stat_path(Path::new(&path)).map_err(fail)? {
+            None => {
+                if let Some(dir) = Path::new(&path).parent().and_then(Path::to_str).filter(|dir| !dir.is_empty()) {
+                    make_dir(dir)?;
+                }
+                let mut file = NewFile::create(&path)?;
+                for line in lines {
+                    places.push(file.line(line)?);
+                }
+                file.finish_safely(self.options.durability)?
+            }
+            Some(now) if now.size == 0 => {
+                let mut all = Vec::new();
+                for line in lines {
+                    places.push(Place::of(all.len() as u64, line.len()));
+                    all.extend_from_slice(line);
+                    all.push(b'\n');
+                }
+                all.pop();
+                let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
+                self.fill(&mut storage, &mut all)?;
+                storage
+            }
+            Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
+        };
+        self.lock_checked = false;
+        self.adopt_file(storage, places);
+        self.notes.repaired(WRITTEN_AGAIN);
+        Ok(())
+    }
+
+    /// Writes a whole session into an empty file.
+    fn fill(&self, storage: &mut FileStorage, all: &mut Vec<u8>) -> Result<()> {
+        let place = storage.append(all)?;
+        if place.offset == 0 {
+            return Ok(());
+        }
+        storage.set_shared();
+        storage.take_back(place)?;
+        Err(Error::changed(storage.name(), "another process writes to it"))
     }
 
     /// Goes on in what is at the path now, if it is the same session: entries come from there. What was appended here
@@ -205,16 +256,11 @@ impl Session {
         if all.last() == Some(&b'\n') {
             all.pop();
         }
-        let place = storage.append(&mut all)?;
-        if place.offset != 0 {
-            storage.set_shared();
-            storage.take_back(place)?;
-            return Err(Error::changed(path, "another process writes to it"));
-        }
+        self.fill(&mut storage, &mut all)?;
         self.size = storage.size()?;
         self.storage = Some(Box::new(storage));
         self.notes.changed(change);
-        self.notes.repaired("the deleted or renamed file was written again, whole");
+        self.notes.repaired(WRITTEN_AGAIN);
         let size = self.size;
         match size > self.index.read_to() {
             true => self.take_in(size),
