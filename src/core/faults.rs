@@ -3,4 +3,4 @@
 //! file agree, and once the disk works again the next append does.
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

@@ -18,6 +18,8 @@ pub mod error;
 mod faults;
 pub mod find;
 pub mod fork;
+#[cfg(test)]
+mod fuzz;
 pub mod header;
 pub mod ids;
 pub mod info;

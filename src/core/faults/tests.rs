@@ -16,7 +16,7 @@ use crate::core::verify::verify;
 const FSYNC: Options = Options { durability: Durability::Fsync, lock: Lock::None };
 
 /// A directory of its own, in memory where there is one: thousands of cases wait for no disk.
-fn scratch() -> tempfile::TempDir {
+pub fn scratch() -> tempfile::TempDir {
     let memory = tempfile::tempdir_in("/dev/shm");
     memory.or_else(|_| tempfile::tempdir()).expect("a directory")
 }

@@ -14,7 +14,7 @@ fn entry(id: &str, parent: &str) -> String {
 
 /// Repairs these lines, the last of them unended, and gives the report and the new lines.
 fn repaired(lines: &[&str]) -> (RepairReport, Vec<String>) {
-    let dir = tempfile::tempdir().expect("a directory");
+    let dir = crate::core::faults::tests::scratch();
     let path = dir.path().join("2025_name-1.jsonl").to_str().expect("text").to_owned();
     let text = lines.join("\n");
     fs::write(&path, &text).expect("written");
@@ -155,7 +155,7 @@ fn an_old_file_is_migrated_first() {
 
 #[test]
 fn a_locked_file_is_not_repaired() {
-    let dir = tempfile::tempdir().expect("a directory");
+    let dir = crate::core::faults::tests::scratch();
     let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     fs::write(&path, "torn").expect("written");
     let lock = FileLock::take(&path).expect("taken");

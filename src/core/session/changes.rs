@@ -1,6 +1,6 @@
 //! What happens when the file changes underneath: grown, deleted, renamed, replaced or cut by somebody else.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::core::diagnostics::Change;
@@ -220,7 +220,7 @@ impl Session {
         let moved = moved_rows(&self.index, &index);
         let leaf = self.leaf_in(&index);
         index.tree.set_leaf(leaf);
-        self.own = own_rows(&self.own, &moved);
+        self.own = own_rows(&self.own, &self.index, &index);
         self.size = storage.size()?.max(index.read_to());
         let known = moved.iter().filter(|row| row.is_some()).count();
         let mut old = Self::new(self.id.clone(), Persistence::Memory, self.file.clone());
@@ -350,14 +350,11 @@ fn is_same(old: &Index, was: RowNo, new: &Index, row: RowNo) -> bool {
     a.kind == b.kind && length(old, was) == length(new, row) && parent(old, a.parent) == parent(new, b.parent)
 }
 
-fn own_rows(own: &[(RowNo, RowNo)], moved: &[Option<RowNo>]) -> Vec<(RowNo, RowNo)> {
-    let is_own = |row: RowNo| {
-        let at = own.partition_point(|&(_, end)| end <= row);
-        own.get(at).is_some_and(|&(first, _)| first <= row)
-    };
+/// The rows of a new index that carry the ids of own rows of the old one, whatever others made of them.
+fn own_rows(own: &[(RowNo, RowNo)], old: &Index, new: &Index) -> Vec<(RowNo, RowNo)> {
+    let ids: HashSet<&[u8]> = own.iter().flat_map(|&(first, end)| first..end).map(|row| old.tree.id_of(row)).collect();
     let mut now: Vec<(RowNo, RowNo)> = Vec::new();
-    for (row, _) in moved.iter().enumerate().filter(|(_, was)| was.is_some_and(is_own)) {
-        let row = row as RowNo;
+    for row in (0..new.tree.len() as RowNo).filter(|&row| ids.contains(new.tree.id_of(row))) {
         match now.last_mut().filter(|(_, end)| *end == row) {
             Some((_, end)) => *end += 1,
             None => now.push((row, row + 1)),
