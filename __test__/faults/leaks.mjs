@@ -22,7 +22,7 @@ async function settled() {
 
 function openReadDrop(file, n) {
 	const manager = SessionManager.open(file);
-	manager.getEntries().at(-1).message.content.length;
+	manager.getEntries()[0].message.content.length;
 	manager.buildSessionContext();
 	manager.getTree();
 	if (n % 100 === 0) manager.appendCustomEntry("x", { owner: manager });

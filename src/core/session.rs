@@ -10,6 +10,8 @@ mod changes;
 pub use append::{Below, NewEntry};
 
 use super::append::{Envelope, NewHead};
+use super::body::Body;
+use super::copy::Copier;
 use super::diagnostics::Notes;
 use super::entry::{EntryHead, Kind};
 use super::error::{Error, Result};
@@ -162,6 +164,16 @@ impl Session {
         Ok(Box::new(FileStorage::open(path)?.with_durability(self.options.durability)))
     }
 
+    /// The session in a file that was just written, with its index.
+    pub fn of_file(id: Vec<u8>, path: &str, storage: FileStorage, header: Place, index: Index) -> Self {
+        let mut session = Self::new(id, Persistence::File, Some(path.to_owned()));
+        session.storage = Some(Box::new(storage));
+        session.header_place = Some(header);
+        session.size = index.read_to();
+        session.index = index;
+        session
+    }
+
     /// The session's id, WTF-8.
     pub fn id(&self) -> &[u8] {
         &self.id
@@ -253,7 +265,7 @@ impl Session {
         if let Some(head) = head {
             self.push_own(head, None);
         }
-        self.adopt_file(storage, places);
+        self.adopt_file(storage, places, Vec::new());
         Ok(())
     }
 
@@ -271,14 +283,14 @@ impl Session {
             storage.take_back(place)?;
             return Ok(false);
         }
-        self.adopt_file(storage, vec![place]);
+        self.adopt_file(storage, vec![place], Vec::new());
         Ok(true)
     }
 
-    /// Goes on in a file just written: `places` are the header's and every entry's.
-    pub fn adopt_file(&mut self, storage: FileStorage, mut places: Vec<Place>) {
+    /// Goes on in a file just written: `places` are the header's and every entry's, `bodies` those that are known.
+    pub fn adopt_file(&mut self, storage: FileStorage, mut places: Vec<Place>, bodies: Vec<(RowNo, Body)>) {
         let header = (!places.is_empty()).then(|| places.remove(0));
-        self.index.set_places(header, places);
+        self.index.set_places(header, places, bodies);
         self.header_place = header;
         self.size = self.index.read_to();
         self.storage = Some(Box::new(storage.with_durability(self.options.durability)));
@@ -290,6 +302,16 @@ impl Session {
             Some(storage) => self.index.line(&**storage, row),
             None => Ok(None),
         }
+    }
+
+    /// Copies lines of this session to a new file.
+    pub fn copier(&self, out: NewFile) -> Copier<'_> {
+        Copier::new(self.storage.as_deref(), &self.index, out)
+    }
+
+    /// The large values of an entry's line.
+    pub fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
+        self.index.bodies(row)
     }
 
     /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps its body.

@@ -221,8 +221,11 @@ pub fn resolved(js: Js, value: Val, name: &str) -> Result<String> {
 
 impl State {
     /// Lets the objects follow rows that came in or moved: after every call that looks at the file, failed or not.
-    pub fn settle(&mut self, js: Js) -> Result<()> {
-        if let Some(Moved { rows, old }) = self.session.take_moved() {
+    /// Tells whether they moved.
+    pub fn settle(&mut self, js: Js) -> Result<bool> {
+        let moved = self.session.take_moved();
+        let has_moved = moved.is_some();
+        if let Some(Moved { rows, old }) = moved {
             self.epoch += 1;
             // Entries made before read their bodies from where they were then.
             let left = self.bodies.take().map_or(Ok(()), |bodies| bodies.leave(js, old));
@@ -230,7 +233,7 @@ impl State {
             left?;
         }
         self.cache.grow(self.session.tree().len());
-        Ok(())
+        Ok(has_moved)
     }
 
     /// The place this manager is at.

@@ -335,11 +335,8 @@ fn a_fork_that_fails_is_whole_or_not_there() {
         "fork",
         |dir| {
             fs::write(at(dir, "s.jsonl"), three()).expect("written");
-            Source::open(&at(dir, "s.jsonl"))?.write_to(
-                &at(dir, "f.jsonl"),
-                b"{\"type\":\"session\"}",
-                Durability::Fsync,
-            )
+            let source = Source::open(&at(dir, "s.jsonl"))?;
+            source.write_to(&at(dir, "f.jsonl"), b"f".to_vec(), b"{\"type\":\"session\"}", FSYNC).map(drop)
         },
         |dir, result, what| {
             let text = fs::read_to_string(at(dir, "f.jsonl")).ok();

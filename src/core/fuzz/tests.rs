@@ -168,30 +168,30 @@ fn finds_the_planted_bug(name: &str, target: Target, cases: usize) {
 
 #[test]
 fn lines_are_what_a_split_gives() {
-    check("lines", lines::target, 5_000);
+    check("lines", lines::target, 20_000);
 }
 
 #[test]
 fn any_file_opens_to_what_its_lines_say() {
-    check("open", open::target, 5_000);
+    check("open", open::target, 20_000);
 }
 
 #[test]
 fn any_operations_leave_memory_and_file_agreeing() {
-    check("operations", operations::target, 800);
+    check("operations", operations::target, 4_000);
 }
 
 #[test]
 fn the_target_for_lines_finds_a_planted_bug() {
-    finds_the_planted_bug("lines", lines::target, 5_000);
+    finds_the_planted_bug("lines", lines::target, 20_000);
 }
 
 #[test]
 fn the_target_for_open_finds_a_planted_bug() {
-    finds_the_planted_bug("open", open::target, 5_000);
+    finds_the_planted_bug("open", open::target, 20_000);
 }
 
 #[test]
 fn the_target_for_operations_finds_a_planted_bug() {
-    finds_the_planted_bug("operations", operations::target, 800);
+    finds_the_planted_bug("operations", operations::target, 4_000);
 }

@@ -174,7 +174,7 @@ impl Session {
             Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
         };
         self.lock_checked = false;
-        self.adopt_file(storage, places);
+        self.adopt_file(storage, places, Vec::new());
         self.notes.repaired(WRITTEN_AGAIN);
         Ok(())
     }
