@@ -379,7 +379,7 @@ fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {
         panic!("a session is there");
     };
     assert!(Session::open(&world.path, Persistence::File, exclusive).is_err(), "there is one holder");
-    let error = append_as(&mut *opened(&world.path), None).expect_err("another has the lock");
+    let error = append_as(&mut opened(&world.path), None).expect_err("another has the lock");
     assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
     append(&mut holder);
     let before = world.text();

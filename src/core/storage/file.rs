@@ -206,10 +206,10 @@ impl FileStorage {
     /// for by our own lock if it is pi's: only what stays so for a while is the end of a line that nobody will write.
     fn is_unended(&self, file: &File) -> bool {
         for _ in 0..UNENDED_LOOKS {
-            let mut last = [0];
+            let mut last = [b'\n'];
             let read = disk::stat(file).and_then(|now| match now.size.checked_sub(1) {
                 Some(at) => read_exact_at(file, at, &mut last),
-                None => Ok(last = [b'\n']),
+                None => Ok(()),
             });
             if read.is_ok() && last == [b'\n'] {
                 return false;
