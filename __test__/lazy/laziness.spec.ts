@@ -1,9 +1,9 @@
 // What does not need large values does not read them: they are accessors still when it is done.
+import { appendFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { SessionManager } from "../../index.js";
-import { type Json, assistant, header, message, scratch, shape, text, user, writeSession } from "../support/store.js";
-import { api, entry } from "../support/store.js";
-import { appendFileSync } from "node:fs";
+import type { Json } from "../support/store.js";
+import { api, assistant, entry, header, message, scratch, shape, text, user, writeSession } from "../support/store.js";
 import { Peer, long, openLazy, openPlain, sampleFile, samples, waiting, withoutLaziness } from "./support.js";
 
 const ALL = [
@@ -162,17 +162,6 @@ test("a session that is written for the first time leaves what it took from anot
 	source.appendMessage(user("goes on"));
 	expect(source.getEntries().slice(0, 10).map((one) => waiting(one).join(" "))).toEqual(ALL.slice(0, 10));
 	expect(Peer.open(path).getEntries().map(shape)).toEqual(source.getEntries().map(shape));
-});
-
-test("createBranchedSession reads no large value of entries that were handed out and left alone", () => {
-	const manager = openLazy(sampleFile());
-	const held = manager.getEntries();
-	const path = manager.createBranchedSession("e12") as string;
-	expect(held.map((one) => waiting(one).join(" "))).toEqual(ALL);
-	const [all, copied] = [held.slice(0, 13), manager.getEntries()];
-	expect(copied.map((one) => waiting(one).join(" "))).toEqual(ALL.slice(0, 13));
-	expect(copied.map(shape)).toEqual(all.map(shape));
-	expect(Peer.open(path).getEntries().map(shape)).toEqual(all.map(shape));
 });
 
 test("forkFrom leaves entries that others hold of the source alone", () => {
