@@ -3,7 +3,7 @@ import assert from "node:assert";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { SessionManager } from "../../index.js";
-import { api, assistant, loose, user } from "../support/store.js";
+import { anyManager, api, assistant, loose, user } from "../support/store.js";
 import { Peer, openLazy, openPeer, sampleFile } from "./support.js";
 
 afterEach(() => {
@@ -100,6 +100,21 @@ describe("spies", () => {
 		expect(api.SessionManager.open("/nowhere")).toBe(stand);
 		open.mockRestore();
 		expect(api.SessionManager.open(file)).not.toBe(stand);
+	});
+
+	test("every static that pi's class has can be spied on", () => {
+		const names = Object.getOwnPropertyNames(api.SessionManager).filter((name) => name in Peer && name !== "prototype");
+		const statics = names.filter((name) => typeof (api.SessionManager as any)[name] === "function");
+		expect(statics).toEqual(expect.arrayContaining(["create", "open", "list", "listAll", "inMemory", "forkFrom"]));
+		for (const name of statics) {
+			const before = Object.getOwnPropertyDescriptor(api.SessionManager, name);
+			const { writable, configurable } = Object.getOwnPropertyDescriptor(Peer, name) as PropertyDescriptor;
+			expect(before, name).toMatchObject({ writable, configurable });
+			const spy = vi.spyOn(api.SessionManager, name as "open").mockReturnValue(5 as never);
+			expect(anyManager[name]?.()).toBe(5);
+			spy.mockRestore();
+			expect(Object.getOwnPropertyDescriptor(api.SessionManager, name)).toEqual(before);
+		}
 	});
 
 	test("a method put on a manager hides the class's own until it is taken off", () => {

@@ -58,7 +58,9 @@ impl SessionManager {
     /// A new session. Its file appears with the first user or assistant message.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "cwd: string, sessionDir?: string, options?: NewSessionOptions",
         ts_return_type = "SessionManager"
     )]
@@ -74,7 +76,9 @@ impl SessionManager {
     /// is the header's unless one is given, the session directory the file's.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "path: string, sessionDir?: string, cwdOverride?: string",
         ts_return_type = "SessionManager"
     )]
@@ -111,7 +115,9 @@ impl SessionManager {
     /// The session of a working directory that was changed last, or a new one.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "cwd: string, sessionDir?: string",
         ts_return_type = "SessionManager"
     )]
@@ -136,7 +142,9 @@ impl SessionManager {
     /// A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "cwd?: string, options?: NewSessionOptions, entries?: FileEntry[]",
         ts_return_type = "SessionManager"
     )]
@@ -157,7 +165,9 @@ impl SessionManager {
     /// A new session in another working directory with the whole history of a session file.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions",
         ts_return_type = "SessionManager"
     )]
@@ -192,7 +202,9 @@ impl SessionManager {
     /// The path of the session with exactly this id; undefined if there is none. Reads headers alone.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "cwd: string, id: string, sessionDir?: string",
         ts_return_type = "string | undefined"
     )]
@@ -212,7 +224,9 @@ impl SessionManager {
     /// The sessions of a working directory, the newest activity first.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "cwd: string, sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal",
         ts_return_type = "Promise<SessionInfo[]>"
     )]
@@ -234,7 +248,9 @@ impl SessionManager {
     /// The sessions of every working directory, or those in one directory, the newest activity first.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "...args: [onProgress?: SessionListProgress, signal?: AbortSignal] | [sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal]",
         ts_return_type = "Promise<SessionInfo[]>"
     )]
