@@ -262,6 +262,7 @@ pub fn swap(state: &RefCell<State>, js: Js, (session, mut cache): (Session, Cach
         let mut state = state.borrow_mut();
         let session = std::mem::replace(&mut state.session, session);
         state.epoch += 1;
+        state.lazy = None;
         (session, state.bodies.take(), std::mem::replace(&mut state.cache, cache))
     };
     cache.release(js)?;
