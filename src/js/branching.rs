@@ -98,7 +98,8 @@ impl Branched {
     }
 
     /// Makes the objects of the new session: its labels, and entries of the path that there are objects of. Gives their
-    /// lines in file order, the header's first, if it `writes`: what was made goes out as the object says.
+    /// lines in file order, the header's first, if it `writes`: what was made goes out as the object says. None stands
+    /// for a line that the file has as the object says it, bodies that nobody looked at included.
     fn own_lines(
         &mut self,
         state: &RefCell<State>,
@@ -106,21 +107,25 @@ impl Branched {
         plan: &BranchPlan,
         header: Val,
         writes: bool,
-    ) -> Result<Vec<Vec<u8>>> {
+    ) -> Result<Vec<Option<Vec<u8>>>> {
         let mut lines = Vec::new();
-        let mut write = |object| {
+        let mut write = |object, step| {
             if writes {
-                lines.push(line_of(js, object)?);
+                let as_in_file = match step {
+                    Some(step) => is_as_in_file(state, js, step, object)?,
+                    None => false,
+                };
+                lines.push(if as_in_file { None } else { Some(line_of(js, object)?) });
             }
             Ok::<_, Error>(())
         };
-        write(header)?;
+        write(header, None)?;
         for (at, step) in plan.steps.iter().enumerate() {
             if is_made(&state.borrow(), step.row) {
                 js.scoped(|| {
                     let entry = rechained(state, js, step)?;
                     self.cache.set(js, at as RowNo, entry)?;
-                    write(entry)
+                    write(entry, Some(step))
                 })?;
             }
         }
@@ -128,7 +133,7 @@ impl Branched {
             js.scoped(|| {
                 let entry = label_entry(state, js, label)?;
                 self.cache.set(js, (plan.steps.len() + at) as RowNo, entry)?;
-                write(entry)
+                write(entry, None)
             })?;
         }
         Ok(lines)
@@ -140,17 +145,18 @@ impl Branched {
         old: &Session,
         plan: &BranchPlan,
         file: &str,
-        own: &mut dyn Iterator<Item = Vec<u8>>,
+        own: &mut dyn Iterator<Item = Option<Vec<u8>>>,
     ) -> CoreResult<()> {
         let gone = || CoreError::failed("An entry of the branch has no line");
         let mut copier = old.copier(NewFile::create(file)?);
         let mut places = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
         let mut bodies = Vec::new();
-        places.push(copier.write(&own.next().ok_or_else(gone)?)?);
+        places.push(copier.write(&own.next().flatten().ok_or_else(gone)?)?);
         for (at, step) in plan.steps.iter().enumerate() {
             let row = at as RowNo;
-            let place = if self.cache.has(row) {
-                copier.write(&own.next().ok_or_else(gone)?)?
+            let own = if self.cache.has(row) { own.next().ok_or_else(gone)? } else { None };
+            let place = if let Some(line) = own {
+                copier.write(&line)?
             } else if step.stays {
                 bodies.extend(old.bodies(step.row).iter().map(|(_, body)| (row, *body)));
                 copier.keep(step.row)?.ok_or_else(gone)?
@@ -162,13 +168,31 @@ impl Branched {
             };
             places.push(place);
         }
-        for line in own {
+        for line in own.flatten() {
             places.push(copier.write(&line)?);
         }
         let storage = copier.finish(self.session.options().durability)?;
         self.session.adopt_file(storage, places, bodies);
         Ok(())
     }
+}
+
+/// Whether an entry that bodies are left of to read would be written as its line in the file says, in its new place.
+/// The caller's code may run.
+fn is_as_in_file(state: &RefCell<State>, js: Js, step: &BranchStep, entry: Val) -> Result<bool> {
+    let text = make(js, F::UnreadText, &[entry])?;
+    if js.is_undefined(text)? {
+        return Ok(false);
+    }
+    let text = js.well_formed_text(text)?;
+    let mut same = false;
+    let mut compare = |_, line: &str, _| {
+        same = step.line(line) == text;
+        Ok(())
+    };
+    let read = state.borrow().session.lines_without_bodies(&[step.row], &mut compare);
+    read.map_err(|error| thrown(js, &error))?;
+    Ok(same)
 }
 
 fn is_made(state: &State, row: RowNo) -> bool {

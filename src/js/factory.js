@@ -179,12 +179,6 @@
 		header: (id, timestamp, cwd, parentSession) => ({ type: "session", version: 3, id, timestamp, cwd, parentSession }),
 		envelopeFirst: (type, id, parentId, timestamp, own) => ({ type, id, parentId, timestamp, ...own }),
 		envelopeLast: (type, id, parentId, timestamp, own) => ({ type, ...own, id, parentId, timestamp }),
-		rechained: (entry, parentId) => ({ ...entry, parentId }),
-		rechainedCompaction: (entry, parentId, firstKept) => ({
-			...entry,
-			parentId,
-			firstKeptEntryId: firstKept ?? entry.firstKeptEntryId,
-		}),
 		slots,
 		// Everything an append needs of a message, in one call: puts its entry's own fields at the end of the list, gives
 		// their text if it is wanted, and leaves in the slots the role's code (-1 for no object), whether content is

@@ -52,6 +52,7 @@ factory! {
     EnvelopeLast = c"envelopeLast",
     Rechained = c"rechained",
     RechainedCompaction = c"rechainedCompaction",
+    UnreadText = c"unreadText",
     Lines = c"lines",
     ParseLines = c"parseLines",
     Fill = c"fill",

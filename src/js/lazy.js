@@ -7,7 +7,7 @@
 // instead of accessors.
 (readBody) => {
 	"use strict";
-	const { parse } = JSON;
+	const { parse, stringify } = JSON;
 	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf } = Object;
 	const { isFrozen, keys, prototype } = Object;
 	const { defineProperty: defines, deleteProperty: deletes } = Reflect;
@@ -19,6 +19,10 @@
 	const ANY_OF_ENTRY = 28;
 	// What an inspection function is called with to give its cell.
 	const ASK = {};
+	// What stands for a value that is not read, here as in src/core/pieces.rs.
+	const STAND_IN = 0;
+	// Whether a look at a value reads it.
+	let reading = true;
 
 	class Given {
 		constructor(object) {
@@ -84,6 +88,7 @@
 
 	const accessor = (key) => ({
 		get() {
+			if (!reading) return STAND_IN;
 			const cell = cellOf(this);
 			if (cell === undefined) throw new TypeError(`${key} was taken from its entry`);
 			const value = touch(cell, key);
@@ -144,8 +149,57 @@
 		return withAccessors(entry, OF_ENTRY, lacks & ANY_OF_ENTRY, source, row, entry.id);
 	}
 
+	// The keys of an object whose values were not read yet.
+	function unread(object) {
+		const cell = Marked.cellOf(object);
+		return cell === undefined ? [] : keys(cell.codes).filter((key) => (cell.codes[key] & cell.waiting) !== 0 && isOurs(object, key));
+	}
+
+	// A copy of an entry around the same values, read or not.
+	function copyOf(entry) {
+		const left = unread(entry);
+		if (left.length === 0) return { ...entry };
+		const { codes, source, row, id } = Marked.cellOf(entry);
+		const from = {};
+		let waiting = 0;
+		for (const key of keys(entry)) {
+			defineProperty(from, key, plain(left.includes(key) ? STAND_IN : entry[key]));
+			if (left.includes(key)) waiting |= codes[key];
+		}
+		const copy = withAccessors(from, codes, waiting, source, row, id);
+		const cell = Marked.cellOf(entry);
+		cell.values ??= { __proto__: null };
+		Marked.cellOf(copy).values = cell.values;
+		return copy;
+	}
+
 	return {
 		defer,
+		rechained(entry, parentId) {
+			const copy = copyOf(entry);
+			copy.parentId = parentId;
+			return copy;
+		},
+		rechainedCompaction(entry, parentId, firstKept) {
+			const copy = copyOf(entry);
+			copy.parentId = parentId;
+			copy.firstKeptEntryId = firstKept ?? entry.firstKeptEntryId;
+			return copy;
+		},
+		// An entry's text with stand-ins for what was not read of it; undefined if all of it was.
+		unreadText(entry) {
+			const message = typeof entry.message === "object" && entry.message !== null ? entry.message : {};
+			if (unread(entry).length + unread(message).length === 0) return undefined;
+			reading = false;
+			try {
+				return stringify(entry);
+			} catch {
+				// What cannot be done without the values is done with them.
+				return undefined;
+			} finally {
+				reading = true;
+			}
+		},
 		// Whether a message has no content, found without reading it.
 		lacksContent(message) {
 			const waiting = Marked.cellOf(message)?.waiting ?? 0;
