@@ -25,6 +25,8 @@ function runOn(name, { specs, quick }) {
 	const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", ...specs];
 	const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
 	const env = { ...process.env, PSN_RUNTIME: name, ...(quick ? { PSN_CASES: QUICK_CASES } : {}) };
+	// For the processes that vitest and the tests start, too.
+	if (name === "bun") env.BUN_OPTIONS = `--preload=${join(root, "__test__/runtimes/bun-home.cjs")}`;
 	try {
 		const { status, error } = spawnSync(binary, [...args, ...vitest, ...reporters], { cwd: root, env, stdio: "inherit" });
 		if (error) throw error;

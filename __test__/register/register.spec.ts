@@ -137,7 +137,7 @@ describe("a pi that is started", () => {
 		const dir = fakePi(moduleDir(cwd));
 		const without = write(join(cwd, "without.mjs"), `import module from "node:module";\ndelete module.registerHooks;\n`);
 		const outcome = node(["--import", without, "--import", register, join(dir, CLI)], { cwd });
-		stopped(outcome, /^pi-session-native: Node 2\d\.\S+ cannot replace modules .* Node 22\.15 or newer can/);
+		stopped(outcome, /^pi-session-native: Node 2\d\.\S+ cannot run a pi with its session manager replaced .* Node 22\.15 or newer can/);
 	});
 
 	it("is stopped, when it is a single binary", () => {

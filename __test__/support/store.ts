@@ -13,7 +13,7 @@ import {
 	statSync,
 	writeFileSync,
 } from "node:fs";
-import os, { tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, vi } from "vitest";
 import type { SessionEntry, SessionManager } from "../../index.js";
@@ -77,11 +77,6 @@ export function ownAgent(): { agent: string; home: string } {
 	const home = join(dir, "home");
 	mkdirSync(home);
 	setEnv({ PI_CODING_AGENT_DIR: agent, HOME: home });
-	// Bun asks the environment for it once, at its start.
-	if (os.homedir() !== home) {
-		const spy = vi.spyOn(os, "homedir").mockReturnValue(home);
-		onTestFinished(() => spy.mockRestore());
-	}
 	return { agent, home };
 }
 

@@ -45,10 +45,10 @@ function loadOurs() {
 
 /** Installs the hooks; gives the packages that are pi. */
 function install(settings) {
-	if (typeof module.registerHooks !== "function" || process.versions.bun) {
-		throw new Unfit(
-			`${process.versions.bun ? `Bun ${process.versions.bun}` : `Node ${process.versions.node}`} cannot replace modules (module.registerHooks); Node 22.15 or newer can, and pi needs 22.19`,
-		);
+	const { bun, deno, node } = process.versions;
+	if (typeof module.registerHooks !== "function" || bun || deno) {
+		const runtime = bun ? `Bun ${bun}` : deno ? `Deno ${deno}` : `Node ${node}`;
+		throw new Unfit(`${runtime} cannot run a pi with its session manager replaced (module.registerHooks); Node 22.15 or newer can, and pi needs 22.19`);
 	}
 	const { name, version } = require("../../package.json");
 	const packages = new Packages(settings);
