@@ -16,15 +16,19 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 /** What depends on the runtime. The rest runs a Node of its own: pi's agent, the hook, `tsc`, npm. */
 const SPECS = ["__test__/contract/", "__test__/differential/", "__test__/runtimes/"];
 const QUICK_CASES = "400";
+/** Node's module hooks change from release to release, so pi is hooked on each that it runs on. */
+const HOOKED = ["node24", "node26"];
 
 /** Runs the specs on one runtime; gives `{ passed, failed }`, and `broken` with what failed without being a test. */
 function runOn(name, { specs, quick }) {
 	const { binary, args } = setup(name);
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-runtime-"));
 	const report = join(scratch, "report.json");
-	const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", ...specs];
+	const hooked = HOOKED.includes(name);
+	const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", ...specs, ...(hooked && specs === SPECS ? ["__test__/register/"] : [])];
 	const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
 	const env = { ...process.env, PSN_RUNTIME: name, ...(quick ? { PSN_CASES: QUICK_CASES } : {}) };
+	if (hooked) env.PSN_PI_NODE = binary;
 	// For the processes that vitest and the tests start, too.
 	if (name === "bun") env.BUN_OPTIONS = `--preload=${join(root, "__test__/runtimes/bun-home.cjs")}`;
 	try {

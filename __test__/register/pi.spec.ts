@@ -1,7 +1,7 @@
 // The published pi under the hook: started in each of its ways, and its extensions, which are loaded in a way of their
 // own (jiti).
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
@@ -57,6 +57,43 @@ it.each([
 	const outcome = await run([...command, "--extension", extension, "-p", "Good morning"], cwd, env);
 	expect(outcome).toEqual({ code: 0, stdout: "Good morning.\n", stderr: REPLACED });
 	expect(readFileSync(notes, "utf8")).toBe("same true native true\n");
+});
+
+it("runs on our manager as a renamed build, which keeps its sessions under its own name", async () => {
+	const cwd = scratch();
+	const home = join(cwd, "home");
+	// The published package under another name, among the same dependencies.
+	const modules = join(cwd, "node_modules");
+	const dir = join(modules, "@acme/tau");
+	mkdirSync(join(modules, "@acme"), { recursive: true });
+	for (const name of readdirSync(join(pi.root, "peer/node_modules"))) {
+		if (!name.startsWith(".")) symlinkSync(join(pi.root, "peer/node_modules", name), join(modules, name));
+	}
+	cpSync(pi.piPackage, dir, { recursive: true });
+	const manifest = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
+	const renamed = { ...manifest, name: "@acme/tau", piConfig: { name: "tau", configDir: ".tau" } };
+	writeFileSync(join(dir, "package.json"), JSON.stringify(renamed));
+
+	const server = await startModelServer([{ text: "Good evening." }, { text: "Good evening." }]);
+	onTestFinished(server.close);
+	pi.writeAgentDir(home, server.baseUrl);
+	renameSync(pi.agentDirOf(home), join(cwd, "settings"));
+	const { PI_CODING_AGENT_DIR, ...own } = pi.isolatedEnv(home);
+	const env = { ...own, PI_SESSION_NATIVE_PACKAGE: "@acme/tau", PI_SESSION_NATIVE_VERBOSE: "1" };
+	const command = ["--import", register, join(dir, "dist/bundle/cli.js"), "-p", "Good evening"];
+	for (const [agent, extra] of [
+		[join(home, ".tau/agent"), {}],
+		[join(cwd, "moved"), { TAU_CODING_AGENT_DIR: join(cwd, "moved") }],
+	] as const) {
+		cpSync(join(cwd, "settings"), agent, { recursive: true });
+		const outcome = await run(command, cwd, { ...env, ...extra });
+		expect(outcome.stderr).toContain(`the session manager of @acme/tau 0.87.1 (${dir}) is replaced`);
+		expect(outcome.stdout, outcome.stderr).toBe("Good evening.\n");
+		const folders = readdirSync(join(agent, "sessions"));
+		expect(folders).toEqual([`--${cwd.slice(1).replaceAll("/", "-")}--`]);
+		expect(readdirSync(join(agent, "sessions", folders[0]))).toHaveLength(1);
+	}
+	expect(existsSync(join(home, ".pi"))).toBe(false);
 });
 
 it("finds everything that pi 1.5.2 needs", async () => {

@@ -73,7 +73,7 @@ async function visit(command: string, args: string[], env: Record<string, string
 
 async function talk(terminal: Terminal, see: (name: string, ...wanted: (string | RegExp)[]) => Promise<void>) {
 	/** The line under the editor, with the tokens of so many answers. */
-	const settled = (name: string, ...more: string[]) => see(name, "scripted • medium", ...more);
+	const settled = (name: string, ...more: (string | RegExp)[]) => see(name, "scripted • medium", ...more);
 	await settled("the start");
 	await terminal.enter("First question");
 	await settled("the first answer", "Answer number one.", "↓20");
