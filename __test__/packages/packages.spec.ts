@@ -142,6 +142,13 @@ describe("the platform packages", () => {
 	});
 });
 
+test("the workflows build every platform and run every runtime", async () => {
+	const workflow = (name: string) => readFileSync(join(root, ".github/workflows", name), "utf8");
+	for (const triple of manifest.napi.targets) expect(workflow("release.yml")).toMatch(new RegExp(`\\b${triple}$|\\b${triple},`, "m"));
+	const { RUNTIMES } = await import("../../runtimes/setup.mjs");
+	expect(workflow("ci.yml")).toContain(`runtime: [${Object.keys(RUNTIMES).join(", ")}]`);
+});
+
 describe("the main package", () => {
 	test("names every platform package as an optional dependency of exactly its version, once it is published", () => {
 		const wanted = Object.fromEntries(platforms.map((name) => [`pi-session-native-${name}`, manifest.version]));
