@@ -6,7 +6,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseTriple } from "@napi-rs/cli";
+import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fakePi, moduleDir } from "../register/fake-pi.js";
 import { root } from "../support/store.js";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -190,6 +192,23 @@ describe("installed in an empty project, without Rust on the path,", () => {
 		expect(smoke).toMatchObject({ code: 0, stderr: "" });
 	});
 
+	test("it works in a bundle that takes its JavaScript in and leaves the addon external", async () => {
+		const source = `import { SessionManager } from "pi-session-native";\nconsole.log(SessionManager.inMemory("/x").getEntryCount());\n`;
+		writeFileSync(join(dir, "source.mjs"), source);
+		const outfile = join(dir, "out/bundle.cjs");
+		await build({
+			entryPoints: [join(dir, "source.mjs")],
+			outfile,
+			bundle: true,
+			platform: "node",
+			external: ["*.node", "pi-session-native-*"],
+			// The loader asks for every platform's package, where it must and where not; that is its way.
+			logLevel: "error",
+		});
+		expect(readFileSync(outfile, "utf8")).not.toContain(`require("pi-session-native")`);
+		expect(await node("out/bundle.cjs")).toEqual({ code: 0, stdout: "0\n", stderr: "" });
+	});
+
 	test("its command is there, and says what it lacks", async () => {
 		const { code, stderr } = await run("node_modules/.bin/pi-native", ["--version"], dir);
 		expect(code).toBe(1);
@@ -211,7 +230,8 @@ test("without its platform's package it installs, and says what is missing when 
 	const { code, stderr } = await run("node", ["-e", `require("pi-session-native")`], dir);
 	expect(code).not.toBe(0);
 	expect(stderr).toContain(`pi-session-native-${here}`);
-	const hooked = await run("node", ["--import", "pi-session-native/register", "-e", ""], dir);
-	expect(hooked.code).toBe(1);
+	const pi = fakePi(moduleDir(dir));
+	const hooked = await run("node", ["--import", "pi-session-native/register", join(pi, "dist/cli.js")], dir);
+	expect(hooked).toMatchObject({ code: 1, stdout: "" });
 	expect(hooked.stderr).toMatch(/^pi-session-native: (the addon for \S+ \S+ does not load: |Node \S+ cannot run a pi)/);
 });

@@ -12,19 +12,19 @@ const STAND_IN = new URL("stand-in.mjs", import.meta.url).href;
 
 export class Hooks {
 	#packages;
-	#ours;
+	#loadOurs;
 	#own;
 	#say;
 	#checked = new Set();
 	#replaced = new Set();
 
 	/**
-	 * `ours` is the namespace of our module, `own` our package as text, `say` takes the one line about a replaced
-	 * manager.
+	 * `load` gives the namespace of our module, and is called when a pi comes up: other scripts are none of its
+	 * business. `own` is our package as text, `say` takes the one line about a replaced manager.
 	 */
-	constructor({ packages, ours, own, say }) {
+	constructor({ packages, load, own, say }) {
 		this.#packages = packages;
-		this.#ours = ours;
+		this.#loadOurs = load;
 		this.#own = own;
 		this.#say = say;
 	}
@@ -39,7 +39,7 @@ export class Hooks {
 	/** Throws `Unfit` if this pi cannot run on our manager. Looks once. */
 	check(pi) {
 		if (this.#checked.has(pi.dir)) return;
-		checkPi(pi, this.#ours, this.#own);
+		checkPi(pi, this.#loadOurs(), this.#own);
 		this.#checked.add(pi.dir);
 	}
 
@@ -89,7 +89,7 @@ export class Hooks {
 
 	#standIn(dir) {
 		const pi = this.#packages.in(dir);
-		const names = Object.keys(this.#ours).filter((name) => name !== "default" && name !== "module.exports");
+		const names = Object.keys(this.#loadOurs()).filter((name) => name !== "default" && name !== "module.exports");
 		const source = [
 			`import * as config from ${JSON.stringify(pi.configUrl)};`,
 			`import { serve } from ${JSON.stringify(APP)};`,

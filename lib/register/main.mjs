@@ -54,7 +54,7 @@ function install(settings) {
 	const packages = new Packages(settings);
 	// A worker's pi is the main thread's, which has said so already.
 	const say = settings.verbose && isMainThread ? print : () => {};
-	hooks = new Hooks({ packages, ours: loadOurs(), own: `${name} ${version}`, say });
+	hooks = new Hooks({ packages, load: loadOurs, own: `${name} ${version}`, say });
 	hooks.install();
 	guards.started = (dir) => guarded(() => hooks.guard(dir));
 	return packages;
