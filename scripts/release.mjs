@@ -16,7 +16,10 @@ const LICENSES = ["LICENSE", "THIRD_PARTY_NOTICES.md"];
 /** Makes the packages in the clone at `dir` ready, with the addons in `addons`. */
 export function stage(dir, addons) {
 	const napi = (...args) =>
-		execFileSync(process.execPath, [join(root, "node_modules/@napi-rs/cli/dist/cli.js"), ...args], { cwd: dir, stdio: "inherit" });
+		execFileSync(process.execPath, [join(root, "node_modules/@napi-rs/cli/dist/cli.js"), ...args], {
+			cwd: dir,
+			stdio: "inherit",
+		});
 	napi("artifacts", "--output-dir", addons, "--npm-dir", "npm");
 	for (const platform of readdirSync(join(dir, "npm"))) {
 		for (const file of LICENSES) copyFileSync(join(dir, file), join(dir, "npm", platform, file));

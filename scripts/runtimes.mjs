@@ -25,14 +25,23 @@ function runOn(name, { specs, quick }) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-runtime-"));
 	const report = join(scratch, "report.json");
 	const hooked = HOOKED.includes(name);
-	const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", ...specs, ...(hooked && specs === SPECS ? ["__test__/register/"] : [])];
+	const vitest = [
+		join(root, "node_modules/vitest/vitest.mjs"),
+		"run",
+		...specs,
+		...(hooked && specs === SPECS ? ["__test__/register/"] : []),
+	];
 	const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
 	const env = { ...process.env, PSN_RUNTIME: name, ...(quick ? { PSN_CASES: QUICK_CASES } : {}) };
 	if (hooked) env.PSN_PI_NODE = binary;
 	// For the processes that vitest and the tests start, too.
 	if (name === "bun") env.BUN_OPTIONS = `--preload=${join(root, "__test__/runtimes/bun-home.cjs")}`;
 	try {
-		const { status, error } = spawnSync(binary, [...args, ...vitest, ...reporters], { cwd: root, env, stdio: "inherit" });
+		const { status, error } = spawnSync(binary, [...args, ...vitest, ...reporters], {
+			cwd: root,
+			env,
+			stdio: "inherit",
+		});
 		if (error) throw error;
 		const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
 		const unloaded = testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0);

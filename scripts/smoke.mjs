@@ -29,7 +29,11 @@ try {
 	const old = join(dir, "sessions", "old.jsonl");
 	const lines = [
 		{ type: "session", id: "old", timestamp: "2025-01-01T00:00:00.000Z", cwd: dir },
-		{ type: "message", timestamp: "2025-01-01T00:00:01.000Z", message: { role: "user", content: "long ago", timestamp: 1 } },
+		{
+			type: "message",
+			timestamp: "2025-01-01T00:00:01.000Z",
+			message: { role: "user", content: "long ago", timestamp: 1 },
+		},
 	];
 	writeFileSync(old, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 	const migrated = SessionManager.open(old);
@@ -42,7 +46,10 @@ try {
 	const list = await SessionManager.listAll(join(dir, "sessions"), (loaded, total) => calls.push([loaded, total]));
 	assert.ok(list.length >= 3, `${list.length} sessions`);
 	assert.deepEqual(calls.at(-1), [list.length, list.length]);
-	assert.throws(() => SessionManager.open(join(dir)), (error) => error instanceof Error);
+	assert.throws(
+		() => SessionManager.open(join(dir)),
+		(error) => error instanceof Error,
+	);
 	console.log(`works on ${process.platform} ${process.arch}: ${list.length} sessions`);
 } finally {
 	rmSync(dir, { recursive: true, force: true });

@@ -82,19 +82,6 @@ async function vitest() {
 	}
 }
 
-/** One of each system that this one is not: what is written for them alone must compile, too. */
-const OTHERS = ["x86_64-pc-windows-msvc", "aarch64-apple-darwin", "aarch64-unknown-linux-musl"];
-
-async function otherPlatforms() {
-	const added = await run("rustup", ["target", "add", ...OTHERS]);
-	if (added.code !== 0) {
-		console.log(`Rust's libraries for other platforms come by rustup (https://rustup.rs). ${added.output}`);
-		return added;
-	}
-	const targets = OTHERS.flatMap((target) => ["--target", target]);
-	return run("cargo", ["clippy", "--locked", "--lib", ...targets, "--", "-D", "warnings"]);
-}
-
 /** The suite on the other runtimes, each with less of the differential test, which has just run on this one. */
 async function runtimes() {
 	const { passed, failed } = runRuntimes([], { quick: true });
@@ -111,7 +98,7 @@ if (ready) {
 	await step("generated files are fresh", () => fresh(before));
 	await step("cargo fmt", command("cargo", ["fmt", "--check"]));
 	await step("cargo clippy", command("cargo", ["clippy", "--locked", "--all-targets", "--", "-D", "warnings"]));
-	await step("clippy for other platforms", otherPlatforms);
+	await step("clippy for other platforms", command(process.execPath, ["scripts/platforms.mjs"]));
 	await step("cargo test", cargoTest);
 	await step("vitest", vitest);
 	await step("runtimes", runtimes);

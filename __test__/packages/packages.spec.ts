@@ -1,6 +1,16 @@
 // What is published, as it would be published: packed, installed into an empty project on a machine without Rust, used.
 import { type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	cpSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	readdirSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -31,7 +41,13 @@ interface Result {
 
 /** Runs a command with nothing on the path but node, npm and a shell; and no settings of the user's. */
 function run(command: string, args: string[], cwd: string): Promise<Result> {
-	const env = { PATH: join(scratch, "bin"), HOME: join(scratch, "home"), TMPDIR: tmpdir(), NO_COLOR: "1", PI_OFFLINE: "1" };
+	const env = {
+		PATH: join(scratch, "bin"),
+		HOME: join(scratch, "home"),
+		TMPDIR: tmpdir(),
+		NO_COLOR: "1",
+		PI_OFFLINE: "1",
+	};
 	return new Promise((resolve, reject) => {
 		const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 		let [stdout, stderr] = ["", ""];
@@ -84,8 +100,13 @@ beforeAll(async () => {
 	checked(spawnSync(process.execPath, ["--input-type=module", "-e", code], { encoding: "utf8" }));
 	main = pack(clone);
 	platform = pack(join(clone, "npm", here));
-	const needed = checked(spawnSync("npm", ["ls", "--omit=dev", "--all", "--parseable"], { cwd: root, encoding: "utf8" }));
-	dependencies = needed.split("\n").filter((dir) => dir.includes("node_modules")).map((dir) => pack(dir).tarball);
+	const needed = checked(
+		spawnSync("npm", ["ls", "--omit=dev", "--all", "--parseable"], { cwd: root, encoding: "utf8" }),
+	);
+	dependencies = needed
+		.split("\n")
+		.filter((dir) => dir.includes("node_modules"))
+		.map((dir) => pack(dir).tarball);
 
 	registry = createServer((request, response) => {
 		asked.push(decodeURIComponent(request.url ?? "").slice(1));
@@ -106,7 +127,15 @@ async function project(name: string, ...packages: string[]): Promise<string> {
 	mkdirSync(dir);
 	writeFileSync(join(dir, "package.json"), JSON.stringify({ name, private: true }));
 	const address = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
-	const flags = ["--registry", address, "--no-audit", "--no-fund", "--fetch-retries=0", "--cache", join(scratch, "cache")];
+	const flags = [
+		"--registry",
+		address,
+		"--no-audit",
+		"--no-fund",
+		"--fetch-retries=0",
+		"--cache",
+		join(scratch, "cache"),
+	];
 	const { code, stdout, stderr } = await run("npm", ["install", ...flags, ...packages], dir);
 	expect(code, `${stdout}${stderr}`).toBe(0);
 	return dir;
@@ -146,7 +175,8 @@ describe("the platform packages", () => {
 
 test("the workflows build every platform and run every runtime", async () => {
 	const workflow = (name: string) => readFileSync(join(root, ".github/workflows", name), "utf8");
-	for (const triple of manifest.napi.targets) expect(workflow("release.yml")).toMatch(new RegExp(`\\b${triple}$|\\b${triple},`, "m"));
+	for (const triple of manifest.napi.targets)
+		expect(workflow("release.yml")).toMatch(new RegExp(`\\b${triple}$|\\b${triple},`, "m"));
 	const { RUNTIMES } = await import("../../runtimes/setup.mjs");
 	expect(workflow("ci.yml")).toContain(`runtime: [${Object.keys(RUNTIMES).join(", ")}]`);
 });
@@ -160,9 +190,17 @@ describe("the main package", () => {
 	});
 
 	test("holds what its manifest leads to, and no sources, tests or addons", () => {
-		const led = [manifest.main, manifest.types, ...Object.values(manifest.bin), ...Object.values(manifest.exports).flatMap((one) => (typeof one === "string" ? [one] : Object.values(one as object)))];
+		const led = [
+			manifest.main,
+			manifest.types,
+			...Object.values(manifest.bin),
+			...Object.values(manifest.exports).flatMap((one) =>
+				typeof one === "string" ? [one] : Object.values(one as object),
+			),
+		];
 		for (const path of led) expect(main.files).toContain(path.replace(/^\.\//, ""));
-		for (const path of main.files) expect(path).not.toMatch(/\.(node|rs|toml)$|^(src|__test__|bench|scripts|peer|npm)\//);
+		for (const path of main.files)
+			expect(path).not.toMatch(/\.(node|rs|toml)$|^(src|__test__|bench|scripts|peer|npm)\//);
 	});
 });
 
@@ -185,7 +223,11 @@ describe("installed in an empty project, without Rust on the path,", () => {
 
 	test("it works, by require and by import", async () => {
 		const use = `const m = SessionManager.create(process.cwd(), "sessions"); m.appendMessage({ role: "user", content: "x", timestamp: 1 }); SessionManager.listAll("sessions").then((list) => console.log(list.length));`;
-		expect(await node("-e", `const { SessionManager } = require("pi-session-native"); ${use}`)).toEqual({ code: 0, stdout: "1\n", stderr: "" });
+		expect(await node("-e", `const { SessionManager } = require("pi-session-native"); ${use}`)).toEqual({
+			code: 0,
+			stdout: "1\n",
+			stderr: "",
+		});
 		const imported = `import { SessionManager } from "pi-session-native"; import { SessionManager as forPi } from "pi-session-native/pi"; if (forPi !== SessionManager) throw 1; ${use}`;
 		expect(await node("--input-type=module", "-e", imported)).toEqual({ code: 0, stdout: "2\n", stderr: "" });
 		const smoke = await node(join(root, "scripts/smoke.mjs"), join(dir, "node_modules/pi-session-native"));
@@ -216,7 +258,10 @@ describe("installed in an empty project, without Rust on the path,", () => {
 	});
 
 	test("its declarations are found by TypeScript", async () => {
-		writeFileSync(join(dir, "use.mts"), `import { SessionManager, type SessionEntry } from "pi-session-native";\nexport const entries: SessionEntry[] = SessionManager.inMemory("/x").getEntries();\n`);
+		writeFileSync(
+			join(dir, "use.mts"),
+			`import { SessionManager, type SessionEntry } from "pi-session-native";\nexport const entries: SessionEntry[] = SessionManager.inMemory("/x").getEntries();\n`,
+		);
 		const compilerOptions = { noEmit: true, strict: true, module: "nodenext", target: "es2022", types: [] };
 		writeFileSync(join(dir, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use.mts"] }));
 		const { code, stdout } = await node(join(root, "node_modules/typescript/bin/tsc"));

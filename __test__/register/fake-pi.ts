@@ -76,7 +76,10 @@ export interface FakePi {
 }
 
 /** Writes a fake pi into `dir` and gives `dir`. */
-export function fakePi(dir: string, { name = "@earendil-works/pi-coding-agent", piConfig = { configDir: ".pi" }, files = {} }: FakePi = {}) {
+export function fakePi(
+	dir: string,
+	{ name = "@earendil-works/pi-coding-agent", piConfig = { configDir: ".pi" }, files = {} }: FakePi = {},
+) {
 	const exports = { ".": { import: "./dist/index.js" }, "./rpc-entry": { import: "./dist/bundle/rpc-entry.js" } };
 	const manifest = { name, version: "9.9.9", type: "module", piConfig, bin: { pi: "dist/bundle/cli.js" }, exports };
 	write(join(dir, "package.json"), JSON.stringify(manifest));

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nodeBin, root } from "../../scripts/demo/pi.mjs";
-import { type Outcome, fakePi, moduleDir, node, piNative, scratch, write } from "./fake-pi.js";
+import { type Outcome, fakePi, moduleDir, node, piNative, register, scratch, write } from "./fake-pi.js";
 
 const VERBOSE = { PI_SESSION_NATIVE_VERBOSE: "1" };
 
@@ -71,6 +71,13 @@ describe("pi-native starts", () => {
 		expect(startedFrom(run(cwd, pathWith(join(cwd, "bin"))))).toBe(dir);
 	});
 
+	it("a pi once, where the hook is installed for every Node as well", () => {
+		const cwd = scratch();
+		const dir = fakePi(join(cwd, "checkout"));
+		const env = { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: dir, NODE_OPTIONS: `--import=${register}` };
+		expect(startedFrom(run(cwd, env))).toBe(dir);
+	});
+
 	it("the pi that is set, by folder or by name", () => {
 		const cwd = scratch();
 		const dir = fakePi(join(cwd, "checkout"), { name: "@acme/tau", piConfig: { name: "tau", configDir: ".tau" } });
@@ -92,7 +99,10 @@ describe("pi-native starts nothing", () => {
 	it("that merely lies in the working directory", () => {
 		const cwd = scratch();
 		fakePi(moduleDir(cwd));
-		refused(run(cwd, bare(join(cwd, "nothing"))), /no pi is installed .*npm install -g @earendil-works\/pi-coding-agent/);
+		refused(
+			run(cwd, bare(join(cwd, "nothing"))),
+			/no pi is installed .*npm install -g @earendil-works\/pi-coding-agent/,
+		);
 	});
 
 	it("if the only pi is a single binary", () => {
@@ -113,9 +123,13 @@ describe("pi-native starts nothing", () => {
 
 	it("if the pi does not fit", () => {
 		const cwd = scratch();
-		const dir = fakePi(join(cwd, "later"), { files: { "dist/x.js": `import { futureThing } from "./core/session-manager.js";` } });
+		const dir = fakePi(join(cwd, "later"), {
+			files: { "dist/x.js": `import { futureThing } from "./core/session-manager.js";` },
+		});
 		refused(run(cwd, { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: dir }), "do not exist here: futureThing");
-		const moved = fakePi(join(cwd, "moved"), { files: { "dist/main.js": `console.log("runs");\nexport const main = () => {};` } });
+		const moved = fakePi(join(cwd, "moved"), {
+			files: { "dist/main.js": `console.log("runs");\nexport const main = () => {};` },
+		});
 		refused(run(cwd, { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: moved }), "was not replaced");
 	});
 });

@@ -1,7 +1,16 @@
 // The published pi under the hook: started in each of its ways, and its extensions, which are loaded in a way of their
 // own (jiti).
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	cpSync,
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	readdirSync,
+	renameSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
@@ -38,7 +47,10 @@ function run(args: string[], cwd: string, env: Record<string, string>): Promise<
 it.each([
 	["its unbundled command line", ["--import", register, join(pi.piPackage, "dist/cli.js")]],
 	["its bundle", ["--import", register, join(pi.piPackage, "dist/bundle/cli.js")]],
-	["the link that npm made to its bundle", ["--import", pathToFileURL(register).href, join(pi.root, "peer/node_modules/.bin/pi")]],
+	[
+		"the link that npm made to its bundle",
+		["--import", pathToFileURL(register).href, join(pi.root, "peer/node_modules/.bin/pi")],
+	],
 	["pi-native", [piNative]],
 ])("runs on our manager, started by %s", async (_name, command) => {
 	const cwd = scratch();

@@ -123,7 +123,9 @@ describe("a pi that is started", () => {
 	});
 
 	it("is not half replaced by a detour: the bundle's pieces and its own manager are refused at any time", () => {
-		const detour = (code: string) => ({ "dist/main.js": `import { where } from "./core/sdk.js";\nexport async function main() {\n${code}\n}\n` });
+		const detour = (code: string) => ({
+			"dist/main.js": `import { where } from "./core/sdk.js";\nexport async function main() {\n${code}\n}\n`,
+		});
 		const bundled = start({ files: detour(`await import("./bundle/chunks/all.js");`) }).outcome;
 		expect(bundled.stdout).toBe("");
 		expect(bundled.stderr).toContain("is a bundle with pi's session manager inside");
@@ -135,9 +137,15 @@ describe("a pi that is started", () => {
 	it("is stopped on a runtime that cannot replace modules", () => {
 		const cwd = scratch();
 		const dir = fakePi(moduleDir(cwd));
-		const without = write(join(cwd, "without.mjs"), `import module from "node:module";\ndelete module.registerHooks;\n`);
+		const without = write(
+			join(cwd, "without.mjs"),
+			`import module from "node:module";\ndelete module.registerHooks;\n`,
+		);
 		const outcome = node(["--import", without, "--import", register, join(dir, CLI)], { cwd });
-		stopped(outcome, /^pi-session-native: Node 2\d\.\S+ cannot run a pi with its session manager replaced .* Node 22\.15 or newer can/);
+		stopped(
+			outcome,
+			/^pi-session-native: Node 2\d\.\S+ cannot run a pi with its session manager replaced .* Node 22\.15 or newer can/,
+		);
 	});
 
 	it("is stopped, when it is a single binary", () => {
@@ -163,7 +171,10 @@ describe("a renamed build", () => {
 	const tau: FakePi = { name: "@acme/tau", piConfig: { name: "tau", configDir: ".tau" } };
 
 	it("is stopped with the setting's name, until it is set", () => {
-		stopped(start(tau).outcome, /@acme\/tau .* looks like a renamed build of pi\. .* set PI_SESSION_NATIVE_PACKAGE=@acme\/tau$/m);
+		stopped(
+			start(tau).outcome,
+			/@acme\/tau .* looks like a renamed build of pi\. .* set PI_SESSION_NATIVE_PACKAGE=@acme\/tau$/m,
+		);
 	});
 
 	it("is served under its own name, folder and variables", () => {
@@ -188,7 +199,10 @@ describe("a renamed build", () => {
 		const cwd = scratch();
 		const dir = fakePi(moduleDir(cwd, "@acme/tau"), tau);
 		const file = write(join(cwd, "other.jsonl"), "42\n");
-		const run = node(["--import", register, join(dir, CLI), "open", file], { cwd, env: { PI_SESSION_NATIVE_PACKAGE: "@acme/tau" } });
+		const run = node(["--import", register, join(dir, CLI), "open", file], {
+			cwd,
+			env: { PI_SESSION_NATIVE_PACKAGE: "@acme/tau" },
+		});
 		expect(run.stderr).toContain(`Error: Session file is not a valid tau session: ${file}`);
 	});
 

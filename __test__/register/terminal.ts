@@ -48,7 +48,19 @@ export class Terminal {
 		const redirected = ["sh", "-c", 'log=$1; shift; exec "$@" 2>"$log"', "sh", stderr, command, ...args];
 		const window = ["new-session", "-d", "-x", "100", "-y", "46", "-c", cwd, "env", "-i", ...pairs, ...redirected];
 		// The dead program's last screen stays, so that a failure can be read.
-		tmux(terminal.#socket, ["set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g", "status", "off", ";", ...window]);
+		tmux(terminal.#socket, [
+			"set-option",
+			"-g",
+			"remain-on-exit",
+			"on",
+			";",
+			"set-option",
+			"-g",
+			"status",
+			"off",
+			";",
+			...window,
+		]);
 		return terminal;
 	}
 
@@ -89,14 +101,17 @@ export class Terminal {
 			same = screen === last ? same + 1 : 0;
 			last = screen;
 			if (same >= LOOKS && missing(screen).length === 0) return screen;
-			if (Date.now() > deadline) throw new Error(`the screen never showed ${missing(screen).join(" and ")}:\n${screen}`);
+			if (Date.now() > deadline)
+				throw new Error(`the screen never showed ${missing(screen).join(" and ")}:\n${screen}`);
 		}
 	}
 
 	/** Waits for the program's end; gives its exit code. */
 	async exit(): Promise<number> {
 		for (const deadline = Date.now() + DEADLINE_MS; ; await pause(BETWEEN_LOOKS_MS)) {
-			const [dead, status] = tmux(this.#socket, ["display-message", "-p", "#{pane_dead} #{pane_dead_status}"]).split(" ");
+			const [dead, status] = tmux(this.#socket, ["display-message", "-p", "#{pane_dead} #{pane_dead_status}"]).split(
+				" ",
+			);
 			if (dead === "1") return Number(status);
 			if (Date.now() > deadline) throw new Error(`the program never ended:\n${this.screen()}`);
 		}

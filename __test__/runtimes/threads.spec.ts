@@ -16,15 +16,21 @@ const load = `
 /** Starts a thread with this code, made of text or of a file; gives what it posts. */
 function inThread(code: string, workerData: unknown, how: "text" | "file" = "text"): Promise<any> {
 	return new Promise((resolve, reject) => {
-		const worker = how === "text" ? new Worker(load + code, { eval: true, workerData }) : new Worker(scriptFile(load + code), { workerData });
+		const worker =
+			how === "text"
+				? new Worker(load + code, { eval: true, workerData })
+				: new Worker(scriptFile(load + code), { workerData });
 		let said: unknown;
 		worker.on("message", (value) => (said = value));
 		worker.on("error", reject);
-		worker.on("exit", (exit) => (exit === 0 && said !== undefined ? resolve(said) : reject(new Error(`exit code ${exit}`))));
+		worker.on("exit", (exit) =>
+			exit === 0 && said !== undefined ? resolve(said) : reject(new Error(`exit code ${exit}`)),
+		);
 	});
 }
 
-const each = <T>(work: (index: number) => Promise<T>) => Promise.all(Array.from({ length: THREADS }, (_, index) => work(index)));
+const each = <T>(work: (index: number) => Promise<T>) =>
+	Promise.all(Array.from({ length: THREADS }, (_, index) => work(index)));
 
 test.each(["text", "file"] as const)("threads made of %s keep sessions of their own, several each", async (how) => {
 	const dir = scratch();
@@ -62,8 +68,12 @@ test("threads append to one session: every line is whole, none is lost, and each
 		parentPort.postMessage(manager.getEntryCount());`;
 	const counts = await each((index) => inThread(code, { file, index }));
 	expect(readFileSync(file, "utf8").endsWith("\n")).toBe(true);
-	const texts = jsonLines(file).slice(2).map((entry) => entry.message.content.replace(/x+$/, ""));
-	const wanted = Array.from({ length: THREADS }, (_, index) => Array.from({ length: ROUNDS }, (_, round) => `${index}:${round}`));
+	const texts = jsonLines(file)
+		.slice(2)
+		.map((entry) => entry.message.content.replace(/x+$/, ""));
+	const wanted = Array.from({ length: THREADS }, (_, index) =>
+		Array.from({ length: ROUNDS }, (_, round) => `${index}:${round}`),
+	);
 	expect(texts.slice().sort()).toEqual(wanted.flat().sort());
 	// Each thread's own stand in its order.
 	for (let index = 0; index < THREADS; index++) {

@@ -106,6 +106,8 @@ export function checkPi(pi, ours, own) {
 	const lacks = ({ name, isStatic }) => !(name in (isStatic ? ours.SessionManager : ours.SessionManager.prototype));
 	const members = declaredMembers(pi).filter(lacks);
 	if (members.length > 0) {
-		throw cannot(`these methods of its SessionManager do not exist here: ${list(members.map((member) => member.name))}`);
+		throw cannot(
+			`these methods of its SessionManager do not exist here: ${list(members.map((member) => member.name))}`,
+		);
 	}
 }

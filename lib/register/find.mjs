@@ -1,7 +1,17 @@
 // Finds the installed pi for `pi-native`: what is set, what is installed beside this package, what `pi` on the path is,
 // what is installed globally. Never what happens to be in the working directory: agents are run in strangers' code.
 import { spawnSync } from "node:child_process";
-import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync, statSync } from "node:fs";
+import {
+	accessSync,
+	closeSync,
+	constants,
+	existsSync,
+	openSync,
+	readFileSync,
+	readSync,
+	realpathSync,
+	statSync,
+} from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Unfit } from "./package.mjs";
@@ -24,7 +34,8 @@ export function isBinary(path) {
 
 export const singleBinary = (path) =>
 	new Unfit(
-		`${path} is a single-binary build of pi. Its session manager is compiled in and cannot be replaced; install the npm package instead (npm install -g @earendil-works/pi-coding-agent)`,
+		`${path} is a single-binary build of pi. Its session manager is compiled in and cannot be replaced; ` +
+			"install the npm package instead (npm install -g @earendil-works/pi-coding-agent)",
 	);
 
 /** The `node_modules` folders that Node would look into from `dir`. */
@@ -35,11 +46,21 @@ function* modulesUpwards(dir) {
 	}
 }
 
+/** The path may name folders that are not there, or not ours to look into. */
+function isReadableFile(path) {
+	try {
+		accessSync(path, constants.R_OK);
+		return statSync(path).isFile();
+	} catch {
+		return false;
+	}
+}
+
 function commandsOnPath(names, env) {
 	const dirs = (env.PATH ?? env.Path ?? "").split(delimiter).filter((dir) => dir !== "");
 	const files = process.platform === "win32" ? names.flatMap((name) => [`${name}.cmd`, `${name}.exe`]) : names;
 	const paths = dirs.flatMap((dir) => files.map((file) => join(resolve(dir), file)));
-	return paths.filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
+	return paths.filter(isReadableFile);
 }
 
 /** The folder of package `name` that a launcher script of npm or pnpm leads to. */
@@ -56,7 +77,8 @@ function* candidates(name, env) {
 	const here = dirname(fileURLToPath(import.meta.url));
 	for (const modules of modulesUpwards(here)) yield join(modules, name);
 	// Installed by a link, this package's real folder is elsewhere than the command.
-	if (process.argv[1]) for (const modules of modulesUpwards(dirname(resolve(process.argv[1])))) yield join(modules, name);
+	if (process.argv[1])
+		for (const modules of modulesUpwards(dirname(resolve(process.argv[1])))) yield join(modules, name);
 	for (const command of commandsOnPath(commandNames(name), env)) {
 		const real = realpathSync(command);
 		if (isBinary(real)) continue;
@@ -96,6 +118,7 @@ export function findPi(packages, settings, env = process.env) {
 	const binary = commandsOnPath(names.flatMap(commandNames), env).find((path) => isBinary(realpathSync(path)));
 	if (binary) throw singleBinary(binary);
 	throw new Unfit(
-		`no pi is installed (${names.join(", ")}). Install one (npm install -g @earendil-works/pi-coding-agent), or name its folder in ${PACKAGE_VARIABLE}`,
+		`no pi is installed (${names.join(", ")}). Install one (npm install -g @earendil-works/pi-coding-agent), ` +
+			`or name its folder in ${PACKAGE_VARIABLE}`,
 	);
 }

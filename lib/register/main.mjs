@@ -13,6 +13,8 @@ import { readSettings } from "./settings.mjs";
 const require = module.createRequire(import.meta.url);
 
 let hooks;
+/** What `install` gave, once: two hooks in a row would each see the other's work as none of their own. */
+let installed;
 /** Whether pi itself was started, so that a failure is the end of the process and not an exception in somebody's script. */
 let startsPi = false;
 
@@ -45,10 +47,13 @@ function loadOurs() {
 
 /** Installs the hooks; gives the packages that are pi. */
 function install(settings) {
+	if (installed) return installed;
 	const { bun, deno, node } = process.versions;
 	if (typeof module.registerHooks !== "function" || bun || deno) {
 		const runtime = bun ? `Bun ${bun}` : deno ? `Deno ${deno}` : `Node ${node}`;
-		throw new Unfit(`${runtime} cannot run a pi with its session manager replaced (module.registerHooks); Node 22.15 or newer can, and pi needs 22.19`);
+		throw new Unfit(
+			`${runtime} cannot run a pi with its session manager replaced (module.registerHooks); Node 22.15 or newer can, and pi needs 22.19`,
+		);
 	}
 	const { name, version } = require("../../package.json");
 	const packages = new Packages(settings);
@@ -57,6 +62,7 @@ function install(settings) {
 	hooks = new Hooks({ packages, load: loadOurs, own: `${name} ${version}`, say });
 	hooks.install();
 	guards.started = (dir) => guarded(() => hooks.guard(dir));
+	installed = packages;
 	return packages;
 }
 
@@ -70,7 +76,7 @@ function mainScript() {
 
 /** Replaces the manager of whatever pi this process loads; checks a pi that is being started before it starts. */
 export function registerMain() {
-	if (hooks) return;
+	if (installed) return;
 	startsPi = true;
 	guarded(() => {
 		const script = mainScript();
@@ -89,7 +95,9 @@ const rememberCompiledCode = () => module.enableCompileCache?.();
 function checkStart(packages, pi, script) {
 	const name = pi.nameOf(script);
 	if (name.startsWith("src/")) {
-		throw new Unfit(`${script} is pi's source; its session manager is replaced in a build alone (${pi.path("dist/cli.js")})`);
+		throw new Unfit(
+			`${script} is pi's source; its session manager is replaced in a build alone (${pi.path("dist/cli.js")})`,
+		);
 	}
 	if (!name.startsWith("dist/")) return false;
 	hooks.check(pi);
