@@ -225,6 +225,7 @@
 			return values;
 		},
 		copy: (list) => list.slice(),
+		run: (list, from, to) => list.slice(from, to),
 		pick(objects, rows) {
 			const picked = new Array(rows.length);
 			for (let at = 0; at < rows.length; at++) picked[at] = objects[rows[at]];
@@ -265,7 +266,7 @@
 			const all = [];
 			for (let at = 0; at < rows.length; at++) {
 				const sourceEntry = objects[rows[at]];
-				const edit = edits[at] < 0 ? undefined : objects[edits[at]];
+				const edit = edits === undefined || edits[at] < 0 ? undefined : objects[edits[at]];
 				const own = contribution(sourceEntry, gives[at], edit);
 				entries[at] = { sourceEntry, messages: own };
 				for (const message of own) all.push(message);
@@ -274,12 +275,13 @@
 		},
 		context(objects, rows, gives, edits) {
 			const all = [];
+			let count = 0;
 			for (let at = 0; at < rows.length; at++) {
 				if (gives[at] === 0) continue;
 				const entry = objects[rows[at]];
-				const edit = edits[at] < 0 ? undefined : objects[edits[at]];
-				if (gives[at] === MESSAGE && edit === undefined) all.push(entry.message);
-				else for (const message of contribution(entry, gives[at], edit)) all.push(message);
+				const edit = edits === undefined || edits[at] < 0 ? undefined : objects[edits[at]];
+				if (gives[at] === MESSAGE && edit === undefined) all[count++] = entry.message;
+				else for (const message of contribution(entry, gives[at], edit)) all[count++] = message;
 			}
 			return all;
 		},

@@ -57,6 +57,7 @@ factory! {
     Defer = c"defer",
     Copy = c"copy",
     Pick = c"pick",
+    Run = c"run",
     Tree = c"tree",
     Project = c"project",
     Context = c"context",
