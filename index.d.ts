@@ -272,6 +272,24 @@ export interface NewSessionOptions {
 	parentSession?: string;
 }
 
+/**
+ * How a session's file is written. What is not said here is taken from the environment variables
+ * `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`. In memory none of it matters.
+ */
+export interface SessionFileOptions {
+	/**
+	 * When an append is done: when the operating system has the line (`"os"`, the default: it outlives this process), or
+	 * when the disk has it (`"fsync"`: it outlives a power cut).
+	 */
+	durability?: "os" | "fsync";
+	/**
+	 * Who may write to the file: anyone (`"none"`, the default), or this manager alone (`"exclusive"`), as far as others
+	 * ask. Every manager of this module asks before it writes; pi does not. The lock is let go by `close`, and by the end
+	 * of the process however it ends.
+	 */
+	lock?: "none" | "exclusive";
+}
+
 /** What all entries share. */
 export interface SessionEntryBase {
 	type: string;
@@ -461,6 +479,87 @@ export interface SessionInfo {
 	allMessagesText: string;
 }
 
+/** A line of a session file that is no entry. It stays in the file and is passed over. */
+export interface DamagedLine {
+	/** Counted from 1. */
+	line: number;
+	/** Its bytes are `start` up to `end`, its newline not counted. */
+	start: number;
+	end: number;
+	reason: string;
+}
+
+/** An entry whose `parentId` names no entry of the session. */
+export interface OrphanEntry {
+	line: number;
+	id: string;
+	parentId: string;
+}
+
+/** An id that several entries carry; it means the last of them. */
+export interface DuplicateEntryId {
+	id: string;
+	lines: number[];
+}
+
+/** Entries that are each other's ancestors, each the child of the one before it and the first of the last. */
+export interface EntryCycle {
+	ids: string[];
+}
+
+/** How often a session's file changed underneath in one way. */
+export interface ForeignChange {
+	kind: "grown" | "deleted" | "renamed" | "replaced" | "truncated";
+	count: number;
+	/** Entries that came in with it. */
+	entries: number;
+	/** Bytes that were added to the file. */
+	bytes: number;
+}
+
+/** What a manager knows of its session: what is wrong with it, and what happened to it since it was opened. */
+export interface SessionDiagnostics {
+	/** The session's file, whether it exists yet or not; null in memory. */
+	path: string | null;
+	damaged: DamagedLine[];
+	/** What was put right, and how often. */
+	repairs: { what: string; count: number }[];
+	foreignChanges: ForeignChange[];
+	orphans: OrphanEntry[];
+	duplicateIds: DuplicateEntryId[];
+	cycles: EntryCycle[];
+}
+
+/** What `SessionManager.verify` found in a file. */
+export interface VerifyReport {
+	path: string;
+	/** There is a header, and nothing is wrong. */
+	ok: boolean;
+	/** The version that the header states, 1 if it states none; null without a header. */
+	version: number | null;
+	sessionId: string | null;
+	bytes: number;
+	/** Lines of every kind, blank ones and an unfinished last one among them. */
+	lines: number;
+	entries: number;
+	damaged: DamagedLine[];
+	orphans: OrphanEntry[];
+	duplicateIds: DuplicateEntryId[];
+	cycles: EntryCycle[];
+	endsWithNewline: boolean;
+}
+
+/** What `SessionManager.repair` did to a file. */
+export interface RepairReport {
+	path: string;
+	/** Where the original is kept; null if there was nothing to repair. */
+	backup: string | null;
+	before: VerifyReport;
+	after: VerifyReport;
+	/** By line of the original. */
+	repairs: { line: number; what: string }[];
+}
+
 /** Told how far a list has come, now and then with the sessions found so far, newest first. */
 export type SessionListProgress = (loaded: number, total: number, partialSessions?: readonly SessionInfo[]) => void;
 
@@ -520,6 +619,29 @@ export declare class SessionManager {
   appendContextEdit(targetId: string, replacement: ContextEditEntry["replacement"]): string
   /** Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id. */
   appendLabelChange(targetId: string, label: string | undefined): string
+  /**
+   * Takes in what others wrote to the file since; the leaf stays. A file that was deleted or renamed away is written
+   * again, whole; one that was replaced is adopted if it holds the same session, else it is an error.
+   */
+  reload(): void
+  /** Does what `reload` does, and waits until the disk has the file. */
+  flush(): void
+  /**
+   * Lets go of the file and of the lock on it. The manager can still be used: it opens the file again when it needs
+   * it, and an exclusive one takes the lock again with its next append.
+   */
+  close(): void
+  /** What is wrong with the session, and what happened to its file since it was opened. */
+  getDiagnostics(): SessionDiagnostics
+  /** Checks a session file, changing nothing. */
+  static verify(path: string): VerifyReport
+  /**
+   * Makes a good file of a damaged one: unreadable lines leave it, their children hang from what was before them. The
+   * original stays beside it. A good file is left as it is.
+   */
+  static repair(path: string): RepairReport
+  /** Whether a manager has the exclusive lock of a session file, in this process or another. */
+  static isLocked(path: string): boolean
   /** Switches to another session file, keeping the working directory and the session directory. */
   setSessionFile(sessionFile: string): void
   /** Starts a new session in place of this one and gives the path its file will have; undefined in memory. */
@@ -550,8 +672,17 @@ export declare class SessionManager {
   getChildren(parentId: string): SessionEntry[]
   /** The label of an entry; undefined if it has none. */
   getLabel(id: string): string | undefined
-  /** The entries from the root to an entry, by default the leaf. Empty for an unknown id. */
-  getBranch(fromId?: string): SessionEntry[]
+  /**
+   * The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
+   * many of them, those nearest to the entry: a view of a huge session makes what it shows and no more.
+   */
+  getBranch(fromId?: string, options?: { limit?: number }): SessionEntry[]
+  /**
+   * Calls a listener with each entry that is appended through this manager from now on, once it is in the session
+   * and, where there is a file, written. What it throws is reported as an uncaught exception; the append stands.
+   * Gives the function that ends it. Entries of other processes are not reported.
+   */
+  onAppend(listener: (entry: SessionEntry) => void): () => void
   /** `getBranch` under the name it had at first. */
   getPath(fromId?: string): SessionEntry[]
   /** The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it. */
@@ -586,18 +717,20 @@ export declare class SessionManager {
    */
   createBranchedSession(leafId: string): string | undefined
   /** A new session. Its file appears with the first user or assistant message. */
-  static create(cwd: string, sessionDir?: string, options?: NewSessionOptions): SessionManager
+  static create(cwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions): SessionManager
   /**
    * The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
    * is the header's unless one is given, the session directory the file's.
    */
+  static open(path: string, sessionDir: string | undefined, cwdOverride: string | undefined, options?: SessionFileOptions): SessionManager
   static open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager
   /** The session of a working directory that was changed last, or a new one. */
+  static continueRecent(cwd: string, sessionDir: string | undefined, options?: SessionFileOptions): SessionManager
   static continueRecent(cwd: string, sessionDir?: string): SessionManager
   /** A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied. */
-  static inMemory(cwd?: string, options?: NewSessionOptions, entries?: FileEntry[]): SessionManager
+  static inMemory(cwd?: string, options?: NewSessionOptions & SessionFileOptions, entries?: FileEntry[]): SessionManager
   /** A new session in another working directory with the whole history of a session file. */
-  static forkFrom(sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions): SessionManager
+  static forkFrom(sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions): SessionManager
   /** The path of the session with exactly this id; undefined if there is none. Reads headers alone. */
   static findById(cwd: string, id: string, sessionDir?: string): string | undefined
   /** The sessions of a working directory, the newest activity first. */

@@ -24,7 +24,7 @@ pub fn branched_session(state: &RefCell<State>, js: Js, to: RowNo) -> Result<Opt
     let timestamp = iso(js, now)?;
     let id = ids::session_id(now).into_bytes();
     let plan = plan(state.borrow().session.tree(), to);
-    let (persistence, cwd, dir, old_file, conversation) = {
+    let (persistence, options, cwd, dir, old_file, conversation) = {
         let state = state.borrow();
         let tree = state.session.tree();
         let conversation = plan
@@ -32,7 +32,7 @@ pub fn branched_session(state: &RefCell<State>, js: Js, to: RowNo) -> Result<Opt
             .iter()
             .any(|step| tree.row(step.row).and_then(|row| row.role()).is_some_and(|r| r.is_conversation()));
         let file = state.session.file().map(str::to_owned);
-        (state.persistence, state.cwd.clone(), state.dir.clone(), file, conversation)
+        (state.persistence, state.options, state.cwd.clone(), state.dir.clone(), file, conversation)
     };
     let on_disk = persistence == Persistence::File;
     let parent = old_file.as_deref().filter(|_| on_disk);
@@ -48,7 +48,9 @@ pub fn branched_session(state: &RefCell<State>, js: Js, to: RowNo) -> Result<Opt
     }
     ensure(state, js, plan.labels.iter().map(|label| label.from))?;
     let mut next = Branched {
-        session: Session::new(id, persistence, file.clone()),
+        session: Session::new(id, persistence, file.clone())
+            .with_options(options)
+            .map_err(|error| thrown(js, &error))?,
         cache: Cache::new(js, plan.steps.len() + plan.labels.len())?,
     };
     let built = next.build(state, js, &plan, header, file.as_deref().filter(|_| writes));
@@ -163,7 +165,8 @@ impl Branched {
         for line in own {
             places.push(copier.write(&line)?);
         }
-        self.session.adopt_file(copier.finish()?, places, bodies);
+        let storage = copier.finish(self.session.options().durability)?;
+        self.session.adopt_file(storage, places, bodies);
         Ok(())
     }
 }

@@ -109,6 +109,8 @@
 		});
 	}
 
+	const SELF = Symbol("pi-session-native.manager");
+
 	// What managers hold lives and dies with them.
 	const anchors = new WeakMap();
 
@@ -124,7 +126,42 @@
 		anchor(manager) {
 			const anchor = { entries: undefined, header: undefined };
 			anchors.set(manager, anchor);
+			Object.defineProperty(manager, SELF, { value: manager });
 			return anchor;
+		},
+		// Adds a listener to a manager's and gives what takes it away again.
+		subscribe(anchor, listener) {
+			anchor.listeners ??= new Map();
+			const key = {};
+			anchor.listeners.set(key, listener);
+			return () => void anchor.listeners.delete(key);
+		},
+		// An entry is in the session by now: what a listener throws is an error of its own, not of the append.
+		notify(anchor, entry) {
+			for (const listener of [...(anchor.listeners?.values() ?? [])]) {
+				try {
+					listener(entry);
+				} catch (error) {
+					queueMicrotask(() => {
+						throw error;
+					});
+				}
+			}
+		},
+		// The engine lets a native method run on its own instance alone. Tests and hosts call methods on a Proxy of a
+		// manager, or on an object that inherits from one: each finds the manager through a property of it.
+		throughProxies(prototype) {
+			for (const name of Object.getOwnPropertyNames(prototype)) {
+				const method = Object.getOwnPropertyDescriptor(prototype, name);
+				const native = method.value;
+				if (name === "constructor" || typeof native !== "function") continue;
+				const value = {
+					[name](...args) {
+						return Reflect.apply(native, this?.[SELF] ?? this, args);
+					},
+				}[name];
+				Object.defineProperty(prototype, name, { ...method, value });
+			}
 		},
 		// A list that is no plain array: a Proxy of one is read as one.
 		listOf: (value) => (Array.isArray(value) ? Array.from(value) : undefined),

@@ -272,6 +272,24 @@ export interface NewSessionOptions {
 	parentSession?: string;
 }
 
+/**
+ * How a session's file is written. What is not said here is taken from the environment variables
+ * `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`. In memory none of it matters.
+ */
+export interface SessionFileOptions {
+	/**
+	 * When an append is done: when the operating system has the line (`"os"`, the default: it outlives this process), or
+	 * when the disk has it (`"fsync"`: it outlives a power cut).
+	 */
+	durability?: "os" | "fsync";
+	/**
+	 * Who may write to the file: anyone (`"none"`, the default), or this manager alone (`"exclusive"`), as far as others
+	 * ask. Every manager of this module asks before it writes; pi does not. The lock is let go by `close`, and by the end
+	 * of the process however it ends.
+	 */
+	lock?: "none" | "exclusive";
+}
+
 /** What all entries share. */
 export interface SessionEntryBase {
 	type: string;
@@ -459,6 +477,87 @@ export interface SessionInfo {
 	firstMessage: string;
 	/** All text of user and model, to search in. */
 	allMessagesText: string;
+}
+
+/** A line of a session file that is no entry. It stays in the file and is passed over. */
+export interface DamagedLine {
+	/** Counted from 1. */
+	line: number;
+	/** Its bytes are `start` up to `end`, its newline not counted. */
+	start: number;
+	end: number;
+	reason: string;
+}
+
+/** An entry whose `parentId` names no entry of the session. */
+export interface OrphanEntry {
+	line: number;
+	id: string;
+	parentId: string;
+}
+
+/** An id that several entries carry; it means the last of them. */
+export interface DuplicateEntryId {
+	id: string;
+	lines: number[];
+}
+
+/** Entries that are each other's ancestors, each the child of the one before it and the first of the last. */
+export interface EntryCycle {
+	ids: string[];
+}
+
+/** How often a session's file changed underneath in one way. */
+export interface ForeignChange {
+	kind: "grown" | "deleted" | "renamed" | "replaced" | "truncated";
+	count: number;
+	/** Entries that came in with it. */
+	entries: number;
+	/** Bytes that were added to the file. */
+	bytes: number;
+}
+
+/** What a manager knows of its session: what is wrong with it, and what happened to it since it was opened. */
+export interface SessionDiagnostics {
+	/** The session's file, whether it exists yet or not; null in memory. */
+	path: string | null;
+	damaged: DamagedLine[];
+	/** What was put right, and how often. */
+	repairs: { what: string; count: number }[];
+	foreignChanges: ForeignChange[];
+	orphans: OrphanEntry[];
+	duplicateIds: DuplicateEntryId[];
+	cycles: EntryCycle[];
+}
+
+/** What `SessionManager.verify` found in a file. */
+export interface VerifyReport {
+	path: string;
+	/** There is a header, and nothing is wrong. */
+	ok: boolean;
+	/** The version that the header states, 1 if it states none; null without a header. */
+	version: number | null;
+	sessionId: string | null;
+	bytes: number;
+	/** Lines of every kind, blank ones and an unfinished last one among them. */
+	lines: number;
+	entries: number;
+	damaged: DamagedLine[];
+	orphans: OrphanEntry[];
+	duplicateIds: DuplicateEntryId[];
+	cycles: EntryCycle[];
+	endsWithNewline: boolean;
+}
+
+/** What `SessionManager.repair` did to a file. */
+export interface RepairReport {
+	path: string;
+	/** Where the original is kept; null if there was nothing to repair. */
+	backup: string | null;
+	before: VerifyReport;
+	after: VerifyReport;
+	/** By line of the original. */
+	repairs: { line: number; what: string }[];
 }
 
 /** Told how far a list has come, now and then with the sessions found so far, newest first. */
