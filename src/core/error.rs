@@ -42,6 +42,14 @@ impl Error {
         Self(Kind::NotASession { path: path.to_owned() })
     }
 
+    /// The text in the mouth of another application: renamed builds of pi name themselves in it.
+    pub fn text_for(&self, app: &str) -> String {
+        match &self.0 {
+            Kind::NotASession { path } => format!("Session file is not a valid {app} session: {path}"),
+            _ => self.to_string(),
+        }
+    }
+
     /// The source of a fork is missing, empty or no session.
     pub fn fork_source(path: &str) -> Self {
         Self(Kind::ForkSource { path: path.to_owned() })
@@ -178,9 +186,7 @@ impl fmt::Display for Error {
                 Some((code, words)) => write!(f, "{code}: {words}, {syscall} '{path}'"),
                 None => write!(f, "{source}, {syscall} '{path}'"),
             },
-            Kind::NotASession { path } => {
-                write!(f, "Session file is not a valid {APP_NAME} session: {path}")
-            }
+            Kind::NotASession { .. } => f.write_str(&self.text_for(APP_NAME)),
             Kind::ForkSource { path } => {
                 write!(f, "Cannot fork: source session file is empty or invalid: {path}")
             }

@@ -4,6 +4,8 @@
 (() => {
 	"use strict";
 	const { parse, stringify } = JSON;
+	// Set by lib/register/app.mjs: the pi that this process runs, which may be a renamed build.
+	const APP = Symbol.for("pi-session-native.app");
 	const builtin = (name) => globalThis.process?.getBuiltinModule?.(name);
 
 	// The codes of `Contribution` in src/core/context.rs.
@@ -172,6 +174,8 @@
 			const convert = builtin("node:url")?.fileURLToPath;
 			return convert ? convert(url) : decodeURIComponent(new URL(url).pathname);
 		},
+		agentDir: () => globalThis[APP]?.getAgentDir(),
+		appName: () => globalThis[APP]?.name,
 		shown: (value) => `${value}`,
 		entriesOf: (object) => Object.entries(object),
 		mapGet: (map, key) => map.get(key),
