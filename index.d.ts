@@ -672,8 +672,17 @@ export declare class SessionManager {
   getChildren(parentId: string): SessionEntry[]
   /** The label of an entry; undefined if it has none. */
   getLabel(id: string): string | undefined
-  /** The entries from the root to an entry, by default the leaf. Empty for an unknown id. */
-  getBranch(fromId?: string): SessionEntry[]
+  /**
+   * The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
+   * many of them, those nearest to the entry: a view of a huge session makes what it shows and no more.
+   */
+  getBranch(fromId?: string, options?: { limit?: number }): SessionEntry[]
+  /**
+   * Calls a listener with each entry that is appended through this manager from now on, once it is in the session
+   * and, where there is a file, written. What it throws is reported as an uncaught exception; the append stands.
+   * Gives the function that ends it. Entries of other processes are not reported.
+   */
+  onAppend(listener: (entry: SessionEntry) => void): () => void
   /** `getBranch` under the name it had at first. */
   getPath(fromId?: string): SessionEntry[]
   /** The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it. */

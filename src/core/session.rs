@@ -11,6 +11,7 @@ pub use append::{Below, NewEntry};
 
 use super::append::{Envelope, NewHead};
 use super::body::Body;
+use super::context::Projection;
 use super::copy::Copier;
 use super::diagnostics::Notes;
 use super::entry::{EntryHead, Kind};
@@ -192,6 +193,16 @@ impl Session {
     /// Its entries.
     pub fn tree(&self) -> &Tree {
         &self.index.tree
+    }
+
+    /// The path to the leaf, or to what stands for it, kept from one question to the next.
+    pub fn kept_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
+        self.index.tree.kept_path(end)
+    }
+
+    /// The context of that path.
+    pub fn kept_projection(&mut self, end: Option<RowNo>) -> Projection {
+        self.index.tree.kept_projection(end)
     }
 
     /// Where its lines are kept, if they are.

@@ -8,7 +8,8 @@
 (readBody) => {
 	"use strict";
 	const { parse } = JSON;
-	const { defineProperty, getOwnPropertyDescriptor, keys, prototype } = Object;
+	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf } = Object;
+	const { isFrozen, keys, prototype } = Object;
 	const { defineProperty: defines, deleteProperty: deletes } = Reflect;
 	const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 	// The codes of `BodyOf` in src/core/body.rs, for a message and for an entry.
@@ -55,29 +56,53 @@
 
 	const isOurs = (object, key) => getOwnPropertyDescriptor(object, key)?.get === ACCESSORS[key].get;
 
+	// Puts a value in an accessor's place; false where the object does not let go of it.
+	function settle(object, key, value) {
+		const { enumerable, configurable } = getOwnPropertyDescriptor(object, key);
+		return defines(object, key, { value, writable: true, enumerable, configurable });
+	}
+
 	function touch(cell, key) {
 		const { object } = cell;
 		cell.values ??= { __proto__: null };
 		const { values } = cell;
 		if (!(key in values)) values[key] = readBody(cell.source, cell.row, cell.id, cell.codes[key]);
 		// A frozen object keeps its accessor, which gives the same value every time.
-		if (isOurs(object, key) && defines(object, key, plain(values[key]))) settled(cell, key);
+		if (isOurs(object, key) && settle(object, key, values[key])) settled(cell, key);
 		return values[key];
+	}
+
+	// What `util.inspect` is to show of an object that keeps its accessors.
+	function shownOf(object, codes) {
+		const kept = keys(codes).filter((key) => isOurs(object, key));
+		if (kept.length === 0) return object;
+		const all = getOwnPropertyDescriptors(object);
+		for (const key of kept) all[key] = { ...plain(object[key]), enumerable: all[key].enumerable };
+		delete all[INSPECT];
+		return create(getPrototypeOf(object), all);
 	}
 
 	const accessor = (key) => ({
 		get() {
 			const cell = cellOf(this);
 			if (cell === undefined) throw new TypeError(`${key} was taken from its entry`);
-			return touch(cell, key);
+			const value = touch(cell, key);
+			// An object that was given the entry's property descriptors.
+			if (this !== cell.object && isOurs(this, key)) settle(this, key, value);
+			return value;
 		},
 		// As an assignment to plain data does: to the receiver, be it the object, a Proxy of it or its heir.
 		set(value) {
-			if (!defines(this, key, plain(value))) {
+			const cell = Marked.cellOf(this);
+			if (isOurs(this, key) ? settle(this, key, value) : defines(this, key, plain(value))) {
+				if (cell !== undefined) settled(cell, key);
+			} else if (cell !== undefined && !isFrozen(this)) {
+				// A sealed object keeps its accessor, and can be written to.
+				cell.values ??= { __proto__: null };
+				cell.values[key] = value;
+			} else {
 				throw new TypeError(`Cannot assign to read only property '${key}' of object '#<Object>'`);
 			}
-			const cell = Marked.cellOf(this);
-			if (cell !== undefined) settled(cell, key);
 		},
 		enumerable: true,
 		configurable: true,
@@ -101,8 +126,11 @@
 		const cell = { object, source, row, id, codes, waiting, values: undefined, inspect: undefined };
 		cell.inspect = function (asked) {
 			if (asked === ASK) return cell;
-			for (const key of keys(codes)) if ((codes[key] & cell.waiting) !== 0 && isOurs(object, key)) touch(cell, key);
-			return this;
+			for (const key of keys(codes)) {
+				if (isOurs(object, key)) touch(cell, key);
+				if (this !== object && isOurs(this, key)) this[key];
+			}
+			return shownOf(this, codes);
 		};
 		new Marked(object, cell);
 		return defineProperty(object, INSPECT, { value: cell.inspect, writable: true, configurable: true });
@@ -118,6 +146,12 @@
 
 	return {
 		defer,
+		// Whether a message has no content, found without reading it.
+		lacksContent(message) {
+			const waiting = Marked.cellOf(message)?.waiting ?? 0;
+			if ((waiting & OF_MESSAGE.content) !== 0 && isOurs(message, "content")) return false;
+			return (message.content ?? null) === null;
+		},
 		// Makes the entries of a text, a list of lines, in their places.
 		fill(objects, rows, lacks, source, text) {
 			const values = parse(text);

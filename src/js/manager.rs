@@ -10,7 +10,7 @@ use super::append::{append, Below, New};
 use super::args;
 use super::branching::branched_session;
 use super::entries;
-use super::errors::thrown;
+use super::errors::{thrown, wrong_argument};
 use super::host::{make, on_paths, F};
 use super::raw::{returned, Js, Val};
 use super::reads;
@@ -194,16 +194,45 @@ impl SessionManager {
         Ok(returned(env, reads::label(&self.state, Js::new(env), id.raw())?))
     }
 
-    /// The entries from the root to an entry, by default the leaf. Empty for an unknown id.
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "fromId?: string", ts_return_type = "SessionEntry[]")]
-    pub fn get_branch<'env>(&self, env: &'env Env, from_id: Unknown) -> Result<Unknown<'env>> {
-        Ok(returned(env, reads::branch(&self.state, Js::new(env), from_id.raw())?))
+    /// The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
+    /// many of them, those nearest to the entry: a view of a huge session makes what it shows and no more.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "fromId?: string, options?: { limit?: number }",
+        ts_return_type = "SessionEntry[]"
+    )]
+    pub fn get_branch<'env>(&self, env: &'env Env, from_id: Unknown, options: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let limit = reads::limit(js, options.raw())?;
+        Ok(returned(env, reads::branch(&self.state, js, from_id.raw(), limit)?))
+    }
+
+    /// Calls a listener with each entry that is appended through this manager from now on, once it is in the session
+    /// and, where there is a file, written. What it throws is reported as an uncaught exception; the append stands.
+    /// Gives the function that ends it. Entries of other processes are not reported.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "listener: (entry: SessionEntry) => void",
+        ts_return_type = "() => void"
+    )]
+    pub fn on_append<'env>(&self, env: &'env Env, listener: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        if js.kind(listener.raw())? != ValueType::Function {
+            return Err(wrong_argument(js, "listener must be a function"));
+        }
+        let anchor = self.state.borrow().cache.anchor(js)?;
+        let anchor = anchor.ok_or_else(|| Error::from_reason("The manager is not complete"))?;
+        let end = make(js, F::Subscribe, &[anchor, listener.raw()])?;
+        self.state.borrow_mut().listens = true;
+        Ok(returned(env, end))
     }
 
     /// `getBranch` under the name it had at first.
     #[napi(catch_unwind, enumerable = false, ts_args_type = "fromId?: string", ts_return_type = "SessionEntry[]")]
     pub fn get_path<'env>(&self, env: &'env Env, from_id: Unknown) -> Result<Unknown<'env>> {
-        self.get_branch(env, from_id)
+        Ok(returned(env, reads::branch(&self.state, Js::new(env), from_id.raw(), None)?))
     }
 
     /// The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it.

@@ -33,6 +33,8 @@ pub struct State {
     pub epoch: u64,
     /// What reads bodies of this session for its entries; None until one is needed.
     pub bodies: Option<Bodies>,
+    /// Whether somebody listens to appends.
+    pub listens: bool,
     /// Whether bodies are read when they are looked at; None until it matters.
     pub lazy: Option<bool>,
     me: Weak<RefCell<State>>,
@@ -66,8 +68,8 @@ impl Place {
     pub fn with(self, (session, cache): (Session, Cache)) -> Rc<RefCell<State>> {
         let Place { cwd, dir, persistence, options } = self;
         Rc::new_cyclic(|me| {
-            let (bodies, lazy, me) = (None, None, me.clone());
-            RefCell::new(State { cwd, dir, persistence, options, session, cache, epoch: 0, bodies, lazy, me })
+            let (bodies, lazy, listens, me) = (None, None, false, me.clone());
+            RefCell::new(State { cwd, dir, persistence, options, session, cache, epoch: 0, bodies, lazy, listens, me })
         })
     }
 }
@@ -260,6 +262,7 @@ pub fn swap(state: &RefCell<State>, js: Js, (session, mut cache): (Session, Cach
         let mut state = state.borrow_mut();
         let session = std::mem::replace(&mut state.session, session);
         state.epoch += 1;
+        state.lazy = None;
         (session, state.bodies.take(), std::mem::replace(&mut state.cache, cache))
     };
     cache.release(js)?;

@@ -58,7 +58,9 @@ impl SessionManager {
     /// A new session. Its file appears with the first user or assistant message.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "cwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions",
         ts_return_type = "SessionManager"
     )]
@@ -74,7 +76,9 @@ impl SessionManager {
     /// is the header's unless one is given, the session directory the file's.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_type = "(path: string, sessionDir: string | undefined, cwdOverride: string | undefined, options?: SessionFileOptions): SessionManager\nstatic open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager"
     )]
     pub fn open<'env>(
@@ -112,7 +116,9 @@ impl SessionManager {
     /// The session of a working directory that was changed last, or a new one.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_type = "(cwd: string, sessionDir: string | undefined, options?: SessionFileOptions): SessionManager\nstatic continueRecent(cwd: string, sessionDir?: string): SessionManager"
     )]
     pub fn continue_recent<'env>(
@@ -142,7 +148,9 @@ impl SessionManager {
     /// A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "cwd?: string, options?: NewSessionOptions & SessionFileOptions, entries?: FileEntry[]",
         ts_return_type = "SessionManager"
     )]
@@ -163,7 +171,9 @@ impl SessionManager {
     /// A new session in another working directory with the whole history of a session file.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions",
         ts_return_type = "SessionManager"
     )]
@@ -199,7 +209,9 @@ impl SessionManager {
     /// The path of the session with exactly this id; undefined if there is none. Reads headers alone.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "cwd: string, id: string, sessionDir?: string",
         ts_return_type = "string | undefined"
     )]
@@ -219,7 +231,9 @@ impl SessionManager {
     /// The sessions of a working directory, the newest activity first.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "cwd: string, sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal",
         ts_return_type = "Promise<SessionInfo[]>"
     )]
@@ -241,7 +255,9 @@ impl SessionManager {
     /// The sessions of every working directory, or those in one directory, the newest activity first.
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "...args: [onProgress?: SessionListProgress, signal?: AbortSignal] | [sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal]",
         ts_return_type = "Promise<SessionInfo[]>"
     )]
