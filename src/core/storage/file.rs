@@ -6,7 +6,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::disk::{self, Access, Identity};
 use super::{Durability, Look, Place, Storage};
@@ -22,6 +22,9 @@ const LOCK_PAUSE: Duration = Duration::from_micros(50);
 /// How often, and how long after each other, it is looked whether a half line gets its end.
 const UNENDED_LOOKS: u32 = 3;
 const UNENDED_PAUSE: Duration = Duration::from_millis(1);
+
+/// How long after a look at everything a glance is enough.
+const GLANCES: Duration = Duration::from_millis(10);
 
 /// A file that is open, for reading or for both.
 #[derive(Clone)]
@@ -56,6 +59,22 @@ pub struct FileStorage {
     unended: bool,
     shared: bool,
     durability: Durability,
+    /// When the file's times were looked at last, which tell of a rename.
+    looked: Looked,
+}
+
+/// A time that is set through a shared reference.
+#[derive(Default)]
+struct Looked(Mutex<Option<Instant>>);
+
+impl Looked {
+    fn get(&self) -> Option<Instant> {
+        *lock(&self.0)
+    }
+
+    fn set(&self, time: Option<Instant>) {
+        *lock(&self.0) = time;
+    }
 }
 
 impl FileStorage {
@@ -76,7 +95,15 @@ impl FileStorage {
     fn with(path: &str, identity: Identity, file: File, appends: bool, durability: Durability) -> Self {
         let slot = Arc::new(Mutex::new(None));
         keep_open(&slot, Handle { file: Arc::new(file), appends });
-        Self { path: path.to_owned(), identity, slot, unended: false, shared: false, durability }
+        Self {
+            path: path.to_owned(),
+            identity,
+            slot,
+            unended: false,
+            shared: false,
+            durability,
+            looked: Looked::default(),
+        }
     }
 
     /// The same with another durability.
@@ -313,7 +340,16 @@ impl Storage for FileStorage {
                 });
             }
         };
+        let now = Instant::now();
+        let looked = self.looked.get();
+        if !thorough && looked.is_some_and(|looked| now.duration_since(looked) < GLANCES) {
+            let (size, deleted) = disk::glance(&handle.file).map_err(self.fail("fstat"))?;
+            if !deleted {
+                return Ok(Look::Here(size));
+            }
+        }
         let stat = disk::stat(&handle.file).map_err(self.fail("fstat"))?;
+        self.looked.set(Some(now));
         if !(stat.deleted || stat.moved || thorough) {
             return Ok(Look::Here(stat.size));
         }
@@ -419,64 +455,4 @@ pub fn make_dir(path: &str) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::core::storage::NewFile;
-
-    #[test]
-    fn more_managers_than_open_files_read_and_write() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let mut all: Vec<_> = (0..MAX_OPEN + 100)
-            .map(|n| {
-                let path = dir.path().join(n.to_string());
-                let mut file = NewFile::create(path.to_str().expect("text")).expect("created");
-                file.line(n.to_string().as_bytes()).expect("written");
-                file.finish(Durability::Os).expect("kept")
-            })
-            .collect();
-        for (n, storage) in all.iter_mut().enumerate() {
-            let place = storage.append(&mut b"more".to_vec()).expect("appended");
-            assert_eq!(place.offset, n.to_string().len() as u64 + 1);
-            let mut line = vec![0; place.len as usize];
-            storage.read_at(place.offset, &mut line).expect("read");
-            assert_eq!(line, b"more");
-        }
-        assert!(lock(&OPEN).len() <= MAX_OPEN);
-    }
-
-    #[test]
-    fn an_unended_line_is_ended_first() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("x").to_str().expect("text").to_owned();
-        std::fs::write(&path, "half").expect("written");
-        let mut storage = FileStorage::open(&path).expect("opened");
-        storage.set_unended(true);
-        assert_eq!(storage.append(&mut b"one".to_vec()).expect("appended"), Place { offset: 5, len: 3 });
-        assert_eq!(storage.append(&mut b"two".to_vec()).expect("appended"), Place { offset: 9, len: 3 });
-        assert_eq!(std::fs::read_to_string(&path).expect("read"), "half\none\ntwo\n");
-    }
-
-    #[test]
-    fn a_line_taken_back_leaves_what_others_wrote() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("x").to_str().expect("text").to_owned();
-        std::fs::write(&path, "one\n").expect("written");
-        let mut storage = FileStorage::open(&path).expect("opened");
-        let place = storage.append(&mut b"two".to_vec()).expect("appended");
-        storage.take_back(place).expect("taken back");
-        assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n");
-        let place = storage.append(&mut b"two".to_vec()).expect("appended");
-        std::io::Write::write_all(&mut std::fs::OpenOptions::new().append(true).open(&path).expect("opened"), b"x\n")
-            .expect("written");
-        storage.take_back(place).expect("taken back");
-        assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n   \nx\n");
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn what_has_no_end_is_no_session_file() {
-        for path in ["/dev/zero", "/dev/tty", "/dev/null"] {
-            assert!(FileStorage::open(path).is_err(), "{path}");
-        }
-    }
-}
+mod tests;

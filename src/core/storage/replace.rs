@@ -77,10 +77,15 @@ fn keep_backup(target: &Path, backup: Backup) -> io::Result<PathBuf> {
         name.push(if number == 0 { suffix.into() } else { format!("{suffix}.{number}") });
         let name = PathBuf::from(name);
         let taken = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
-        // File systems without hard links get a copy.
-        let kept = match disk::link(target, &name) {
-            Err(error) if !taken(&error) => disk::copy_new(target, &name),
-            result => result,
+        let kept = match backup {
+            // A second name would keep the old file alive for whoever has it open: that it was replaced shows by its
+            // having no name.
+            Backup::Repaired => disk::copy_new(target, &name),
+            // File systems without hard links get a copy.
+            Backup::OldVersion => match disk::link(target, &name) {
+                Err(error) if !taken(&error) => disk::copy_new(target, &name),
+                result => result,
+            },
         };
         match kept {
             Err(error) if taken(&error) => number += 1,

@@ -1,0 +1,59 @@
+use super::*;
+use crate::core::storage::NewFile;
+
+#[test]
+fn more_managers_than_open_files_read_and_write() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut all: Vec<_> = (0..MAX_OPEN + 100)
+        .map(|n| {
+            let path = dir.path().join(n.to_string());
+            let mut file = NewFile::create(path.to_str().expect("text")).expect("created");
+            file.line(n.to_string().as_bytes()).expect("written");
+            file.finish(Durability::Os).expect("kept")
+        })
+        .collect();
+    for (n, storage) in all.iter_mut().enumerate() {
+        let place = storage.append(&mut b"more".to_vec()).expect("appended");
+        assert_eq!(place.offset, n.to_string().len() as u64 + 1);
+        let mut line = vec![0; place.len as usize];
+        storage.read_at(place.offset, &mut line).expect("read");
+        assert_eq!(line, b"more");
+    }
+    assert!(lock(&OPEN).len() <= MAX_OPEN);
+}
+
+#[test]
+fn an_unended_line_is_ended_first() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("x").to_str().expect("text").to_owned();
+    std::fs::write(&path, "half").expect("written");
+    let mut storage = FileStorage::open(&path).expect("opened");
+    storage.set_unended(true);
+    assert_eq!(storage.append(&mut b"one".to_vec()).expect("appended"), Place { offset: 5, len: 3 });
+    assert_eq!(storage.append(&mut b"two".to_vec()).expect("appended"), Place { offset: 9, len: 3 });
+    assert_eq!(std::fs::read_to_string(&path).expect("read"), "half\none\ntwo\n");
+}
+
+#[test]
+fn a_line_taken_back_leaves_what_others_wrote() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("x").to_str().expect("text").to_owned();
+    std::fs::write(&path, "one\n").expect("written");
+    let mut storage = FileStorage::open(&path).expect("opened");
+    let place = storage.append(&mut b"two".to_vec()).expect("appended");
+    storage.take_back(place).expect("taken back");
+    assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n");
+    let place = storage.append(&mut b"two".to_vec()).expect("appended");
+    std::io::Write::write_all(&mut std::fs::OpenOptions::new().append(true).open(&path).expect("opened"), b"x\n")
+        .expect("written");
+    storage.take_back(place).expect("taken back");
+    assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n   \nx\n");
+}
+
+#[test]
+#[cfg(unix)]
+fn what_has_no_end_is_no_session_file() {
+    for path in ["/dev/zero", "/dev/tty", "/dev/null"] {
+        assert!(FileStorage::open(path).is_err(), "{path}");
+    }
+}
