@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::find::{modified_ms, session_files};
-use super::info::{read_info, Info};
+use super::info::{read_on, Info, Known};
 use super::paths::join;
 
 /// A file that may be a session.
@@ -46,10 +46,12 @@ pub fn read_all(files: &[String], cancelled: &AtomicBool, each: &(dyn Fn(usize, 
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(1, 8);
     let next = AtomicUsize::new(0);
     let work = || {
+        let mut buffer = Box::default();
         while !cancelled.load(Ordering::Relaxed) {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(path) = files.get(at) else { break };
-            each(at, read_info(path, cancelled).ok().flatten());
+            let info = fs::File::open(path).ok().and_then(|file| { let size = file.metadata().ok()?.len(); read_on(&file, size, Known::default(), &mut buffer, cancelled).ok()??.into_info() });
+            each(at, info);
         }
     };
     std::thread::scope(|scope| {

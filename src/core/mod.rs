@@ -26,6 +26,7 @@ pub mod migrate;
 pub mod paths;
 pub mod scan;
 pub mod session;
+pub mod skim;
 pub mod storage;
 pub mod system;
 pub mod text;

@@ -6,7 +6,7 @@
 mod file;
 mod replace;
 
-pub use file::{make_dir, FileStorage, NewFile};
+pub use file::{make_dir, read_at, FileStorage, NewFile};
 pub use replace::replace_with_backup;
 
 use std::io::{self, Read};

@@ -381,7 +381,7 @@ fn info_object(js: Js, info: &Info) -> Result<Val> {
     let parsed = |text: &Option<String>| text.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text));
     let odd = info.odd_times.iter().map(|text| parse(js, text)).collect::<Result<Vec<_>>>()?;
     let args = [
-        js.string(info.path.as_bytes())?,
+        js.string(b"")?,
         js.string(&info.id)?,
         js.string(&info.cwd)?,
         js.optional_string(info.name.as_deref())?,
@@ -389,10 +389,10 @@ fn info_object(js: Js, info: &Info) -> Result<Val> {
         parsed(&info.created)?,
         info.active.map_or_else(|| js.undefined(), |ms| js.number(ms))?,
         js.array_of(&odd)?,
-        js.number(info.file_modified)?,
+        js.number(0.0)?,
         js.number(info.message_count as f64)?,
         js.string(info.first_message.as_deref().unwrap_or(b"(no messages)"))?,
-        js.string(&info.all_text)?,
+        js.string(b"")?,
     ];
     make(js, F::Info, &args)
 }

@@ -216,13 +216,15 @@ impl Read for ReadFrom<'_> {
     }
 }
 
+/// Reads at a position, leaving the file's own alone. Gives how many bytes were read.
 #[cfg(unix)]
-fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, into, offset)
 }
 
+/// Reads at a position. Gives how many bytes were read.
 #[cfg(windows)]
-fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, into, offset)
 }
 
