@@ -64,6 +64,14 @@ impl Content {
             Content::Nothing | Content::NoSession => None,
         }
     }
+
+    /// As [`Content::info`], given away.
+    pub fn into_info(self) -> Option<Info> {
+        match self {
+            Content::Session(_, info) => Some(info),
+            Content::Nothing | Content::NoSession => None,
+        }
+    }
 }
 
 /// A file as far as it was read.
@@ -95,13 +103,6 @@ impl Found {
         self.with_tail.as_ref().unwrap_or(&self.known.content).info()
     }
 
-    /// As [`Found::info`], given away.
-    pub fn into_info(self) -> Option<Info> {
-        match self.with_tail.unwrap_or(self.known.content) {
-            Content::Session(_, info) => Some(info),
-            Content::Nothing | Content::NoSession => None,
-        }
-    }
 }
 
 /// Reads what a list shows of a file in `known.end..size`, going on from what is known. `buffer` is the memory of the
@@ -296,7 +297,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), text).expect("written");
         let read = read_on(file.as_file(), text.len() as u64, Known::default(), &mut Box::default(), &AtomicBool::new(false));
-        read.expect("read").expect("not cancelled").into_info()
+        read.expect("read").expect("not cancelled").info().cloned()
     }
 
     #[test]

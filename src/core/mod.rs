@@ -9,6 +9,7 @@
 
 pub mod append;
 pub mod branch;
+pub mod catalog;
 pub mod context;
 pub mod entry;
 pub mod error;
@@ -25,10 +26,13 @@ pub mod message;
 pub mod migrate;
 pub mod paths;
 pub mod scan;
+pub mod search;
 pub mod session;
 pub mod skim;
+pub mod stamp;
 pub mod storage;
 pub mod system;
 pub mod text;
+pub mod texts;
 pub mod time;
 pub mod tree;

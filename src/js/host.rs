@@ -3,11 +3,13 @@
 use std::cell::RefCell;
 use std::ffi::CStr;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use napi::{sys, Result};
 
 use super::errors::thrown;
 use super::raw::{Js, Kept, Val};
+use crate::core::catalog::background;
 use crate::core::error::{Error as CoreError, Result as CoreResult};
 use crate::core::paths;
 use crate::core::text::shown;
@@ -61,6 +63,10 @@ factory! {
     Info = c"info",
     NewestFirst = c"newestFirst",
     FileOrder = c"fileOrder",
+    InsertNewest = c"insertNewest",
+    Later = c"later",
+    Slices = c"slices",
+    UseText = c"useText",
     Failure = c"failure",
     Listen = c"listen",
     OwnMessage = c"ownMessage",
@@ -80,6 +86,9 @@ factory! {
     LabelEntry = c"labelEntry",
 }
 
+/// How many environments use the addon.
+static ENVIRONMENTS: AtomicUsize = AtomicUsize::new(0);
+
 thread_local! {
     /// One thread may hold several environments (vm contexts load the addon once each).
     static FACTORIES: RefCell<Vec<(sys::napi_env, Rc<[Kept]>)>> = const { RefCell::new(Vec::new()) };
@@ -92,9 +101,16 @@ pub fn install(env: &napi::Env) -> Result<()> {
     let functions = NAMES.iter().map(|name| js.keep(js.get(factory, name)?)).collect::<Result<Rc<[Kept]>>>()?;
     let raw = js.raw();
     FACTORIES.with(|all| all.borrow_mut().push((raw, functions)));
+    super::texts::install(js)?;
+    ENVIRONMENTS.fetch_add(1, Ordering::Relaxed);
     // The engine frees the references itself when the environment ends.
     env.add_env_cleanup_hook(raw as usize, |raw| {
         FACTORIES.with(|all| all.borrow_mut().retain(|(env, _)| *env != raw as sys::napi_env));
+        super::texts::close();
+        // With the last environment the library may go: nothing of it may run then.
+        if ENVIRONMENTS.fetch_sub(1, Ordering::Relaxed) == 1 {
+            background::stop_all();
+        }
     })?;
     Ok(())
 }

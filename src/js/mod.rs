@@ -25,6 +25,8 @@ mod raw;
 mod reads;
 mod state;
 mod statics;
+mod task;
+mod texts;
 mod values;
 
 use napi::bindgen_prelude::*;

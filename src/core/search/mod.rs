@@ -1,0 +1,6 @@
+//! Search over the texts of all sessions.
+
+pub mod index;
+pub mod query;
+pub mod snippet;
+pub mod words;
