@@ -131,18 +131,28 @@ struct Job<'a> {
 
 /// Gives what a list shows of each of `files`, by its position; None for a file that is no session or cannot be read.
 /// What the catalog at `location` knows is not read again, and what is read is written there before the last of all is
-/// given. Stops early, without giving the rest, once `cancelled` is set. Gives the catalog, if there is one to write to.
+/// given. Stops early, without giving the rest, once `cancelled` is set. Gives the catalog, if there is one that works.
 pub fn read_all(
     files: &[Candidate],
     location: Option<&Location>,
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<Listed>) + Sync),
 ) -> Option<Catalog> {
-    let mut catalog = location.and_then(Catalog::open);
+    read_with(files, location.and_then(Catalog::open), location, cancelled, each)
+}
+
+/// As [`read_all`], with a catalog that is open.
+pub fn read_with(
+    files: &[Candidate],
+    mut catalog: Option<Catalog>,
+    location: Option<&Location>,
+    cancelled: &AtomicBool,
+    each: &(dyn Fn(usize, Option<Listed>) + Sync),
+) -> Option<Catalog> {
     let mut rows = Rows::default();
-    if let (Some(open), Some(location)) = (&catalog, location) {
+    if let Some(open) = &catalog {
         if let Err(error) = rows.load(open, files) {
-            discard_if_broken(location, &error);
+            location.map(|location| discard_if_broken(location, &error));
             (catalog, rows) = (None, Rows::default());
         }
     }
@@ -175,9 +185,7 @@ pub fn read_all(
     });
     let updates = updates.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     if !cancelled.load(Ordering::Relaxed) {
-        if let Some(location) = location {
-            catalog = remember(catalog, location, &updates, &rows);
-        }
+        catalog = remember(catalog, location, &updates, &rows);
         last.finish();
     }
     catalog
@@ -270,13 +278,18 @@ impl Rows {
 
 /// Writes what was read, and forgets what is left of rows: their files are gone. What cannot be written is read again by
 /// the next list.
-fn remember(catalog: Option<Catalog>, location: &Location, updates: &[Update], gone: &Rows) -> Option<Catalog> {
+fn remember(
+    catalog: Option<Catalog>,
+    location: Option<&Location>,
+    updates: &[Update],
+    gone: &Rows,
+) -> Option<Catalog> {
     if updates.is_empty() && gone.dirs.values().all(HashMap::is_empty) {
         return catalog;
     }
-    let mut catalog = catalog.or_else(|| Catalog::make(location))?;
+    let mut catalog = catalog.or_else(|| Catalog::make(location?))?;
     if catalog.is_read_only() {
-        return None;
+        return Some(catalog);
     }
     let written = catalog.write(|transaction| {
         for update in updates {
@@ -292,7 +305,7 @@ fn remember(catalog: Option<Catalog>, location: &Location, updates: &[Update], g
     match written {
         Ok(()) => Some(catalog),
         Err(error) => {
-            discard_if_broken(location, &error);
+            location.map(|location| discard_if_broken(location, &error));
             None
         }
     }

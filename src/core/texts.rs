@@ -85,28 +85,25 @@ pub struct Text {
     pub end: u64,
 }
 
-/// How far a file was read.
+/// Whether a file was read to where it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Read {
-    /// To its end, or to where a last line without a newline starts, with that line read too or not.
-    To(u64),
+    All,
     Cancelled,
 }
 
 /// Hands on the texts in a file's bytes `from..to`, none of which is empty. `from` is the start of a line behind the
-/// header, whose version this is; with `None` the file is read from its start. A last line that no newline ends counts
-/// if `with_tail` says so.
+/// header, whose version this is; with `None` the file is read from its start. A last line that no newline ends counts.
 pub fn read_texts(
     file: &File,
     (from, to): (u64, u64),
     version: Option<Version>,
-    with_tail: bool,
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
     each: &mut dyn FnMut(Text),
 ) -> io::Result<Read> {
     let mut lines = Skimmer::new(Positioned::new(file, from, to), from, std::mem::take(buffer));
-    let read = read_lines(file, to, version, with_tail, &mut lines, cancelled, each);
+    let read = read_lines(file, to, version, &mut lines, cancelled, each);
     *buffer = lines.into_buffer();
     read
 }
@@ -115,7 +112,6 @@ fn read_lines(
     file: &File,
     to: u64,
     mut version: Option<Version>,
-    with_tail: bool,
     lines: &mut Skimmer<Positioned<'_>>,
     cancelled: &AtomicBool,
     each: &mut dyn FnMut(Text),
@@ -132,7 +128,7 @@ fn read_lines(
                 let text = text_of(&line);
                 match Header::read(&text) {
                     Some(header) => version = Some(header.version),
-                    None if is_json(&text) => return Ok(Read::To(to)),
+                    None if is_json(&text) => return Ok(Read::All),
                     None => {}
                 }
             }
@@ -143,19 +139,13 @@ fn read_lines(
                 Err(Stop::Io(error)) => return Err(error),
             },
         }
-        let ended = lines.pass_line()?;
-        if !ended && !with_tail {
-            return Ok(Read::To(offset));
-        }
+        lines.pass_line()?;
         if let Some(mut text) = found.filter(|text| !text.text.is_empty()) {
             text.end = lines.position();
             each(text);
         }
-        if !ended {
-            return Ok(Read::To(offset));
-        }
     }
-    Ok(Read::To(lines.position()))
+    Ok(Read::All)
 }
 
 fn of_skimmed(line: &Skimmed, version: Version) -> Option<Text> {

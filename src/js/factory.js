@@ -290,6 +290,16 @@
 				},
 			};
 		},
+		hit: (path, id, name, cwd, entryId, role, timestamp, snippet) => ({
+			path,
+			id,
+			name,
+			cwd,
+			entryId,
+			role,
+			timestamp,
+			snippet,
+		}),
 		// Holes, where a file was no session, are left out.
 		newestFirst: (infos) => infos.filter(() => true).sort((a, b) => b.modified.getTime() - a.modified.getTime()),
 		// Positions of names in descending `localeCompare` order; among files with times, the newest first.

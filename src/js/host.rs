@@ -63,6 +63,7 @@ factory! {
     Info = c"info",
     NewestFirst = c"newestFirst",
     FileOrder = c"fileOrder",
+    Hit = c"hit",
     InsertNewest = c"insertNewest",
     Later = c"later",
     Slices = c"slices",
@@ -175,4 +176,35 @@ impl paths::Host for JsHost {
 /// Runs a core call on paths; its error is thrown.
 pub fn on_paths<T>(js: Js, work: impl FnOnce(&JsHost) -> CoreResult<T>) -> Result<T> {
     work(&JsHost(js)).map_err(|error| thrown(js, &error))
+}
+
+/// The host's answers of one moment, for other threads. URLs only JavaScript itself understands.
+pub struct HostThen {
+    pub cwd: String,
+    pub home: String,
+}
+
+impl HostThen {
+    /// What the host answers now.
+    pub fn of(js: Js) -> Result<Self> {
+        on_paths(js, |host| Ok(Self { cwd: paths::Host::cwd(host)?, home: paths::Host::home(host)? }))
+    }
+}
+
+impl paths::Host for HostThen {
+    fn cwd(&self) -> CoreResult<String> {
+        Ok(self.cwd.clone())
+    }
+
+    fn home(&self) -> CoreResult<String> {
+        Ok(self.home.clone())
+    }
+
+    fn env(&self, _name: &str) -> CoreResult<Option<String>> {
+        Ok(None)
+    }
+
+    fn file_url(&self, url: &str) -> CoreResult<String> {
+        Err(CoreError::argument(format!("Not understood here: {url}")))
+    }
 }

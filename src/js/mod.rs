@@ -23,6 +23,7 @@ mod prompt;
 mod queue;
 mod raw;
 mod reads;
+mod search;
 mod state;
 mod statics;
 mod task;

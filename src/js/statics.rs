@@ -9,7 +9,8 @@ use super::errors::thrown;
 use super::host::{now, on_paths, JsHost};
 use super::listing::{self, Listing};
 use super::manager::SessionManager;
-use super::raw::{returned, Js};
+use super::raw::{returned, Js, Val};
+use super::search;
 use super::state::{self, iso, resolved, session_dir, session_file, Place};
 use crate::core::error::Error as CoreError;
 use crate::core::find::{self, CwdFilter};
@@ -38,10 +39,10 @@ pub(super) struct Lookup {
 
 /// Where a working directory's sessions are looked for. A directory that was given, and is not the default one, may
 /// hold other working directories' sessions too.
-pub(super) fn lookup(js: Js, cwd: Unknown, given: Unknown) -> Result<Lookup> {
-    let cwd = args::path(js, cwd.raw(), "cwd")?;
-    let dir = session_dir(js, &cwd, given.raw())?;
-    let is_given = !js.is_undefined(given.raw())?;
+pub(super) fn lookup(js: Js, cwd: Val, given: Val) -> Result<Lookup> {
+    let cwd = args::path(js, cwd, "cwd")?;
+    let dir = session_dir(js, &cwd, given)?;
+    let is_given = !js.is_undefined(given)?;
     let filter = on_paths(js, |host| {
         let default = paths::default_session_dir(&cwd, None, host)?;
         match is_given && !paths::same(&dir, &default, host)? {
@@ -116,7 +117,7 @@ impl SessionManager {
     )]
     pub fn continue_recent<'env>(env: &'env Env, cwd: Unknown, session_dir: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
-        let Lookup { dir, filter } = lookup(js, cwd, session_dir)?;
+        let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw())?;
         let cwd = args::path(js, cwd.raw(), "cwd")?;
         let recent = on_paths(js, |host| {
             // As in the reference, an empty working directory asks for the newest of all.
@@ -196,7 +197,7 @@ impl SessionManager {
     )]
     pub fn find_by_id<'env>(env: &'env Env, cwd: Unknown, id: Unknown, session_dir: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
-        let Lookup { dir, filter } = lookup(js, cwd, session_dir)?;
+        let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw())?;
         let found = match js.text(id.raw())? {
             Some(id) => on_paths(js, |host: &JsHost| {
                 let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
@@ -223,7 +224,7 @@ impl SessionManager {
     ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let promise = listing::promise(js, signal.raw(), on_progress.raw(), || {
-            let Lookup { dir, filter } = lookup(js, cwd, session_dir)?;
+            let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw())?;
             Ok(Listing::dir(dir, filter))
         })?;
         Ok(returned(env, promise))
@@ -257,6 +258,24 @@ impl SessionManager {
             None => Ok(Listing::all(on_paths(js, |host| paths::sessions_dir(host))?)),
         })?;
         Ok(returned(env, promise))
+    }
+}
+
+#[napi]
+impl SessionManager {
+    /// Finds what users and assistants said, names, labels and summaries in all sessions, those of one working directory
+    /// or those in one directory; the best hits first. Each part of the query that white space sets apart must stand in
+    /// a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
+    /// indexed yet is indexed first, which takes time once.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "query: string, options?: SearchOptions",
+        ts_return_type = "Promise<SearchHit[]>"
+    )]
+    pub fn search<'env>(env: &'env Env, query: Unknown, options: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        Ok(returned(env, search::promise(js, query.raw(), options.raw())?))
     }
 }
 

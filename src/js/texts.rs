@@ -15,7 +15,11 @@ use crate::core::paths;
 use crate::core::stamp::Stamp;
 use crate::core::text::shown;
 
+/// How many bytes of memory are kept for the next text: fresh memory is what costs most here.
+const KEPT_BYTES: usize = 8 << 20;
+
 thread_local! {
+    static FETCHED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     /// The catalog that was read last, and which file it is: another one may take its place.
     static OPEN: RefCell<Option<(PathBuf, Stamp, Catalog)>> = const { RefCell::new(None) };
 }
@@ -52,11 +56,21 @@ fn fetch(js: Js, [file, source, catalog]: [Val; 3]) -> Result<Val> {
         return js.string(b"");
     };
     let (dir, name) = (paths::parent(&file), paths::file_name(&file));
-    let found = match argument(catalog)? {
-        Some(path) => with_catalog(PathBuf::from(path), |catalog| text(catalog, &dir, name, &source)),
-        None => text(None, &dir, name, &source),
-    };
-    js.string(&found)
+    let catalog = argument(catalog)?;
+    FETCHED.with(|fetched| {
+        let mut fetched = fetched.borrow_mut();
+        match catalog {
+            Some(path) => {
+                with_catalog(PathBuf::from(path), |catalog| text(catalog, &dir, name, &source, &mut fetched));
+            }
+            None => text(None, &dir, name, &source, &mut fetched),
+        }
+        let string = js.string(&fetched);
+        if fetched.capacity() > KEPT_BYTES {
+            *fetched = Vec::new();
+        }
+        string
+    })
 }
 
 fn with_catalog<T>(path: PathBuf, work: impl FnOnce(Option<&Catalog>) -> T) -> T {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use super::fill::{clean, lacking, take, Taken};
+use super::fill::{clean, clean_dirs, lacking, take, Taken};
 use super::{discard_if_broken, Catalog, Location, Outcome};
 
 /// How long this work waits for another process that is writing.
@@ -100,6 +100,7 @@ fn fill_once(catalog: &mut Catalog, stop: &AtomicBool) -> Outcome<()> {
             return Ok(());
         }
     }
+    clean_dirs(catalog)?;
     while !stop.load(Ordering::Relaxed) && clean(catalog)? {}
     Ok(())
 }

@@ -48,23 +48,23 @@ impl Source {
     }
 }
 
-/// The texts of users and assistants as they were when the file was listed, joined by spaces. Empty if neither the
-/// catalog nor the file has them any more.
-pub fn text(catalog: Option<&Catalog>, dir: &str, name: &str, source: &Source) -> Vec<u8> {
-    let kept = catalog.and_then(|catalog| kept(catalog, dir, name, source).ok().flatten());
-    let (mut all, from) = kept.unwrap_or_default();
-    if from >= source.size {
-        return all;
+/// Puts the texts of users and assistants as they were when the file was listed into `all`, joined by spaces. It is empty
+/// if neither the catalog nor the file has them any more.
+pub fn text(catalog: Option<&Catalog>, dir: &str, name: &str, source: &Source, all: &mut Vec<u8>) {
+    all.clear();
+    let kept = catalog.and_then(|catalog| kept(catalog, dir, name, source, all).ok().flatten());
+    if kept.is_none() {
+        all.clear();
     }
-    match rest(dir, name, source, from, &mut all) {
-        Ok(true) => all,
-        // Half of it would be neither what was listed nor nothing.
-        Ok(false) | Err(_) => Vec::new(),
+    let from = kept.unwrap_or(0);
+    // Half of it would be neither what was listed nor nothing.
+    if from < source.size && !rest(dir, name, source, from, all).unwrap_or(false) {
+        all.clear();
     }
 }
 
-/// What the catalog has, and up to where in the file.
-fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source) -> Outcome<Option<(Vec<u8>, u64)>> {
+/// What the catalog has. Gives up to where in the file that is; None if it has nothing that can be used.
+fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec<u8>) -> Outcome<Option<u64>> {
     let Some(row) = rows::of_file(catalog.db(), dir, name)? else {
         return Ok(None);
     };
@@ -77,17 +77,16 @@ fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source) -> Outcome<Op
         return Ok(None);
     }
     let taken = taken_to(catalog.db(), row.row)?;
-    let mut all = Vec::new();
     let whole = of_session(catalog.db(), row.row, |texts| {
         for text in texts.iter() {
-            if text.end > source.end {
+            if text.end > source.size {
                 return false;
             }
-            join(&mut all, text.kind, text.text);
+            join(all, text.kind, text.text);
         }
         true
     })?;
-    Ok(whole.then(|| (all, taken.min(source.end))))
+    Ok(whole.then(|| taken.min(source.size)))
 }
 
 /// Reads on from where the catalog ends. False if the file is no longer what was listed.
@@ -102,6 +101,6 @@ fn rest(dir: &str, name: &str, source: &Source, from: u64, all: &mut Vec<u8>) ->
         _ => super::super::find::header_of(&Path::new(dir).join(name).to_string_lossy())?.map(|header| header.version),
     };
     let mut each = |text: Text| join(all, text.kind, &text.text);
-    read_texts(&file, (from, source.size), version, true, &mut Box::default(), &AtomicBool::new(false), &mut each)?;
+    read_texts(&file, (from, source.size), version, &mut Box::default(), &AtomicBool::new(false), &mut each)?;
     Ok(true)
 }

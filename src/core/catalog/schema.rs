@@ -48,7 +48,7 @@ CREATE TABLE text (
   checksum INTEGER NOT NULL
 );
 CREATE INDEX text_by_session ON text (session, id);
-CREATE INDEX text_to_index ON text (id) WHERE is_indexed = 0;
+CREATE INDEX text_to_index ON text (session, id) WHERE is_indexed = 0;
 CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE word_index USING fts5(
   words, content='', contentless_delete=1, tokenize='ascii'

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use rusqlite::{params, Connection, OptionalExtension, Transaction};
+use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Outcome;
@@ -69,9 +69,9 @@ fn checksum(places: &[u8], texts: &[u8]) -> u64 {
 
 /// A row of texts as it was written.
 #[derive(Debug)]
-pub struct TextRow {
-    places: Vec<u8>,
-    texts: Vec<u8>,
+pub struct TextRow<'a> {
+    places: Cow<'a, [u8]>,
+    texts: Cow<'a, [u8]>,
 }
 
 /// A text of a row.
@@ -85,16 +85,23 @@ pub struct Placed<'a> {
     pub end: u64,
 }
 
-impl TextRow {
-    /// None if it is not what was written.
-    pub fn checked(places: Vec<u8>, texts: Vec<u8>, sum: i64) -> Option<Self> {
-        (checksum(&places, &texts) as i64 == sum).then_some(Self { places, texts })
+impl<'a> TextRow<'a> {
+    /// Takes it from these columns, and the next one. None if it is not what was written.
+    fn checked(row: &'a Row<'_>, from: usize) -> Outcome<Option<Self>> {
+        let places = row.get_ref(from)?.as_blob()?;
+        let texts = row.get_ref(from + 1)?.as_blob()?;
+        let is_whole = checksum(places, texts) as i64 == row.get::<_, i64>(from + 2)?;
+        Ok(is_whole.then_some(Self { places: Cow::Borrowed(places), texts: Cow::Borrowed(texts) }))
+    }
+
+    fn into_owned(self) -> TextRow<'static> {
+        TextRow { places: Cow::Owned(self.places.into_owned()), texts: Cow::Owned(self.texts.into_owned()) }
     }
 
     /// Its texts in file order.
     pub fn iter(&self) -> impl Iterator<Item = Placed<'_>> {
-        let mut places = self.places.as_slice();
-        let mut texts = self.texts.as_slice();
+        let mut places = &*self.places;
+        let mut texts = &*self.texts;
         let mut end = 0;
         std::iter::from_fn(move || {
             let (&code, rest) = places.split_first()?;
@@ -111,12 +118,12 @@ impl TextRow {
 }
 
 /// Hands on a session's rows of texts in file order, until told to stop. False if a row was not as it was written.
-pub fn of_session(db: &Connection, session: i64, mut each: impl FnMut(&TextRow) -> bool) -> Outcome<bool> {
+pub fn of_session(db: &Connection, session: i64, mut each: impl FnMut(&TextRow<'_>) -> bool) -> Outcome<bool> {
     let mut statement =
         db.prepare_cached("SELECT places, texts, checksum FROM text WHERE session = ?1 ORDER BY id")?;
     let mut rows = statement.query([session])?;
     while let Some(row) = rows.next()? {
-        match TextRow::checked(row.get(0)?, row.get(1)?, row.get(2)?) {
+        match TextRow::checked(row, 0)? {
             Some(row) if each(&row) => {}
             Some(_) => break,
             None => return Ok(false),
@@ -126,14 +133,14 @@ pub fn of_session(db: &Connection, session: i64, mut each: impl FnMut(&TextRow) 
 }
 
 /// A row of texts, and whose it is.
-pub fn row(db: &Connection, id: i64) -> Outcome<Option<(i64, TextRow)>> {
+pub fn row(db: &Connection, id: i64) -> Outcome<Option<(i64, TextRow<'static>)>> {
     let mut statement =
         db.prepare_cached("SELECT session, places, texts, checksum FROM text WHERE id = ?1")?;
     let found = statement.query_row([id], |row| {
-        let texts = TextRow::checked(row.get(1)?, row.get(2)?, row.get(3)?);
-        Ok(texts.map(|texts| (row.get(0), texts)))
+        let session = row.get(0)?;
+        Ok(TextRow::checked(row, 1)?.map(|texts| (session, texts.into_owned())))
     });
-    found.optional()?.flatten().map(|(session, texts)| session.map(|session| (session, texts))).transpose()
+    Ok(found.optional()?.flatten())
 }
 
 /// How far into its file a session's texts were taken.

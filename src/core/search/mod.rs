@@ -2,5 +2,6 @@
 
 pub mod index;
 pub mod query;
+pub mod run;
 pub mod snippet;
 pub mod words;

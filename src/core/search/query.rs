@@ -279,7 +279,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn hit(&self, session: i64, row: &TextRow, at: usize) -> Option<Hit> {
+    fn hit(&self, session: i64, row: &TextRow<'_>, at: usize) -> Option<Hit> {
         let placed = row.iter().nth(at)?;
         let text = unicode(placed.text);
         let lower = folded(&text);
@@ -321,7 +321,7 @@ impl Search<'_> {
 /// Rows of texts, the last ones kept.
 struct Texts<'a> {
     db: &'a Connection,
-    rows: HashMap<i64, Option<(i64, TextRow)>>,
+    rows: HashMap<i64, Option<(i64, TextRow<'static>)>>,
 }
 
 impl<'a> Texts<'a> {
@@ -329,7 +329,7 @@ impl<'a> Texts<'a> {
         Self { db, rows: HashMap::new() }
     }
 
-    fn row(&mut self, id: i64) -> Outcome<Option<(i64, &TextRow)>> {
+    fn row(&mut self, id: i64) -> Outcome<Option<(i64, &TextRow<'static>)>> {
         if !self.rows.contains_key(&id) {
             if self.rows.len() >= 64 {
                 self.rows.clear();
