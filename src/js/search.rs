@@ -84,7 +84,7 @@ fn start(js: Js, query: Val, options: Val, deferred: Deferred) -> Result<()> {
     searching.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
     std::thread::Builder::new()
         .name("pi-session-search".into())
-        .spawn(move || run(&asked, cancelled, &sender))
+        .spawn(move || run(&asked, cancelled, sender))
         .map_err(|error| Error::from_reason(format!("The search could not be started: {error}")))?;
     Ok(())
 }
@@ -122,7 +122,7 @@ fn listing(js: Js, cwd: Val, dir: Val) -> Result<Listing> {
 }
 
 /// What the searching thread does.
-fn run(asked: &Asked, cancelled: Arc<AtomicBool>, sender: &Sender<Event>) {
+fn run(asked: &Asked, cancelled: Arc<AtomicBool>, sender: Sender<Event>) {
     let _working = Working::new(cancelled.clone());
     let Some(query) = &asked.query else { return sender.send(Event::Done) };
     let files = asked.listing.find(&asked.host.cwd);
@@ -141,12 +141,15 @@ fn run(asked: &Asked, cancelled: Arc<AtomicBool>, sender: &Sender<Event>) {
         progress: &|indexed, total| sender.send(Event::Progress(indexed, total)),
     };
     match request.run() {
-        Ok(Some(mut hits)) => {
+        Ok(Some((mut hits, catalog))) => {
             while !hits.is_empty() {
                 let rest = hits.split_off(hits.len().min(AT_ONCE));
                 sender.send(Event::Hits(std::mem::replace(&mut hits, rest)));
             }
             sender.send(Event::Done);
+            // From here on nothing keeps the process.
+            drop(sender);
+            catalog.tidy();
         }
         // Nobody waits any more.
         Ok(None) => {}

@@ -188,7 +188,8 @@ impl SessionManager {
         Self::at(env, place, Some(file), options)
     }
 
-    /// The path of the session with exactly this id; undefined if there is none. Reads headers alone.
+    /// The path of the session with exactly this id; undefined if there is none. Looks for file names, then reads headers
+    /// alone.
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -199,10 +200,13 @@ impl SessionManager {
         let js = Js::new(env);
         let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw())?;
         let found = match js.text(id.raw())? {
-            Some(id) => on_paths(js, |host: &JsHost| {
-                let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
-                find::by_id(&dir, &id, filter.as_ref())
-            })?,
+            Some(id) => {
+                let (location, here) = listing::surroundings(js)?;
+                on_paths(js, |host: &JsHost| {
+                    let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
+                    find::by_id(&dir, &id, filter.as_ref(), location.as_ref(), &here)
+                })?
+            }
             None => None,
         };
         Ok(returned(env, js.optional_string(found.as_deref().map(str::as_bytes))?))

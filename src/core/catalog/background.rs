@@ -86,7 +86,8 @@ pub fn fill(mut catalog: Catalog, location: &Location, stop: &AtomicBool) {
         let again = filled.get_mut(&location.path).is_some_and(std::mem::take);
         if !again || stop.load(Ordering::Relaxed) {
             filled.remove(&location.path);
-            return;
+            drop(running);
+            return catalog.tidy();
         }
     }
 }

@@ -125,6 +125,16 @@ impl Catalog {
         self.db.is_readonly("main").unwrap_or(true)
     }
 
+    /// Moves what was written from the log into the file, if it is much: who opens the catalog next reads the log first.
+    /// Another process that works on it may be in the way; then it does this.
+    pub fn tidy(&self) {
+        const MUCH: u64 = 256 << 10;
+        let log = self.db.path().map(|path| format!("{path}-wal"));
+        if log.and_then(|log| fs::metadata(log).ok()).is_some_and(|log| log.len() > MUCH) {
+            let _ = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
+    }
+
     /// Runs work that writes, all of it or nothing.
     pub fn write<T>(&mut self, work: impl FnOnce(&rusqlite::Transaction<'_>) -> Outcome<T>) -> Outcome<T> {
         let transaction = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;

@@ -47,8 +47,8 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The hits, the best first. None if it was cancelled.
-    pub fn run(&self) -> Outcome<Option<Vec<Found>>> {
+    /// The hits, the best first, and the catalog they are from, to be tidied when they were given. None if it was cancelled.
+    pub fn run(&self) -> Outcome<Option<(Vec<Found>, Catalog)>> {
         if let Some(location) = self.location {
             match Catalog::open(location).or_else(|| Catalog::make(location)).map(|catalog| self.run_on(catalog)) {
                 Some(Ok(Some(found))) => return Ok(Some(found)),
@@ -67,7 +67,7 @@ impl Request<'_> {
     }
 
     /// None if it was cancelled, or if this catalog lacks something and cannot be written.
-    fn run_on(&self, catalog: Catalog) -> Outcome<Option<Vec<Found>>> {
+    fn run_on(&self, catalog: Catalog) -> Outcome<Option<(Vec<Found>, Catalog)>> {
         catalog.set_patience(PATIENCE)?;
         let listed: Mutex<Vec<(usize, Listed)>> = Mutex::new(Vec::new());
         let each = |at: usize, found: Option<Listed>| {
@@ -83,19 +83,21 @@ impl Request<'_> {
         if self.is_cancelled() || !self.complete(&mut catalog, &sessions)? {
             return Ok(None);
         }
-        let search = Search {
+        let hits = Search {
             db: catalog.db(),
             query: self.query,
             sessions: &sessions.keys().copied().collect(),
             options: self.options,
             cancelled: self.cancelled,
-        };
-        let Some(hits) = search.run()? else { return Ok(None) };
+        }
+        .run()?;
+        let Some(hits) = hits else { return Ok(None) };
         let found = |hit: Hit| {
             let (path, session) = sessions.get(&hit.session)?.clone();
             Some(Found { hit, path, session })
         };
-        Ok(Some(hits.into_iter().filter_map(found).collect()))
+        let found = hits.into_iter().filter_map(found).collect();
+        Ok(Some((found, catalog)))
     }
 
     /// The sessions that were listed, by the catalog's numbers. None if it could not be written and lacks one of them.
