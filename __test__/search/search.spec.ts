@@ -88,7 +88,7 @@ describe("a query finds", () => {
 	test("parts of words, of any length, in upper and lower case", async () => {
 		const text = "The refactorSessionManager_v2 function ÉCLAIR Straße";
 		const dir = saying(text, "nothing of the kind");
-		for (const query of ["refactor", "factors", "ManagerVx".slice(0, 7), "er_v2", "v2", "ssionm", "clair", "éclair", "STRAS", "raße", "r_", "z".slice(1) || "ref"]) {
+		for (const query of ["refactor", "factors", "Manager", "er_v2", "v2", "ssionm", "clair", "éclair", "STRA", "raße", "r_"]) {
 			expect(await found(dir, query), query).toContain(text);
 		}
 		expect(await found(dir, "factory")).toEqual([]);

@@ -102,7 +102,6 @@ impl Found {
     pub fn info(&self) -> Option<&Info> {
         self.with_tail.as_ref().unwrap_or(&self.known.content).info()
     }
-
 }
 
 /// Reads what a list shows of a file in `known.end..size`, going on from what is known. `buffer` is the memory of the
@@ -220,7 +219,9 @@ impl Info {
             return;
         }
         let kind = line.kind.get().unwrap_or_default();
-        let is = |name: &[u8], json: &[u8]| kind == json || kind.contains(&b'\\') && string_of(kind).as_deref() == Some(name);
+        let is = |name: &[u8], json: &[u8]| {
+            kind == json || kind.contains(&b'\\') && string_of(kind).as_deref() == Some(name)
+        };
         if is(b"message", b"\"message\"") {
             self.message_count += 1;
             let role = line.role.get().unwrap_or_default();
@@ -293,10 +294,23 @@ impl Info {
 mod tests {
     use super::*;
 
+    impl Info {
+        /// Every line read whole: slow, and plainly right.
+        pub fn of_lines(text: &str) -> Option<Info> {
+            let mut lines = text.split('\n').skip_while(|line| !is_json(line));
+            let Content::Session(version, mut info) = Header::read(lines.next()?).map(Info::of)? else {
+                return None;
+            };
+            lines.for_each(|line| info.take(line, version));
+            Some(info)
+        }
+    }
+
     fn info_of(text: &str) -> Option<Info> {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), text).expect("written");
-        let read = read_on(file.as_file(), text.len() as u64, Known::default(), &mut Box::default(), &AtomicBool::new(false));
+        let read =
+            read_on(file.as_file(), text.len() as u64, Known::default(), &mut Box::default(), &AtomicBool::new(false));
         read.expect("read").expect("not cancelled").info().cloned()
     }
 

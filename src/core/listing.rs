@@ -152,7 +152,9 @@ pub fn read_with(
     let mut rows = Rows::default();
     if let Some(open) = &catalog {
         if let Err(error) = rows.load(open, files) {
-            location.map(|location| discard_if_broken(location, &error));
+            if let Some(location) = location {
+                discard_if_broken(location, &error);
+            }
             (catalog, rows) = (None, Rows::default());
         }
     }
@@ -278,12 +280,7 @@ impl Rows {
 
 /// Writes what was read, and forgets what is left of rows: their files are gone. What cannot be written is read again by
 /// the next list.
-fn remember(
-    catalog: Option<Catalog>,
-    location: Option<&Location>,
-    updates: &[Update],
-    gone: &Rows,
-) -> Option<Catalog> {
+fn remember(catalog: Option<Catalog>, location: Option<&Location>, updates: &[Update], gone: &Rows) -> Option<Catalog> {
     if updates.is_empty() && gone.dirs.values().all(HashMap::is_empty) {
         return catalog;
     }
@@ -305,7 +302,9 @@ fn remember(
     match written {
         Ok(()) => Some(catalog),
         Err(error) => {
-            location.map(|location| discard_if_broken(location, &error));
+            if let Some(location) = location {
+                discard_if_broken(location, &error);
+            }
             None
         }
     }

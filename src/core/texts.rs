@@ -40,8 +40,7 @@ pub enum Kind {
 }
 
 /// Every kind, in the order of their codes.
-const KINDS: [Kind; 6] =
-    [Kind::User, Kind::Assistant, Kind::Name, Kind::Label, Kind::Compaction, Kind::BranchSummary];
+const KINDS: [Kind; 6] = [Kind::User, Kind::Assistant, Kind::Name, Kind::Label, Kind::Compaction, Kind::BranchSummary];
 
 impl Kind {
     /// A number that stands for it.

@@ -131,7 +131,8 @@ impl Js {
                 }
                 let size = encoding_rs::mem::convert_str_to_utf16(text, &mut units);
                 // SAFETY: the pointer is good for that many units; the engine copies them.
-                let status = unsafe { sys::napi_create_string_utf16(self.env, units.as_ptr(), size as isize, &mut out) };
+                let status =
+                    unsafe { sys::napi_create_string_utf16(self.env, units.as_ptr(), size as isize, &mut out) };
                 if units.len() > KEPT_UNITS {
                     *units = Vec::new();
                 }
@@ -403,7 +404,8 @@ impl Js {
         let data: *mut c_void = Box::into_raw(data).cast();
         let (mut out, length) = (null_mut(), name.to_bytes().len() as isize);
         // SAFETY: `data` is handed to the function; the finaliser added below frees it.
-        let made = unsafe { sys::napi_create_function(self.env, name.as_ptr(), length, Some(callback), data, &mut out) };
+        let made =
+            unsafe { sys::napi_create_function(self.env, name.as_ptr(), length, Some(callback), data, &mut out) };
         let status = match made {
             // SAFETY: the function is a handle of this call.
             sys::Status::napi_ok => unsafe {

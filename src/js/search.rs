@@ -10,7 +10,7 @@ use napi::{Error, Result};
 
 use super::args;
 use super::errors::wrong_argument;
-use super::host::{make, on_paths, F, HostThen};
+use super::host::{make, on_paths, HostThen, F};
 use super::listing::{surroundings, Listing};
 use super::queue::{queue, Sender};
 use super::raw::{Js, Kept, Val};
@@ -111,9 +111,7 @@ fn listing(js: Js, cwd: Val, dir: Val) -> Result<Listing> {
     match (cwd_given, dir_given) {
         (None, None) => Ok(Listing::all(on_paths(js, |host| paths::sessions_dir(host))?)),
         (None, Some(dir)) => Ok(Listing::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
-        (Some(cwd), None) => {
-            Ok(Listing::dir(on_paths(js, |host| paths::default_session_dir(&cwd, None, host))?, None))
-        }
+        (Some(cwd), None) => Ok(Listing::dir(on_paths(js, |host| paths::default_session_dir(&cwd, None, host))?, None)),
         (Some(_), Some(_)) => {
             let Lookup { dir, filter } = lookup(js, cwd, dir)?;
             Ok(Listing::dir(dir, filter))

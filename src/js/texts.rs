@@ -31,7 +31,9 @@ pub fn install(js: Js) -> Result<()> {
         let mut args = [null_mut(); 3];
         let mut count = args.len();
         // SAFETY: `args` has room for `count` handles.
-        unsafe { sys::napi_get_cb_info(env, info, &mut count, args.as_mut_ptr(), null_mut(), null_mut::<*mut c_void>()) };
+        unsafe {
+            sys::napi_get_cb_info(env, info, &mut count, args.as_mut_ptr(), null_mut(), null_mut::<*mut c_void>())
+        };
         let js = Js::from_raw(env);
         // Whatever is wrong, there is a text: reading a property must not throw.
         let found = std::panic::catch_unwind(|| fetch(js, args));
@@ -77,7 +79,8 @@ fn with_catalog<T>(path: PathBuf, work: impl FnOnce(Option<&Catalog>) -> T) -> T
     OPEN.with(|open| {
         let mut open = open.borrow_mut();
         let now = std::fs::metadata(&path).ok().map(|meta| Stamp::of(&meta));
-        let is_same = matches!((&*open, &now), (Some((kept, stamp, _)), Some(now)) if *kept == path && stamp.is_same_file(now));
+        let is_same =
+            matches!((&*open, &now), (Some((kept, stamp, _)), Some(now)) if *kept == path && stamp.is_same_file(now));
         if !is_same {
             let location = Location { path: path.clone(), makes_dir: false };
             *open = now.zip(Catalog::open(&location)).map(|(stamp, catalog)| (path, stamp, catalog));

@@ -35,8 +35,8 @@ pub fn lacking(db: &Connection, dir: Option<&str>) -> Outcome<Vec<Lacking>> {
         "SELECT id, dir, name FROM session
          WHERE state > 1 AND texts_to < size AND (?1 IS NULL OR dir = ?1) ORDER BY modified, dir, name",
     )?;
-    let rows = statement
-        .query_map([dir], |row| Ok(Lacking { session: row.get(0)?, dir: row.get(1)?, name: row.get(2)? }))?;
+    let rows =
+        statement.query_map([dir], |row| Ok(Lacking { session: row.get(0)?, dir: row.get(1)?, name: row.get(2)? }))?;
     rows.collect()
 }
 
@@ -187,9 +187,8 @@ pub fn clean_dirs(catalog: &mut Catalog) -> Outcome<()> {
 /// Takes away what is left of sessions that the catalog knows no more, a bit at a time. True if there may be more.
 pub fn clean(catalog: &mut Catalog) -> Outcome<bool> {
     catalog.write(|transaction| {
-        let mut orphans = transaction.prepare_cached(
-            "SELECT id FROM text WHERE session NOT IN (SELECT id FROM session) LIMIT 64",
-        )?;
+        let mut orphans =
+            transaction.prepare_cached("SELECT id FROM text WHERE session NOT IN (SELECT id FROM session) LIMIT 64")?;
         let ids: Vec<i64> = orphans.query_map([], |row| row.get(0))?.collect::<Outcome<_>>()?;
         for id in &ids {
             crate::core::search::index::forget(transaction, *id)?;

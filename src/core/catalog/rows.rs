@@ -55,7 +55,8 @@ impl Remembered {
     }
 }
 
-const COLUMNS: &str = "id, device, inode, size, modified, changed, seen, read_to, print, state, session_id, cwd, title, \
+const COLUMNS: &str =
+    "id, device, inode, size, modified, changed, seen, read_to, print, state, session_id, cwd, title, \
                        parent, created, active, odd_times, messages, first, checksum, name";
 
 /// Hands on what is remembered of the files in a directory, with their names. Rows that are not as they were written are
@@ -88,13 +89,8 @@ pub fn names_of_id(db: &Connection, dir: &str, id: &[u8]) -> Outcome<Vec<String>
 
 fn remembered(row: &Row<'_>, dir: &str, name: &str) -> Outcome<Option<Remembered>> {
     let number = |column: usize| row.get::<_, i64>(column).map(|number| number as u64);
-    let stamp = Stamp {
-        device: number(1)?,
-        inode: number(2)?,
-        size: number(3)?,
-        modified: row.get(4)?,
-        changed: row.get(5)?,
-    };
+    let stamp =
+        Stamp { device: number(1)?, inode: number(2)?, size: number(3)?, modified: row.get(4)?, changed: row.get(5)? };
     let state: i64 = row.get(9)?;
     let odd_times: Option<String> = row.get(16)?;
     let info = |version| -> Outcome<Content> {
@@ -120,8 +116,13 @@ fn remembered(row: &Row<'_>, dir: &str, name: &str) -> Outcome<Option<Remembered
         3 => info(Version::V2)?,
         _ => info(Version::Current)?,
     };
-    let found =
-        Remembered { row: row.get(0)?, stamp, seen: row.get(6)?, known: Known { content, end: number(7)? }, print: number(8)? };
+    let found = Remembered {
+        row: row.get(0)?,
+        stamp,
+        seen: row.get(6)?,
+        known: Known { content, end: number(7)? },
+        print: number(8)?,
+    };
     Ok((checksum(&found, dir, name) == number(19)?).then_some(found))
 }
 
@@ -150,7 +151,8 @@ fn checksum(of: &Remembered, dir: &str, name: &str) -> u64 {
     }
     take(&state_of(&of.known.content).to_le_bytes());
     if let Some(info) = of.known.content.info() {
-        let text = |text: &Option<Vec<u8>>| text.as_ref().map_or_else(|| b"none".to_vec(), |text| [b"=", &text[..]].concat());
+        let text =
+            |text: &Option<Vec<u8>>| text.as_ref().map_or_else(|| b"none".to_vec(), |text| [b"=", &text[..]].concat());
         take(&info.id);
         take(&info.cwd);
         take(&text(&info.name));
@@ -181,7 +183,8 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> Outcome<i64> {
     let info = file.known.content.info();
     let odd_times = info.map(|info| info.odd_times.join("\n")).filter(|all| !all.is_empty());
     // A row that does not go on gets a new number: what hangs on the old one has nothing to hang on any more.
-    let mut replace = transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2 AND id IS NOT ?3")?;
+    let mut replace =
+        transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2 AND id IS NOT ?3")?;
     replace.execute(params![dir, name, goes_on])?;
     let mut put = transaction.prepare_cached(
         "INSERT INTO session (id, dir, name, device, inode, size, modified, changed, seen, read_to, print, state,

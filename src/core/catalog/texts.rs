@@ -55,8 +55,9 @@ impl Batch {
 
     /// Writes it as a row of a session.
     pub fn put(&self, transaction: &Transaction<'_>, session: i64) -> Outcome<()> {
-        let mut put = transaction
-            .prepare_cached("INSERT INTO text (session, read_to, places, texts, checksum) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        let mut put = transaction.prepare_cached(
+            "INSERT INTO text (session, read_to, places, texts, checksum) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
         let checksum = checksum(&self.places, &self.texts) as i64;
         put.execute(params![session, self.end as i64, self.places, self.texts, checksum])?;
         Ok(())
@@ -119,8 +120,7 @@ impl<'a> TextRow<'a> {
 
 /// Hands on a session's rows of texts in file order, until told to stop. False if a row was not as it was written.
 pub fn of_session(db: &Connection, session: i64, mut each: impl FnMut(&TextRow<'_>) -> bool) -> Outcome<bool> {
-    let mut statement =
-        db.prepare_cached("SELECT places, texts, checksum FROM text WHERE session = ?1 ORDER BY id")?;
+    let mut statement = db.prepare_cached("SELECT places, texts, checksum FROM text WHERE session = ?1 ORDER BY id")?;
     let mut rows = statement.query([session])?;
     while let Some(row) = rows.next()? {
         match TextRow::checked(row, 0)? {
@@ -134,8 +134,7 @@ pub fn of_session(db: &Connection, session: i64, mut each: impl FnMut(&TextRow<'
 
 /// A row of texts, and whose it is.
 pub fn row(db: &Connection, id: i64) -> Outcome<Option<(i64, TextRow<'static>)>> {
-    let mut statement =
-        db.prepare_cached("SELECT session, places, texts, checksum FROM text WHERE id = ?1")?;
+    let mut statement = db.prepare_cached("SELECT session, places, texts, checksum FROM text WHERE id = ?1")?;
     let found = statement.query_row([id], |row| {
         let session = row.get(0)?;
         Ok(TextRow::checked(row, 1)?.map(|texts| (session, texts.into_owned())))

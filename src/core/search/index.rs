@@ -30,9 +30,8 @@ impl Indexer {
             }
             let rows: Vec<i64> = {
                 let db = catalog.db();
-                let mut statement = db.prepare_cached(
-                    "SELECT id FROM text WHERE session = ?1 AND is_indexed = 0 ORDER BY id LIMIT 64",
-                )?;
+                let mut statement = db
+                    .prepare_cached("SELECT id FROM text WHERE session = ?1 AND is_indexed = 0 ORDER BY id LIMIT 64")?;
                 let rows = statement.query_map([session], |row| row.get(0))?;
                 rows.collect::<Outcome<_>>()?
             };

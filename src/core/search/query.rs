@@ -1,6 +1,7 @@
 //! Asking the index. A query is taken literally: every part of it that white space sets apart must stand in a text, in
 //! upper or lower case, quotes and operators included. The index gives candidates, the texts decide.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -115,7 +116,9 @@ impl Term {
                 Some(first) => phrase.push(first),
                 None => phrase.extend(words),
             }
-            open = may_go_on && (goes_on || stretch.form == Form::Run) && !(at == 0 && first.is_some() && self.is_one_word());
+            open = may_go_on
+                && (goes_on || stretch.form == Form::Run)
+                && !(at == 0 && first.is_some() && self.is_one_word());
             if cut {
                 flush(&mut phrase, first.is_none());
             }
@@ -156,15 +159,15 @@ impl Term {
 pub struct Search<'a> {
     pub db: &'a Connection,
     pub query: &'a Query,
-    /// The sessions that are searched.
-    pub sessions: &'a HashSet<i64>,
+    /// The sessions that are searched, and the place of each when the newest comes first.
+    pub sessions: &'a HashMap<i64, usize>,
     pub options: &'a Options,
     pub cancelled: &'a AtomicBool,
 }
 
 impl Search<'_> {
     /// The hits, the best first: the query's words in its own order, then anywhere in a text, then as parts of words;
-    /// among these by how often and how densely they stand there (BM25), then the newest. None if it was cancelled.
+    /// among these by how often and how densely they stand there (BM25), then the newest session's. None if it was cancelled.
     pub fn run(&self) -> Outcome<Option<Vec<Hit>>> {
         let mut hits: Vec<Hit> = Vec::new();
         let mut seen = HashSet::new();
@@ -225,7 +228,7 @@ impl Search<'_> {
         let mut owners = HashMap::new();
         while let Some(row) = rows.next()? {
             let session = row.get(1)?;
-            if self.sessions.contains(&session) {
+            if self.sessions.contains_key(&session) {
                 owners.insert(row.get(0)?, session);
             }
         }
@@ -238,19 +241,20 @@ impl Search<'_> {
             "SELECT rowid, bm25(word_index) FROM word_index WHERE word_index MATCH ?1 ORDER BY rowid DESC",
         )?;
         let mut rows = statement.query([expression])?;
-        let mut found: Vec<(f64, i64)> = Vec::new();
+        let mut found: Vec<(f64, usize, i64)> = Vec::new();
         while let Some(row) = rows.next()? {
             let id: i64 = row.get(0)?;
-            if owners.contains_key(&id.div_euclid(ROW_TEXTS)) {
-                found.push((row.get(1)?, id));
+            let owner = owners.get(&id.div_euclid(ROW_TEXTS)).and_then(|session| self.sessions.get(session));
+            if let Some(place) = owner {
+                found.push((row.get(1)?, *place, id));
             }
             if found.len() == RANKED || self.is_cancelled() {
                 break;
             }
         }
-        // SQLite's BM25 is the smaller the better. They come newest first, and the sort keeps that.
-        found.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        Ok(found.into_iter().map(|(_, id)| id).collect())
+        // SQLite's BM25 is the smaller the better. They come the last ones first, and the sort keeps that.
+        found.sort_by(|(a, left, _), (b, right, _)| a.total_cmp(b).then_with(|| left.cmp(right)));
+        Ok(found.into_iter().map(|(.., id)| id).collect())
     }
 
     /// Takes of what an expression finds those texts that hold the query, until there are enough.
@@ -299,9 +303,10 @@ impl Search<'_> {
     /// Looks through the texts themselves, the newest first: for queries without a word.
     fn look_through(&self) -> Outcome<Option<Vec<Hit>>> {
         let mut hits = Vec::new();
-        let mut ids: Vec<i64> = self.owners()?.into_keys().collect();
-        ids.sort_unstable_by(|a, b| b.cmp(a));
-        for id in ids {
+        let place = |session: i64| self.sessions.get(&session).copied().unwrap_or(usize::MAX);
+        let mut ids: Vec<_> = self.owners()?.into_iter().map(|(id, session)| (place(session), Reverse(id))).collect();
+        ids.sort_unstable();
+        for (_, Reverse(id)) in ids {
             if self.is_cancelled() {
                 return Ok(None);
             }

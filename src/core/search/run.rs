@@ -83,10 +83,16 @@ impl Request<'_> {
         if self.is_cancelled() || !self.complete(&mut catalog, &sessions)? {
             return Ok(None);
         }
+        let mut newest: Vec<(i64, &(String, Info))> = sessions.iter().map(|(row, session)| (*row, session)).collect();
+        newest.sort_by(|(_, (left, a)), (_, (right, b))| {
+            let time = |info: &Info| info.active.unwrap_or(0.0);
+            time(b).total_cmp(&time(a)).then_with(|| right.cmp(left))
+        });
+        let places = newest.into_iter().enumerate().map(|(place, (row, _))| (row, place)).collect();
         let hits = Search {
             db: catalog.db(),
             query: self.query,
-            sessions: &sessions.keys().copied().collect(),
+            sessions: &places,
             options: self.options,
             cancelled: self.cancelled,
         }
@@ -163,11 +169,7 @@ impl Request<'_> {
     }
 
     /// The sessions that lack something, those first that were changed longest ago.
-    fn todo(
-        &self,
-        catalog: &Catalog,
-        sessions: &Sessions,
-    ) -> Outcome<Vec<(i64, Option<Lacking>)>> {
+    fn todo(&self, catalog: &Catalog, sessions: &Sessions) -> Outcome<Vec<(i64, Option<Lacking>)>> {
         let mut todo: Vec<_> = lacking(catalog.db(), None)?
             .into_iter()
             .filter(|lacking| sessions.contains_key(&lacking.session))

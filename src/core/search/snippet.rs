@@ -25,7 +25,8 @@ pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String
     let places = in_text(text, folded, &places);
     let anchor = in_text(text, folded, &[(best, best, 0)]).first().map_or(0, |(at, _)| *at);
 
-    let from = text.get(..anchor).unwrap_or_default().char_indices().rev().take(BEFORE).last().map_or(anchor, |(at, _)| at);
+    let from =
+        text.get(..anchor).unwrap_or_default().char_indices().rev().take(BEFORE).last().map_or(anchor, |(at, _)| at);
     let longest = places.iter().find(|(at, _)| *at == anchor).map_or(0, |(at, end)| end - at);
     let rest = text.get(anchor..).unwrap_or_default();
     let to = rest.char_indices().nth(AFTER).map_or(text.len(), |(at, _)| anchor + at.max(longest));
@@ -126,7 +127,10 @@ mod tests {
     fn the_middle_of_a_long_text_is_cut_out() {
         let text = format!("{}needle and thread {}needle", "x ".repeat(300), "é ".repeat(300));
         let shown = of(&text, &["thread", "needle"]);
-        assert!(shown.starts_with("…x x") && shown.contains("[needle] and [thread]") && shown.ends_with('…'), "{shown}");
+        assert!(
+            shown.starts_with("…x x") && shown.contains("[needle] and [thread]") && shown.ends_with('…'),
+            "{shown}"
+        );
         assert!(shown.chars().count() < BEFORE + AFTER + 8);
     }
 }

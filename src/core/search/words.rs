@@ -129,7 +129,8 @@ fn has_long_word(text: &[u8]) -> bool {
     let mut at = LONG;
     while let Some(byte) = text.get(at) {
         if byte.is_ascii_alphanumeric() {
-            let before = text.get(..at).unwrap_or_default().iter().rev().take_while(|b| b.is_ascii_alphanumeric()).count();
+            let before =
+                text.get(..at).unwrap_or_default().iter().rev().take_while(|b| b.is_ascii_alphanumeric()).count();
             let after = text.get(at..).unwrap_or_default().iter().take_while(|b| b.is_ascii_alphanumeric()).count();
             if before + after > LONG {
                 return true;
