@@ -17,6 +17,7 @@ mod errors;
 mod functions;
 mod host;
 mod listing;
+mod long;
 mod manager;
 mod object;
 mod prompt;

@@ -3,7 +3,6 @@
 //! Every `unsafe` of plain values is in this file (errors, threads and callbacks have theirs). One rule covers them all: a [`Js`] exists only while the engine
 //! has called into the addon on its thread, and handles are used only within that call.
 
-use std::cell::RefCell;
 use std::ffi::{c_void, CStr};
 use std::ptr::null_mut;
 
@@ -17,16 +16,6 @@ pub type Val = sys::napi_value;
 /// What the engine calls for a function of ours.
 // SAFETY: a signature; called by the engine alone.
 pub type Callback = unsafe extern "C" fn(sys::napi_env, sys::napi_callback_info) -> sys::napi_value;
-
-/// From how many bytes on a text beyond ASCII is converted here.
-const LONG_TEXT: usize = 1 << 10;
-
-/// How many units of memory are kept for the next text.
-const KEPT_UNITS: usize = 4 << 20;
-
-thread_local! {
-    static UNITS: RefCell<Vec<u16>> = const { RefCell::new(Vec::new()) };
-}
 
 /// The engine, within one call.
 #[derive(Clone, Copy)]
@@ -101,43 +90,15 @@ impl Js {
         let status = if bytes.is_ascii() {
             // SAFETY: the pointer is good for `size` bytes; the engine copies them.
             unsafe { sys::napi_create_string_latin1(self.env, bytes.as_ptr().cast(), size, &mut out) }
-        } else if let Some(text) = simdutf8::basic::from_utf8(bytes).ok().filter(|_| bytes.len() >= LONG_TEXT) {
-            return self.long_string(text);
-        } else if bytes.len() < LONG_TEXT && std::str::from_utf8(bytes).is_ok() {
+        } else if let Some(text) = simdutf8::basic::from_utf8(bytes).ok().filter(|_| bytes.len() >= super::long::LONG_TEXT) {
+            return super::long::string(self, text);
+        } else if bytes.len() < super::long::LONG_TEXT && std::str::from_utf8(bytes).is_ok() {
             // SAFETY: the pointer is good for `size` bytes; the engine copies them.
             unsafe { sys::napi_create_string_utf8(self.env, bytes.as_ptr().cast(), size, &mut out) }
         } else {
             let units = text::to_utf16(bytes);
             // SAFETY: the pointer is good for that many units; the engine copies them.
             unsafe { sys::napi_create_string_utf16(self.env, units.as_ptr(), units.len() as isize, &mut out) }
-        };
-        self.check(status, "string")?;
-        Ok(out)
-    }
-
-    /// A string of a long text beyond ASCII: the engine reads UTF-8 a byte at a time.
-    fn long_string(self, text: &str) -> Result<Val> {
-        let mut out = null_mut();
-        let status = if encoding_rs::mem::is_str_latin1(text) {
-            let latin1 = encoding_rs::mem::encode_latin1_lossy(text);
-            let size = latin1.len() as isize;
-            // SAFETY: the pointer is good for `size` bytes; the engine copies them.
-            unsafe { sys::napi_create_string_latin1(self.env, latin1.as_ptr().cast(), size, &mut out) }
-        } else {
-            UNITS.with(|units| {
-                let mut units = units.borrow_mut();
-                if units.len() < text.len() {
-                    units.resize(text.len(), 0);
-                }
-                let size = encoding_rs::mem::convert_str_to_utf16(text, &mut units);
-                // SAFETY: the pointer is good for that many units; the engine copies them.
-                let status =
-                    unsafe { sys::napi_create_string_utf16(self.env, units.as_ptr(), size as isize, &mut out) };
-                if units.len() > KEPT_UNITS {
-                    *units = Vec::new();
-                }
-                status
-            })
         };
         self.check(status, "string")?;
         Ok(out)

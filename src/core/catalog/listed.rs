@@ -65,7 +65,9 @@ pub fn text(catalog: Option<&Catalog>, dir: &str, name: &str, source: &Source, a
 
 /// What the catalog has. Gives up to where in the file that is; None if it has nothing that can be used.
 fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec<u8>) -> Outcome<Option<u64>> {
-    let Some(row) = rows::of_file(catalog.db(), dir, name)? else {
+    // One view of it all: texts may be taken meanwhile, and how far they were must be said of the texts that are read.
+    let view = catalog.db().unchecked_transaction()?;
+    let Some(row) = rows::of_file(&view, dir, name)? else {
         return Ok(None);
     };
     // Grown since, it holds what was listed all the same; the texts say where they end.
@@ -76,8 +78,8 @@ fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec
     if !matches!(row.known.content, Content::Session(..)) {
         return Ok(None);
     }
-    let taken = taken_to(catalog.db(), row.row)?;
-    let whole = of_session(catalog.db(), row.row, |texts| {
+    let taken = taken_to(&view, row.row)?;
+    let whole = of_session(&view, row.row, |texts| {
         for text in texts.iter() {
             if text.end > source.size {
                 return false;

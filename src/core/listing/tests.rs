@@ -97,8 +97,11 @@ fn nobody_is_kept_from_writing_while_files_are_read() {
     (0..8).for_each(|n| store.write(&format!("{n}.jsonl"), &session("t", &said("m", "user", "hi"))));
     let files = store.files();
     let left = AtomicUsize::new(files.len());
+    // One at a time, so that they do not keep each other from writing.
+    let turn = Mutex::new(());
     read_all(&files, Some(&store.location), &AtomicBool::new(false), &|_, _| {
         // The last one comes when everything is written.
+        let _turn = turn.lock().expect("whole");
         if left.fetch_sub(1, Ordering::SeqCst) > 1 {
             let other = rusqlite::Connection::open(&store.location.path).expect("opened");
             other.busy_timeout(Duration::ZERO).expect("set");
@@ -158,6 +161,36 @@ fn texts_are_what_was_listed_wherever_they_come_from() {
     fs::remove_file(store.dir.path().join("a.jsonl")).expect("removed");
     assert_eq!(fetch(Some(&catalog)), want, "from the catalog");
     assert_eq!(fetch(None), b"");
+}
+
+#[test]
+fn a_text_that_was_fetched_while_it_was_taken_stood_there_twice() {
+    let store = Store::new();
+    store.write("a.jsonl", &session("a", &said("m", "user", "once")));
+    wait();
+    let dir = store.dir.path().to_str().expect("text").to_owned();
+    for _ in 0..40 {
+        let _ = fs::remove_file(&store.location.path);
+        let _ = fs::remove_file(store.dir.path().join("catalog-wal"));
+        let _ = fs::remove_file(store.dir.path().join("catalog-shm"));
+        let (seen, catalog) = store.list(Some(&store.location));
+        let source = Source::of(seen["a.jsonl"].as_ref().expect("a session"));
+        let mut filling = catalog.expect("made");
+        let reading = Catalog::open(&store.location).expect("opened");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let todo = lacking(filling.db(), None).expect("asked");
+                take(&mut filling, &todo[0], &mut Box::default(), &AtomicBool::new(false))
+                    .expect("taken")
+                    .expect("read")
+            });
+            for _ in 0..60 {
+                let mut all = Vec::new();
+                text(Some(&reading), &dir, "a.jsonl", &source, &mut all);
+                assert_eq!(all, b"once");
+            }
+        });
+    }
 }
 
 /// Lines as they are, and as they should not be.
