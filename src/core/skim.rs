@@ -6,6 +6,10 @@
 //! usual one (escaped or repeated keys, a message that is no object) are [`Stop::Odd`]: the caller reads them whole,
 //! with the reader that knows every shape.
 
+mod short;
+
+pub use short::Short;
+
 use std::io::{self, Read};
 
 use super::json::{pass_string, Passed};
@@ -33,32 +37,6 @@ impl From<io::Error> for Stop {
 }
 
 type Outcome<T> = Result<T, Stop>;
-
-/// The text of a short value as it stands in the file.
-#[derive(Debug, Clone, Copy)]
-pub struct Short {
-    bytes: [u8; 62],
-    len: u8,
-}
-
-impl Short {
-    const NONE: Short = Short { bytes: [0; 62], len: 0 };
-
-    /// The text; None if the key was not there.
-    pub fn get(&self) -> Option<&[u8]> {
-        self.bytes.get(..usize::from(self.len)).filter(|bytes| !bytes.is_empty())
-    }
-
-    fn set(&mut self, value: &[u8]) -> Outcome<()> {
-        // A key that stands twice is odd, and so is a value that does not fit.
-        if self.len > 0 {
-            return Err(Stop::Odd);
-        }
-        self.bytes.get_mut(..value.len()).ok_or(Stop::Odd)?.copy_from_slice(value);
-        self.len = value.len() as u8;
-        Ok(())
-    }
-}
 
 /// Which long values are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

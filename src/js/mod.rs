@@ -16,6 +16,7 @@ mod entries;
 mod errors;
 mod functions;
 mod host;
+mod kinds;
 mod listing;
 mod long;
 mod manager;

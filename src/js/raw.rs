@@ -90,7 +90,9 @@ impl Js {
         let status = if bytes.is_ascii() {
             // SAFETY: the pointer is good for `size` bytes; the engine copies them.
             unsafe { sys::napi_create_string_latin1(self.env, bytes.as_ptr().cast(), size, &mut out) }
-        } else if let Some(text) = simdutf8::basic::from_utf8(bytes).ok().filter(|_| bytes.len() >= super::long::LONG_TEXT) {
+        } else if let Some(text) =
+            simdutf8::basic::from_utf8(bytes).ok().filter(|_| bytes.len() >= super::long::LONG_TEXT)
+        {
             return super::long::string(self, text);
         } else if bytes.len() < super::long::LONG_TEXT && std::str::from_utf8(bytes).is_ok() {
             // SAFETY: the pointer is good for `size` bytes; the engine copies them.
@@ -115,21 +117,6 @@ impl Js {
         // SAFETY: `value` is a handle of this call.
         self.check(unsafe { sys::napi_typeof(self.env, value, &mut out) }, "typeof")?;
         Ok(ValueType::from(out))
-    }
-
-    /// Whether it is null or undefined.
-    pub fn is_nullish(self, value: Val) -> Result<bool> {
-        Ok(matches!(self.kind(value)?, ValueType::Null | ValueType::Undefined))
-    }
-
-    /// Whether it is undefined.
-    pub fn is_undefined(self, value: Val) -> Result<bool> {
-        Ok(self.kind(value)? == ValueType::Undefined)
-    }
-
-    /// Whether it is an object or a function.
-    pub fn is_object(self, value: Val) -> Result<bool> {
-        Ok(matches!(self.kind(value)?, ValueType::Object | ValueType::Function))
     }
 
     /// Whether it is a list.
