@@ -475,7 +475,7 @@ export interface SessionInfo {
 	messageCount: number;
 	/** The user's first words, or `(no messages)`. */
 	firstMessage: string;
-	/** All text of user and model, to search in. */
+	/** All text of user and model, to search in. Fetched when it is first asked for. */
 	allMessagesText: string;
 }
 
@@ -562,6 +562,42 @@ export interface RepairReport {
 
 /** Told how far a list has come, now and then with the sessions found so far, newest first. */
 export type SessionListProgress = (loaded: number, total: number, partialSessions?: readonly SessionInfo[]) => void;
+
+/** How `SessionManager.search` searches. */
+export interface SearchOptions {
+	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `dir` those that `list(cwd, dir)` does. */
+	cwd?: string;
+	/** Only sessions in this directory, as `listAll(dir)` shows them. */
+	dir?: string;
+	/** How many hits at most; 50 unless told. */
+	limit?: number;
+	/** Ends the search; the promise is rejected with its reason. */
+	signal?: AbortSignal;
+	/** Told how many of the sessions that were not indexed yet are by now. Not called when there are none. */
+	onProgress?: (indexed: number, total: number) => void;
+	/** What is put before and after what was found, in snippets; `["«", "»"]` unless told. */
+	mark?: readonly [open: string, close: string];
+}
+
+/** A text that holds what was searched for. */
+export interface SearchHit {
+	/** The session's file. */
+	path: string;
+	/** The session's id. */
+	id: string;
+	/** The session's name. */
+	name?: string;
+	/** The session's working directory; empty if the file does not say. */
+	cwd: string;
+	/** The entry that the text is of; empty in a version 1 file, whose entries have no ids. */
+	entryId: string;
+	/** Whose text it is: a message's role, else the type of the entry. */
+	role: "user" | "assistant" | "session_info" | "label" | "compaction" | "branch_summary";
+	/** The entry's timestamp; empty if it has none. */
+	timestamp: string;
+	/** The place that was found, marked, and what is around it, in one line. */
+	snippet: string;
+}
 
 /** The reading half of a manager: what extensions get. */
 export type ReadonlySessionManager = Pick<
@@ -731,12 +767,22 @@ export declare class SessionManager {
   static inMemory(cwd?: string, options?: NewSessionOptions & SessionFileOptions, entries?: FileEntry[]): SessionManager
   /** A new session in another working directory with the whole history of a session file. */
   static forkFrom(sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions): SessionManager
-  /** The path of the session with exactly this id; undefined if there is none. Reads headers alone. */
+  /**
+   * The path of the session with exactly this id; undefined if there is none. Looks for file names, then reads headers
+   * alone.
+   */
   static findById(cwd: string, id: string, sessionDir?: string): string | undefined
   /** The sessions of a working directory, the newest activity first. */
   static list(cwd: string, sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal): Promise<SessionInfo[]>
   /** The sessions of every working directory, or those in one directory, the newest activity first. */
   static listAll(...args: [onProgress?: SessionListProgress, signal?: AbortSignal] | [sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal]): Promise<SessionInfo[]>
+  /**
+   * Finds what users and assistants said, names, labels and summaries in all sessions, those of one working directory
+   * or those in one directory; the best hits first. Each part of the query that white space sets apart must stand in
+   * a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
+   * indexed yet is indexed first, which takes time once.
+   */
+  static search(query: string, options?: SearchOptions): Promise<SearchHit[]>
 }
 
 /** Refuses a session id that cannot be part of a file name. */

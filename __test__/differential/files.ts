@@ -20,7 +20,8 @@ function tree(side: Side): Tree {
 			if (item.isDirectory()) {
 				result.dirs.push(path);
 				walk(path);
-			} else result.files.push(path);
+				// The catalog beside the sessions is ours alone, and on purpose.
+			} else if (!item.name.startsWith("session-catalog-")) result.files.push(path);
 		}
 	};
 	walk(side.root);

@@ -1,14 +1,19 @@
 //! Finding a session by its header, without reading more of any file than that.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::time::UNIX_EPOCH;
 
+use super::catalog::rows::{self, Use};
+use super::catalog::{Catalog, Location};
 use super::error::Result;
 use super::header::Header;
+use super::info::Content;
 use super::json::is_json;
 use super::lines::{LineReader, HEAD};
+use super::listing::absolute;
 use super::paths::{join, resolve, same, Host};
+use super::stamp::Stamp;
 use super::text::shown;
 
 /// The header in the first line that parses; None if that line is something else, or there is none.
@@ -42,12 +47,6 @@ pub fn session_files(dir: &str) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The modification time of a file in ms since 1970, in the precision that JavaScript sees.
-pub fn modified_ms(meta: &fs::Metadata) -> f64 {
-    let since = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since.map_or(0.0, |since| since.as_secs() as f64 * 1e3 + f64::from(since.subsec_nanos()) / 1e6)
-}
-
 /// Only sessions whose header names this working directory.
 pub struct CwdFilter<'a> {
     pub cwd: &'a str,
@@ -66,16 +65,25 @@ impl CwdFilter<'_> {
 
 /// The session file of a directory that was modified last. Unreadable files and dangling links are passed over.
 pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Result<Option<String>> {
-    let Ok(names) = session_files(dir) else {
+    let Ok(entries) = fs::read_dir(if dir.is_empty() { "." } else { dir }) else {
         return Ok(None);
     };
-    let mut files: Vec<(f64, String)> = names
-        .iter()
-        .map(|name| join(dir, name))
-        .filter_map(|path| Some((modified_ms(&fs::metadata(&path).ok()?), path)))
-        .collect();
-    files.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    for (_, path) in files {
+    let mut files: Vec<(f64, String)> = Vec::new();
+    for entry in entries.flatten() {
+        let Some(name) = entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl")) else {
+            continue;
+        };
+        // Asked in its directory, the system need not walk the whole path; but a link is asked what it leads to.
+        let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
+        let meta = if is_link { fs::metadata(entry.path()) } else { entry.metadata() };
+        if let Ok(meta) = meta {
+            files.push((Stamp::of(&meta).modified_ms(), name));
+        }
+    }
+    // Those of one time in name order, as they would be found there.
+    files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.cmp(right)));
+    for (_, name) in files {
+        let path = join(dir, &name);
         if let Some(header) = header_of(&path).ok().flatten() {
             if matches(&header, filter)? {
                 return Ok(Some(path));
@@ -85,17 +93,58 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Result<Option<S
     Ok(None)
 }
 
-/// The session file of a directory whose header has exactly this id.
-pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Result<Option<String>> {
+/// From how many files on it is worth while to ask the catalog before their headers are read.
+const MANY: usize = 64;
+
+/// The session file of a directory whose header has exactly this id. Files that have it in their name come first, then
+/// those that the catalog knows; of the rest the headers are read, but for those that the catalog knows to have
+/// another. `cwd` is what a relative directory starts from.
+pub fn by_id(
+    dir: &str,
+    id: &[u8],
+    filter: Option<&CwdFilter<'_>>,
+    location: Option<&Location>,
+    cwd: &str,
+) -> Result<Option<String>> {
     let Ok(names) = session_files(dir) else {
         return Ok(None);
     };
-    for name in names {
-        let path = join(dir, &name);
-        if let Some(header) = header_of(&path).ok().flatten() {
-            if header.id == id && matches(&header, filter)? {
-                return Ok(Some(path));
+    let has_id = |name: &str| -> Result<bool> {
+        match header_of(&join(dir, name)).ok().flatten() {
+            Some(header) => Ok(header.id == id && matches(&header, filter)?),
+            None => Ok(false),
+        }
+    };
+    let ending = [b"_", id, b".jsonl"].concat();
+    for name in names.iter().filter(|name| name.as_bytes().ends_with(&ending)) {
+        if has_id(name)? {
+            return Ok(Some(join(dir, name)));
+        }
+    }
+    let mut others = HashSet::new();
+    if let Some(catalog) = location.filter(|_| names.len() >= MANY).and_then(Catalog::open) {
+        let absolute = absolute(dir, cwd);
+        // A catalog that cannot be asked knows nothing.
+        for name in rows::names_of_id(catalog.db(), &absolute, id).unwrap_or_default() {
+            if names.binary_search(&name).is_ok() && has_id(&name)? {
+                return Ok(Some(join(dir, &name)));
             }
+        }
+        let known = rows::in_dir(catalog.db(), &absolute, |name, row| {
+            let now = fs::metadata(join(dir, &name)).ok().map(|meta| Stamp::of(&meta));
+            let is_current = now.is_some_and(|now| row.use_for(&now) != Use::Nothing && now == row.stamp);
+            let has_other = row.known.content.info().is_some_and(|info| info.id != id);
+            if is_current && (has_other || row.known.content == Content::NoSession) {
+                others.insert(name);
+            }
+        });
+        if known.is_err() {
+            others.clear();
+        }
+    }
+    for name in names.iter().filter(|name| !others.contains(*name)) {
+        if has_id(name)? {
+            return Ok(Some(join(dir, name)));
         }
     }
     Ok(None)
@@ -122,7 +171,7 @@ mod tests {
         fs::write(at("long.jsonl"), long).expect("written");
         let dir = dir.path().to_str().expect("text");
         assert_eq!(most_recent(dir, None).expect("found"), Some(at("long.jsonl")));
-        assert_eq!(by_id(dir, b"s", None).expect("found"), Some(at("long.jsonl")));
+        assert_eq!(by_id(dir, b"s", None, None, "/").expect("found"), Some(at("long.jsonl")));
         let elsewhere = CwdFilter { cwd: "/d", host: &Fixed };
         assert_eq!(most_recent(dir, Some(&elsewhere)).expect("found"), None);
     }

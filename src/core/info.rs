@@ -1,15 +1,16 @@
 //! What a list shows of a session: one pass over its file, looking at headers, names and messages alone.
 
-use std::fs::{self, File};
+use std::borrow::Cow;
+use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::entry::{read_message, time_of};
-use super::find::modified_ms;
 use super::header::{Header, Version};
-use super::json::{fields, is_json, read, Raw, Value};
-use super::lines::{LineReader, WHOLE};
-use super::message::AgentMessage;
+use super::json::{fields, is_json, read, string_bytes, Raw, Value};
+use super::lines::{text_of, LineReader, Positioned, WHOLE};
+use super::message::{AgentMessage, Role};
+use super::skim::{Skimmed, Skimmer, Stop, Wanted};
 use super::text::trim;
 use super::time::Time;
 
@@ -24,10 +25,9 @@ fields! {
     }
 }
 
-/// A session as a list shows it. Texts are WTF-8.
+/// A session as a list shows it, but for its path and its texts. Texts are WTF-8.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Info {
-    pub path: String,
     pub id: Vec<u8>,
     /// Empty for a header without one.
     pub cwd: Vec<u8>,
@@ -40,42 +40,166 @@ pub struct Info {
     pub active: Option<f64>,
     /// JSON texts of entry timestamps that only JavaScript can read; the newest of them counts too.
     pub odd_times: Vec<String>,
-    /// The file's modification time, ms since 1970.
-    pub file_modified: f64,
     /// Message entries of every role on every branch.
     pub message_count: u64,
     /// The first text of a user.
     pub first_message: Option<Vec<u8>>,
-    /// All texts of users and assistants, joined by spaces.
-    pub all_text: Vec<u8>,
 }
 
-/// Reads what a list shows of the file at `path`. None if it is no session, or if `cancelled` was set meanwhile.
-pub fn read_info(path: &str, cancelled: &AtomicBool) -> io::Result<Option<Info>> {
-    let file_modified = modified_ms(&fs::metadata(path)?);
-    let mut lines = LineReader::new(File::open(path)?, 0, WHOLE);
-    let mut listing: Option<(Version, Info)> = None;
-    while let Some(line) = lines.next_line()? {
+/// What the lines of a file say it is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// No line was JSON so far.
+    Nothing,
+    /// The first line that is JSON is no header.
+    NoSession,
+    Session(Version, Info),
+}
+
+impl Content {
+    /// What a list shows; None for what is no session.
+    pub fn info(&self) -> Option<&Info> {
+        match self {
+            Content::Session(_, info) => Some(info),
+            Content::Nothing | Content::NoSession => None,
+        }
+    }
+
+    /// As [`Content::info`], given away.
+    pub fn into_info(self) -> Option<Info> {
+        match self {
+            Content::Session(_, info) => Some(info),
+            Content::Nothing | Content::NoSession => None,
+        }
+    }
+}
+
+/// A file as far as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// What its whole lines say.
+    pub content: Content,
+    /// Where they end.
+    pub end: u64,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self { content: Content::Nothing, end: 0 }
+    }
+}
+
+/// What a reading of a file gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    pub known: Known,
+    /// What it says if a last line without a newline is counted, should there be one.
+    pub with_tail: Option<Content>,
+}
+
+impl Found {
+    /// What a list shows; None for what is no session.
+    pub fn info(&self) -> Option<&Info> {
+        self.with_tail.as_ref().unwrap_or(&self.known.content).info()
+    }
+}
+
+/// Reads what a list shows of a file in `known.end..size`, going on from what is known. `buffer` is the memory of the
+/// last reading. None if `cancelled` was set meanwhile.
+pub fn read_on(
+    file: &File,
+    size: u64,
+    known: Known,
+    buffer: &mut Box<[u8]>,
+    cancelled: &AtomicBool,
+) -> io::Result<Option<Found>> {
+    let source = Positioned::new(file, known.end, size);
+    let mut lines = Skimmer::new(source, known.end, std::mem::take(buffer));
+    let found = read_lines(file, size, known, &mut lines, cancelled);
+    *buffer = lines.into_buffer();
+    found
+}
+
+fn read_lines(
+    file: &File,
+    size: u64,
+    mut known: Known,
+    lines: &mut Skimmer<Positioned<'_>>,
+    cancelled: &AtomicBool,
+) -> io::Result<Option<Found>> {
+    while known.content != Content::NoSession && !lines.is_done()? {
         if cancelled.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let text = line.text();
-        match &mut listing {
-            Some((version, info)) => info.take(&text, *version),
-            None if !is_json(&text) => {}
-            None => match Header::read(&text) {
-                Some(header) => listing = Some((header.version, Info::of(path, header, file_modified))),
-                None => return Ok(None),
-            },
+        let offset = lines.position();
+        // A last line that no newline ends is taken on a copy: another writer may still be at it.
+        let mut before = None;
+        match &mut known.content {
+            Content::Session(version, info) => {
+                let wanted = if info.first_message.is_none() { Wanted::UserTexts } else { Wanted::Names };
+                match lines.line(wanted) {
+                    Ok(line) => {
+                        if lines.is_done()? {
+                            before = Some(info.clone());
+                        }
+                        info.take_skimmed(line, *version);
+                    }
+                    Err(Stop::Bad) => {}
+                    Err(Stop::Odd) => {
+                        let line = whole_line(file, offset, size)?;
+                        if !line.ends_with(b"\n") {
+                            before = Some(info.clone());
+                        }
+                        info.take(&text_of(&line), *version);
+                    }
+                    Err(Stop::Io(error)) => return Err(error),
+                }
+                let ended = lines.pass_line()?;
+                if !ended {
+                    let with_tail = Some(known.content.clone());
+                    if let (Some(before), Content::Session(version, _)) = (before, &known.content) {
+                        known.content = Content::Session(*version, before);
+                    }
+                    return Ok(Some(Found { known, with_tail }));
+                }
+            }
+            Content::Nothing | Content::NoSession => {
+                let line = whole_line(file, offset, size)?;
+                let text = text_of(&line);
+                let content = match is_json(&text) {
+                    false => Content::Nothing,
+                    true => Header::read(&text).map_or(Content::NoSession, Info::of),
+                };
+                if !lines.pass_line()? {
+                    return Ok(Some(Found { known, with_tail: Some(content) }));
+                }
+                known.content = content;
+            }
         }
+        known.end = lines.position();
     }
-    Ok(listing.map(|(_, info)| info))
+    Ok(Some(Found { known, with_tail: None }))
+}
+
+/// The line that starts at an offset, with its newline if it has one.
+pub fn whole_line(file: &File, offset: u64, size: u64) -> io::Result<Vec<u8>> {
+    let mut lines = LineReader::new(Positioned::new(file, offset, size), offset, WHOLE.min(4 << 10));
+    let line = lines.next_line()?;
+    Ok(line.map_or_else(Vec::new, |line| {
+        let mut bytes = line.bytes.to_vec();
+        bytes.extend(line.ended.then_some(b'\n'));
+        bytes
+    }))
+}
+
+/// The string that a JSON text of any bytes is.
+pub fn string_of(json: &[u8]) -> Option<Vec<u8>> {
+    string_bytes(&text_of(json)).map(|text| text.into_owned())
 }
 
 impl Info {
-    fn of(path: &str, header: Header, file_modified: f64) -> Self {
-        Self {
-            path: path.to_owned(),
+    fn of(header: Header) -> Content {
+        let info = Self {
             id: header.id,
             cwd: header.cwd.unwrap_or_default(),
             name: None,
@@ -83,13 +207,53 @@ impl Info {
             created: header.timestamp,
             active: None,
             odd_times: Vec::new(),
-            file_modified,
             message_count: 0,
             first_message: None,
-            all_text: Vec::new(),
+        };
+        Content::Session(header.version, info)
+    }
+
+    /// Takes a line of the usual shape, already looked through.
+    fn take_skimmed(&mut self, line: Skimmed, version: Version) {
+        if version != Version::V1 && line.has_text_id != Some(true) {
+            return;
+        }
+        let kind = line.kind.get().unwrap_or_default();
+        let is = |name: &[u8], json: &[u8]| {
+            kind == json || kind.contains(&b'\\') && string_of(kind).as_deref() == Some(name)
+        };
+        if is(b"message", b"\"message\"") {
+            self.message_count += 1;
+            let role = line.role.get().unwrap_or_default();
+            // Most messages are the tools'.
+            if role != b"\"toolResult\"" && line.has_message {
+                self.take_skimmed_message(&line);
+            }
+        } else if is(b"session_info", b"\"session_info\"") {
+            self.take_name(line.name.as_deref().and_then(string_of));
         }
     }
 
+    fn take_skimmed_message(&mut self, line: &Skimmed) {
+        fn text(json: Option<&[u8]>) -> Option<Cow<'_, str>> {
+            json.map(text_of)
+        }
+        fn raw<'a>(json: &'a Option<Cow<'_, str>>) -> Option<Raw<'a>> {
+            json.as_deref().and_then(|json| read(json).ok())
+        }
+        let (role, time) = (text(line.role.get()), text(line.message_time.get()));
+        let (content, timestamp) = (text(line.content.as_deref()), text(line.timestamp.get()));
+        // That there is a content counts, whether it was kept or not.
+        let content = raw(&content).or_else(|| line.has_content.then(|| read("0").ok()).flatten());
+        let message = AgentMessage { role: raw(&role), content, timestamp: raw(&time) };
+        self.take_message(&message, raw(&timestamp));
+    }
+
+    fn take_name(&mut self, name: Option<Vec<u8>>) {
+        self.name = name.map(|name| trim(&name).to_vec()).filter(|name| !name.is_empty());
+    }
+
+    /// Takes a line of any shape.
     fn take(&mut self, line: &str, version: Version) {
         let Ok(fields) = read::<ListedFields<Raw<'_>>>(line) else {
             return;
@@ -98,8 +262,7 @@ impl Info {
         let kind = fields.kind.as_ref().and_then(Value::text).unwrap_or_default();
         match &*kind {
             b"session_info" if is_entry => {
-                let name = fields.name.as_ref().and_then(Value::text).unwrap_or_default();
-                self.name = Some(trim(&name).to_vec()).filter(|name| !name.is_empty());
+                self.take_name(fields.name.as_ref().and_then(Value::text).map(|name| name.into_owned()));
             }
             b"message" if is_entry => {
                 self.message_count += 1;
@@ -121,16 +284,8 @@ impl Info {
             Time::At(_) => {}
             Time::Ask => self.odd_times.extend(timestamp.map(|raw| raw.get().to_owned())),
         }
-        let text = message.text();
-        if text.is_empty() {
-            return;
-        }
-        if !self.all_text.is_empty() {
-            self.all_text.push(b' ');
-        }
-        self.all_text.extend_from_slice(&text);
-        if self.first_message.is_none() && role == super::message::Role::User {
-            self.first_message = Some(text);
+        if self.first_message.is_none() && role == Role::User {
+            self.first_message = Some(message.text()).filter(|text| !text.is_empty());
         }
     }
 }
@@ -139,14 +294,28 @@ impl Info {
 mod tests {
     use super::*;
 
+    impl Info {
+        /// Every line read whole: slow, and plainly right.
+        pub fn of_lines(text: &str) -> Option<Info> {
+            let mut lines = text.split('\n').skip_while(|line| !is_json(line));
+            let Content::Session(version, mut info) = Header::read(lines.next()?).map(Info::of)? else {
+                return None;
+            };
+            lines.for_each(|line| info.take(line, version));
+            Some(info)
+        }
+    }
+
     fn info_of(text: &str) -> Option<Info> {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        fs::write(file.path(), text).expect("written");
-        read_info(file.path().to_str().expect("text"), &AtomicBool::new(false)).expect("read")
+        std::fs::write(file.path(), text).expect("written");
+        let read =
+            read_on(file.as_file(), text.len() as u64, Known::default(), &mut Box::default(), &AtomicBool::new(false));
+        read.expect("read").expect("not cancelled").info().cloned()
     }
 
     #[test]
-    fn a_list_shows_names_texts_and_times() {
+    fn a_list_shows_names_and_times() {
         let info = info_of(
             r#"{"type":"session","version":3,"id":"s","cwd":"/c","branchedFrom":"/p"}
 {"type":"session_info","id":"a","name":" one "}
@@ -162,7 +331,7 @@ torn"#,
         assert_eq!(info.parent.as_deref(), Some(&b"/p"[..]));
         assert_eq!((info.message_count, info.active), (4, Some(1704067200000.0)));
         assert_eq!(info.odd_times, ["\"Jan 5 2031\""]);
-        assert_eq!((info.first_message.as_deref(), info.all_text.as_slice()), (Some(&b"yo"[..]), &b"hi yo"[..]));
+        assert_eq!(info.first_message.as_deref(), Some(&b"yo"[..]));
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Reading a file line by line in reused memory. Lines end at `\n` alone.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, Read};
+
+use super::storage::read_at;
 
 /// How much is read at once from a file that will be read whole.
 pub const WHOLE: usize = 1 << 20;
@@ -31,6 +34,30 @@ pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(bytes),
+    }
+}
+
+/// A file from a position on. Several may read one file, each at its own place.
+pub struct Positioned<'a> {
+    file: &'a File,
+    at: u64,
+    /// Nothing is read from here on.
+    end: u64,
+}
+
+impl<'a> Positioned<'a> {
+    /// The file's bytes in `from..end`, as far as it has them.
+    pub fn new(file: &'a File, from: u64, end: u64) -> Self {
+        Self { file, at: from, end }
+    }
+}
+
+impl Read for Positioned<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX).min(into.len());
+        let read = read_at(self.file, self.at, into.get_mut(..left).unwrap_or_default())?;
+        self.at += read as u64;
+        Ok(read)
     }
 }
 

@@ -1,29 +1,51 @@
-//! Many sessions at once: which files there are, and reading what a list shows of each on several threads.
+//! Many sessions at once: which files there are, and what a list shows of each, from the catalog or read on several
+//! threads.
 
-use std::fs;
+use std::collections::HashMap;
+use std::fs::{self, File};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Mutex;
 
-use super::find::{modified_ms, session_files};
-use super::info::{read_info, Info};
-use super::paths::join;
+use super::catalog::rows::{self, Remembered, Update, Use};
+use super::catalog::{discard_if_broken, Catalog, Location, Outcome};
+use super::find::session_files;
+use super::info::{read_on, Info, Known};
+use super::paths::{clean, is_absolute, join};
+use super::stamp::{fingerprint, now, Stamp};
 
 /// A file that may be a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
+    /// As a list shows it.
     pub path: String,
-    /// Its modification time, ms since 1970; None where the order does not need it or the file is gone.
-    pub modified: Option<f64>,
+    /// Its directory, made absolute, and its name.
+    pub dir: String,
+    pub name: String,
+    /// None if it is gone, or no file.
+    pub stamp: Option<Stamp>,
 }
 
-/// The session files of one directory; none if it cannot be read.
-pub fn in_dir(dir: &str) -> Vec<Candidate> {
-    let names = session_files(dir).unwrap_or_default();
-    names.iter().map(|name| Candidate { path: join(dir, name), modified: None }).collect()
+/// What a list shows of a session, and which state of its file it was read from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    pub info: Info,
+    pub stamp: Stamp,
+    /// Where the whole lines end that were read, and the fingerprint up to there.
+    pub end: u64,
+    pub print: u64,
 }
 
-/// The session files in every directory of `root`, with their times.
-pub fn in_all_dirs(root: &str) -> io::Result<Vec<Candidate>> {
+/// The session files of one directory, in name order; none if it cannot be read. `cwd` is what a relative path starts
+/// from.
+pub fn in_dir(dir: &str, cwd: &str) -> Vec<Candidate> {
+    let mut files = names_in(dir, cwd);
+    stamp_all(&mut files);
+    files
+}
+
+/// The session files in every directory of `root`.
+pub fn in_all_dirs(root: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
     let mut dirs = Vec::new();
     for entry in fs::read_dir(root)? {
         let entry = entry?;
@@ -33,60 +55,260 @@ pub fn in_all_dirs(root: &str) -> io::Result<Vec<Candidate>> {
         }
     }
     dirs.sort_unstable();
-    let mut all: Vec<_> = dirs.iter().flat_map(|dir| in_dir(dir)).collect();
-    for candidate in &mut all {
-        candidate.modified = fs::metadata(&candidate.path).ok().map(|meta| modified_ms(&meta));
-    }
-    Ok(all)
+    let mut files: Vec<_> = dirs.iter().flat_map(|dir| names_in(dir, cwd)).collect();
+    stamp_all(&mut files);
+    Ok(files)
 }
 
-/// Reads the infos of `files` on a few threads and hands on each as it comes, with its position in `files`; None for
-/// a file that is no session or cannot be read. Stops early, without handing on the rest, once `cancelled` is set.
-pub fn read_all(files: &[String], cancelled: &AtomicBool, each: &(dyn Fn(usize, Option<Info>) + Sync)) {
+fn names_in(dir: &str, cwd: &str) -> Vec<Candidate> {
+    let absolute = absolute(dir, cwd);
+    let names = session_files(dir).unwrap_or_default();
+    let candidate = |name: String| Candidate { path: join(dir, &name), dir: absolute.clone(), name, stamp: None };
+    names.into_iter().map(candidate).collect()
+}
+
+/// A directory as the catalog names it.
+pub fn absolute(dir: &str, cwd: &str) -> String {
+    match is_absolute(dir) {
+        true => clean(dir),
+        false => clean(&format!("{cwd}/{dir}")),
+    }
+}
+
+fn stamp_all(files: &mut [Candidate]) {
+    /// How many files a thread takes at once.
+    const SHARE: usize = 512;
+    let stamped = Mutex::new(Vec::new());
+    on_threads(files.len().div_ceil(SHARE), |_: &mut (), share| {
+        let files = files.iter().skip(share * SHARE).take(SHARE);
+        let stamp = |file: &Candidate| {
+            let meta = fs::metadata(&file.path).ok()?;
+            meta.is_file().then(|| Stamp::of(&meta))
+        };
+        let stamps: Vec<_> = files.map(stamp).collect();
+        locked(&stamped).push((share, stamps));
+    });
+    for (share, stamps) in stamped.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+        for (file, stamp) in files.iter_mut().skip(share * SHARE).zip(stamps) {
+            file.stamp = stamp;
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Does jobs, numbered from 0, on a few threads; each thread has a state of its own for all it does.
+fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(1, 8);
     let next = AtomicUsize::new(0);
-    let work = || {
-        while !cancelled.load(Ordering::Relaxed) {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(path) = files.get(at) else { break };
-            each(at, read_info(path, cancelled).ok().flatten());
+    let run = || {
+        let mut state = S::default();
+        loop {
+            let job = next.fetch_add(1, Ordering::Relaxed);
+            if job >= jobs {
+                break;
+            }
+            work(&mut state, job);
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads.min(files.len()) {
+        for _ in 1..threads.min(jobs) {
             // Where no more threads can be had, those there are do the work.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            let _ = std::thread::Builder::new().spawn_scoped(scope, run);
         }
-        work();
+        run();
     });
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::Mutex;
+/// A file whose row in the catalog is not enough.
+struct Job<'a> {
+    at: usize,
+    file: &'a Candidate,
+    remembered: Option<Remembered>,
+}
 
-    #[test]
-    fn every_file_is_handed_on_once() {
-        let dir = tempfile::tempdir().expect("a directory");
-        for n in 0..50 {
-            let text = if n % 7 == 0 { "junk".into() } else { format!("{{\"type\":\"session\",\"id\":\"{n}\"}}\n") };
-            fs::write(dir.path().join(format!("{n}.jsonl")), text).expect("written");
+/// Gives what a list shows of each of `files`, by its position; None for a file that is no session or cannot be read.
+/// What the catalog at `location` knows is not read again, and what is read is written there before the last of all is
+/// given. Stops early, without giving the rest, once `cancelled` is set. Gives the catalog, if there is one that works.
+pub fn read_all(
+    files: &[Candidate],
+    location: Option<&Location>,
+    cancelled: &AtomicBool,
+    each: &(dyn Fn(usize, Option<Listed>) + Sync),
+) -> Option<Catalog> {
+    read_with(files, location.and_then(Catalog::open), location, cancelled, each)
+}
+
+/// As [`read_all`], with a catalog that is open.
+pub fn read_with(
+    files: &[Candidate],
+    mut catalog: Option<Catalog>,
+    location: Option<&Location>,
+    cancelled: &AtomicBool,
+    each: &(dyn Fn(usize, Option<Listed>) + Sync),
+) -> Option<Catalog> {
+    let mut rows = Rows::default();
+    if let Some(open) = &catalog {
+        if let Err(error) = rows.load(open, files) {
+            if let Some(location) = location {
+                discard_if_broken(location, &error);
+            }
+            (catalog, rows) = (None, Rows::default());
         }
-        let files: Vec<_> = in_dir(dir.path().to_str().expect("text")).into_iter().map(|file| file.path).collect();
-        let seen = Mutex::new(vec![None; files.len()]);
-        read_all(&files, &AtomicBool::new(false), &|at, info| {
-            assert!(seen.lock().expect("whole")[at].replace(info.is_some()).is_none());
-        });
-        let seen = seen.into_inner().expect("whole");
-        assert_eq!(seen.iter().filter(|found| **found == Some(true)).count(), 42);
-        assert!(seen.iter().all(Option::is_some));
+    }
+    let last = Last { left: AtomicUsize::new(files.len()), held: Mutex::new(None), each };
+    let mut jobs = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        let remembered = rows.take(file);
+        match (&file.stamp, remembered) {
+            (None, _) => last.give(at, None),
+            (Some(stamp), Some(known)) if known.use_for(stamp) == Use::AsIs => last.give(at, listed(*stamp, known)),
+            (Some(_), remembered) => jobs.push(Job { at, file, remembered }),
+        }
+        if cancelled.load(Ordering::Relaxed) {
+            return catalog;
+        }
+    }
+    // The one that a list shows first, then the large ones: a giant must not come last, alone.
+    jobs.sort_by_key(|job| (job.at != 0, std::cmp::Reverse(job.file.stamp.map_or(0, |stamp| stamp.size))));
+    let updates = Mutex::new(Vec::new());
+    on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
+        if let Some(job) = jobs.get(job).filter(|_| !cancelled.load(Ordering::Relaxed)) {
+            let read = read_one(job, buffer, cancelled).ok().flatten();
+            if cancelled.load(Ordering::Relaxed) {
+                return;
+            }
+            let (found, update) = read.map_or((None, None), |(found, update)| (found, Some(update)));
+            locked(&updates).extend(update);
+            last.give(job.at, found);
+        }
+    });
+    let updates = updates.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !cancelled.load(Ordering::Relaxed) {
+        catalog = remember(catalog, location, &updates, &rows);
+        last.finish();
+    }
+    catalog
+}
+
+/// Keeps the last of all back until everything else is done.
+struct Last<'a> {
+    left: AtomicUsize,
+    held: Mutex<Option<(usize, Option<Listed>)>>,
+    each: &'a (dyn Fn(usize, Option<Listed>) + Sync),
+}
+
+impl Last<'_> {
+    fn give(&self, at: usize, found: Option<Listed>) {
+        match self.left.fetch_sub(1, Ordering::Relaxed) {
+            1 => *locked(&self.held) = Some((at, found)),
+            _ => (self.each)(at, found),
+        }
     }
 
-    #[test]
-    fn a_cancelled_reading_stops() {
-        let files = vec!["/nowhere".to_owned(); 1000];
-        let cancelled = AtomicBool::new(true);
-        read_all(&files, &cancelled, &|_, _| panic!("nothing should be read"));
+    fn finish(&self) {
+        let held = locked(&self.held).take();
+        if let Some((at, found)) = held {
+            (self.each)(at, found);
+        }
     }
 }
+
+fn listed(stamp: Stamp, remembered: Remembered) -> Option<Listed> {
+    let Remembered { known, print, .. } = remembered;
+    let end = known.end;
+    known.content.into_info().map(|info| Listed { info, stamp, end, print })
+}
+
+/// Reads a file, or what is new of it.
+fn read_one(
+    job: &Job<'_>,
+    buffer: &mut Box<[u8]>,
+    cancelled: &AtomicBool,
+) -> io::Result<Option<(Option<Listed>, Update)>> {
+    let file = File::open(&job.file.path)?;
+    let seen = now();
+    let stamp = Stamp::of(&file.metadata()?);
+    let remembered = job.remembered.as_ref().filter(|remembered| match remembered.use_for(&stamp) {
+        Use::AsIs | Use::ItsEnd => true,
+        // What cannot be read here cannot be read below either.
+        Use::IfSamePrint => fingerprint(&file, remembered.known.end).is_ok_and(|print| print == remembered.print),
+        Use::Nothing => false,
+    });
+    let known = remembered.map_or_else(Known::default, |remembered| remembered.known.clone());
+    let Some(found) = read_on(&file, stamp.size, known, buffer, cancelled)? else {
+        return Ok(None);
+    };
+    let end = found.known.end;
+    let print = fingerprint(&file, end)?;
+    let listed = found.info().map(|info| Listed { info: info.clone(), stamp, end, print });
+    let update = Update {
+        dir: job.file.dir.clone(),
+        name: job.file.name.clone(),
+        goes_on: remembered.map(|remembered| remembered.row),
+        file: Remembered { row: 0, stamp, seen, known: found.known, print },
+    };
+    Ok(Some((listed, update)))
+}
+
+/// What the catalog knows of the directories that are listed.
+#[derive(Default)]
+struct Rows {
+    dirs: HashMap<String, HashMap<String, Remembered>>,
+}
+
+impl Rows {
+    fn load(&mut self, catalog: &Catalog, files: &[Candidate]) -> Outcome<()> {
+        for file in files {
+            if !self.dirs.contains_key(&file.dir) {
+                let mut known = HashMap::new();
+                rows::in_dir(catalog.db(), &file.dir, |name, row| {
+                    known.insert(name, row);
+                })?;
+                self.dirs.insert(file.dir.clone(), known);
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, file: &Candidate) -> Option<Remembered> {
+        self.dirs.get_mut(&file.dir)?.remove(&file.name)
+    }
+}
+
+/// Writes what was read, and forgets what is left of rows: their files are gone. What cannot be written is read again by
+/// the next list.
+fn remember(catalog: Option<Catalog>, location: Option<&Location>, updates: &[Update], gone: &Rows) -> Option<Catalog> {
+    if updates.is_empty() && gone.dirs.values().all(HashMap::is_empty) {
+        return catalog;
+    }
+    let mut catalog = catalog.or_else(|| Catalog::make(location?))?;
+    if catalog.is_read_only() {
+        return Some(catalog);
+    }
+    let written = catalog.write(|transaction| {
+        for update in updates {
+            rows::put(transaction, update)?;
+        }
+        for (dir, names) in &gone.dirs {
+            for name in names.keys() {
+                rows::forget(transaction, dir, name)?;
+            }
+        }
+        Ok(())
+    });
+    match written {
+        Ok(()) => Some(catalog),
+        Err(error) => {
+            if let Some(location) = location {
+                discard_if_broken(location, &error);
+            }
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ mod new_file;
 mod replace;
 mod temporary;
 
+pub use disk::read_at;
 pub use file::{make_dir, FileStorage};
 pub use memory::MemoryStorage;
 pub use new_file::NewFile;

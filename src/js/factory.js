@@ -117,6 +117,11 @@
 	const contribution = (entry, gives, edit) =>
 		edit === undefined ? messages(entry, gives) : edited(messages(entry, gives), edit);
 
+	/** The addon's own function that fetches a listed session's text. */
+	let listedText;
+	const later = (callback) =>
+		globalThis.setImmediate ? void globalThis.setImmediate(callback) : void globalThis.setTimeout(callback, 0);
+
 	return {
 		parse,
 		stringify,
@@ -323,7 +328,9 @@
 				? { provider: entry.message.provider, modelId: entry.message.model }
 				: { provider: entry.provider, modelId: entry.modelId },
 
-		info(path, id, cwd, name, parentSessionPath, headerTime, active, oddTimes, fileTime, counts, first, text) {
+		// `source` says which state of the file was listed, `catalog` where its text may be; the text is fetched when it
+		// is asked for, and is a plain property from then on.
+		info(path, id, cwd, name, parent, headerTime, active, oddTimes, fileTime, counts, first, file, source, catalog) {
 			const created = new Date(headerTime);
 			let newest = active;
 			for (const odd of oddTimes) {
@@ -334,19 +341,46 @@
 			let modified = new Date(Math.round(fileTime));
 			if (newest > 0) modified = new Date(newest);
 			else if (!Number.isNaN(fromHeader)) modified = new Date(fromHeader);
+			const plain = (object, value) =>
+				Reflect.defineProperty(object, "allMessagesText", {
+					value,
+					writable: true,
+					enumerable: true,
+					configurable: true,
+				});
+			let text;
 			return {
 				path,
 				id,
 				cwd,
 				name,
-				parentSessionPath,
+				parentSessionPath: parent,
 				created,
 				modified,
 				messageCount: counts,
 				firstMessage: first,
-				allMessagesText: text,
+				get allMessagesText() {
+					if (text === undefined) {
+						text = listedText(file, source, catalog);
+						plain(this, text);
+					}
+					return text;
+				},
+				set allMessagesText(value) {
+					plain(this, value);
+				},
 			};
 		},
+		hit: (path, id, name, cwd, entryId, role, timestamp, snippet) => ({
+			path,
+			id,
+			name,
+			cwd,
+			entryId,
+			role,
+			timestamp,
+			snippet,
+		}),
 		// Holes, where a file was no session, are left out.
 		newestFirst: (infos) => infos.filter(() => true).sort((a, b) => b.modified.getTime() - a.modified.getTime()),
 		// Positions of names in descending `localeCompare` order; among files with times, the newest first.
@@ -354,6 +388,27 @@
 			names
 				.map((_, at) => at)
 				.sort((a, b) => (times ? times[b] - times[a] || 0 : 0) || names[b].localeCompare(names[a])),
+		// Puts an info where it belongs among those that are sorted, behind those of its time.
+		insertNewest(infos, info) {
+			const at = info.modified.getTime();
+			let [from, to] = [0, infos.length];
+			while (from < to) {
+				const middle = (from + to) >> 1;
+				if (infos[middle].modified.getTime() >= at) from = middle + 1;
+				else to = middle;
+			}
+			infos.splice(from, 0, info);
+		},
+		later,
+		slices(slice) {
+			const run = () => {
+				if (slice()) later(run);
+			};
+			return run;
+		},
+		useText(read) {
+			listedText = read;
+		},
 		failure: (message) => new Error(message),
 		listen(signal, callback) {
 			signal.addEventListener("abort", callback, { once: true });

@@ -3,12 +3,14 @@
 use std::cell::RefCell;
 use std::ffi::CStr;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use napi::{sys, Result};
 
 use super::errors::thrown;
 use super::raw::{Js, Kept, Val};
 use super::slots::Slots;
+use crate::core::catalog::background;
 use crate::core::error::{Error as CoreError, Result as CoreResult};
 use crate::core::paths;
 use crate::core::text::shown;
@@ -72,6 +74,11 @@ factory! {
     Info = c"info",
     NewestFirst = c"newestFirst",
     FileOrder = c"fileOrder",
+    Hit = c"hit",
+    InsertNewest = c"insertNewest",
+    Later = c"later",
+    Slices = c"slices",
+    UseText = c"useText",
     Failure = c"failure",
     Listen = c"listen",
     Message = c"message",
@@ -90,6 +97,9 @@ factory! {
     TextBlocks = c"textBlocks",
     LabelEntry = c"labelEntry",
 }
+
+/// How many environments use the addon.
+static ENVIRONMENTS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     /// One thread may hold several environments (vm contexts load the addon once each).
@@ -115,9 +125,16 @@ pub fn install(env: &napi::Env) -> Result<()> {
     let slots = Slots::of(js, js.get(factory, c"slots")?)?;
     let raw = js.raw();
     FACTORIES.with(|all| all.borrow_mut().push((raw, Rc::new(Installed { functions, slots }))));
+    super::texts::install(js)?;
+    ENVIRONMENTS.fetch_add(1, Ordering::Relaxed);
     // The engine frees the references itself when the environment ends.
     env.add_env_cleanup_hook(raw as usize, |raw| {
         FACTORIES.with(|all| all.borrow_mut().retain(|(env, _)| *env != raw as sys::napi_env));
+        super::texts::close();
+        // With the last environment the library may go: nothing of it may run then.
+        if ENVIRONMENTS.fetch_sub(1, Ordering::Relaxed) == 1 {
+            background::stop_all();
+        }
     })?;
     Ok(())
 }
@@ -201,4 +218,35 @@ pub fn app_name(js: Js) -> Result<Option<String>> {
 /// Runs a core call on paths; its error is thrown.
 pub fn on_paths<T>(js: Js, work: impl FnOnce(&JsHost) -> CoreResult<T>) -> Result<T> {
     work(&JsHost(js)).map_err(|error| thrown(js, &error))
+}
+
+/// The host's answers of one moment, for other threads. URLs only JavaScript itself understands.
+pub struct HostThen {
+    pub cwd: String,
+    pub home: String,
+}
+
+impl HostThen {
+    /// What the host answers now.
+    pub fn of(js: Js) -> Result<Self> {
+        on_paths(js, |host| Ok(Self { cwd: paths::Host::cwd(host)?, home: paths::Host::home(host)? }))
+    }
+}
+
+impl paths::Host for HostThen {
+    fn cwd(&self) -> CoreResult<String> {
+        Ok(self.cwd.clone())
+    }
+
+    fn home(&self) -> CoreResult<String> {
+        Ok(self.home.clone())
+    }
+
+    fn env(&self, _name: &str) -> CoreResult<Option<String>> {
+        Ok(None)
+    }
+
+    fn file_url(&self, url: &str) -> CoreResult<String> {
+        Err(CoreError::argument(format!("Not understood here: {url}")))
+    }
 }

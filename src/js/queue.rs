@@ -1,12 +1,21 @@
-//! Messages from other threads to the JavaScript thread, handled there in the order they were sent.
+//! Messages from other threads to the JavaScript thread, handled there in the order they were sent, a slice at a time:
+//! between two slices the event loop turns, so that whatever else waits there is not kept waiting.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use napi::{sys, Error, Result, Status};
 
-use super::raw::Js;
+use super::host::{make, F};
+use super::raw::{Js, Kept, Val};
+
+/// How long a slice goes on, and over how many messages at most. The one that crosses the line is finished.
+const SLICE: Duration = Duration::from_millis(2);
+const SLICE_MESSAGES: usize = 64;
 
 /// Handles a message on the JavaScript thread. An exception that it leaves pending becomes an uncaught one.
 pub type Handler<T> = Box<dyn FnMut(Js, T) -> Result<()>>;
@@ -22,7 +31,14 @@ type Function = Mutex<Option<sys::napi_threadsafe_function>>;
 
 struct Raw<T> {
     function: Arc<Shared>,
-    of: std::marker::PhantomData<fn(T)>,
+    inbox: Arc<Mutex<Inbox<T>>>,
+}
+
+/// What was sent and not handled yet.
+struct Inbox<T> {
+    messages: VecDeque<T>,
+    /// Whether a slice is on its way that will see to them.
+    is_called: bool,
 }
 
 struct Shared(Function);
@@ -33,15 +49,13 @@ unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Option<sys::napi_threadsafe_function>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T> Drop for Raw<T> {
     fn drop(&mut self) {
-        if let Some(function) = self.function.lock().take() {
+        if let Some(function) = locked(&self.function.0).take() {
             // SAFETY: the engine has not ended it; the one acquisition made at creation is given back, once.
             unsafe { sys::napi_release_threadsafe_function(function, sys::ThreadsafeFunctionReleaseMode::release) };
         }
@@ -49,18 +63,27 @@ impl<T> Drop for Raw<T> {
 }
 
 /// What the engine keeps for a queue.
-struct Context<T> {
-    handler: Handler<T>,
+struct Context {
     shared: Arc<Shared>,
+    /// The JavaScript function that handles a slice.
+    slice: Kept,
+}
+
+/// What that function works on. It may outlive the queue, for the messages that are left.
+struct Slice<T> {
+    handler: RefCell<Handler<T>>,
+    inbox: Arc<Mutex<Inbox<T>>>,
 }
 
 /// A queue to this environment's thread.
 pub fn queue<T: Send + 'static>(js: Js, handler: Handler<T>) -> Result<Sender<T>> {
     let name = js.string(b"pi-session-native")?;
     let shared = Arc::new(Shared(Mutex::new(None)));
-    let context = Box::into_raw(Box::new(Context { handler, shared: shared.clone() }));
+    let inbox = Arc::new(Mutex::new(Inbox { messages: VecDeque::new(), is_called: false }));
+    let slice = slice_function(js, Slice { handler: RefCell::new(handler), inbox: inbox.clone() })?;
+    let context = Box::into_raw(Box::new(Context { shared: shared.clone(), slice: js.keep(slice)? }));
     let mut function = null_mut();
-    // SAFETY: `context` stays until the finaliser frees it; `call` gets messages of type T alone, from `send`.
+    // SAFETY: `context` stays until the finaliser frees it.
     let status = unsafe {
         sys::napi_create_threadsafe_function(
             js.raw(),
@@ -70,19 +93,20 @@ pub fn queue<T: Send + 'static>(js: Js, handler: Handler<T>) -> Result<Sender<T>
             0,
             1,
             null_mut(),
-            Some(finish::<T>),
+            Some(finish),
             context.cast(),
-            Some(call::<T>),
+            Some(call),
             &mut function,
         )
     };
     if status != sys::Status::napi_ok {
-        // SAFETY: the engine refused, so nobody else has the handler.
-        drop(unsafe { Box::from_raw(context) });
+        // SAFETY: the engine refused, so nobody else has the context.
+        let context = unsafe { Box::from_raw(context) };
+        js.release(context.slice)?;
         return Err(Error::new(Status::from(status), "The list could not be started"));
     }
-    *shared.lock() = Some(function);
-    Ok(Sender(Arc::new(Raw { function: shared, of: std::marker::PhantomData })))
+    *locked(&shared.0) = Some(function);
+    Ok(Sender(Arc::new(Raw { function: shared, inbox })))
 }
 
 impl<T> Sender<T> {
@@ -104,45 +128,95 @@ impl<T: Send> WeakSender<T> {
 impl<T: Send> Sender<T> {
     /// Sends a message. Once the environment is ending nobody receives it.
     pub fn send(&self, message: T) {
+        {
+            let mut inbox = locked(&self.0.inbox);
+            inbox.messages.push_back(message);
+            if std::mem::replace(&mut inbox.is_called, true) {
+                return;
+            }
+        }
         // Held while calling: the engine cannot end the queue meanwhile.
-        let function = self.0.function.lock();
-        let Some(function) = *function else { return };
-        let data = Box::into_raw(Box::new(message));
-        // SAFETY: the function is there; `data` is handed over, `call` frees it.
-        let status = unsafe {
-            sys::napi_call_threadsafe_function(function, data.cast(), sys::ThreadsafeFunctionCallMode::nonblocking)
-        };
-        if status != sys::Status::napi_ok {
-            // SAFETY: the engine did not take it.
-            drop(unsafe { Box::from_raw(data) });
+        if let Some(function) = *locked(&self.0.function.0) {
+            let mode = sys::ThreadsafeFunctionCallMode::nonblocking;
+            // SAFETY: the function is there. If the engine does not take the call, it is ending.
+            unsafe { sys::napi_call_threadsafe_function(function, null_mut(), mode) };
+        }
+    }
+}
+
+/// What a callback could not deal with is an exception of the process, as in any callback.
+fn report(js: Js, handled: std::thread::Result<Result<()>>) {
+    if !matches!(handled, Ok(Ok(()))) {
+        if let Ok(Some(exception)) = js.take_exception() {
+            // SAFETY: `exception` is a handle of this call.
+            unsafe { sys::napi_fatal_exception(js.raw(), exception) };
         }
     }
 }
 
 // SAFETY: called by the engine alone, with what `queue` gave it.
-unsafe extern "C" fn call<T>(env: sys::napi_env, _function: sys::napi_value, context: *mut c_void, data: *mut c_void) {
-    // SAFETY: `data` comes from `send`, of the same T, and is handed over once.
-    let message = unsafe { Box::from_raw(data.cast::<T>()) };
+unsafe extern "C" fn call(env: sys::napi_env, _: sys::napi_value, context: *mut c_void, _: *mut c_void) {
     if env.is_null() {
         return;
     }
     // SAFETY: `context` is the one of `queue`; calls come one at a time, on this thread, before the finaliser.
-    let Context { handler, .. } = unsafe { &mut *context.cast::<Context<T>>() };
+    let context = unsafe { &*context.cast::<Context>() };
     let js = Js::from_raw(env);
-    let handled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| handler(js, *message)));
-    // What a handler could not deal with is an exception of the process, as in any callback.
-    if !matches!(handled, Ok(Ok(()))) {
-        if let Ok(Some(exception)) = js.take_exception() {
-            // SAFETY: `exception` is a handle of this call.
-            unsafe { sys::napi_fatal_exception(env, exception) };
-        }
-    }
+    // Several calls may come in one turn of the event loop: the work is left to turns of its own.
+    report(js, Ok(js.kept(&context.slice).and_then(|slice| make(js, F::Later, &[slice])).map(|_| ())));
 }
 
 // SAFETY: called by the engine alone, with what `queue` gave it.
-unsafe extern "C" fn finish<T>(_env: sys::napi_env, _data: *mut c_void, context: *mut c_void) {
-    // SAFETY: made by `queue`; the engine calls this once, after the last message, with the context in the hint's place.
-    let context = unsafe { Box::from_raw(context.cast::<Context<T>>()) };
+unsafe extern "C" fn finish(env: sys::napi_env, _data: *mut c_void, context: *mut c_void) {
+    // SAFETY: made by `queue`; the engine calls this once, after the last call, with the context in the hint's place.
+    let context = unsafe { Box::from_raw(context.cast::<Context>()) };
     // From here on the function is the engine's to free.
-    context.shared.lock().take();
+    locked(&context.shared.0).take();
+    if !env.is_null() {
+        // With the environment, its references go by themselves.
+        let _ = Js::from_raw(env).release(context.slice);
+    }
+}
+
+/// A JavaScript function that handles a slice of messages.
+fn slice_function<T: Send + 'static>(js: Js, slice: Slice<T>) -> Result<Val> {
+    // SAFETY: called by the engine alone, as the function made below.
+    unsafe extern "C" fn on_slice<T: Send + 'static>(
+        env: sys::napi_env,
+        info: sys::napi_callback_info,
+    ) -> sys::napi_value {
+        let mut data: *mut c_void = null_mut();
+        // SAFETY: asks for the data that the function was made with, nothing else.
+        unsafe { sys::napi_get_cb_info(env, info, null_mut(), null_mut(), null_mut(), &mut data) };
+        let js = Js::from_raw(env);
+        // SAFETY: the data lives as long as the function.
+        let has_more = !data.is_null() && unsafe { &*data.cast::<Slice<T>>() }.run(js);
+        js.boolean(has_more).unwrap_or(null_mut())
+    }
+    let function = js.function(c"slice", on_slice::<T>, Box::new(slice))?;
+    make(js, F::Slices, &[function])
+}
+
+impl<T: Send + 'static> Slice<T> {
+    /// Handles some messages. Whether there may be more, for another slice.
+    fn run(&self, js: Js) -> bool {
+        let start = Instant::now();
+        // Taken already where a callback runs the event loop by itself: the slice that it interrupts goes on later.
+        let Ok(mut handler) = self.handler.try_borrow_mut() else { return true };
+        for _ in 0..SLICE_MESSAGES {
+            let message = {
+                let mut inbox = locked(&self.inbox);
+                let message = inbox.messages.pop_front();
+                inbox.is_called = message.is_some();
+                message
+            };
+            let Some(message) = message else { return false };
+            let handle = || js.scoped(|| handler(js, message));
+            report(js, std::panic::catch_unwind(std::panic::AssertUnwindSafe(handle)));
+            if start.elapsed() >= SLICE {
+                break;
+            }
+        }
+        true
+    }
 }

@@ -3,7 +3,7 @@
 //! Every `unsafe` of plain values is in this file (errors, threads and callbacks have theirs). One rule covers them all: a [`Js`] exists only while the engine
 //! has called into the addon on its thread, and handles are used only within that call.
 
-use std::ffi::CStr;
+use std::ffi::{c_void, CStr};
 use std::ptr::null_mut;
 
 use napi::{sys, Error, Result, Status, Unknown, ValueType};
@@ -12,6 +12,10 @@ use crate::core::text;
 
 /// A handle to a JavaScript value, good until the current call returns.
 pub type Val = sys::napi_value;
+
+/// What the engine calls for a function of ours.
+// SAFETY: a signature; called by the engine alone.
+pub type Callback = unsafe extern "C" fn(sys::napi_env, sys::napi_callback_info) -> sys::napi_value;
 
 /// The engine, within one call.
 #[derive(Clone, Copy)]
@@ -86,7 +90,11 @@ impl Js {
         let status = if bytes.is_ascii() {
             // SAFETY: the pointer is good for `size` bytes; the engine copies them.
             unsafe { sys::napi_create_string_latin1(self.env, bytes.as_ptr().cast(), size, &mut out) }
-        } else if std::str::from_utf8(bytes).is_ok() {
+        } else if let Some(text) =
+            simdutf8::basic::from_utf8(bytes).ok().filter(|_| bytes.len() >= super::long::LONG_TEXT)
+        {
+            return super::long::string(self, text);
+        } else if bytes.len() < super::long::LONG_TEXT && std::str::from_utf8(bytes).is_ok() {
             // SAFETY: the pointer is good for `size` bytes; the engine copies them.
             unsafe { sys::napi_create_string_utf8(self.env, bytes.as_ptr().cast(), size, &mut out) }
         } else {
@@ -109,21 +117,6 @@ impl Js {
         // SAFETY: `value` is a handle of this call.
         self.check(unsafe { sys::napi_typeof(self.env, value, &mut out) }, "typeof")?;
         Ok(ValueType::from(out))
-    }
-
-    /// Whether it is null or undefined.
-    pub fn is_nullish(self, value: Val) -> Result<bool> {
-        Ok(matches!(self.kind(value)?, ValueType::Null | ValueType::Undefined))
-    }
-
-    /// Whether it is undefined.
-    pub fn is_undefined(self, value: Val) -> Result<bool> {
-        Ok(self.kind(value)? == ValueType::Undefined)
-    }
-
-    /// Whether it is an object or a function.
-    pub fn is_object(self, value: Val) -> Result<bool> {
-        Ok(matches!(self.kind(value)?, ValueType::Object | ValueType::Function))
     }
 
     /// Whether it is a list.
@@ -357,6 +350,29 @@ impl Js {
         // SAFETY: all are handles of this call; `args` is as long as said.
         let status = unsafe { sys::napi_call_function(self.env, this, function, args.len(), args.as_ptr(), &mut out) };
         self.check(status, "call")?;
+        Ok(out)
+    }
+
+    /// A function for JavaScript to call. `callback` gets `data` as its own, which lives as long as the function.
+    pub fn function<D>(self, name: &CStr, callback: Callback, data: Box<D>) -> Result<Val> {
+        // SAFETY: called by the engine alone, with the data given below.
+        unsafe extern "C" fn free<D>(_env: sys::napi_env, data: *mut c_void, _hint: *mut c_void) {
+            // SAFETY: made below; the engine calls this once, when the function is collected.
+            drop(unsafe { Box::from_raw(data.cast::<D>()) });
+        }
+        let data: *mut c_void = Box::into_raw(data).cast();
+        let (mut out, length) = (null_mut(), name.to_bytes().len() as isize);
+        // SAFETY: `data` is handed to the function; the finaliser added below frees it.
+        let made =
+            unsafe { sys::napi_create_function(self.env, name.as_ptr(), length, Some(callback), data, &mut out) };
+        let status = match made {
+            // SAFETY: the function is a handle of this call.
+            sys::Status::napi_ok => unsafe {
+                sys::napi_add_finalizer(self.env, out, data, Some(free::<D>), null_mut(), null_mut())
+            },
+            status => status,
+        };
+        self.check(status, "function")?;
         Ok(out)
     }
 

@@ -10,7 +10,8 @@ use super::errors::thrown;
 use super::host::{now, on_paths, JsHost};
 use super::listing::{self, Listing};
 use super::manager::SessionManager;
-use super::raw::{returned, Js};
+use super::raw::{returned, Js, Val};
+use super::search;
 use super::state::{self, iso, resolved, session_dir, session_file, Place};
 use crate::core::error::Error as CoreError;
 use crate::core::find::{self, CwdFilter};
@@ -39,10 +40,10 @@ pub(super) struct Lookup {
 
 /// Where a working directory's sessions are looked for. A directory that was given, and is not the default one, may
 /// hold other working directories' sessions too.
-pub(super) fn lookup(js: Js, cwd: Unknown, given: Unknown) -> Result<Lookup> {
-    let cwd = args::path(js, cwd.raw(), "cwd")?;
-    let dir = session_dir(js, &cwd, given.raw())?;
-    let is_given = !js.is_undefined(given.raw())?;
+pub(super) fn lookup(js: Js, cwd: Val, given: Val) -> Result<Lookup> {
+    let cwd = args::path(js, cwd, "cwd")?;
+    let dir = session_dir(js, &cwd, given)?;
+    let is_given = !js.is_undefined(given)?;
     let filter = on_paths(js, |host| {
         let default = paths::default_session_dir(&cwd, None, host)?;
         match is_given && !paths::same(&dir, &default, host)? {
@@ -129,7 +130,7 @@ impl SessionManager {
     ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let file_options = state::options(js, options.raw())?;
-        let Lookup { dir, filter } = lookup(js, cwd, session_dir)?;
+        let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw())?;
         let cwd = args::path(js, cwd.raw(), "cwd")?;
         let recent = on_paths(js, |host| {
             // As in the reference, an empty working directory asks for the newest of all.
@@ -206,7 +207,8 @@ impl SessionManager {
         Self { state: place.with((session, cache)) }.given(env)
     }
 
-    /// The path of the session with exactly this id; undefined if there is none. Reads headers alone.
+    /// The path of the session with exactly this id; undefined if there is none. Looks for file names, then reads headers
+    /// alone.
     #[napi(
         catch_unwind,
         writable = true,
@@ -217,12 +219,15 @@ impl SessionManager {
     )]
     pub fn find_by_id<'env>(env: &'env Env, cwd: Unknown, id: Unknown, session_dir: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
-        let Lookup { dir, filter } = lookup(js, cwd, session_dir)?;
+        let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw())?;
         let found = match js.text(id.raw())? {
-            Some(id) => on_paths(js, |host: &JsHost| {
-                let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
-                find::by_id(&dir, &id, filter.as_ref())
-            })?,
+            Some(id) => {
+                let (location, here) = listing::surroundings(js)?;
+                on_paths(js, |host: &JsHost| {
+                    let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
+                    find::by_id(&dir, &id, filter.as_ref(), location.as_ref(), &here)
+                })?
+            }
             None => None,
         };
         Ok(returned(env, js.optional_string(found.as_deref().map(str::as_bytes))?))
@@ -246,7 +251,7 @@ impl SessionManager {
     ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let promise = listing::promise(js, signal.raw(), on_progress.raw(), || {
-            let Lookup { dir, filter } = lookup(js, cwd, session_dir)?;
+            let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw())?;
             Ok(Listing::dir(dir, filter))
         })?;
         Ok(returned(env, promise))
@@ -282,6 +287,24 @@ impl SessionManager {
             None => Ok(Listing::all(on_paths(js, |host| paths::sessions_dir(host))?)),
         })?;
         Ok(returned(env, promise))
+    }
+}
+
+#[napi]
+impl SessionManager {
+    /// Finds what users and assistants said, names, labels and summaries in all sessions, those of one working directory
+    /// or those in one directory; the best hits first. Each part of the query that white space sets apart must stand in
+    /// a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
+    /// indexed yet is indexed first, which takes time once.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "query: string, options?: SearchOptions",
+        ts_return_type = "Promise<SearchHit[]>"
+    )]
+    pub fn search<'env>(env: &'env Env, query: Unknown, options: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        Ok(returned(env, search::promise(js, query.raw(), options.raw())?))
     }
 }
 

@@ -4,9 +4,10 @@
 //! serde does the reading. Its derived structs refuse repeated keys and its strings refuse lone surrogates, both of
 //! which `JSON.parse` accepts, hence [`fields!`] and raw values.
 
+mod blocks;
 mod reader;
-mod strings;
 
+pub use blocks::{pass_string, Passed};
 pub use reader::{is_json, read, Raw};
 
 use std::borrow::Cow;

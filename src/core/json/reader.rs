@@ -1,9 +1,10 @@
 //! A serde deserializer over JSON text for what the engine reads of a line: named fields, and everything else passed
 //! over as fast as memory allows.
 //!
-//! serde_json checks eight bytes at once when it passes over a string; most of a session is long strings, which here
-//! are passed over 64 bytes at once ([`super::strings`]). What is accepted is what `JSON.parse` accepts, with serde_json as the oracle
-//! in the tests. Values are never made here: a field is a [`Raw`] span, and strings with escapes are read by serde_json.
+//! serde_json checks eight bytes at once when it passes over a string; most of a session is long strings, which are
+//! passed over in blocks of 64 here (see `blocks`). What is accepted is what `JSON.parse` accepts, with serde_json as the
+//! oracle in the tests. Values are never made here: a field is a [`Raw`] span, and strings with escapes are read by
+//! serde_json.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +12,7 @@ use std::fmt;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::strings::end_of_string;
+use super::blocks::{pass_string, Passed};
 
 /// The text of a JSON value, checked to be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,10 +223,13 @@ impl<'de> Reader<'de> {
     }
 
     fn pass_string(&mut self) -> Outcome<()> {
-        self.at += 1;
-        let length = end_of_string(self.rest()).ok_or(Refused)?;
-        self.at += length + 1;
-        Ok(())
+        match pass_string(self.text.as_bytes(), self.at + 1) {
+            Passed::Closed(end) => {
+                self.at = end;
+                Ok(())
+            }
+            Passed::Open(_) | Passed::Bad => Err(Refused),
+        }
     }
 }
 

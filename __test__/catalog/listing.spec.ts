@@ -1,0 +1,195 @@
+// A list with a catalog shows what pi lists, whatever happened to the files since the last one.
+import {
+	appendFileSync,
+	chmodSync,
+	copyFileSync,
+	mkdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { api, entry, header, lockedOut, message, text, user, writeSession } from "../support/store.js";
+import { listed, listedByPeer, namesIn, session, settled, store, tick } from "./store.js";
+
+const { SessionManager } = api;
+
+/** Lists before a change and after it, and again; each time as pi does. */
+async function after(change: (at: ReturnType<typeof store>) => void | Promise<void>, count?: number): Promise<void> {
+	const at = store(count);
+	await tick();
+	expect(await listed()).toEqual(await listedByPeer());
+	expect(namesIn(at.agent)).toContain("session-catalog-1.sqlite");
+	await change(at);
+	expect(await listed()).toEqual(await listedByPeer());
+	await tick();
+	expect(await listed()).toEqual(await listedByPeer());
+	expect(await listed()).toEqual(await listedByPeer());
+}
+
+const line = (value: unknown) => `${JSON.stringify(value)}\n`;
+const more = (id: string) => line(message(id, "c", user(`more ${id}`, { timestamp: Date.UTC(2026, 0, 1) })));
+
+describe("the list is pi's", () => {
+	test("when nothing happened", () => after(() => {}));
+
+	test("after appends, of a name too", () =>
+		after(({ dir }) => {
+			appendFileSync(join(dir, "0.jsonl"), more("d"));
+			appendFileSync(join(dir, "1.jsonl"), line(entry("session_info", "n", "c", { name: "named" })));
+		}));
+
+	test("after appends within a tick of the clock, to files just listed", () =>
+		after(async ({ dir }) => {
+			for (let n = 0; n < 6; n++) {
+				appendFileSync(join(dir, "0.jsonl"), more(`x${n}`));
+				expect(await listed()).toEqual(await listedByPeer());
+			}
+		}));
+
+	test("after a rename, a copy, a link and a deletion", () =>
+		after(({ dir, other }) => {
+			renameSync(join(dir, "0.jsonl"), join(dir, "renamed.jsonl"));
+			renameSync(join(dir, "1.jsonl"), join(other, "1.jsonl"));
+			copyFileSync(join(dir, "2.jsonl"), join(dir, "copy.jsonl"));
+			symlinkSync(join(dir, "2.jsonl"), join(dir, "link.jsonl"));
+			rmSync(join(dir, "4.jsonl"));
+		}));
+
+	test("after a whole project went away", () => after(({ other }) => rmSync(other, { recursive: true })));
+
+	test("after another file took a file's place", () =>
+		after(({ dir }) => {
+			const beside = session(dir, 90);
+			renameSync(beside, join(dir, "0.jsonl"));
+		}));
+
+	test("after a file was written anew in place: longer, shorter, of one length and time", () =>
+		after(async ({ dir }) => {
+			const rewrite = (name: string, change: (text: string) => string) => {
+				const path = join(dir, name);
+				const { atime, mtime } = statSync(path);
+				writeFileSync(path, change(readFileSync(path, "utf8")));
+				utimesSync(path, atime, mtime);
+			};
+			rewrite("0.jsonl", (text) => text.replace("question 0", "a longer question") + more("z"));
+			rewrite("1.jsonl", (text) => `${text.split("\n").slice(0, 2).join("\n")}\n`);
+			rewrite("2.jsonl", (text) => text.replace("question 2", "QUESTION 2"));
+		}));
+
+	test("after what was written last was taken back and written otherwise", () =>
+		after(async ({ dir }) => {
+			const path = join(dir, "0.jsonl");
+			const before = readFileSync(path, "utf8");
+			appendFileSync(path, more("d"));
+			await listed();
+			writeFileSync(path, before + more("e") + more("f"));
+		}));
+
+	test("with clocks that go wrong: files of the future, of 1970, and all of one time", () =>
+		after(({ dir }) => {
+			utimesSync(join(dir, "0.jsonl"), 4_000_000_000, 4_000_000_000);
+			utimesSync(join(dir, "1.jsonl"), 0, 0);
+			for (const n of [2, 4, 5, 6]) utimesSync(join(dir, `${n}.jsonl`), 1_700_000_000, 1_700_000_000);
+			appendFileSync(join(dir, "2.jsonl"), more("d"));
+			utimesSync(join(dir, "2.jsonl"), 1_600_000_000, 1_600_000_000);
+		}));
+
+	test("with a last line that grows without a newline", () =>
+		after(async ({ dir }) => {
+			const path = join(dir, "0.jsonl");
+			const whole = more("d");
+			for (const part of [whole.slice(0, 30), whole.slice(30, -1), "\n", more("e").slice(0, -1)]) {
+				appendFileSync(path, part);
+				expect(await listed()).toEqual(await listedByPeer());
+				await tick();
+				expect(await listed()).toEqual(await listedByPeer());
+			}
+		}));
+
+	test("when what was no session becomes one, and the other way round", () =>
+		after(async ({ dir }) => {
+			writeFileSync(join(dir, "empty.jsonl"), "");
+			writeFileSync(join(dir, "torn.jsonl"), "torn {\n");
+			writeFileSync(join(dir, "junk.jsonl"), "5\n");
+			await tick();
+			expect(await listed()).toEqual(await listedByPeer());
+			for (const name of ["empty", "torn", "junk"]) {
+				appendFileSync(join(dir, `${name}.jsonl`), text([header({ id: name }), message("a", null, user(name))]));
+			}
+			writeFileSync(join(dir, "0.jsonl"), "no session\n");
+		}));
+
+	test("of odd lines", () =>
+		after(({ dir }) => {
+			const long = "x".repeat(6 << 20);
+			writeSession(
+				dir,
+				[
+					header({ id: "odd" }),
+					'{"type":"message","id":"a","message":{"role":"user","content":"one","role":"user"}}',
+					'{"ty\\u0070e":"message","id":"b","message":{"r\\u006fle":"user","content":"two"}}',
+					'{"type":"mess\\u0061ge","id":"c","timestamp":"2025-01-05T00:00:00.000Z","message":{"content":"three","role":"\\u0075ser"}}',
+					'{"message":{"content":[{"text":"four \\ud83d","type":"text"}],"role":"assistant","timestamp":1e12},"id":"d","type":"message"}',
+					`{"type":"message","id":"e","message":{"role":"user","content":"${long}"}}`,
+					`{"type":"message","id":"f","message":{"role":"assistant","content":"bad \u0001"}}`,
+					'{"type":"message","id":"g","message":{"role":"assistant","content":"bad \\x"}}',
+					'{"type":"message","id":"h","message":{"role":"assistant","content":"last"} ',
+				],
+				"odd.jsonl",
+			);
+		}));
+});
+
+test("an unreadable file is left out, and is back when it can be read", async () => {
+	const { agent, dir, other } = store();
+	for (const open of [agent, join(agent, "sessions"), dir, other]) chmodSync(open, 0o755);
+	await tick();
+	const whole = await listed();
+	const path = join(dir, "0.jsonl");
+	appendFileSync(path, "\n");
+	expect(await lockedOut(path, listed)).toHaveLength((whole as unknown[]).length - 1);
+	expect(await listed()).toEqual(whole);
+});
+
+test.runIf(process.platform === "linux")("what is unchanged is not read again, of what grew only the rest", async () => {
+	const at = store(3);
+	const path = writeSession(at.dir, [header({ id: "large" }), ...Array.from({ length: 400 }, (_, n) => message(`m${n}`, null, user("y".repeat(50_000))))], "large.jsonl");
+	await tick();
+	const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+	const read = async () => {
+		// The texts that are taken in the background are read, too: alone, and nothing of what had been.
+		const before = bytesRead();
+		await SessionManager.list("/project");
+		return bytesRead() - before;
+	};
+	expect(await read()).toBeGreaterThan(19_000_000);
+	await settled(at);
+	expect(await read()).toBeLessThan(2_000_000);
+	appendFileSync(path, more("z"));
+	expect(await read()).toBeLessThan(2_000_000);
+	const [newest] = await SessionManager.list("/project");
+	expect([newest?.id, newest?.messageCount]).toEqual(["large", 401]);
+});
+
+test("a hundred thousand files are listed, in order, and again", async () => {
+	const { agent } = store(0);
+	const dir = join(agent, "sessions", "--many--");
+	mkdirSync(dir);
+	const count = 100_000;
+	for (let n = 0; n < count; n++) {
+		const id = String(n).padStart(6, "0");
+		writeFileSync(join(dir, `${id}.jsonl`), `{"type":"session","version":3,"id":"${id}","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/m"}\n`);
+	}
+	for (let time = 0; time < 2; time++) {
+		const list = await SessionManager.listAll(dir);
+		expect(list).toHaveLength(count);
+		// Of one time all: by name, descending.
+		expect([list[0]?.id, list[12_345]?.id, list[count - 1]?.id]).toEqual(["099999", "087654", "000000"]);
+	}
+});

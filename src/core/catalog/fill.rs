@@ -1,0 +1,199 @@
+//! Taking the texts of sessions into the catalog, a bit at a time: nothing is held while a file is read, and whatever
+//! was done stays done.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rusqlite::{Connection, Transaction};
+
+use super::rows::{self, Remembered};
+use super::texts::{advance, taken_to, Batch};
+use super::{Catalog, Outcome};
+use crate::core::find::session_files;
+use crate::core::info::Content;
+use crate::core::stamp::{fingerprint, Stamp};
+use crate::core::storage::read_at;
+use crate::core::texts::{read_texts, Read, Text};
+
+/// How many bytes of text are written at once: few enough that other writers need not wait long.
+const WRITTEN_AT_ONCE: usize = 8 << 20;
+
+/// A session whose texts are not all in the catalog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lacking {
+    pub session: i64,
+    pub dir: String,
+    pub name: String,
+}
+
+/// The sessions whose texts are not all in the catalog, those first that were changed longest ago: what is taken last
+/// counts as the newest. A last line without a newline is looked at every time: it may become longer.
+pub fn lacking(db: &Connection, dir: Option<&str>) -> Outcome<Vec<Lacking>> {
+    let mut statement = db.prepare_cached(
+        "SELECT id, dir, name FROM session
+         WHERE state > 1 AND texts_to < size AND (?1 IS NULL OR dir = ?1) ORDER BY modified, dir, name",
+    )?;
+    let rows =
+        statement.query_map([dir], |row| Ok(Lacking { session: row.get(0)?, dir: row.get(1)?, name: row.get(2)? }))?;
+    rows.collect()
+}
+
+/// What became of taking a session's texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// All that was lacking is there.
+    All,
+    /// The file, or the row, is no longer what it was: the next list will see to it.
+    Changed,
+    Cancelled,
+}
+
+/// Takes the texts that a session lacks.
+pub fn take(
+    catalog: &mut Catalog,
+    lacking: &Lacking,
+    buffer: &mut Box<[u8]>,
+    cancelled: &AtomicBool,
+) -> Outcome<io::Result<Taken>> {
+    let Some(row) = rows::of_file(catalog.db(), &lacking.dir, &lacking.name)? else {
+        return Ok(Ok(Taken::Changed));
+    };
+    let Content::Session(version, _) = row.known.content else {
+        return Ok(Ok(Taken::Changed));
+    };
+    let mut from = taken_to(catalog.db(), row.row)?;
+    let file = match File::open(Path::new(&lacking.dir).join(&lacking.name)) {
+        Ok(file) => file,
+        Err(error) => return Ok(Err(error)),
+    };
+    if from > 0 && !is_line_end(&file, from).unwrap_or(false) {
+        // A last line that had no newline was taken, and what came then belongs to it.
+        let forgotten = catalog.write(|transaction| forget(transaction, row.row, from))?;
+        if !forgotten {
+            return Ok(Ok(Taken::Changed));
+        }
+        from = 0;
+    }
+    // Until everything is read, what there is so much of that it is written in between.
+    loop {
+        match still_is(&file, &row) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Ok(Taken::Changed)),
+            Err(error) => return Ok(Err(error)),
+        }
+        let mut batches = vec![Batch::default()];
+        let mut size = 0;
+        let mut to = row.known.end.max(from);
+        let full = AtomicBool::new(false);
+        let mut each = |text: Text| {
+            if full.load(Ordering::Relaxed) {
+                return;
+            }
+            size += text.text.len();
+            if batches.last().is_none_or(Batch::is_full) {
+                batches.push(Batch::default());
+            }
+            if let Some(last) = batches.last_mut() {
+                last.push(&text);
+            }
+            // Behind the whole lines there is at most one more.
+            to = to.max(text.end);
+            if size >= WRITTEN_AT_ONCE || cancelled.load(Ordering::Relaxed) {
+                to = text.end;
+                full.store(true, Ordering::Relaxed);
+            }
+        };
+        let version = (from > 0).then_some(version);
+        match read_texts(&file, (from, row.stamp.size), version, buffer, &full, &mut each) {
+            Ok(Read::All | Read::Cancelled) => {}
+            Err(error) => return Ok(Err(error)),
+        }
+        if cancelled.load(Ordering::Relaxed) {
+            return Ok(Ok(Taken::Cancelled));
+        }
+        // Read while it was changed, it may be a bit of both.
+        match still_is(&file, &row) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Ok(Taken::Changed)),
+            Err(error) => return Ok(Err(error)),
+        }
+        let written = catalog.write(|transaction| {
+            if !advance(transaction, row.row, from, to)? {
+                return Ok(false);
+            }
+            for batch in batches.iter().filter(|batch| !batch.is_empty()) {
+                batch.put(transaction, row.row)?;
+            }
+            Ok(true)
+        })?;
+        if !written {
+            return Ok(Ok(Taken::Changed));
+        }
+        if to >= row.known.end {
+            return Ok(Ok(Taken::All));
+        }
+        from = to;
+    }
+}
+
+/// Whether a line ends before a position of the file, or at it.
+fn is_line_end(file: &File, at: u64) -> io::Result<bool> {
+    let mut around = [b'\n'; 2];
+    let read = read_at(file, at - 1, &mut around)?;
+    Ok(around.get(..read).unwrap_or_default().contains(&b'\n') || read < 2)
+}
+
+/// Takes a session's texts away, so that they are taken again. False if somebody else was at it meanwhile.
+fn forget(transaction: &Transaction<'_>, session: i64, taken: u64) -> Outcome<bool> {
+    if !advance(transaction, session, taken, 0)? {
+        return Ok(false);
+    }
+    let mut rows = transaction.prepare_cached("SELECT id FROM text WHERE session = ?1")?;
+    let rows: Vec<i64> = rows.query_map([session], |row| row.get(0))?.collect::<Outcome<_>>()?;
+    for row in rows {
+        crate::core::search::index::forget(transaction, row)?;
+        transaction.prepare_cached("DELETE FROM text WHERE id = ?1")?.execute([row])?;
+    }
+    Ok(true)
+}
+
+/// Whether a file still begins with what was read of it.
+fn still_is(file: &File, row: &Remembered) -> io::Result<bool> {
+    let now = Stamp::of(&file.metadata()?);
+    let same_file = now.is_same_file(&row.stamp) && now.size >= row.stamp.size;
+    Ok(same_file && fingerprint(file, row.known.end)? == row.print)
+}
+
+/// Forgets the sessions of directories that have none any more: no list of them would notice.
+pub fn clean_dirs(catalog: &mut Catalog) -> Outcome<()> {
+    let dirs: Vec<String> = {
+        let mut dirs = catalog.db().prepare_cached("SELECT DISTINCT dir FROM session")?;
+        let dirs = dirs.query_map([], |row| row.get(0))?;
+        dirs.collect::<Outcome<_>>()?
+    };
+    // A directory that cannot be looked into may come back.
+    let is_empty = |dir: &str| match session_files(dir) {
+        Ok(names) => names.is_empty(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    for dir in dirs.iter().filter(|dir| is_empty(dir)) {
+        catalog.write(|transaction| transaction.execute("DELETE FROM session WHERE dir = ?1", [dir]))?;
+    }
+    Ok(())
+}
+
+/// Takes away what is left of sessions that the catalog knows no more, a bit at a time. True if there may be more.
+pub fn clean(catalog: &mut Catalog) -> Outcome<bool> {
+    catalog.write(|transaction| {
+        let mut orphans =
+            transaction.prepare_cached("SELECT id FROM text WHERE session NOT IN (SELECT id FROM session) LIMIT 64")?;
+        let ids: Vec<i64> = orphans.query_map([], |row| row.get(0))?.collect::<Outcome<_>>()?;
+        for id in &ids {
+            crate::core::search::index::forget(transaction, *id)?;
+            transaction.prepare_cached("DELETE FROM text WHERE id = ?1")?.execute([id])?;
+        }
+        Ok(ids.len() == 64)
+    })
+}

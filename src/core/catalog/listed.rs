@@ -1,0 +1,108 @@
+//! The text of a session that a list has shown: from the catalog, or read from its file.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use super::rows;
+use super::texts::{of_session, taken_to};
+use super::{Catalog, Outcome};
+use crate::core::info::Content;
+use crate::core::listing::Listed;
+use crate::core::stamp::{fingerprint, Stamp};
+use crate::core::texts::{join, read_texts, Text};
+
+/// The state of a file that a list has shown, in few words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    device: u64,
+    inode: u64,
+    /// The file's size, where its whole lines end, and the fingerprint up to there.
+    size: u64,
+    end: u64,
+    print: u64,
+}
+
+impl Source {
+    /// The state that was listed.
+    pub fn of(listed: &Listed) -> Self {
+        let Stamp { device, inode, size, .. } = listed.stamp;
+        Self { device, inode, size, end: listed.end, print: listed.print }
+    }
+
+    /// As a text that [`Source::from_text`] reads.
+    pub fn to_text(self) -> String {
+        format!("{:x} {:x} {:x} {:x} {:x}", self.device, self.inode, self.size, self.end, self.print)
+    }
+
+    /// What [`Source::to_text`] wrote.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut numbers = text.split(' ').map(|number| u64::from_str_radix(number, 16).ok());
+        let mut next = || numbers.next().flatten();
+        Some(Self { device: next()?, inode: next()?, size: next()?, end: next()?, print: next()? })
+    }
+
+    fn is_of(&self, stamp: &Stamp) -> bool {
+        (self.device, self.inode) == (stamp.device, stamp.inode)
+    }
+}
+
+/// Puts the texts of users and assistants as they were when the file was listed into `all`, joined by spaces. It is empty
+/// if neither the catalog nor the file has them any more.
+pub fn text(catalog: Option<&Catalog>, dir: &str, name: &str, source: &Source, all: &mut Vec<u8>) {
+    all.clear();
+    let kept = catalog.and_then(|catalog| kept(catalog, dir, name, source, all).ok().flatten());
+    if kept.is_none() {
+        all.clear();
+    }
+    let from = kept.unwrap_or(0);
+    // Half of it would be neither what was listed nor nothing.
+    if from < source.size && !rest(dir, name, source, from, all).unwrap_or(false) {
+        all.clear();
+    }
+}
+
+/// What the catalog has. Gives up to where in the file that is; None if it has nothing that can be used.
+fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec<u8>) -> Outcome<Option<u64>> {
+    // One view of it all: texts may be taken meanwhile, and how far they were must be said of the texts that are read.
+    let view = catalog.db().unchecked_transaction()?;
+    let Some(row) = rows::of_file(&view, dir, name)? else {
+        return Ok(None);
+    };
+    // Grown since, it holds what was listed all the same; the texts say where they end.
+    let grown = row.known.end > source.end;
+    if !source.is_of(&row.stamp) || !(grown || row.known.end == source.end && row.print == source.print) {
+        return Ok(None);
+    }
+    if !matches!(row.known.content, Content::Session(..)) {
+        return Ok(None);
+    }
+    let taken = taken_to(&view, row.row)?;
+    let whole = of_session(&view, row.row, |texts| {
+        for text in texts.iter() {
+            if text.end > source.size {
+                return false;
+            }
+            join(all, text.kind, text.text);
+        }
+        true
+    })?;
+    Ok(whole.then(|| taken.min(source.size)))
+}
+
+/// Reads on from where the catalog ends. False if the file is no longer what was listed.
+fn rest(dir: &str, name: &str, source: &Source, from: u64, all: &mut Vec<u8>) -> io::Result<bool> {
+    let file = File::open(Path::new(dir).join(name))?;
+    let now = Stamp::of(&file.metadata()?);
+    if !source.is_of(&now) || now.size < source.size || fingerprint(&file, source.end)? != source.print {
+        return Ok(false);
+    }
+    let version = match from {
+        0 => None,
+        _ => super::super::find::header_of(&Path::new(dir).join(name).to_string_lossy())?.map(|header| header.version),
+    };
+    let mut each = |text: Text| join(all, text.kind, &text.text);
+    read_texts(&file, (from, source.size), version, &mut Box::default(), &AtomicBool::new(false), &mut each)?;
+    Ok(true)
+}

@@ -1,0 +1,238 @@
+//! The catalog's rows of session files: what lists show, and which state of which file it was read from.
+
+use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::Outcome;
+use crate::core::header::Version;
+use crate::core::info::{Content, Info, Known};
+use crate::core::stamp::{Nanos, Stamp};
+
+/// What is remembered of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remembered {
+    /// The row's number, never used again for another file or another beginning of the file.
+    pub row: i64,
+    pub stamp: Stamp,
+    /// When the file was read.
+    pub seen: Nanos,
+    pub known: Known,
+    /// The fingerprint of what was read.
+    pub print: u64,
+}
+
+/// What a remembered file is good for, now that the file has a certain stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// Nothing was changed.
+    AsIs,
+    /// Nothing was changed, but its last line has no newline and must be read again.
+    ItsEnd,
+    /// It may have grown: what is new can be read alone, if the fingerprint is still the same.
+    IfSamePrint,
+    /// It has to be read again.
+    Nothing,
+}
+
+impl Remembered {
+    /// What it is good for.
+    pub fn use_for(&self, now: &Stamp) -> Use {
+        if *now == self.stamp {
+            return match self.stamp.would_tell(self.seen) {
+                false => Use::Nothing,
+                true if self.is_whole() => Use::AsIs,
+                true => Use::ItsEnd,
+            };
+        }
+        match now.is_same_file(&self.stamp) && now.size > self.stamp.size {
+            true => Use::IfSamePrint,
+            false => Use::Nothing,
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.known.end == self.stamp.size || self.known.content == Content::NoSession
+    }
+}
+
+const COLUMNS: &str =
+    "id, device, inode, size, modified, changed, seen, read_to, print, state, session_id, cwd, title, \
+                       parent, created, active, odd_times, messages, first, checksum, name";
+
+/// Hands on what is remembered of the files in a directory, with their names. Rows that are not as they were written are
+/// left out.
+pub fn in_dir(db: &Connection, dir: &str, mut each: impl FnMut(String, Remembered)) -> Outcome<()> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM session WHERE dir = ?1"))?;
+    let mut rows = statement.query([dir])?;
+    while let Some(row) = rows.next()? {
+        let name: String = row.get(20)?;
+        if let Some(found) = remembered(row, dir, &name)? {
+            each(name, found);
+        }
+    }
+    Ok(())
+}
+
+/// What is remembered of one file.
+pub fn of_file(db: &Connection, dir: &str, name: &str) -> Outcome<Option<Remembered>> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM session WHERE dir = ?1 AND name = ?2"))?;
+    Ok(statement.query_row([dir, name], |row| remembered(row, dir, name)).optional()?.flatten())
+}
+
+/// The files of a directory whose header has this id, by name, as far as the catalog knows.
+pub fn names_of_id(db: &Connection, dir: &str, id: &[u8]) -> Outcome<Vec<String>> {
+    let mut statement =
+        db.prepare_cached("SELECT name FROM session WHERE session_id = ?1 AND dir = ?2 ORDER BY name")?;
+    let names = statement.query_map(params![id, dir], |row| row.get(0))?;
+    names.collect()
+}
+
+fn remembered(row: &Row<'_>, dir: &str, name: &str) -> Outcome<Option<Remembered>> {
+    let number = |column: usize| row.get::<_, i64>(column).map(|number| number as u64);
+    let stamp =
+        Stamp { device: number(1)?, inode: number(2)?, size: number(3)?, modified: row.get(4)?, changed: row.get(5)? };
+    let state: i64 = row.get(9)?;
+    let odd_times: Option<String> = row.get(16)?;
+    let info = |version| -> Outcome<Content> {
+        Ok(Content::Session(
+            version,
+            Info {
+                id: row.get(10)?,
+                cwd: row.get(11)?,
+                name: row.get(12)?,
+                parent: row.get(13)?,
+                created: row.get(14)?,
+                active: row.get(15)?,
+                odd_times: odd_times.iter().flat_map(|all| all.lines()).map(str::to_owned).collect(),
+                message_count: number(17)?,
+                first_message: row.get(18)?,
+            },
+        ))
+    };
+    let content = match state {
+        0 => Content::Nothing,
+        1 => Content::NoSession,
+        2 => info(Version::V1)?,
+        3 => info(Version::V2)?,
+        _ => info(Version::Current)?,
+    };
+    let found = Remembered {
+        row: row.get(0)?,
+        stamp,
+        seen: row.get(6)?,
+        known: Known { content, end: number(7)? },
+        print: number(8)?,
+    };
+    Ok((checksum(&found, dir, name) == number(19)?).then_some(found))
+}
+
+fn state_of(content: &Content) -> i64 {
+    match content {
+        Content::Nothing => 0,
+        Content::NoSession => 1,
+        Content::Session(Version::V1, _) => 2,
+        Content::Session(Version::V2, _) => 3,
+        Content::Session(Version::Current, _) => 4,
+    }
+}
+
+/// A number that hardly any other content of the row has. The row's number is no part of it.
+fn checksum(of: &Remembered, dir: &str, name: &str) -> u64 {
+    let mut hash = Xxh3Default::new();
+    let mut take = |bytes: &[u8]| {
+        hash.update(&(bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    take(dir.as_bytes());
+    take(name.as_bytes());
+    let Stamp { device, inode, size, modified, changed } = of.stamp;
+    for number in [device, inode, size, modified as u64, changed as u64, of.seen as u64, of.known.end, of.print] {
+        take(&number.to_le_bytes());
+    }
+    take(&state_of(&of.known.content).to_le_bytes());
+    if let Some(info) = of.known.content.info() {
+        let text =
+            |text: &Option<Vec<u8>>| text.as_ref().map_or_else(|| b"none".to_vec(), |text| [b"=", &text[..]].concat());
+        take(&info.id);
+        take(&info.cwd);
+        take(&text(&info.name));
+        take(&text(&info.parent));
+        take(info.created.as_deref().unwrap_or_default().as_bytes());
+        take(&info.active.map_or([0; 8], f64::to_le_bytes));
+        take(info.odd_times.join("\n").as_bytes());
+        take(&info.message_count.to_le_bytes());
+        take(&text(&info.first_message));
+    }
+    hash.digest()
+}
+
+/// A file that was read, to be remembered.
+#[derive(Debug)]
+pub struct Update {
+    pub dir: String,
+    pub name: String,
+    /// What was remembered before and went on to be used; its texts are still good.
+    pub goes_on: Option<i64>,
+    /// As it is to be remembered; its row's number says nothing.
+    pub file: Remembered,
+}
+
+/// Writes what was read. Gives the row's number.
+pub fn put(transaction: &Transaction<'_>, update: &Update) -> Outcome<i64> {
+    let Update { dir, name, goes_on, file } = update;
+    let info = file.known.content.info();
+    let odd_times = info.map(|info| info.odd_times.join("\n")).filter(|all| !all.is_empty());
+    // A row that does not go on gets a new number: what hangs on the old one has nothing to hang on any more.
+    let mut replace =
+        transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2 AND id IS NOT ?3")?;
+    replace.execute(params![dir, name, goes_on])?;
+    let mut put = transaction.prepare_cached(
+        "INSERT INTO session (id, dir, name, device, inode, size, modified, changed, seen, read_to, print, state,
+           session_id, cwd, title, parent, created, active, odd_times, messages, first, checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
+         ON CONFLICT (id) DO UPDATE SET device = ?4, inode = ?5, size = ?6, modified = ?7, changed = ?8, seen = ?9,
+           read_to = ?10, print = ?11, state = ?12, session_id = ?13, cwd = ?14, title = ?15, parent = ?16, created = ?17,
+           active = ?18, odd_times = ?19, messages = ?20, first = ?21, checksum = ?22
+         RETURNING id",
+    )?;
+    // A row that another process has taken away meanwhile is gone with its number.
+    let mut there = transaction.prepare_cached("SELECT id FROM session WHERE id = ?1")?;
+    let id: Option<i64> = match goes_on {
+        Some(id) => there.query_row([id], |row| row.get(0)).optional()?,
+        None => None,
+    };
+    let Stamp { device, inode, size, modified, changed } = file.stamp;
+    put.query_row(
+        params![
+            id,
+            dir,
+            name,
+            device as i64,
+            inode as i64,
+            size as i64,
+            modified,
+            changed,
+            file.seen,
+            file.known.end as i64,
+            file.print as i64,
+            state_of(&file.known.content),
+            info.map(|info| &info.id),
+            info.map(|info| &info.cwd),
+            info.and_then(|info| info.name.as_ref()),
+            info.and_then(|info| info.parent.as_ref()),
+            info.and_then(|info| info.created.as_ref()),
+            info.and_then(|info| info.active),
+            odd_times,
+            info.map(|info| info.message_count as i64),
+            info.and_then(|info| info.first_message.as_ref()),
+            checksum(file, dir, name) as i64,
+        ],
+        |row| row.get(0),
+    )
+}
+
+/// Forgets files of a directory, by name.
+pub fn forget(transaction: &Transaction<'_>, dir: &str, name: &str) -> Outcome<()> {
+    transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2")?.execute([dir, name])?;
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! The catalog's tables.
+
+use rusqlite::Connection;
+
+use super::Outcome;
+
+/// Says that a file is a catalog: "pisc".
+const APPLICATION: i32 = 0x7069_7363;
+
+/// `session`: a row for each file that was read. `text`: texts of sessions, a few at a time. `word_index`: which words
+/// stand in which text; its row ids tell the row of `text` and the place in it. `word`: every word of the index, for
+/// finding those that a part of a word is in.
+const TABLES: &str = "
+CREATE TABLE session (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  dir TEXT NOT NULL,
+  name TEXT NOT NULL,
+  device INTEGER NOT NULL,
+  inode INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  modified INTEGER NOT NULL,
+  changed INTEGER NOT NULL,
+  seen INTEGER NOT NULL,
+  read_to INTEGER NOT NULL,
+  print INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  session_id BLOB,
+  cwd BLOB,
+  title BLOB,
+  parent BLOB,
+  created TEXT,
+  active REAL,
+  odd_times TEXT,
+  messages INTEGER,
+  first BLOB,
+  checksum INTEGER NOT NULL,
+  texts_to INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (dir, name)
+);
+CREATE INDEX session_by_id ON session (session_id);
+CREATE TABLE text (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  session INTEGER NOT NULL,
+  is_indexed INTEGER NOT NULL DEFAULT 0,
+  read_to INTEGER NOT NULL,
+  places BLOB NOT NULL,
+  texts BLOB NOT NULL,
+  checksum INTEGER NOT NULL
+);
+CREATE INDEX text_by_session ON text (session, id);
+CREATE INDEX text_to_index ON text (session, id) WHERE is_indexed = 0;
+CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE VIRTUAL TABLE word_index USING fts5(
+  words, content='', contentless_delete=1, tokenize='ascii'
+);
+";
+
+/// Makes the tables where there are none, and sets how this connection works.
+pub fn prepare(db: &Connection) -> Outcome<()> {
+    db.pragma_update(None, "temp_store", "MEMORY")?;
+    // Enough for lists; pages of texts are not worth keeping.
+    db.pragma_update(None, "cache_size", -8000)?;
+    if is_prepared(db)? {
+        // Commits wait for no disk: a lost one costs time alone.
+        return db.pragma_update(None, "synchronous", "NORMAL");
+    }
+    // What is lost here is made anew.
+    db.pragma_update(None, "synchronous", "OFF")?;
+    db.pragma_update(None, "page_size", 16384)?;
+    db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    db.execute_batch("BEGIN IMMEDIATE")?;
+    let made = match is_prepared(db) {
+        // Another process was first.
+        Ok(true) => Ok(()),
+        Ok(false) => db
+            .execute_batch(TABLES)
+            .and_then(|()| db.pragma_update(None, "application_id", APPLICATION))
+            .and_then(|()| db.execute_batch("COMMIT")),
+        Err(error) => Err(error),
+    };
+    if !db.is_autocommit() {
+        db.execute_batch("ROLLBACK")?;
+    }
+    made?;
+    db.pragma_update(None, "synchronous", "NORMAL")
+}
+
+fn is_prepared(db: &Connection) -> Outcome<bool> {
+    let application: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    if application == APPLICATION {
+        return Ok(true);
+    }
+    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match (application, tables) {
+        (0, 0) => Ok(false),
+        // Somebody else's database, or one of another form, is left to itself.
+        _ => Err(rusqlite::Error::InvalidQuery),
+    }
+}

@@ -1,0 +1,136 @@
+//! What is shown of a text that was found: the place with a few words around it.
+
+use super::words::lower;
+
+/// How many characters stand before the place, and how many from it on.
+const BEFORE: usize = 48;
+const AFTER: usize = 128;
+/// How many places of a term are looked at.
+const PLACES: usize = 64;
+
+/// The place of a text where most of the terms stand together, each marked, in one line. `folded` is the text in lower
+/// case, and so are the terms.
+pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String; 2]) -> String {
+    let mut places: Vec<(usize, usize, usize)> = Vec::new();
+    for (which, term) in terms.iter().enumerate() {
+        let found = memchr::memmem::find_iter(folded.as_bytes(), term.as_bytes()).take(PLACES);
+        places.extend(found.map(|at| (at, at + term.len(), which)));
+    }
+    places.sort_unstable();
+    let together = |from: usize| {
+        let near = places.iter().filter(|(at, ..)| (from..from + AFTER).contains(at));
+        near.map(|(.., which)| which).collect::<std::collections::HashSet<_>>().len()
+    };
+    let best = places.iter().map(|(at, ..)| *at).rev().max_by_key(|at| together(*at)).unwrap_or(0);
+    let places = in_text(text, folded, &places);
+    let anchor = in_text(text, folded, &[(best, best, 0)]).first().map_or(0, |(at, _)| *at);
+
+    let from =
+        text.get(..anchor).unwrap_or_default().char_indices().rev().take(BEFORE).last().map_or(anchor, |(at, _)| at);
+    let longest = places.iter().find(|(at, _)| *at == anchor).map_or(0, |(at, end)| end - at);
+    let rest = text.get(anchor..).unwrap_or_default();
+    let to = rest.char_indices().nth(AFTER).map_or(text.len(), |(at, _)| anchor + at.max(longest));
+
+    let mut out = Line::default();
+    if from > 0 {
+        out.text.push('…');
+    }
+    let mut at = from;
+    for &(start, end) in places.iter().filter(|(start, end)| *start >= from && *end <= to) {
+        if end <= at {
+            continue;
+        }
+        let start = start.max(at);
+        out.push(text.get(at..start).unwrap_or_default());
+        out.mark(open);
+        out.push(text.get(start..end).unwrap_or_default());
+        out.text.push_str(close);
+        at = end;
+    }
+    out.push(text.get(at..to).unwrap_or_default());
+    let mut shown = out.text;
+    shown.truncate(shown.trim_end().len());
+    if to < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Text in which white space of any length is one space.
+#[derive(Default)]
+struct Line {
+    text: String,
+    in_space: bool,
+}
+
+impl Line {
+    fn push(&mut self, text: &str) {
+        for c in text.chars() {
+            let is_space = c.is_whitespace() || c.is_control();
+            match is_space {
+                false => self.text.push(c),
+                true if !self.in_space && !self.text.is_empty() => self.text.push(' '),
+                true => {}
+            }
+            self.in_space = is_space;
+        }
+    }
+
+    fn mark(&mut self, mark: &str) {
+        self.text.push_str(mark);
+        self.in_space = false;
+    }
+}
+
+/// Places of the text in lower case as places of the text, in order.
+fn in_text(text: &str, folded: &str, places: &[(usize, usize, usize)]) -> Vec<(usize, usize)> {
+    if text.len() == folded.len() && text.is_ascii() {
+        return places.iter().map(|(start, end, _)| (*start, *end)).collect();
+    }
+    // Where each character of the text stands in the lower case one.
+    let mut stands = Vec::new();
+    let mut size = 0;
+    for (at, c) in text.char_indices() {
+        stands.push((size, at));
+        size += lower(c).map(char::len_utf8).sum::<usize>();
+    }
+    stands.push((size, text.len()));
+    let at_or_before = |place: usize| {
+        let behind = stands.partition_point(|(size, _)| *size <= place);
+        stands.get(behind.saturating_sub(1)).map_or(0, |(_, at)| *at)
+    };
+    let at_or_after = |place: usize| {
+        let first = stands.partition_point(|(size, _)| *size < place);
+        stands.get(first).map_or(text.len(), |(_, at)| *at)
+    };
+    places.iter().map(|(start, end, _)| (at_or_before(*start), at_or_after(*end))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::search::query::folded;
+
+    fn of(text: &str, terms: &[&str]) -> String {
+        snippet(text, &folded(text), terms, &["[".into(), "]".into()])
+    }
+
+    #[test]
+    fn the_place_is_marked_in_its_own_letters() {
+        assert_eq!(of("Say Hello\n\n  to İstanbul", &["hello", "istanbul"]), "Say [Hello] to İstanbul");
+        assert_eq!(of("ΟΔΟΣ x", &["οδοσ"]), "[ΟΔΟΣ] x");
+        assert_eq!(of("日本語のテスト", &["本語"]), "日[本語]のテスト");
+        assert_eq!(of("aaa", &["aa", "aaa"]), "[aa][a]");
+    }
+
+    #[test]
+    fn the_middle_of_a_long_text_is_cut_out() {
+        let text = format!("{}needle and thread {}needle", "x ".repeat(300), "é ".repeat(300));
+        let shown = of(&text, &["thread", "needle"]);
+        assert!(
+            shown.starts_with("…x x") && shown.contains("[needle] and [thread]") && shown.ends_with('…'),
+            "{shown}"
+        );
+        assert!(shown.chars().count() < BEFORE + AFTER + 8);
+    }
+}

@@ -1,0 +1,239 @@
+//! `search`: the files are listed, texts taken and indexed, and the index asked on another thread; hits arrive here a
+//! slice at a time, in their order.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+
+use napi::{Error, Result};
+
+use super::args;
+use super::errors::wrong_argument;
+use super::host::{make, on_paths, HostThen, F};
+use super::listing::{surroundings, Listing};
+use super::queue::{queue, Sender};
+use super::raw::{Js, Kept, Val};
+use super::statics::{lookup, Lookup};
+use super::task::{self, abort_reason, Deferred, Task};
+use crate::core::catalog::background::Working;
+use crate::core::catalog::Location;
+use crate::core::find::CwdFilter;
+use crate::core::info::Info;
+use crate::core::paths;
+use crate::core::search::query::{Options, Query};
+use crate::core::search::run::{Found, Request};
+use crate::core::text::shown;
+
+/// How many hits there are at most, unless told.
+const LIMIT: usize = 50;
+/// How many hits are handed over at once.
+const AT_ONCE: usize = 32;
+
+/// What the searching thread tells.
+enum Event {
+    Progress(usize, usize),
+    Hits(Vec<Found>),
+    Done,
+    Failed(String),
+    Aborted,
+}
+
+/// Everything that was asked for.
+struct Asked {
+    listing: Listing,
+    query: Option<Query>,
+    options: Options,
+    location: Option<Location>,
+    host: HostThen,
+}
+
+/// Starts a search and gives its promise.
+pub fn promise(js: Js, query: Val, options: Val) -> Result<Val> {
+    task::promise(js, |deferred| start(js, query, options, deferred))
+}
+
+fn start(js: Js, query: Val, options: Val, deferred: Deferred) -> Result<()> {
+    let query = shown(&args::text(js, query, "query")?).into_owned();
+    let given = !js.is_nullish(options)?;
+    if given {
+        args::object(js, options, "options")?;
+    }
+    let option = |name| if given { js.get(options, name) } else { js.undefined() };
+    let asked_limit = option(c"limit")?;
+    let limit = match (js.is_nullish(asked_limit)?, js.number_value(asked_limit)?) {
+        (true, _) => LIMIT,
+        (false, Some(limit)) if limit >= 0.0 => limit as usize,
+        _ => return Err(wrong_argument(js, "limit must be a number that is not negative")),
+    };
+    let mark = mark(js, option(c"mark")?)?;
+    let listing = listing(js, option(c"cwd")?, option(c"dir")?)?;
+    let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
+    let (location, _) = surroundings(js)?;
+    let asked = Asked {
+        listing,
+        query: Query::of(&query).filter(|_| limit > 0),
+        options: Options { limit, mark },
+        location,
+        host: HostThen::of(js)?,
+    };
+    let cancelled = task.cancelled.clone();
+    let searching = Rc::new(RefCell::new(Searching { task, hits: Some(js.keep(js.array(0)?)?) }));
+    let handled = searching.clone();
+    let sender = queue(js, Box::new(move |js, event| take(&handled, js, event)))?;
+    searching.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
+    std::thread::Builder::new()
+        .name("pi-session-search".into())
+        .spawn(move || run(&asked, cancelled, sender))
+        .map_err(|error| Error::from_reason(format!("The search could not be started: {error}")))?;
+    Ok(())
+}
+
+fn mark(js: Js, value: Val) -> Result<[String; 2]> {
+    if js.is_nullish(value)? {
+        return Ok(["«".into(), "»".into()]);
+    }
+    if let Some(list) = args::optional_list(js, value)?.filter(|list| js.len(*list).is_ok_and(|size| size == 2)) {
+        if let (Some(open), Some(close)) = (js.text(js.at(list, 0)?)?, js.text(js.at(list, 1)?)?) {
+            return Ok([shown(&open).into_owned(), shown(&close).into_owned()]);
+        }
+    }
+    Err(wrong_argument(js, "mark must be an array of two strings"))
+}
+
+/// The sessions that are searched: those that a list with the same arguments shows. No directory is made for it.
+fn listing(js: Js, cwd: Val, dir: Val) -> Result<Listing> {
+    let dir_given = args::optional_path(js, dir, "dir")?;
+    let cwd_given = match js.is_nullish(cwd)? {
+        true => None,
+        false => Some(args::path(js, cwd, "cwd")?),
+    };
+    match (cwd_given, dir_given) {
+        (None, None) => Ok(Listing::all(on_paths(js, |host| paths::sessions_dir(host))?)),
+        (None, Some(dir)) => Ok(Listing::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
+        (Some(cwd), None) => Ok(Listing::dir(on_paths(js, |host| paths::default_session_dir(&cwd, None, host))?, None)),
+        (Some(_), Some(_)) => {
+            let Lookup { dir, filter } = lookup(js, cwd, dir)?;
+            Ok(Listing::dir(dir, filter))
+        }
+    }
+}
+
+/// What the searching thread does.
+fn run(asked: &Asked, cancelled: Arc<AtomicBool>, sender: Sender<Event>) {
+    let _working = Working::new(cancelled.clone());
+    let Some(query) = &asked.query else { return sender.send(Event::Done) };
+    let files = asked.listing.find(&asked.host.cwd);
+    let takes = |info: &Info| match &asked.listing.filter {
+        // A working directory that cannot be understood is not the one.
+        Some(cwd) => CwdFilter { cwd, host: &asked.host }.takes(Some(&info.cwd)).unwrap_or(false),
+        None => true,
+    };
+    let request = Request {
+        files: &files,
+        takes: &takes,
+        query,
+        options: &asked.options,
+        location: asked.location.as_ref(),
+        cancelled: &cancelled,
+        progress: &|indexed, total| sender.send(Event::Progress(indexed, total)),
+    };
+    match request.run() {
+        Ok(Some((mut hits, catalog))) => {
+            while !hits.is_empty() {
+                let rest = hits.split_off(hits.len().min(AT_ONCE));
+                sender.send(Event::Hits(std::mem::replace(&mut hits, rest)));
+            }
+            sender.send(Event::Done);
+            // From here on nothing keeps the process.
+            drop(sender);
+            catalog.tidy();
+        }
+        // Nobody waits any more.
+        Ok(None) => {}
+        Err(error) => sender.send(Event::Failed(format!("The search failed: {error}"))),
+    }
+}
+
+/// A search that runs.
+struct Searching {
+    task: Task,
+    /// The hits so far; None when the search is over.
+    hits: Option<Kept>,
+}
+
+/// Handles what the searching thread tells. Nothing is borrowed while the caller's callback runs.
+fn take(searching: &RefCell<Searching>, js: Js, event: Event) -> Result<()> {
+    if searching.borrow().task.is_over() {
+        return Ok(());
+    }
+    let signal = searching.borrow().task.signal(js)?;
+    let handled = abort_reason(js, signal).and_then(|reason| match reason {
+        Some(reason) => end(searching, js, reason, false),
+        None => handle(searching, js, event),
+    });
+    match handled {
+        Ok(()) => Ok(()),
+        // What a callback, or a signal, throws ends the search.
+        Err(error) => {
+            let reason = js.take_exception()?.ok_or(error)?;
+            end(searching, js, reason, false)
+        }
+    }
+}
+
+fn handle(searching: &RefCell<Searching>, js: Js, event: Event) -> Result<()> {
+    match event {
+        Event::Aborted => Ok(()),
+        Event::Progress(indexed, total) => {
+            let on_progress = searching.borrow().task.on_progress(js)?;
+            match on_progress {
+                Some(on_progress) => {
+                    js.call(on_progress, &[js.number(indexed as f64)?, js.number(total as f64)?]).map(|_| ())
+                }
+                None => Ok(()),
+            }
+        }
+        Event::Hits(found) => {
+            let hits = searching.borrow().hits.as_ref().map(|hits| js.kept(hits)).transpose()?;
+            let Some(hits) = hits else { return Ok(()) };
+            found.iter().try_for_each(|found| js.scoped(|| js.set_at(hits, js.len(hits)?, hit_object(js, found)?)))
+        }
+        Event::Done => {
+            let hits = searching.borrow().hits.as_ref().map(|hits| js.kept(hits)).transpose()?;
+            end(searching, js, hits.map_or_else(|| js.array(0), Ok)?, true)
+        }
+        Event::Failed(why) => {
+            let error = make(js, F::Failure, &[js.string(why.as_bytes())?])?;
+            end(searching, js, error, false)
+        }
+    }
+}
+
+/// Settles the promise and lets everything go.
+fn end(searching: &RefCell<Searching>, js: Js, value: Val, resolves: bool) -> Result<()> {
+    let (ending, hits) = {
+        let mut searching = searching.borrow_mut();
+        (searching.task.ending(), searching.hits.take())
+    };
+    if let Some(hits) = hits {
+        js.release(hits)?;
+    }
+    ending.settle(js, value, resolves)
+}
+
+/// The object of a hit.
+fn hit_object(js: Js, found: &Found) -> Result<Val> {
+    let Found { hit, path, session } = found;
+    let args = [
+        js.string(path.as_bytes())?,
+        js.string(&session.id)?,
+        js.optional_string(session.name.as_deref())?,
+        js.string(&session.cwd)?,
+        js.string(&hit.entry)?,
+        js.string(hit.kind.name().as_bytes())?,
+        js.string(&hit.timestamp)?,
+        js.string(hit.snippet.as_bytes())?,
+    ];
+    make(js, F::Hit, &args)
+}
