@@ -5,7 +5,8 @@
 //
 // `catalog` says what the agent's directory holds: "cold", no catalog of sessions, or "warm", one that has seen every
 // file (pi has none either way). Without it there is no agent's directory.
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { SESSION_CWD } from "./generate.mjs";
 import { median } from "./report.mjs";
 
@@ -219,12 +220,12 @@ export const OPERATIONS = {
 		catalog: "warm",
 		prepare: ({ path }) => {
 			const names = readdirSync(path).sort();
-			return names[names.length >> 1].replace(/^.*_|\.jsonl$/g, "");
+			const file = join(path, names[names.length >> 1]);
+			const [line] = readFileSync(file, "utf8").split("\n", 1);
+			return { file, id: JSON.parse(line).id };
 		},
-		run: ({ SessionManager, path }, id) => {
-			const found = SessionManager.findById(SESSION_CWD, id, path);
-			if (!found?.includes(id)) throw new Error(`Not found: ${id}`);
-			sink += found.length;
+		run: ({ SessionManager, path }, { file, id }) => {
+			if (SessionManager.findById(SESSION_CWD, id, path) !== file) throw new Error(`Not found: ${id}`);
 		},
 	},
 	"first search": { catalog: "cold", run: (context) => search(context, COMMON) },
