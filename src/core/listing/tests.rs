@@ -111,6 +111,32 @@ fn nobody_is_kept_from_writing_while_files_are_read() {
 }
 
 #[test]
+fn a_list_that_took_longer_put_an_older_state_over_a_newer_one() {
+    let store = Store::new();
+    let names = ["a.jsonl", "b.jsonl", "c.jsonl"];
+    names.iter().for_each(|name| store.write(name, &session("s", "")));
+    wait();
+    drop(store.list(Some(&store.location)));
+    names.iter().for_each(|name| store.write(name, &session("s", &said("m", "user", "hi"))));
+    let files = store.files();
+    let newer = Mutex::new(None);
+    read_all(&files, Some(&store.location), &AtomicBool::new(false), &|at, _| {
+        let mut newer = newer.lock().expect("whole");
+        // This one is read but not written yet when it grows, and another list is quicker.
+        if newer.is_none() {
+            store.write(&files[at].name, &session("s", &said("m", "user", "hi").repeat(2)));
+            let catalog = store.list(Some(&store.location)).1.expect("made");
+            let row = rows::of_file(catalog.db(), &files[at].dir, &files[at].name).expect("asked");
+            *newer = Some((at, row.expect("there")));
+        }
+    });
+    let (at, want) = newer.into_inner().expect("whole").expect("listed");
+    let catalog = Catalog::open(&store.location).expect("opened");
+    let row = rows::of_file(catalog.db(), &files[at].dir, &files[at].name).expect("asked");
+    assert_eq!(row, Some(want));
+}
+
+#[test]
 fn a_catalog_that_has_no_room_changes_no_answer() {
     let store = Store::new();
     store.write("a.jsonl", &session("a", &said("m", "user", "hi")));
