@@ -32,6 +32,7 @@ mod search;
 mod slots;
 mod state;
 mod statics;
+mod strings;
 mod stroke;
 mod task;
 mod texts;
