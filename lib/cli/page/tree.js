@@ -287,6 +287,8 @@
 		detail.scrollTop = 0;
 		if (detail.hidden) {
 			detail.hidden = false;
+			// The panel may cover what was clicked.
+			view.x = Math.max(view.x, left(node) + CARD.width + 20 - size().width / view.scale);
 			redraw();
 		}
 	}
