@@ -55,6 +55,13 @@ pub(super) fn lookup(js: Js, cwd: Unknown, given: Unknown) -> Result<Lookup> {
 #[napi]
 impl SessionManager {
     /// A new session. Its file appears with the first user or assistant message.
+    ///
+    /// @throws If the id in the options cannot be part of a file name.
+    /// @example
+    /// ```ts
+    /// const session = SessionManager.create(cwd, dir, { id: "my-session" });
+    /// console.log(session.getSessionId(), session.getEntryCount()); // → my-session 0
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -71,6 +78,13 @@ impl SessionManager {
 
     /// The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
     /// is the header's unless one is given, the session directory the file's.
+    ///
+    /// @throws If the file is no session: `Session file is not a valid pi session: <path>`; the file stays as it is.
+    /// @example
+    /// ```ts
+    /// const session = SessionManager.open(file);
+    /// console.log(session.getEntryCount()); // → 2
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -108,6 +122,11 @@ impl SessionManager {
     }
 
     /// The session of a working directory that was changed last, or a new one.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(SessionManager.continueRecent(cwd, dir).getSessionFile() === file); // → true
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -133,6 +152,13 @@ impl SessionManager {
     }
 
     /// A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied.
+    ///
+    /// @throws If the id in the options cannot be part of a file name.
+    /// @example
+    /// ```ts
+    /// const copy = SessionManager.inMemory(cwd, undefined, [manager.getHeader()!, ...manager.getBranch()]);
+    /// console.log(copy.getEntry(id) === manager.getEntry(id)); // → true
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -154,6 +180,13 @@ impl SessionManager {
     }
 
     /// A new session in another working directory with the whole history of a session file.
+    ///
+    /// @throws If the source is empty or no session, or has no header.
+    /// @example
+    /// ```ts
+    /// const fork = SessionManager.forkFrom(file, "/another/project", dir);
+    /// console.log(fork.getEntryCount(), fork.getHeader()?.parentSession === file); // → 2 true
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -188,6 +221,11 @@ impl SessionManager {
     }
 
     /// The path of the session with exactly this id; undefined if there is none. Reads headers alone.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(SessionManager.findById(cwd, manager.getSessionId(), dir) === file); // → true
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -208,6 +246,13 @@ impl SessionManager {
     }
 
     /// The sessions of a working directory, the newest activity first.
+    ///
+    /// @throws The signal's reason, if it is or becomes aborted.
+    /// @example
+    /// ```ts
+    /// const sessions = await SessionManager.list(cwd, dir, (loaded, total) => console.log(`${loaded} of ${total}`)); // → 1 of 1
+    /// console.log(sessions[0]?.firstMessage); // → Hello
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -230,6 +275,13 @@ impl SessionManager {
     }
 
     /// The sessions of every working directory, or those in one directory, the newest activity first.
+    ///
+    /// @throws The signal's reason, if it is or becomes aborted.
+    /// @example
+    /// ```ts
+    /// const sessions = await SessionManager.listAll(dir);
+    /// console.log(sessions.map((session) => session.messageCount)); // → [ 2 ]
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -262,6 +314,12 @@ impl SessionManager {
 
 /// The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the
 /// agent's own directory.
+///
+/// @throws If the directory cannot be made.
+/// @example
+/// ```ts
+/// console.log(getDefaultSessionDir("/home/me/shop", dir).endsWith("--home-me-shop--")); // → true
+/// ```
 #[napi(catch_unwind, ts_args_type = "cwd: string, agentDir?: string", ts_return_type = "string")]
 pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown) -> Result<String> {
     let js = Js::new(env);
@@ -279,6 +337,11 @@ pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown) -> R
 
 /// The session file of a directory that was changed last, optionally of one working directory alone; null if there is
 /// none.
+///
+/// @example
+/// ```ts
+/// console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null
+/// ```
 #[napi(catch_unwind, ts_args_type = "sessionDir: string, cwd?: string", ts_return_type = "string | null")]
 pub fn find_most_recent_session<'env>(env: &'env Env, session_dir: Unknown, cwd: Unknown) -> Result<Unknown<'env>> {
     let js = Js::new(env);
@@ -295,6 +358,12 @@ pub fn find_most_recent_session<'env>(env: &'env Env, session_dir: Unknown, cwd:
 }
 
 /// Refuses a session id that cannot be part of a file name.
+///
+/// @throws If the id is empty, has other characters than letters, digits, `-`, `_` and `.`, or begins or ends with a mark.
+/// @example
+/// ```ts
+/// assertValidSessionId("2025-06-01.draft");
+/// ```
 #[napi(catch_unwind, ts_args_type = "id: string")]
 pub fn assert_valid_session_id(env: &Env, id: Unknown) -> Result<()> {
     let js = Js::new(env);
