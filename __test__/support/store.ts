@@ -207,6 +207,8 @@ export function shape(value: unknown): string {
 	if (typeof value === "string") return JSON.stringify(value);
 	if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : String(value);
 	if (Array.isArray(value)) return `[${Array.from(value, shape).join(",")}]`;
+	// A large value is an accessor until it is looked at.
+	Object.values(value);
 	const fields = Reflect.ownKeys(value).map((key) => {
 		const field = Object.getOwnPropertyDescriptor(value, key)?.value as unknown;
 		return `${JSON.stringify(String(key))}:${shape(field)}`;

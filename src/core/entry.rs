@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::body::{Body, BodyOf};
 use super::json::{fields, is_json, read, Raw, Value};
 use super::message::{AgentMessage, MessageHead, Role};
 use super::time::Time;
@@ -55,6 +56,34 @@ fields! {
         target: V = "targetId",
         label: V = "label",
         summary: V = "summary",
+    }
+}
+
+fields! {
+    /// The same of a line, with the values that may be large.
+    struct EntryLine<V, M> {
+        kind: V = "type",
+        id: V = "id",
+        parent: V = "parentId",
+        timestamp: V = "timestamp",
+        message: M = "message",
+        first_kept: V = "firstKeptEntryId",
+        target: V = "targetId",
+        label: V = "label",
+        summary: V = "summary",
+        content: V = "content",
+        details: V = "details",
+        data: V = "data",
+    }
+}
+
+fields! {
+    /// A message of a line, with the values that may be large.
+    struct MessageLine<V> {
+        role: V = "role",
+        content: V = "content",
+        timestamp: V = "timestamp",
+        details: V = "details",
     }
 }
 
@@ -122,22 +151,50 @@ impl Damage {
 
 /// Reads a line of a file of version 2 or later and hands on what it is. (In version 1 entries have no id.)
 pub fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> T {
+    read_line_and_bodies(line, usize::MAX, |line, _| then(line))
+}
+
+/// The same with the values of at least that many bytes that are bodies, in their order in the line.
+pub fn read_line_and_bodies<T>(line: &str, least: usize, then: impl FnOnce(Line<'_>, Vec<Body>) -> T) -> T {
     // The usual line in one pass. What it refuses (a message that is no object, an odd value) is looked at again.
-    if let Ok(fields) = read::<EntryFields<Raw<'_>, AgentMessage<Raw<'_>>>>(line) {
-        let message = fields.message.as_ref().map(AgentMessage::head);
-        return then(of_fields(&fields, message));
+    if let Ok(read) = read::<EntryLine<Raw<'_>, MessageLine<Raw<'_>>>>(line) {
+        let bodies = if line.len() < least { Vec::new() } else { bodies_in(line, &read, least) };
+        let EntryLine { kind, id, parent, timestamp, message, first_kept, target, label, summary, .. } = read;
+        let message = message.map(|MessageLine { role, content, timestamp, .. }| {
+            let message = AgentMessage { role, content, timestamp };
+            message.head()
+        });
+        let fields =
+            EntryFields::<_, ()> { kind, id, parent, timestamp, message: None, first_kept, target, label, summary };
+        return then(of_fields(&fields, message), bodies);
     }
     if let Ok(fields) = read::<EntryFields<Raw<'_>, Raw<'_>>>(line) {
         let message = fields.message.and_then(read_message).map(|message| message.head());
-        return then(of_fields(&fields, message));
+        return then(of_fields(&fields, message), Vec::new());
     }
-    then(if is_blank(line) {
+    let line = if is_blank(line) {
         Line::Blank
     } else if is_json(line) {
         Line::Damaged(Damage::NotAnObject)
     } else {
         Line::Damaged(Damage::NotJson)
-    })
+    };
+    then(line, Vec::new())
+}
+
+fn bodies_in(line: &str, read: &EntryLine<Raw<'_>, MessageLine<Raw<'_>>>, least: usize) -> Vec<Body> {
+    let message = read.message.as_ref();
+    let values = [
+        (BodyOf::MessageContent, message.and_then(|message| message.content)),
+        (BodyOf::MessageDetails, message.and_then(|message| message.details)),
+        (BodyOf::Content, read.content),
+        (BodyOf::Details, read.details),
+        (BodyOf::Data, read.data),
+    ];
+    let found = values.into_iter().filter_map(|(of, value)| Body::of(of, line, value, least));
+    let mut bodies: Vec<_> = found.collect();
+    bodies.sort_unstable_by_key(|body| body.from);
+    bodies
 }
 
 /// Whether a line holds nothing but JSON's white space.

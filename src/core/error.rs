@@ -24,7 +24,9 @@ enum Kind {
     Replacement,
     SessionId,
     Changed { path: String, what: String },
+    TooLong { path: String, what: String },
     Argument { text: String },
+    Failed { text: String },
 }
 
 impl Error {
@@ -71,6 +73,17 @@ impl Error {
     /// The file is not what the index says; `what` tells the difference.
     pub fn changed(path: &str, what: impl Into<String>) -> Self {
         Self(Kind::Changed { path: path.to_owned(), what: what.into() })
+    }
+
+    /// Something is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
+    pub fn too_long(path: &str, id: &str, what: &str, size: usize) -> Self {
+        let what = format!("{what} of entry {id} has {size} bytes of JSON");
+        Self(Kind::TooLong { path: path.to_owned(), what })
+    }
+
+    /// What should not happen, in words.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self(Kind::Failed { text: text.into() })
     }
 
     /// An argument that cannot be used; the text names it.
@@ -167,7 +180,10 @@ impl fmt::Display for Error {
             Kind::Changed { path, what } => {
                 write!(f, "Session file changed underneath: {what}: {path}")
             }
-            Kind::Argument { text } => f.write_str(text),
+            Kind::TooLong { path, what } => {
+                write!(f, "{what}, which is more than a JavaScript string can hold: {path}")
+            }
+            Kind::Argument { text } | Kind::Failed { text } => f.write_str(text),
         }
     }
 }

@@ -2,16 +2,14 @@
 
 use std::io::Read;
 
-use super::entry::{read_line, Damage, Line};
+use super::body::Body;
+use super::entry::Damage;
 use super::error::{Error, Result};
 use super::header::Header;
-use super::lines::{text_of, LineReader, RawLine, HEAD, WHOLE};
+use super::lines::{LineReader, RawLine, HEAD, WHOLE};
 use super::scan::{scan, scanned, Scanned, What, LARGE};
 use super::storage::{Place, Storage};
 use super::tree::{RowNo, Tree};
-
-/// Lines closer to each other than this are read together.
-const GAP: u64 = 16 << 10;
 
 /// A line that is no entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +26,8 @@ pub struct Index {
     pub tree: Tree,
     /// Per row; None for an entry that is in no storage.
     places: Vec<Option<Place>>,
+    /// The large values of entries in the storage, by row.
+    bodies: Vec<(RowNo, Body)>,
     /// Where the next line starts that was not read for good.
     read_to: u64,
     lines: u64,
@@ -89,7 +89,7 @@ fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Re
 
 impl Index {
     fn take(&mut self, line: Scanned, advance: bool) {
-        let Scanned { place, ended, what } = line;
+        let Scanned { place, ended, what, bodies } = line;
         // A last line without newline that does not parse may be half of what another process writes: it is read
         // again when there is more.
         if !ended && what == What::Damaged(Damage::NotJson) {
@@ -98,8 +98,9 @@ impl Index {
         self.pass(place.offset, place.len as usize, ended);
         match what {
             What::Entry(head) => {
-                self.tree.push(&head, advance);
+                let row = self.tree.push(&head, advance);
                 self.places.push(Some(place));
+                self.bodies.extend(bodies.into_iter().map(|body| (row, body)));
             }
             What::Nothing => {}
             What::Damaged(damage) => self.damaged.push(DamagedLine { number: self.lines, place, damage }),
@@ -162,86 +163,21 @@ impl Index {
         let last = places.last().or(header.as_ref());
         self.read_to = last.map_or(0, |last| last.offset + u64::from(last.len) + 1);
         self.places = places.into_iter().map(Some).collect();
+        self.bodies.clear();
+    }
+
+    /// The large values of an entry, in their order in its line.
+    pub fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
+        let from = self.bodies.partition_point(|(of, _)| *of < row);
+        let rest = self.bodies.get(from..).unwrap_or_default();
+        let count = rest.iter().take_while(|(of, _)| *of == row).count();
+        rest.get(..count).unwrap_or_default()
     }
 
     /// The lines that are no entries.
     pub fn damaged(&self) -> &[DamagedLine] {
         &self.damaged
     }
-
-    /// The text of an entry's line, checked to be that entry's. None if it stands in no storage.
-    pub fn line(&self, storage: &dyn Storage, row: RowNo) -> Result<Option<String>> {
-        let mut found = None;
-        self.lines(storage, &[row], &mut |_, line| {
-            found = Some(line.to_owned());
-            Ok(())
-        })?;
-        Ok(found)
-    }
-
-    /// Hands on the line of each of these rows that stands in the storage, reading neighbours together.
-    pub fn lines(
-        &self,
-        storage: &dyn Storage,
-        rows: &[RowNo],
-        each: &mut dyn FnMut(RowNo, &str) -> Result<()>,
-    ) -> Result<()> {
-        let mut bytes = Vec::new();
-        let placed: Vec<_> = rows.iter().filter_map(|&row| Some((row, self.place(row)?))).collect();
-        let mut rest = placed.as_slice();
-        while let Some((&(_, first), _)) = rest.split_first() {
-            let end = |place: &Place| place.offset + u64::from(place.len);
-            let mut size = u64::from(first.len);
-            let mut count = 1;
-            for pair in rest.windows(2) {
-                let [(_, before), (_, place)] = pair else { break };
-                let near = place.offset >= end(before) && place.offset - end(before) < GAP;
-                let reach = end(place) - first.offset.min(place.offset);
-                if !near || reach > WHOLE as u64 {
-                    break;
-                }
-                size = reach;
-                count += 1;
-            }
-            bytes.resize(size as usize, 0);
-            storage.read_at(first.offset, &mut bytes)?;
-            let (stroke, later) = rest.split_at(count);
-            for &(row, place) in stroke {
-                let from = (place.offset - first.offset) as usize;
-                let line = bytes.get(from..from + place.len as usize).unwrap_or_default();
-                self.hand_on(storage, row, &text_of(line), each)?;
-            }
-            rest = later;
-        }
-        Ok(())
-    }
-
-    fn hand_on(
-        &self,
-        storage: &dyn Storage,
-        row: RowNo,
-        line: &str,
-        each: &mut dyn FnMut(RowNo, &str) -> Result<()>,
-    ) -> Result<()> {
-        let id = self.tree.id_of(row);
-        if !shows_id(line, id) && !read_line(line, |line| matches!(line, Line::Entry(head) if *head.id == *id)) {
-            let what = format!("entry {} is no longer where it was", super::text::shown(id));
-            return Err(Error::changed(storage.name(), what));
-        }
-        each(row, line)
-    }
-}
-
-/// Whether a line begins as the entry with this id does when it was written by pi or by us. That is nearly every line,
-/// and spares reading it twice.
-fn shows_id(line: &str, id: &[u8]) -> bool {
-    let after_type = line.strip_prefix("{\"type\":\"").and_then(|rest| rest.split_once("\",\"id\":\""));
-    let Some((kind, rest)) = after_type else {
-        return false;
-    };
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    let ends = rest.as_bytes().strip_prefix(id).is_some_and(|rest| rest.starts_with(b"\""));
-    ends && kind.bytes().all(plain) && id.iter().copied().all(plain) && line.ends_with('}')
 }
 
 #[cfg(test)]

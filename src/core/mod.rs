@@ -8,6 +8,7 @@
 //! (`[u8]`), see [`text`].
 
 pub mod append;
+pub mod body;
 pub mod branch;
 pub mod context;
 pub mod entry;
@@ -24,6 +25,7 @@ pub mod load;
 pub mod message;
 pub mod migrate;
 pub mod paths;
+pub mod pieces;
 pub mod scan;
 pub mod session;
 pub mod storage;

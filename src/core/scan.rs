@@ -3,17 +3,22 @@
 //! The storage is cut into segments; a line belongs to the segment that it starts in. Whoever takes a segment reads it
 //! at once and finds the lines in it; the lines come out in order.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use super::entry::{read_line, Damage, EntryHead, Line};
+use super::body::{Body, LARGE as LARGE_BODY};
+use super::entry::{read_line_and_bodies, Damage, EntryHead, Line};
 use super::error::{Error, Result};
-use super::lines::{text_of, LineReader, WHOLE};
+use super::lines::{text_of, LineReader};
 use super::storage::{Place, Storage};
 
 /// How many bytes a segment has.
-const SEGMENT: u64 = 2 << 20;
+const SEGMENT: u64 = 1 << 20;
+
+/// How much is read at first of a line that reaches beyond its segment.
+const ACROSS: usize = 32 << 10;
 
 /// From how many bytes on threads are worth their start.
 pub const LARGE: u64 = 2 * SEGMENT;
@@ -25,6 +30,8 @@ pub struct Scanned {
     /// Whether a newline ends it.
     pub ended: bool,
     pub what: What,
+    /// Its large values.
+    pub bodies: Vec<Body>,
 }
 
 /// What a line is.
@@ -129,24 +136,29 @@ fn scan_segment(
 /// A line that reaches into the next segments.
 fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<Scanned> {
     let source = std::io::Read::take(storage.reader(offset)?, to - offset);
-    let mut reader = LineReader::new(source, offset, WHOLE);
+    // Most such lines end soon after the segment.
+    let mut reader = LineReader::new(source, offset, ACROSS);
     let line = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))?;
     Ok(line.map_or_else(|| scanned(offset, &[], false), |line| scanned(offset, line.bytes, line.ended)))
 }
 
 /// What a line is to the index.
 pub fn scanned(offset: u64, bytes: &[u8], ended: bool) -> Scanned {
-    let what = read_line(&text_of(bytes), |line| match line {
-        Line::Entry(head) => What::Entry(head.into_owned()),
-        Line::Header | Line::Blank => What::Nothing,
-        Line::Damaged(damage) => What::Damaged(damage),
+    let text = text_of(bytes);
+    // Places in a text that was mended are not those in the file.
+    let least = if matches!(text, Cow::Borrowed(_)) { LARGE_BODY } else { usize::MAX };
+    let (what, bodies) = read_line_and_bodies(&text, least, |line, bodies| match line {
+        Line::Entry(head) => (What::Entry(head.into_owned()), bodies),
+        Line::Header | Line::Blank => (What::Nothing, Vec::new()),
+        Line::Damaged(damage) => (What::Damaged(damage), Vec::new()),
     });
-    Scanned { place: Place::of(offset, bytes.len()), ended, what }
+    Scanned { place: Place::of(offset, bytes.len()), ended, what, bodies }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::lines::WHOLE;
     use crate::core::storage::MemoryStorage;
 
     /// Lines of many lengths, some longer than segments, so that every kind of border occurs.

@@ -11,6 +11,7 @@ use super::ids::entry_id;
 use super::lines::{LineReader, HEAD};
 use super::load::{load, Index, Loaded};
 use super::migrate::Migrator;
+use super::pieces::Each;
 use super::storage::{replace_with_backup, FileStorage, MemoryStorage, NewFile, Place, Storage};
 use super::tree::{RowNo, Tree};
 
@@ -248,9 +249,9 @@ impl Session {
         }
     }
 
-    /// How long an entry's line is, in bytes; 0 if the caller keeps its body.
-    pub fn line_len(&self, row: RowNo) -> usize {
-        self.index.place(row).map_or(0, |place| place.len as usize)
+    /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps its body.
+    pub fn length_without_bodies(&self, row: RowNo) -> usize {
+        self.index.length_without_bodies(row)
     }
 
     /// The text of the header's line; None if the caller keeps the header.
@@ -263,10 +264,18 @@ impl Session {
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// The lines of several entries, read in few strokes, each handed on with its row.
-    pub fn lines(&self, rows: &[RowNo], each: &mut dyn FnMut(RowNo, &str) -> Result<()>) -> Result<()> {
+    /// The lines of several entries, read in few strokes.
+    pub fn lines(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         match &self.storage {
             Some(storage) => self.index.lines(&**storage, rows, each),
+            None => Ok(()),
+        }
+    }
+
+    /// The same without bodies, see [`super::body`].
+    pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
+        match &self.storage {
+            Some(storage) => self.index.lines_without_bodies(&**storage, rows, each),
             None => Ok(()),
         }
     }

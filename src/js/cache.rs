@@ -7,9 +7,7 @@
 
 use napi::Result;
 
-use super::host::{make, F};
 use super::raw::{Js, Kept, Val};
-use super::values::parse;
 use crate::core::tree::RowNo;
 
 /// What is kept of an entry.
@@ -153,26 +151,4 @@ impl Cache {
     pub fn mark_made(&mut self, rows: impl Iterator<Item = RowNo>) {
         rows.for_each(|row| self.mark(row));
     }
-}
-
-/// Makes the objects of these lines in a cache's list. ASCII ones are made together: one call to `JSON.parse` for many.
-pub fn fill(js: Js, list: Val, lines: &[(RowNo, String)]) -> Result<()> {
-    let (together, alone): (Vec<_>, Vec<_>) = lines.iter().partition(|(_, line)| line.is_ascii());
-    for (row, line) in alone {
-        js.scoped(|| js.set_at(list, *row, parse(js, line)?))?;
-    }
-    if together.is_empty() {
-        return Ok(());
-    }
-    let mut text = String::with_capacity(together.iter().map(|(_, line)| line.len() + 1).sum::<usize>() + 2);
-    for (_, line) in &together {
-        text.push(if text.is_empty() { '[' } else { ',' });
-        text.push_str(line);
-    }
-    text.push(']');
-    let rows: Vec<u32> = together.iter().map(|(row, _)| *row).collect();
-    js.scoped(|| {
-        let args = [list, js.u32s(&rows)?, js.string(text.as_bytes())?];
-        make(js, F::Fill, &args).map(drop)
-    })
 }

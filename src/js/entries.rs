@@ -1,23 +1,30 @@
 //! Entries as objects: made from their lines when they are first asked for, then always the same ones.
 
 use std::cell::RefCell;
+use std::sync::mpsc;
 
 use napi::{Error, Result};
 
 use super::args::shown_value;
-use super::cache::fill;
 use super::errors::thrown;
 use super::host::{make, F};
 use super::raw::{Js, Val};
-use super::state::{iso, State};
+use super::state::{iso, source, State};
+use super::stroke::Stroke;
 use super::values::parse;
 use crate::core::append::Layout;
-use crate::core::error::Error as CoreError;
+use crate::core::error::{Error as CoreError, Result as CoreResult};
+use crate::core::session::Session;
+use crate::core::text::shown;
 use crate::core::time::Time;
 use crate::core::tree::{ParentRef, RowNo};
 
 /// How many bytes of lines are made into objects in one stroke.
-const STROKE: usize = 1 << 17;
+const STROKE: usize = 1 << 18;
+/// From how many bytes of lines on a thread is worth its start.
+const MANY: usize = 2 * STROKE;
+/// How many strokes are read ahead.
+const AHEAD: usize = 3;
 
 /// Makes the objects of these rows that are not made yet.
 pub fn ensure(state: &RefCell<State>, js: Js, rows: impl Iterator<Item = RowNo>) -> Result<()> {
@@ -32,24 +39,122 @@ pub fn ensure(state: &RefCell<State>, js: Js, rows: impl Iterator<Item = RowNo>)
     for row in own {
         js.scoped(|| make_appended(state, js, row))?;
     }
-    let mut rest = missing.as_slice();
-    while !rest.is_empty() {
-        let mut lines = Vec::new();
-        {
-            let state = state.borrow();
-            let (stroke, later) = rest.split_at(stroke_len(&state, rest));
-            rest = later;
-            let read = state.session.lines(stroke, &mut |row, line| {
-                lines.push((row, line.to_owned()));
-                Ok(())
-            });
-            read.map_err(|error| thrown(js, &error))?;
-        }
-        let list = state.borrow().cache.list(js)?;
-        fill(js, list, &lines).or_else(|error| Err(unreadable(state, js, error)?))?;
-        state.borrow_mut().cache.mark_made(lines.iter().map(|(row, _)| *row));
+    if missing.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let source = source(state, js)?;
+    let mut made = Vec::with_capacity(missing.len());
+    let result = make_missing(&state.borrow(), js, source, &missing, &mut made);
+    state.borrow_mut().cache.mark_made(made.into_iter());
+    match result {
+        Ok(()) => Ok(()),
+        Err(Failed::TooLong(row, size)) => Err(thrown(js, &too_long(state, row, size))),
+        Err(Failed::Read(error)) => Err(thrown(js, &error)),
+        Err(Failed::Make(error)) => Err(unreadable(state, js, error)?),
+    }
+}
+
+/// Why entries could not be made.
+enum Failed {
+    Read(CoreError),
+    Make(Error),
+    /// The row, and the length of its line.
+    TooLong(RowNo, usize),
+}
+
+/// Makes entries of their lines and says which were `made`. Nothing here runs the caller's code, so the state may be
+/// borrowed meanwhile.
+fn make_missing(
+    state: &State,
+    js: Js,
+    source: Option<Val>,
+    rows: &[RowNo],
+    made: &mut Vec<RowNo>,
+) -> std::result::Result<(), Failed> {
+    let list = state.cache.list(js).map_err(Failed::Make)?;
+    let mut make = |mut stroke: Stroke| match stroke.make(js, list, source) {
+        Ok(None) => {
+            made.extend(stroke.rows());
+            Ok(())
+        }
+        Ok(Some((row, size))) => Err(Failed::TooLong(row, size)),
+        Err(error) => Err(Failed::Make(error)),
+    };
+    let session = &state.session;
+    let strokes = Strokes { session, rest: rows, lazy: source.is_some() };
+    if !strokes.are_many() {
+        return strokes.into_iter().try_for_each(|stroke| make(stroke.map_err(Failed::Read)?));
+    }
+    // Lines are read ahead on another thread while this one makes objects.
+    std::thread::scope(|scope| {
+        let (send, received) = mpsc::sync_channel(AHEAD);
+        let read_ahead = move || {
+            for stroke in strokes {
+                if send.send(stroke).is_err() {
+                    break;
+                }
+            }
+        };
+        if std::thread::Builder::new().spawn_scoped(scope, read_ahead).is_err() {
+            // No thread can be had: this one does it all.
+            let strokes = Strokes { session, rest: rows, lazy: source.is_some() };
+            return strokes.into_iter().try_for_each(|stroke| make(stroke.map_err(Failed::Read)?));
+        }
+        received.into_iter().try_for_each(|stroke| make(stroke.map_err(Failed::Read)?))
+    })
+}
+
+/// The lines of rows, read in strokes.
+struct Strokes<'a> {
+    session: &'a Session,
+    rest: &'a [RowNo],
+    /// Whether bodies are left out.
+    lazy: bool,
+}
+
+impl Strokes<'_> {
+    /// Whether there is more than a few strokes' work.
+    fn are_many(&self) -> bool {
+        self.length(self.rest, MANY) < self.rest.len()
+    }
+
+    /// How many rows it takes, from the first on, to come to that many bytes of lines; at least one.
+    fn length(&self, rows: &[RowNo], bytes: usize) -> usize {
+        let mut size = 0;
+        let fitting = rows.iter().take_while(|&&row| {
+            size += self.session.length_without_bodies(row) + 1;
+            size <= bytes
+        });
+        fitting.count().max(1)
+    }
+}
+
+impl Iterator for Strokes<'_> {
+    type Item = CoreResult<Stroke>;
+
+    fn next(&mut self) -> Option<CoreResult<Stroke>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (rows, later) = self.rest.split_at(self.length(self.rest, STROKE).min(self.rest.len()));
+        self.rest = later;
+        let mut stroke = Stroke::default();
+        let mut take = |row, line: &str, lacks| {
+            stroke.add(row, line, lacks);
+            Ok(())
+        };
+        let read = match self.lazy {
+            true => self.session.lines_without_bodies(rows, &mut take),
+            false => self.session.lines(rows, &mut take),
+        };
+        Some(read.map(|()| stroke))
+    }
+}
+
+fn too_long(state: &RefCell<State>, row: RowNo, size: usize) -> CoreError {
+    let state = state.borrow();
+    let id = shown(state.session.tree().id_of(row)).into_owned();
+    CoreError::too_long(state.session.file().unwrap_or_default(), &id, "a value", size)
 }
 
 /// Makes the object of an entry that was appended here from its own fields and its row.
@@ -88,16 +193,6 @@ fn unreadable(state: &RefCell<State>, js: Js, error: Error) -> Result<Error> {
     let state = state.borrow();
     let file = state.session.file().unwrap_or_default();
     Ok(thrown(js, &CoreError::changed(file, format!("an entry cannot be read ({reason})"))))
-}
-
-/// How many of these rows go into one stroke; at least one.
-fn stroke_len(state: &State, rows: &[RowNo]) -> usize {
-    let mut size = 0;
-    let fitting = rows.iter().take_while(|&&row| {
-        size += state.session.line_len(row) + 1;
-        size <= STROKE
-    });
-    fitting.count().max(1)
 }
 
 /// One entry's object.

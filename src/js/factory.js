@@ -167,15 +167,6 @@
 			}
 			return values;
 		},
-		fill(objects, rows, text) {
-			const values = parse(text);
-			if (values.length !== rows.length) throw new SyntaxError("a line holds more than one value");
-			for (let at = 0; at < rows.length; at++) {
-				// Not by assignment: an index may have been given a setter for all arrays.
-				Object.defineProperty(objects, rows[at], { value: values[at], writable: true, enumerable: true, configurable: true });
-			}
-		},
-
 		copy: (list) => list.slice(),
 		pick(objects, rows) {
 			const picked = new Array(rows.length);

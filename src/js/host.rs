@@ -13,6 +13,7 @@ use crate::core::paths;
 use crate::core::text::shown;
 
 const FACTORY: &str = include_str!("factory.js");
+const LAZY: &str = include_str!("lazy.js");
 
 macro_rules! factory {
     ($($name:ident = $text:literal,)+) => {
@@ -50,6 +51,7 @@ factory! {
     Lines = c"lines",
     ParseLines = c"parseLines",
     Fill = c"fill",
+    Defer = c"defer",
     Copy = c"copy",
     Pick = c"pick",
     Tree = c"tree",
@@ -89,7 +91,13 @@ thread_local! {
 pub fn install(env: &napi::Env) -> Result<()> {
     let js = Js::new(env);
     let factory = js.run(FACTORY)?;
-    let functions = NAMES.iter().map(|name| js.keep(js.get(factory, name)?)).collect::<Result<Rc<[Kept]>>>()?;
+    let lazy = js.call(js.run(LAZY)?, &[super::bodies::reader(js)?])?;
+    let function = |name: &CStr| {
+        let function = js.get(factory, name)?;
+        let function = if js.is_undefined(function)? { js.get(lazy, name)? } else { function };
+        js.keep(function)
+    };
+    let functions = NAMES.iter().map(|name| function(name)).collect::<Result<Rc<[Kept]>>>()?;
     let raw = js.raw();
     FACTORIES.with(|all| all.borrow_mut().push((raw, functions)));
     // The engine frees the references itself when the environment ends.

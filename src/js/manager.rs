@@ -1,6 +1,7 @@
 //! The class `SessionManager`: what its instances do, but for appending ([`super::appends`]). Its statics are in [`super::statics`].
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
@@ -23,12 +24,16 @@ use crate::core::tree::RowNo;
 /// A conversation session: an append-only tree of entries in a JSONL file, or in memory.
 #[napi(custom_finalize)]
 pub struct SessionManager {
-    pub(super) state: RefCell<State>,
+    pub(super) state: Rc<RefCell<State>>,
 }
 
 impl ObjectFinalize for SessionManager {
     fn finalize(self, env: Env) -> Result<()> {
-        self.state.into_inner().cache.release(Js::new(&env))
+        // Nothing else holds the state: what reads bodies only finds it.
+        match Rc::try_unwrap(self.state) {
+            Ok(state) => state.into_inner().leave(Js::new(&env)),
+            Err(_) => Ok(()),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod adopt;
 mod append;
 mod appends;
 mod args;
+mod bodies;
 mod branching;
 mod cache;
 mod entries;
@@ -25,6 +26,7 @@ mod raw;
 mod reads;
 mod state;
 mod statics;
+mod stroke;
 mod values;
 
 use napi::bindgen_prelude::*;

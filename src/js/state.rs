@@ -2,10 +2,12 @@
 //! a session builds a new session and cache first and swaps them in when nothing can fail any more.
 
 use std::cell::RefCell;
+use std::rc::{Rc, Weak};
 
 use napi::Result;
 
 use super::args::{self, path};
+use super::bodies::Bodies;
 use super::cache::Cache;
 use super::errors::{thrown, wrong_argument};
 use super::host::{self, make, on_paths, F};
@@ -25,6 +27,11 @@ pub struct State {
     pub cache: Cache,
     /// Counts the sessions this manager has had.
     pub epoch: u64,
+    /// What reads bodies of this session for its entries; None until one is needed.
+    pub bodies: Option<Bodies>,
+    /// Whether bodies are read when they are looked at; None until it matters.
+    pub lazy: Option<bool>,
+    me: Weak<RefCell<State>>,
 }
 
 /// What a manager is opened with.
@@ -51,9 +58,12 @@ impl Place {
     }
 
     /// A manager's state here with this session.
-    pub fn with(self, (session, cache): (Session, Cache)) -> RefCell<State> {
+    pub fn with(self, (session, cache): (Session, Cache)) -> Rc<RefCell<State>> {
         let Place { cwd, dir, persistence } = self;
-        RefCell::new(State { cwd, dir, persistence, session, cache, epoch: 0 })
+        Rc::new_cyclic(|me| {
+            let (bodies, lazy, me) = (None, None, me.clone());
+            RefCell::new(State { cwd, dir, persistence, session, cache, epoch: 0, bodies, lazy, me })
+        })
     }
 }
 
@@ -172,6 +182,15 @@ impl State {
     pub fn place(&self) -> Place {
         Place { cwd: self.cwd.clone(), dir: self.dir.clone(), persistence: self.persistence }
     }
+
+    /// Lets go of everything that is held; entries that may still read their bodies keep the session.
+    pub fn leave(self, js: Js) -> Result<()> {
+        self.cache.release(js)?;
+        match self.bodies {
+            Some(bodies) => bodies.leave(js, self.session),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Puts another session in a manager's place.
@@ -179,11 +198,35 @@ pub fn swap(state: &RefCell<State>, js: Js, (session, mut cache): (Session, Cach
     if let Some(anchor) = state.borrow().cache.anchor(js)? {
         cache.hold_by(js, anchor)?;
     }
-    let old = {
+    let (session, bodies, cache) = {
         let mut state = state.borrow_mut();
-        state.session = session;
+        let session = std::mem::replace(&mut state.session, session);
         state.epoch += 1;
-        std::mem::replace(&mut state.cache, cache)
+        (session, state.bodies.take(), std::mem::replace(&mut state.cache, cache))
     };
-    old.release(js)
+    cache.release(js)?;
+    match bodies {
+        Some(bodies) => bodies.leave(js, session),
+        None => Ok(()),
+    }
+}
+
+/// What JavaScript reads bodies of this session from; None if laziness is turned off.
+pub fn source(state: &RefCell<State>, js: Js) -> Result<Option<Val>> {
+    let (lazy, me, epoch) = {
+        let state = state.borrow();
+        if let Some(bodies) = &state.bodies {
+            return bodies.external(js).map(Some);
+        }
+        (state.lazy, state.me.clone(), state.epoch)
+    };
+    if lazy == Some(false) {
+        return Ok(None);
+    }
+    let bodies = Bodies::of(js, me, epoch)?;
+    let external = bodies.as_ref().map(|bodies| bodies.external(js)).transpose()?;
+    let mut state = state.borrow_mut();
+    state.lazy = Some(bodies.is_some());
+    state.bodies = bodies;
+    Ok(external)
 }

@@ -12,9 +12,12 @@ use std::result::Result;
 use super::host::{make, F};
 use super::raw::{Js, Val};
 
+/// How long a text may be that the engine takes as a string, in UTF-16 units: V8's limit. Other engines take more.
+pub const LONGEST_TEXT: usize = (1 << 29) - 24;
+
 /// The value of a JSON text.
 pub fn parse(js: Js, text: &str) -> napi::Result<Val> {
-    if !text.is_ascii() {
+    if !text.is_ascii() || text.len() > LONGEST_TEXT {
         if let Some(value) = from_bytes(js, text) {
             return Ok(value);
         }

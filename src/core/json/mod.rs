@@ -5,6 +5,7 @@
 //! which `JSON.parse` accepts, hence [`fields!`] and raw values.
 
 mod reader;
+mod strings;
 
 pub use reader::{is_json, read, Raw};
 

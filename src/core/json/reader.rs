@@ -2,7 +2,7 @@
 //! over as fast as memory allows.
 //!
 //! serde_json checks eight bytes at once when it passes over a string; most of a session is long strings, which here
-//! are searched for their end sixteen bytes at once. What is accepted is what `JSON.parse` accepts, with serde_json as the oracle
+//! are passed over 64 bytes at once ([`super::strings`]). What is accepted is what `JSON.parse` accepts, with serde_json as the oracle
 //! in the tests. Values are never made here: a field is a [`Raw`] span, and strings with escapes are read by serde_json.
 
 use std::borrow::Cow;
@@ -10,6 +10,8 @@ use std::fmt;
 
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
+
+use super::strings::end_of_string;
 
 /// The text of a JSON value, checked to be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,15 +80,13 @@ pub fn is_json(text: &str) -> bool {
 struct Reader<'de> {
     text: &'de str,
     at: usize,
-    /// Whether a control character stands anywhere in the text; strings need not be searched for one otherwise.
-    has_control: bool,
     /// The closing brackets of the containers being passed over.
     open: Vec<u8>,
 }
 
 impl<'de> Reader<'de> {
     fn new(text: &'de str) -> Self {
-        Self { text, at: 0, has_control: has_control(text.as_bytes()), open: Vec::new() }
+        Self { text, at: 0, open: Vec::new() }
     }
 
     fn finish(&mut self) -> Outcome<()> {
@@ -222,82 +222,11 @@ impl<'de> Reader<'de> {
     }
 
     fn pass_string(&mut self) -> Outcome<()> {
-        let from = self.at;
         self.at += 1;
-        loop {
-            let rest = self.rest();
-            let stop = find_stop(rest).ok_or(Refused)?;
-            self.at += stop + 1;
-            if rest.get(stop) == Some(&b'"') {
-                break;
-            }
-            self.pass_escape()?;
-        }
-        let string = self.text.as_bytes().get(from..self.at).unwrap_or_default();
-        match self.has_control && has_control(string) {
-            true => Err(Refused),
-            false => Ok(()),
-        }
-    }
-
-    fn pass_escape(&mut self) -> Outcome<()> {
-        let rest = self.rest();
-        let size = match rest.first() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 1,
-            Some(b'u') => match rest.get(1..5) {
-                Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => 5,
-                _ => return Err(Refused),
-            },
-            _ => return Err(Refused),
-        };
-        self.at += size;
+        let length = end_of_string(self.rest()).ok_or(Refused)?;
+        self.at += length + 1;
         Ok(())
     }
-}
-
-/// Where the next quote or backslash stands. Escapes are dense in code and sparse in images, so this must both start at
-/// once and run fast: sixteen bytes a step where the processor has an instruction for it.
-fn find_stop(bytes: &[u8]) -> Option<usize> {
-    let (blocks, rest) = bytes.as_chunks::<16>();
-    for (at, block) in blocks.iter().enumerate() {
-        let stops = stops_in(block);
-        if stops != 0 {
-            return Some(at * 16 + stops.trailing_zeros() as usize);
-        }
-    }
-    let at = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
-    Some(blocks.len() * 16 + at)
-}
-
-/// A bit for each byte that is a quote or a backslash.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn stops_in(block: &[u8; 16]) -> u32 {
-    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8, _mm_set_epi64x};
-    let value = u128::from_le_bytes(*block);
-    // SAFETY: these need SSE2, which every processor of this architecture has.
-    unsafe {
-        let bytes = _mm_set_epi64x((value >> 64) as i64, value as i64);
-        let quotes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"' as i8));
-        let slashes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\' as i8));
-        _mm_movemask_epi8(_mm_or_si128(quotes, slashes)) as u32
-    }
-}
-
-/// A bit for each byte that is a quote or a backslash.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn stops_in(block: &[u8; 16]) -> u32 {
-    let bit = |(at, byte): (usize, &u8)| u32::from(matches!(byte, b'"' | b'\\')) << at;
-    block.iter().enumerate().map(bit).fold(0, |all, bit| all | bit)
-}
-
-/// Whether there is a character that a JSON string must not hold as it is.
-fn has_control(bytes: &[u8]) -> bool {
-    // Blocks without an early end are what the compiler turns into wide instructions.
-    let (blocks, rest) = bytes.as_chunks::<64>();
-    let in_block = |block: &[u8; 64]| block.iter().fold(0u8, |found, byte| found | u8::from(*byte < 0x20)) != 0;
-    blocks.iter().any(in_block) || rest.iter().any(|byte| *byte < 0x20)
 }
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {

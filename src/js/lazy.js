@@ -1,0 +1,131 @@
+// Entries whose large values are read when somebody looks at them. Until then such a value is an own, enumerable,
+// configurable accessor in its key's place, and at the first look it becomes plain data.
+//
+// All accessors of a key are the same two functions, which keeps the objects in the engine's fast shape: which entry
+// an object is of stands in a private field of it. A Proxy of the object, or an object that inherits from it, has no
+// such field; it is reached through the object's inspection function there, which `util.inspect` calls to show values
+// instead of accessors.
+(readBody) => {
+	"use strict";
+	const { parse } = JSON;
+	const { defineProperty, getOwnPropertyDescriptor, keys, prototype } = Object;
+	const { defineProperty: defines, deleteProperty: deletes } = Reflect;
+	const INSPECT = Symbol.for("nodejs.util.inspect.custom");
+	// The codes of `BodyOf` in src/core/body.rs, for a message and for an entry.
+	const OF_MESSAGE = { content: 1, details: 2, data: 0 };
+	const OF_ENTRY = { content: 4, details: 8, data: 16 };
+	const ANY_OF_MESSAGE = 3;
+	const ANY_OF_ENTRY = 28;
+	// What an inspection function is called with to give its cell.
+	const ASK = {};
+
+	class Given {
+		constructor(object) {
+			// biome-ignore lint: a private field can be put on any object this way, and on a frozen one later no more.
+			return object;
+		}
+	}
+	class Marked extends Given {
+		#cell;
+		constructor(object, cell) {
+			super(object);
+			this.#cell = cell;
+		}
+		static cellOf(object) {
+			return #cell in object ? object.#cell : undefined;
+		}
+		static forget(object) {
+			object.#cell = undefined;
+		}
+	}
+
+	const plain = (value) => ({ value, writable: true, enumerable: true, configurable: true });
+
+	// The cell of an object with accessors: what it takes to read its values.
+	const cellOf = (holder) => Marked.cellOf(holder) ?? holder[INSPECT]?.(ASK);
+
+	function settled(cell, key) {
+		cell.waiting &= ~cell.codes[key];
+		if (cell.waiting !== 0) return;
+		const { object } = cell;
+		const shown = getOwnPropertyDescriptor(object, INSPECT);
+		if (shown?.value === cell.inspect && shown.configurable) deletes(object, INSPECT);
+		Marked.forget(object);
+	}
+
+	const isOurs = (object, key) => getOwnPropertyDescriptor(object, key)?.get === ACCESSORS[key].get;
+
+	function touch(cell, key) {
+		const { object } = cell;
+		cell.values ??= { __proto__: null };
+		const { values } = cell;
+		if (!(key in values)) values[key] = readBody(cell.source, cell.row, cell.codes[key]);
+		// A frozen object keeps its accessor, which gives the same value every time.
+		if (isOurs(object, key) && defines(object, key, plain(values[key]))) settled(cell, key);
+		return values[key];
+	}
+
+	const accessor = (key) => ({
+		get() {
+			const cell = cellOf(this);
+			if (cell === undefined) throw new TypeError(`${key} was taken from its entry`);
+			return touch(cell, key);
+		},
+		// As an assignment to plain data does: to the receiver, be it the object, a Proxy of it or its heir.
+		set(value) {
+			if (!defines(this, key, plain(value))) {
+				throw new TypeError(`Cannot assign to read only property '${key}' of object '#<Object>'`);
+			}
+			const cell = Marked.cellOf(this);
+			if (cell !== undefined) settled(cell, key);
+		},
+		enumerable: true,
+		configurable: true,
+	});
+	const CONTENT = accessor("content");
+	const DETAILS = accessor("details");
+	const DATA = accessor("data");
+	const ACCESSORS = { content: CONTENT, details: DETAILS, data: DATA };
+
+	// The object with accessors in place of the values it lacks.
+	function withAccessors(from, codes, waiting, source, row) {
+		const object = {};
+		for (const key of keys(from)) {
+			if (key === "content" && (codes.content & waiting) !== 0) defineProperty(object, key, CONTENT);
+			else if (key === "details" && (codes.details & waiting) !== 0) defineProperty(object, key, DETAILS);
+			else if (key === "data" && (codes.data & waiting) !== 0) defineProperty(object, key, DATA);
+			// Assigning to what Object.prototype has, or was given, would not make a property.
+			else if (key in prototype) defineProperty(object, key, plain(from[key]));
+			else object[key] = from[key];
+		}
+		const cell = { object, source, row, codes, waiting, values: undefined, inspect: undefined };
+		cell.inspect = function (asked) {
+			if (asked === ASK) return cell;
+			for (const key of keys(codes)) if ((codes[key] & cell.waiting) !== 0 && isOurs(object, key)) touch(cell, key);
+			return this;
+		};
+		new Marked(object, cell);
+		return defineProperty(object, INSPECT, { value: cell.inspect, writable: true, configurable: true });
+	}
+
+	function defer(entry, row, lacks, source) {
+		if ((lacks & ANY_OF_MESSAGE) !== 0) {
+			entry.message = withAccessors(entry.message, OF_MESSAGE, lacks & ANY_OF_MESSAGE, source, row);
+		}
+		return (lacks & ANY_OF_ENTRY) === 0 ? entry : withAccessors(entry, OF_ENTRY, lacks & ANY_OF_ENTRY, source, row);
+	}
+
+	return {
+		defer,
+		// Makes the entries of a text, a list of lines, in their places.
+		fill(objects, rows, lacks, source, text) {
+			const values = parse(text);
+			if (values.length !== rows.length) throw new SyntaxError("a line holds more than one value");
+			for (let at = 0; at < rows.length; at++) {
+				const value = lacks[at] === 0 ? values[at] : defer(values[at], rows[at], lacks[at], source);
+				// Not by assignment: an index may have been given a setter for all arrays.
+				defineProperty(objects, rows[at], plain(value));
+			}
+		},
+	};
+};
