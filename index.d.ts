@@ -887,7 +887,16 @@ export type ReadonlySessionManager = Pick<
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
-/** A conversation session: an append-only tree of entries in a JSONL file, or in memory. */
+/**
+ * A conversation session: an append-only tree of entries in a JSONL file, or in memory.
+ *
+ * @example
+ * ```ts
+ * const session = SessionManager.create(cwd, dir);
+ * session.appendMessage({ role: "user", content: "Hello", timestamp: Date.now() });
+ * console.log(SessionManager.open(session.getSessionFile()!).getEntryCount()); // → 1
+ * ```
+ */
 export declare class SessionManager {
   /**
    * Appends a message below the leaf, which moves to it. The object is kept, not copied. Gives the entry's id.
@@ -963,8 +972,7 @@ export declare class SessionManager {
    * @throws `TypeError` if the name is no string. If the file cannot be written; the session is then as it was.
    * @example
    * ```ts
-   * manager.appendSessionInfo(" Greetings
-  ");
+   * manager.appendSessionInfo("  Greetings ");
    * console.log(manager.getSessionName()); // → Greetings
    * ```
    */
@@ -1464,8 +1472,8 @@ export declare function loadEntriesFromFile(filePath: string): FileEntry[]
  * @throws `TypeError` if the entries are no list.
  * @example
  * ```ts
- * const old = parseSessionEntries('{"type":"session","id":"s"}
-{"type":"message","message":{"role":"user","content":"Hi"}}');
+ * const old = parseSessionEntries(`{"type":"session","id":"s"}
+ * {"type":"message","message":{"role":"user","content":"Hi"}}`);
  * migrateSessionEntries(old);
  * console.log((old[0] as SessionHeader).version, typeof old[1]?.id); // → 3 string
  * ```
@@ -1478,9 +1486,9 @@ export declare function migrateSessionEntries(entries: FileEntry[]): void
  * @throws `TypeError` if the content is no string.
  * @example
  * ```ts
- * console.log(parseSessionEntries('{"type":"session","id":"s"}
-not JSON
-').length); // → 1
+ * const values = parseSessionEntries(`{"type":"session","id":"s"}
+ * not JSON`);
+ * console.log(values.length); // → 1
  * ```
  */
 export declare function parseSessionEntries(content: string): FileEntry[]

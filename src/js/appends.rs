@@ -197,7 +197,7 @@ impl SessionManager {
     /// @throws `TypeError` if the name is no string. If the file cannot be written; the session is then as it was.
     /// @example
     /// ```ts
-    /// manager.appendSessionInfo(" Greetings\n");
+    /// manager.appendSessionInfo("  Greetings ");
     /// console.log(manager.getSessionName()); // → Greetings
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "name: string", ts_return_type = "string")]

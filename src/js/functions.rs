@@ -302,7 +302,8 @@ pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown) -> Re
 /// @throws `TypeError` if the entries are no list.
 /// @example
 /// ```ts
-/// const old = parseSessionEntries('{"type":"session","id":"s"}\n{"type":"message","message":{"role":"user","content":"Hi"}}');
+/// const old = parseSessionEntries(`{"type":"session","id":"s"}
+/// {"type":"message","message":{"role":"user","content":"Hi"}}`);
 /// migrateSessionEntries(old);
 /// console.log((old[0] as SessionHeader).version, typeof old[1]?.id); // → 3 string
 /// ```
@@ -317,7 +318,9 @@ pub fn migrate_session_entries(env: &Env, entries: Unknown) -> Result<()> {
 /// @throws `TypeError` if the content is no string.
 /// @example
 /// ```ts
-/// console.log(parseSessionEntries('{"type":"session","id":"s"}\nnot JSON\n').length); // → 1
+/// const values = parseSessionEntries(`{"type":"session","id":"s"}
+/// not JSON`);
+/// console.log(values.length); // → 1
 /// ```
 #[napi(catch_unwind, ts_args_type = "content: string", ts_return_type = "FileEntry[]")]
 pub fn parse_session_entries<'env>(env: &'env Env, content: Unknown) -> Result<Unknown<'env>> {

@@ -22,6 +22,13 @@ use crate::core::paths;
 use crate::core::tree::RowNo;
 
 /// A conversation session: an append-only tree of entries in a JSONL file, or in memory.
+///
+/// @example
+/// ```ts
+/// const session = SessionManager.create(cwd, dir);
+/// session.appendMessage({ role: "user", content: "Hello", timestamp: Date.now() });
+/// console.log(SessionManager.open(session.getSessionFile()!).getEntryCount()); // → 1
+/// ```
 #[napi(custom_finalize)]
 pub struct SessionManager {
     pub(super) state: Rc<RefCell<State>>,
