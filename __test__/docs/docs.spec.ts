@@ -28,7 +28,7 @@ test("every block is in a language that is tried here", () => {
 	const others = allBlocks.filter(({ language }) => !tried.includes(language));
 	// Drawings alone have no language.
 	expect(others.filter(({ file, language }) => language !== "" || file !== "ARCHITECTURE.md").map(placeOf)).toEqual([]);
-	for (const language of tried) expect(inLanguage(language).length, language).toBeGreaterThan(0);
+	for (const language of ["ts", "js", "sh", "console", "jsonl"]) expect(inLanguage(language).length, language).toBeGreaterThan(0);
 });
 
 describe("code", () => {
@@ -67,6 +67,17 @@ describe("commands", () => {
 	test.each(inLanguage("sh", "console").map((block) => [placeOf(block), block] as const))("%s", async (_, block) => {
 		expect(await runShell(block)).toEqual([]);
 	});
+});
+
+test("every example in the help of pi-sessions does what it should", async () => {
+	const help = async (...args: string[]): Promise<string> => (await run(process.execPath, [join(root, "bin/pi-sessions.mjs"), ...args, "--help"])).stdout;
+	const names = [...(await help()).matchAll(/^ {2}(\w+)(?:\|\w+)? [[<]/gm)].map(([, name]) => name as string).filter((name) => name !== "help");
+	expect(names.length).toBeGreaterThan(8);
+	for (const name of names) {
+		const examples = [...(await help(name)).matchAll(/^ {2}\$ (.*)$/gm)].map(([, example]) => example as string);
+		expect(examples.length, name).toBeGreaterThan(0);
+		expect(await runShell({ file: `${name} --help`, line: 0, language: "sh", code: `${examples.join("\n")}\n` })).toEqual([]);
+	}
 });
 
 describe("pages", () => {
