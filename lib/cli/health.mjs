@@ -9,8 +9,8 @@ import { counted, safeLine, size } from "./text.mjs";
  * @typedef {object} VerifyReport
  * @property {string} path
  * @property {boolean} ok
- * @property {number} version
- * @property {string} sessionId
+ * @property {number | null} version
+ * @property {string | null} sessionId
  * @property {number} bytes
  * @property {number} lines
  * @property {number} entries
@@ -75,7 +75,8 @@ async function pathsOf(queries, options) {
 function verdict(report) {
 	const path = safeLine(report.path);
 	if ("error" in report) return [`${paint.red("unreadable")}  ${path}: ${safeLine(report.error)}`];
-	const about = `${counted(report.entries, "entry", "entries")}, ${size(report.bytes)}, version ${report.version}`;
+	const version = report.version === null ? "no header" : `version ${report.version}`;
+	const about = `${counted(report.entries, "entry", "entries")}, ${size(report.bytes)}, ${version}`;
 	if (report.ok) return [`${paint.green("good")}  ${path}  ${paint.dim(about)}`];
 	return [`${paint.red("faulty")}  ${path}  ${paint.dim(about)}`, ...faults(report)];
 }

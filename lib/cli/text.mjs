@@ -51,15 +51,17 @@ export function clip(text, width) {
 	// Sequences and runs of white space take no room, hence more than the width; a surrogate pair is not torn.
 	const line = safeLine(text.slice(0, 8 * width + 400).toWellFormed());
 	const cut = text.length > 8 * width + 400;
-	if (!cut && stringWidth(line) <= width) return line;
-	let room = Math.max(0, width - 1);
+	if (width <= 0) return "";
+	if (/^[ -~]*$/.test(line)) return !cut && line.length <= width ? line : `${line.slice(0, width - 1)}…`;
+	let taken = 0;
 	let kept = "";
-	for (const { segment } of graphemes.segment(line)) {
-		room -= stringWidth(segment);
-		if (room < 0) break;
-		kept += segment;
+	for (const { segment } of graphemes.segment(line.slice(0, 8 * width))) {
+		taken += segment.length === 1 && segment < "\u0300" ? 1 : stringWidth(segment);
+		if (taken > width) return `${kept}…`;
+		// What is kept leaves a column for the sign, should more follow.
+		if (taken < width) kept += segment;
 	}
-	return width > 0 ? `${kept}…` : "";
+	return cut || line.length > 8 * width ? `${kept}…` : line;
 }
 
 /**

@@ -64,7 +64,7 @@ const escaped = (text) => text.replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 /** @param {unknown} value */
-const packed = (value) => gzipSync(JSON.stringify(value)).toString("base64");
+const packed = (value) => gzipSync(JSON.stringify(value), { level: 3 }).toString("base64");
 
 /**
  * The page, piece by piece: bodies are never held all at once.
