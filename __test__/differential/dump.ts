@@ -92,6 +92,8 @@ export class Dumper {
 		const prototype = Object.getPrototypeOf(value) as object | null;
 		let text = prototype === Object.prototype ? "{" : `${prototype?.constructor?.name ?? "null"}{`;
 		const { type, firstKeptEntryId } = value as Record<string, unknown>;
+		// A large value is an accessor until it is looked at.
+		Object.values(value);
 		const leaves = this.migratesFiles && type === "compaction" && firstKeptEntryId === undefined;
 		const keys = Reflect.ownKeys(value).filter((key) => !leaves || key !== "firstKeptEntryId");
 		for (let i = 0; i < keys.length; i++) {

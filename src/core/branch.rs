@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use super::entry::{EntryHead, Kind, Parent};
 use super::ids::entry_id;
 use super::json::{quoted, ObjectText};
-use super::tree::{RowNo, Sym, Tree};
+use super::time::Time;
+use super::tree::{ParentRef, RowNo, Sym, Tree};
 
 /// The plan of a branched session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct BranchStep {
     pub parent: Option<Vec<u8>>,
     /// A compaction's first kept entry, if that was a label: the next entry that stays.
     pub first_kept: Option<Vec<u8>>,
+    /// Whether its line says all that already.
+    pub stays: bool,
 }
 
 /// A label written again.
@@ -50,11 +53,15 @@ pub fn plan(tree: &Tree, to: RowNo) -> BranchPlan {
         }
         replaced.extend(pending.drain(..).map(|label| (label, no)));
         let kept = row.target.filter(|&sym| row.kind == Kind::Compaction && sym != row.id);
-        steps.push(BranchStep {
-            row: no,
-            parent: steps.last().map(|step| tree.id_of(step.row).to_vec()),
-            first_kept: kept.and_then(|sym| replaced.get(&sym)).map(|&row| tree.id_of(row).to_vec()),
-        });
+        let parent = steps.last().map(|step| tree.id_of(step.row));
+        let first_kept = kept.and_then(|sym| replaced.get(&sym)).map(|&row| tree.id_of(row).to_vec());
+        let stays = first_kept.is_none()
+            && match (row.parent, parent) {
+                (ParentRef::Null, None) => true,
+                (ParentRef::Id(sym), Some(parent)) => tree.id_bytes(sym) == parent,
+                _ => false,
+            };
+        steps.push(BranchStep { row: no, parent: parent.map(<[u8]>::to_vec), first_kept, stays });
     }
     let mut ids: HashSet<Vec<u8>> = steps.iter().map(|step| tree.id_of(step.row).to_vec()).collect();
     let on_path: Vec<_> = tree.labels().into_iter().filter(|(sym, _)| ids.contains(tree.id_bytes(*sym))).collect();
@@ -104,6 +111,23 @@ impl BranchStep {
             sets_label: row.sets_label,
             has_summary: row.has_summary,
         })
+    }
+}
+
+impl BranchLabel {
+    /// The head of the label's entry; it has the time of the one that it repeats.
+    pub fn head(&self, tree: &Tree) -> EntryHead<'_> {
+        EntryHead {
+            kind: Kind::Label,
+            id: self.id.as_bytes().into(),
+            parent: Parent::Id(self.parent.as_slice().into()),
+            time: tree.row(self.from).map_or(Time::Ask, |row| row.time),
+            message: None,
+            first_kept: None,
+            target: Some(self.target.as_slice().into()),
+            sets_label: true,
+            has_summary: false,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::body::{Body, BodyOf};
+use super::body::{Body, BodyOf, LARGE};
 use super::json::{fields, is_json, read, Raw, Value};
 use super::message::{AgentMessage, MessageHead, Role};
 use super::time::Time;
@@ -180,6 +180,14 @@ pub fn read_line_and_bodies<T>(line: &str, least: usize, then: impl FnOnce(Line<
         Line::Damaged(Damage::NotJson)
     };
     then(line, Vec::new())
+}
+
+/// The bodies of an entry's line.
+pub fn bodies_of(line: &[u8]) -> Vec<Body> {
+    match std::str::from_utf8(line) {
+        Ok(line) => read_line_and_bodies(line, LARGE, |_, bodies| bodies),
+        Err(_) => Vec::new(),
+    }
 }
 
 fn bodies_in(line: &str, read: &EntryLine<Raw<'_>, MessageLine<Raw<'_>>>, least: usize) -> Vec<Body> {

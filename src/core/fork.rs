@@ -1,11 +1,13 @@
 //! Forking: a session's whole history in a new file under a new header, moved as bytes.
 
+use super::copy::Copier;
 use super::entry::{read_line, Damage, Line};
 use super::error::{Error, Result};
 use super::lines::{LineReader, WHOLE};
+use super::load::{load, DamagedLine, Index};
 use super::migrate::Migrator;
-use super::session::first_header;
-use super::storage::{FileStorage, NewFile, Storage};
+use super::session::{first_header, Found, Persistence, Session};
+use super::storage::{FileStorage, NewFile, Place, Storage};
 
 /// A session file that can be forked.
 pub struct Source {
@@ -24,27 +26,81 @@ impl Source {
         Ok(Self { storage, version: header.version })
     }
 
-    /// Writes the fork: the new header, then every entry, migrated if the source is old. Lines that do not parse stay
-    /// in the source.
-    pub fn write_to(&self, target: &str, header_line: &[u8]) -> Result<()> {
+    /// Writes the fork and opens it: the new header, then every entry, migrated if the source is old. Lines that do
+    /// not parse stay in the source. `id` is the new header's.
+    pub fn write_to(&self, target: &str, id: Vec<u8>, header_line: &[u8]) -> Result<Session> {
+        match self.version {
+            super::header::Version::Current => self.copy_to(target, id, header_line),
+            _ => self.migrate_to(target, header_line),
+        }
+    }
+
+    fn copy_to(&self, target: &str, id: Vec<u8>, header_line: &[u8]) -> Result<Session> {
+        let Some(loaded) = load(&self.storage)? else {
+            return Err(Error::fork_source(self.storage.name()));
+        };
+        let mut index = loaded.index;
+        let mut copier = Copier::new(Some(&self.storage), &index, NewFile::create(target)?);
+        let header = copier.write(header_line)?;
+        let mut places = Vec::with_capacity(index.tree.len());
+        let mut damaged = Vec::new();
+        let mut odd = odd_lines(&self.storage, &index)?.into_iter().peekable();
+        for (row, place) in index.placed() {
+            while let Some(line) = odd.next_if(|line| line.place.offset < place.offset) {
+                damaged.push((places.len() + damaged.len(), copier.keep_line(line.place)?, line.damage));
+            }
+            places.extend(copier.keep(row)?);
+        }
+        for line in odd {
+            damaged.push((places.len() + damaged.len(), copier.keep_line(line.place)?, line.damage));
+        }
+        let storage = copier.finish()?;
+        // Lines are counted from 1, and the header is the first.
+        let renumbered = |(before, place, damage)| DamagedLine { number: before as u64 + 2, place, damage };
+        index.move_to(header, places, damaged.into_iter().map(renumbered).collect());
+        Ok(Session::of_file(id, target, Box::new(storage), header, index))
+    }
+
+    fn migrate_to(&self, target: &str, header_line: &[u8]) -> Result<Session> {
         let mut out = NewFile::create(target)?;
         out.line(header_line)?;
         let fail = |error| Error::io("read", self.storage.name(), error);
         let mut lines = LineReader::new(self.storage.reader(0)?, 0, WHOLE);
         let mut migrator = Migrator::new(self.version);
         while let Some(line) = lines.next_line().map_err(fail)? {
-            let text = line.text();
-            let migrated = match self.version {
-                super::header::Version::Current => None,
-                _ => migrator.line(&text),
-            };
+            let migrated = migrator.line(&line.text());
             let bytes = migrated.as_deref().unwrap_or(line.bytes);
             if is_kept(&String::from_utf8_lossy(bytes)) {
                 out.line(bytes.strip_suffix(b"\r").unwrap_or(bytes))?;
             }
         }
-        out.finish().map(drop)
+        out.finish()?;
+        match Session::open(target, Persistence::File)? {
+            Found::Session(session) => Ok(*session),
+            Found::Missing | Found::Empty => Err(Error::changed(target, "the fork is gone")),
+        }
     }
+}
+
+/// The lines that are no entries and yet kept, in their order.
+fn odd_lines(storage: &FileStorage, index: &Index) -> Result<Vec<DamagedLine>> {
+    let mut kept = Vec::new();
+    for line in index.damaged() {
+        let Place { offset, len } = line.place;
+        let keep = match line.damage {
+            Damage::NotJson => false,
+            Damage::NoId => true,
+            Damage::NotAnObject => {
+                let mut bytes = vec![0; len as usize];
+                storage.read_at(offset, &mut bytes)?;
+                is_kept(&String::from_utf8_lossy(&bytes))
+            }
+        };
+        if keep {
+            kept.push(line.clone());
+        }
+    }
+    Ok(kept)
 }
 
 /// Entries are kept, and so is other JSON that says something.

@@ -157,13 +157,33 @@ impl Index {
         self.places.get(row as usize).copied().flatten()
     }
 
-    /// Says where the header and every entry stand now; `places` has one for each row.
-    pub fn set_places(&mut self, header: Option<Place>, places: Vec<Place>) {
+    /// Says where the header, every entry and their bodies stand now; `places` has one for each row.
+    pub fn set_places(&mut self, header: Option<Place>, places: Vec<Place>, bodies: Vec<(RowNo, Body)>) {
         self.lines = places.len() as u64 + u64::from(header.is_some());
         let last = places.last().or(header.as_ref());
         self.read_to = last.map_or(0, |last| last.offset + u64::from(last.len) + 1);
         self.places = places.into_iter().map(Some).collect();
-        self.bodies.clear();
+        self.bodies = bodies;
+    }
+
+    /// The rows that stand in the storage, with their places.
+    pub fn placed(&self) -> impl Iterator<Item = (RowNo, Place)> + '_ {
+        let placed = |(row, place): (usize, &Option<Place>)| Some((row as RowNo, (*place)?));
+        self.places.iter().enumerate().filter_map(placed)
+    }
+
+    /// Says where the header and every entry stand in a copy of the storage: lines as they were, in the same order,
+    /// between them the `damaged` ones.
+    pub fn move_to(&mut self, header: Place, places: Vec<Place>, damaged: Vec<DamagedLine>) {
+        let bodies = std::mem::take(&mut self.bodies);
+        let odd = damaged.len() as u64;
+        let last = damaged.last().map(|line| line.place);
+        self.set_places(Some(header), places, bodies);
+        self.lines += odd;
+        if let Some(last) = last {
+            self.read_to = self.read_to.max(last.offset + u64::from(last.len) + 1);
+        }
+        self.damaged = damaged;
     }
 
     /// The large values of an entry, in their order in its line.

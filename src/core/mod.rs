@@ -11,6 +11,7 @@ pub mod append;
 pub mod body;
 pub mod branch;
 pub mod context;
+pub mod copy;
 pub mod entry;
 pub mod error;
 pub mod find;

@@ -112,25 +112,41 @@ impl Index {
 
     fn hand_on(&self, storage: &dyn Storage, row: RowNo, line: &[u8], lacks: u8, each: &mut Each<'_>) -> Result<()> {
         let line = text_of(line);
+        self.check_text(storage, row, &line)?;
+        each(row, &line, lacks)
+    }
+
+    /// An error unless a line is this entry's.
+    pub fn check_line(&self, storage: &dyn Storage, row: RowNo, line: &[u8]) -> Result<()> {
+        match shows_id(line, self.tree.id_of(row)) {
+            true => Ok(()),
+            false => self.check_text(storage, row, &text_of(line)),
+        }
+    }
+
+    fn check_text(&self, storage: &dyn Storage, row: RowNo, line: &str) -> Result<()> {
         let id = self.tree.id_of(row);
-        if !shows_id(&line, id) && !read_line(&line, |line| matches!(line, Line::Entry(head) if *head.id == *id)) {
+        if !shows_id(line.as_bytes(), id)
+            && !read_line(line, |line| matches!(line, Line::Entry(head) if *head.id == *id))
+        {
             let what = format!("entry {} is no longer where it was", super::text::shown(id));
             return Err(Error::changed(storage.name(), what));
         }
-        each(row, &line, lacks)
+        Ok(())
     }
 }
 
 /// Whether a line begins as the entry with this id does when it was written by pi or by us. That is nearly every line,
 /// and spares reading it twice.
-fn shows_id(line: &str, id: &[u8]) -> bool {
-    let after_type = line.strip_prefix("{\"type\":\"").and_then(|rest| rest.split_once("\",\"id\":\""));
-    let Some((kind, rest)) = after_type else {
+fn shows_id(line: &[u8], id: &[u8]) -> bool {
+    let plain = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_' || **byte == b'-';
+    let Some(rest) = line.strip_prefix(b"{\"type\":\"") else {
         return false;
     };
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    let ends = rest.as_bytes().strip_prefix(id).is_some_and(|rest| rest.starts_with(b"\""));
-    ends && kind.bytes().all(plain) && id.iter().copied().all(plain) && line.ends_with('}')
+    let kind = rest.iter().take_while(plain).count();
+    let rest = rest.get(kind..).and_then(|rest| rest.strip_prefix(b"\",\"id\":\""));
+    let ends = rest.and_then(|rest| rest.strip_prefix(id)).is_some_and(|rest| rest.starts_with(b"\""));
+    ends && id.iter().all(|byte| plain(&byte)) && line.ends_with(b"}")
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! has no file. Every call that can fail leaves the session as it was when it does.
 
 use super::append::{Envelope, NewHead};
+use super::body::Body;
+use super::copy::Copier;
 use super::entry::{EntryHead, Kind};
 use super::error::{Error, Result};
 use super::header::{Header, Version};
@@ -99,6 +101,12 @@ impl Session {
             header_place: Some(header_place),
             index,
         })))
+    }
+
+    /// The session in a file that was just written, with its index.
+    pub fn of_file(id: Vec<u8>, path: &str, storage: Box<dyn Storage>, header: Place, index: Index) -> Self {
+        let (persistence, file) = (Persistence::File, Some(path.to_owned()));
+        Self { id, persistence, file, storage: Some(storage), header_place: Some(header), index }
     }
 
     /// The session's id, WTF-8.
@@ -218,7 +226,7 @@ impl Session {
         if let Some(head) = head {
             self.index.push(head, None);
         }
-        self.adopt_file(storage, places);
+        self.adopt_file(storage, places, Vec::new());
         Ok(())
     }
 
@@ -229,14 +237,14 @@ impl Session {
         };
         let mut storage = FileStorage::open(path)?;
         let place = storage.append(header_line)?;
-        self.adopt_file(storage, vec![place]);
+        self.adopt_file(storage, vec![place], Vec::new());
         Ok(())
     }
 
-    /// Goes on in a file just written: `places` are the header's and every entry's.
-    pub fn adopt_file(&mut self, storage: FileStorage, mut places: Vec<Place>) {
+    /// Goes on in a file just written: `places` are the header's and every entry's, `bodies` those that are known.
+    pub fn adopt_file(&mut self, storage: FileStorage, mut places: Vec<Place>, bodies: Vec<(RowNo, Body)>) {
         let header = (!places.is_empty()).then(|| places.remove(0));
-        self.index.set_places(header, places);
+        self.index.set_places(header, places, bodies);
         self.header_place = header;
         self.storage = Some(Box::new(storage));
     }
@@ -247,6 +255,16 @@ impl Session {
             Some(storage) => self.index.line(&**storage, row),
             None => Ok(None),
         }
+    }
+
+    /// Copies lines of this session to a new file.
+    pub fn copier(&self, out: NewFile) -> Copier<'_> {
+        Copier::new(self.storage.as_deref(), &self.index, out)
+    }
+
+    /// The large values of an entry's line.
+    pub fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
+        self.index.bodies(row)
     }
 
     /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps its body.

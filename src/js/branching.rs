@@ -11,12 +11,11 @@ use super::host::{self, make, F};
 use super::raw::{Js, Val};
 use super::state::{iso, line_of, make_header, session_file, swap, State};
 use crate::core::branch::{plan, BranchLabel, BranchPlan, BranchStep};
-use crate::core::entry::time_of;
-use crate::core::entry::{EntryHead, Kind, Parent};
+use crate::core::entry::{bodies_of, Kind};
 use crate::core::error::{Error as CoreError, Result as CoreResult};
 use crate::core::ids;
 use crate::core::session::{Persistence, Session};
-use crate::core::storage::{NewFile, Place};
+use crate::core::storage::NewFile;
 use crate::core::tree::RowNo;
 
 /// Moves the manager to a new session that holds the path to `to`. Gives the new file's path, if it writes files.
@@ -79,89 +78,111 @@ impl Branched {
     ) -> Result<()> {
         let fail = |error: CoreError| thrown(js, &error);
         self.cache.set_header(js, header)?;
-        let mut out = file.map(NewFile::create).transpose().map_err(fail)?;
-        let mut places = Vec::new();
-        let mut write = |line: &[u8], out: &mut Option<NewFile>| -> Result<()> {
-            if let Some(out) = out {
-                places.push(out.line(line).map_err(fail)?);
-            }
-            Ok(())
-        };
-        if out.is_some() {
-            write(&line_of(js, header)?, &mut out)?;
-        }
         let epoch = state.borrow().epoch;
-        for (at, step) in plan.steps.iter().enumerate() {
-            let made = {
-                let state = state.borrow();
-                state.cache.has(step.row) || state.cache.has_own(step.row)
-            };
-            if made {
-                js.scoped(|| {
-                    let entry = rechained(state, js, step)?;
-                    self.cache.set(js, at as RowNo, entry)?;
-                    if out.is_some() {
-                        write(&line_of(js, entry)?, &mut out)?;
-                    }
-                    Ok(())
-                })?;
-            } else {
-                let line = state.borrow().session.line(step.row).map_err(fail)?;
-                let line = line.ok_or_else(|| Error::from_reason("An entry of the branch has no line"))?;
-                write(&step.line(&line), &mut out)?;
-            }
-            same_session(state, js, epoch)?;
-            let state = state.borrow();
+        let mut own = self.own_lines(state, js, plan, header, file.is_some())?.into_iter();
+        same_session(state, js, epoch)?;
+        let state = state.borrow();
+        for step in &plan.steps {
             let head = step.head(state.session.tree());
             self.session.push_kept(&head.ok_or_else(|| Error::from_reason("An entry of the branch is gone"))?);
         }
+        for label in &plan.labels {
+            self.session.push_kept(&label.head(state.session.tree()));
+        }
+        match file {
+            Some(file) => self.write(&state.session, plan, file, &mut own).map_err(fail),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the objects of the new session: its labels, and entries of the path that there are objects of. Gives their
+    /// lines in file order, the header's first, if it `writes`: what was made goes out as the object says.
+    fn own_lines(
+        &mut self,
+        state: &RefCell<State>,
+        js: Js,
+        plan: &BranchPlan,
+        header: Val,
+        writes: bool,
+    ) -> Result<Vec<Vec<u8>>> {
+        let mut lines = Vec::new();
+        let mut write = |object| {
+            if writes {
+                lines.push(line_of(js, object)?);
+            }
+            Ok::<_, Error>(())
+        };
+        write(header)?;
+        for (at, step) in plan.steps.iter().enumerate() {
+            if is_made(&state.borrow(), step.row) {
+                js.scoped(|| {
+                    let entry = rechained(state, js, step)?;
+                    self.cache.set(js, at as RowNo, entry)?;
+                    write(entry)
+                })?;
+            }
+        }
         for (at, label) in plan.labels.iter().enumerate() {
             js.scoped(|| {
-                same_session(state, js, epoch)?;
-                let entry = self.push_label(state, js, label)?;
+                let entry = label_entry(state, js, label)?;
                 self.cache.set(js, (plan.steps.len() + at) as RowNo, entry)?;
-                if out.is_some() {
-                    write(&line_of(js, entry)?, &mut out)?;
-                }
-                Ok(())
+                write(entry)
             })?;
         }
-        same_session(state, js, epoch)?;
-        self.finish(out, places).map_err(fail)
+        Ok(lines)
     }
 
-    fn finish(&mut self, out: Option<NewFile>, places: Vec<Place>) -> CoreResult<()> {
-        if let Some(out) = out {
-            self.session.adopt_file(out.finish()?, places);
+    /// Writes the new session's file. `own` are the lines of what is made; all others are copied from the old one.
+    fn write(
+        &mut self,
+        old: &Session,
+        plan: &BranchPlan,
+        file: &str,
+        own: &mut dyn Iterator<Item = Vec<u8>>,
+    ) -> CoreResult<()> {
+        let gone = || CoreError::failed("An entry of the branch has no line");
+        let mut copier = old.copier(NewFile::create(file)?);
+        let mut places = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
+        let mut bodies = Vec::new();
+        places.push(copier.write(&own.next().ok_or_else(gone)?)?);
+        for (at, step) in plan.steps.iter().enumerate() {
+            let row = at as RowNo;
+            let place = if self.cache.has(row) {
+                copier.write(&own.next().ok_or_else(gone)?)?
+            } else if step.stays {
+                bodies.extend(old.bodies(step.row).iter().map(|(_, body)| (row, *body)));
+                copier.keep(step.row)?.ok_or_else(gone)?
+            } else {
+                let line = old.line(step.row)?.ok_or_else(gone)?;
+                let line = step.line(&line);
+                bodies.extend(bodies_of(&line).into_iter().map(|body| (row, body)));
+                copier.write(&line)?
+            };
+            places.push(place);
         }
+        for line in own {
+            places.push(copier.write(&line)?);
+        }
+        self.session.adopt_file(copier.finish()?, places, bodies);
         Ok(())
     }
+}
 
-    fn push_label(&mut self, state: &RefCell<State>, js: Js, label: &BranchLabel) -> Result<Val> {
-        let from = object(state, js, label.from)?;
-        let timestamp = js.get(from, c"timestamp")?;
-        let args = [
-            js.string(label.id.as_bytes())?,
-            js.string(&label.parent)?,
-            timestamp,
-            js.string(&label.target)?,
-            js.get(from, c"label")?,
-        ];
-        let entry = make(js, F::LabelEntry, &args)?;
-        let handle = super::object::Handle::of(js, timestamp);
-        self.session.push_kept(&EntryHead {
-            kind: Kind::Label,
-            id: label.id.as_bytes().into(),
-            parent: Parent::Id(label.parent.as_slice().into()),
-            time: time_of(Some(&handle).filter(|handle| !handle.is_undefined())),
-            message: None,
-            first_kept: None,
-            target: Some(label.target.as_slice().into()),
-            sets_label: true,
-            has_summary: false,
-        });
-        Ok(entry)
-    }
+fn is_made(state: &State, row: RowNo) -> bool {
+    state.cache.has(row) || state.cache.has_own(row)
+}
+
+/// The object of a label written again.
+fn label_entry(state: &RefCell<State>, js: Js, label: &BranchLabel) -> Result<Val> {
+    let from = object(state, js, label.from)?;
+    let args = [
+        js.string(label.id.as_bytes())?,
+        js.string(&label.parent)?,
+        js.get(from, c"timestamp")?,
+        js.string(&label.target)?,
+        js.get(from, c"label")?,
+    ];
+    make(js, F::LabelEntry, &args)
 }
 
 /// Serialising runs the caller's code, which may have taken the manager to another session.

@@ -5,6 +5,7 @@ use napi_derive::napi;
 
 use super::adopt::adopt;
 use super::args;
+use super::cache::Cache;
 use super::errors::thrown;
 use super::host::{now, on_paths, JsHost};
 use super::listing::{self, Listing};
@@ -214,10 +215,11 @@ impl SessionManager {
         let timestamp = iso(js, now)?;
         let file = session_file(&dir, &timestamp, &id);
         let header = new_header_line(&shown(&id), &timestamp, &cwd, Some(&source_path));
-        source.write_to(&file, &header).map_err(fail)?;
-        let place = Place::on_disk(js, cwd, dir)?;
         let file = on_paths(js, |host| paths::resolve(&file, host))?;
-        Self::at(env, place, Some(file), options)
+        let place = Place::on_disk(js, cwd, dir)?;
+        let session = source.write_to(&file, id, &header).map_err(fail)?;
+        let cache = Cache::new(js, session.tree().len())?;
+        Self { state: place.with((session, cache)) }.given(env)
     }
 
     /// The path of the session with exactly this id; undefined if there is none. Reads headers alone.

@@ -267,6 +267,11 @@ impl NewFile {
         Ok(place)
     }
 
+    /// Adds bytes as they are.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write(bytes)
+    }
+
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         if let Some(file) = &mut self.file {
             file.write_all(bytes).map_err(|error| Error::io("write", &self.path, error))?;
