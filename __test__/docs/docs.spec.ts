@@ -76,7 +76,7 @@ test("every example in the help of pi-sessions does what it should", async () =>
 	for (const name of names) {
 		const examples = [...(await help(name)).matchAll(/^ {2}\$ (.*)$/gm)].map(([, example]) => example as string);
 		expect(examples.length, name).toBeGreaterThan(0);
-		expect(await runShell({ file: `${name} --help`, line: 0, language: "sh", code: `${examples.join("\n")}\n` })).toEqual([]);
+		for (const code of examples) expect(await runShell({ file: `${name} --help`, line: 0, language: "sh", code })).toEqual([]);
 	}
 });
 

@@ -123,7 +123,7 @@ export function buildProgram(result) {
 		.argument("<shell>", "bash, zsh or fish")
 		.addHelpText(
 			"after",
-			"\nExamples:\n  $ source <(pi-sessions completion bash)   # in ~/.bashrc\n  $ source <(pi-sessions completion zsh)    # in ~/.zshrc, after compinit\n  $ pi-sessions completion fish > ~/.config/fish/completions/pi-sessions.fish",
+			"\nExamples:\n  $ source <(pi-sessions completion bash)   # in ~/.bashrc\n  $ pi-sessions completion zsh > ~/_pi-sessions   # into a folder of $fpath\n  $ pi-sessions completion fish > ~/.config/fish/completions/pi-sessions.fish",
 		)
 		.action((shell) => completion(shell, program));
 
