@@ -1,8 +1,8 @@
 // `pi-sessions show`: the conversation, for reading.
+import { paintRole } from "./drawing.mjs";
 import { partsOf, roleOf } from "./entries.mjs";
 import { columns, paint, writeJsonList, writePaged } from "./output.mjs";
 import { entryNamed, openReadOnly, sessionPath } from "./sessions.mjs";
-import { paintRole } from "./tree.mjs";
 import { clip, counted, safeBlock, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("./entries.mjs").Part} Part */
