@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
 import { writeFile } from "./copies.mjs";
+import { UsageError } from "./errors.mjs";
 import { partsOf, preview, roleOf } from "./entries.mjs";
 import { runsOf } from "./layout.mjs";
 import { write, writeJson } from "./output.mjs";
@@ -43,12 +44,15 @@ const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
  * @param {{ html?: string | true, json?: boolean, force?: boolean, maxEntry: number }} options
  */
 export async function writeTreePage(manager, path, options) {
+	if (typeof options.html === "string" && options.html !== "-" && !/\.html?$/i.test(options.html)) {
+		throw new UsageError(`--html takes the name of a page, ending in .html: is ${JSON.stringify(options.html)} the session? It goes before --html`);
+	}
 	const pieces = page(manager, path, options.maxEntry > 0 ? options.maxEntry * 1024 : Infinity);
 	if (options.html === "-") {
 		for (const piece of pieces) await write(piece);
 		return;
 	}
-	const file = typeof options.html === "string" ? options.html : `${basename(path).replace(/\.jsonl$/, "")}.html`;
+	const file = options.html !== true && options.html !== undefined ? options.html : `${basename(path).replace(/\.jsonl$/, "")}.html`;
 	const bytes = writeFile(file, pieces, Boolean(options.force));
 	if (options.json) return await writeJson({ path: file, bytes, entries: manager.getEntryCount() });
 	await write(`${safeLine(file)}: ${counted(manager.getEntryCount(), "entry", "entries")}, ${size(bytes)}\n`);
