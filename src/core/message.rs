@@ -60,6 +60,22 @@ impl Role {
         }
     }
 
+    /// The role with a code, as `src/js/factory.js` counts them: in this type's order.
+    pub fn from_code(code: usize) -> Self {
+        const ALL: [Role; 9] = [
+            Role::User,
+            Role::Assistant,
+            Role::ToolResult,
+            Role::System,
+            Role::BashExecution,
+            Role::Custom,
+            Role::BranchSummary,
+            Role::CompactionSummary,
+            Role::HookMessage,
+        ];
+        ALL.get(code).copied().unwrap_or(Role::Other)
+    }
+
     /// Whether a message of this role is conversation: it makes a new session's file, and counts as activity.
     pub fn is_conversation(self) -> bool {
         matches!(self, Role::User | Role::Assistant)

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use napi::Result;
+use napi::{Error, Result};
 
 use super::entries::ensure;
 use super::errors::{thrown, wrong_argument};
@@ -24,14 +24,61 @@ const ATTEMPTS: usize = 16;
 /// An entry to append.
 pub struct New {
     pub kind: Kind,
-    /// An object with the entry's own fields in their order.
-    pub own: Val,
+    /// The entry's own fields in their order.
+    pub own: Own,
+    /// Their text, if it was made already.
+    pub text: Option<Vec<u8>>,
     pub head: NewHead,
     pub below: Below,
     /// An id that the own fields refer to already.
     pub id: Option<String>,
     /// A time that the own fields refer to already, ms since 1970.
     pub time: Option<f64>,
+}
+
+/// An object with an entry's own fields.
+#[derive(Clone, Copy)]
+pub enum Own {
+    Given(Val),
+    /// It is in the manager's list already.
+    Placed(Placed),
+}
+
+/// A place at the end of a manager's list.
+#[derive(Clone, Copy)]
+pub struct Placed {
+    pub list: Val,
+    pub place: u32,
+}
+
+impl Placed {
+    /// Takes what was placed out again; gives the error that is the reason, its exception still pending.
+    pub fn take_back(self, js: Js, reason: Error) -> Error {
+        let exception = js.take_exception();
+        let taken = js.number(f64::from(self.place)).and_then(|place| js.set(self.list, c"length", place));
+        match (exception, taken) {
+            (Ok(Some(exception)), Ok(())) => js.throw(exception),
+            (Ok(None), Ok(())) => reason,
+            (Err(error), _) | (_, Err(error)) => error,
+        }
+    }
+}
+
+impl Own {
+    /// The object, which is in no list from here on: where the caller's code may run, it may append, and what it
+    /// appends has the next place.
+    fn taken_out(&mut self, js: Js) -> Result<Val> {
+        let value = match *self {
+            Own::Given(value) => value,
+            Own::Placed(Placed { list, place }) => {
+                let value = js.at(list, place)?;
+                js.set(list, c"length", js.number(f64::from(place))?)?;
+                value
+            }
+        };
+        *self = Own::Given(value);
+        Ok(value)
+    }
 }
 
 /// What the entry will be a child of.
@@ -44,7 +91,12 @@ pub enum Below {
 impl New {
     /// An entry below the leaf.
     pub fn entry(kind: Kind, own: Val) -> Self {
-        Self { kind, own, head: NewHead::default(), below: Below::Leaf, id: None, time: None }
+        Self::with_own(kind, Own::Given(own))
+    }
+
+    /// The same of own fields wherever they are.
+    pub fn with_own(kind: Kind, own: Own) -> Self {
+        Self { kind, own, text: None, head: NewHead::default(), below: Below::Leaf, id: None, time: None }
     }
 
     /// The same with what the index takes of it.
@@ -76,18 +128,42 @@ fn plan(state: &State, head: &NewHead) -> Plan {
 }
 
 /// Appends an entry and gives its row.
-pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
+pub fn append(state: &RefCell<State>, js: Js, mut new: New) -> Result<RowNo> {
+    let row = add(state, js, &mut new);
+    match new.own {
+        Own::Given(own) => {
+            let row = row?;
+            state.borrow_mut().cache.set_own(js, row, own)?;
+            Ok(row)
+        }
+        Own::Placed(placed) => {
+            let row = row.map_err(|error| placed.take_back(js, error))?;
+            let mut state = state.borrow_mut();
+            match placed.place == row {
+                true => state.cache.mark_own(row),
+                // Entries of other processes came in before it.
+                false => state.cache.set_own(js, row, js.at(placed.list, placed.place)?)?,
+            }
+            Ok(row)
+        }
+    }
+}
+
+fn add(state: &RefCell<State>, js: Js, new: &mut New) -> Result<RowNo> {
     let epoch = state.borrow().epoch;
-    let mut text = None;
+    let mut text = new.text.take();
     for _ in 0..ATTEMPTS {
         let planned = plan(&state.borrow(), &new.head);
         if planned != Plan::Keep && text.is_none() {
             // The caller's code runs here, once; what is to be done is looked at again after it.
-            text = Some(line_of(js, new.own)?);
+            text = Some(line_of(js, new.own.taken_out(js)?)?);
             continue;
         }
         let kept = match planned {
-            Plan::MakeFile { .. } => kept_lines(state, js)?,
+            Plan::MakeFile { .. } => {
+                new.own.taken_out(js)?;
+                kept_lines(state, js)?
+            }
             _ => Vec::new(),
         };
         let time = new.time.map_or_else(|| now(js), Ok)?;
@@ -100,14 +176,13 @@ pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
             match plan(&state, &new.head) == planned {
                 true => {
                     let text = text.as_deref().unwrap_or_default();
-                    let row = commit(&mut state, &new, (time, timestamp), text, &kept);
+                    let row = commit(&mut state, new, (time, timestamp), text, &kept);
                     Some(row.map_err(|error| thrown(js, &error))?)
                 }
                 false => None,
             }
         };
         if let Some(row) = committed {
-            state.borrow_mut().cache.set_own(js, row, new.own)?;
             return Ok(row);
         }
     }

@@ -6,10 +6,10 @@ use napi_derive::napi;
 use super::append::{append, New};
 use super::args;
 use super::entries;
-use super::errors::{thrown, wrong_argument};
+use super::errors::thrown;
 use super::host::{make, F};
 use super::manager::SessionManager;
-use super::object::message_head;
+use super::message::new_message;
 use super::prompt::system_message;
 use super::raw::{returned, Js};
 use crate::core::append::NewHead;
@@ -36,18 +36,8 @@ impl SessionManager {
         ts_return_type = "string"
     )]
     pub fn append_message<'env>(&self, env: &'env Env, message: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
-        let message = message.raw();
-        let waits_for_conversation = {
-            let state = self.state.borrow();
-            state.session.is_persisted() && !state.session.writes_lines()
-        };
-        if waits_for_conversation && js.is_nullish(message)? {
-            return Err(wrong_argument(js, "message must be an object"));
-        }
-        let head = NewHead { message: message_head(js, message)?, ..NewHead::default() };
-        let own = make(js, F::OwnMessage, &[message])?;
-        self.append_for_id(env, New::entry(Kind::Message, own).with_head(head))
+        let new = new_message(&self.state, Js::new(env), message.raw())?;
+        self.append_for_id(env, new)
     }
 
     /// Appends a change of the thinking level. Gives the entry's id.

@@ -94,7 +94,7 @@ unsafe extern "C" fn release(_env: sys::napi_env, data: *mut c_void, _hint: *mut
     drop(unsafe { Rc::from_raw(data.cast::<Source>()) });
 }
 
-/// The function `readBody(source, row, code)` for `lazy.js`, which alone gets it.
+/// The function `readBody(source, row, id, code)` for `lazy.js`, which alone gets it.
 pub fn reader(js: Js) -> Result<Val> {
     let mut out = null_mut();
     // SAFETY: `read_body` is such a function; it needs no data.
@@ -109,11 +109,11 @@ pub fn reader(js: Js) -> Result<Val> {
 unsafe extern "C" fn read_body(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
     let js = Js::from_raw(env);
     let done = catch_unwind(AssertUnwindSafe(|| {
-        let mut args = [null_mut(); 3];
+        let mut args = [null_mut(); 4];
         let mut count = args.len();
         let mut data = null_mut();
-        // SAFETY: `info` is this call's; there is room for three arguments, and `lazy.js` gives three: a source's
-        // external and two numbers.
+        // SAFETY: `info` is this call's; there is room for four arguments, and `lazy.js` gives four, the first
+        // a source's external.
         let source = unsafe {
             sys::napi_get_cb_info(env, info, &mut count, args.as_mut_ptr(), null_mut(), null_mut());
             sys::napi_get_value_external(env, args[0], &mut data);
@@ -121,7 +121,8 @@ unsafe extern "C" fn read_body(env: sys::napi_env, info: sys::napi_callback_info
         };
         let source = source.ok_or_else(|| Error::from_reason("A body was asked for without its source"))?;
         let number = |value| Ok::<_, Error>(js.number_value(value)?.unwrap_or_default());
-        body(js, source, number(args[1])? as RowNo, number(args[2])? as u8)
+        let id = js.text(args[2])?.unwrap_or_default();
+        body(js, source, number(args[1])? as RowNo, &id, number(args[3])? as u8)
     }));
     let error = match done {
         Ok(Ok(value)) => return value,
@@ -133,9 +134,13 @@ unsafe extern "C" fn read_body(env: sys::napi_env, info: sys::napi_callback_info
     null_mut()
 }
 
-fn body(js: Js, source: &Source, row: RowNo, code: u8) -> Result<Val> {
+fn body(js: Js, source: &Source, row: RowNo, id: &[u8], code: u8) -> Result<Val> {
     let of = BodyOf::from_code(code).ok_or_else(|| Error::from_reason("A body of no kind was asked for"))?;
     source.with_session(|session| {
+        // An id may stand in several lines; and rows have other numbers once another file was taken in.
+        let row = if session.tree().id_of(row) == id { Some(row) } else { session.tree().find(id) };
+        let gone = || CoreError::changed(session.file().unwrap_or_default(), format!("entry {} is gone", shown(id)));
+        let row = row.ok_or_else(|| thrown(js, &gone()))?;
         let text = body_text(session, row, of).map_err(|error| thrown(js, &error))?;
         parse(js, &text).map_err(|_| {
             let error = match js.take_exception() {

@@ -132,11 +132,16 @@ impl Cache {
     /// Keeps the own fields of an entry that was appended.
     pub fn set_own(&mut self, js: Js, row: RowNo, own: Val) -> Result<()> {
         js.set_at(self.list(js)?, row, own)?;
+        self.mark_own(row);
+        Ok(())
+    }
+
+    /// Says that the own fields of an entry are in the list.
+    pub fn mark_own(&mut self, row: RowNo) {
         self.grow(row as usize + 1);
         if let Some(slot) = self.slots.get_mut(row as usize) {
             *slot = Slot::Own;
         }
-        Ok(())
     }
 
     fn mark(&mut self, row: RowNo) {

@@ -16,6 +16,38 @@
 
 	const time = (value) => new Date(value).getTime();
 
+	// Numbers that the addon reads where they are, in place of a call for each.
+	const slots = new Float64Array(4);
+	// The codes of `Wants` in src/js/message.rs.
+	const TEXT = 1;
+	const TEXT_OF_CONVERSATION = 2;
+
+	// The codes of `Role` in src/core/message.rs.
+	function roleCode(role) {
+		switch (role) {
+			case "user":
+				return 0;
+			case "assistant":
+				return 1;
+			case "toolResult":
+				return 2;
+			case "system":
+				return 3;
+			case "bashExecution":
+				return 4;
+			case "custom":
+				return 5;
+			case "branchSummary":
+				return 6;
+			case "compactionSummary":
+				return 7;
+			case "hookMessage":
+				return 8;
+			default:
+				return 9;
+		}
+	}
+
 	function messages(entry, gives) {
 		switch (gives) {
 			case MESSAGE:
@@ -116,7 +148,28 @@
 			parentId,
 			firstKeptEntryId: firstKept ?? entry.firstKeptEntryId,
 		}),
-		ownMessage: (message) => ({ message }),
+		slots,
+		// Everything an append needs of a message, in one call: puts its entry's own fields at the end of the list, gives
+		// their text if it is wanted, and leaves in the slots the role's code (-1 for no object), whether content is
+		// missing, the time, and the place in the list.
+		message(list, message, wants) {
+			let role = -1;
+			let lacksContent = true;
+			if ((typeof message === "object" && message !== null) || typeof message === "function") {
+				role = roleCode(message.role);
+				lacksContent = (message.content ?? null) === null;
+			}
+			const own = { message };
+			const wanted = wants === TEXT || (wants === TEXT_OF_CONVERSATION && (role === 0 || role === 1));
+			// The caller's code may run here, and append: everything else comes after it.
+			const text = wanted ? stringify(own) : undefined;
+			slots[2] = Date.now();
+			slots[0] = role;
+			slots[1] = lacksContent ? 1 : 0;
+			slots[3] = list.length;
+			list[list.length] = own;
+			return text;
+		},
 		ownThinkingLevel: (thinkingLevel) => ({ thinkingLevel }),
 		ownModel: (provider, modelId) => ({ provider, modelId }),
 		ownUsage: (kind, provider, model, usage) => ({ kind, provider, model, usage }),

@@ -8,6 +8,7 @@ use napi::{sys, Result};
 
 use super::errors::thrown;
 use super::raw::{Js, Kept, Val};
+use super::slots::Slots;
 use crate::core::error::{Error as CoreError, Result as CoreResult};
 use crate::core::paths;
 use crate::core::text::shown;
@@ -65,7 +66,7 @@ factory! {
     FileOrder = c"fileOrder",
     Failure = c"failure",
     Listen = c"listen",
-    OwnMessage = c"ownMessage",
+    Message = c"message",
     OwnThinkingLevel = c"ownThinkingLevel",
     OwnModel = c"ownModel",
     OwnUsage = c"ownUsage",
@@ -84,7 +85,12 @@ factory! {
 
 thread_local! {
     /// One thread may hold several environments (vm contexts load the addon once each).
-    static FACTORIES: RefCell<Vec<(sys::napi_env, Rc<[Kept]>)>> = const { RefCell::new(Vec::new()) };
+    static FACTORIES: RefCell<Vec<(sys::napi_env, Rc<Installed>)>> = const { RefCell::new(Vec::new()) };
+}
+
+struct Installed {
+    functions: Vec<Kept>,
+    slots: Slots,
 }
 
 /// Compiles the factory for this environment, once.
@@ -97,9 +103,10 @@ pub fn install(env: &napi::Env) -> Result<()> {
         let function = if js.is_undefined(function)? { js.get(lazy, name)? } else { function };
         js.keep(function)
     };
-    let functions = NAMES.iter().map(|name| function(name)).collect::<Result<Rc<[Kept]>>>()?;
+    let functions = NAMES.iter().map(|name| function(name)).collect::<Result<Vec<Kept>>>()?;
+    let slots = Slots::of(js, js.get(factory, c"slots")?)?;
     let raw = js.raw();
-    FACTORIES.with(|all| all.borrow_mut().push((raw, functions)));
+    FACTORIES.with(|all| all.borrow_mut().push((raw, Rc::new(Installed { functions, slots }))));
     // The engine frees the references itself when the environment ends.
     env.add_env_cleanup_hook(raw as usize, |raw| {
         FACTORIES.with(|all| all.borrow_mut().retain(|(env, _)| *env != raw as sys::napi_env));
@@ -111,12 +118,22 @@ pub fn install(env: &napi::Env) -> Result<()> {
 pub fn make(js: Js, function: F, args: &[Val]) -> Result<Val> {
     let function = FACTORIES.with(|all| {
         let all = all.borrow();
-        let functions = all.iter().find(|(env, _)| *env == js.raw()).map(|(_, functions)| functions);
-        let kept = functions.and_then(|functions| functions.get(function as usize));
+        let installed = all.iter().find(|(env, _)| *env == js.raw()).map(|(_, installed)| installed);
+        let kept = installed.and_then(|installed| installed.functions.get(function as usize));
         kept.map(|kept| js.kept(kept))
     });
     let function = function.ok_or_else(|| napi::Error::from_reason("The addon was not initialised here"))??;
     js.call(function, args)
+}
+
+/// The numbers that the factory's last call left in its slots.
+pub fn slots(js: Js) -> Result<[f64; 4]> {
+    FACTORIES.with(|all| {
+        let all = all.borrow();
+        let installed = all.iter().find(|(env, _)| *env == js.raw()).map(|(_, installed)| installed);
+        let installed = installed.ok_or_else(|| napi::Error::from_reason("The addon was not initialised here"))?;
+        Ok(installed.slots.read())
+    })
 }
 
 /// The time in ms since 1970, from JavaScript's clock, which tests replace.

@@ -59,7 +59,7 @@
 		const { object } = cell;
 		cell.values ??= { __proto__: null };
 		const { values } = cell;
-		if (!(key in values)) values[key] = readBody(cell.source, cell.row, cell.codes[key]);
+		if (!(key in values)) values[key] = readBody(cell.source, cell.row, cell.id, cell.codes[key]);
 		// A frozen object keeps its accessor, which gives the same value every time.
 		if (isOurs(object, key) && defines(object, key, plain(values[key]))) settled(cell, key);
 		return values[key];
@@ -88,7 +88,7 @@
 	const ACCESSORS = { content: CONTENT, details: DETAILS, data: DATA };
 
 	// The object with accessors in place of the values it lacks.
-	function withAccessors(from, codes, waiting, source, row) {
+	function withAccessors(from, codes, waiting, source, row, id) {
 		const object = {};
 		for (const key of keys(from)) {
 			if (key === "content" && (codes.content & waiting) !== 0) defineProperty(object, key, CONTENT);
@@ -98,7 +98,7 @@
 			else if (key in prototype) defineProperty(object, key, plain(from[key]));
 			else object[key] = from[key];
 		}
-		const cell = { object, source, row, codes, waiting, values: undefined, inspect: undefined };
+		const cell = { object, source, row, id, codes, waiting, values: undefined, inspect: undefined };
 		cell.inspect = function (asked) {
 			if (asked === ASK) return cell;
 			for (const key of keys(codes)) if ((codes[key] & cell.waiting) !== 0 && isOurs(object, key)) touch(cell, key);
@@ -110,9 +110,10 @@
 
 	function defer(entry, row, lacks, source) {
 		if ((lacks & ANY_OF_MESSAGE) !== 0) {
-			entry.message = withAccessors(entry.message, OF_MESSAGE, lacks & ANY_OF_MESSAGE, source, row);
+			entry.message = withAccessors(entry.message, OF_MESSAGE, lacks & ANY_OF_MESSAGE, source, row, entry.id);
 		}
-		return (lacks & ANY_OF_ENTRY) === 0 ? entry : withAccessors(entry, OF_ENTRY, lacks & ANY_OF_ENTRY, source, row);
+		if ((lacks & ANY_OF_ENTRY) === 0) return entry;
+		return withAccessors(entry, OF_ENTRY, lacks & ANY_OF_ENTRY, source, row, entry.id);
 	}
 
 	return {

@@ -158,12 +158,23 @@ impl Js {
 
     /// The UTF-8 of a string without lone surrogates, such as `JSON.stringify` gives: most are ASCII, and read in one go.
     pub fn well_formed_text(self, value: Val) -> Result<Vec<u8>> {
+        const SHORT: usize = 2048;
+        if let Some(bytes) = self.text_in(value, SHORT)? {
+            return Ok(bytes);
+        }
         let mut units = 0;
         // SAFETY: without a buffer the engine only tells the length, in UTF-16 units.
         let status = unsafe { sys::napi_get_value_string_utf16(self.env, value, null_mut(), 0, &mut units) };
         self.check(status, "string length")?;
         // Room for some characters that take more bytes than units, and for the ending zero.
-        let room = units + units / 8 + 16;
+        match self.text_in(value, units + units / 8 + 16)? {
+            Some(bytes) => Ok(bytes),
+            None => self.long_text(value),
+        }
+    }
+
+    /// The UTF-8 of a string if it fits into that much room; None if it may not have.
+    fn text_in(self, value: Val, room: usize) -> Result<Option<Vec<u8>>> {
         let mut bytes = Vec::with_capacity(room);
         let mut size = 0;
         // SAFETY: the buffer has that much room.
@@ -172,11 +183,11 @@ impl Js {
         self.check(status, "string value")?;
         // A buffer that is nearly full may have been too small.
         if size + 4 >= room {
-            return self.long_text(value);
+            return Ok(None);
         }
         // SAFETY: the engine has written `size` bytes, which is less than the room.
         unsafe { bytes.set_len(size) };
-        Ok(bytes)
+        Ok(Some(bytes))
     }
 
     fn long_text(self, value: Val) -> Result<Vec<u8>> {

@@ -1,0 +1,47 @@
+//! A message on its way into a session: everything that is needed of it, by one call into JavaScript.
+
+use napi::{Result, ValueType};
+
+use super::append::{New, Own, Placed};
+use super::errors::wrong_argument;
+use super::host::{make, slots, F};
+use super::raw::{Js, Val};
+use super::state::State;
+use crate::core::append::NewHead;
+use crate::core::entry::Kind;
+use crate::core::message::{MessageHead, Role};
+
+/// Whether the message's text is wanted. The codes are those of `src/js/factory.js`.
+enum Wants {
+    Nothing = 0,
+    Text = 1,
+    TextOfConversation = 2,
+}
+
+/// The new entry of a message, its own fields at the end of the manager's list. The caller's code may run.
+pub fn new_message(state: &std::cell::RefCell<State>, js: Js, message: Val) -> Result<New> {
+    let (list, wants) = {
+        let state = state.borrow();
+        let session = &state.session;
+        let wants = match (session.writes_lines(), session.is_persisted()) {
+            (true, _) => Wants::Text,
+            (false, true) if session.tree().has_conversation() => Wants::Text,
+            (false, true) => Wants::TextOfConversation,
+            (false, false) => Wants::Nothing,
+        };
+        (state.cache.list(js)?, wants)
+    };
+    if !matches!(wants, Wants::Nothing | Wants::Text) && js.is_nullish(message)? {
+        return Err(wrong_argument(js, "message must be an object"));
+    }
+    let text = make(js, F::Message, &[list, message, js.number(f64::from(wants as u8))?])?;
+    let [role, lacks_content, time, place] = slots(js)?;
+    let head = MessageHead { role: Role::from_code(role as usize), lacks_content: lacks_content != 0.0 };
+    let placed = Placed { list, place: place as u32 };
+    let text = match js.kind(text)? {
+        ValueType::String => Some(js.well_formed_text(text).map_err(|error| placed.take_back(js, error))?),
+        _ => None,
+    };
+    let head = NewHead { message: (role >= 0.0).then_some(head), ..NewHead::default() };
+    Ok(New { text, time: Some(time), ..New::with_own(Kind::Message, Own::Placed(placed)) }.with_head(head))
+}
