@@ -34,6 +34,8 @@ async function open(lines: Json[], args: string[] = [], hash = ""): Promise<Open
 	const file = join(at.cwd, "page.html");
 	expect(await run(at, ["tree", session, "--html", file, ...args])).toMatchObject({ code: 0, err: "" });
 	const page = await browser.newPage();
+	// A loaded machine is slow, not wrong.
+	page.setDefaultTimeout(100_000);
 	const [requests, errors]: [string[], string[]] = [[], []];
 	page.on("request", (request) => requests.push(request.url()));
 	page.on("pageerror", (error) => errors.push(String(error)));
