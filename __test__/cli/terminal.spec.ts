@@ -156,7 +156,7 @@ describe("use", () => {
 		const codes = async (...all: string[][]): Promise<unknown[]> => Promise.all(all.map(async (args) => (await run(at, args)).code));
 		expect(await codes(["list"], ["--help"], ["help", "show"], ["--version"])).toEqual([0, 0, 0, 0]);
 		expect(await codes(["show", "nothing"], ["tree", "./nothing.jsonl"])).toEqual([1, 1]);
-		expect(await codes([], ["nothing"], ["show", "a", "b"], ["list", "--limit", "many"], ["search"], ["repair"], ["show", "--nothing"], ["completion", "tcsh"])).toEqual(Array(8).fill(2));
+		expect(await codes([], ["nothing"], ["show", "a", "b"], ["list", "--limit", "many"], ["search"], ["search", " "], ["repair"], ["show", "--nothing"], ["completion", "tcsh"])).toEqual(Array(9).fill(2));
 	});
 
 	test("an error is one line, JSON where output is", async () => {

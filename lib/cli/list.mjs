@@ -1,6 +1,7 @@
 // `pi-sessions list` and `pi-sessions search`: sessions, and places in them, as tables.
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
+import { UsageError } from "./errors.mjs";
 import { staticNamed } from "./library.mjs";
 import { columns, paint, progress, table, write, writeJson } from "./output.mjs";
 import { listSessions, sessionDir, title, workingDirectory } from "./sessions.mjs";
@@ -93,9 +94,10 @@ const CLOSE = "\u0002";
  * @param {Options & { limit: number }} options
  */
 export async function search(words, options) {
+	const query = words.join(" ").trim();
+	if (query === "") throw new UsageError("Words to look for are needed");
 	/** @type {(query: string, options: object) => Promise<SearchHit[]>} */
 	const find = staticNamed("search");
-	const query = words.join(" ");
 	const bar = progress("Searching");
 	/** @type {SearchHit[]} */
 	let hits;

@@ -41,7 +41,7 @@ const SESSION = "a file, the beginning of a session id, or nothing for the newes
  */
 export function buildProgram(result) {
 	const program = new Command("pi-sessions")
-		.description("Looks at the sessions of the pi coding agent. Nothing but fork, export, repair and tree --html writes anything.")
+		.description("Looks at the sessions of the pi coding agent. Only repair changes a session; fork, export and tree --html make new files.")
 		.version(version)
 		.exitOverride()
 		.showHelpAfterError("(--help tells what there is)")
