@@ -100,10 +100,12 @@ pub fn context_rows(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
 /// The settings of a path.
 pub fn settings(tree: &Tree, path: &[RowNo]) -> Settings {
     let last = |wanted: fn(&Row) -> bool| path.iter().rev().copied().find(|&no| tree.row(no).is_some_and(wanted));
-    Settings {
-        thinking_level: last(|row| row.kind == Kind::ThinkingLevelChange),
-        model: last(|row| row.kind == Kind::ModelChange || row.role() == Some(Role::Assistant)),
-    }
+    Settings { thinking_level: last(|row| row.kind == Kind::ThinkingLevelChange), model: last(decides_model) }
+}
+
+/// Whether a row decides the model of a path.
+pub fn decides_model(row: &Row) -> bool {
+    row.kind == Kind::ModelChange || row.role() == Some(Role::Assistant)
 }
 
 /// The projection of a path: per context entry what it contributes after the newest edit on it.

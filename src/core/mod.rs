@@ -20,6 +20,7 @@ pub mod header;
 pub mod ids;
 pub mod info;
 pub mod json;
+pub mod leaf;
 pub mod lines;
 pub mod listing;
 pub mod load;

@@ -5,6 +5,7 @@
 
 use super::append::{Envelope, NewHead};
 use super::body::Body;
+use super::context::Projection;
 use super::copy::Copier;
 use super::entry::{EntryHead, Kind};
 use super::error::{Error, Result};
@@ -127,6 +128,16 @@ impl Session {
     /// Its entries.
     pub fn tree(&self) -> &Tree {
         &self.index.tree
+    }
+
+    /// The path to the leaf, or to what stands for it, kept from one question to the next.
+    pub fn kept_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
+        self.index.tree.kept_path(end)
+    }
+
+    /// The context of that path.
+    pub fn kept_projection(&mut self, end: Option<RowNo>) -> Projection {
+        self.index.tree.kept_projection(end)
     }
 
     /// Moves the leaf.

@@ -11,7 +11,9 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+use super::context::Projection;
 use super::entry::{EntryHead, Kind, Parent};
+use super::leaf::LeafPath;
 use super::message::{MessageHead, Role};
 use super::time::Time;
 
@@ -105,6 +107,9 @@ pub struct Tree {
     leaf: Option<RowNo>,
     last_info: Option<RowNo>,
     conversation: bool,
+    /// Counts additions that may change other rows' paths.
+    path_changes: u64,
+    kept: LeafPath,
 }
 
 impl Default for Tree {
@@ -123,6 +128,8 @@ impl Default for Tree {
             leaf: None,
             last_info: None,
             conversation: false,
+            path_changes: 0,
+            kept: LeafPath::default(),
         }
     }
 }
@@ -155,6 +162,8 @@ impl Tree {
         self.link_child(parent, no);
         if let Some(symbol) = self.symbols.get_mut(id as usize) {
             self.distinct += usize::from(symbol.last_row == NONE);
+            // An id that comes again, or that was pointed at before it came, is another parent than before.
+            self.path_changes += u64::from(symbol.last_row != NONE || symbol.children.first != NONE);
             symbol.last_row = no;
         }
         if let (Kind::Label, Some(target)) = (head.kind, target) {
@@ -293,6 +302,32 @@ impl Tree {
             ParentRef::Id(sym) if !self.id_bytes(sym).is_empty() => self.row_of(sym),
             _ => None,
         }
+    }
+
+    /// Counts what may change the path to a row that was there before.
+    pub fn path_changes(&self) -> u64 {
+        self.path_changes
+    }
+
+    /// The path to the leaf, or to what stands for it, kept from one question to the next.
+    pub fn kept_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
+        self.follow(end);
+        self.kept.rows()
+    }
+
+    /// The context of that path.
+    pub fn kept_projection(&mut self, end: Option<RowNo>) -> Projection {
+        self.follow(end);
+        let mut kept = std::mem::take(&mut self.kept);
+        let projection = kept.projection(self);
+        self.kept = kept;
+        projection
+    }
+
+    fn follow(&mut self, end: Option<RowNo>) {
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.follow(self, end);
+        self.kept = kept;
     }
 
     /// The rows from the root to `to`. A cycle ends before a row would come twice.

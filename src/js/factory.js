@@ -107,6 +107,8 @@
 		});
 	}
 
+	const SELF = Symbol("pi-session-native.manager");
+
 	// What managers hold lives and dies with them.
 	const anchors = new WeakMap();
 
@@ -122,7 +124,23 @@
 		anchor(manager) {
 			const anchor = { entries: undefined, header: undefined };
 			anchors.set(manager, anchor);
+			Object.defineProperty(manager, SELF, { value: manager });
 			return anchor;
+		},
+		// The engine lets a native method run on its own instance alone. Tests and hosts call methods on a Proxy of a
+		// manager, or on an object that inherits from one: each finds the manager through a property of it.
+		throughProxies(prototype) {
+			for (const name of Object.getOwnPropertyNames(prototype)) {
+				const method = Object.getOwnPropertyDescriptor(prototype, name);
+				const native = method.value;
+				if (name === "constructor" || typeof native !== "function") continue;
+				const value = {
+					[name](...args) {
+						return Reflect.apply(native, this?.[SELF] ?? this, args);
+					},
+				}[name];
+				Object.defineProperty(prototype, name, { ...method, value });
+			}
 		},
 		// A list that is no plain array: a Proxy of one is read as one.
 		listOf: (value) => (Array.isArray(value) ? Array.from(value) : undefined),
@@ -221,6 +239,7 @@
 			return values;
 		},
 		copy: (list) => list.slice(),
+		run: (list, from, to) => list.slice(from, to),
 		pick(objects, rows) {
 			const picked = new Array(rows.length);
 			for (let at = 0; at < rows.length; at++) picked[at] = objects[rows[at]];
@@ -261,7 +280,7 @@
 			const all = [];
 			for (let at = 0; at < rows.length; at++) {
 				const sourceEntry = objects[rows[at]];
-				const edit = edits[at] < 0 ? undefined : objects[edits[at]];
+				const edit = edits === undefined || edits[at] < 0 ? undefined : objects[edits[at]];
 				const own = contribution(sourceEntry, gives[at], edit);
 				entries[at] = { sourceEntry, messages: own };
 				for (const message of own) all.push(message);
@@ -270,12 +289,13 @@
 		},
 		context(objects, rows, gives, edits) {
 			const all = [];
+			let count = 0;
 			for (let at = 0; at < rows.length; at++) {
 				if (gives[at] === 0) continue;
 				const entry = objects[rows[at]];
-				const edit = edits[at] < 0 ? undefined : objects[edits[at]];
-				if (gives[at] === MESSAGE && edit === undefined) all.push(entry.message);
-				else for (const message of contribution(entry, gives[at], edit)) all.push(message);
+				const edit = edits === undefined || edits[at] < 0 ? undefined : objects[edits[at]];
+				if (gives[at] === MESSAGE && edit === undefined) all[count++] = entry.message;
+				else for (const message of contribution(entry, gives[at], edit)) all[count++] = message;
 			}
 			return all;
 		},

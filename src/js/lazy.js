@@ -118,6 +118,12 @@
 
 	return {
 		defer,
+		// Whether a message has no content, found without reading it.
+		lacksContent(message) {
+			const waiting = Marked.cellOf(message)?.waiting ?? 0;
+			if ((waiting & OF_MESSAGE.content) !== 0 && isOurs(message, "content")) return false;
+			return (message.content ?? null) === null;
+		},
 		// Makes the entries of a text, a list of lines, in their places.
 		fill(objects, rows, lacks, source, text) {
 			const values = parse(text);

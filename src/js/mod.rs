@@ -35,6 +35,9 @@ use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
 #[napi(module_exports)]
-fn initialise(_exports: Object, env: Env) -> Result<()> {
-    host::install(&env)
+fn initialise(exports: Object, env: Env) -> Result<()> {
+    host::install(&env)?;
+    let js = raw::Js::new(&env);
+    let class = js.get(exports.raw(), c"SessionManager")?;
+    host::make(js, host::F::ThroughProxies, &[js.get(class, c"prototype")?]).map(drop)
 }

@@ -8,10 +8,11 @@ use std::fmt;
 use serde::de::{self, value::StrDeserializer, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde::{forward_to_deserialize_any, Deserialize};
 
+use super::host::{make, F};
 use super::raw::{Js, Val};
 use crate::core::entry::{head_of, EntryFields, EntryHead};
 use crate::core::json::Value;
-use crate::core::message::{AgentMessage, MessageHead};
+use crate::core::message::{MessageHead, Role};
 
 /// A JavaScript value, read no further than asked.
 pub struct Handle {
@@ -174,8 +175,10 @@ pub fn message_head(js: Js, value: Val) -> napi::Result<Option<MessageHead>> {
     if !js.is_object(value)? {
         return Ok(None);
     }
-    let message: AgentMessage<Handle> = fields_of(js, value)?;
-    Ok(Some(message.head()))
+    let role = Handle::of(js, js.get(value, c"role")?);
+    let role = role.text().map_or(Role::Other, |name| Role::from_name(&name));
+    let lacks_content = make(js, F::LacksContent, &[value])?;
+    Ok(Some(MessageHead { role, lacks_content: js.is_truthy(lacks_content)? }))
 }
 
 /// The fields of the caller's entry that the index reads.

@@ -9,7 +9,7 @@ use super::host::{make, F};
 use super::object::Handle;
 use super::raw::{Js, Val};
 use super::state::State;
-use crate::core::context::{context_rows, project, Projection, Settings};
+use crate::core::context::{Projection, Settings};
 use crate::core::entry::target_key;
 use crate::core::text::trim;
 use crate::core::time::Time;
@@ -25,7 +25,17 @@ pub fn row_of(state: &RefCell<State>, js: Js, id: Val) -> Result<Option<RowNo>> 
 pub fn list_of(state: &RefCell<State>, js: Js, rows: &[RowNo]) -> Result<Val> {
     ensure(state, js, rows.iter().copied())?;
     let list = state.borrow().cache.list(js)?;
-    make(js, F::Pick, &[list, js.u32s(rows)?])
+    match run_of(rows) {
+        Some((from, to)) => make(js, F::Run, &[list, js.number(from)?, js.number(to)?]),
+        None => make(js, F::Pick, &[list, js.u32s(rows)?]),
+    }
+}
+
+/// Where rows that follow each other start and end: most paths are one such run.
+fn run_of(rows: &[RowNo]) -> Option<(f64, f64)> {
+    let (first, last) = (*rows.first()?, *rows.last()?);
+    let runs = rows.windows(2).all(|pair| matches!(pair, [before, row] if before + 1 == *row));
+    runs.then(|| (f64::from(first), f64::from(last) + 1.0))
 }
 
 /// A fresh list of every entry.
@@ -77,17 +87,18 @@ fn path_to(tree: &Tree, end: Option<RowNo>) -> Vec<RowNo> {
 /// The path to an entry.
 pub fn branch(state: &RefCell<State>, js: Js, from: Val) -> Result<Val> {
     let end = path_end(state, js, from)?;
-    let path = path_to(state.borrow().session.tree(), end);
+    let path = if end.is_some() && end == leaf(state) {
+        state.borrow_mut().session.kept_path(end).to_vec()
+    } else {
+        path_to(state.borrow().session.tree(), end)
+    };
     list_of(state, js, &path)
 }
 
 /// The entries of the context of the path to the leaf.
 pub fn context_entries(state: &RefCell<State>, js: Js) -> Result<Val> {
-    let rows = {
-        let state = state.borrow();
-        let tree = state.session.tree();
-        context_rows(tree, &path_to(tree, context_end(tree)))
-    };
+    let projection = leaf_projection(state);
+    let rows: Vec<RowNo> = projection.steps.iter().map(|step| step.row).collect();
     list_of(state, js, &rows)
 }
 
@@ -153,17 +164,23 @@ pub fn tree(state: &RefCell<State>, js: Js) -> Result<Val> {
 
 /// The projection of the path to the leaf.
 pub fn leaf_projection(state: &RefCell<State>) -> Projection {
-    let state = state.borrow();
-    let tree = state.session.tree();
-    project(tree, &path_to(tree, context_end(tree)))
+    let mut state = state.borrow_mut();
+    let end = context_end(state.session.tree());
+    state.session.kept_projection(end)
 }
 
 /// A projection's steps as the factory takes them: rows, codes, edits.
 pub fn steps(js: Js, projection: &Projection) -> Result<[Val; 3]> {
     let rows: Vec<u32> = projection.steps.iter().map(|step| step.row).collect();
     let gives: Vec<u8> = projection.steps.iter().map(|step| step.gives as u8).collect();
-    let edits: Vec<i32> = projection.steps.iter().map(|step| step.edit.map_or(-1, |row| row as i32)).collect();
-    Ok([js.u32s(&rows)?, js.u8s(&gives)?, js.i32s(&edits)?])
+    let edits = match projection.steps.iter().any(|step| step.edit.is_some()) {
+        true => {
+            let edits = projection.steps.iter().map(|step| step.edit.map_or(-1, |row| row as i32));
+            js.i32s(&edits.collect::<Vec<i32>>())?
+        }
+        false => js.undefined()?,
+    };
+    Ok([js.u32s(&rows)?, js.u8s(&gives)?, edits])
 }
 
 /// Makes what the factory makes of a projection: `project` or `context`.

@@ -1,0 +1,204 @@
+//! The path to the leaf and its context, kept from one question to the next: an entry appended at the leaf is added to
+//! both, and a move of the leaf changes what is not common to the old path and the new one.
+
+use std::collections::HashMap;
+
+use super::context::{decides_model, project, Contribution, Projection, Settings, Step};
+use super::entry::Kind;
+use super::tree::{RowNo, Sym, Tree};
+
+/// A path and its context. What is kept counts for one tree alone.
+#[derive(Debug, Default)]
+pub struct LeafPath {
+    rows: Vec<RowNo>,
+    /// The tree's count of changes that any path may feel when `rows` was made.
+    changes: u64,
+    /// Places in `rows` of what decides settings and context, each list ascending.
+    thinking: Vec<usize>,
+    models: Vec<usize>,
+    compactions: Vec<usize>,
+    edits: Vec<usize>,
+    /// The context, if it was asked for, and what its edits are about.
+    steps: Option<(Vec<Step>, HashMap<Sym, RowNo>)>,
+}
+
+impl LeafPath {
+    /// The rows of the path that was followed last.
+    pub fn rows(&self) -> &[RowNo] {
+        &self.rows
+    }
+
+    /// The context of the path that was followed last.
+    pub fn projection(&mut self, tree: &Tree) -> Projection {
+        let settings = self.settings();
+        let rows = &self.rows;
+        let (steps, _) = self.steps.get_or_insert_with(|| {
+            let edit =
+                |step: &Step| Some((tree.row(step.row).filter(|row| row.kind == Kind::ContextEdit)?.target?, step.row));
+            let steps = project(tree, rows).steps;
+            let edits = steps.iter().filter_map(edit).collect();
+            (steps, edits)
+        });
+        Projection { steps: steps.clone(), settings }
+    }
+
+    fn settings(&self) -> Settings {
+        let row = |places: &[usize]| places.last().and_then(|&place| self.rows.get(place)).copied();
+        Settings { thinking_level: row(&self.thinking), model: row(&self.models) }
+    }
+
+    /// Makes this the path from the root to `end`.
+    pub fn follow(&mut self, tree: &Tree, end: Option<RowNo>) {
+        let Some(end) = end else {
+            self.cut(0);
+            return;
+        };
+        if self.changes != tree.path_changes() {
+            self.start_over(tree, end);
+        }
+        if self.rows.last() == Some(&end) {
+            return;
+        }
+        // Up from the new end, as far as the kept path: its rows ascend, or it would not be kept.
+        let mut new = Vec::new();
+        let mut at = Some(end);
+        let mut common = 0;
+        while let Some(row) = at {
+            if let Ok(place) = self.rows.binary_search(&row) {
+                common = place + 1;
+                break;
+            }
+            if new.last().is_some_and(|&child| child <= row) {
+                return self.start_over(tree, end);
+            }
+            new.push(row);
+            at = tree.parent_row(row);
+        }
+        self.cut(common);
+        for row in new.into_iter().rev() {
+            self.add(tree, row);
+        }
+    }
+
+    /// Makes the whole path anew. One that does not ascend (odd files have cycles, and parents behind their children)
+    /// is right for this question and not kept for the next.
+    fn start_over(&mut self, tree: &Tree, end: RowNo) {
+        *self = Self::default();
+        for row in tree.path(end) {
+            self.add(tree, row);
+        }
+        let ascends = self.rows.windows(2).all(|pair| matches!(pair, [before, row] if before < row));
+        // A path that starts inside a cycle is no part of the paths of other rows.
+        let rooted = self.rows.first().is_none_or(|&first| tree.parent_row(first).is_none());
+        self.changes = if ascends && rooted { tree.path_changes() } else { u64::MAX };
+    }
+
+    /// Keeps the first `len` rows.
+    fn cut(&mut self, len: usize) {
+        let cut = self.rows.len().saturating_sub(len);
+        if cut == 0 {
+            return;
+        }
+        self.rows.truncate(len);
+        let keep = |places: &mut Vec<usize>| {
+            let before = places.len();
+            places.truncate(places.partition_point(|&place| place < len));
+            before == places.len()
+        };
+        keep(&mut self.thinking);
+        keep(&mut self.models);
+        // Behind the newest compaction every row of the path is a step, so what was cut is as many steps.
+        let same_shape = keep(&mut self.compactions) & keep(&mut self.edits);
+        match &mut self.steps {
+            Some((steps, _)) if same_shape => steps.truncate(steps.len().saturating_sub(cut)),
+            steps => *steps = None,
+        }
+    }
+
+    fn add(&mut self, tree: &Tree, no: RowNo) {
+        let place = self.rows.len();
+        self.rows.push(no);
+        let Some(row) = tree.row(no) else { return };
+        match row.kind {
+            Kind::ThinkingLevelChange => self.thinking.push(place),
+            _ if decides_model(row) => self.models.push(place),
+            Kind::Compaction => {
+                self.compactions.push(place);
+                self.steps = None;
+            }
+            Kind::ContextEdit => {
+                self.edits.push(place);
+                self.steps = None;
+            }
+            _ => {}
+        }
+        if let Some((steps, edits)) = &mut self.steps {
+            steps.push(Step { row: no, gives: Contribution::of(row), edit: edits.get(&row.id).copied() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::entry::{EntryHead, Parent};
+    use crate::core::message::MessageHead;
+    use crate::core::message::Role;
+    use crate::core::time::Time;
+    use proptest::prelude::*;
+
+    fn head(id: u8, parent: Option<u8>, kind: u8, target: u8) -> EntryHead<'static> {
+        let kind = [
+            Kind::Message,
+            Kind::Message,
+            Kind::Custom,
+            Kind::ThinkingLevelChange,
+            Kind::ModelChange,
+            Kind::Compaction,
+            Kind::ContextEdit,
+        ][usize::from(kind) % 7];
+        let role = if id % 2 == 0 { Role::Assistant } else { Role::System };
+        EntryHead {
+            kind,
+            id: vec![id].into(),
+            parent: parent.map_or(Parent::Null, |id| Parent::Id(vec![id].into())),
+            time: Time::At(0.0),
+            message: (kind == Kind::Message).then_some(MessageHead { role, lacks_content: false }),
+            first_kept: (kind == Kind::Compaction).then(|| vec![target].into()),
+            target: (kind == Kind::ContextEdit).then(|| vec![target].into()),
+            sets_label: false,
+            has_summary: false,
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+        /// Ids come twice, parents before and behind, in cycles: what is kept is always what is made anew.
+        #[test]
+        fn what_is_kept_is_what_would_be_made_anew(
+            steps in prop::collection::vec((0u8..40, any::<u8>(), 0u8..14, 0u8..40, 0u8..4), 1..60)
+        ) {
+            let mut tree = Tree::default();
+            let mut kept = LeafPath::default();
+            for (id, at, kind, target, what) in steps {
+                let count = tree.len() as RowNo;
+                match what {
+                    0 if count > 0 => tree.set_leaf(Some(RowNo::from(at) % count)),
+                    1 => {
+                        tree.push(&head(id, Some(at % 40), kind, target), true);
+                    }
+                    _ => {
+                        let parent = tree.leaf().and_then(|leaf| tree.id_of(leaf).first().copied());
+                        tree.push(&head(id, parent, kind, target), true);
+                    }
+                }
+                let path = tree.leaf().map(|leaf| tree.path(leaf)).unwrap_or_default();
+                kept.follow(&tree, tree.leaf());
+                prop_assert_eq!(kept.rows(), path.as_slice());
+                if at % 3 > 0 {
+                    prop_assert_eq!(kept.projection(&tree), project(&tree, &path));
+                }
+            }
+        }
+    }
+}
