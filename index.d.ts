@@ -1013,27 +1013,6 @@ export declare class SessionManager {
    */
   appendLabelChange(targetId: string, label: string | undefined): string
   /**
-   * Switches to another session file, keeping the working directory and the session directory.
-   *
-   * @throws If the file is there and is no session: `Session file is not a valid pi session: <path>`.
-   * @example
-   * ```ts
-   * manager.setSessionFile(file);
-   * ```
-   */
-  setSessionFile(sessionFile: string): void
-  /**
-   * Starts a new session in place of this one and gives the path its file will have; undefined in memory.
-   *
-   * @throws If the id in the options cannot be part of a file name.
-   * @example
-   * ```ts
-   * const path = manager.newSession({ parentSession: file });
-   * console.log(path !== file, manager.getEntryCount()); // → true 0
-   * ```
-   */
-  newSession(options?: NewSessionOptions): string | undefined
-  /**
    * Whether this session writes to a file.
    *
    * @example
@@ -1099,6 +1078,27 @@ export declare class SessionManager {
    */
   getSessionName(): string | undefined
   /**
+   * Switches to another session file, keeping the working directory and the session directory.
+   *
+   * @throws If the file is there and is no session: `Session file is not a valid pi session: <path>`.
+   * @example
+   * ```ts
+   * manager.setSessionFile(file);
+   * ```
+   */
+  setSessionFile(sessionFile: string): void
+  /**
+   * Starts a new session in place of this one and gives the path its file will have; undefined in memory.
+   *
+   * @throws If the id in the options cannot be part of a file name.
+   * @example
+   * ```ts
+   * const path = manager.newSession({ parentSession: file });
+   * console.log(path !== file, manager.getEntryCount()); // → true 0
+   * ```
+   */
+  newSession(options?: NewSessionOptions): string | undefined
+  /**
    * The id of the leaf: the entry that the next one will be a child of. Null before the first.
    *
    * @example
@@ -1146,15 +1146,31 @@ export declare class SessionManager {
    */
   getLabel(id: string): string | undefined
   /**
-   * The entries from the root to an entry, by default the leaf. Empty for an unknown id.
+   * The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
+   * many of them, those nearest to the entry: a view of a huge session makes what it shows and no more.
    *
+   * @throws `TypeError` if the limit is no whole number from 0 on.
    * @example
    * ```ts
    * console.log(manager.getBranch().map((entry) => entry.type).join()); // → message,message
-   * console.log(manager.getBranch(id).length); // → 1
+   * console.log(manager.getBranch(undefined, { limit: 1 })[0]?.id === manager.getLeafId()); // → true
    * ```
    */
-  getBranch(fromId?: string): SessionEntry[]
+  getBranch(fromId?: string, options?: { limit?: number }): SessionEntry[]
+  /**
+   * Calls a listener with each entry that is appended through this manager from now on, once it is in the session
+   * and, where there is a file, written. What it throws is reported as an uncaught exception; the append stands.
+   * Gives the function that ends it. Entries of other processes are not reported.
+   *
+   * @throws `TypeError` if the listener is no function.
+   * @example
+   * ```ts
+   * const stop = manager.onAppend((entry) => console.log(entry.type)); // → custom
+   * manager.appendCustomEntry("my-extension");
+   * stop();
+   * ```
+   */
+  onAppend(listener: (entry: SessionEntry) => void): () => void
   /**
    * `getBranch` under the name it had at first.
    *

@@ -23,28 +23,27 @@ export async function show(query, options) {
 	const path = await sessionPath(query, options);
 	const manager = openReadOnly(path);
 	const leaf = options.leaf === undefined ? undefined : entryNamed(manager, options.leaf).id;
-	const branch = manager.getBranch(leaf);
-	const entries = options.limit > 0 ? branch.slice(-options.limit) : branch;
+	// A window of a huge session makes only what it shows.
+	const entries = manager.getBranch(leaf, options.limit > 0 ? { limit: options.limit } : undefined);
 	if (options.json) {
-		const head = { path, header: manager.getHeader(), leafId: leaf ?? manager.getLeafId(), total: branch.length };
+		const head = { path, header: manager.getHeader(), leafId: leaf ?? manager.getLeafId() };
 		return await writeJsonList(head, "entries", entries);
 	}
-	await writePaged(() => conversation(manager, path, entries, branch.length, Boolean(options.full)), options);
+	await writePaged(() => conversation(manager, path, entries, Boolean(options.full)), options);
 }
 
 /**
  * @param {Manager} manager
  * @param {string} path
  * @param {SessionEntry[]} entries
- * @param {number} total
  * @param {boolean} full
  */
-function* conversation(manager, path, entries, total, full) {
+function* conversation(manager, path, entries, full) {
 	const header = manager.getHeader();
 	yield paint.bold(clip(manager.getSessionName() ?? "(no name)", columns()));
 	yield paint.dim(safeLine(`${manager.getSessionId()}  ${header?.timestamp ?? ""}  ${header?.cwd ?? ""}`));
 	yield paint.dim(safeLine(path));
-	if (entries.length < total) yield paint.dim(`${counted(total - entries.length, "earlier entry", "earlier entries")} not shown; --limit 0 shows all`);
+	if (entries[0] && manager.getEntry(entries[0].parentId ?? "")) yield paint.dim("Earlier entries are not shown; --limit 0 shows all");
 	for (const entry of entries) {
 		const lines = partsOf(entry).flatMap((part) => partLines(part, full));
 		const label = manager.getLabel(entry.id);

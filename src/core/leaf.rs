@@ -157,7 +157,7 @@ mod tests {
             Kind::Compaction,
             Kind::ContextEdit,
         ][usize::from(kind) % 7];
-        let role = if id % 2 == 0 { Role::Assistant } else { Role::System };
+        let role = if id < 20 { Role::Assistant } else { Role::System };
         EntryHead {
             kind,
             id: vec![id].into(),

@@ -346,6 +346,23 @@ impl Tree {
         path
     }
 
+    /// The last `limit` rows of the path to `to`.
+    pub fn end_of_path(&self, to: RowNo, limit: usize) -> Vec<RowNo> {
+        let mut end = Vec::new();
+        let mut at = Some(to);
+        while let Some(no) = at.filter(|_| end.len() < limit) {
+            // A walk that does not descend may be in a cycle.
+            if end.last().is_some_and(|&child| child <= no) {
+                let path = self.path(to);
+                return path.get(path.len().saturating_sub(limit)..).unwrap_or_default().to_vec();
+            }
+            end.push(no);
+            at = self.parent_row(no);
+        }
+        end.reverse();
+        end
+    }
+
     fn path_in_cycle(&self, to: RowNo) -> Vec<RowNo> {
         let mut seen = vec![false; self.rows.len()];
         let mut path = Vec::new();

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use napi::{Error, Result};
 
-use super::entries::ensure;
+use super::entries::{ensure, object};
 use super::errors::{thrown, wrong_argument};
 use super::host::{make, now, F};
 use super::raw::{Js, Val};
@@ -127,8 +127,20 @@ fn plan(state: &State, head: &NewHead) -> Plan {
     }
 }
 
-/// Appends an entry and gives its row.
-pub fn append(state: &RefCell<State>, js: Js, mut new: New) -> Result<RowNo> {
+/// Appends an entry, tells those who listen, and gives its row.
+pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
+    let row = append_silently(state, js, new)?;
+    if state.borrow().listens {
+        let entry = object(state, js, row)?;
+        let anchor = state.borrow().cache.anchor(js)?;
+        if let Some(anchor) = anchor {
+            make(js, F::Notify, &[anchor, entry])?;
+        }
+    }
+    Ok(row)
+}
+
+fn append_silently(state: &RefCell<State>, js: Js, mut new: New) -> Result<RowNo> {
     let row = add(state, js, &mut new);
     match new.own {
         Own::Given(own) => {

@@ -127,6 +127,25 @@
 			Object.defineProperty(manager, SELF, { value: manager });
 			return anchor;
 		},
+		// Adds a listener to a manager's and gives what takes it away again.
+		subscribe(anchor, listener) {
+			anchor.listeners ??= new Map();
+			const key = {};
+			anchor.listeners.set(key, listener);
+			return () => void anchor.listeners.delete(key);
+		},
+		// An entry is in the session by now: what a listener throws is an error of its own, not of the append.
+		notify(anchor, entry) {
+			for (const listener of [...(anchor.listeners?.values() ?? [])]) {
+				try {
+					listener(entry);
+				} catch (error) {
+					queueMicrotask(() => {
+						throw error;
+					});
+				}
+			}
+		},
 		// The engine lets a native method run on its own instance alone. Tests and hosts call methods on a Proxy of a
 		// manager, or on an object that inherits from one: each finds the manager through a property of it.
 		throughProxies(prototype) {

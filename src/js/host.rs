@@ -35,6 +35,8 @@ factory! {
     Parse = c"parse",
     Stringify = c"stringify",
     Anchor = c"anchor",
+    Subscribe = c"subscribe",
+    Notify = c"notify",
     ThroughProxies = c"throughProxies",
     ListOf = c"listOf",
     Now = c"now",

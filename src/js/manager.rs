@@ -10,15 +10,14 @@ use super::append::{append, Below, New};
 use super::args;
 use super::branching::branched_session;
 use super::entries;
-use super::errors::thrown;
-use super::host::{make, on_paths, F};
+use super::errors::{thrown, wrong_argument};
+use super::host::{make, F};
 use super::raw::{returned, Js, Val};
 use super::reads;
 use super::state::{self, State};
 use crate::core::append::NewHead;
 use crate::core::entry::Kind;
 use crate::core::error::Error as CoreError;
-use crate::core::paths;
 use crate::core::tree::RowNo;
 
 /// A conversation session: an append-only tree of entries in a JSONL file, or in memory.
@@ -118,94 +117,6 @@ impl SessionManager {
         self.get_session_file(env)
     }
 
-    /// Whether this session writes to a file.
-    ///
-    /// @example
-    /// ```ts
-    /// console.log(manager.isPersisted(), SessionManager.inMemory().isPersisted()); // → true false
-    /// ```
-    #[napi(catch_unwind, enumerable = false)]
-    pub fn is_persisted(&self) -> bool {
-        self.state.borrow().session.is_persisted()
-    }
-
-    /// The working directory, absolute.
-    ///
-    /// @example
-    /// ```ts
-    /// console.log(manager.getCwd() === cwd); // → true
-    /// ```
-    #[napi(catch_unwind, enumerable = false)]
-    pub fn get_cwd(&self) -> String {
-        self.state.borrow().cwd.clone()
-    }
-
-    /// The directory that new session files go to, as it was given; empty in memory.
-    ///
-    /// @example
-    /// ```ts
-    /// console.log(manager.getSessionDir() === dir); // → true
-    /// ```
-    #[napi(catch_unwind, enumerable = false)]
-    pub fn get_session_dir(&self) -> String {
-        self.state.borrow().dir.clone()
-    }
-
-    /// Whether the session directory is the default one of the working directory.
-    ///
-    /// @example
-    /// ```ts
-    /// console.log(manager.usesDefaultSessionDir()); // → false
-    /// ```
-    #[napi(catch_unwind, enumerable = false)]
-    pub fn uses_default_session_dir(&self, env: &Env) -> Result<bool> {
-        let (cwd, dir) = {
-            let state = self.state.borrow();
-            (state.cwd.clone(), state.dir.clone())
-        };
-        on_paths(Js::new(env), |host| paths::same(&dir, &paths::default_session_dir(&cwd, None, host)?, host))
-    }
-
-    /// The session's id.
-    ///
-    /// @example
-    /// ```ts
-    /// console.log(manager.getSessionId() === manager.getHeader()?.id); // → true
-    /// ```
-    // The rest of the type is the class's constructor, which TypeScript must not offer; at run time there is none.
-    #[napi(
-        catch_unwind,
-        enumerable = false,
-        ts_type = "(): string\n/** A manager comes from `create`, `open`, `continueRecent`, `inMemory` or `forkFrom`. */\nprivate constructor()"
-    )]
-    pub fn get_session_id<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let state = self.state.borrow();
-        Ok(returned(env, Js::new(env).string(state.session.id())?))
-    }
-
-    /// The path of the session's file, whether it exists yet or not; undefined in memory.
-    ///
-    /// @example
-    /// ```ts
-    /// console.log(manager.getSessionFile() === file); // → true
-    /// ```
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "string | undefined")]
-    pub fn get_session_file<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let state = self.state.borrow();
-        Ok(returned(env, Js::new(env).optional_string(state.session.file().map(str::as_bytes))?))
-    }
-
-    /// The session's name, from its newest session_info entry on any branch; undefined if it has none.
-    ///
-    /// @example
-    /// ```ts
-    /// console.log(manager.getSessionName() ?? "(no name)"); // → (no name)
-    /// ```
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "string | undefined")]
-    pub fn get_session_name<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        Ok(returned(env, reads::name(&self.state, Js::new(env))?))
-    }
-
     /// The id of the leaf: the entry that the next one will be a child of. Null before the first.
     ///
     /// @example
@@ -269,16 +180,54 @@ impl SessionManager {
         Ok(returned(env, reads::label(&self.state, Js::new(env), id.raw())?))
     }
 
-    /// The entries from the root to an entry, by default the leaf. Empty for an unknown id.
+    /// The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
+    /// many of them, those nearest to the entry: a view of a huge session makes what it shows and no more.
     ///
+    /// @throws `TypeError` if the limit is no whole number from 0 on.
     /// @example
     /// ```ts
     /// console.log(manager.getBranch().map((entry) => entry.type).join()); // → message,message
-    /// console.log(manager.getBranch(id).length); // → 1
+    /// console.log(manager.getBranch(undefined, { limit: 1 })[0]?.id === manager.getLeafId()); // → true
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "fromId?: string", ts_return_type = "SessionEntry[]")]
-    pub fn get_branch<'env>(&self, env: &'env Env, from_id: Unknown) -> Result<Unknown<'env>> {
-        Ok(returned(env, reads::branch(&self.state, Js::new(env), from_id.raw())?))
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "fromId?: string, options?: { limit?: number }",
+        ts_return_type = "SessionEntry[]"
+    )]
+    pub fn get_branch<'env>(&self, env: &'env Env, from_id: Unknown, options: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let limit = reads::limit(js, options.raw())?;
+        Ok(returned(env, reads::branch(&self.state, js, from_id.raw(), limit)?))
+    }
+
+    /// Calls a listener with each entry that is appended through this manager from now on, once it is in the session
+    /// and, where there is a file, written. What it throws is reported as an uncaught exception; the append stands.
+    /// Gives the function that ends it. Entries of other processes are not reported.
+    ///
+    /// @throws `TypeError` if the listener is no function.
+    /// @example
+    /// ```ts
+    /// const stop = manager.onAppend((entry) => console.log(entry.type)); // → custom
+    /// manager.appendCustomEntry("my-extension");
+    /// stop();
+    /// ```
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "listener: (entry: SessionEntry) => void",
+        ts_return_type = "() => void"
+    )]
+    pub fn on_append<'env>(&self, env: &'env Env, listener: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        if js.kind(listener.raw())? != ValueType::Function {
+            return Err(wrong_argument(js, "listener must be a function"));
+        }
+        let anchor = self.state.borrow().cache.anchor(js)?;
+        let anchor = anchor.ok_or_else(|| Error::from_reason("The manager is not complete"))?;
+        let end = make(js, F::Subscribe, &[anchor, listener.raw()])?;
+        self.state.borrow_mut().listens = true;
+        Ok(returned(env, end))
     }
 
     /// `getBranch` under the name it had at first.
@@ -289,7 +238,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "fromId?: string", ts_return_type = "SessionEntry[]")]
     pub fn get_path<'env>(&self, env: &'env Env, from_id: Unknown) -> Result<Unknown<'env>> {
-        self.get_branch(env, from_id)
+        Ok(returned(env, reads::branch(&self.state, Js::new(env), from_id.raw(), None)?))
     }
 
     /// The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it.

@@ -17,6 +17,7 @@ mod entries;
 mod errors;
 mod functions;
 mod host;
+mod identity;
 mod listing;
 mod manager;
 mod message;

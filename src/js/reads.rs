@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use napi::{Result, ValueType};
 
 use super::entries::{ensure, object};
+use super::errors::wrong_argument;
 use super::host::{make, F};
 use super::object::Handle;
 use super::raw::{Js, Val};
@@ -84,10 +85,27 @@ fn path_to(tree: &Tree, end: Option<RowNo>) -> Vec<RowNo> {
     end.map(|end| tree.path(end)).unwrap_or_default()
 }
 
-/// The path to an entry.
-pub fn branch(state: &RefCell<State>, js: Js, from: Val) -> Result<Val> {
+/// The limit in the options of a read: a whole number from 0 on, or none.
+pub fn limit(js: Js, options: Val) -> Result<Option<usize>> {
+    let limit = match js.is_object(options)? {
+        true => js.get(options, c"limit")?,
+        false => js.undefined()?,
+    };
+    if js.is_undefined(limit)? {
+        return Ok(None);
+    }
+    match js.number_value(limit)?.filter(|limit| *limit >= 0.0 && (limit.fract() == 0.0 || limit.is_infinite())) {
+        Some(limit) => Ok(Some(limit as usize)),
+        None => Err(wrong_argument(js, "options.limit must be a whole number from 0 on")),
+    }
+}
+
+/// The path to an entry, or the last `limit` entries of it.
+pub fn branch(state: &RefCell<State>, js: Js, from: Val, limit: Option<usize>) -> Result<Val> {
     let end = path_end(state, js, from)?;
-    let path = if end.is_some() && end == leaf(state) {
+    let path = if let (Some(limit), Some(end)) = (limit, end) {
+        state.borrow().session.tree().end_of_path(end, limit)
+    } else if end.is_some() && end == leaf(state) {
         state.borrow_mut().session.kept_path(end).to_vec()
     } else {
         path_to(state.borrow().session.tree(), end)

@@ -29,6 +29,8 @@ pub struct State {
     pub epoch: u64,
     /// What reads bodies of this session for its entries; None until one is needed.
     pub bodies: Option<Bodies>,
+    /// Whether somebody listens to appends.
+    pub listens: bool,
     /// Whether bodies are read when they are looked at; None until it matters.
     pub lazy: Option<bool>,
     me: Weak<RefCell<State>>,
@@ -61,8 +63,8 @@ impl Place {
     pub fn with(self, (session, cache): (Session, Cache)) -> Rc<RefCell<State>> {
         let Place { cwd, dir, persistence } = self;
         Rc::new_cyclic(|me| {
-            let (bodies, lazy, me) = (None, None, me.clone());
-            RefCell::new(State { cwd, dir, persistence, session, cache, epoch: 0, bodies, lazy, me })
+            let (bodies, lazy, listens, me) = (None, None, false, me.clone());
+            RefCell::new(State { cwd, dir, persistence, session, cache, epoch: 0, bodies, lazy, listens, me })
         })
     }
 }
