@@ -879,6 +879,185 @@ export type ReadonlySessionManager = Pick<
 	| "getSessionName"
 >;
 
+// Types of a session file's safety and health: how it is written, what is wrong with it, what was done about it. Those of
+// the format stand in `header.d.ts`.
+
+/**
+ * How a session's file is written. What is not said here is taken from the environment variables
+ * `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`. In memory none of it matters.
+ *
+ * @example
+ * ```ts
+ * const options: SessionFileOptions = { durability: "fsync", lock: "exclusive" };
+ * const mine = SessionManager.create(cwd, dir, options);
+ * mine.close();
+ * ```
+ */
+export interface SessionFileOptions {
+	/**
+	 * When an append is done: when the operating system has the line (`"os"`, the default: it outlives this process), or
+	 * when the disk has it (`"fsync"`: it outlives a power cut).
+	 */
+	durability?: "os" | "fsync";
+	/**
+	 * Who may write to the file: anyone (`"none"`, the default), or this manager alone (`"exclusive"`), as far as others
+	 * ask. Every manager of this module asks before it writes; pi does not. The lock is let go by `close`, and by the end
+	 * of the process however it ends.
+	 */
+	lock?: "none" | "exclusive";
+}
+
+/**
+ * A line of a session file that is no entry. It stays in the file and is passed over.
+ *
+ * @example
+ * ```ts
+ * const { appendFileSync } = await import("node:fs");
+ * appendFileSync(file, "half a li\n");
+ * const [line]: DamagedLine[] = SessionManager.verify(file).damaged;
+ * console.log(line?.line, line?.reason); // → 4 not valid JSON
+ * ```
+ */
+export interface DamagedLine {
+	/** Counted from 1. */
+	line: number;
+	/** Its bytes are `start` up to `end`, counted from 0, its newline not counted. */
+	start: number;
+	end: number;
+	reason: string;
+}
+
+/**
+ * An entry whose `parentId` names no entry of the session.
+ *
+ * @example
+ * ```ts
+ * const orphans: OrphanEntry[] = manager.getDiagnostics().orphans;
+ * console.log(orphans.length); // → 0
+ * ```
+ */
+export interface OrphanEntry {
+	/** Counted from 1. */
+	line: number;
+	id: string;
+	parentId: string;
+}
+
+/**
+ * An id that several entries carry; it means the last of them.
+ *
+ * @example
+ * ```ts
+ * const twice: DuplicateEntryId[] = manager.getDiagnostics().duplicateIds;
+ * console.log(twice.map((one) => one.lines)); // → []
+ * ```
+ */
+export interface DuplicateEntryId {
+	id: string;
+	/** Counted from 1. */
+	lines: number[];
+}
+
+/**
+ * Entries that are each other's ancestors, each the child of the one before it and the first of the last.
+ *
+ * @example
+ * ```ts
+ * const cycles: EntryCycle[] = manager.getDiagnostics().cycles;
+ * console.log(cycles.length); // → 0
+ * ```
+ */
+export interface EntryCycle {
+	ids: string[];
+}
+
+/**
+ * How often a session's file changed underneath in one way.
+ *
+ * @example
+ * ```ts
+ * SessionManager.open(file).appendCustomEntry("from elsewhere");
+ * manager.reload();
+ * const [change]: ForeignChange[] = manager.getDiagnostics().foreignChanges;
+ * console.log(change?.kind, change?.entries); // → grown 1
+ * ```
+ */
+export interface ForeignChange {
+	kind: "grown" | "deleted" | "renamed" | "replaced" | "truncated";
+	count: number;
+	/** Entries that came in with it. */
+	entries: number;
+	/** Bytes that were added to the file. */
+	bytes: number;
+}
+
+/**
+ * What a manager knows of its session: what is wrong with it, and what happened to it since it was opened.
+ *
+ * @example
+ * ```ts
+ * const found: SessionDiagnostics = manager.getDiagnostics();
+ * console.log(found.path === file, found.damaged.length); // → true 0
+ * ```
+ */
+export interface SessionDiagnostics {
+	/** The session's file, whether it exists yet or not; null in memory. */
+	path: string | null;
+	damaged: DamagedLine[];
+	/** What was put right, and how often. */
+	repairs: { what: string; count: number }[];
+	foreignChanges: ForeignChange[];
+	orphans: OrphanEntry[];
+	duplicateIds: DuplicateEntryId[];
+	cycles: EntryCycle[];
+}
+
+/**
+ * What `SessionManager.verify` found in a file.
+ *
+ * @example
+ * ```ts
+ * const report: VerifyReport = SessionManager.verify(file);
+ * console.log(report.ok, report.lines, report.entries); // → true 3 2
+ * ```
+ */
+export interface VerifyReport {
+	path: string;
+	/** There is a header, and nothing is wrong. */
+	ok: boolean;
+	/** The version that the header states, 1 if it states none; null without a header. */
+	version: number | null;
+	sessionId: string | null;
+	bytes: number;
+	/** Lines of every kind, blank ones and an unfinished last one among them. */
+	lines: number;
+	entries: number;
+	damaged: DamagedLine[];
+	orphans: OrphanEntry[];
+	duplicateIds: DuplicateEntryId[];
+	cycles: EntryCycle[];
+	endsWithNewline: boolean;
+}
+
+/**
+ * What `SessionManager.repair` did to a file.
+ *
+ * @example
+ * ```ts
+ * const report: RepairReport = SessionManager.repair(file);
+ * console.log(report.backup, report.repairs.length); // → null 0
+ * ```
+ */
+export interface RepairReport {
+	path: string;
+	/** Where the original is kept; null if there was nothing to repair. */
+	backup: string | null;
+	before: VerifyReport;
+	after: VerifyReport;
+	/** By line of the original, counted from 1. */
+	repairs: { line: number; what: string }[];
+}
+
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
@@ -1012,6 +1191,92 @@ export declare class SessionManager {
    * ```
    */
   appendLabelChange(targetId: string, label: string | undefined): string
+  /**
+   * Takes in what others wrote to the file since; the leaf stays. A file that was deleted or renamed away is written
+   * again, whole; one that was replaced is adopted if it holds the same session, else it is an error.
+   *
+   * @throws If another session, or none, stands in the file's place, or the file cannot be read or written.
+   * @example
+   * ```ts
+   * SessionManager.open(file).appendCustomEntry("from elsewhere");
+   * manager.reload();
+   * console.log(manager.getEntryCount()); // → 3
+   * ```
+   */
+  reload(): void
+  /**
+   * Does what `reload` does, and waits until the disk has the file.
+   *
+   * @throws As `reload` does, and if the disk reports an error.
+   * @example
+   * ```ts
+   * manager.appendCustomEntry("checkpoint");
+   * manager.flush();
+   * ```
+   */
+  flush(): void
+  /**
+   * Lets go of the file and of the lock on it. The manager can still be used: it opens the file again when it needs
+   * it, and an exclusive one takes the lock again with its next append.
+   *
+   * @example
+   * ```ts
+   * const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
+   * mine.appendCustomEntry("mine");
+   * mine.close();
+   * console.log(SessionManager.isLocked(file)); // → false
+   * ```
+   */
+  close(): void
+  /**
+   * What is wrong with the session, and what happened to its file since it was opened.
+   *
+   * @example
+   * ```ts
+   * const { damaged, foreignChanges } = manager.getDiagnostics();
+   * console.log(damaged.length, foreignChanges.length); // → 0 0
+   * ```
+   */
+  getDiagnostics(): SessionDiagnostics
+  /**
+   * Checks a session file, changing nothing.
+   *
+   * @throws If the file cannot be read. What is wrong inside of it is in the report.
+   * @example
+   * ```ts
+   * const { ok, entries, bytes } = SessionManager.verify(file);
+   * console.log(ok, entries, bytes > 0); // → true 2 true
+   * ```
+   */
+  static verify(path: string): VerifyReport
+  /**
+   * Makes a good file of a damaged one: unreadable lines leave it, their children hang from what was before them. The
+   * original stays beside it. A good file is left as it is.
+   *
+   * @throws If the file cannot be read or written.
+   * @example
+   * ```ts
+   * const { appendFileSync } = await import("node:fs");
+   * appendFileSync(file, "half a li");
+   * const { backup, repairs, after } = SessionManager.repair(file);
+   * console.log(repairs[0]?.line, repairs[0]?.what); // → 4 left out: not valid JSON
+   * console.log(after.ok, SessionManager.verify(backup!).ok); // → true false
+   * ```
+   */
+  static repair(path: string): RepairReport
+  /**
+   * Whether a manager has the exclusive lock of a session file, in this process or another.
+   *
+   * @throws If the lock cannot be asked for.
+   * @example
+   * ```ts
+   * const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
+   * mine.appendCustomEntry("mine");
+   * console.log(SessionManager.isLocked(file)); // → true
+   * mine.close();
+   * ```
+   */
+  static isLocked(path: string): boolean
   /**
    * Whether this session writes to a file.
    *
@@ -1304,7 +1569,7 @@ export declare class SessionManager {
    * console.log(session.getSessionId(), session.getEntryCount()); // → my-session 0
    * ```
    */
-  static create(cwd: string, sessionDir?: string, options?: NewSessionOptions): SessionManager
+  static create(cwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions): SessionManager
   /**
    * The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
    * is the header's unless one is given, the session directory the file's.
@@ -1312,8 +1577,18 @@ export declare class SessionManager {
    * @throws If the file is no session: `Session file is not a valid pi session: <path>`; the file stays as it is.
    * @example
    * ```ts
-   * const session = SessionManager.open(file);
+   * const session = SessionManager.open(file, undefined, undefined, { durability: "fsync" });
    * console.log(session.getEntryCount()); // → 2
+   * ```
+   */
+  static open(path: string, sessionDir: string | undefined, cwdOverride: string | undefined, options?: SessionFileOptions): SessionManager
+  /**
+   * The session in a file, written to as the environment says, or as pi does.
+   *
+   * @throws As with options.
+   * @example
+   * ```ts
+   * console.log(SessionManager.open(file, dir).getSessionDir() === dir); // → true
    * ```
    */
   static open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager
@@ -1322,7 +1597,17 @@ export declare class SessionManager {
    *
    * @example
    * ```ts
-   * console.log(SessionManager.continueRecent(cwd, dir).getSessionFile() === file); // → true
+   * console.log(SessionManager.continueRecent(cwd, dir, { lock: "none" }).getSessionFile() === file); // → true
+   * ```
+   */
+  static continueRecent(cwd: string, sessionDir: string | undefined, options?: SessionFileOptions): SessionManager
+  /**
+   * The same, written to as the environment says, or as pi does.
+   *
+   * @example
+   * ```ts
+   * const session = SessionManager.continueRecent(cwd, dir);
+   * console.log(session.getEntryCount()); // → 2
    * ```
    */
   static continueRecent(cwd: string, sessionDir?: string): SessionManager
@@ -1336,7 +1621,7 @@ export declare class SessionManager {
    * console.log(copy.getEntry(id) === manager.getEntry(id)); // → true
    * ```
    */
-  static inMemory(cwd?: string, options?: NewSessionOptions, entries?: FileEntry[]): SessionManager
+  static inMemory(cwd?: string, options?: NewSessionOptions & SessionFileOptions, entries?: FileEntry[]): SessionManager
   /**
    * A new session in another working directory with the whole history of a session file.
    *
@@ -1347,7 +1632,7 @@ export declare class SessionManager {
    * console.log(fork.getEntryCount(), fork.getHeader()?.parentSession === file); // → 2 true
    * ```
    */
-  static forkFrom(sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions): SessionManager
+  static forkFrom(sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions): SessionManager
   /**
    * The path of the session with exactly this id; undefined if there is none. Reads headers alone.
    *

@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { runRuntimes } from "./runtimes.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const GENERATED = ["index.js", "index.d.ts"];
@@ -81,6 +82,12 @@ async function vitest() {
 	}
 }
 
+/** The suite on the other runtimes, each with less of the differential test, which has just run on this one. */
+async function runtimes() {
+	const { passed, failed } = runRuntimes([], { quick: true });
+	return { code: 0, passed, failed };
+}
+
 const before = GENERATED.map(content);
 // Without these two, nothing that follows could say anything.
 const ready =
@@ -91,8 +98,10 @@ if (ready) {
 	await step("generated files are fresh", () => fresh(before));
 	await step("cargo fmt", command("cargo", ["fmt", "--check"]));
 	await step("cargo clippy", command("cargo", ["clippy", "--locked", "--all-targets", "--", "-D", "warnings"]));
+	await step("clippy for other platforms", command(process.execPath, ["scripts/platforms.mjs"]));
 	await step("cargo test", cargoTest);
 	await step("vitest", vitest);
+	await step("runtimes", runtimes);
 }
 
 if (failedSteps.length > 0) console.log(`\nFailed: ${failedSteps.join(", ")}`);

@@ -19,6 +19,7 @@ import {
 	user,
 	writeSession,
 } from "../support/store.js";
+import { scriptCommand, scriptFile } from "../support/runtime.js";
 
 // Later than any real clock: session ids never go back in time.
 const NOW = "2099-02-03T04:05:06.789Z";
@@ -101,7 +102,8 @@ test("a worker thread has an environment and a working directory of its own", as
 
 /** Runs a script in a process of its own. */
 function run(script: string, ...args: string[]) {
-	return spawnSync(process.execPath, ["-e", load + script, ...args], { encoding: "utf8", timeout: 60_000 });
+	const [command, ...rest] = scriptCommand(scriptFile(load + script), args);
+	return spawnSync(command as string, rest, { encoding: "utf8", timeout: 60_000 });
 }
 
 test("workers may be ended in the middle of a list, again and again", () => {
@@ -111,7 +113,7 @@ test("workers may be ended in the middle of a list, again and again", () => {
 	// In a process of its own, so that its end is a failure and not the end of all tests.
 	const script = `
 		const { Worker } = require("node:worker_threads");
-		const dir = process.argv[1];
+		const dir = process.argv[2];
 		const code = ${JSON.stringify(`
 			const { parentPort, workerData } = require("node:worker_threads");${load}
 			for (let i = 0; i < 4; i++) SessionManager.listAll(workerData, () => parentPort.postMessage("going"));`)};
@@ -132,7 +134,7 @@ test("a process ends by itself after a list, with a signal that never fires", ()
 	writeSession(dir, [header()]);
 	const script = `
 		const controller = new AbortController();
-		SessionManager.list("/somewhere", process.argv[1], () => {}, controller.signal).then((list) => console.log("listed", list.length));`;
+		SessionManager.list("/somewhere", process.argv[2], () => {}, controller.signal).then((list) => console.log("listed", list.length));`;
 	const { status, signal, stdout, stderr } = run(script, dir);
 	expect({ status, signal, stdout, stderr }).toEqual({ status: 0, signal: null, stdout: "listed 1\n", stderr: "" });
 });
@@ -140,9 +142,9 @@ test("a process ends by itself after a list, with a signal that never fires", ()
 test("a list keeps the process alive until it is done, and process.exit may end it at any time", () => {
 	const dir = scratch();
 	for (let n = 0; n < 100; n++) writeSession(dir, [header({ id: `s${n}` })], `${n}.jsonl`);
-	const waits = run('SessionManager.listAll(process.argv[1]).then((list) => console.log("listed", list.length));', dir);
+	const waits = run('SessionManager.listAll(process.argv[2]).then((list) => console.log("listed", list.length));', dir);
 	expect([waits.status, waits.stdout]).toEqual([0, "listed 100\n"]);
-	const exits = run("SessionManager.listAll(process.argv[1], () => process.exit(7));", dir);
+	const exits = run("SessionManager.listAll(process.argv[2], () => process.exit(7));", dir);
 	expect([exits.status, exits.stderr]).toEqual([7, ""]);
 });
 
@@ -150,7 +152,7 @@ test("a session is whole on disk when the process dies right after an append", (
 	const dir = scratch();
 	mkdirSync(join(dir, "s"));
 	const script = `
-		const manager = SessionManager.create("/x", process.argv[1]);
+		const manager = SessionManager.create("/x", process.argv[2]);
 		manager.appendMessage({ role: "user", content: "one", timestamp: 1 });
 		manager.appendMessage({ role: "user", content: "two", timestamp: 2 });
 		console.log(manager.getSessionFile());

@@ -19,9 +19,9 @@ const rust = filesBelow(join(root, "src"), ".rs").map((path) => ({
 const core = rust.filter(({ path }) => path.startsWith("src/core/"));
 const declarations = readFileSync(join(root, "index.d.ts"), "utf8");
 
-/** The lines of a file that are no tests, numbered from 1. Tests stand at the end, or in a `tests.rs`. */
+/** The lines of a file that are no tests, numbered from 1. Tests stand at the end, in a `tests.rs`, or below it. */
 function shipped({ path, text }: { path: string; text: string }): [number, string][] {
-	if (path.endsWith("/tests.rs")) return [];
+	if (path.endsWith("/tests.rs") || path.includes("/tests/")) return [];
 	const lines = text.split("\n");
 	const end = lines.findIndex(
 		(line, at) => line.startsWith("#[cfg(test)]") && /^(pub )?mod tests/.test(lines[at + 1] ?? ""),

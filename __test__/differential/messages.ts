@@ -1,6 +1,6 @@
 // Messages of every role, well formed and not.
 import type { Random } from "./random.js";
-import { anything, number, plain, text } from "./values.js";
+import { anything, largeText, number, plain, text } from "./values.js";
 
 type Fields = Record<string, unknown>;
 
@@ -19,7 +19,7 @@ function extra(r: Random, options: MessageOptions): unknown {
 }
 
 export function textBlock(r: Random): Fields {
-	const block: Fields = { type: "text", text: text(r) };
+	const block: Fields = { type: "text", text: r.chance(0.1) ? largeText(r) : text(r) };
 	if (r.chance(0.1)) block.textSignature = text(r);
 	return block;
 }
@@ -27,7 +27,7 @@ export function textBlock(r: Random): Fields {
 function block(r: Random): Fields {
 	return r.weighted<() => Fields>([
 		[6, () => textBlock(r)],
-		[1, () => ({ type: "image", data: r.hex(24), mimeType: "image/png" })],
+		[1, () => ({ type: "image", data: r.hex(r.chance(0.3) ? 600 : 24), mimeType: "image/png" })],
 		[1, () => ({ type: "thinking", thinking: text(r), thinkingSignature: r.hex(8) })],
 		[2, () => ({ type: "toolCall", id: `call_${r.hex(4)}`, name: r.pick(TOOL_NAMES), arguments: plain(r) })],
 		[1, () => ({ type: "text" })],
@@ -40,6 +40,7 @@ export function content(r: Random, options: MessageOptions): unknown {
 	if (options.oddContent && r.chance(0.2))
 		return r.pick([null, undefined, 0, 5, true, { text: "object" }, { length: 1 }]);
 	if (r.chance(0.05)) return null;
+	if (r.chance(0.08)) return largeText(r);
 	if (r.chance(0.4)) return text(r);
 	return Array.from({ length: r.int(4) }, () => block(r));
 }

@@ -1,5 +1,6 @@
 // One of the two worlds a case runs in: a module, a folder of its own, its managers, and its names for things.
 import { mkdirSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Manager, SessionModule } from "../support/peer.js";
 import { setClock } from "./clock.js";
@@ -43,6 +44,8 @@ export class Side {
 		setClock(now);
 		process.chdir(this.root);
 		process.env.HOME = join(this.root, "home");
+		// Else both sides would share the user's own.
+		if (homedir() !== process.env.HOME) throw new Error("the home directory does not move: on Bun, use `npm run runtimes -- bun`");
 		if (agentDir === undefined) delete process.env.PI_CODING_AGENT_DIR;
 		else process.env.PI_CODING_AGENT_DIR = this.names.resolve(agentDir);
 	}

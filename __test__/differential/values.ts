@@ -30,6 +30,14 @@ export function text(r: Random): string {
 	return r.pick(TEXTS);
 }
 
+/** Text of about the size from which on a value is read when it is looked at; at times of far more. */
+export function largeText(r: Random): string {
+	const length = r.chance(0.8) ? r.between(480, 620) : r.between(1000, 9000);
+	let made = r.chance(0.5) ? "x".repeat(length - 30) : "";
+	while (made.length < length) made += `${r.pick(TEXTS)}${r.hex(9)}`;
+	return made;
+}
+
 const NUMBERS = [
 	0,
 	-0,
@@ -109,6 +117,13 @@ export function nested(r: Random, depth: number): unknown {
 
 /** Any value that JSON can hold. */
 export function plain(r: Random, depth = 3): unknown {
+	if (depth === 3 && r.chance(0.12))
+		return r.pick([
+			() => largeText(r),
+			() => ({ lines: [largeText(r)], content: text(r) }),
+			() => ({ small: text(r), below: { details: { data: largeText(r) } } }),
+			() => Array.from({ length: 60 }, () => text(r)),
+		])();
 	if (depth > 0 && r.chance(0.45)) {
 		if (r.chance(0.4)) return Array.from({ length: r.int(4) }, () => plain(r, depth - 1));
 		if (r.chance(0.2)) return r.pick(ODD_KEYS)();

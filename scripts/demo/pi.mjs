@@ -3,9 +3,11 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { agentDir as piPackage, nodeBin, referenceDir } from "../../peer/setup.mjs";
+import { agentDir as piPackage, nodeBin as peerNode, referenceDir } from "../../peer/setup.mjs";
 
-export { nodeBin, piPackage };
+export { piPackage };
+/** The Node that runs pi; another release is named in PSN_PI_NODE. */
+export const nodeBin = process.env.PSN_PI_NODE ?? peerNode;
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const root = resolve(here, "../..");

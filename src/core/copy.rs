@@ -2,7 +2,7 @@
 
 use super::error::Result;
 use super::load::Index;
-use super::storage::{FileStorage, NewFile, Place, Storage};
+use super::storage::{Durability, FileStorage, NewFile, Place, Storage};
 use super::tree::RowNo;
 
 /// How many bytes go at once, a longer line aside.
@@ -76,9 +76,9 @@ impl<'a> Copier<'a> {
     }
 
     /// Hands everything to the system and keeps the file.
-    pub fn finish(mut self) -> Result<FileStorage> {
+    pub fn finish(mut self, durability: Durability) -> Result<FileStorage> {
         self.flush()?;
-        self.out.finish()
+        self.out.finish(durability)
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
                 }
             }
         }
-        let copy = copier.finish().expect("written");
+        let copy = copier.finish(Durability::Os).expect("written");
         assert_eq!(std::fs::read_to_string(path).expect("read"), format!("{}\n", expected.join("\n")));
         for (place, line) in places.iter().zip(expected) {
             let mut bytes = vec![0; place.len as usize];

@@ -24,6 +24,8 @@ enum Kind {
     Replacement,
     SessionId,
     Changed { path: String, what: String },
+    Lost { path: String },
+    Locked { path: String, holder: Option<u32> },
     TooLong { path: String, what: String },
     Argument { text: String },
     Failed { text: String },
@@ -38,6 +40,14 @@ impl Error {
     /// The file at `path` does not start with a session header.
     pub fn not_a_session(path: &str) -> Self {
         Self(Kind::NotASession { path: path.to_owned() })
+    }
+
+    /// The text in the mouth of another application: renamed builds of pi name themselves in it.
+    pub fn text_for(&self, app: &str) -> String {
+        match &self.0 {
+            Kind::NotASession { path } => format!("Session file is not a valid {app} session: {path}"),
+            _ => self.to_string(),
+        }
     }
 
     /// The source of a fork is missing, empty or no session.
@@ -75,6 +85,16 @@ impl Error {
         Self(Kind::Changed { path: path.to_owned(), what: what.into() })
     }
 
+    /// The file was deleted, and what it held cannot be read any more.
+    pub fn lost(path: &str) -> Self {
+        Self(Kind::Lost { path: path.to_owned() })
+    }
+
+    /// Another process, or another session in this one, has the lock of the file at `path`.
+    pub fn locked(path: &str, holder: Option<u32>) -> Self {
+        Self(Kind::Locked { path: path.to_owned(), holder })
+    }
+
     /// Something is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
     pub fn too_long(path: &str, id: &str, what: &str, size: usize) -> Self {
         let what = format!("{what} of entry {id} has {size} bytes of JSON");
@@ -94,6 +114,11 @@ impl Error {
     /// Whether the caller gave a value of a wrong type.
     pub fn is_argument(&self) -> bool {
         matches!(self.0, Kind::Argument { .. })
+    }
+
+    /// Whether the file was deleted and nothing of it can be read.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.0, Kind::Lost { .. })
     }
 
     /// Whether a file was not there.
@@ -161,9 +186,7 @@ impl fmt::Display for Error {
                 Some((code, words)) => write!(f, "{code}: {words}, {syscall} '{path}'"),
                 None => write!(f, "{source}, {syscall} '{path}'"),
             },
-            Kind::NotASession { path } => {
-                write!(f, "Session file is not a valid {APP_NAME} session: {path}")
-            }
+            Kind::NotASession { .. } => f.write_str(&self.text_for(APP_NAME)),
             Kind::ForkSource { path } => {
                 write!(f, "Cannot fork: source session file is empty or invalid: {path}")
             }
@@ -180,6 +203,13 @@ impl fmt::Display for Error {
             Kind::Changed { path, what } => {
                 write!(f, "Session file changed underneath: {what}: {path}")
             }
+            Kind::Lost { path } => {
+                write!(f, "Session file was deleted, and not all of it is in memory: {path}")
+            }
+            Kind::Locked { path, holder: Some(pid) } => {
+                write!(f, "Session file is locked by process {pid}: {path}")
+            }
+            Kind::Locked { path, holder: None } => write!(f, "Session file is locked by another process: {path}"),
             Kind::TooLong { path, what } => {
                 write!(f, "{what}, which is more than a JavaScript string can hold: {path}")
             }

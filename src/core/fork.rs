@@ -6,6 +6,7 @@ use super::error::{Error, Result};
 use super::lines::{LineReader, WHOLE};
 use super::load::{load, DamagedLine, Index};
 use super::migrate::Migrator;
+use super::options::Options;
 use super::session::{first_header, Found, Persistence, Session};
 use super::storage::{FileStorage, NewFile, Place, Storage};
 
@@ -28,14 +29,14 @@ impl Source {
 
     /// Writes the fork and opens it: the new header, then every entry, migrated if the source is old. Lines that do
     /// not parse stay in the source. `id` is the new header's.
-    pub fn write_to(&self, target: &str, id: Vec<u8>, header_line: &[u8]) -> Result<Session> {
+    pub fn write_to(&self, target: &str, id: Vec<u8>, header_line: &[u8], options: Options) -> Result<Session> {
         match self.version {
-            super::header::Version::Current => self.copy_to(target, id, header_line),
-            _ => self.migrate_to(target, header_line),
+            super::header::Version::Current => self.copy_to(target, id, header_line, options),
+            _ => self.migrate_to(target, header_line, options),
         }
     }
 
-    fn copy_to(&self, target: &str, id: Vec<u8>, header_line: &[u8]) -> Result<Session> {
+    fn copy_to(&self, target: &str, id: Vec<u8>, header_line: &[u8], options: Options) -> Result<Session> {
         let Some(loaded) = load(&self.storage)? else {
             return Err(Error::fork_source(self.storage.name()));
         };
@@ -54,14 +55,14 @@ impl Source {
         for line in odd {
             damaged.push((places.len() + damaged.len(), copier.keep_line(line.place)?, line.damage));
         }
-        let storage = copier.finish()?;
+        let storage = copier.finish(options.durability)?;
         // Lines are counted from 1, and the header is the first.
         let renumbered = |(before, place, damage)| DamagedLine { number: before as u64 + 2, place, damage };
         index.move_to(header, places, damaged.into_iter().map(renumbered).collect());
-        Ok(Session::of_file(id, target, Box::new(storage), header, index))
+        Session::of_file(id, target, storage, header, index).with_options(options)
     }
 
-    fn migrate_to(&self, target: &str, header_line: &[u8]) -> Result<Session> {
+    fn migrate_to(&self, target: &str, header_line: &[u8], options: Options) -> Result<Session> {
         let mut out = NewFile::create(target)?;
         out.line(header_line)?;
         let fail = |error| Error::io("read", self.storage.name(), error);
@@ -74,8 +75,8 @@ impl Source {
                 out.line(bytes.strip_suffix(b"\r").unwrap_or(bytes))?;
             }
         }
-        out.finish()?;
-        match Session::open(target, Persistence::File)? {
+        out.finish(options.durability)?;
+        match Session::open(target, Persistence::File, options)? {
             Found::Session(session) => Ok(*session),
             Found::Missing | Found::Empty => Err(Error::changed(target, "the fork is gone")),
         }

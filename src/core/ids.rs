@@ -12,6 +12,10 @@ const SHORT_TRIES: usize = 100;
 
 /// A new entry id: the first 8 hex digits of a v4 UUID, not `taken`; a full UUID after 100 collisions.
 pub fn entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
+    #[cfg(test)]
+    if let Some(id) = tests::chosen().filter(|id| !taken(id.as_bytes())) {
+        return id;
+    }
     for _ in 0..SHORT_TRIES {
         let mut id = Uuid::new_v4().simple().to_string();
         id.truncate(8);
@@ -46,9 +50,22 @@ pub fn check_session_id(id: &[u8]) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
+
+    thread_local! {
+        static CHOSEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Makes these the next ids of this thread, the last first, instead of random ones.
+    pub fn choose(ids: &[&str]) {
+        CHOSEN.with(|chosen| *chosen.borrow_mut() = ids.iter().map(|id| (*id).to_owned()).collect());
+    }
+
+    pub(super) fn chosen() -> Option<String> {
+        CHOSEN.with(|chosen| chosen.borrow_mut().pop())
+    }
 
     #[test]
     fn a_full_uuid_comes_after_a_hundred_collisions() {

@@ -30,6 +30,8 @@ pub struct Index {
     bodies: Vec<(RowNo, Body)>,
     /// Where the next line starts that was not read for good.
     read_to: u64,
+    /// Whether that is inside of a line, whose start was taken for a whole one.
+    inside: bool,
     lines: u64,
     damaged: Vec<DamagedLine>,
 }
@@ -39,6 +41,8 @@ pub struct Index {
 pub struct Loaded {
     pub header: Header,
     pub header_place: Place,
+    /// The header's text, unless it is a long one.
+    pub header_line: Option<String>,
     pub index: Index,
     /// Whether the last line lacks its newline.
     pub unended: bool,
@@ -49,6 +53,7 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     let mut reader = LineReader::new(storage.reader(0)?, 0, HEAD);
     let mut index = Index::default();
     let mut unended;
+    let header_line;
     let (header, header_place) = loop {
         let Some(line) = next(&mut reader, storage)? else {
             return Ok(None);
@@ -61,12 +66,15 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
         }
         index.pass(line.offset, line.bytes.len(), line.ended);
         match Header::read(&text) {
-            Some(header) => break (header, Place::of(line.offset, line.bytes.len())),
+            Some(header) => {
+                header_line = Some(text.into_owned()).filter(|text| text.len() <= HEAD);
+                break (header, Place::of(line.offset, line.bytes.len()));
+            }
             None => return Ok(None),
         }
     };
     drop(reader);
-    let size = storage.size()?.unwrap_or_default();
+    let size = storage.size()?;
     let mut each = |line: Scanned| {
         unended = !line.ended;
         index.take(line, true);
@@ -80,7 +88,7 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
             each(scanned(line.offset, line.bytes, line.ended));
         }
     }
-    Ok(Some(Loaded { header, header_place, index, unended }))
+    Ok(Some(Loaded { header, header_place, header_line, index, unended }))
 }
 
 fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Result<Option<RawLine<'a>>> {
@@ -93,6 +101,11 @@ impl Index {
         // A last line without newline that does not parse may be half of what another process writes: it is read
         // again when there is more.
         if !ended && what == What::Damaged(Damage::NotJson) {
+            return;
+        }
+        if std::mem::take(&mut self.inside) && what == What::Nothing {
+            // The end of a line that counted before it had its newline.
+            self.read_to = place.end() + u64::from(ended);
             return;
         }
         self.pass(place.offset, place.len as usize, ended);
@@ -110,24 +123,28 @@ impl Index {
     fn pass(&mut self, offset: u64, len: usize, ended: bool) {
         self.lines += 1;
         self.read_to = offset + len as u64 + u64::from(ended);
+        self.inside = !ended;
     }
 
     /// Takes in what others added to the storage since it was read; the leaf stays. Tells whether the storage ends
     /// inside a line.
     pub fn read_more(&mut self, storage: &dyn Storage) -> Result<bool> {
         let reader = storage.reader(self.read_to)?;
-        self.read_on(storage, reader)
+        let size = storage.size()?.saturating_sub(self.read_to);
+        self.read_on(storage, reader, size)
     }
 
     /// Takes in what others added before `end`, where a line of ours starts.
     pub fn read_more_until(&mut self, storage: &dyn Storage, end: u64) -> Result<bool> {
         let reader = storage.reader(self.read_to)?;
         let size = end.saturating_sub(self.read_to);
-        self.read_on(storage, reader.take(size))
+        self.read_on(storage, reader.take(size), size)
     }
 
-    fn read_on(&mut self, storage: &dyn Storage, source: impl Read) -> Result<bool> {
-        let mut reader = LineReader::new(source, self.read_to, WHOLE);
+    fn read_on(&mut self, storage: &dyn Storage, source: impl Read, size: u64) -> Result<bool> {
+        // Mostly a line or two: no more memory than they need.
+        let chunk = usize::try_from(size).unwrap_or(WHOLE).clamp(1, WHOLE);
+        let mut reader = LineReader::new(source, self.read_to, chunk);
         let mut unended = false;
         while let Some(line) = next(&mut reader, storage)? {
             unended = !line.ended;
@@ -147,7 +164,8 @@ impl Index {
         self.places.push(place);
         if let Some(place) = place {
             self.lines += 1;
-            self.read_to = self.read_to.max(place.offset + u64::from(place.len) + 1);
+            self.inside = false;
+            self.read_to = self.read_to.max(place.end() + 1);
         }
         row
     }
@@ -161,7 +179,8 @@ impl Index {
     pub fn set_places(&mut self, header: Option<Place>, places: Vec<Place>, bodies: Vec<(RowNo, Body)>) {
         self.lines = places.len() as u64 + u64::from(header.is_some());
         let last = places.last().or(header.as_ref());
-        self.read_to = last.map_or(0, |last| last.offset + u64::from(last.len) + 1);
+        self.read_to = last.map_or(0, |last| last.end() + 1);
+        self.inside = false;
         self.places = places.into_iter().map(Some).collect();
         self.bodies = bodies;
     }

@@ -15,6 +15,10 @@ pub trait Host {
     fn env(&self, name: &str) -> Result<Option<String>>;
     /// The path that a `file://` URL names.
     fn file_url(&self, url: &str) -> Result<String>;
+    /// The agent's directory, where the host has a rule of its own for it (a renamed build of pi).
+    fn agent_dir(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
 }
 
 /// Names the agent's directory.
@@ -135,8 +139,11 @@ pub fn same(left: &str, right: &str, host: &dyn Host) -> Result<bool> {
     })
 }
 
-/// The agent's directory: the environment's, else `~/.pi/agent`.
+/// The agent's directory: the host's own answer, else the environment's, else `~/.pi/agent`.
 pub fn agent_dir(host: &dyn Host) -> Result<String> {
+    if let Some(dir) = host.agent_dir()? {
+        return Ok(dir);
+    }
     match host.env(AGENT_DIR_VARIABLE)?.filter(|dir| !dir.is_empty()) {
         Some(dir) => normalize(&dir, host),
         None => Ok(join(&host.home()?, ".pi/agent")),

@@ -1,21 +1,30 @@
 //! One session: its identity, its index and its storage, and the rule when it gets a file.
 //!
 //! Entries come in as heads; their bodies are lines in the storage, or are kept by the caller as long as the session
-//! has no file. Every call that can fail leaves the session as it was when it does.
+//! has no file. Every call that can fail leaves the session as it was when it does. How a line is added is told in
+//! [`append`], what happens when the file changes underneath in [`changes`].
+
+mod append;
+mod changes;
+
+pub use append::{Below, NewEntry};
 
 use super::append::{Envelope, NewHead};
 use super::body::Body;
 use super::context::Projection;
 use super::copy::Copier;
+use super::diagnostics::Notes;
 use super::entry::{EntryHead, Kind};
 use super::error::{Error, Result};
 use super::header::{Header, Version};
 use super::ids::entry_id;
 use super::lines::{LineReader, HEAD};
-use super::load::{load, Index, Loaded};
+use super::load::{load, DamagedLine, Index, Loaded};
+use super::lock::FileLock;
 use super::migrate::Migrator;
+use super::options::Options;
 use super::pieces::Each;
-use super::storage::{replace_with_backup, FileStorage, MemoryStorage, NewFile, Place, Storage};
+use super::storage::{replace_with_backup, Backup, FileStorage, MemoryStorage, NewFile, Place, Storage};
 use super::tree::{RowNo, Tree};
 
 /// How a session goes with files.
@@ -35,79 +44,135 @@ pub enum Found {
     Session(Box<Session>),
 }
 
+/// What a session was before it went on in another file.
+pub struct Moved {
+    /// For each row of now the one it was before, if it was there.
+    pub rows: Vec<Option<RowNo>>,
+    /// The session with its old rows and its old file, as far as that can still be read.
+    pub old: Session,
+}
+
 /// A session's entries and where they are kept.
 pub struct Session {
     id: Vec<u8>,
     persistence: Persistence,
+    options: Options,
     /// The path of the file, whether it exists yet or not.
     file: Option<String>,
     storage: Option<Box<dyn Storage>>,
+    /// How many bytes the storage had when it was last looked at or written to.
+    size: u64,
     header_place: Option<Place>,
+    /// The header's text, if it was read and is not long.
+    header_text: Option<String>,
     index: Index,
+    /// The rows that were appended here, not read: runs of them, first and behind the last.
+    own: Vec<(RowNo, RowNo)>,
+    /// What the session was before its file was replaced, until somebody asks.
+    moved: Option<Box<Moved>>,
+    lock: Option<FileLock>,
+    /// Whether it was made sure that nobody else has the lock.
+    lock_checked: bool,
+    notes: Notes,
 }
 
 impl Session {
     /// A session without entries. `file` is where it will be written once there is conversation.
     pub fn new(id: Vec<u8>, persistence: Persistence, file: Option<String>) -> Self {
-        Self { id, persistence, file, storage: None, header_place: None, index: Index::default() }
+        Self {
+            id,
+            persistence,
+            options: Options::default(),
+            file,
+            storage: None,
+            size: 0,
+            header_place: None,
+            header_text: None,
+            index: Index::default(),
+            own: Vec::new(),
+            moved: None,
+            lock: None,
+            lock_checked: false,
+            notes: Notes::default(),
+        }
+    }
+
+    /// The same with options. An exclusive session takes its lock here; it is an error if another has it.
+    pub fn with_options(mut self, options: Options) -> Result<Self> {
+        self.options = options;
+        self.take_lock()?;
+        Ok(self)
+    }
+
+    /// How its file is written.
+    pub fn options(&self) -> Options {
+        self.options
     }
 
     /// Opens the session file at an absolute path. Old versions are migrated: the file is rewritten once, unless the
     /// session never writes.
-    pub fn open(path: &str, persistence: Persistence) -> Result<Found> {
+    pub fn open(path: &str, persistence: Persistence, options: Options) -> Result<Found> {
         let storage = match FileStorage::open(path) {
             Err(error) if error.is_missing() => return Ok(Found::Missing),
             result => result?,
         };
-        if storage.size()? == Some(0) {
+        if storage.size()? == 0 {
             return Ok(Found::Empty);
         }
-        let mut storage: Box<dyn Storage> = Box::new(storage);
-        let version = match first_header(&*storage)? {
-            Some(header) => header.version,
-            None => return Err(Error::not_a_session(path)),
-        };
-        if version != Version::Current {
-            storage = match persistence {
-                Persistence::File => {
-                    replace_with_backup(path, |out| {
-                        migrate_lines(&*storage, version, &mut |line, ended| {
-                            let written =
-                                out.write_all(line).and_then(|()| out.write_all(if ended { b"\n" } else { b"" }));
-                            written.map_err(|error| Error::io("write", path, error))
-                        })
-                    })?;
-                    Box::new(FileStorage::open(path)?)
-                }
-                Persistence::Memory => {
-                    let mut bytes = Vec::new();
-                    migrate_lines(&*storage, version, &mut |line, ended| {
-                        bytes.extend_from_slice(line);
-                        bytes.extend_from_slice(if ended { b"\n" } else { b"" });
-                        Ok(())
-                    })?;
-                    Box::new(MemoryStorage::new(path.to_owned(), bytes))
-                }
-            };
+        if first_header(&storage)?.is_none() {
+            return Err(Error::not_a_session(path));
         }
-        let Some(Loaded { header, header_place, index, unended }) = load(&*storage)? else {
+        // From here on the file may be written to; under the lock nobody else does between the reading and that.
+        let mut session = Self::new(Vec::new(), persistence, Some(path.to_owned())).with_options(options)?;
+        let mut storage: Box<dyn Storage> = Box::new(storage.with_durability(options.durability));
+        let version = first_header(&*storage)?.ok_or_else(|| Error::not_a_session(path))?.version;
+        if version != Version::Current {
+            storage = session.migrated(path, storage, version)?;
+        }
+        let size = storage.size()?;
+        let Some(Loaded { header, header_place, header_line, index, unended }) = load(&*storage)? else {
             return Err(Error::not_a_session(path));
         };
         storage.set_unended(unended);
-        Ok(Found::Session(Box::new(Self {
-            id: header.id,
-            persistence,
-            file: Some(path.to_owned()),
-            storage: Some(storage),
-            header_place: Some(header_place),
-            index,
-        })))
+        session.id = header.id;
+        // It may have grown while it was read.
+        session.size = size.max(index.read_to());
+        session.storage = Some(storage);
+        session.header_place = Some(header_place);
+        session.header_text = header_line;
+        session.index = index;
+        Ok(Found::Session(Box::new(session)))
+    }
+
+    fn migrated(&mut self, path: &str, old: Box<dyn Storage>, version: Version) -> Result<Box<dyn Storage>> {
+        if self.persistence == Persistence::Memory {
+            let mut bytes = Vec::new();
+            migrate_lines(&*old, version, &mut |line, ended| {
+                bytes.extend_from_slice(line);
+                bytes.extend_from_slice(if ended { b"\n" } else { b"" });
+                Ok(())
+            })?;
+            return Ok(Box::new(MemoryStorage::new(path.to_owned(), bytes)));
+        }
+        self.check_lock()?;
+        replace_with_backup(path, Backup::OldVersion, |out| {
+            migrate_lines(&*old, version, &mut |line, ended| {
+                let written = out.write_all(line).and_then(|()| out.write_all(if ended { b"\n" } else { b"" }));
+                written.map_err(|error| Error::io("write", path, error))
+            })
+        })?;
+        self.notes.repaired("migrated to version 3, the original kept beside it");
+        Ok(Box::new(FileStorage::open(path)?.with_durability(self.options.durability)))
     }
 
     /// The session in a file that was just written, with its index.
-    pub fn of_file(id: Vec<u8>, path: &str, storage: Box<dyn Storage>, header: Place, index: Index) -> Self {
-        let (persistence, file) = (Persistence::File, Some(path.to_owned()));
-        Self { id, persistence, file, storage: Some(storage), header_place: Some(header), index }
+    pub fn of_file(id: Vec<u8>, path: &str, storage: FileStorage, header: Place, index: Index) -> Self {
+        let mut session = Self::new(id, Persistence::File, Some(path.to_owned()));
+        session.storage = Some(Box::new(storage));
+        session.header_place = Some(header);
+        session.size = index.read_to();
+        session.index = index;
+        session
     }
 
     /// The session's id, WTF-8.
@@ -140,6 +205,26 @@ impl Session {
         self.index.tree.kept_projection(end)
     }
 
+    /// Where its lines are kept, if they are.
+    pub fn storage(&self) -> Option<&dyn Storage> {
+        self.storage.as_deref()
+    }
+
+    /// Where an entry's line stands.
+    pub fn place(&self, row: RowNo) -> Option<Place> {
+        self.index.place(row)
+    }
+
+    /// The lines that are no entries.
+    pub fn damaged(&self) -> &[DamagedLine] {
+        self.index.damaged()
+    }
+
+    /// What happened to it since it was opened.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
     /// Moves the leaf.
     pub fn set_leaf(&mut self, leaf: Option<RowNo>) {
         self.index.tree.set_leaf(leaf);
@@ -159,40 +244,6 @@ impl Session {
             && (conversation || self.tree().has_conversation())
     }
 
-    /// Takes in what others have written to the file since; the leaf stays. A file that was deleted is written again.
-    pub fn take_in_foreign(&mut self) -> Result<()> {
-        let Some(storage) = self.storage.as_mut().filter(|_| self.persistence == Persistence::File) else {
-            return Ok(());
-        };
-        let Some(size) = storage.size()? else {
-            return self.restore_file();
-        };
-        if size < self.index.read_to() {
-            return Err(Error::changed(storage.name(), "it is shorter than it was"));
-        }
-        if size > self.index.read_to() {
-            let unended = self.index.read_more(&**storage)?;
-            storage.set_unended(unended);
-        }
-        Ok(())
-    }
-
-    /// Writes a deleted file again, byte by byte what it was: entries keep their places.
-    fn restore_file(&mut self) -> Result<()> {
-        let Some(storage) = &self.storage else {
-            return Ok(());
-        };
-        let name = storage.name().to_owned();
-        let mut file = NewFile::create(&name)?;
-        let mut lines = LineReader::new(storage.reader(0)?, 0, super::lines::WHOLE);
-        while let Some(line) = lines.next_line().map_err(|error| Error::io("read", &name, error))? {
-            file.line(line.bytes)?;
-        }
-        drop(lines);
-        self.storage = Some(Box::new(file.finish()?));
-        Ok(())
-    }
-
     /// The envelope of an entry below a row, or of a root, made at `time` (ms since 1970), which reads `timestamp`.
     pub fn envelope(&self, parent: Option<RowNo>, time: f64, timestamp: String) -> Envelope {
         let tree = self.tree();
@@ -206,21 +257,7 @@ impl Session {
 
     /// Adds an entry whose body the caller keeps.
     pub fn push_kept(&mut self, head: &EntryHead<'_>) -> RowNo {
-        self.index.push(head, None)
-    }
-
-    /// Writes an entry's line and adds the entry.
-    pub fn push_line(&mut self, head: &EntryHead<'_>, line: &[u8]) -> Result<RowNo> {
-        let Some(storage) = self.storage.as_mut() else {
-            return Ok(self.push_kept(head));
-        };
-        let expected = self.index.read_to();
-        let place = storage.append(line)?;
-        if place.offset > expected + 1 {
-            // Another process wrote between the look and the write; its lines stand before ours.
-            self.index.read_more_until(&**storage, place.offset)?;
-        }
-        Ok(self.index.push(head, Some(place)))
+        self.push_own(head, None)
     }
 
     /// Makes the file of a session that has none yet: `lines` are the header's and every entry's, the new one's last.
@@ -228,28 +265,37 @@ impl Session {
         let Some(path) = self.file.clone() else {
             return Ok(());
         };
+        self.take_lock()?;
+        self.check_lock()?;
         let mut file = NewFile::create(&path)?;
         let mut places = Vec::with_capacity(self.tree().len() + 2);
         for line in lines {
             places.push(file.line(line)?);
         }
-        let storage = file.finish()?;
+        let storage = file.finish(self.options.durability)?;
         if let Some(head) = head {
-            self.index.push(head, None);
+            self.push_own(head, None);
         }
         self.adopt_file(storage, places, Vec::new());
         Ok(())
     }
 
-    /// Writes a header into the empty file that this new session was opened from.
-    pub fn fill_empty_file(&mut self, header_line: &[u8]) -> Result<()> {
-        let Some(path) = self.file.as_deref().filter(|_| self.persistence == Persistence::File) else {
-            return Ok(());
+    /// Writes a header into the empty file that this new session was opened from. False if another process was
+    /// quicker: then it is no new session.
+    pub fn fill_empty_file(&mut self, header_line: &[u8]) -> Result<bool> {
+        let Some(path) = self.file.clone().filter(|_| self.persistence == Persistence::File) else {
+            return Ok(true);
         };
-        let mut storage = FileStorage::open(path)?;
-        let place = storage.append(header_line)?;
+        let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
+        self.check_lock()?;
+        let place = storage.append(&mut header_line.to_vec())?;
+        if place.offset != 0 {
+            storage.set_shared();
+            storage.take_back(place)?;
+            return Ok(false);
+        }
         self.adopt_file(storage, vec![place], Vec::new());
-        Ok(())
+        Ok(true)
     }
 
     /// Goes on in a file just written: `places` are the header's and every entry's, `bodies` those that are known.
@@ -257,7 +303,8 @@ impl Session {
         let header = (!places.is_empty()).then(|| places.remove(0));
         self.index.set_places(header, places, bodies);
         self.header_place = header;
-        self.storage = Some(Box::new(storage));
+        self.size = self.index.read_to();
+        self.storage = Some(Box::new(storage.with_durability(self.options.durability)));
     }
 
     /// The text of an entry's line; None if the caller keeps its body.
@@ -285,6 +332,9 @@ impl Session {
 
     /// The text of the header's line; None if the caller keeps the header.
     pub fn header_line(&self) -> Result<Option<String>> {
+        if let Some(text) = &self.header_text {
+            return Ok(Some(text.clone()));
+        }
         let (Some(storage), Some(place)) = (&self.storage, self.header_place) else {
             return Ok(None);
         };
@@ -353,54 +403,4 @@ pub fn migrate_lines(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::core::append::line;
-    use crate::core::entry::Kind as EntryKind;
-
-    fn append(session: &mut Session) -> Result<()> {
-        session.take_in_foreign()?;
-        let envelope = session.envelope(session.tree().leaf(), 0.0, "1970-01-01T00:00:00.000Z".into());
-        let head = NewHead::default();
-        let line = line(EntryKind::Custom, &envelope, b"{\"customType\":\"x\"}");
-        session.push_line(&head.with(EntryKind::Custom, &envelope), &line).map(drop)
-    }
-
-    fn opened(path: &str) -> Box<Session> {
-        match Session::open(path, Persistence::File).expect("opened") {
-            Found::Session(session) => session,
-            _ => panic!("a session was written there"),
-        }
-    }
-
-    const HEAD: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"custom\",\"id\":\"a\"}";
-
-    #[test]
-    #[cfg(unix)]
-    fn a_deleted_file_is_written_again_whole() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
-        std::fs::write(&path, HEAD).expect("written");
-        let mut session = opened(&path);
-        std::fs::remove_file(&path).expect("removed");
-        append(&mut session).expect("appended");
-        append(&mut session).expect("appended");
-        let text = std::fs::read_to_string(&path).expect("read");
-        assert!(text.starts_with(&format!("{HEAD}\n")), "{text}");
-        assert_eq!(opened(&path).tree().len(), 3);
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn a_file_in_its_place_is_not_written_to() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
-        std::fs::write(&path, HEAD).expect("written");
-        let mut session = opened(&path);
-        std::fs::remove_file(&path).expect("removed");
-        std::fs::write(&path, "something else").expect("written");
-        let error = append(&mut session).expect_err("another file is there");
-        assert!(error.to_string().contains(&path), "{error}");
-        assert_eq!(std::fs::read_to_string(&path).expect("read"), "something else");
-    }
-}
+mod tests;

@@ -3,15 +3,22 @@
 //! Invariants: what `append` returned stands at its place; a failed `append` leaves what was there; reads never
 //! change anything.
 
+pub mod disk;
 mod file;
+mod memory;
+mod new_file;
 mod replace;
+mod temporary;
 
-pub use file::{make_dir, FileStorage, NewFile};
-pub use replace::replace_with_backup;
+pub use file::{make_dir, FileStorage};
+pub use memory::MemoryStorage;
+pub use new_file::NewFile;
+pub use replace::{replace_with_backup, Backup};
+pub use temporary::sweep;
 
-use std::io::{self, Read};
+use std::io::Read;
 
-use super::error::{Error, Result};
+use super::error::Result;
 
 /// A place in the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +32,33 @@ impl Place {
     pub fn of(offset: u64, len: usize) -> Self {
         Self { offset, len: u32::try_from(len).unwrap_or(u32::MAX) }
     }
+
+    /// Where the line's bytes end, its newline not counted.
+    pub fn end(&self) -> u64 {
+        self.offset + u64::from(self.len)
+    }
+}
+
+/// When a written line counts as written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// When the operating system has it: it outlives this process, not a power cut.
+    #[default]
+    Os,
+    /// When the disk has it.
+    Fsync,
+}
+
+/// What a look at the storage found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// It is where it was, with this many bytes; others may have added some, or taken some away.
+    Here(u64),
+    /// Its name leads nowhere now. What it held can still be read if `readable`, but nothing written to it would be
+    /// found again. `deleted`: it has no other name either, as far as can be told.
+    Gone { readable: bool, deleted: bool },
+    /// Its name leads to something else. What it held can still be read if `readable`.
+    Replaced { readable: bool },
 }
 
 /// Keeps a session's lines.
@@ -33,58 +67,24 @@ pub trait Storage: Send + Sync {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;
     /// Reads on from `offset` to the end.
     fn reader(&self, offset: u64) -> Result<Box<dyn Read + '_>>;
-    /// How many bytes there are now; others may have added some. None if the storage was deleted: what it held can
-    /// still be read, but nothing written to it would be found again.
-    fn size(&self) -> Result<Option<u64>>;
+    /// How many bytes there are now; others may have added some.
+    fn size(&self) -> Result<u64>;
+    /// Looks whether it is still what it was, before something is written to it. Not `thorough`, it costs one call
+    /// and may miss that a file was renamed a moment ago.
+    fn look(&self, thorough: bool) -> Result<Look>;
     /// Adds one line (given without its newline) in one write and tells where it came to stand.
-    fn append(&mut self, line: &[u8]) -> Result<Place>;
+    fn append(&mut self, line: &mut Vec<u8>) -> Result<Place>;
+    /// Takes out a line that `append` has just added: cut off, or made blank where others wrote behind it (its newline
+    /// stays then).
+    fn take_back(&mut self, place: Place) -> Result<()>;
     /// Says that the storage ends in the middle of a line, which the next append must end first.
     fn set_unended(&mut self, unended: bool);
+    /// Says that others write here too: what is written or cut off is so under a lock of a moment.
+    fn set_shared(&mut self);
+    /// Waits until the disk has everything.
+    fn flush(&mut self) -> Result<()>;
+    /// Lets go of the file; it is opened again when it is needed.
+    fn close(&mut self);
     /// The name of the storage in messages.
     fn name(&self) -> &str;
-}
-
-/// Lines in memory: a session that is read from a file but must not write to it.
-pub struct MemoryStorage {
-    name: String,
-    bytes: Vec<u8>,
-}
-
-impl MemoryStorage {
-    /// Holds these bytes, whole lines; `name` stands in messages.
-    pub fn new(name: String, bytes: Vec<u8>) -> Self {
-        Self { name, bytes }
-    }
-}
-
-impl Storage for MemoryStorage {
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX);
-        let found = from.checked_add(into.len()).and_then(|to| self.bytes.get(from..to));
-        let bytes = found.ok_or_else(|| Error::io("read", &self.name, io::ErrorKind::UnexpectedEof.into()))?;
-        into.copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn reader(&self, offset: u64) -> Result<Box<dyn Read + '_>> {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX);
-        Ok(Box::new(self.bytes.get(from..).unwrap_or_default()))
-    }
-
-    fn size(&self) -> Result<Option<u64>> {
-        Ok(Some(self.bytes.len() as u64))
-    }
-
-    fn append(&mut self, line: &[u8]) -> Result<Place> {
-        let place = Place::of(self.bytes.len() as u64, line.len());
-        self.bytes.extend_from_slice(line);
-        self.bytes.push(b'\n');
-        Ok(place)
-    }
-
-    fn set_unended(&mut self, _unended: bool) {}
-
-    fn name(&self) -> &str {
-        &self.name
-    }
 }

@@ -15,7 +15,8 @@ use super::state::{iso, line_of, State};
 use crate::core::append::{line, NewHead};
 use crate::core::entry::Kind;
 use crate::core::error::Result as CoreResult;
-use crate::core::session::Session;
+pub use crate::core::session::Below;
+use crate::core::session::{NewEntry, Session};
 use crate::core::tree::RowNo;
 
 /// How often an append starts over because the caller's own code changed the session under it.
@@ -79,13 +80,6 @@ impl Own {
         *self = Own::Given(value);
         Ok(value)
     }
-}
-
-/// What the entry will be a child of.
-pub enum Below {
-    Leaf,
-    Row(RowNo),
-    Nothing,
 }
 
 impl New {
@@ -164,6 +158,7 @@ fn append_silently(state: &RefCell<State>, js: Js, mut new: New) -> Result<RowNo
 fn add(state: &RefCell<State>, js: Js, new: &mut New) -> Result<RowNo> {
     let epoch = state.borrow().epoch;
     let mut text = new.text.take();
+    let mut lost = false;
     for _ in 0..ATTEMPTS {
         let planned = plan(&state.borrow(), &new.head);
         if planned != Plan::Keep && text.is_none() {
@@ -188,8 +183,19 @@ fn add(state: &RefCell<State>, js: Js, new: &mut New) -> Result<RowNo> {
             match plan(&state, &new.head) == planned {
                 true => {
                     let text = text.as_deref().unwrap_or_default();
-                    let row = commit(&mut state, new, (time, timestamp), text, &kept);
-                    Some(row.map_err(|error| thrown(js, &error))?)
+                    let row = write(&mut state.session, new, (time, timestamp), text, &kept);
+                    // Rows may come in even if that fails: what others wrote stays theirs.
+                    if state.settle(js)? {
+                        // The list is another one, too.
+                        new.own.taken_out(js)?;
+                    }
+                    match row {
+                        Err(error) if error.is_lost() && !lost => {
+                            lost = true;
+                            None
+                        }
+                        row => Some(row.map_err(|error| thrown(js, &error))?),
+                    }
                 }
                 false => None,
             }
@@ -197,24 +203,15 @@ fn add(state: &RefCell<State>, js: Js, new: &mut New) -> Result<RowNo> {
         if let Some(row) = committed {
             return Ok(row);
         }
+        if lost {
+            new.own.taken_out(js)?;
+            rewrite_lost(state, js)?;
+        }
     }
     Err(wrong_argument(js, "The values of this session keep changing it while they are written"))
 }
 
-/// Writes and adds the entry. Rows may come in even if that fails: what others wrote stays theirs.
-fn commit(
-    state: &mut State,
-    new: &New,
-    (time, timestamp): (f64, String),
-    text: &[u8],
-    kept: &[Vec<u8>],
-) -> CoreResult<RowNo> {
-    let row = write(&mut state.session, new, (time, timestamp), text, kept);
-    let rows = state.session.tree().len();
-    state.cache.grow(rows);
-    row
-}
-
+/// Writes and adds the entry.
 fn write(
     session: &mut Session,
     new: &New,
@@ -222,7 +219,17 @@ fn write(
     text: &[u8],
     kept: &[Vec<u8>],
 ) -> CoreResult<RowNo> {
-    session.take_in_foreign()?;
+    if session.writes_lines() {
+        return session.append(&NewEntry {
+            kind: new.kind,
+            head: &new.head,
+            own: text,
+            below: new.below,
+            id: new.id.as_deref(),
+            time,
+            timestamp: &timestamp,
+        });
+    }
     let parent = match new.below {
         Below::Leaf => session.tree().leaf(),
         Below::Row(row) => Some(row),
@@ -233,17 +240,28 @@ fn write(
         envelope.id.clone_from(id);
     }
     let head = new.head.with(new.kind, &envelope);
-    let row = if session.makes_file_with(&new.head) {
-        let last = line(new.kind, &envelope, text);
-        let lines = kept.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
-        session.make_file(lines, Some(&head))?;
-        session.tree().len() as RowNo - 1
-    } else if session.writes_lines() {
-        session.push_line(&head, &line(new.kind, &envelope, text))?
-    } else {
-        session.push_kept(&head)
+    if !session.makes_file_with(&new.head) {
+        return Ok(session.push_kept(&head));
+    }
+    let last = line(new.kind, &envelope, text);
+    let lines = kept.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
+    session.make_file(lines, Some(&head))?;
+    Ok(session.tree().len() as RowNo - 1)
+}
+
+/// Writes a session whose file is lost again, from the objects that were made of it: an error if not all were.
+pub fn rewrite_lost(state: &RefCell<State>, js: Js) -> Result<()> {
+    let (epoch, rows) = {
+        let state = state.borrow();
+        (state.epoch, state.session.tree().len())
     };
-    Ok(row)
+    super::entries::header(state, js)?;
+    let lines = kept_lines(state, js)?;
+    let mut state = state.borrow_mut();
+    if state.epoch != epoch || state.session.tree().len() != rows || lines.len() != rows + 1 {
+        return Err(wrong_argument(js, "The session changed while it was written again"));
+    }
+    state.session.rewrite(lines.iter().map(Vec::as_slice)).map_err(|error| thrown(js, &error))
 }
 
 /// The lines of the header and every entry that the manager holds as objects, serialised now.

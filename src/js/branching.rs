@@ -24,7 +24,7 @@ pub fn branched_session(state: &RefCell<State>, js: Js, to: RowNo) -> Result<Opt
     let timestamp = iso(js, now)?;
     let id = ids::session_id(now).into_bytes();
     let plan = plan(state.borrow().session.tree(), to);
-    let (persistence, cwd, dir, old_file, conversation) = {
+    let (persistence, options, cwd, dir, old_file, conversation) = {
         let state = state.borrow();
         let tree = state.session.tree();
         let conversation = plan
@@ -32,7 +32,7 @@ pub fn branched_session(state: &RefCell<State>, js: Js, to: RowNo) -> Result<Opt
             .iter()
             .any(|step| tree.row(step.row).and_then(|row| row.role()).is_some_and(|r| r.is_conversation()));
         let file = state.session.file().map(str::to_owned);
-        (state.persistence, state.cwd.clone(), state.dir.clone(), file, conversation)
+        (state.persistence, state.options, state.cwd.clone(), state.dir.clone(), file, conversation)
     };
     let on_disk = persistence == Persistence::File;
     let parent = old_file.as_deref().filter(|_| on_disk);
@@ -48,7 +48,9 @@ pub fn branched_session(state: &RefCell<State>, js: Js, to: RowNo) -> Result<Opt
     }
     ensure(state, js, plan.labels.iter().map(|label| label.from))?;
     let mut next = Branched {
-        session: Session::new(id, persistence, file.clone()),
+        session: Session::new(id, persistence, file.clone())
+            .with_options(options)
+            .map_err(|error| thrown(js, &error))?,
         cache: Cache::new(js, plan.steps.len() + plan.labels.len())?,
     };
     let built = next.build(state, js, &plan, header, file.as_deref().filter(|_| writes));
@@ -96,7 +98,8 @@ impl Branched {
     }
 
     /// Makes the objects of the new session: its labels, and entries of the path that there are objects of. Gives their
-    /// lines in file order, the header's first, if it `writes`: what was made goes out as the object says.
+    /// lines in file order, the header's first, if it `writes`: what was made goes out as the object says. None stands
+    /// for a line that the file has as the object says it, bodies that nobody looked at included.
     fn own_lines(
         &mut self,
         state: &RefCell<State>,
@@ -104,21 +107,25 @@ impl Branched {
         plan: &BranchPlan,
         header: Val,
         writes: bool,
-    ) -> Result<Vec<Vec<u8>>> {
+    ) -> Result<Vec<Option<Vec<u8>>>> {
         let mut lines = Vec::new();
-        let mut write = |object| {
+        let mut write = |object, step| {
             if writes {
-                lines.push(line_of(js, object)?);
+                let as_in_file = match step {
+                    Some(step) => is_as_in_file(state, js, step, object)?,
+                    None => false,
+                };
+                lines.push(if as_in_file { None } else { Some(line_of(js, object)?) });
             }
             Ok::<_, Error>(())
         };
-        write(header)?;
+        write(header, None)?;
         for (at, step) in plan.steps.iter().enumerate() {
             if is_made(&state.borrow(), step.row) {
                 js.scoped(|| {
                     let entry = rechained(state, js, step)?;
                     self.cache.set(js, at as RowNo, entry)?;
-                    write(entry)
+                    write(entry, Some(step))
                 })?;
             }
         }
@@ -126,7 +133,7 @@ impl Branched {
             js.scoped(|| {
                 let entry = label_entry(state, js, label)?;
                 self.cache.set(js, (plan.steps.len() + at) as RowNo, entry)?;
-                write(entry)
+                write(entry, None)
             })?;
         }
         Ok(lines)
@@ -138,17 +145,18 @@ impl Branched {
         old: &Session,
         plan: &BranchPlan,
         file: &str,
-        own: &mut dyn Iterator<Item = Vec<u8>>,
+        own: &mut dyn Iterator<Item = Option<Vec<u8>>>,
     ) -> CoreResult<()> {
         let gone = || CoreError::failed("An entry of the branch has no line");
         let mut copier = old.copier(NewFile::create(file)?);
         let mut places = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
         let mut bodies = Vec::new();
-        places.push(copier.write(&own.next().ok_or_else(gone)?)?);
+        places.push(copier.write(&own.next().flatten().ok_or_else(gone)?)?);
         for (at, step) in plan.steps.iter().enumerate() {
             let row = at as RowNo;
-            let place = if self.cache.has(row) {
-                copier.write(&own.next().ok_or_else(gone)?)?
+            let own = if self.cache.has(row) { own.next().ok_or_else(gone)? } else { None };
+            let place = if let Some(line) = own {
+                copier.write(&line)?
             } else if step.stays {
                 bodies.extend(old.bodies(step.row).iter().map(|(_, body)| (row, *body)));
                 copier.keep(step.row)?.ok_or_else(gone)?
@@ -160,12 +168,31 @@ impl Branched {
             };
             places.push(place);
         }
-        for line in own {
+        for line in own.flatten() {
             places.push(copier.write(&line)?);
         }
-        self.session.adopt_file(copier.finish()?, places, bodies);
+        let storage = copier.finish(self.session.options().durability)?;
+        self.session.adopt_file(storage, places, bodies);
         Ok(())
     }
+}
+
+/// Whether an entry that bodies are left of to read would be written as its line in the file says, in its new place.
+/// The caller's code may run.
+fn is_as_in_file(state: &RefCell<State>, js: Js, step: &BranchStep, entry: Val) -> Result<bool> {
+    let text = make(js, F::UnreadText, &[entry])?;
+    if js.is_undefined(text)? {
+        return Ok(false);
+    }
+    let text = js.well_formed_text(text)?;
+    let mut same = false;
+    let mut compare = |_, line: &str, _| {
+        same = step.line(line) == text;
+        Ok(())
+    };
+    let read = state.borrow().session.lines_without_bodies(&[step.row], &mut compare);
+    read.map_err(|error| thrown(js, &error))?;
+    Ok(same)
 }
 
 fn is_made(state: &State, row: RowNo) -> bool {

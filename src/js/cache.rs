@@ -75,6 +75,26 @@ impl Cache {
         }
     }
 
+    /// Follows rows that have other numbers now: for each the one it had before, if it was there.
+    pub fn follow(&mut self, js: Js, rows: &[Option<RowNo>]) -> Result<()> {
+        let old = self.list(js)?;
+        let new = js.array(rows.len())?;
+        let mut slots = vec![Slot::Empty; rows.len()];
+        for (row, (slot, was)) in slots.iter_mut().zip(rows).enumerate() {
+            let Some(was) = was.filter(|&was| self.slot(was) != Slot::Empty) else { continue };
+            *slot = self.slot(was);
+            js.scoped(|| js.set_at(new, row as RowNo, js.at(old, was)?))?;
+        }
+        let kept = js.keep(new)?;
+        if let Some(anchor) = self.anchor(js)? {
+            js.set(anchor, c"entries", new)?;
+            js.weaken(&kept)?;
+        }
+        self.missing = slots.iter().filter(|slot| **slot != Slot::Made).count();
+        self.slots = slots;
+        js.release(std::mem::replace(&mut self.entries, kept))
+    }
+
     /// The list of entries, holes included.
     pub fn list(&self, js: Js) -> Result<Val> {
         js.kept(&self.entries)

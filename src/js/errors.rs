@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use napi::{sys, Error};
 
+use super::host::app_name;
 use super::raw::{Js, Val};
 use crate::core::error::{code_of, Error as CoreError};
 
@@ -30,7 +31,12 @@ pub fn thrown(js: Js, error: &CoreError) -> Error {
         Err(error) => return error,
     }
     let maker: Maker = if error.is_argument() { sys::napi_create_type_error } else { sys::napi_create_error };
-    let made = error_object(js, maker, &error.to_string()).and_then(|object| {
+    let text = match app_name(js) {
+        Ok(Some(app)) => error.text_for(&app),
+        Ok(None) => error.to_string(),
+        Err(error) => return error,
+    };
+    let made = error_object(js, maker, &text).and_then(|object| {
         if let Some((syscall, path, source)) = error.as_io() {
             let set = |name: &CStr, text: &str| js.set(object, name, js.string(text.as_bytes())?);
             if let Some((code, _)) = code_of(source) {

@@ -4,6 +4,8 @@
 (() => {
 	"use strict";
 	const { parse, stringify } = JSON;
+	// Set by lib/register/app.mjs: the pi that this process runs, which may be a renamed build.
+	const APP = Symbol.for("pi-session-native.app");
 	const builtin = (name) => globalThis.process?.getBuiltinModule?.(name);
 
 	// The codes of `Contribution` in src/core/context.rs.
@@ -172,6 +174,8 @@
 			const convert = builtin("node:url")?.fileURLToPath;
 			return convert ? convert(url) : decodeURIComponent(new URL(url).pathname);
 		},
+		agentDir: () => globalThis[APP]?.getAgentDir(),
+		appName: () => globalThis[APP]?.name,
 		shown: (value) => `${value}`,
 		entriesOf: (object) => Object.entries(object),
 		mapGet: (map, key) => map.get(key),
@@ -179,12 +183,6 @@
 		header: (id, timestamp, cwd, parentSession) => ({ type: "session", version: 3, id, timestamp, cwd, parentSession }),
 		envelopeFirst: (type, id, parentId, timestamp, own) => ({ type, id, parentId, timestamp, ...own }),
 		envelopeLast: (type, id, parentId, timestamp, own) => ({ type, ...own, id, parentId, timestamp }),
-		rechained: (entry, parentId) => ({ ...entry, parentId }),
-		rechainedCompaction: (entry, parentId, firstKept) => ({
-			...entry,
-			parentId,
-			firstKeptEntryId: firstKept ?? entry.firstKeptEntryId,
-		}),
 		slots,
 		// Everything an append needs of a message, in one call: puts its entry's own fields at the end of the list, gives
 		// their text if it is wanted, and leaves in the slots the role's code (-1 for no object), whether content is

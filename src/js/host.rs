@@ -44,6 +44,8 @@ factory! {
     Env = c"env",
     Home = c"home",
     FileUrl = c"fileUrl",
+    AgentDir = c"agentDir",
+    AppName = c"appName",
     Shown = c"shown",
     EntriesOf = c"entriesOf",
     MapGet = c"mapGet",
@@ -52,6 +54,7 @@ factory! {
     EnvelopeLast = c"envelopeLast",
     Rechained = c"rechained",
     RechainedCompaction = c"rechainedCompaction",
+    UnreadText = c"unreadText",
     Lines = c"lines",
     ParseLines = c"parseLines",
     Fill = c"fill",
@@ -184,6 +187,15 @@ impl paths::Host for JsHost {
         let path = crossing(self.0.string(url.as_bytes()).and_then(|url| self.ask(F::FileUrl, &[url])))?;
         path.ok_or_else(|| CoreError::argument("The file URL names no path"))
     }
+
+    fn agent_dir(&self) -> CoreResult<Option<String>> {
+        crossing(self.ask(F::AgentDir, &[]))
+    }
+}
+
+/// The name that the application gives itself, if it is a renamed pi.
+pub fn app_name(js: Js) -> Result<Option<String>> {
+    JsHost(js).ask(F::AppName, &[])
 }
 
 /// Runs a core call on paths; its error is thrown.

@@ -7,8 +7,9 @@
 // instead of accessors.
 (readBody) => {
 	"use strict";
-	const { parse } = JSON;
-	const { defineProperty, getOwnPropertyDescriptor, keys, prototype } = Object;
+	const { parse, stringify } = JSON;
+	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf } = Object;
+	const { isFrozen, keys, prototype } = Object;
 	const { defineProperty: defines, deleteProperty: deletes } = Reflect;
 	const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 	// The codes of `BodyOf` in src/core/body.rs, for a message and for an entry.
@@ -18,6 +19,10 @@
 	const ANY_OF_ENTRY = 28;
 	// What an inspection function is called with to give its cell.
 	const ASK = {};
+	// What stands for a value that is not read, here as in src/core/pieces.rs.
+	const STAND_IN = 0;
+	// Whether a look at a value reads it.
+	let reading = true;
 
 	class Given {
 		constructor(object) {
@@ -55,29 +60,54 @@
 
 	const isOurs = (object, key) => getOwnPropertyDescriptor(object, key)?.get === ACCESSORS[key].get;
 
+	// Puts a value in an accessor's place; false where the object does not let go of it.
+	function settle(object, key, value) {
+		const { enumerable, configurable } = getOwnPropertyDescriptor(object, key);
+		return defines(object, key, { value, writable: true, enumerable, configurable });
+	}
+
 	function touch(cell, key) {
 		const { object } = cell;
 		cell.values ??= { __proto__: null };
 		const { values } = cell;
 		if (!(key in values)) values[key] = readBody(cell.source, cell.row, cell.id, cell.codes[key]);
 		// A frozen object keeps its accessor, which gives the same value every time.
-		if (isOurs(object, key) && defines(object, key, plain(values[key]))) settled(cell, key);
+		if (isOurs(object, key) && settle(object, key, values[key])) settled(cell, key);
 		return values[key];
+	}
+
+	// What `util.inspect` is to show of an object that keeps its accessors.
+	function shownOf(object, codes) {
+		const kept = keys(codes).filter((key) => isOurs(object, key));
+		if (kept.length === 0) return object;
+		const all = getOwnPropertyDescriptors(object);
+		for (const key of kept) all[key] = { ...plain(object[key]), enumerable: all[key].enumerable };
+		delete all[INSPECT];
+		return create(getPrototypeOf(object), all);
 	}
 
 	const accessor = (key) => ({
 		get() {
+			if (!reading) return STAND_IN;
 			const cell = cellOf(this);
 			if (cell === undefined) throw new TypeError(`${key} was taken from its entry`);
-			return touch(cell, key);
+			const value = touch(cell, key);
+			// An object that was given the entry's property descriptors.
+			if (this !== cell.object && isOurs(this, key)) settle(this, key, value);
+			return value;
 		},
 		// As an assignment to plain data does: to the receiver, be it the object, a Proxy of it or its heir.
 		set(value) {
-			if (!defines(this, key, plain(value))) {
+			const cell = Marked.cellOf(this);
+			if (isOurs(this, key) ? settle(this, key, value) : defines(this, key, plain(value))) {
+				if (cell !== undefined) settled(cell, key);
+			} else if (cell !== undefined && !isFrozen(this)) {
+				// A sealed object keeps its accessor, and can be written to.
+				cell.values ??= { __proto__: null };
+				cell.values[key] = value;
+			} else {
 				throw new TypeError(`Cannot assign to read only property '${key}' of object '#<Object>'`);
 			}
-			const cell = Marked.cellOf(this);
-			if (cell !== undefined) settled(cell, key);
 		},
 		enumerable: true,
 		configurable: true,
@@ -101,8 +131,11 @@
 		const cell = { object, source, row, id, codes, waiting, values: undefined, inspect: undefined };
 		cell.inspect = function (asked) {
 			if (asked === ASK) return cell;
-			for (const key of keys(codes)) if ((codes[key] & cell.waiting) !== 0 && isOurs(object, key)) touch(cell, key);
-			return this;
+			for (const key of keys(codes)) {
+				if (isOurs(object, key)) touch(cell, key);
+				if (this !== object && isOurs(this, key)) this[key];
+			}
+			return shownOf(this, codes);
 		};
 		new Marked(object, cell);
 		return defineProperty(object, INSPECT, { value: cell.inspect, writable: true, configurable: true });
@@ -116,8 +149,57 @@
 		return withAccessors(entry, OF_ENTRY, lacks & ANY_OF_ENTRY, source, row, entry.id);
 	}
 
+	// The keys of an object whose values were not read yet.
+	function unread(object) {
+		const cell = Marked.cellOf(object);
+		return cell === undefined ? [] : keys(cell.codes).filter((key) => (cell.codes[key] & cell.waiting) !== 0 && isOurs(object, key));
+	}
+
+	// A copy of an entry around the same values, read or not.
+	function copyOf(entry) {
+		const left = unread(entry);
+		if (left.length === 0) return { ...entry };
+		const { codes, source, row, id } = Marked.cellOf(entry);
+		const from = {};
+		let waiting = 0;
+		for (const key of keys(entry)) {
+			defineProperty(from, key, plain(left.includes(key) ? STAND_IN : entry[key]));
+			if (left.includes(key)) waiting |= codes[key];
+		}
+		const copy = withAccessors(from, codes, waiting, source, row, id);
+		const cell = Marked.cellOf(entry);
+		cell.values ??= { __proto__: null };
+		Marked.cellOf(copy).values = cell.values;
+		return copy;
+	}
+
 	return {
 		defer,
+		rechained(entry, parentId) {
+			const copy = copyOf(entry);
+			copy.parentId = parentId;
+			return copy;
+		},
+		rechainedCompaction(entry, parentId, firstKept) {
+			const copy = copyOf(entry);
+			copy.parentId = parentId;
+			copy.firstKeptEntryId = firstKept ?? entry.firstKeptEntryId;
+			return copy;
+		},
+		// An entry's text with stand-ins for what was not read of it; undefined if all of it was.
+		unreadText(entry) {
+			const message = typeof entry.message === "object" && entry.message !== null ? entry.message : {};
+			if (unread(entry).length + unread(message).length === 0) return undefined;
+			reading = false;
+			try {
+				return stringify(entry);
+			} catch {
+				// What cannot be done without the values is done with them.
+				return undefined;
+			} finally {
+				reading = true;
+			}
+		},
 		// Whether a message has no content, found without reading it.
 		lacksContent(message) {
 			const waiting = Marked.cellOf(message)?.waiting ?? 0;

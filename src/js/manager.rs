@@ -86,7 +86,14 @@ impl SessionManager {
     pub fn set_session_file(&self, env: &Env, session_file: Unknown) -> Result<()> {
         let js = Js::new(env);
         let file = state::resolved(js, session_file.raw(), "sessionFile")?;
-        let place = self.state.borrow().place();
+        let place = {
+            let mut state = self.state.borrow_mut();
+            // A lock on the very same file passes on to it; should that fail, the next append takes it again.
+            if state.session.file() == Some(&file) {
+                state.session.release_lock();
+            }
+            state.place()
+        };
         let opened = state::open_session(js, &place, file)?;
         state::swap(&self.state, js, opened)
     }

@@ -13,6 +13,7 @@ mod args;
 mod bodies;
 mod branching;
 mod cache;
+mod diagnostics;
 mod entries;
 mod errors;
 mod functions;

@@ -2,6 +2,7 @@
 //! a session builds a new session and cache first and swaps them in when nothing can fail any more.
 
 use std::cell::RefCell;
+use std::ffi::CStr;
 use std::rc::{Rc, Weak};
 
 use napi::Result;
@@ -13,8 +14,10 @@ use super::errors::{thrown, wrong_argument};
 use super::host::{self, make, on_paths, F};
 use super::raw::{Js, Val};
 use crate::core::error::Error as CoreError;
-use crate::core::session::{Found, Persistence, Session};
-use crate::core::storage::make_dir;
+use crate::core::options::{Lock, Options, DURABILITY_VARIABLE, LOCK_VARIABLE};
+use crate::core::paths::Host as _;
+use crate::core::session::{Found, Moved, Persistence, Session};
+use crate::core::storage::{make_dir, Durability};
 use crate::core::{ids, paths, time};
 
 /// A manager's state. It is never borrowed across a call that may run the caller's code.
@@ -23,6 +26,7 @@ pub struct State {
     /// As it was given, not made absolute; empty in memory.
     pub dir: String,
     pub persistence: Persistence,
+    pub options: Options,
     pub session: Session,
     pub cache: Cache,
     /// Counts the sessions this manager has had.
@@ -41,30 +45,31 @@ pub struct Place {
     pub cwd: String,
     pub dir: String,
     pub persistence: Persistence,
+    pub options: Options,
 }
 
 impl Place {
     /// A place on disk. The directory is made if it is not there.
-    pub fn on_disk(js: Js, cwd: String, dir: String) -> Result<Self> {
+    pub fn on_disk(js: Js, cwd: String, dir: String, options: Options) -> Result<Self> {
         let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
         if !dir.is_empty() && !std::path::Path::new(&dir).exists() {
             make_dir(&dir).map_err(|error| thrown(js, &error))?;
         }
-        Ok(Self { cwd, dir, persistence: Persistence::File })
+        Ok(Self { cwd, dir, persistence: Persistence::File, options })
     }
 
     /// A place in memory alone.
     pub fn in_memory(js: Js, cwd: String) -> Result<Self> {
         let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
-        Ok(Self { cwd, dir: String::new(), persistence: Persistence::Memory })
+        Ok(Self { cwd, dir: String::new(), persistence: Persistence::Memory, options: Options::default() })
     }
 
     /// A manager's state here with this session.
     pub fn with(self, (session, cache): (Session, Cache)) -> Rc<RefCell<State>> {
-        let Place { cwd, dir, persistence } = self;
+        let Place { cwd, dir, persistence, options } = self;
         Rc::new_cyclic(|me| {
             let (bodies, lazy, listens, me) = (None, None, false, me.clone());
-            RefCell::new(State { cwd, dir, persistence, session, cache, epoch: 0, bodies, lazy, listens, me })
+            RefCell::new(State { cwd, dir, persistence, options, session, cache, epoch: 0, bodies, lazy, listens, me })
         })
     }
 }
@@ -86,6 +91,31 @@ pub fn session_dir(js: Js, cwd: &str, given: Val) -> Result<String> {
 /// A time as entries carry it.
 pub fn iso(js: Js, ms: f64) -> Result<String> {
     time::iso(ms).ok_or_else(|| wrong_argument(js, "Invalid time value"))
+}
+
+/// How a session's file is written, from the options of a static; from the environment where they do not say.
+pub fn options(js: Js, given: Val) -> Result<Options> {
+    let named = |key: &CStr, variable: &str| -> Result<Option<(Vec<u8>, String)>> {
+        let value = match js.is_nullish(given)? {
+            true => js.undefined()?,
+            false => js.get(given, key)?,
+        };
+        if js.is_nullish(value)? {
+            let set = on_paths(js, |host| host.env(variable))?.filter(|text| !text.is_empty());
+            return Ok(set.map(|text| (text.into_bytes(), variable.to_owned())));
+        }
+        let name = format!("options.{}", key.to_string_lossy());
+        Ok(Some((args::text(js, value, &name)?, name)))
+    };
+    let fail = |error: CoreError| thrown(js, &error);
+    let durability = named(c"durability", DURABILITY_VARIABLE)?;
+    let lock = named(c"lock", LOCK_VARIABLE)?;
+    Ok(Options {
+        durability: durability
+            .map_or(Ok(Durability::default()), |(name, shown)| Durability::named(&name, &shown))
+            .map_err(fail)?,
+        lock: lock.map_or(Ok(Lock::default()), |(name, shown)| Lock::named(&name, &shown)).map_err(fail)?,
+    })
 }
 
 /// The id in the options of a new session: checked, or a new one.
@@ -119,7 +149,13 @@ pub fn new_session(js: Js, place: &Place, file: Option<String>, options: Val) ->
     let mut cache = Cache::new(js, 0)?;
     let header = make_header(js, &id, &timestamp, &place.cwd, parent)?;
     cache.set_header(js, header)?;
-    Ok((Session::new(id, place.persistence, file), cache))
+    match Session::new(id, place.persistence, file).with_options(place.options) {
+        Ok(session) => Ok((session, cache)),
+        Err(error) => {
+            cache.release(js)?;
+            Err(thrown(js, &error))
+        }
+    }
 }
 
 /// The object of a new header.
@@ -138,12 +174,18 @@ pub fn session_file(dir: &str, timestamp: &str, id: &[u8]) -> String {
 pub fn open_session(js: Js, place: &Place, file: String) -> Result<(Session, Cache)> {
     let fail = |error: CoreError| thrown(js, &error);
     let none = js.undefined()?;
-    match Session::open(&file, place.persistence).map_err(fail)? {
+    match Session::open(&file, place.persistence, place.options).map_err(fail)? {
         Found::Missing => new_session(js, place, Some(file), none),
         Found::Empty => {
-            let (mut session, cache) = new_session(js, place, Some(file), none)?;
+            let (mut session, cache) = new_session(js, place, Some(file.clone()), none)?;
             match write_header(js, &mut session, &cache) {
-                Ok(()) => Ok((session, cache)),
+                Ok(true) => Ok((session, cache)),
+                Ok(false) => {
+                    // Another process has just begun the session: this is not a new one.
+                    drop(session);
+                    cache.release(js)?;
+                    open_session(js, place, file)
+                }
                 Err(error) => {
                     cache.release(js)?;
                     Err(error)
@@ -157,10 +199,10 @@ pub fn open_session(js: Js, place: &Place, file: String) -> Result<(Session, Cac
     }
 }
 
-fn write_header(js: Js, session: &mut Session, cache: &Cache) -> Result<()> {
+fn write_header(js: Js, session: &mut Session, cache: &Cache) -> Result<bool> {
     match cache.header(js)? {
         Some(header) => session.fill_empty_file(&line_of(js, header)?).map_err(|error| thrown(js, &error)),
-        None => Ok(()),
+        None => Ok(true),
     }
 }
 
@@ -180,9 +222,25 @@ pub fn resolved(js: Js, value: Val, name: &str) -> Result<String> {
 }
 
 impl State {
+    /// Lets the objects follow rows that came in or moved: after every call that looks at the file, failed or not.
+    /// Tells whether they moved.
+    pub fn settle(&mut self, js: Js) -> Result<bool> {
+        let moved = self.session.take_moved();
+        let has_moved = moved.is_some();
+        if let Some(Moved { rows, old }) = moved {
+            self.epoch += 1;
+            // Entries made before read their bodies from where they were then.
+            let left = self.bodies.take().map_or(Ok(()), |bodies| bodies.leave(js, old));
+            self.cache.follow(js, &rows)?;
+            left?;
+        }
+        self.cache.grow(self.session.tree().len());
+        Ok(has_moved)
+    }
+
     /// The place this manager is at.
     pub fn place(&self) -> Place {
-        Place { cwd: self.cwd.clone(), dir: self.dir.clone(), persistence: self.persistence }
+        Place { cwd: self.cwd.clone(), dir: self.dir.clone(), persistence: self.persistence, options: self.options }
     }
 
     /// Lets go of everything that is held; entries that may still read their bodies keep the session.
@@ -204,6 +262,7 @@ pub fn swap(state: &RefCell<State>, js: Js, (session, mut cache): (Session, Cach
         let mut state = state.borrow_mut();
         let session = std::mem::replace(&mut state.session, session);
         state.epoch += 1;
+        state.lazy = None;
         (session, state.bodies.take(), std::mem::replace(&mut state.cache, cache))
     };
     cache.release(js)?;

@@ -65,15 +65,17 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
-        ts_args_type = "cwd: string, sessionDir?: string, options?: NewSessionOptions",
+        configurable = true,
+        ts_args_type = "cwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions",
         ts_return_type = "SessionManager"
     )]
     pub fn create<'env>(env: &'env Env, cwd: Unknown, session_dir: Unknown, options: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let cwd = args::path(js, cwd.raw(), "cwd")?;
         let dir = state::session_dir(js, &cwd, session_dir.raw())?;
-        let place = Place::on_disk(js, cwd, dir)?;
+        let place = Place::on_disk(js, cwd, dir, state::options(js, options.raw())?)?;
         Self::at(env, place, None, options)
     }
 
@@ -83,23 +85,26 @@ impl SessionManager {
     /// @throws If the file is no session: `Session file is not a valid pi session: <path>`; the file stays as it is.
     /// @example
     /// ```ts
-    /// const session = SessionManager.open(file);
+    /// const session = SessionManager.open(file, undefined, undefined, { durability: "fsync" });
     /// console.log(session.getEntryCount()); // → 2
     /// ```
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
-        ts_args_type = "path: string, sessionDir?: string, cwdOverride?: string",
-        ts_return_type = "SessionManager"
+        configurable = true,
+        ts_type = "(path: string, sessionDir: string | undefined, cwdOverride: string | undefined, options?: SessionFileOptions): SessionManager\n/**\n * The session in a file, written to as the environment says, or as pi does.\n *\n * @throws As with options.\n * @example\n * ```ts\n * console.log(SessionManager.open(file, dir).getSessionDir() === dir); // → true\n * ```\n */\nstatic open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager"
     )]
     pub fn open<'env>(
         env: &'env Env,
         path: Unknown,
         session_dir: Unknown,
         cwd_override: Unknown,
+        options: Unknown,
     ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let file = resolved(js, path.raw(), "path")?;
+        let file_options = state::options(js, options.raw())?;
         let mut cwd = None;
         if js.is_undefined(cwd_override.raw())? {
             match find::header_of(&file) {
@@ -118,24 +123,31 @@ impl SessionManager {
             Some(dir) => on_paths(js, |host| paths::normalize(&dir, host))?,
             None => paths::parent(&file),
         };
-        let place = Place::on_disk(js, cwd, dir)?;
-        Self::at(env, place, Some(file), cwd_override)
+        let place = Place::on_disk(js, cwd, dir, file_options)?;
+        Self::at(env, place, Some(file), options)
     }
 
     /// The session of a working directory that was changed last, or a new one.
     ///
     /// @example
     /// ```ts
-    /// console.log(SessionManager.continueRecent(cwd, dir).getSessionFile() === file); // → true
+    /// console.log(SessionManager.continueRecent(cwd, dir, { lock: "none" }).getSessionFile() === file); // → true
     /// ```
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
-        ts_args_type = "cwd: string, sessionDir?: string",
-        ts_return_type = "SessionManager"
+        configurable = true,
+        ts_type = "(cwd: string, sessionDir: string | undefined, options?: SessionFileOptions): SessionManager\n/**\n * The same, written to as the environment says, or as pi does.\n *\n * @example\n * ```ts\n * const session = SessionManager.continueRecent(cwd, dir);\n * console.log(session.getEntryCount()); // → 2\n * ```\n */\nstatic continueRecent(cwd: string, sessionDir?: string): SessionManager"
     )]
-    pub fn continue_recent<'env>(env: &'env Env, cwd: Unknown, session_dir: Unknown) -> Result<Unknown<'env>> {
+    pub fn continue_recent<'env>(
+        env: &'env Env,
+        cwd: Unknown,
+        session_dir: Unknown,
+        options: Unknown,
+    ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
+        let file_options = state::options(js, options.raw())?;
         let Lookup { dir, filter } = lookup(js, cwd, session_dir)?;
         let cwd = args::path(js, cwd.raw(), "cwd")?;
         let recent = on_paths(js, |host| {
@@ -147,7 +159,7 @@ impl SessionManager {
             Some(path) => Some(on_paths(js, |host| paths::resolve(&path, host))?),
             None => None,
         };
-        let place = Place::on_disk(js, cwd, dir)?;
+        let place = Place::on_disk(js, cwd, dir, file_options)?;
         let options = returned(env, js.undefined()?);
         Self::at(env, place, file, options)
     }
@@ -162,8 +174,10 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
-        ts_args_type = "cwd?: string, options?: NewSessionOptions, entries?: FileEntry[]",
+        configurable = true,
+        ts_args_type = "cwd?: string, options?: NewSessionOptions & SessionFileOptions, entries?: FileEntry[]",
         ts_return_type = "SessionManager"
     )]
     pub fn in_memory<'env>(env: &'env Env, cwd: Unknown, options: Unknown, entries: Unknown) -> Result<Unknown<'env>> {
@@ -190,8 +204,10 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
-        ts_args_type = "sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions",
+        configurable = true,
+        ts_args_type = "sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions",
         ts_return_type = "SessionManager"
     )]
     pub fn fork_from<'env>(
@@ -211,13 +227,14 @@ impl SessionManager {
             make_dir(&dir).map_err(fail)?;
         }
         let now = now(js)?;
+        let file_options = state::options(js, options.raw())?;
         let id = state::session_id(js, options.raw(), now)?;
         let timestamp = iso(js, now)?;
         let file = session_file(&dir, &timestamp, &id);
         let header = new_header_line(&shown(&id), &timestamp, &cwd, Some(&source_path));
         let file = on_paths(js, |host| paths::resolve(&file, host))?;
-        let place = Place::on_disk(js, cwd, dir)?;
-        let session = source.write_to(&file, id, &header).map_err(fail)?;
+        let place = Place::on_disk(js, cwd, dir, file_options)?;
+        let session = source.write_to(&file, id, &header, file_options).map_err(fail)?;
         let cache = Cache::new(js, session.tree().len())?;
         Self { state: place.with((session, cache)) }.given(env)
     }
@@ -230,7 +247,9 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "cwd: string, id: string, sessionDir?: string",
         ts_return_type = "string | undefined"
     )]
@@ -257,7 +276,9 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "cwd: string, sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal",
         ts_return_type = "Promise<SessionInfo[]>"
     )]
@@ -286,7 +307,9 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "...args: [onProgress?: SessionListProgress, signal?: AbortSignal] | [sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal]",
         ts_return_type = "Promise<SessionInfo[]>"
     )]

@@ -2,18 +2,35 @@
 //! managers than it may hold open files.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{File, TryLockError};
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
 
-use super::{Place, Storage};
+use super::disk::{self, Access, Identity};
+use super::{Durability, Look, Place, Storage};
 use crate::core::error::{Error, Result};
 
-/// How many session files are kept open at once.
-const MAX_OPEN: usize = 64;
+/// How many session files are kept open at once. Node raises the limit of its process to what the system allows,
+/// which is mostly thousands; where it is less, fewer stay open.
+const MAX_OPEN: usize = 512;
 
-type Slot = Mutex<Option<Arc<File>>>;
+/// How long a writer waits for others who write to the same file, at most: this often, so long each time.
+const LOCK_TRIES: u32 = 2000;
+const LOCK_PAUSE: Duration = Duration::from_micros(50);
+/// How often, and how long after each other, it is looked whether a half line gets its end.
+const UNENDED_LOOKS: u32 = 3;
+const UNENDED_PAUSE: Duration = Duration::from_millis(1);
+
+/// A file that is open, for reading or for both.
+#[derive(Clone)]
+struct Handle {
+    file: Arc<File>,
+    appends: bool,
+}
+
+type Slot = Mutex<Option<Handle>>;
 
 /// The open files, the longest open first.
 static OPEN: Mutex<VecDeque<Weak<Slot>>> = Mutex::new(VecDeque::new());
@@ -22,119 +39,238 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Which file a path led to, to notice that it leads to another one now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-}
-
-fn identity(file: &File) -> io::Result<Identity> {
-    let meta = file.metadata()?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        Ok(Identity { device: meta.dev(), inode: meta.ino() })
-    }
-    #[cfg(not(unix))]
-    {
-        // Without inode numbers the creation time tells a file from its replacement.
-        let created = meta.created()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        Ok(Identity { device: created.as_secs(), inode: u64::from(created.subsec_nanos()) })
-    }
+/// Where a handle for a file could be had.
+enum Reach {
+    Handle(Handle),
+    /// Nothing is at the path.
+    Missing,
+    /// Another file is at the path.
+    Other,
 }
 
 /// One session file.
 pub struct FileStorage {
     path: String,
     identity: Identity,
-    reader: Arc<Slot>,
-    writer: Arc<Slot>,
+    slot: Arc<Slot>,
     unended: bool,
+    shared: bool,
+    durability: Durability,
 }
 
 impl FileStorage {
-    /// The file at `path`, which must be there. It is opened for reading; writing opens it when it comes to that.
+    /// The file at `path`, which must be there. It is opened for reading; the first append opens it for writing.
     pub fn open(path: &str) -> Result<Self> {
-        let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
-        Self::with_reader(path, file)
+        let file = open_file(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
+        let identity = disk::stat(&file).map_err(|error| Error::io("fstat", path, error))?.identity;
+        Ok(Self::with(path, identity, file, false, Durability::Os))
     }
 
-    fn with_reader(path: &str, file: File) -> Result<Self> {
-        let identity = identity(&file).map_err(|error| Error::io("fstat", path, error))?;
-        let reader = Arc::new(Mutex::new(None));
-        keep_open(&reader, Arc::new(file));
-        Ok(Self { path: path.to_owned(), identity, reader, writer: Arc::default(), unended: false })
+    /// A file just written under another name, which `path` will be.
+    pub(super) fn of_new(path: &str, file: &File, durability: Durability) -> Result<Self> {
+        let fail = |error| Error::io("open", path, error);
+        let identity = disk::stat(file).map_err(fail)?.identity;
+        Ok(Self::with(path, identity, file.try_clone().map_err(fail)?, false, durability))
     }
 
-    fn with_file<T>(&self, writing: bool, work: impl FnOnce(&File) -> Result<T>) -> Result<T> {
-        let slot = if writing { &self.writer } else { &self.reader };
-        let open = lock(slot).clone();
-        if let Some(file) = open {
-            return work(&file);
+    fn with(path: &str, identity: Identity, file: File, appends: bool, durability: Durability) -> Self {
+        let slot = Arc::new(Mutex::new(None));
+        keep_open(&slot, Handle { file: Arc::new(file), appends });
+        Self { path: path.to_owned(), identity, slot, unended: false, shared: false, durability }
+    }
+
+    /// The same with another durability.
+    pub fn with_durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    fn fail(&self, syscall: &'static str) -> impl Fn(io::Error) -> Error + '_ {
+        move |error| Error::io(syscall, &self.path, error)
+    }
+
+    /// A handle for reading, or for appending as well; the file is opened again if it was closed.
+    fn reach(&self, appends: bool) -> Result<Reach> {
+        let open = lock(&self.slot).clone();
+        if let Some(handle) = open.filter(|handle| handle.appends || !appends) {
+            return Ok(Reach::Handle(handle));
         }
-        let file = OpenOptions::new()
-            .read(true)
-            .append(writing)
-            .open(&self.path)
-            .map_err(|error| Error::io("open", &self.path, error))?;
-        let now = identity(&file).map_err(|error| Error::io("fstat", &self.path, error))?;
-        if now != self.identity {
-            return Err(Error::changed(&self.path, "the path leads to another file"));
+        let access = if appends { Access::Append } else { Access::Read };
+        let file = match open_file(Path::new(&self.path), access) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reach::Missing),
+            result => result.map_err(self.fail("open"))?,
+        };
+        if disk::stat(&file).map_err(self.fail("fstat"))?.identity != self.identity {
+            return Ok(Reach::Other);
         }
-        let file = Arc::new(file);
-        let result = work(&file);
-        keep_open(slot, file);
-        result
+        let handle = Handle { file: Arc::new(file), appends };
+        keep_open(&self.slot, handle.clone());
+        Ok(Reach::Handle(handle))
     }
 
-    /// Writes all of `bytes` at the end; cuts back what was written of it when that fails.
+    fn handle(&self, appends: bool) -> Result<Handle> {
+        match self.reach(appends)? {
+            Reach::Handle(handle) => Ok(handle),
+            Reach::Missing => Err(Error::io("open", &self.path, io::ErrorKind::NotFound.into())),
+            Reach::Other => Err(Error::changed(&self.path, "the path leads to another file")),
+        }
+    }
+
+    /// Writes all of `bytes` at the end, in one piece, and tells where. What was written is taken out again when that
+    /// fails.
     fn write_at_end(&self, file: &File, bytes: &[u8]) -> Result<u64> {
-        let fail = |syscall, error| Error::io(syscall, &self.path, error);
-        let before = file.metadata().map_err(|error| fail("fstat", error))?.len();
         let mut written = 0;
-        let mut writer = file;
+        let mut end = 0;
         while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
-            match writer.write(rest) {
-                Ok(0) => {
-                    self.cut_back(file, before, written);
-                    return Err(fail("write", io::ErrorKind::WriteZero.into()));
+            let result = disk::write(file, rest).and_then(|size| match size {
+                0 => Err(io::ErrorKind::WriteZero.into()),
+                size => Ok(size),
+            });
+            match result {
+                Ok(size) => {
+                    // Appending writes move the position to their end, wherever others had moved the end of the file.
+                    let now = self.end_of_write(file, size)?;
+                    if written > 0 && now - size as u64 != end {
+                        // Another process wrote between two pieces of one line: both come out again.
+                        self.take_out(file, end - written as u64, written);
+                        self.take_out(file, now - size as u64, size);
+                        return Err(Error::changed(&self.path, "another process wrote into the middle of a line"));
+                    }
+                    written += size;
+                    end = now;
                 }
-                Ok(size) => written += size,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    self.cut_back(file, before, written);
-                    return Err(fail("write", error));
+                    if written > 0 {
+                        self.take_out(file, end - written as u64, written);
+                    }
+                    return Err(self.fail("write")(error));
                 }
             }
         }
-        // Appending writes move the position to their end, wherever others had moved the end of the file.
-        let end = io::Seek::stream_position(&mut writer).map_err(|error| fail("lseek", error))?;
         Ok(end - bytes.len() as u64)
     }
 
-    /// Takes half a line back out, if nobody wrote behind it. That this may fail too changes nothing for the caller,
-    /// who is told of the failed write.
-    fn cut_back(&self, file: &File, before: u64, written: usize) {
-        let ours_is_last = file.metadata().is_ok_and(|meta| meta.len() == before + written as u64);
-        if written > 0 && ours_is_last {
-            let _ = file.set_len(before);
+    /// Where the write of `size` bytes that was just made ended.
+    fn end_of_write(&self, file: &File, size: usize) -> Result<u64> {
+        disk::position(file).map_err(|error| {
+            // Where the bytes went cannot be told. Where nobody else writes they are the last; else they stay, and come
+            // in like a line of somebody else's.
+            if let (false, Ok(now)) = (self.shared, disk::stat(file)) {
+                self.take_out(file, now.size.saturating_sub(size as u64), size);
+            }
+            self.fail("lseek")(error)
+        })
+    }
+
+    /// Takes our own bytes out again: cut off if they are the last, else made blank, which is white space before or
+    /// behind other lines. That this may fail too changes nothing for the caller, who is told
+    /// of the failure that led here; what then stays is passed over as damaged.
+    fn take_out(&self, file: &File, offset: u64, len: usize) -> bool {
+        let ours_is_last = disk::stat(file).is_ok_and(|now| now.size == offset + len as u64);
+        if ours_is_last && disk::truncate(file, offset).is_ok() {
+            return true;
+        }
+        self.blank(offset, len).is_ok()
+    }
+
+    /// Runs work while none of our other writers writes to the file, where there are others: what is cut off must not
+    /// be theirs. Whoever has the file for longer than it takes to write, because it was stopped, is not waited for.
+    fn alone<T>(&self, file: &File, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        // Elsewhere than on Unix locks keep others from writing at all, those too that know of none.
+        if !(self.shared || self.unended) || cfg!(not(unix)) {
+            return work();
+        }
+        let mut locked = false;
+        for _ in 0..LOCK_TRIES {
+            match file.try_lock() {
+                Ok(()) => locked = true,
+                Err(TryLockError::WouldBlock) => {
+                    std::thread::sleep(LOCK_PAUSE);
+                    continue;
+                }
+                // Not every file system has locks.
+                Err(TryLockError::Error(_)) => {}
+            }
+            break;
+        }
+        let result = work();
+        if locked {
+            // Closing the file would end the lock as well; that it cannot be ended here is of no account.
+            let _ = file.unlock();
+        }
+        result
+    }
+
+    /// Whether the file still ends in the middle of a line. A write in progress can be seen half done, and is not waited
+    /// for by our own lock if it is pi's: only what stays so for a while is the end of a line that nobody will write.
+    fn is_unended(&self, file: &File) -> bool {
+        for _ in 0..UNENDED_LOOKS {
+            let mut last = [b'\n'];
+            let read = disk::stat(file).and_then(|now| match now.size.checked_sub(1) {
+                Some(at) => read_exact_at(file, at, &mut last),
+                None => Ok(()),
+            });
+            if read.is_ok() && last == [b'\n'] {
+                return false;
+            }
+            std::thread::sleep(UNENDED_PAUSE);
+        }
+        true
+    }
+
+    fn blank(&self, offset: u64, len: usize) -> io::Result<()> {
+        // A handle that appends writes nowhere else.
+        let file = disk::open(Path::new(&self.path), Access::Overwrite)?;
+        match disk::stat(&file)?.identity == self.identity {
+            true => disk::write_all_at(&file, offset, &vec![b' '; len]),
+            // What was written went with the file.
+            false => Ok(()),
         }
     }
 }
 
 impl Drop for FileStorage {
     fn drop(&mut self) {
-        // A closed slot still has its place in the list; taking the files out here closes them at once.
-        lock(&self.reader).take();
-        lock(&self.writer).take();
+        // A closed slot still has its place in the list; taking the file out here closes it at once.
+        lock(&self.slot).take();
     }
 }
 
-fn keep_open(slot: &Arc<Slot>, file: Arc<File>) {
-    *lock(slot) = Some(file);
+/// Opens a file. Pipes and devices are refused, which may have no end; when too many files are open, ours make room.
+fn open_file(path: &Path, access: Access) -> io::Result<File> {
+    let file = match disk::open_regular(path, access) {
+        Err(error) if is_exhausted(&error) => {
+            close_half();
+            disk::open_regular(path, access)
+        }
+        result => result,
+    }?;
+    Ok(file)
+}
+
+fn is_exhausted(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    return matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE));
+    #[cfg(not(unix))]
+    {
+        let _ = error;
+        false
+    }
+}
+
+fn close_half() {
     let mut open = lock(&OPEN);
-    open.retain(|other| other.upgrade().is_some_and(|other| Arc::ptr_eq(&other, slot) || lock(&other).is_some()));
+    let half = open.len().div_ceil(2);
+    for oldest in open.drain(..half).filter_map(|slot| slot.upgrade()) {
+        lock(&oldest).take();
+    }
+}
+
+fn keep_open(slot: &Arc<Slot>, handle: Handle) {
+    *lock(slot) = Some(handle);
+    let mut open = lock(&OPEN);
+    open.retain(|other| other.upgrade().is_some_and(|other| !Arc::ptr_eq(&other, slot) && lock(&other).is_some()));
     open.push_back(Arc::downgrade(slot));
     while open.len() > MAX_OPEN {
         if let Some(oldest) = open.pop_front().and_then(|oldest| oldest.upgrade()) {
@@ -145,11 +281,10 @@ fn keep_open(slot: &Arc<Slot>, file: Arc<File>) {
 
 impl Storage for FileStorage {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        self.with_file(false, |file| {
-            read_exact_at(file, offset, into).map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof => Error::changed(&self.path, "it is shorter than it was"),
-                _ => Error::io("read", &self.path, error),
-            })
+        let handle = self.handle(false)?;
+        read_exact_at(&handle.file, offset, into).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => Error::changed(&self.path, "it is shorter than it was"),
+            _ => Error::io("read", &self.path, error),
         })
     }
 
@@ -157,48 +292,95 @@ impl Storage for FileStorage {
         Ok(Box::new(ReadFrom { storage: self, offset }))
     }
 
-    fn size(&self) -> Result<Option<u64>> {
-        self.with_file(false, |file| {
-            let meta = file.metadata().map_err(|error| Error::io("fstat", &self.path, error))?;
-            if !is_deleted(&meta) {
-                return Ok(Some(meta.len()));
-            }
-            match Path::new(&self.path).exists() {
-                true => Err(Error::changed(&self.path, "another file has taken its place")),
-                false => Ok(None),
-            }
-        })
+    fn size(&self) -> Result<u64> {
+        let handle = self.handle(false)?;
+        Ok(disk::stat(&handle.file).map_err(self.fail("fstat"))?.size)
     }
 
-    fn append(&mut self, line: &[u8]) -> Result<Place> {
-        let mut bytes = Vec::with_capacity(line.len() + 2);
-        bytes.extend_from_slice(if self.unended { b"\n" } else { b"" });
-        bytes.extend_from_slice(line);
-        bytes.push(b'\n');
-        let offset = self.with_file(true, |file| self.write_at_end(file, &bytes))?;
-        let lead = u64::from(self.unended);
+    fn look(&self, thorough: bool) -> Result<Look> {
+        let handle = match self.reach(!thorough)? {
+            Reach::Handle(handle) => handle,
+            missing_or_other => {
+                let reading = lock(&self.slot).clone();
+                let readable = reading.is_some();
+                return Ok(match missing_or_other {
+                    Reach::Missing => {
+                        let stat = reading.map(|handle| disk::stat(&handle.file)).transpose();
+                        let deleted = stat.map_err(self.fail("fstat"))?.is_none_or(|stat| stat.deleted);
+                        Look::Gone { readable, deleted }
+                    }
+                    _ => Look::Replaced { readable },
+                });
+            }
+        };
+        let stat = disk::stat(&handle.file).map_err(self.fail("fstat"))?;
+        if !(stat.deleted || stat.moved || thorough) {
+            return Ok(Look::Here(stat.size));
+        }
+        match disk::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
+            Some(now) if now.identity == self.identity => Ok(Look::Here(stat.size)),
+            Some(_) => Ok(Look::Replaced { readable: true }),
+            None => Ok(Look::Gone { readable: true, deleted: stat.deleted }),
+        }
+    }
+
+    fn append(&mut self, line: &mut Vec<u8>) -> Result<Place> {
+        let len = line.len();
+        line.push(b'\n');
+        let handle = self.handle(true)?;
+        let mut lead = 0;
+        let offset = self.alone(&handle.file, || {
+            if self.unended && self.is_unended(&handle.file) {
+                line.insert(0, b'\n');
+                lead = 1;
+            }
+            let offset = self.write_at_end(&handle.file, line)?;
+            if self.durability == Durability::Fsync {
+                if let Err(error) = disk::sync_data(&handle.file) {
+                    self.take_out(&handle.file, offset, line.len());
+                    return Err(self.fail("fsync")(error));
+                }
+            }
+            Ok(offset)
+        })?;
         self.unended = false;
-        Ok(Place::of(offset + lead, line.len()))
+        Ok(Place::of(offset + lead, len))
+    }
+
+    fn take_back(&mut self, place: Place) -> Result<()> {
+        let handle = self.handle(true)?;
+        self.alone(&handle.file, || {
+            let stat = disk::stat(&handle.file).map_err(self.fail("fstat"))?;
+            // The newline stays where the line is made blank: what stands before it may lack its own.
+            let done = match stat.size == place.end() + 1 {
+                true => disk::truncate(&handle.file, place.offset),
+                false => self.blank(place.offset, place.len as usize),
+            };
+            done.map_err(self.fail("write"))
+        })
     }
 
     fn set_unended(&mut self, unended: bool) {
         self.unended = unended;
     }
 
+    fn set_shared(&mut self) {
+        self.shared = true;
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        // On Unix any handle will do, and the file may be one that is not ours to write.
+        let handle = self.handle(cfg!(not(unix)))?;
+        disk::sync(&handle.file).map_err(self.fail("fsync"))?;
+        disk::sync_dir_of(Path::new(&self.path)).map_err(self.fail("fsync"))
+    }
+
+    fn close(&mut self) {
+        lock(&self.slot).take();
+    }
+
     fn name(&self) -> &str {
         &self.path
-    }
-}
-
-/// Whether no name leads to an open file any more.
-fn is_deleted(meta: &std::fs::Metadata) -> bool {
-    #[cfg(unix)]
-    return std::os::unix::fs::MetadataExt::nlink(meta) == 0;
-    // Elsewhere an open file cannot be deleted.
-    #[cfg(not(unix))]
-    {
-        let _ = meta;
-        false
     }
 }
 
@@ -209,26 +391,16 @@ struct ReadFrom<'a> {
 
 impl Read for ReadFrom<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.storage.with_file(false, |file| Ok(read_at(file, self.offset, into)));
-        let size = read.map_err(io::Error::other)??;
+        let handle = self.storage.handle(false).map_err(io::Error::other)?;
+        let size = disk::read_at(&handle.file, self.offset, into)?;
         self.offset += size as u64;
         Ok(size)
     }
 }
 
-#[cfg(unix)]
-fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, into, offset)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, into, offset)
-}
-
 fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Result<()> {
     while !into.is_empty() {
-        match read_at(file, offset, into) {
+        match disk::read_at(file, offset, into) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(size) => {
                 offset += size as u64;
@@ -241,92 +413,29 @@ fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Resul
     Ok(())
 }
 
-/// A file that is being written for the first time. It is removed again unless [`NewFile::finish`] is reached.
-pub struct NewFile {
-    path: String,
-    file: Option<io::BufWriter<File>>,
-    size: u64,
-}
-
-impl NewFile {
-    /// Creates the file for its owner alone; an error if something is there already.
-    pub fn create(path: &str) -> Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path).map_err(|error| Error::io("open", path, error))?;
-        Ok(Self { path: path.to_owned(), file: Some(io::BufWriter::with_capacity(1 << 16, file)), size: 0 })
-    }
-
-    /// Adds one line, given without its newline, and tells where it stands.
-    pub fn line(&mut self, line: &[u8]) -> Result<Place> {
-        let place = Place::of(self.size, line.len());
-        self.write(line)?;
-        self.write(b"\n")?;
-        Ok(place)
-    }
-
-    /// Adds bytes as they are.
-    pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        self.write(bytes)
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        if let Some(file) = &mut self.file {
-            file.write_all(bytes).map_err(|error| Error::io("write", &self.path, error))?;
-        }
-        self.size += bytes.len() as u64;
-        Ok(())
-    }
-
-    /// Hands everything to the system and keeps the file.
-    pub fn finish(mut self) -> Result<FileStorage> {
-        if let Some(file) = &mut self.file {
-            file.flush().map_err(|error| Error::io("write", &self.path, error))?;
-        }
-        let storage = FileStorage::open(&self.path)?;
-        self.file = None;
-        Ok(storage)
-    }
-}
-
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        if let Some(file) = self.file.take() {
-            // What failed is being reported already; a half-written file must not stand in the way of a retry.
-            drop(file.into_parts());
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
 /// Makes a directory and those above it, for their owner alone.
 pub fn make_dir(path: &str) -> Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(Path::new(path)).map_err(|error| Error::io("mkdir", path, error))
+    disk::make_dirs(Path::new(path)).map_err(|error| Error::io("mkdir", path, error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::storage::NewFile;
 
     #[test]
     fn more_managers_than_open_files_read_and_write() {
         let dir = tempfile::tempdir().expect("a directory");
-        let mut all: Vec<_> = (0..3 * MAX_OPEN)
+        let mut all: Vec<_> = (0..MAX_OPEN + 100)
             .map(|n| {
                 let path = dir.path().join(n.to_string());
                 let mut file = NewFile::create(path.to_str().expect("text")).expect("created");
                 file.line(n.to_string().as_bytes()).expect("written");
-                file.finish().expect("kept")
+                file.finish(Durability::Os).expect("kept")
             })
             .collect();
         for (n, storage) in all.iter_mut().enumerate() {
-            let place = storage.append(b"more").expect("appended");
+            let place = storage.append(&mut b"more".to_vec()).expect("appended");
             assert_eq!(place.offset, n.to_string().len() as u64 + 1);
             let mut line = vec![0; place.len as usize];
             storage.read_at(place.offset, &mut line).expect("read");
@@ -336,25 +445,38 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_not_finished_is_gone() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("x").to_str().expect("text").to_owned();
-        let mut file = NewFile::create(&path).expect("created");
-        file.line(b"half").expect("written");
-        drop(file);
-        assert!(!Path::new(&path).exists());
-        assert!(NewFile::create(&path).is_ok());
-    }
-
-    #[test]
     fn an_unended_line_is_ended_first() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("x").to_str().expect("text").to_owned();
         std::fs::write(&path, "half").expect("written");
         let mut storage = FileStorage::open(&path).expect("opened");
         storage.set_unended(true);
-        assert_eq!(storage.append(b"one").expect("appended"), Place { offset: 5, len: 3 });
-        assert_eq!(storage.append(b"two").expect("appended"), Place { offset: 9, len: 3 });
+        assert_eq!(storage.append(&mut b"one".to_vec()).expect("appended"), Place { offset: 5, len: 3 });
+        assert_eq!(storage.append(&mut b"two".to_vec()).expect("appended"), Place { offset: 9, len: 3 });
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "half\none\ntwo\n");
+    }
+
+    #[test]
+    fn a_line_taken_back_leaves_what_others_wrote() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("x").to_str().expect("text").to_owned();
+        std::fs::write(&path, "one\n").expect("written");
+        let mut storage = FileStorage::open(&path).expect("opened");
+        let place = storage.append(&mut b"two".to_vec()).expect("appended");
+        storage.take_back(place).expect("taken back");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n");
+        let place = storage.append(&mut b"two".to_vec()).expect("appended");
+        std::io::Write::write_all(&mut std::fs::OpenOptions::new().append(true).open(&path).expect("opened"), b"x\n")
+            .expect("written");
+        storage.take_back(place).expect("taken back");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n   \nx\n");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_has_no_end_is_no_session_file() {
+        for path in ["/dev/zero", "/dev/tty", "/dev/null"] {
+            assert!(FileStorage::open(path).is_err(), "{path}");
+        }
     }
 }

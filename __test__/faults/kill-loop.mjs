@@ -1,0 +1,165 @@
+// A writer that is killed at a random moment, again and again: whatever it had acknowledged is found in its files, and
+// every file is whole. `kill.spec.ts` runs a few kills, `npm run kills` thousands.
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const modulePath = process.env.PSN_MODULE ?? resolve(dirname(fileURLToPath(import.meta.url)), "../../index.js");
+
+/** The writer: works on a session, acknowledges on its output whatever a call has returned. */
+const WRITER = `
+	const { SessionManager } = require(${JSON.stringify(modulePath)});
+	const fs = require("node:fs");
+	const path = require("node:path");
+	const [dir, seed, durability] = [process.argv[1], Number(process.argv[2]), process.argv[3]];
+	let state = seed;
+	const random = (below) => {
+		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+		return Math.floor((state / 2 ** 32) * below);
+	};
+	const say = (...words) => fs.writeSync(1, words.join(" ") + "\\n");
+	const user = (text) => ({ role: "user", content: text, timestamp: 1 });
+	const main = path.join(dir, "main.jsonl");
+	const manager = SessionManager.open(main, dir, undefined, { durability });
+	say("ready");
+	for (let n = 0; ; n++) {
+		const size = random(20) === 0 ? random(300000) : random(400);
+		say("entry", main, manager.appendMessage(user("x".repeat(size))));
+		if (random(30) === 0) {
+			const made = SessionManager.create("/somewhere", dir, { durability });
+			const id = made.appendMessage(user("new"));
+			say("entry", made.getSessionFile(), id);
+		}
+		if (random(40) === 0) {
+			const branch = manager.getBranch().slice(-20);
+			const copy = SessionManager.open(main, dir);
+			const file = copy.createBranchedSession(branch[0].id);
+			say("entry", file, branch[0].id);
+		}
+		if (random(40) === 0) {
+			const old = path.join(dir, "old-" + seed + "-" + n + ".jsonl");
+			const lines = [{ type: "session", id: "old", timestamp: "2024-01-01T00:00:00.000Z", cwd: "/c" }];
+			for (let at = 0; at < 50; at++) lines.push({ type: "message", timestamp: "t", message: user("old " + at) });
+			fs.writeFileSync(old + ".part", lines.map((line) => JSON.stringify(line) + "\\n").join(""));
+			fs.renameSync(old + ".part", old);
+			say("old", old);
+			SessionManager.open(old);
+		}
+		if (random(40) === 0) {
+			const broken = path.join(dir, "broken-" + seed + "-" + n + ".jsonl");
+			const text = fs.readFileSync(main, "utf8").split("\\n").slice(0, 30).join("\\n");
+			fs.writeFileSync(broken + ".part", text + '\\n{"type":"mess');
+			fs.renameSync(broken + ".part", broken);
+			SessionManager.repair(broken);
+		}
+		if (random(25) === 0) {
+			fs.rmSync(main);
+			say("entry", main, manager.appendMessage(user("after the file was deleted")));
+		}
+	}
+`;
+
+const header = { type: "session", version: 3, id: "main", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/somewhere" };
+
+/** Starts a writer, kills it after a random time, and gives what it acknowledged. */
+function round(dir, seed, durability, delay) {
+	const child = spawn(process.execPath, ["-e", WRITER, dir, String(seed), durability], {
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	let said = "";
+	let errors = "";
+	child.stdout.setEncoding("utf8").on("data", (text) => {
+		if (said === "") setTimeout(() => child.kill("SIGKILL"), delay);
+		said += text;
+	});
+	child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
+	return new Promise((done, fail) =>
+		child.on("close", (code, signal) => {
+			if (signal !== "SIGKILL") fail(new Error(`seed ${seed}: the writer ended by itself (${code}): ${errors}`));
+			// The last line may have been cut by the kill: then it acknowledges nothing.
+			else done(said.split("\n").slice(0, -1).map((line) => line.split(" ")));
+		}),
+	);
+}
+
+/** What is wrong with the files of a directory, by what was acknowledged there. */
+function check(SessionManager, dir, acknowledged, deletedLast) {
+	for (const [file, ids] of acknowledged) {
+		// Between its deletion and the append that writes it again there is no file: the kill was quicker.
+		const names = readdirSync(dir);
+		if (!names.includes(file.slice(dir.length + 1)) && file === deletedLast) return "deleted";
+		const there = new Set(SessionManager.open(file, dir).getEntries().map((entry) => entry.id));
+		for (const id of ids) if (!there.has(id)) throw new Error(`${file}: entry ${id} was acknowledged and is lost`);
+		const report = SessionManager.verify(file);
+		// A kill may cut the write of a large line, which nobody acknowledged: it stays, alone.
+		const bytes = readFileSync(file);
+		const isCut = ({ start, end }) => {
+			const text = bytes.subarray(start, end).toString("utf8");
+			return text.startsWith('{"type":"') && text.indexOf('"parentId":') === text.lastIndexOf('"parentId":');
+		};
+		const torn = report.damaged.filter((line) => !isCut(line));
+		if (torn.length > 0 || report.duplicateIds.length > 0 || report.orphans.length > 0 || report.sessionId === null) {
+			throw new Error(`${file}: ${JSON.stringify({ ...report, damaged: torn })}`);
+		}
+	}
+	return "whole";
+}
+
+function checkOld(SessionManager, file) {
+	const entries = SessionManager.open(file).getEntries();
+	if (entries.length !== 50) throw new Error(`${file}: ${entries.length} of 50 entries are left`);
+	const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
+	if (lines.length !== 51 || JSON.parse(lines[0]).version !== 3) throw new Error(`${file}: half migrated`);
+}
+
+/** Kills `kills` writers, several in one directory after each other, and gives how much was checked. */
+export async function killLoop({ kills, seed, scratch, each = 25, progress = () => {} }) {
+	const { SessionManager } = createRequire(import.meta.url)(modulePath);
+	const total = { kills: 0, acknowledged: 0, files: 0, deleted: 0 };
+	let state = seed >>> 0;
+	const random = (below) => {
+		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+		return Math.floor((state / 2 ** 32) * below);
+	};
+	for (let world = 0; total.kills < kills; world++) {
+		const dir = join(scratch, `world-${world}`);
+		mkdirSync(dir);
+		const main = join(dir, "main.jsonl");
+		const acknowledged = new Map([[main, []]]);
+		const old = [];
+		writeFileSync(main, `${JSON.stringify(header)}\n`);
+		for (let n = 0; n < each && total.kills < kills; n++) {
+			const words = await round(dir, random(2 ** 31), random(4) === 0 ? "fsync" : "os", random(60));
+			total.kills++;
+			for (const [what, file, id] of words) {
+				if (what === "entry") {
+					if (!acknowledged.has(file)) acknowledged.set(file, []);
+					acknowledged.get(file).push(id);
+					total.acknowledged++;
+				}
+				if (what === "old") old.push(file);
+			}
+			if (check(SessionManager, dir, acknowledged, main) === "deleted") {
+				// The writer deleted its file itself and died before it wrote again: begin anew.
+				total.deleted++;
+				acknowledged.clear();
+				acknowledged.set(main, []);
+				writeFileSync(main, `${JSON.stringify(header)}\n`);
+			}
+			progress(total);
+		}
+		for (const file of old) checkOld(SessionManager, file);
+		total.files += acknowledged.size + old.length;
+		// Whoever writes here next removes what the dead have left.
+		const last = createRequire(import.meta.url)("node:child_process");
+		const script = `
+			const { SessionManager } = require(${JSON.stringify(modulePath)});
+			SessionManager.create("/somewhere", process.argv[1]).appendMessage({ role: "user", content: "x", timestamp: 1 });`;
+		last.execFileSync(process.execPath, ["-e", script, dir]);
+		const left = readdirSync(dir).filter((name) => name.endsWith(".tmp") || name.endsWith(".lock"));
+		if (left.length > 0) throw new Error(`left behind: ${left.join(", ")}`);
+	}
+	return total;
+}

@@ -1,0 +1,255 @@
+// `node --import pi-session-native/register`: what is replaced, what is refused, on small fakes of pi's layout. That the
+// published pi runs so is shown in pi.spec.ts and tui.spec.ts.
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type FakePi, type Outcome, fakePi, moduleDir, node, register, scratch, write } from "./fake-pi.js";
+
+const CLI = "dist/cli.js";
+/** The fake's report on a run on our manager: its own says something when it runs, and has no sessions. */
+const report = (outcome: Outcome) => {
+	expect(outcome.stderr).toBe("");
+	expect(outcome.stdout).toMatch(/^pi starts\n\{.*\}\n$/);
+	return JSON.parse(outcome.stdout.split("\n")[1]);
+};
+
+/** Runs a script of a fake pi under the hook. */
+function start(fake: FakePi, script: string = CLI, args: string[] = [], env: Record<string, string> = {}) {
+	const cwd = scratch();
+	const dir = fakePi(moduleDir(cwd, fake.name), fake);
+	return { cwd, dir, outcome: node(["--import", register, join(dir, script), ...args], { cwd, env }) };
+}
+
+/** Stopped before anything of pi ran, with one line that says why. */
+function stopped(outcome: Outcome, why: RegExp | string) {
+	expect(outcome).toMatchObject({ code: 1, stdout: "" });
+	expect(outcome.stderr).toMatch(/^pi-session-native: .*\n$/);
+	expect(outcome.stderr).toMatch(why);
+}
+
+describe("a pi that is started", () => {
+	it("gets our session manager in place of its own, wherever it imports it", () => {
+		const { cwd, outcome } = start({}, CLI, ["--some", "argument"]);
+		const said = report(outcome);
+		expect(said).toMatchObject({ args: ["--some", "argument"], version: 3, agent: join(cwd, "home/.pi/agent") });
+		expect(said.dir).toBe(join(cwd, "home/.pi/agent/sessions/--x--"));
+		expect(outcome.code).toBe(0);
+	});
+
+	it("says so in one line, if it is asked to", () => {
+		const { dir, outcome } = start({}, CLI, [], { PI_SESSION_NATIVE_VERBOSE: "1" });
+		expect(outcome.stderr).toBe(
+			`pi-session-native 0.1.0: the session manager of @earendil-works/pi-coding-agent 9.9.9 (${dir}) is replaced\n`,
+		);
+		expect(start({}, CLI, [], { PI_SESSION_NATIVE_VERBOSE: "0" }).outcome.stderr).toBe("");
+	});
+
+	it("may have its older name", () => {
+		report(start({ name: "@mariozechner/pi-coding-agent" }).outcome);
+	});
+
+	it("runs unbundled, when its bundle is started, by a link too", () => {
+		report(start({}, "dist/bundle/cli.js").outcome);
+		const cwd = scratch();
+		const dir = fakePi(moduleDir(cwd));
+		symlinkSync(join(dir, "dist/bundle/cli.js"), join(cwd, "pi"));
+		report(node(["--import", register, join(cwd, "pi")], { cwd }));
+		report(node(["--import", register, "pi"], { cwd }));
+	});
+
+	it("is stopped, when the bundle that is started has no unbundled twin", () => {
+		stopped(start({}, "dist/bundle/chunks/all.js").outcome, /is no way to start pi .* Start .*dist\/cli\.js/);
+		stopped(start({ files: { [CLI]: null } }, "dist/bundle/cli.js").outcome, "is no way to start pi");
+	});
+
+	it("is stopped, when it imports a name that we do not have", () => {
+		const files = {
+			"dist/core/later.js": `/* session-manager */ import {\n SessionManager, // } from\n futureThing as thing, default as all } from "./session-manager.js";\nexport { thing };`,
+			"dist/core/more.js": `export { another as buildSessionContext } from '../core/session-manager.js';`,
+		};
+		const { outcome } = start({ files });
+		stopped(outcome, "cannot run on pi-session-native 0.1.0");
+		expect(outcome.stderr).toContain(
+			"these names that it imports do not exist here: another (in dist/core/more.js), default (in dist/core/later.js), futureThing (in dist/core/later.js)",
+		);
+	});
+
+	it("is stopped, when it takes the module as a whole and that has a name that we do not have", () => {
+		const own = `export const CURRENT_SESSION_VERSION = 3, getDefaultSessionDir = 1;\nexport class SessionManager {}\nexport function helper() {}\n`;
+		for (const taking of [
+			`import * as all from "./session-manager.js"; export { all };`,
+			`export * from "./session-manager.js";`,
+			`export * as all from "./session-manager.js";`,
+			`export const all = () => import("./session-manager.js");`,
+		]) {
+			const files = { "dist/core/session-manager.js": own, "dist/core/taking.js": taking };
+			stopped(start({ files }).outcome, /do not exist here: helper \(in dist\/core\/taking\.js\)$/m);
+			report(start({ files: { "dist/core/taking.js": taking } }).outcome);
+		}
+	});
+
+	it("is stopped, when its SessionManager has a public method that we do not have", () => {
+		const declared = [
+			"export declare class SessionManager {",
+			"    private constructor();",
+			"    private _secret;",
+			"    _persist(entry: SessionEntry): void;",
+			"    getEntries(): SessionEntry[];",
+			"    static teleport(to: string): SessionManager;",
+			"    rewriteHistory<T>(entry: T): void;",
+			"}",
+			"export declare function other(): void;",
+		].join("\n");
+		const { outcome } = start({ files: { "dist/core/session-manager.d.ts": declared } });
+		stopped(outcome, "these methods of its SessionManager do not exist here: rewriteHistory, teleport");
+	});
+
+	it("is stopped, when it is laid out in another way", () => {
+		stopped(start({ files: { "dist/core/session-manager.js": null } }).outcome, "has no dist/core/session-manager.js");
+		stopped(start({ files: { "dist/config.js": null } }).outcome, "has no dist/config.js");
+		stopped(start({ files: { "dist/config.js": "export const x = 1;" } }).outcome, "exports no getAgentDir");
+	});
+
+	it("is stopped before anything of it runs, when the hook did not fire", () => {
+		const elsewhere = {
+			"dist/core/sessions.js": `console.log("another manager runs");\nexport class SessionManager {}\n`,
+			"dist/main.js": `import { SessionManager } from "./core/sessions.js";\nconsole.log("pi starts");\nexport const main = () => {};\n`,
+		};
+		stopped(start({ files: elsewhere }).outcome, "was not replaced");
+		const unused = { "dist/core/sdk.js": "export const where = () => 1;", ...elsewhere };
+		stopped(start({ files: unused }).outcome, "was not replaced");
+		const alone = { "dist/index.js": null, ...unused };
+		stopped(start({ files: alone }).outcome, "nothing in it imports dist/core/session-manager.js");
+	});
+
+	it("is not half replaced by a detour: the bundle's pieces and its own manager are refused at any time", () => {
+		const detour = (code: string) => ({
+			"dist/main.js": `import { where } from "./core/sdk.js";\nexport async function main() {\n${code}\n}\n`,
+		});
+		const bundled = start({ files: detour(`await import("./bundle/chunks/all.js");`) }).outcome;
+		expect(bundled.stdout).toBe("");
+		expect(bundled.stderr).toContain("is a bundle with pi's session manager inside");
+		expect(bundled.code).toBe(1);
+		const query = `const { SessionManager } = await import("./core/session-manager.js?again");\nconsole.log(SessionManager.inMemory().getEntryCount());`;
+		expect(start({ files: detour(query) }).outcome).toEqual({ code: 0, stdout: "0\n", stderr: "" });
+	});
+
+	it("is stopped on a runtime that cannot replace modules", () => {
+		const cwd = scratch();
+		const dir = fakePi(moduleDir(cwd));
+		const without = write(
+			join(cwd, "without.mjs"),
+			`import module from "node:module";\ndelete module.registerHooks;\n`,
+		);
+		const outcome = node(["--import", without, "--import", register, join(dir, CLI)], { cwd });
+		stopped(
+			outcome,
+			/^pi-session-native: Node 2\d\.\S+ cannot run a pi with its session manager replaced .* Node 22\.15 or newer can/,
+		);
+	});
+
+	it("is stopped, when it is a single binary", () => {
+		const cwd = scratch();
+		const binary = write(join(cwd, "pi"), "\x7fELF and so on", 0o755);
+		stopped(node(["--import", register, binary], { cwd }), `${binary} is a single-binary build of pi`);
+	});
+
+	it("is stopped, when it is its source", () => {
+		const outcome = start({ files: { "src/cli.ts": "console.log(1);" } }, "src/cli.ts").outcome;
+		stopped(outcome, "is pi's source");
+	});
+
+	it("shares nothing with scripts that are not pi", () => {
+		const cwd = scratch();
+		const script = write(join(cwd, "script.cjs"), `console.log("runs", module.children.length);`);
+		expect(node(["--import", register, script], { cwd })).toEqual({ code: 0, stdout: "runs 0\n", stderr: "" });
+		expect(node(["--import", register, "-p", "6 * 7"], { cwd })).toEqual({ code: 0, stdout: "42\n", stderr: "" });
+	});
+});
+
+describe("a renamed build", () => {
+	const tau: FakePi = { name: "@acme/tau", piConfig: { name: "tau", configDir: ".tau" } };
+
+	it("is stopped with the setting's name, until it is set", () => {
+		stopped(
+			start(tau).outcome,
+			/@acme\/tau .* looks like a renamed build of pi\. .* set PI_SESSION_NATIVE_PACKAGE=@acme\/tau$/m,
+		);
+	});
+
+	it("is served under its own name, folder and variables", () => {
+		const env = { PI_SESSION_NATIVE_PACKAGE: "@acme/tau", PI_CODING_AGENT_DIR: "/not/this" };
+		const { cwd, outcome } = start(tau, CLI, [], env);
+		expect(report(outcome)).toMatchObject({
+			agent: join(cwd, "home/.tau/agent"),
+			dir: join(cwd, "home/.tau/agent/sessions/--x--"),
+		});
+		const moved = start(tau, CLI, [], { ...env, TAU_CODING_AGENT_DIR: join(cwd, "moved") });
+		expect(report(moved.outcome).dir).toBe(join(cwd, "moved/sessions/--x--"));
+	});
+
+	it("may be named by its folder", () => {
+		const cwd = scratch();
+		const dir = fakePi(join(cwd, "checkout"), tau);
+		const env = { PI_SESSION_NATIVE_PACKAGE: dir };
+		report(node(["--import", register, join(dir, "dist/bundle/cli.js")], { cwd, env }));
+	});
+
+	it("names itself in errors", () => {
+		const cwd = scratch();
+		const dir = fakePi(moduleDir(cwd, "@acme/tau"), tau);
+		const file = write(join(cwd, "other.jsonl"), "42\n");
+		const run = node(["--import", register, join(dir, CLI), "open", file], {
+			cwd,
+			env: { PI_SESSION_NATIVE_PACKAGE: "@acme/tau" },
+		});
+		expect(run.stderr).toContain(`Error: Session file is not a valid tau session: ${file}`);
+	});
+
+	it("does not share a process with a pi that keeps its sessions elsewhere", () => {
+		const cwd = scratch();
+		fakePi(moduleDir(cwd));
+		fakePi(moduleDir(cwd, "@acme/tau"), tau);
+		const script = write(
+			join(cwd, "both.mjs"),
+			`import "@earendil-works/pi-coding-agent";\nawait import("@acme/tau").catch((error) => console.log(error.message));\n`,
+		);
+		const run = node(["--import", register, script], { cwd, env: { PI_SESSION_NATIVE_PACKAGE: "@acme/tau" } });
+		expect(run.stdout).toContain("one process cannot serve two pis that keep their sessions in different places");
+	});
+});
+
+describe("a script that uses the SDK", () => {
+	const sdk = (text: string, fake: FakePi = {}, options: string[] = ["--import"]) => {
+		const cwd = scratch();
+		fakePi(moduleDir(cwd, fake.name), fake);
+		return node([...options, register, write(join(cwd, "script.mjs"), text)], { cwd });
+	};
+	const NATIVE = `console.log(String(SessionManager.create).includes("[native code]"), SessionManager.inMemory().getEntryCount());`;
+	const replaced = { code: 0, stdout: "pi starts\ntrue 0\n", stderr: "" };
+
+	it.each(["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"])("gets our manager from %s", (name) => {
+		expect(sdk(`import { SessionManager } from "${name}";\n${NATIVE}`, { name })).toEqual(replaced);
+	});
+
+	it("gets it by require, too", () => {
+		const text = `import { createRequire } from "node:module";\nconst { SessionManager } = createRequire(import.meta.url)("./node_modules/@earendil-works/pi-coding-agent/dist/index.js");\n${NATIVE}`;
+		expect(sdk(text)).toEqual(replaced);
+		expect(sdk(text, {}, ["--require"])).toEqual(replaced);
+	});
+
+	it("gets it in its worker threads, those made of text by --require alone", () => {
+		const work = `import("@earendil-works/pi-coding-agent").then(({ SessionManager }) => { ${NATIVE} });`;
+		const file = `import { writeFileSync } from "node:fs";\nimport { Worker } from "node:worker_threads";\nwriteFileSync("work.mjs", ${JSON.stringify(work)});\nnew Worker("./work.mjs");`;
+		expect(sdk(file)).toEqual(replaced);
+		const text = `import { Worker } from "node:worker_threads";\nnew Worker(${JSON.stringify(work)}, { eval: true });`;
+		expect(sdk(text, {}, ["--require"])).toEqual(replaced);
+	});
+
+	it("is told by an error, not ended, when the package does not fit", () => {
+		const text = `await import("@earendil-works/pi-coding-agent").catch((error) => console.log(error.name, error.message));\nconsole.log("goes on");`;
+		const outcome = sdk(text, { files: { "dist/x.js": `import { futureThing } from "./core/session-manager.js";` } });
+		expect(outcome).toMatchObject({ code: 0, stderr: "" });
+		expect(outcome.stdout).toMatch(/^Unfit pi-session-native: .*do not exist here: futureThing .*\ngoes on\n$/);
+	});
+});

@@ -1,0 +1,125 @@
+// A program in a terminal of its own (tmux), driven by keys and read as text. Nothing waits for a time: each step waits
+// for what the screen must show, and for the screen to come to rest.
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+const DEADLINE_MS = 60_000;
+/** The screen is at rest when so many looks in a row found it the same. */
+const LOOKS = 4;
+const BETWEEN_LOOKS_MS = 60;
+
+export interface Program {
+	command: string;
+	args: string[];
+	cwd: string;
+	env: Record<string, string>;
+	/** Where its stderr goes; the terminal shows the rest. */
+	stderr: string;
+}
+
+function tmux(socket: string, args: string[]): string {
+	try {
+		return execFileSync("tmux", ["-u", "-S", socket, "-f", "/dev/null", ...args], {
+			encoding: "utf8",
+			stdio: ["ignore", "pipe", "pipe"],
+			env: { PATH: process.env.PATH, LANG: "C.UTF-8", TERM: "xterm-256color", SHELL: "/bin/sh" },
+		});
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") {
+			throw new Error("tmux is not installed: apt-get install tmux");
+		}
+		throw error;
+	}
+}
+
+export class Terminal {
+	readonly #socket: string;
+	#ended = false;
+
+	private constructor(socket: string) {
+		this.#socket = socket;
+	}
+
+	/** Starts a program in a terminal of 100 by 46 characters; `home` is a folder for the terminal's own socket. */
+	static start(home: string, { command, args, cwd, env, stderr }: Program): Terminal {
+		const terminal = new Terminal(join(home, "tmux"));
+		const pairs = Object.entries({ ...env, TERM: "tmux-256color" }).map(([name, value]) => `${name}=${value}`);
+		const redirected = ["sh", "-c", 'log=$1; shift; exec "$@" 2>"$log"', "sh", stderr, command, ...args];
+		const window = ["new-session", "-d", "-x", "100", "-y", "46", "-c", cwd, "env", "-i", ...pairs, ...redirected];
+		// The dead program's last screen stays, so that a failure can be read.
+		tmux(terminal.#socket, [
+			"set-option",
+			"-g",
+			"remain-on-exit",
+			"on",
+			";",
+			"set-option",
+			"-g",
+			"status",
+			"off",
+			";",
+			...window,
+		]);
+		return terminal;
+	}
+
+	screen(): string {
+		const text = tmux(this.#socket, ["capture-pane", "-p"]);
+		return text
+			.split("\n")
+			.map((line) => line.trimEnd())
+			.join("\n")
+			.trimEnd();
+	}
+
+	/** Presses keys, by tmux's names for them. */
+	press(...keys: string[]): void {
+		tmux(this.#socket, ["send-keys", ...keys]);
+	}
+
+	/** Types a text and waits until it stands on the screen, which says that the program takes input. */
+	async type(text: string): Promise<void> {
+		tmux(this.#socket, ["send-keys", "-l", text]);
+		await this.shows(text);
+	}
+
+	/** Types a line and ends it with Enter. */
+	async enter(line: string): Promise<void> {
+		await this.type(line);
+		this.press("Enter");
+	}
+
+	/** Waits until the screen shows all of these (and none of `not`) and has come to rest; gives the screen. */
+	async shows(...wanted: (string | RegExp)[]): Promise<string> {
+		const missing = (screen: string) =>
+			wanted.filter((one) => (typeof one === "string" ? !screen.includes(one) : !one.test(screen)));
+		const deadline = Date.now() + DEADLINE_MS;
+		let last = "";
+		for (let same = 0; ; await pause(BETWEEN_LOOKS_MS)) {
+			const screen = this.screen();
+			same = screen === last ? same + 1 : 0;
+			last = screen;
+			if (same >= LOOKS && missing(screen).length === 0) return screen;
+			if (Date.now() > deadline)
+				throw new Error(`the screen never showed ${missing(screen).join(" and ")}:\n${screen}`);
+		}
+	}
+
+	/** Waits for the program's end; gives its exit code. */
+	async exit(): Promise<number> {
+		for (const deadline = Date.now() + DEADLINE_MS; ; await pause(BETWEEN_LOOKS_MS)) {
+			const [dead, status] = tmux(this.#socket, ["display-message", "-p", "#{pane_dead} #{pane_dead_status}"]).split(
+				" ",
+			);
+			if (dead === "1") return Number(status);
+			if (Date.now() > deadline) throw new Error(`the program never ended:\n${this.screen()}`);
+		}
+	}
+
+	close(): void {
+		if (this.#ended) return;
+		this.#ended = true;
+		tmux(this.#socket, ["kill-server"]);
+	}
+}

@@ -1,0 +1,33 @@
+// The JavaScript runtime that the tests run in, and scripts of their own in processes of their own.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+export const runtime: "node" | "bun" | "deno" = process.versions.bun ? "bun" : process.versions.deno ? "deno" : "node";
+
+export interface EngineFlags {
+	/** Bounds V8's heap; Bun's engine has no such bound. */
+	heapMb?: number;
+	/** Gives the script `gc()`. */
+	gc?: boolean;
+}
+
+/** The command that runs a script file in this runtime. */
+export function scriptCommand(file: string, args: string[] = [], { heapMb, gc }: EngineFlags = {}): string[] {
+	const flags = [...(heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`]), ...(gc ? ["--expose-gc"] : [])];
+	if (runtime === "deno") {
+		const forEngine = flags.length > 0 ? [`--v8-flags=${flags.join(",")}`] : [];
+		return [process.execPath, "run", "--allow-all", ...forEngine, file, ...args];
+	}
+	return [process.execPath, ...(runtime === "bun" ? ["--bun"] : []), ...flags, file, ...args];
+}
+
+/** Writes a script for a process of its own, gone when the test is over; its arguments are `process.argv.slice(2)`. */
+export function scriptFile(code: string, name = "script.cjs"): string {
+	const dir = mkdtempSync(join(tmpdir(), "psn-script-"));
+	onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+	const file = join(dir, name);
+	writeFileSync(file, code);
+	return file;
+}

@@ -1,0 +1,124 @@
+// Finds the installed pi for `pi-native`: what is set, what is installed beside this package, what `pi` on the path is,
+// what is installed globally. Never what happens to be in the working directory: agents are run in strangers' code.
+import { spawnSync } from "node:child_process";
+import {
+	accessSync,
+	closeSync,
+	constants,
+	existsSync,
+	openSync,
+	readFileSync,
+	readSync,
+	realpathSync,
+	statSync,
+} from "node:fs";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Unfit } from "./package.mjs";
+import { PACKAGE_VARIABLE } from "./settings.mjs";
+
+/** How executables of the three systems begin: ELF, PE, and Mach-O in its forms. */
+const MAGIC = ["7f454c46", "4d5a", "cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe"];
+
+/** Whether a file is machine code, not a script: such a pi has its session manager compiled in. */
+export function isBinary(path) {
+	const head = Buffer.alloc(4);
+	const file = openSync(path, "r");
+	try {
+		readSync(file, head, 0, head.length, 0);
+	} finally {
+		closeSync(file);
+	}
+	return MAGIC.some((magic) => head.toString("hex").startsWith(magic));
+}
+
+export const singleBinary = (path) =>
+	new Unfit(
+		`${path} is a single-binary build of pi. Its session manager is compiled in and cannot be replaced; ` +
+			"install the npm package instead (npm install -g @earendil-works/pi-coding-agent)",
+	);
+
+/** The `node_modules` folders that Node would look into from `dir`. */
+function* modulesUpwards(dir) {
+	for (let at = dir; ; at = dirname(at)) {
+		yield join(at, "node_modules");
+		if (at === dirname(at)) return;
+	}
+}
+
+/** The path may name folders that are not there, or not ours to look into. */
+function isReadableFile(path) {
+	try {
+		accessSync(path, constants.R_OK);
+		return statSync(path).isFile();
+	} catch {
+		return false;
+	}
+}
+
+function commandsOnPath(names, env) {
+	const dirs = (env.PATH ?? env.Path ?? "").split(delimiter).filter((dir) => dir !== "");
+	const files = process.platform === "win32" ? names.flatMap((name) => [`${name}.cmd`, `${name}.exe`]) : names;
+	const paths = dirs.flatMap((dir) => files.map((file) => join(resolve(dir), file)));
+	return paths.filter(isReadableFile);
+}
+
+/** The folder of package `name` that a launcher script of npm or pnpm leads to. */
+function fromLauncher(path, name) {
+	const text = readFileSync(path, "utf8").replaceAll("\\", "/");
+	const found = text.split(/["'\s]/).find((word) => word.includes(`/node_modules/${name}/`));
+	if (!found) return undefined;
+	const folder = found.slice(0, found.lastIndexOf(`/node_modules/${name}/`) + `/node_modules/${name}`.length);
+	return folder.replace(/^(\$basedir|%~dp0|%dp0%)\/?/, `${dirname(path)}/`);
+}
+
+/** Folders where a package of this name may be, the likeliest first; found one after the other as they are asked for. */
+function* candidates(name, env) {
+	const here = dirname(fileURLToPath(import.meta.url));
+	for (const modules of modulesUpwards(here)) yield join(modules, name);
+	// Installed by a link, this package's real folder is elsewhere than the command.
+	if (process.argv[1])
+		for (const modules of modulesUpwards(dirname(resolve(process.argv[1])))) yield join(modules, name);
+	for (const command of commandsOnPath(commandNames(name), env)) {
+		const real = realpathSync(command);
+		if (isBinary(real)) continue;
+		const around = real.replaceAll("\\", "/").lastIndexOf(`/${name}/`);
+		if (around >= 0) yield real.slice(0, around + 1 + name.length);
+		const launched = fromLauncher(real, name);
+		if (launched) yield launched;
+		for (const modules of ["node_modules", "../lib/node_modules"]) yield join(dirname(command), modules, name);
+	}
+	for (const modules of ["../lib/node_modules", "node_modules"]) yield join(dirname(process.execPath), modules, name);
+	const npm = spawnSync("npm", ["root", "-g"], { encoding: "utf8", shell: process.platform === "win32", env });
+	if (npm.status === 0 && npm.stdout.trim() !== "") yield join(npm.stdout.trim(), name);
+}
+
+/** What the command of a package may be called: `pi`, or for a renamed build the last part of its name. */
+const commandNames = (name) => [...new Set([name.slice(name.lastIndexOf("/") + 1), "pi"])];
+
+/** The installed pi. Throws `Unfit` if there is none, with what is there instead. */
+export function findPi(packages, settings, env = process.env) {
+	for (const folder of settings.folders) {
+		if (!existsSync(folder)) throw new Unfit(`${PACKAGE_VARIABLE} names a folder that does not exist: ${folder}`);
+		const real = realpathSync(folder);
+		if (statSync(real).isFile() && isBinary(real)) throw singleBinary(folder);
+		const pi = packages.in(real);
+		if (!pi) throw new Unfit(`${PACKAGE_VARIABLE} names a folder without a package.json: ${folder}`);
+		return pi;
+	}
+	// A name that was set is the only one wanted.
+	const names = settings.named.length > 0 ? settings.named : settings.names;
+	for (const name of names) {
+		for (const folder of candidates(name, env)) {
+			if (!existsSync(join(folder, "package.json"))) continue;
+			const pi = packages.in(realpathSync(folder));
+			if (pi?.name === name) return pi;
+		}
+	}
+	const binary = commandsOnPath(names.flatMap(commandNames), env).find((path) => isBinary(realpathSync(path)));
+	if (binary) throw singleBinary(binary);
+	throw new Unfit(
+		`no pi is installed (${names.join(", ")}). Install one (npm install -g @earendil-works/pi-coding-agent), ` +
+			`or name its folder in ${PACKAGE_VARIABLE}`,
+	);
+}

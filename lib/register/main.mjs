@@ -1,0 +1,125 @@
+// The two ways in: `--import pi-session-native/register`, and the command `pi-native`.
+import { existsSync, realpathSync, statSync, writeSync } from "node:fs";
+import module from "node:module";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { isMainThread } from "node:worker_threads";
+import { findPi, isBinary, singleBinary } from "./find.mjs";
+import { guards } from "./guards.mjs";
+import { Hooks } from "./hooks.mjs";
+import { Packages, Unfit } from "./package.mjs";
+import { readSettings } from "./settings.mjs";
+
+const require = module.createRequire(import.meta.url);
+
+let hooks;
+/** What `install` gave, once: two hooks in a row would each see the other's work as none of their own. */
+let installed;
+/** Whether pi itself was started, so that a failure is the end of the process and not an exception in somebody's script. */
+let startsPi = false;
+
+const print = (text) => writeSync(2, `${text}\n`);
+
+/** Ends the process with the message, where pi was to be started; else throws. */
+function stop(error) {
+	if (!startsPi || !(error instanceof Unfit)) throw error;
+	print(error.message);
+	process.exit(1);
+}
+
+function guarded(work) {
+	try {
+		return work();
+	} catch (error) {
+		return stop(error);
+	}
+}
+
+function loadOurs() {
+	try {
+		return require("../../index.js");
+	} catch (error) {
+		const reasons = [];
+		for (let at = error; at instanceof Error; at = at.cause) reasons.push(at.message.split("\n")[0]);
+		throw new Unfit(`the addon for ${process.platform} ${process.arch} does not load: ${reasons.join(": ")}`);
+	}
+}
+
+/** Installs the hooks; gives the packages that are pi. */
+function install(settings) {
+	if (installed) return installed;
+	const { bun, deno, node } = process.versions;
+	if (typeof module.registerHooks !== "function" || bun || deno) {
+		const runtime = bun ? `Bun ${bun}` : deno ? `Deno ${deno}` : `Node ${node}`;
+		throw new Unfit(
+			`${runtime} cannot run a pi with its session manager replaced (module.registerHooks); Node 22.15 or newer can, and pi needs 22.19`,
+		);
+	}
+	const { name, version } = require("../../package.json");
+	const packages = new Packages(settings);
+	// A worker's pi is the main thread's, which has said so already.
+	const say = settings.verbose && isMainThread ? print : () => {};
+	hooks = new Hooks({ packages, load: loadOurs, own: `${name} ${version}`, say });
+	hooks.install();
+	guards.started = (dir) => guarded(() => hooks.guard(dir));
+	installed = packages;
+	return packages;
+}
+
+/** The real path of the script that Node was started with, if it is a file. */
+function mainScript() {
+	const given = process.argv[1];
+	if (!isMainThread || given === undefined || given === "-") return undefined;
+	const path = [given, `${given}.js`].map((path) => resolve(path)).find((path) => existsSync(path));
+	return path !== undefined && statSync(path).isFile() ? realpathSync(path) : undefined;
+}
+
+/** Replaces the manager of whatever pi this process loads; checks a pi that is being started before it starts. */
+export function registerMain() {
+	if (installed) return;
+	startsPi = true;
+	guarded(() => {
+		const script = mainScript();
+		if (script && !script.endsWith(".node") && isBinary(script)) throw singleBinary(script);
+		const packages = install(readSettings());
+		const pi = script && packages.around(script);
+		startsPi = pi !== undefined && checkStart(packages, pi, script);
+		if (startsPi) rememberCompiledCode();
+	});
+}
+
+/** As pi's own command does; its modules are many. */
+const rememberCompiledCode = () => module.enableCompileCache?.();
+
+/** Checks the pi whose own script is started. False for a script that merely lies in its folder, an example. */
+function checkStart(packages, pi, script) {
+	const name = pi.nameOf(script);
+	if (name.startsWith("src/")) {
+		throw new Unfit(
+			`${script} is pi's source; its session manager is replaced in a build alone (${pi.path("dist/cli.js")})`,
+		);
+	}
+	if (!name.startsWith("dist/")) return false;
+	hooks.check(pi);
+	const place = packages.place(pathToFileURL(script).href);
+	if (place?.kind === "entry" || place?.twin !== undefined) return true;
+	throw new Unfit(`${script} is no way to start pi with its session manager replaced. Start ${pi.path("dist/cli.js")}`);
+}
+
+/** Finds the installed pi and starts its unbundled command line in this process, with this process's arguments. */
+export async function startPi() {
+	startsPi = true;
+	const pi = guarded(() => {
+		const settings = readSettings();
+		const found = findPi(install(settings), settings);
+		if (!found.has("dist/cli.js")) throw new Unfit(`${found.title} (${found.dir}) has no dist/cli.js to start`);
+		hooks.check(found);
+		return found;
+	});
+	rememberCompiledCode();
+	try {
+		await import(pi.cliUrl);
+	} catch (error) {
+		stop(error);
+	}
+}

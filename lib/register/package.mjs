@@ -1,0 +1,132 @@
+// Where things are in an installed pi, and how one is told from other packages.
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { PACKAGE_VARIABLE } from "./settings.mjs";
+
+const MANAGER = "dist/core/session-manager.js";
+/** The unbundled modules that somebody may begin with. Each imports the session manager, at first or second hand. */
+const ENTRIES = ["dist/cli.js", "dist/rpc-entry.js", "dist/index.js"];
+const BUNDLE = "dist/bundle/";
+
+/** What stops the replacement. The message is for the person who started pi. */
+export class Unfit extends Error {
+	constructor(message) {
+		super(`pi-session-native: ${message}`);
+		this.name = "Unfit";
+	}
+}
+
+/** The `package.json` of a folder, or undefined if there is none that can be read as one. */
+export function manifestOf(dir) {
+	try {
+		const value = JSON.parse(readFileSync(join(dir, "package.json"), "utf8").replace(/^\uFEFF/, ""));
+		return value !== null && typeof value === "object" ? value : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+/** The nearest folder from `path` upwards that holds a named package, as `{ dir, manifest }`. */
+export function packageAround(path) {
+	for (let dir = path; ; dir = dirname(dir)) {
+		const manifest = manifestOf(dir);
+		// A folder of a build may hold a manifest without a name, to say what kind of modules it holds.
+		if (manifest?.name !== undefined) return { dir, manifest };
+		if (dir === dirname(dir)) return undefined;
+	}
+}
+
+const unix = (path) => path.split(sep).join("/");
+
+/** An installed pi. `dir` is its real folder, `url` the same with a slash at its end. */
+export class Pi {
+	constructor(dir, manifest) {
+		this.dir = dir;
+		this.url = `${pathToFileURL(dir).href}/`;
+		this.name = manifest.name;
+		this.version = manifest.version ?? "of no version";
+		this.managerUrl = this.url + MANAGER;
+		this.configUrl = `${this.url}dist/config.js`;
+		this.cliUrl = `${this.url}dist/cli.js`;
+	}
+
+	get title() {
+		return `${this.name} ${this.version}`;
+	}
+
+	path(name) {
+		return join(this.dir, name);
+	}
+
+	has(name) {
+		return existsSync(this.path(name));
+	}
+
+	/** A path in the package as its name there, with slashes; undefined for one outside. */
+	nameOf(path) {
+		const name = unix(relative(this.dir, path));
+		return name === ".." || name.startsWith("../") || resolve(name) === name ? undefined : name;
+	}
+}
+
+/**
+ * The packages that are pi, by folder.
+ *
+ * A package is pi if its name is a known one. One that only looks like pi (a renamed build: it has pi's settings and
+ * pi's session manager) is an error that names the setting, because to run it unreplaced would not be what was asked.
+ */
+export class Packages {
+	#settings;
+	#folders;
+	#known = new Map();
+
+	constructor(settings) {
+		this.#settings = settings;
+		this.#folders = new Set(settings.folders.filter((dir) => existsSync(dir)).map((dir) => realpathSync(dir)));
+	}
+
+	/** The pi in exactly this folder, or undefined. */
+	in(dir) {
+		let pi = this.#known.get(dir);
+		if (pi === undefined) this.#known.set(dir, (pi = this.#read(dir)));
+		return pi ?? undefined;
+	}
+
+	/** The pi that a file belongs to, or undefined. */
+	around(path) {
+		const found = packageAround(dirname(path));
+		return found && this.in(found.dir);
+	}
+
+	#read(dir) {
+		const manifest = manifestOf(dir);
+		if (!manifest) return null;
+		if (this.#folders.has(dir) || this.#settings.names.includes(manifest.name)) return new Pi(dir, manifest);
+		if (manifest.piConfig && existsSync(join(dir, MANAGER))) {
+			throw new Unfit(
+				`${manifest.name} (${dir}) looks like a renamed build of pi. To have its session manager replaced, set ${PACKAGE_VARIABLE}=${manifest.name}`,
+			);
+		}
+		return null;
+	}
+
+	/**
+	 * What a module's URL is to a pi: `{ pi, kind }` with kind `manager`, `entry` (then `name` is its name) or
+	 * `bundle` (then `twin` is the URL of the unbundled module of that name, if there is one). Undefined for all else.
+	 */
+	place(url) {
+		if (!url.startsWith("file:") || !url.includes("/dist/")) return undefined;
+		const bare = url.replace(/[?#].*$/, "");
+		const suffix = [MANAGER, ...ENTRIES].find((name) => bare.endsWith(`/${name}`));
+		if (suffix) {
+			const pi = this.in(fileURLToPath(bare.slice(0, -suffix.length - 1)));
+			return pi && { pi, kind: suffix === MANAGER ? "manager" : "entry", name: suffix };
+		}
+		const at = bare.lastIndexOf(`/${BUNDLE}`);
+		const pi = at < 0 ? undefined : this.in(fileURLToPath(bare.slice(0, at)));
+		if (!pi) return undefined;
+		const twin = `dist/${bare.slice(at + 1 + BUNDLE.length)}`;
+		return { pi, kind: "bundle", twin: ENTRIES.includes(twin) && pi.has(twin) ? pi.url + twin : undefined };
+	}
+}

@@ -1,0 +1,16 @@
+// Runs the fuzz targets for longer, each for so many seconds; inputs that do something new join the corpus in
+// fuzz/corpus, and so does one that fails:
+//   npm run fuzz -- --seconds 600 --seed 1 --target open
+import { spawnSync } from "node:child_process";
+import { parseArgs } from "node:util";
+
+const { values } = parseArgs({
+	options: { seconds: { type: "string" }, seed: { type: "string" }, target: { type: "string" } },
+});
+const seed = values.seed ?? String(Math.floor(Math.random() * 2 ** 31));
+const env = { ...process.env, PSN_FUZZ_SECONDS: values.seconds ?? "300", PSN_FUZZ_SEED: seed };
+if (values.target) env.PSN_FUZZ_TARGET = values.target;
+console.log(`fuzz: ${env.PSN_FUZZ_SECONDS} seconds each, seed ${seed}`);
+// The planted bugs are `npm test`'s business.
+const args = ["test", "--locked", "--release", "fuzz::", "--", "--nocapture", "--skip", "planted"];
+process.exit(spawnSync("cargo", args, { env, stdio: "inherit" }).status ?? 1);

@@ -1,0 +1,26 @@
+// Kills a writer at random moments, many times, and checks after each that nothing it acknowledged is lost:
+//   npm run kills -- --kills 5000 --seed 1
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { killLoop } from "../__test__/faults/kill-loop.mjs";
+
+const { values } = parseArgs({ options: { kills: { type: "string" }, seed: { type: "string" } } });
+const kills = Number(values.kills ?? 2_000);
+const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+const scratch = mkdtempSync(join(tmpdir(), "kills-"));
+console.log(`kills: ${kills}, seed ${seed}`);
+const start = Date.now();
+try {
+	const progress = ({ kills: done }) => {
+		if (done % 100 === 0) console.log(`${done} kills`);
+	};
+	const total = await killLoop({ kills, seed, scratch, progress });
+	const seconds = ((Date.now() - start) / 1000).toFixed(0);
+	console.log(
+		`${total.kills} kills: ${total.acknowledged} acknowledged entries in ${total.files} files, all found (${seconds} s)`,
+	);
+} finally {
+	rmSync(scratch, { recursive: true, force: true });
+}

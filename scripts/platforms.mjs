@@ -1,0 +1,57 @@
+// Compiles the Rust code for the systems that this one is not, as far as that can be done anywhere: what is written for
+// Windows or macOS alone must pass clippy, too. Nothing is linked, so C code of dependencies is not needed: what stands
+// in for a C compiler makes empty files.
+//   node scripts/platforms.mjs
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+/** One of each system, and the libc that the usual machine does not have. */
+const TARGETS = ["x86_64-pc-windows-msvc", "aarch64-apple-darwin", "aarch64-unknown-linux-musl"];
+
+/** Takes the arguments of compilers and archivers, and makes the file that they would make. */
+const STAND_IN = `#!/bin/sh
+previous=
+for argument; do
+	case "$argument" in
+		-out:*) : > "\${argument#-out:}" ;;
+		-Fo*) : > "\${argument#-Fo}" ;;
+		*.a | *.lib) : > "$argument" ;;
+	esac
+	[ "$previous" = -o ] && : > "$argument"
+	previous=$argument
+done
+exit 0
+`;
+
+/** Runs clippy for each target in sight of the user; gives an exit code. */
+export function checkPlatforms() {
+	const run = (command, args, env = {}) =>
+		spawnSync(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });
+	const added = run("rustup", ["target", "add", ...TARGETS]);
+	if (added.status !== 0) {
+		console.log(
+			`Rust's libraries for other platforms come by rustup (https://rustup.rs)${added.error ? `: ${added.error.message}` : ""}`,
+		);
+		return 1;
+	}
+	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-platforms-"));
+	try {
+		const standIn = join(scratch, "stand-in");
+		writeFileSync(standIn, STAND_IN);
+		chmodSync(standIn, 0o755);
+		const tools = TARGETS.flatMap((target) =>
+			["CC", "AR"].map((tool) => [`${tool}_${target.replaceAll("-", "_")}`, standIn]),
+		);
+		const targets = TARGETS.flatMap((target) => ["--target", target]);
+		const clippy = ["clippy", "--locked", "--lib", ...targets, "--", "-D", "warnings"];
+		return run("cargo", clippy, Object.fromEntries(tools)).status ?? 1;
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) process.exitCode = checkPlatforms();

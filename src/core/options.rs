@@ -1,0 +1,52 @@
+//! What a caller may choose about a session's file.
+
+use super::error::{Error, Result};
+use super::storage::Durability;
+
+/// The environment variable that gives the durability where no option does.
+pub const DURABILITY_VARIABLE: &str = "PI_SESSION_NATIVE_DURABILITY";
+/// The environment variable that gives the lock where no option does.
+pub const LOCK_VARIABLE: &str = "PI_SESSION_NATIVE_LOCK";
+
+/// Who may write to a session's file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Lock {
+    /// Anyone, at the same time.
+    #[default]
+    None,
+    /// This session alone, as far as others ask; pi does not.
+    Exclusive,
+}
+
+/// How a session's file is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    pub durability: Durability,
+    pub lock: Lock,
+}
+
+impl Durability {
+    /// The durability with this name; `shown` names the option or variable in the error.
+    pub fn named(name: &[u8], shown: &str) -> Result<Self> {
+        match name {
+            b"os" => Ok(Durability::Os),
+            b"fsync" => Ok(Durability::Fsync),
+            other => Err(refused(shown, "\"os\" or \"fsync\"", other)),
+        }
+    }
+}
+
+impl Lock {
+    /// The lock with this name; `shown` names the option or variable in the error.
+    pub fn named(name: &[u8], shown: &str) -> Result<Self> {
+        match name {
+            b"none" => Ok(Lock::None),
+            b"exclusive" => Ok(Lock::Exclusive),
+            other => Err(refused(shown, "\"none\" or \"exclusive\"", other)),
+        }
+    }
+}
+
+fn refused(shown: &str, allowed: &str, name: &[u8]) -> Error {
+    Error::argument(format!("{shown} must be {allowed}, not \"{}\"", super::text::shown(name)))
+}

@@ -1,0 +1,182 @@
+//! Adding one line.
+//!
+//! One look before it (`fstat`): is the file still there, and as long as it was? One write at the end. One question
+//! after it (`lseek`): where did the line land? What other processes wrote between the look and the write stands before
+//! it, and is read before the line counts, so that it is told in time if
+//! - the line continued a half line of theirs: it is made blank and written again on a line of its own;
+//! - they took the very same id: it is taken out and written again under another.
+//!
+//! Of two processes that choose one id at the same moment the one whose line stands later in the file sees the other's,
+//! so no lock is needed to keep ids apart.
+
+use crate::core::append::{line, Envelope, NewHead};
+use crate::core::entry::{EntryHead, Kind};
+use crate::core::error::{Error, Result};
+use crate::core::storage::Place;
+use crate::core::tree::RowNo;
+
+use super::Session;
+
+/// How often a line is written anew before the append is given up.
+const TRIES: usize = 8;
+
+/// What a new entry will be a child of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Below {
+    /// The leaf.
+    Leaf,
+    Row(RowNo),
+    /// Nothing: it will be a root.
+    Nothing,
+}
+
+/// An entry to be written.
+#[derive(Debug)]
+pub struct NewEntry<'a> {
+    pub kind: Kind,
+    pub head: &'a NewHead,
+    /// The JSON text of an object with its own fields.
+    pub own: &'a [u8],
+    pub below: Below,
+    /// An id that its own fields refer to already.
+    pub id: Option<&'a str>,
+    /// Its time, ms since 1970.
+    pub time: f64,
+    /// The same in ISO 8601.
+    pub timestamp: &'a str,
+}
+
+/// Where a line stands, and whether it may stay there.
+enum Landed {
+    Well,
+    /// It is out again and must be written anew.
+    OutAgain,
+}
+
+impl Session {
+    /// Adds an entry whose body the caller keeps, or whose line stands at a place.
+    pub(super) fn push_own(&mut self, head: &EntryHead<'_>, place: Option<Place>) -> RowNo {
+        let row = self.index.push(head, place);
+        match self.own.last_mut().filter(|(_, end)| *end == row) {
+            Some((_, end)) => *end += 1,
+            None => self.own.push((row, row + 1)),
+        }
+        row
+    }
+
+    /// Writes an entry's line and adds the entry. What others wrote comes in first; the leaf moves to the new entry.
+    pub fn append(&mut self, new: &NewEntry<'_>) -> Result<RowNo> {
+        for _ in 0..TRIES {
+            self.take_lock()?;
+            self.take_in_foreign()?;
+            self.check_lock()?;
+            let parent = match self.below_now(new.below) {
+                Below::Leaf => self.tree().leaf(),
+                Below::Row(row) => Some(row),
+                Below::Nothing => None,
+            };
+            let mut envelope = self.envelope(parent, new.time, new.timestamp.to_owned());
+            if let Some(id) = new.id {
+                if self.tree().find(id.as_bytes()).is_some() {
+                    return Err(self.id_taken(id));
+                }
+                id.clone_into(&mut envelope.id);
+            }
+            let head = new.head.with(new.kind, &envelope);
+            let Some(storage) = self.storage.as_mut() else {
+                return Ok(self.push_kept(&head));
+            };
+            let mut text = line(new.kind, &envelope, new.own);
+            let place = storage.append(&mut text)?;
+            // A newline that ended somebody's last line stands before it.
+            let start = place.offset - (text.len() as u64 - 1 - u64::from(place.len));
+            if start == self.size && self.index.read_to() == start {
+                self.size = place.end() + 1;
+                return Ok(self.push_own(&head, Some(place)));
+            }
+            match self.landed(place, start, &envelope, new)? {
+                Landed::Well => return Ok(self.push_own(&head, Some(place))),
+                Landed::OutAgain => {}
+            }
+        }
+        Err(Error::changed(self.file().unwrap_or_default(), "other processes keep writing into the same place"))
+    }
+
+    /// The parent that the caller chose, whose row may be another one since the file was replaced.
+    fn below_now(&self, below: Below) -> Below {
+        match (below, &self.moved) {
+            (Below::Row(old), Some(moved)) => {
+                let now = moved.rows.iter().position(|before| *before == Some(old));
+                now.map_or(Below::Leaf, |row| Below::Row(row as RowNo))
+            }
+            (below, _) => below,
+        }
+    }
+
+    /// Looks at what stands before a line that did not land where it was expected, or behind a half line.
+    fn landed(&mut self, place: Place, start: u64, envelope: &Envelope, new: &NewEntry<'_>) -> Result<Landed> {
+        let expected = self.size;
+        if start < expected {
+            // The file was cut in the moment before: what it is now is seen by the next look.
+            self.take_out(place)?;
+            return Ok(Landed::OutAgain);
+        }
+        if start > expected {
+            self.share();
+        }
+        let before = self.tree().len();
+        let Some(storage) = self.storage.as_ref() else {
+            return Ok(Landed::OutAgain);
+        };
+        let read = self.index.read_more_until(&**storage, place.offset);
+        let unended = match read {
+            Ok(unended) => unended,
+            Err(error) => {
+                self.take_out(place)?;
+                return Err(error);
+            }
+        };
+        self.notes.grown(start - expected, self.tree().len() - before);
+        if unended && place.offset == start {
+            // What it continued is ended by the newline of a blank, or by the one that the next try begins with.
+            self.take_out(place)?;
+            if let Some(storage) = self.storage.as_mut() {
+                storage.set_unended(true);
+            }
+            self.size = self.index.read_to();
+            self.notes.repaired("a line written behind another process's half line was written again on its own");
+            return Ok(Landed::OutAgain);
+        }
+        if self.tree().find(envelope.id.as_bytes()).is_some() {
+            self.take_out(place)?;
+            self.size = place.offset;
+            self.notes.repaired("an id that another process chose at the same moment was chosen again");
+            if new.id.is_some() {
+                return Err(self.id_taken(&envelope.id));
+            }
+            return Ok(Landed::OutAgain);
+        }
+        self.size = place.end() + 1;
+        Ok(Landed::Well)
+    }
+
+    fn id_taken(&self, id: &str) -> Error {
+        let what = format!("another process has just taken the id {id}; append again");
+        Error::changed(self.file().unwrap_or_default(), what)
+    }
+
+    fn take_out(&mut self, place: Place) -> Result<()> {
+        match self.storage.as_mut() {
+            Some(storage) => storage.take_back(place),
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers that other processes write here too.
+    pub(super) fn share(&mut self) {
+        self.lock_checked = false;
+        if let Some(storage) = self.storage.as_mut() {
+            storage.set_shared();
+        }
+    }
+}

@@ -1,0 +1,407 @@
+use std::fs;
+
+use super::*;
+use crate::core::diagnostics::Change;
+use crate::core::entry::Kind as EntryKind;
+use crate::core::ids::tests::choose;
+use crate::core::storage::disk::{faults::before_next, Call};
+
+/// Appends a custom entry, of an id that is chosen already or not.
+fn append_as(session: &mut Session, id: Option<&str>) -> Result<RowNo> {
+    let head = NewHead::default();
+    session.append(&NewEntry {
+        kind: EntryKind::Custom,
+        head: &head,
+        own: b"{\"customType\":\"x\"}",
+        below: Below::Leaf,
+        id,
+        time: 0.0,
+        timestamp: "1970-01-01T00:00:00.000Z",
+    })
+}
+
+fn append(session: &mut Session) -> String {
+    let row = append_as(session, None).expect("appended");
+    String::from_utf8_lossy(session.tree().id_of(row)).into_owned()
+}
+
+fn opened(path: &str) -> Box<Session> {
+    match Session::open(path, Persistence::File, Options::default()).expect("opened") {
+        Found::Session(session) => session,
+        _ => panic!("a session was written there"),
+    }
+}
+
+fn ids(session: &Session) -> Vec<String> {
+    let tree = session.tree();
+    (0..tree.len() as RowNo).map(|row| String::from_utf8_lossy(tree.id_of(row)).into_owned()).collect()
+}
+
+const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
+
+fn entry(id: &str) -> String {
+    format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":null}}\n")
+}
+
+/// A session file with these entries in a directory of its own.
+struct World {
+    dir: tempfile::TempDir,
+    path: String,
+}
+
+impl World {
+    fn with(ids: &[&str]) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+        let world = Self { dir, path };
+        world.write(&(HEADER.to_owned() + &ids.iter().map(|id| entry(id)).collect::<String>()));
+        world
+    }
+
+    fn write(&self, text: &str) {
+        fs::write(&self.path, text).expect("written");
+    }
+
+    fn add(&self, text: &str) {
+        add(&self.path, text);
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(&self.path).expect("read")
+    }
+
+    /// Puts another file in the place of the session's.
+    fn replace(&self, text: &str) {
+        let other = self.dir.path().join("other");
+        fs::write(&other, text).expect("written");
+        fs::rename(other, &self.path).expect("renamed");
+    }
+}
+
+fn add(path: &str, text: &str) {
+    let mut file = fs::OpenOptions::new().append(true).open(path).expect("opened");
+    std::io::Write::write_all(&mut file, text.as_bytes()).expect("written");
+}
+
+/// Memory and file tell the same, and the file is whole.
+fn expect_whole(session: &Session, world: &World) {
+    let report = crate::core::verify::verify(&world.path).expect("readable");
+    assert!(report.damaged.is_empty() && report.duplicate_ids.is_empty(), "{report:?}\n{}", world.text());
+    let (mut memory, mut file) = (ids(session), ids(&opened(&world.path)));
+    memory.sort();
+    file.sort();
+    assert_eq!(memory, file);
+    let rows: Vec<RowNo> = (0..session.tree().len() as RowNo).collect();
+    session.lines(&rows, &mut |_, _, _| Ok(())).expect("every line is where the index has it");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_deleted_file_is_written_again_whole() {
+    let world = World::with(&["a"]);
+    world.write(world.text().trim_end());
+    let before = world.text();
+    let mut session = opened(&world.path);
+    fs::remove_file(&world.path).expect("removed");
+    append(&mut session);
+    append(&mut session);
+    assert!(world.text().starts_with(&format!("{before}\n")), "{}", world.text());
+    assert_eq!(opened(&world.path).tree().len(), 3);
+    expect_whole(&session, &world);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_directory_that_was_deleted_with_the_file_is_made_again() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    fs::remove_dir_all(world.dir.path()).expect("removed");
+    append(&mut session);
+    expect_whole(&session, &world);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_in_its_place_is_not_written_to() {
+    for text in ["something else", "{\"type\":\"session\",\"version\":3,\"id\":\"other\"}\n", "null\n", "{}"] {
+        let world = World::with(&["a"]);
+        let mut session = opened(&world.path);
+        world.replace(text);
+        let error = append_as(&mut session, None).expect_err("another file is there");
+        assert!(error.to_string().contains(&world.path), "{error}");
+        assert_eq!(world.text(), text);
+        assert_eq!(ids(&session), ["a"]);
+        fs::remove_file(&world.path).expect("removed");
+        append(&mut session);
+        expect_whole(&session, &world);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn another_session_written_over_ours_in_place_is_not_written_to() {
+    let world = World::with(&["a", "b"]);
+    let mut session = opened(&world.path);
+    append(&mut session);
+    world.write("{\"type\":\"session\",\"version\":3,\"id\":\"other\"}\n");
+    let before = world.text();
+    let error = append_as(&mut session, None).expect_err("another session is there");
+    assert!(error.to_string().contains("another session"), "{error}");
+    assert_eq!(world.text(), before);
+}
+
+#[test]
+#[cfg(unix)]
+fn the_same_session_in_its_place_is_adopted_and_what_is_ours_added() {
+    let world = World::with(&["a", "b"]);
+    let mut session = opened(&world.path);
+    let first = append(&mut session);
+    world.replace(&(HEADER.to_owned() + &entry("a") + &entry("b") + &entry("theirs")));
+    let second = append(&mut session);
+    assert_eq!(ids(&session), ["a", "b", "theirs", &first, &second]);
+    let moved = session.take_moved().expect("rows moved");
+    assert_eq!(moved.rows, [Some(0), Some(1), None, Some(2)]);
+    assert!(moved.old.line(1).expect("read").is_some(), "what was there before can still be read");
+    let leaf = session.tree().leaf().expect("a leaf");
+    assert_eq!(session.tree().parent_row(leaf), Some(3), "the leaf stayed ours");
+    expect_whole(&session, &world);
+    world.replace(&(HEADER.to_owned() + &entry("b")));
+    session.reload().expect("adopted");
+    assert_eq!(ids(&session), ["b", &first, &second], "what others took out stays out");
+    expect_whole(&session, &world);
+}
+
+#[test]
+fn a_file_cut_in_place_is_adopted() {
+    let world = World::with(&["a", "b", "c"]);
+    let mut session = opened(&world.path);
+    append(&mut session);
+    world.write(&(HEADER.to_owned() + &entry("a")));
+    let id = append(&mut session);
+    assert_eq!(ids(&session), ["a", &id]);
+    assert!(world.text().contains("\"parentId\":\"a\""), "the nearest entry that is left is the parent");
+    expect_whole(&session, &world);
+    let kinds: Vec<_> = session.diagnostics().expect("told").foreign_changes.iter().map(|one| one.kind).collect();
+    assert_eq!(kinds, [Change::Truncated]);
+}
+
+#[test]
+fn a_file_cut_in_the_moment_before_the_write_is_adopted() {
+    let world = World::with(&["a", "b", "c"]);
+    let mut session = opened(&world.path);
+    append(&mut session);
+    let path = world.path.clone();
+    before_next(Call::Write, move || fs::write(path, HEADER.to_owned() + &entry("a")).expect("written"));
+    let id = append(&mut session);
+    assert_eq!(ids(&session), ["a", &id]);
+    expect_whole(&session, &world);
+}
+
+#[test]
+#[cfg(unix)]
+fn an_emptied_file_gets_nothing_but_the_whole_session() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    append(&mut session);
+    world.write("");
+    let error = append_as(&mut session, None).expect_err("nothing can be read any more");
+    assert!(error.is_lost(), "{error}");
+    assert_eq!(world.text(), "");
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    append(&mut session);
+    world.replace("");
+    append(&mut session);
+    assert_eq!(ids(&session).len(), 3);
+    expect_whole(&session, &world);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_rename_is_noticed_by_reload_and_flush() {
+    for notice in [Session::reload, Session::flush] {
+        let world = World::with(&["a"]);
+        let mut session = opened(&world.path);
+        append(&mut session);
+        fs::rename(&world.path, world.dir.path().join("elsewhere")).expect("renamed");
+        notice(&mut session).expect("noticed");
+        expect_whole(&session, &world);
+        let kinds: Vec<_> = session.diagnostics().expect("told").foreign_changes.iter().map(|one| one.kind).collect();
+        assert_eq!(kinds, [Change::Renamed]);
+        append(&mut session);
+        expect_whole(&session, &world);
+        assert_eq!(fs::read_to_string(world.dir.path().join("elsewhere")).expect("read").lines().count(), 3);
+    }
+}
+
+#[test]
+fn a_line_of_another_process_comes_in_before_ours() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    let first = append(&mut session);
+    let path = world.path.clone();
+    before_next(Call::Write, move || add(&path, &entry("theirs")));
+    let second = append(&mut session);
+    assert_eq!(ids(&session), ["a", &first, "theirs", &second]);
+    let leaf = session.tree().leaf().expect("a leaf");
+    assert_eq!(session.tree().parent_row(leaf), Some(1), "the leaf stayed ours");
+    expect_whole(&session, &world);
+}
+
+#[test]
+fn half_a_line_of_another_process_is_not_continued() {
+    for half in ["{\"type\":\"custom\",\"id\":\"half", "{\"type\":\"custom\",\"id\":\"whole\"}"] {
+        let is_whole = half.ends_with('}');
+        for in_the_moment_before in [false, true] {
+            for known_to_share in [false, true] {
+                let world = World::with(&["a"]);
+                let mut session = opened(&world.path);
+                if known_to_share {
+                    world.add(&entry("b"));
+                }
+                append(&mut session);
+                let path = world.path.clone();
+                match in_the_moment_before {
+                    true => before_next(Call::Write, move || add(&path, half)),
+                    false => world.add(half),
+                }
+                append(&mut session);
+                append(&mut session);
+                let text = world.text();
+                assert!(text.lines().any(|line| line.trim_end() == half), "{text}");
+                assert_eq!(ids(&session), ids(&opened(&world.path)), "{text}");
+                let report = crate::core::verify::verify(&world.path).expect("readable");
+                assert_eq!(report.damaged.len(), usize::from(!is_whole), "{text}");
+                assert_eq!(session.damaged().len(), report.damaged.len());
+                let told = session.diagnostics().expect("told");
+                assert_eq!(told.damaged, report.damaged, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_id_that_another_process_takes_in_the_moment_before_is_chosen_again() {
+    for others_follow in [false, true] {
+        let world = World::with(&["a"]);
+        let mut session = opened(&world.path);
+        append(&mut session);
+        choose(&["00000002", "00000001"]);
+        let path = world.path.clone();
+        before_next(Call::Write, move || {
+            add(&path, &entry("00000001"));
+            if others_follow {
+                before_next(Call::Truncate, move || panic!("what others wrote would be cut off"));
+                before_next(Call::Seek, move || add(&path, &entry("behind")));
+            }
+        });
+        assert_eq!(append(&mut session), "00000002");
+        let expected =
+            ["00000001", "00000002", "a", "behind"].into_iter().filter(|id| others_follow || *id != "behind");
+        let mut found = ids(&session);
+        found.retain(|id| id.starts_with('0') && id.ends_with(['1', '2']) || id.len() != 8);
+        found.sort();
+        assert_eq!(found, expected.collect::<Vec<_>>());
+        expect_whole(&session, &world);
+    }
+}
+
+#[test]
+fn an_id_that_was_given_and_is_taken_is_an_error() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    let before = world.text();
+    let error = append_as(&mut session, Some("a")).expect_err("it is taken");
+    assert!(error.to_string().contains("the id a;"), "{error}");
+    let path = world.path.clone();
+    before_next(Call::Write, move || add(&path, &entry("b")));
+    let error = append_as(&mut session, Some("b")).expect_err("it is taken");
+    assert!(error.to_string().contains("the id b;"), "{error}");
+    assert_eq!(world.text(), before + &entry("b"));
+    expect_whole(&session, &world);
+}
+
+#[test]
+fn a_torn_tail_of_any_length_loses_no_whole_line() {
+    let lines: Vec<String> = std::iter::once(HEADER.to_owned()).chain(["a", "b", "c"].map(entry)).collect();
+    let whole = lines.concat();
+    let mut cases = 0;
+    for cut in 0..=whole.len() {
+        let world = World::with(&[]);
+        world.write(&whole[..cut]);
+        let left = &whole[..cut];
+        let expected: Vec<&str> =
+            ["a", "b", "c"].into_iter().filter(|id| left.contains(entry(id).trim_end())).collect();
+        let mut session = match Session::open(&world.path, Persistence::File, Options::default()) {
+            Ok(Found::Session(session)) => session,
+            Ok(Found::Empty) => {
+                assert_eq!(cut, 0);
+                continue;
+            }
+            Ok(Found::Missing) => panic!("the file is there"),
+            Err(error) => {
+                assert!(cut < HEADER.len() - 1 && error.to_string().contains(&world.path), "{cut}: {error}");
+                assert_eq!(world.text(), left);
+                continue;
+            }
+        };
+        assert_eq!(ids(&session), expected, "cut at {cut}");
+        assert_eq!(world.text(), left, "opening changed the file");
+        let id = append(&mut session);
+        let text = world.text();
+        assert!(text.starts_with(left) && text.ends_with('\n'), "{cut}: {text}");
+        assert_eq!(ids(&opened(&world.path)), [&expected[..], &[&id]].concat(), "{cut}: {text}");
+        let torn = !left.is_empty() && !left.ends_with(['\n', '}']);
+        assert_eq!(session.damaged().len(), usize::from(torn), "{cut}");
+        cases += 1;
+    }
+    assert!(cases > 100);
+}
+
+#[test]
+fn two_processes_that_begin_one_empty_file_begin_one_session() {
+    let world = World::with(&[]);
+    world.write("");
+    let mut ours = Session::new(b"ours".to_vec(), Persistence::File, Some(world.path.clone()));
+    let path = world.path.clone();
+    before_next(Call::Write, move || fs::write(path, HEADER).expect("written"));
+    assert!(!ours.fill_empty_file(b"{\"type\":\"session\",\"id\":\"ours\"}").expect("seen"));
+    assert_eq!(world.text(), HEADER);
+}
+
+#[test]
+fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {
+    let world = World::with(&["a"]);
+    let exclusive = Options { lock: crate::core::options::Lock::Exclusive, ..Options::default() };
+    let mut plain = opened(&world.path);
+    append(&mut plain);
+    let Found::Session(mut holder) = Session::open(&world.path, Persistence::File, exclusive).expect("opened") else {
+        panic!("a session is there");
+    };
+    assert!(Session::open(&world.path, Persistence::File, exclusive).is_err(), "there is one holder");
+    let error = append_as(&mut opened(&world.path), None).expect_err("another has the lock");
+    assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
+    append(&mut holder);
+    let before = world.text();
+    append_as(&mut plain, None).expect_err("another has the lock since");
+    assert_eq!(world.text(), before);
+    holder.close();
+    append(&mut plain);
+    append(&mut holder);
+    append_as(&mut plain, None).expect_err("it took the lock again");
+    drop(holder);
+    append(&mut plain);
+    expect_whole(&plain, &world);
+}
+
+#[test]
+fn a_closed_session_opens_its_file_again() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    append(&mut session);
+    session.close();
+    assert!(session.line(0).expect("read").is_some());
+    session.close();
+    append(&mut session);
+    expect_whole(&session, &world);
+}

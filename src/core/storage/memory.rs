@@ -1,0 +1,68 @@
+//! Lines in memory.
+
+use std::io::{self, Read};
+
+use super::{Look, Place, Storage};
+use crate::core::error::{Error, Result};
+
+/// Lines in memory: a session that is read from a file but must not write to it.
+pub struct MemoryStorage {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+impl MemoryStorage {
+    /// Holds these bytes, whole lines; `name` stands in messages.
+    pub fn new(name: String, bytes: Vec<u8>) -> Self {
+        Self { name, bytes }
+    }
+}
+
+impl Storage for MemoryStorage {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let found = from.checked_add(into.len()).and_then(|to| self.bytes.get(from..to));
+        let bytes = found.ok_or_else(|| Error::io("read", &self.name, io::ErrorKind::UnexpectedEof.into()))?;
+        into.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn reader(&self, offset: u64) -> Result<Box<dyn Read + '_>> {
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        Ok(Box::new(self.bytes.get(from..).unwrap_or_default()))
+    }
+
+    fn size(&self) -> Result<u64> {
+        Ok(self.bytes.len() as u64)
+    }
+
+    fn look(&self, _thorough: bool) -> Result<Look> {
+        Ok(Look::Here(self.bytes.len() as u64))
+    }
+
+    fn append(&mut self, line: &mut Vec<u8>) -> Result<Place> {
+        let place = Place::of(self.bytes.len() as u64, line.len());
+        self.bytes.extend_from_slice(line);
+        self.bytes.push(b'\n');
+        Ok(place)
+    }
+
+    fn take_back(&mut self, place: Place) -> Result<()> {
+        self.bytes.truncate(usize::try_from(place.offset).unwrap_or(usize::MAX));
+        Ok(())
+    }
+
+    fn set_unended(&mut self, _unended: bool) {}
+
+    fn set_shared(&mut self) {}
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn close(&mut self) {}
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}

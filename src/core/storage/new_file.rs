@@ -1,0 +1,170 @@
+//! A session file that is written for the first time.
+
+use std::io;
+use std::path::Path;
+
+use super::disk;
+use super::temporary::Temporary;
+use super::{Durability, FileStorage, Place};
+use crate::core::error::{Error, Result};
+
+/// How much is collected before it is written.
+const CHUNK: usize = 1 << 16;
+
+/// A file that is being written for the first time. It has its name when [`NewFile::finish`] is reached, not before.
+pub struct NewFile {
+    path: String,
+    temporary: Temporary,
+    unwritten: Vec<u8>,
+    size: u64,
+}
+
+impl NewFile {
+    /// Begins the file, for its owner alone; an error if something is there already.
+    pub fn create(path: &str) -> Result<Self> {
+        let fail = |error| Error::io("open", path, error);
+        if std::fs::symlink_metadata(path).is_ok() {
+            return Err(fail(taken()));
+        }
+        let temporary = Temporary::beside(Path::new(path)).map_err(fail)?;
+        Ok(Self { path: path.to_owned(), temporary, unwritten: Vec::new(), size: 0 })
+    }
+
+    /// Adds one line, given without its newline, and tells where it will stand.
+    pub fn line(&mut self, line: &[u8]) -> Result<Place> {
+        let place = Place::of(self.size, line.len());
+        self.bytes(line)?;
+        self.bytes(b"\n")?;
+        Ok(place)
+    }
+
+    /// Adds bytes as they are.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.size += bytes.len() as u64;
+        if self.unwritten.len() + bytes.len() > CHUNK {
+            self.write()?;
+            if bytes.len() >= CHUNK {
+                return self.hand_over(bytes);
+            }
+        }
+        self.unwritten.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<()> {
+        let bytes = std::mem::take(&mut self.unwritten);
+        self.hand_over(&bytes)
+    }
+
+    fn hand_over(&self, bytes: &[u8]) -> Result<()> {
+        disk::write_all(&self.temporary.file, bytes).map_err(|error| Error::io("write", &self.path, error))
+    }
+
+    /// Hands everything to the system, or to the disk, and gives the file its name.
+    pub fn finish(self, durability: Durability) -> Result<FileStorage> {
+        self.finish_with(durability, false)
+    }
+
+    /// The same for a file that takes the place of one that is lost: the disk has it before this returns.
+    pub fn finish_safely(self, durability: Durability) -> Result<FileStorage> {
+        self.finish_with(durability, true)
+    }
+
+    fn finish_with(mut self, durability: Durability, safely: bool) -> Result<FileStorage> {
+        self.write()?;
+        let fail = |syscall| {
+            let path = self.path.clone();
+            move |error| Error::io(syscall, &path, error)
+        };
+        let syncs = safely || durability == Durability::Fsync;
+        if syncs {
+            disk::sync(&self.temporary.file).map_err(fail("fsync"))?;
+        }
+        let storage = FileStorage::of_new(&self.path, &self.temporary.file, durability)?;
+        let path = Path::new(&self.path);
+        self.temporary.appear_as(path).map_err(fail("link"))?;
+        if syncs {
+            if let Err(error) = disk::sync_dir_of(path) {
+                // Not known to be on disk, so not there at all: a retry must find its name free.
+                let _ = disk::remove(path);
+                return Err(fail("fsync")(error));
+            }
+        }
+        Ok(storage)
+    }
+}
+
+fn taken() -> io::Error {
+    #[cfg(unix)]
+    return io::Error::from_raw_os_error(libc::EEXIST);
+    #[cfg(not(unix))]
+    return io::ErrorKind::AlreadyExists.into();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::storage::{temporary, Storage};
+
+    #[test]
+    fn a_file_that_was_not_finished_is_gone() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("x").to_str().expect("text").to_owned();
+        let mut file = NewFile::create(&path).expect("created");
+        file.line(b"half").expect("written");
+        drop(file);
+        assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0);
+        assert!(NewFile::create(&path).is_ok());
+    }
+
+    #[test]
+    fn a_name_that_is_taken_meanwhile_stays_whose_it_is() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("x").to_str().expect("text").to_owned();
+        let mut file = NewFile::create(&path).expect("created");
+        file.line(b"ours").expect("written");
+        std::fs::write(&path, "theirs").expect("written");
+        let error = file.finish(Durability::Os).err().expect("taken");
+        assert!(error.to_string().starts_with("EEXIST"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "theirs");
+        assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 1);
+        let again = NewFile::create(&path).err().expect("taken");
+        assert!(again.to_string().starts_with("EEXIST"), "{again}");
+    }
+
+    #[test]
+    fn a_finished_file_goes_on_under_its_name() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("x").to_str().expect("text").to_owned();
+        let mut file = NewFile::create(&path).expect("created");
+        let long = vec![b'x'; 3 * CHUNK];
+        for line in [&b"one"[..], &long, b"two"] {
+            file.line(line).expect("written");
+        }
+        let mut storage = file.finish(Durability::Fsync).expect("kept");
+        assert_eq!(storage.append(&mut b"three".to_vec()).expect("appended").offset, 3 * CHUNK as u64 + 9);
+        let text = std::fs::read(&path).expect("read");
+        assert_eq!(text, [b"one\n", &long[..], b"\ntwo\nthree\n"].concat());
+        assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 1);
+    }
+
+    #[test]
+    fn temporary_files_of_dead_processes_are_removed_and_no_others() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| dir.path().join(name);
+        for name in [".pi-session-0.tmp", "pi-session-1.tmp", ".pi-session-2.jsonl", "other.tmp"] {
+            std::fs::write(at(name), "left").expect("written");
+        }
+        let alive = Temporary::beside(&at("x")).expect("created");
+        std::fs::write(at(".pi-session-3.tmp"), "left").expect("written");
+        temporary::sweep(dir.path());
+        let mut names: Vec<_> = std::fs::read_dir(dir.path())
+            .expect("read")
+            .map(|entry| entry.expect("read").file_name().into_string().expect("text"))
+            .collect();
+        names.sort();
+        assert_eq!(names.len(), 4, "{names:?}");
+        drop(alive);
+        assert!(!at(".pi-session-0.tmp").exists() && !at(".pi-session-3.tmp").exists());
+    }
+}
