@@ -18,6 +18,7 @@ mod entries;
 mod errors;
 mod functions;
 mod host;
+mod identity;
 mod kinds;
 mod listing;
 mod long;
