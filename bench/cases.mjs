@@ -42,7 +42,9 @@ export const CASES = [
 	{ name: "append-memory", operation: "append 20 bytes in memory", rounds: USUAL },
 	{ name: "turn", operation: "turn", data: "turn", rounds: USUAL },
 	{ name: "turn-uncompacted", operation: "turn", data: "turn, uncompacted", rounds: USUAL },
+	// Without an agent's directory, and so without a catalog.
 	{ name: "list-25", operation: "list", data: "25 files", rounds: USUAL },
+	...stores("25", "25 files", { rounds: USUAL }),
 	{
 		name: "images-512mb",
 		operation: "open, footer, context entries",
@@ -52,7 +54,23 @@ export const CASES = [
 		onDemand: true,
 	},
 	{ name: "list-1000", operation: "list", data: "1,000 files", rounds: FEW, memory: true, onDemand: true },
+	...stores("1000", "1,000 files", { rounds: FEW, memory: true, onDemand: true }),
 ];
+
+/** What is done with every session at once. */
+function stores(size, data, more) {
+	const operations = {
+		"list-all-cold": "listAll, no catalog",
+		"list-all": "listAll",
+		"all-texts": "listAll, every text",
+		continue: "continueRecent",
+		find: "findById",
+		"search-first": "first search",
+		"search-rare": "search, rare word",
+		"search-common": "search, common word",
+	};
+	return Object.entries(operations).map(([name, operation]) => ({ name: `${name}-${size}`, operation, data, ...more }));
+}
 
 /** Cases whose name is, or starts with, one of those asked for; by default all that are not on demand. */
 export function select(wanted, quick) {

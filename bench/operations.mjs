@@ -2,6 +2,11 @@
 // itself because it repeats something and gives milliseconds per repetition, by name.
 //
 // `run` returns what a client would go on holding (the manager); what it merely looked at it lets go.
+//
+// `catalog` says what the agent's directory holds: "cold", no catalog of sessions, or "warm", one that has seen every
+// file (pi has none either way). Without it there is no agent's directory.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { SESSION_CWD } from "./generate.mjs";
 import { median } from "./report.mjs";
 
@@ -50,6 +55,23 @@ const messages = (count, make) => Array.from({ length: count + APPENDS_BEFORE },
 
 function lookAtRoles(entries) {
 	for (const entry of entries) if (entry.type === "message") sink += entry.message.role.length;
+}
+
+async function listAll({ SessionManager, path }) {
+	sink += (await SessionManager.listAll(path)).length;
+}
+
+/** Words of the generated texts (filler.mjs). */
+const COMMON = "error";
+const RARE = "4711";
+
+/** pi has no search: its sessions' list is read and every text looked through, as its selector does. */
+async function search({ SessionManager, path }, word) {
+	const hits = SessionManager.search
+		? await SessionManager.search(word, { dir: path })
+		: (await SessionManager.listAll(path)).filter((info) => info.allMessagesText.toLowerCase().includes(word));
+	if (hits.length === 0) throw new Error(`Not found: ${word}`);
+	sink += hits.length;
 }
 
 export const OPERATIONS = {
@@ -182,4 +204,31 @@ export const OPERATIONS = {
 			sink += (await SessionManager.list(SESSION_CWD, path)).length;
 		},
 	},
+	"listAll, no catalog": { catalog: "cold", run: listAll },
+	listAll: { catalog: "warm", run: listAll },
+	"listAll, every text": {
+		catalog: "warm",
+		run: async ({ SessionManager, path }) => {
+			for (const info of await SessionManager.listAll(path)) sink += info.allMessagesText.length;
+		},
+	},
+	continueRecent: {
+		catalog: "warm",
+		run: ({ SessionManager, path }) => SessionManager.continueRecent(SESSION_CWD, path),
+	},
+	findById: {
+		catalog: "warm",
+		prepare: ({ path }) => {
+			const names = readdirSync(path).sort();
+			const file = join(path, names[names.length >> 1]);
+			const [line] = readFileSync(file, "utf8").split("\n", 1);
+			return { file, id: JSON.parse(line).id };
+		},
+		run: ({ SessionManager, path }, { file, id }) => {
+			if (SessionManager.findById(SESSION_CWD, id, path) !== file) throw new Error(`Not found: ${id}`);
+		},
+	},
+	"first search": { catalog: "cold", run: (context) => search(context, COMMON) },
+	"search, rare word": { catalog: "warm", run: (context) => search(context, RARE) },
+	"search, common word": { catalog: "warm", run: (context) => search(context, COMMON) },
 };

@@ -34,6 +34,7 @@ const modules = {
 	ours: resolve(process.env.PSN_MODULE ?? join(here, "../index.js")),
 };
 const scratch = join(dataDir, `scratch-${process.pid}`);
+const agent = join(scratch, "agent");
 
 /** One measurement: an answer, or the reason why there is none. */
 function measure(side, operation, path) {
@@ -45,12 +46,27 @@ function measure(side, operation, path) {
 		timeout: TIMEOUT_MS,
 		maxBuffer: 1 << 26,
 		// Nothing of the user's own pi: neither its sessions nor its settings, and no network.
-		env: { PATH: process.env.PATH, HOME: scratch, PI_CODING_AGENT_DIR: join(scratch, "agent"), PI_OFFLINE: "1" },
+		env: { PATH: process.env.PATH, HOME: scratch, PI_CODING_AGENT_DIR: agent, PI_OFFLINE: "1" },
 	});
 	rmSync(directory, { recursive: true, force: true });
 	if (status === 0) return { answer: JSON.parse(stdout.trim().split("\n").at(-1)) };
 	const said = stderr.split("\n").find((line) => /\w*Error\b.*:/.test(line)) ?? stderr.trim().split("\n").at(-1);
 	return { failure: error?.message ?? (said || `ended by ${signal ?? `exit code ${status}`}`) };
+}
+
+/**
+ * What the agent's directory must hold for an operation, made outside of what is timed. A warm catalog is made once a
+ * case, by a search, which waits until every text is there.
+ */
+function agentFor(operation, side, path, isFirst) {
+	const { catalog } = OPERATIONS[operation];
+	if (catalog === "warm" && side === "peer") return;
+	if (catalog === "cold" || isFirst) rmSync(agent, { recursive: true, force: true });
+	if (!catalog) return;
+	mkdirSync(agent, { recursive: true });
+	if (catalog !== "warm" || !isFirst) return;
+	const { failure } = measure(side, "first search", path);
+	if (failure) throw new Error(`The catalog could not be made: ${failure}`);
 }
 
 /** The session itself, or for operations that write to it a copy that is cut back after each measurement. */
@@ -71,6 +87,7 @@ function runCase(entry, data) {
 		const result = {};
 		for (const side of round % 2 === 0 ? ["peer", "ours"] : ["ours", "peer"]) {
 			if (failures[side]) continue;
+			agentFor(entry.operation, side, path, round === 0);
 			const { answer, failure } = measure(side, entry.operation, path);
 			if (failure) failures[side] = failure;
 			else result[side] = answer;

@@ -75,7 +75,8 @@ pub fn absolute(dir: &str, cwd: &str) -> String {
     }
 }
 
-fn stamp_all(files: &mut [Candidate]) {
+/// Looks at the files again.
+pub fn stamp_all(files: &mut [Candidate]) {
     /// How many files a thread takes at once.
     const SHARE: usize = 512;
     let stamped = Mutex::new(Vec::new());
@@ -248,6 +249,7 @@ fn read_one(
         dir: job.file.dir.clone(),
         name: job.file.name.clone(),
         goes_on: remembered.map(|remembered| remembered.row),
+        found: job.remembered.as_ref().map(|remembered| (remembered.row, remembered.seen)),
         file: Remembered { row: 0, stamp, seen, known: found.known, print },
     };
     Ok(Some((listed, update)))

@@ -57,13 +57,21 @@ pub fn take(
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
 ) -> Outcome<io::Result<Taken>> {
-    let Some(row) = rows::of_file(catalog.db(), &lacking.dir, &lacking.name)? else {
-        return Ok(Ok(Taken::Changed));
+    // In one view: another process may be writing the row.
+    let (row, taken) = {
+        let view = catalog.db().unchecked_transaction()?;
+        let Some(row) = rows::of_file(&view, &lacking.dir, &lacking.name)? else {
+            return Ok(Ok(Taken::Changed));
+        };
+        let taken = taken_to(&view, row.row)?;
+        (row, taken)
     };
     let Content::Session(version, _) = row.known.content else {
         return Ok(Ok(Taken::Changed));
     };
-    let mut from = taken_to(catalog.db(), row.row)?;
+    let Some(mut from) = taken.filter(|from| *from <= row.stamp.size) else {
+        return Ok(Ok(Taken::Changed));
+    };
     let file = match File::open(Path::new(&lacking.dir).join(&lacking.name)) {
         Ok(file) => file,
         Err(error) => return Ok(Err(error)),

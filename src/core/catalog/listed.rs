@@ -78,7 +78,9 @@ fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec
     if !matches!(row.known.content, Content::Session(..)) {
         return Ok(None);
     }
-    let taken = taken_to(&view, row.row)?;
+    let Some(taken) = taken_to(&view, row.row)? else {
+        return Ok(None);
+    };
     let whole = of_session(&view, row.row, |texts| {
         for text in texts.iter() {
             if text.end > source.size {

@@ -173,13 +173,20 @@ pub struct Update {
     pub name: String,
     /// What was remembered before and went on to be used; its texts are still good.
     pub goes_on: Option<i64>,
+    /// The row that was there when the list began, and when its file had been read.
+    pub found: Option<(i64, Nanos)>,
     /// As it is to be remembered; its row's number says nothing.
     pub file: Remembered,
 }
 
-/// Writes what was read. Gives the row's number.
+/// Writes what was read, unless another process has read the file later and was quicker to write. Gives the row's number.
 pub fn put(transaction: &Transaction<'_>, update: &Update) -> Outcome<i64> {
-    let Update { dir, name, goes_on, file } = update;
+    let Update { dir, name, goes_on, found, file } = update;
+    // A row that was there from the beginning gives way, whatever time it says: the clock may have been put back.
+    let other = of_file(transaction, dir, name)?.filter(|row| *found != Some((row.row, row.seen)));
+    if let Some(newer) = other.filter(|row| row.seen > file.seen) {
+        return Ok(newer.row);
+    }
     let info = file.known.content.info();
     let odd_times = info.map(|info| info.odd_times.join("\n")).filter(|all| !all.is_empty());
     // A row that does not go on gets a new number: what hangs on the old one has nothing to hang on any more.

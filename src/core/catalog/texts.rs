@@ -142,10 +142,10 @@ pub fn row(db: &Connection, id: i64) -> Outcome<Option<(i64, TextRow<'static>)>>
     Ok(found.optional()?.flatten())
 }
 
-/// How far into its file a session's texts were taken.
-pub fn taken_to(db: &Connection, session: i64) -> Outcome<u64> {
+/// How far into its file a session's texts were taken; None if another process has taken the row away.
+pub fn taken_to(db: &Connection, session: i64) -> Outcome<Option<u64>> {
     let mut statement = db.prepare_cached("SELECT texts_to FROM session WHERE id = ?1")?;
-    statement.query_row([session], |row| row.get::<_, i64>(0)).map(|end| end as u64)
+    statement.query_row([session], |row| row.get::<_, i64>(0).map(|end| end as u64)).optional()
 }
 
 /// Notes how far texts were taken. False if somebody else took them meanwhile: then nothing may be written.

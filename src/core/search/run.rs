@@ -1,23 +1,27 @@
 //! A search from its beginning: the files are listed, what is new in them is taken into the catalog and indexed, and
 //! then the index is asked.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use rusqlite::{Connection, OptionalExtension};
+
 use super::index::Indexer;
 use super::query::{Hit, Options, Query, Search};
-use crate::core::catalog::fill::{lacking, take, Lacking};
+use crate::core::catalog::fill::{lacking, take, Lacking, Taken};
 use crate::core::catalog::{discard_if_broken, Catalog, Location, Outcome};
 use crate::core::info::Info;
-use crate::core::listing::{read_with, Candidate, Listed};
+use crate::core::listing::{read_with, stamp_all, Candidate, Listed};
 
 /// How long a search waits for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often what is lacking is looked up again: others may be at it, too.
-const ROUNDS: usize = 3;
+/// How often everything is looked at again if other processes changed it meanwhile. After that a temporary catalog is
+/// used, in which nobody else writes.
+const ROUNDS: usize = 8;
 
 /// A hit with the session it is in.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,8 +32,17 @@ pub struct Found {
     pub session: Info,
 }
 
-/// Paths and infos of sessions, by the catalog's numbers.
-type Sessions = HashMap<i64, (String, Info)>;
+/// A session that was listed.
+#[derive(Debug, Clone)]
+struct Session {
+    path: String,
+    info: Info,
+    /// Where the whole lines end that were listed.
+    end: u64,
+}
+
+/// Sessions by the catalog's numbers.
+type Sessions = HashMap<i64, Session>;
 
 /// What is searched.
 pub struct Request<'a> {
@@ -66,50 +79,73 @@ impl Request<'_> {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// None if it was cancelled, or if this catalog lacks something and cannot be written.
-    fn run_on(&self, catalog: Catalog) -> Outcome<Option<(Vec<Found>, Catalog)>> {
+    /// None if it was cancelled, or if this catalog lacks something and cannot be written, or does not come to rest.
+    fn run_on(&self, mut catalog: Catalog) -> Outcome<Option<(Vec<Found>, Catalog)>> {
         catalog.set_patience(PATIENCE)?;
+        let mut indexer = Indexer::default();
+        let mut files = Cow::Borrowed(self.files);
+        for round in 0..ROUNDS {
+            if round > 0 {
+                stamp_all(files.to_mut());
+            }
+            let Some((listed, open)) = self.list(&files, catalog) else { return Ok(None) };
+            catalog = open;
+            let Some(sessions) = self.sessions(&catalog, &files, &listed)? else { return Ok(None) };
+            if self.is_cancelled() {
+                return Ok(None);
+            }
+            let Some(unreadable) = self.complete(&mut catalog, &sessions, &mut indexer, round == 0)? else {
+                return Ok(None);
+            };
+            // One view: what is seen to be there is what is asked.
+            let view = catalog.db().unchecked_transaction()?;
+            if !is_complete(&view, &sessions, &unreadable)? {
+                continue;
+            }
+            let hits = self.ask(&view, &sessions)?;
+            drop(view);
+            let Some(hits) = hits else { return Ok(None) };
+            let found = |hit: Hit| {
+                let Session { path, info, .. } = sessions.get(&hit.session)?.clone();
+                Some(Found { hit, path, session: info })
+            };
+            let found = hits.into_iter().filter_map(found).collect();
+            return Ok(Some((found, catalog)));
+        }
+        Ok(None)
+    }
+
+    /// What a list shows of the sessions that count, each with its file's place.
+    fn list(&self, files: &[Candidate], catalog: Catalog) -> Option<(Vec<(usize, Listed)>, Catalog)> {
         let listed: Mutex<Vec<(usize, Listed)>> = Mutex::new(Vec::new());
         let each = |at: usize, found: Option<Listed>| {
             if let Some(found) = found.filter(|found| (self.takes)(&found.info)) {
                 listed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((at, found));
             }
         };
-        let Some(mut catalog) = read_with(self.files, Some(catalog), None, self.cancelled, &each) else {
-            return Ok(None);
-        };
-        let listed = listed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let Some(sessions) = self.sessions(&catalog, listed)? else { return Ok(None) };
-        if self.is_cancelled() || !self.complete(&mut catalog, &sessions)? {
-            return Ok(None);
-        }
-        let mut newest: Vec<(i64, &(String, Info))> = sessions.iter().map(|(row, session)| (*row, session)).collect();
-        newest.sort_by(|(_, (left, a)), (_, (right, b))| {
+        let catalog = read_with(files, Some(catalog), None, self.cancelled, &each)?;
+        Some((listed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()), catalog))
+    }
+
+    fn ask(&self, db: &Connection, sessions: &Sessions) -> Outcome<Option<Vec<Hit>>> {
+        let mut newest: Vec<(i64, &Session)> = sessions.iter().map(|(row, session)| (*row, session)).collect();
+        newest.sort_by(|(_, left), (_, right)| {
             let time = |info: &Info| info.active.unwrap_or(0.0);
-            time(b).total_cmp(&time(a)).then_with(|| right.cmp(left))
+            time(&right.info).total_cmp(&time(&left.info)).then_with(|| right.path.cmp(&left.path))
         });
         let places = newest.into_iter().enumerate().map(|(place, (row, _))| (row, place)).collect();
-        let hits = Search {
-            db: catalog.db(),
-            query: self.query,
-            sessions: &places,
-            options: self.options,
-            cancelled: self.cancelled,
-        }
-        .run()?;
-        let Some(hits) = hits else { return Ok(None) };
-        let found = |hit: Hit| {
-            let (path, session) = sessions.get(&hit.session)?.clone();
-            Some(Found { hit, path, session })
-        };
-        let found = hits.into_iter().filter_map(found).collect();
-        Ok(Some((found, catalog)))
+        Search { db, query: self.query, sessions: &places, options: self.options, cancelled: self.cancelled }.run()
     }
 
     /// The sessions that were listed, by the catalog's numbers. None if it could not be written and lacks one of them.
-    fn sessions(&self, catalog: &Catalog, listed: Vec<(usize, Listed)>) -> Outcome<Option<Sessions>> {
+    fn sessions(
+        &self,
+        catalog: &Catalog,
+        files: &[Candidate],
+        listed: &[(usize, Listed)],
+    ) -> Outcome<Option<Sessions>> {
         let mut rows = HashMap::new();
-        let dirs: HashSet<&str> = self.files.iter().map(|file| file.dir.as_str()).collect();
+        let dirs: HashSet<&str> = files.iter().map(|file| file.dir.as_str()).collect();
         let mut statement =
             catalog.db().prepare_cached("SELECT name, id, size, read_to, print FROM session WHERE dir = ?1")?;
         for dir in dirs {
@@ -121,51 +157,56 @@ impl Request<'_> {
         }
         let mut sessions = HashMap::new();
         for (at, Listed { info, stamp, end, print }) in listed {
-            let Some(file) = self.files.get(at) else { continue };
+            let Some(file) = files.get(*at) else { continue };
             let row = rows.get(&(file.dir.as_str(), file.name.clone()));
-            let is_current = row.is_some_and(|(_, state)| *state == [stamp.size as i64, end as i64, print as i64]);
+            let is_current = row.is_some_and(|(_, state)| *state == [stamp.size as i64, *end as i64, *print as i64]);
             if catalog.is_read_only() && !is_current {
                 return Ok(None);
             }
-            // A row that another process took away meanwhile is of a file that it found gone.
-            if let Some((row, _)) = row {
-                sessions.insert(*row, (file.path.clone(), info));
-            }
+            // A row that another process took away meanwhile has no number; none is ever 0 or less.
+            let row = row.map_or(-(*at as i64), |(row, _)| *row);
+            sessions.insert(row, Session { path: file.path.clone(), info: info.clone(), end: *end });
         }
         Ok(Some(sessions))
     }
 
-    /// Takes what the sessions lack into the catalog and the index. False if that was cancelled, or cannot be.
-    fn complete(&self, catalog: &mut Catalog, sessions: &Sessions) -> Outcome<bool> {
-        let mut indexer = Indexer::default();
+    /// Takes what the sessions lack into the catalog and the index. Gives those whose files cannot be read any more;
+    /// None if it was cancelled, or cannot be.
+    fn complete(
+        &self,
+        catalog: &mut Catalog,
+        sessions: &Sessions,
+        indexer: &mut Indexer,
+        tells: bool,
+    ) -> Outcome<Option<HashSet<i64>>> {
         let mut buffer = Box::default();
-        let mut told = false;
-        for round in 0..ROUNDS {
-            let todo = self.todo(catalog, sessions)?;
-            if catalog.is_read_only() {
-                return Ok(todo.is_empty());
+        let mut unreadable = HashSet::new();
+        let todo = self.todo(catalog, sessions)?;
+        if catalog.is_read_only() {
+            return Ok(todo.is_empty().then_some(unreadable));
+        }
+        for (done, (session, lacking)) in todo.iter().enumerate() {
+            if tells {
+                (self.progress)(done, todo.len());
             }
-            for (done, (session, lacking)) in todo.iter().enumerate() {
-                if round == 0 {
-                    (self.progress)(done, todo.len());
-                    told = true;
-                }
-                if let Some(lacking) = lacking {
+            if let Some(lacking) = lacking {
+                match take(catalog, lacking, &mut buffer, self.cancelled)? {
+                    // Whether it is there, or must be looked at again, is seen when all are done.
+                    Ok(Taken::All | Taken::Changed | Taken::Cancelled) => {}
                     // A file that cannot be read any more has nothing to add.
-                    let _ = take(catalog, lacking, &mut buffer, self.cancelled)?;
-                }
-                if !indexer.index(catalog, *session, self.cancelled)? {
-                    return Ok(false);
+                    Err(_) => {
+                        unreadable.insert(*session);
+                    }
                 }
             }
-            if round == 0 && told {
-                (self.progress)(todo.len(), todo.len());
-            }
-            if todo.is_empty() {
-                break;
+            if !indexer.index(catalog, *session, self.cancelled)? {
+                return Ok(None);
             }
         }
-        Ok(!self.is_cancelled())
+        if tells && !todo.is_empty() {
+            (self.progress)(todo.len(), todo.len());
+        }
+        Ok((!self.is_cancelled()).then_some(unreadable))
     }
 
     /// The sessions that lack something, those first that were changed longest ago.
@@ -189,4 +230,19 @@ impl Request<'_> {
         );
         Ok(todo)
     }
+}
+
+/// Whether all that was listed is in the index: other processes may have put other rows in the place of some.
+fn is_complete(db: &Connection, sessions: &Sessions, unreadable: &HashSet<i64>) -> Outcome<bool> {
+    let mut statement = db.prepare_cached(
+        "SELECT texts_to, EXISTS (SELECT 1 FROM text WHERE session = ?1 AND is_indexed = 0) FROM session WHERE id = ?1",
+    )?;
+    for (row, session) in sessions.iter().filter(|(row, _)| !unreadable.contains(row)) {
+        let found = statement.query_row([row], |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, bool>(1)?)));
+        match found.optional()? {
+            Some((taken, false)) if taken >= session.end => {}
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
 }
