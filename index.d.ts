@@ -1,18 +1,38 @@
-// Types of the session format and of its API. Written by hand; the build puts them above the declarations it
-// generates from the Rust side. They depend on no pi package, yet are assignable to and from pi's own:
-// __test__/types proves it.
+// Types of what messages hold. The build puts them above the declarations it generates from the Rust side, and those of
+// `header.d.ts` between the two: see scripts/declarations.mjs.
 
 // ---- JSON ----------------------------------------------------------------------------------------------------
 
-/** A value that `JSON.parse` can give. */
+/**
+ * A value that `JSON.parse` can give.
+ *
+ * @example
+ * ```ts
+ * const value: JsonValue = { list: [1, "two", null] };
+ * ```
+ */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 
-/** An object all of whose values are JSON. */
+/**
+ * An object all of whose values are JSON.
+ *
+ * @example
+ * ```ts
+ * const details: JsonObject = { exitCode: 0 };
+ * ```
+ */
 export type JsonObject = { [key: string]: JsonValue };
 
 // ---- Content blocks ------------------------------------------------------------------------------------------
 
-/** Plain text of a message. */
+/**
+ * Plain text of a message.
+ *
+ * @example
+ * ```ts
+ * const block: TextContent = { type: "text", text: "Hello" };
+ * ```
+ */
 export interface TextContent {
 	type: "text";
 	text: string;
@@ -20,7 +40,14 @@ export interface TextContent {
 	textSignature?: string;
 }
 
-/** Reasoning that a model showed before its answer. */
+/**
+ * Reasoning that a model showed before its answer.
+ *
+ * @example
+ * ```ts
+ * const block: ThinkingContent = { type: "thinking", thinking: "The user greets me." };
+ * ```
+ */
 export interface ThinkingContent {
 	type: "thinking";
 	thinking: string;
@@ -30,14 +57,28 @@ export interface ThinkingContent {
 	redacted?: boolean;
 }
 
-/** An image, base64 encoded. */
+/**
+ * An image, base64 encoded.
+ *
+ * @example
+ * ```ts
+ * const block: ImageContent = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
+ * ```
+ */
 export interface ImageContent {
 	type: "image";
 	data: string;
 	mimeType: string;
 }
 
-/** A model's request to run a tool. */
+/**
+ * A model's request to run a tool.
+ *
+ * @example
+ * ```ts
+ * const block: ToolCall = { type: "toolCall", id: "call_1", name: "read", arguments: { path: "a.ts" } };
+ * ```
+ */
 export interface ToolCall {
 	type: "toolCall";
 	id: string;
@@ -50,7 +91,14 @@ export interface ToolCall {
 
 // ---- Parts of messages ---------------------------------------------------------------------------------------
 
-/** Tokens of one or more model calls, and their price in US dollars. */
+/**
+ * Tokens of one or more model calls, and their price in US dollars.
+ *
+ * @example
+ * ```ts
+ * const usage: Usage = { input: 12, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 15, cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 } };
+ * ```
+ */
 export interface Usage {
 	input: number;
 	output: number;
@@ -70,10 +118,24 @@ export interface Usage {
 	};
 }
 
-/** Why a model's answer ended. */
+/**
+ * Why a model's answer ended.
+ *
+ * @example
+ * ```ts
+ * const reason: StopReason = "toolUse";
+ * ```
+ */
 export type StopReason = "pending" | "stop" | "length" | "toolUse" | "error" | "aborted" | "deferred";
 
-/** Where to fetch an answer that the provider will have ready later. */
+/**
+ * Where to fetch an answer that the provider will have ready later.
+ *
+ * @example
+ * ```ts
+ * const later: DeferredHandle = { provider: "acme", modelId: "large", api: "messages", id: "batch-7" };
+ * ```
+ */
 export interface DeferredHandle {
 	provider: string;
 	modelId: string;
@@ -85,7 +147,14 @@ export interface DeferredHandle {
 	data?: JsonValue;
 }
 
-/** What is kept of a thrown value. */
+/**
+ * What is kept of a thrown value.
+ *
+ * @example
+ * ```ts
+ * const error: DiagnosticErrorInfo = { message: "overloaded", code: 529 };
+ * ```
+ */
 export interface DiagnosticErrorInfo {
 	name?: string;
 	message: string;
@@ -93,7 +162,14 @@ export interface DiagnosticErrorInfo {
 	code?: string | number;
 }
 
-/** A note about trouble during a model call. */
+/**
+ * A note about trouble during a model call.
+ *
+ * @example
+ * ```ts
+ * const note: AssistantMessageDiagnostic = { type: "retry", timestamp: Date.now(), error: { message: "overloaded" } };
+ * ```
+ */
 export interface AssistantMessageDiagnostic {
 	type: string;
 	timestamp: number;
@@ -101,15 +177,36 @@ export interface AssistantMessageDiagnostic {
 	details?: JsonObject;
 }
 
-/** JSON schema of a tool's arguments; any object is taken. */
+/**
+ * JSON schema of a tool's arguments; any object is taken.
+ *
+ * @example
+ * ```ts
+ * const schema: ToolSchema = { type: "object", properties: { path: { type: "string" } } };
+ * ```
+ */
 export interface ToolSchema {}
 
-/** How strictly a provider should hold a model to a tool's arguments. */
+/**
+ * How strictly a provider should hold a model to a tool's arguments.
+ *
+ * @example
+ * ```ts
+ * const config: ConstrainedSamplingConfig = { type: "json_schema", strict: "prefer" };
+ * ```
+ */
 export type ConstrainedSamplingConfig =
 	| { type: "json_schema"; strict: "prefer" | "require" }
 	| { type: "grammar"; variants: { openai_lark?: string; openai_regex?: string } };
 
-/** A tool as it is offered to a model. */
+/**
+ * A tool as it is offered to a model.
+ *
+ * @example
+ * ```ts
+ * const tool: Tool = { name: "read", description: "Reads a file", parameters: { type: "object" } };
+ * ```
+ */
 export interface Tool<TParameters extends ToolSchema = ToolSchema> {
 	name: string;
 	description: string;
@@ -117,7 +214,14 @@ export interface Tool<TParameters extends ToolSchema = ToolSchema> {
 	constrainedSampling?: false | ConstrainedSamplingConfig;
 }
 
-/** A tool named, without its definition. */
+/**
+ * A tool named, without its definition.
+ *
+ * @example
+ * ```ts
+ * const gone: ToolReference = { name: "write" };
+ * ```
+ */
 export interface ToolReference {
 	name: string;
 }
@@ -127,6 +231,11 @@ export interface ToolReference {
 /**
  * Instructions and tools from one point of the conversation on. The first is the system prompt; each later one
  * changes it, so that all of them replayed in order give the prompt and the tools of now.
+ *
+ * @example
+ * ```ts
+ * const change: SystemMessage = { role: "system", content: "", sections: { skills: null }, timestamp: Date.now() };
+ * ```
  */
 export interface SystemMessage {
 	role: "system";
@@ -139,14 +248,38 @@ export interface SystemMessage {
 	timestamp: number;
 }
 
-/** What the user said. */
+/**
+ * What the user said.
+ *
+ * @example
+ * ```ts
+ * const message: UserMessage = { role: "user", content: "Hello", timestamp: Date.now() };
+ * ```
+ */
 export interface UserMessage {
 	role: "user";
 	content: string | (TextContent | ImageContent)[];
 	timestamp: number;
 }
 
-/** What the model answered. */
+/**
+ * What the model answered.
+ *
+ * @example
+ * ```ts
+ * const usage = { input: 12, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 15, cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 } };
+ * const message: AssistantMessage = {
+ * 	role: "assistant",
+ * 	content: [{ type: "text", text: "Hi" }],
+ * 	api: "messages",
+ * 	provider: "acme",
+ * 	model: "large",
+ * 	usage,
+ * 	stopReason: "stop",
+ * 	timestamp: Date.now(),
+ * };
+ * ```
+ */
 export interface AssistantMessage {
 	role: "assistant";
 	content: (TextContent | ThinkingContent | ToolCall)[];
@@ -170,7 +303,21 @@ export interface AssistantMessage {
 	timestamp: number;
 }
 
-/** What a tool gave back. */
+/**
+ * What a tool gave back.
+ *
+ * @example
+ * ```ts
+ * const message: ToolResultMessage = {
+ * 	role: "toolResult",
+ * 	toolCallId: "call_1",
+ * 	toolName: "read",
+ * 	content: [{ type: "text", text: "export {}" }],
+ * 	isError: false,
+ * 	timestamp: Date.now(),
+ * };
+ * ```
+ */
 export interface ToolResultMessage<TDetails extends JsonValue = JsonValue> {
 	role: "toolResult";
 	toolCallId: string;
@@ -184,10 +331,32 @@ export interface ToolResultMessage<TDetails extends JsonValue = JsonValue> {
 	timestamp: number;
 }
 
-/** A message that models understand. */
+/**
+ * A message that models understand.
+ *
+ * @example
+ * ```ts
+ * const isAnswer = (message: Message): boolean => message.role === "assistant";
+ * ```
+ */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolResultMessage;
 
-/** A command that the user ran with `!`. */
+/**
+ * A command that the user ran with `!`.
+ *
+ * @example
+ * ```ts
+ * const message: BashExecutionMessage = {
+ * 	role: "bashExecution",
+ * 	command: "make",
+ * 	output: "done",
+ * 	exitCode: 0,
+ * 	cancelled: false,
+ * 	truncated: false,
+ * 	timestamp: Date.now(),
+ * };
+ * ```
+ */
 export interface BashExecutionMessage {
 	role: "bashExecution";
 	command: string;
@@ -202,7 +371,14 @@ export interface BashExecutionMessage {
 	excludeFromContext?: boolean;
 }
 
-/** A message that an extension put into the conversation. */
+/**
+ * A message that an extension put into the conversation.
+ *
+ * @example
+ * ```ts
+ * const message: CustomMessage = { role: "custom", customType: "ext", content: "Hello", display: true, timestamp: Date.now() };
+ * ```
+ */
 export interface CustomMessage<T = unknown> {
 	role: "custom";
 	customType: string;
@@ -212,7 +388,14 @@ export interface CustomMessage<T = unknown> {
 	timestamp: number;
 }
 
-/** Stands in the context for a branch that was left. */
+/**
+ * Stands in the context for a branch that was left.
+ *
+ * @example
+ * ```ts
+ * const message: BranchSummaryMessage = { role: "branchSummary", summary: "Did not work.", fromId: "1f2e3d4c", timestamp: Date.now() };
+ * ```
+ */
 export interface BranchSummaryMessage {
 	role: "branchSummary";
 	summary: string;
@@ -220,7 +403,14 @@ export interface BranchSummaryMessage {
 	timestamp: number;
 }
 
-/** Stands in the context for everything before a compaction. */
+/**
+ * Stands in the context for everything before a compaction.
+ *
+ * @example
+ * ```ts
+ * const message: CompactionSummaryMessage = { role: "compactionSummary", summary: "So far: …", tokensBefore: 90_000, timestamp: Date.now() };
+ * ```
+ */
 export interface CompactionSummaryMessage {
 	role: "compactionSummary";
 	summary: string;
@@ -228,7 +418,14 @@ export interface CompactionSummaryMessage {
 	timestamp: number;
 }
 
-/** Messages beyond those of models, by role. Open: add your own by declaration merging. */
+/**
+ * Messages beyond those of models, by role. Open: add your own by declaration merging.
+ *
+ * @example
+ * ```ts
+ * type Command = CustomAgentMessages["bashExecution"];
+ * ```
+ */
 export interface CustomAgentMessages {
 	bashExecution: BashExecutionMessage;
 	custom: CustomMessage;
@@ -236,15 +433,40 @@ export interface CustomAgentMessages {
 	compactionSummary: CompactionSummaryMessage;
 }
 
-/** Every message that a session's context may hold. */
+/**
+ * Every message that a session's context may hold.
+ *
+ * @example
+ * ```ts
+ * const roles = manager.buildSessionContext().messages.map((message: AgentMessage) => message.role);
+ * ```
+ */
 export type AgentMessage = Message | CustomAgentMessages[keyof CustomAgentMessages];
+
+// Types of the session format and of its API; those of messages stand in `messages.d.ts`. Written by hand; the build
+// puts them above the declarations it generates from the Rust side. They depend on no pi package, yet are assignable to
+// and from pi's own: __test__/types proves it.
 
 // ---- The file ------------------------------------------------------------------------------------------------
 
-/** The version that is written, as a literal type. */
+/**
+ * The version that is written, as a literal type.
+ *
+ * @example
+ * ```ts
+ * const version: SessionVersion = CURRENT_SESSION_VERSION;
+ * ```
+ */
 export type SessionVersion = 3;
 
-/** First line of a session file. It is no entry and no part of the tree. */
+/**
+ * First line of a session file. It is no entry and no part of the tree.
+ *
+ * @example
+ * ```ts
+ * const header: SessionHeader = { type: "session", version: 3, id: "my-session", timestamp: new Date().toISOString(), cwd: "/project" };
+ * ```
+ */
 export interface SessionHeader {
 	type: "session";
 	/** Version of the format; a file without one is of version 1. */
@@ -264,7 +486,15 @@ export interface SessionHeader {
 	thinkingLevel?: string;
 }
 
-/** What a new session may be told. */
+/**
+ * What a new session may be told.
+ *
+ * @example
+ * ```ts
+ * const options: NewSessionOptions = { id: "my-session" };
+ * SessionManager.create(cwd, dir, options);
+ * ```
+ */
 export interface NewSessionOptions {
 	/** Id of the session instead of a generated one. */
 	id?: string;
@@ -273,24 +503,13 @@ export interface NewSessionOptions {
 }
 
 /**
- * How a session's file is written. What is not said here is taken from the environment variables
- * `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`. In memory none of it matters.
+ * What all entries share.
+ *
+ * @example
+ * ```ts
+ * const base: SessionEntryBase = { type: "custom", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z" };
+ * ```
  */
-export interface SessionFileOptions {
-	/**
-	 * When an append is done: when the operating system has the line (`"os"`, the default: it outlives this process), or
-	 * when the disk has it (`"fsync"`: it outlives a power cut).
-	 */
-	durability?: "os" | "fsync";
-	/**
-	 * Who may write to the file: anyone (`"none"`, the default), or this manager alone (`"exclusive"`), as far as others
-	 * ask. Every manager of this module asks before it writes; pi does not. The lock is let go by `close`, and by the end
-	 * of the process however it ends.
-	 */
-	lock?: "none" | "exclusive";
-}
-
-/** What all entries share. */
 export interface SessionEntryBase {
 	type: string;
 	id: string;
@@ -300,26 +519,59 @@ export interface SessionEntryBase {
 	timestamp: string;
 }
 
-/** A message of the conversation. */
+/**
+ * A message of the conversation.
+ *
+ * @example
+ * ```ts
+ * const entry: SessionMessageEntry = {
+ * 	type: "message",
+ * 	id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z",
+ * 	message: { role: "user", content: "Hello", timestamp: 1_748_779_200_000 },
+ * };
+ * ```
+ */
 export interface SessionMessageEntry extends SessionEntryBase {
 	type: "message";
 	message: AgentMessage;
 }
 
-/** From here on the model thinks at another level. */
+/**
+ * From here on the model thinks at another level.
+ *
+ * @example
+ * ```ts
+ * const entry: ThinkingLevelChangeEntry = { type: "thinking_level_change", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", thinkingLevel: "high" };
+ * ```
+ */
 export interface ThinkingLevelChangeEntry extends SessionEntryBase {
 	type: "thinking_level_change";
 	thinkingLevel: string;
 }
 
-/** From here on another model answers. */
+/**
+ * From here on another model answers.
+ *
+ * @example
+ * ```ts
+ * const entry: ModelChangeEntry = { type: "model_change", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", provider: "acme", modelId: "large" };
+ * ```
+ */
 export interface ModelChangeEntry extends SessionEntryBase {
 	type: "model_change";
 	provider: string;
 	modelId: string;
 }
 
-/** Tokens that were spent outside of the conversation. */
+/**
+ * Tokens that were spent outside of the conversation.
+ *
+ * @example
+ * ```ts
+ * const spent = manager.getEntries().filter((entry): entry is UsageEntry => entry.type === "usage");
+ * console.log(spent.reduce((sum, entry) => sum + entry.usage.cost.total, 0)); // → 0
+ * ```
+ */
 export interface UsageEntry extends SessionEntryBase {
 	type: "usage";
 	/** What they were spent on, in a word of the writer's choice. */
@@ -330,7 +582,14 @@ export interface UsageEntry extends SessionEntryBase {
 	note?: string;
 }
 
-/** A summary that takes the place of the conversation before `firstKeptEntryId`. */
+/**
+ * A summary that takes the place of the conversation before `firstKeptEntryId`.
+ *
+ * @example
+ * ```ts
+ * const newest: CompactionEntry | null = getLatestCompactionEntry(entries);
+ * ```
+ */
 export interface CompactionEntry<T = unknown> extends SessionEntryBase {
 	type: "compaction";
 	summary: string;
@@ -347,7 +606,14 @@ export interface CompactionEntry<T = unknown> extends SessionEntryBase {
 	systemMessage?: SystemMessage;
 }
 
-/** A summary of the branch that was left when the leaf moved. */
+/**
+ * A summary of the branch that was left when the leaf moved.
+ *
+ * @example
+ * ```ts
+ * const left = manager.getEntries().filter((entry): entry is BranchSummaryEntry => entry.type === "branch_summary");
+ * ```
+ */
 export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
 	type: "branch_summary";
 	/** Leaf that was left, or `"root"`. */
@@ -361,14 +627,28 @@ export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
 	fromHook?: boolean;
 }
 
-/** Data of an extension, not seen by models. */
+/**
+ * Data of an extension, not seen by models.
+ *
+ * @example
+ * ```ts
+ * const entry: CustomEntry<{ count: number }> = { type: "custom", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", customType: "ext", data: { count: 1 } };
+ * ```
+ */
 export interface CustomEntry<T = unknown> extends SessionEntryBase {
 	type: "custom";
 	customType: string;
 	data?: T;
 }
 
-/** A message of an extension, seen by models. */
+/**
+ * A message of an extension, seen by models.
+ *
+ * @example
+ * ```ts
+ * const entry: CustomMessageEntry = { type: "custom_message", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", customType: "ext", content: "Hello", display: true };
+ * ```
+ */
 export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 	type: "custom_message";
 	customType: string;
@@ -379,14 +659,28 @@ export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 	display: boolean;
 }
 
-/** Content that a context edit may put in place of an entry's own. */
+/**
+ * Content that a context edit may put in place of an entry's own.
+ *
+ * @example
+ * ```ts
+ * const content: ContextEditableContent = [{ type: "text", text: "(left out)" }];
+ * ```
+ */
 export type ContextEditableContent =
 	| UserMessage["content"]
 	| AssistantMessage["content"]
 	| ToolResultMessage["content"]
 	| CustomMessage["content"];
 
-/** Changes what an earlier entry adds to the context; the entry itself stays as it is. */
+/**
+ * Changes what an earlier entry adds to the context; the entry itself stays as it is.
+ *
+ * @example
+ * ```ts
+ * const entry: ContextEditEntry = { type: "context_edit", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", targetId: "0a1b2c3d", replacement: null };
+ * ```
+ */
 export interface ContextEditEntry extends SessionEntryBase {
 	type: "context_edit";
 	targetId: string;
@@ -394,20 +688,41 @@ export interface ContextEditEntry extends SessionEntryBase {
 	replacement: { content: ContextEditableContent } | null;
 }
 
-/** Names an entry, or takes its name away. */
+/**
+ * Names an entry, or takes its name away.
+ *
+ * @example
+ * ```ts
+ * const entry: LabelEntry = { type: "label", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", targetId: "0a1b2c3d", label: "here" };
+ * ```
+ */
 export interface LabelEntry extends SessionEntryBase {
 	type: "label";
 	targetId: string;
 	label: string | undefined;
 }
 
-/** Names the session; an empty name takes the name away. */
+/**
+ * Names the session; an empty name takes the name away.
+ *
+ * @example
+ * ```ts
+ * const entry: SessionInfoEntry = { type: "session_info", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", name: "The parser" };
+ * ```
+ */
 export interface SessionInfoEntry extends SessionEntryBase {
 	type: "session_info";
 	name?: string;
 }
 
-/** An entry of the tree. Kinds invented later are kept as well, though no type here names them. */
+/**
+ * An entry of the tree. Kinds invented later are kept as well, though no type here names them.
+ *
+ * @example
+ * ```ts
+ * const ids = manager.getEntries().map((entry: SessionEntry) => entry.id);
+ * ```
+ */
 export type SessionEntry =
 	| SessionMessageEntry
 	| ThinkingLevelChangeEntry
@@ -421,12 +736,28 @@ export type SessionEntry =
 	| LabelEntry
 	| SessionInfoEntry;
 
-/** A line of a session file. */
+/**
+ * A line of a session file.
+ *
+ * @example
+ * ```ts
+ * const [header, ...rest]: FileEntry[] = loadEntriesFromFile(file);
+ * console.log(header?.type, rest.length); // → session 2
+ * ```
+ */
 export type FileEntry = SessionHeader | SessionEntry;
 
 // ---- What a manager gives ------------------------------------------------------------------------------------
 
-/** An entry in the tree of the session. */
+/**
+ * An entry in the tree of the session.
+ *
+ * @example
+ * ```ts
+ * const depth = (node: SessionTreeNode): number => 1 + Math.max(0, ...node.children.map(depth));
+ * console.log(manager.getTree().map(depth)); // → [ 2 ]
+ * ```
+ */
 export interface SessionTreeNode {
 	entry: SessionEntry;
 	/** Oldest first. */
@@ -436,14 +767,28 @@ export interface SessionTreeNode {
 	labelTimestamp?: string;
 }
 
-/** One entry of the context and the messages it adds. */
+/**
+ * One entry of the context and the messages it adds.
+ *
+ * @example
+ * ```ts
+ * const silent = manager.buildSessionProjection().entries.filter((one: ProjectedSessionEntry) => one.messages.length === 0);
+ * ```
+ */
 export interface ProjectedSessionEntry {
 	sourceEntry: SessionEntry;
 	/** Empty for entries that add none or were edited away. */
 	messages: AgentMessage[];
 }
 
-/** The context, and which entry each message came from. */
+/**
+ * The context, and which entry each message came from.
+ *
+ * @example
+ * ```ts
+ * const projection: SessionProjection = buildSessionProjection(entries);
+ * ```
+ */
 export interface SessionProjection {
 	entries: ProjectedSessionEntry[];
 	/** The messages of all entries: the same objects. */
@@ -452,14 +797,30 @@ export interface SessionProjection {
 	model: { provider: string; modelId: string } | null;
 }
 
-/** What the model is to see. */
+/**
+ * What the model is to see.
+ *
+ * @example
+ * ```ts
+ * const context: SessionContext = buildSessionContext(entries);
+ * console.log(context.thinkingLevel); // → off
+ * ```
+ */
 export interface SessionContext {
 	messages: AgentMessage[];
 	thinkingLevel: string;
 	model: { provider: string; modelId: string } | null;
 }
 
-/** A session as lists show it. */
+/**
+ * A session as lists show it.
+ *
+ * @example
+ * ```ts
+ * const [session]: SessionInfo[] = await SessionManager.list(cwd, dir);
+ * console.log(session?.messageCount); // → 2
+ * ```
+ */
 export interface SessionInfo {
 	path: string;
 	id: string;
@@ -479,91 +840,25 @@ export interface SessionInfo {
 	allMessagesText: string;
 }
 
-/** A line of a session file that is no entry. It stays in the file and is passed over. */
-export interface DamagedLine {
-	/** Counted from 1. */
-	line: number;
-	/** Its bytes are `start` up to `end`, its newline not counted. */
-	start: number;
-	end: number;
-	reason: string;
-}
-
-/** An entry whose `parentId` names no entry of the session. */
-export interface OrphanEntry {
-	line: number;
-	id: string;
-	parentId: string;
-}
-
-/** An id that several entries carry; it means the last of them. */
-export interface DuplicateEntryId {
-	id: string;
-	lines: number[];
-}
-
-/** Entries that are each other's ancestors, each the child of the one before it and the first of the last. */
-export interface EntryCycle {
-	ids: string[];
-}
-
-/** How often a session's file changed underneath in one way. */
-export interface ForeignChange {
-	kind: "grown" | "deleted" | "renamed" | "replaced" | "truncated";
-	count: number;
-	/** Entries that came in with it. */
-	entries: number;
-	/** Bytes that were added to the file. */
-	bytes: number;
-}
-
-/** What a manager knows of its session: what is wrong with it, and what happened to it since it was opened. */
-export interface SessionDiagnostics {
-	/** The session's file, whether it exists yet or not; null in memory. */
-	path: string | null;
-	damaged: DamagedLine[];
-	/** What was put right, and how often. */
-	repairs: { what: string; count: number }[];
-	foreignChanges: ForeignChange[];
-	orphans: OrphanEntry[];
-	duplicateIds: DuplicateEntryId[];
-	cycles: EntryCycle[];
-}
-
-/** What `SessionManager.verify` found in a file. */
-export interface VerifyReport {
-	path: string;
-	/** There is a header, and nothing is wrong. */
-	ok: boolean;
-	/** The version that the header states, 1 if it states none; null without a header. */
-	version: number | null;
-	sessionId: string | null;
-	bytes: number;
-	/** Lines of every kind, blank ones and an unfinished last one among them. */
-	lines: number;
-	entries: number;
-	damaged: DamagedLine[];
-	orphans: OrphanEntry[];
-	duplicateIds: DuplicateEntryId[];
-	cycles: EntryCycle[];
-	endsWithNewline: boolean;
-}
-
-/** What `SessionManager.repair` did to a file. */
-export interface RepairReport {
-	path: string;
-	/** Where the original is kept; null if there was nothing to repair. */
-	backup: string | null;
-	before: VerifyReport;
-	after: VerifyReport;
-	/** By line of the original. */
-	repairs: { line: number; what: string }[];
-}
-
-/** Told how far a list has come, now and then with the sessions found so far, newest first. */
+/**
+ * Told how far a list has come, now and then with the sessions found so far, newest first.
+ *
+ * @example
+ * ```ts
+ * const report: SessionListProgress = (loaded, total) => console.log(`${loaded}/${total}`); // → 1/1
+ * await SessionManager.list(cwd, dir, report);
+ * ```
+ */
 export type SessionListProgress = (loaded: number, total: number, partialSessions?: readonly SessionInfo[]) => void;
 
-/** How `SessionManager.search` searches. */
+/**
+ * How `SessionManager.search` searches.
+ *
+ * @example
+ * ```ts
+ * const options: SearchOptions = { dir, limit: 5, mark: ["[", "]"] };
+ * ```
+ */
 export interface SearchOptions {
 	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `dir` those that `list(cwd, dir)` does. */
 	cwd?: string;
@@ -579,7 +874,14 @@ export interface SearchOptions {
 	mark?: readonly [open: string, close: string];
 }
 
-/** A text that holds what was searched for. */
+/**
+ * A text that holds what was searched for.
+ *
+ * @example
+ * ```ts
+ * const where = (hit: SearchHit): string => `${hit.path} ${hit.entryId}: ${hit.snippet}`;
+ * ```
+ */
 export interface SearchHit {
 	/** The session's file. */
 	path: string;
@@ -599,7 +901,15 @@ export interface SearchHit {
 	snippet: string;
 }
 
-/** The reading half of a manager: what extensions get. */
+/**
+ * The reading half of a manager: what extensions get.
+ *
+ * @example
+ * ```ts
+ * const count = (session: ReadonlySessionManager): number => session.getEntries().length;
+ * console.log(count(manager)); // → 2
+ * ```
+ */
 export type ReadonlySessionManager = Pick<
 	SessionManager,
 	| "getCwd"
@@ -619,6 +929,185 @@ export type ReadonlySessionManager = Pick<
 	| "getSessionName"
 >;
 
+// Types of a session file's safety and health: how it is written, what is wrong with it, what was done about it. Those of
+// the format stand in `header.d.ts`.
+
+/**
+ * How a session's file is written. What is not said here is taken from the environment variables
+ * `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`. In memory none of it matters.
+ *
+ * @example
+ * ```ts
+ * const options: SessionFileOptions = { durability: "fsync", lock: "exclusive" };
+ * const mine = SessionManager.create(cwd, dir, options);
+ * mine.close();
+ * ```
+ */
+export interface SessionFileOptions {
+	/**
+	 * When an append is done: when the operating system has the line (`"os"`, the default: it outlives this process), or
+	 * when the disk has it (`"fsync"`: it outlives a power cut).
+	 */
+	durability?: "os" | "fsync";
+	/**
+	 * Who may write to the file: anyone (`"none"`, the default), or this manager alone (`"exclusive"`), as far as others
+	 * ask. Every manager of this module asks before it writes; pi does not. The lock is let go by `close`, and by the end
+	 * of the process however it ends.
+	 */
+	lock?: "none" | "exclusive";
+}
+
+/**
+ * A line of a session file that is no entry. It stays in the file and is passed over.
+ *
+ * @example
+ * ```ts
+ * const { appendFileSync } = await import("node:fs");
+ * appendFileSync(file, "half a li\n");
+ * const [line]: DamagedLine[] = SessionManager.verify(file).damaged;
+ * console.log(line?.line, line?.reason); // → 4 not valid JSON
+ * ```
+ */
+export interface DamagedLine {
+	/** Counted from 1. */
+	line: number;
+	/** Its bytes are `start` up to `end`, counted from 0, its newline not counted. */
+	start: number;
+	end: number;
+	reason: string;
+}
+
+/**
+ * An entry whose `parentId` names no entry of the session.
+ *
+ * @example
+ * ```ts
+ * const orphans: OrphanEntry[] = manager.getDiagnostics().orphans;
+ * console.log(orphans.length); // → 0
+ * ```
+ */
+export interface OrphanEntry {
+	/** Counted from 1. */
+	line: number;
+	id: string;
+	parentId: string;
+}
+
+/**
+ * An id that several entries carry; it means the last of them.
+ *
+ * @example
+ * ```ts
+ * const twice: DuplicateEntryId[] = manager.getDiagnostics().duplicateIds;
+ * console.log(twice.map((one) => one.lines)); // → []
+ * ```
+ */
+export interface DuplicateEntryId {
+	id: string;
+	/** Counted from 1. */
+	lines: number[];
+}
+
+/**
+ * Entries that are each other's ancestors, each the child of the one before it and the first of the last.
+ *
+ * @example
+ * ```ts
+ * const cycles: EntryCycle[] = manager.getDiagnostics().cycles;
+ * console.log(cycles.length); // → 0
+ * ```
+ */
+export interface EntryCycle {
+	ids: string[];
+}
+
+/**
+ * How often a session's file changed underneath in one way.
+ *
+ * @example
+ * ```ts
+ * SessionManager.open(file).appendCustomEntry("from elsewhere");
+ * manager.reload();
+ * const [change]: ForeignChange[] = manager.getDiagnostics().foreignChanges;
+ * console.log(change?.kind, change?.entries); // → grown 1
+ * ```
+ */
+export interface ForeignChange {
+	kind: "grown" | "deleted" | "renamed" | "replaced" | "truncated";
+	count: number;
+	/** Entries that came in with it. */
+	entries: number;
+	/** Bytes that were added to the file. */
+	bytes: number;
+}
+
+/**
+ * What a manager knows of its session: what is wrong with it, and what happened to it since it was opened.
+ *
+ * @example
+ * ```ts
+ * const found: SessionDiagnostics = manager.getDiagnostics();
+ * console.log(found.path === file, found.damaged.length); // → true 0
+ * ```
+ */
+export interface SessionDiagnostics {
+	/** The session's file, whether it exists yet or not; null in memory. */
+	path: string | null;
+	damaged: DamagedLine[];
+	/** What was put right, and how often. */
+	repairs: { what: string; count: number }[];
+	foreignChanges: ForeignChange[];
+	orphans: OrphanEntry[];
+	duplicateIds: DuplicateEntryId[];
+	cycles: EntryCycle[];
+}
+
+/**
+ * What `SessionManager.verify` found in a file.
+ *
+ * @example
+ * ```ts
+ * const report: VerifyReport = SessionManager.verify(file);
+ * console.log(report.ok, report.lines, report.entries); // → true 3 2
+ * ```
+ */
+export interface VerifyReport {
+	path: string;
+	/** There is a header, and nothing is wrong. */
+	ok: boolean;
+	/** The version that the header states, 1 if it states none; null without a header. */
+	version: number | null;
+	sessionId: string | null;
+	bytes: number;
+	/** Lines of every kind, blank ones and an unfinished last one among them. */
+	lines: number;
+	entries: number;
+	damaged: DamagedLine[];
+	orphans: OrphanEntry[];
+	duplicateIds: DuplicateEntryId[];
+	cycles: EntryCycle[];
+	endsWithNewline: boolean;
+}
+
+/**
+ * What `SessionManager.repair` did to a file.
+ *
+ * @example
+ * ```ts
+ * const report: RepairReport = SessionManager.repair(file);
+ * console.log(report.backup, report.repairs.length); // → null 0
+ * ```
+ */
+export interface RepairReport {
+	path: string;
+	/** Where the original is kept; null if there was nothing to repair. */
+	backup: string | null;
+	before: VerifyReport;
+	after: VerifyReport;
+	/** By line of the original, counted from 1. */
+	repairs: { line: number; what: string }[];
+}
+
 /**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
@@ -627,211 +1116,768 @@ export type ReadonlySessionManager = Pick<
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
-/** A conversation session: an append-only tree of entries in a JSONL file, or in memory. */
+/**
+ * A conversation session: an append-only tree of entries in a JSONL file, or in memory.
+ *
+ * @example
+ * ```ts
+ * const session = SessionManager.create(cwd, dir);
+ * session.appendMessage({ role: "user", content: "Hello", timestamp: Date.now() });
+ * console.log(SessionManager.open(session.getSessionFile()!).getEntryCount()); // → 1
+ * ```
+ */
 export declare class SessionManager {
-  /** Appends a message below the leaf, which moves to it. The object is kept, not copied. Gives the entry's id. */
+  /**
+   * Appends a message below the leaf, which moves to it. The object is kept, not copied. Gives the entry's id.
+   *
+   * @throws If the file cannot be written; the session is then as it was.
+   * @example
+   * ```ts
+   * const id = manager.appendMessage({ role: "user", content: "Hello", timestamp: Date.now() });
+   * console.log(manager.getLeafId() === id); // → true
+   * ```
+   */
   appendMessage(message: Message | CustomMessage | BashExecutionMessage): string
-  /** Appends a change of the thinking level. Gives the entry's id. */
+  /**
+   * Appends a change of the thinking level. Gives the entry's id.
+   *
+   * @throws If the file cannot be written; the session is then as it was.
+   * @example
+   * ```ts
+   * manager.appendThinkingLevelChange("high");
+   * console.log(manager.buildSessionContext().thinkingLevel); // → high
+   * ```
+   */
   appendThinkingLevelChange(thinkingLevel: string): string
-  /** Appends a change of the model. Gives the entry's id. */
+  /**
+   * Appends a change of the model. Gives the entry's id.
+   *
+   * @throws If the file cannot be written; the session is then as it was.
+   * @example
+   * ```ts
+   * manager.appendModelChange("acme", "large");
+   * console.log(manager.buildSessionContext().model?.modelId); // → large
+   * ```
+   */
   appendModelChange(provider: string, modelId: string): string
-  /** Appends usage that is no part of the model's context. Gives the entry. */
+  /**
+   * Appends usage that is no part of the model's context. Gives the entry.
+   *
+   * @throws If the file cannot be written; the session is then as it was.
+   * @example
+   * ```ts
+   * const cost = { input: 0, output: 0, cacheRead: 0.015, cacheWrite: 0, total: 0.015 };
+   * const usage = { input: 0, output: 0, cacheRead: 50_000, cacheWrite: 0, totalTokens: 50_000, cost };
+   * const entry = manager.appendUsage("cache_warm", "acme", "large", usage);
+   * console.log(entry.usage === usage); // → true
+   * ```
+   */
   appendUsage(kind: string, provider: string, model: string, usage: Usage, note?: string): UsageEntry
   /**
    * Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
    * nothing before it). It carries the system prompt and tools as they are at the leaf. Gives the entry's id.
+   *
+   * @throws If the file cannot be written; the session is then as it was.
+   * @example
+   * ```ts
+   * manager.appendCompaction("They greeted each other.", null, 12_000);
+   * console.log(manager.buildSessionContext().messages.at(-1)?.role); // → compactionSummary
+   * ```
    */
   appendCompaction<T = unknown>(summary: string, firstKeptEntryId: string | null, tokensBefore: number, details?: T, fromHook?: boolean, usage?: Usage): string
-  /** Appends an extension's own data, which is no part of the model's context. Gives the entry's id. */
+  /**
+   * Appends an extension's own data, which is no part of the model's context. Gives the entry's id.
+   *
+   * @throws If the file cannot be written; the session is then as it was.
+   * @example
+   * ```ts
+   * manager.appendCustomEntry("my-extension", { seen: ["a.ts"] });
+   * ```
+   */
   appendCustomEntry(customType: string, data?: unknown): string
-  /** Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id. */
+  /**
+   * Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id.
+   *
+   * @throws `TypeError` if the name is no string. If the file cannot be written; the session is then as it was.
+   * @example
+   * ```ts
+   * manager.appendSessionInfo("  Greetings ");
+   * console.log(manager.getSessionName()); // → Greetings
+   * ```
+   */
   appendSessionInfo(name: string): string
-  /** Appends an extension's message, which is part of the model's context. Gives the entry's id. */
+  /**
+   * Appends an extension's message, which is part of the model's context. Gives the entry's id.
+   *
+   * @throws If the file cannot be written; the session is then as it was.
+   * @example
+   * ```ts
+   * manager.appendCustomMessageEntry("my-extension", "The build is red.", true);
+   * console.log(manager.buildSessionContext().messages.at(-1)?.role); // → custom
+   * ```
+   */
   appendCustomMessageEntry<T = unknown>(customType: string, content: string | (TextContent | ImageContent)[], display: boolean, details?: T): string
   /**
    * Appends a change of what an earlier entry of the path gives to the model: null leaves it out, content replaces
    * its own. Gives the entry's id.
+   *
+   * @throws If the entry is not there, is not on the path to the leaf, or gives no content that could be edited, and if the
+   * replacement is neither null nor has content. If the file cannot be written; the session is then as it was.
+   * @example
+   * ```ts
+   * manager.appendContextEdit(id, null);
+   * console.log(manager.buildSessionProjection().entries.find((one) => one.sourceEntry.id === id)?.messages); // → []
+   * ```
    */
   appendContextEdit(targetId: string, replacement: ContextEditEntry["replacement"]): string
-  /** Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id. */
+  /**
+   * Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id.
+   *
+   * @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written; the session is then as it was.
+   * @example
+   * ```ts
+   * manager.appendLabelChange(id, "before the change");
+   * console.log(manager.getLabel(id)); // → before the change
+   * ```
+   */
   appendLabelChange(targetId: string, label: string | undefined): string
   /**
    * Takes in what others wrote to the file since; the leaf stays. A file that was deleted or renamed away is written
    * again, whole; one that was replaced is adopted if it holds the same session, else it is an error.
+   *
+   * @throws If another session, or none, stands in the file's place, or the file cannot be read or written.
+   * @example
+   * ```ts
+   * SessionManager.open(file).appendCustomEntry("from elsewhere");
+   * manager.reload();
+   * console.log(manager.getEntryCount()); // → 3
+   * ```
    */
   reload(): void
-  /** Does what `reload` does, and waits until the disk has the file. */
+  /**
+   * Does what `reload` does, and waits until the disk has the file.
+   *
+   * @throws As `reload` does, and if the disk reports an error.
+   * @example
+   * ```ts
+   * manager.appendCustomEntry("checkpoint");
+   * manager.flush();
+   * ```
+   */
   flush(): void
   /**
    * Lets go of the file and of the lock on it. The manager can still be used: it opens the file again when it needs
    * it, and an exclusive one takes the lock again with its next append.
+   *
+   * @example
+   * ```ts
+   * const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
+   * mine.appendCustomEntry("mine");
+   * mine.close();
+   * console.log(SessionManager.isLocked(file)); // → false
+   * ```
    */
   close(): void
-  /** What is wrong with the session, and what happened to its file since it was opened. */
+  /**
+   * What is wrong with the session, and what happened to its file since it was opened.
+   *
+   * @example
+   * ```ts
+   * const { damaged, foreignChanges } = manager.getDiagnostics();
+   * console.log(damaged.length, foreignChanges.length); // → 0 0
+   * ```
+   */
   getDiagnostics(): SessionDiagnostics
-  /** Checks a session file, changing nothing. */
+  /**
+   * Checks a session file, changing nothing.
+   *
+   * @throws If the file cannot be read. What is wrong inside of it is in the report.
+   * @example
+   * ```ts
+   * const { ok, entries, bytes } = SessionManager.verify(file);
+   * console.log(ok, entries, bytes > 0); // → true 2 true
+   * ```
+   */
   static verify(path: string): VerifyReport
   /**
    * Makes a good file of a damaged one: unreadable lines leave it, their children hang from what was before them. The
    * original stays beside it. A good file is left as it is.
+   *
+   * @throws If the file cannot be read or written.
+   * @example
+   * ```ts
+   * const { appendFileSync } = await import("node:fs");
+   * appendFileSync(file, "half a li");
+   * const { backup, repairs, after } = SessionManager.repair(file);
+   * console.log(repairs[0]?.line, repairs[0]?.what); // → 4 left out: not valid JSON
+   * console.log(after.ok, SessionManager.verify(backup!).ok); // → true false
+   * ```
    */
   static repair(path: string): RepairReport
-  /** Whether a manager has the exclusive lock of a session file, in this process or another. */
+  /**
+   * Whether a manager has the exclusive lock of a session file, in this process or another.
+   *
+   * @throws If the lock cannot be asked for.
+   * @example
+   * ```ts
+   * const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
+   * mine.appendCustomEntry("mine");
+   * console.log(SessionManager.isLocked(file)); // → true
+   * mine.close();
+   * ```
+   */
   static isLocked(path: string): boolean
-  /** Switches to another session file, keeping the working directory and the session directory. */
-  setSessionFile(sessionFile: string): void
-  /** Starts a new session in place of this one and gives the path its file will have; undefined in memory. */
-  newSession(options?: NewSessionOptions): string | undefined
-  /** Whether this session writes to a file. */
+  /**
+   * Whether this session writes to a file.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.isPersisted(), SessionManager.inMemory().isPersisted()); // → true false
+   * ```
+   */
   isPersisted(): boolean
-  /** The working directory, absolute. */
+  /**
+   * The working directory, absolute.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getCwd() === cwd); // → true
+   * ```
+   */
   getCwd(): string
-  /** The directory that new session files go to, as it was given; empty in memory. */
+  /**
+   * The directory that new session files go to, as it was given; empty in memory.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getSessionDir() === dir); // → true
+   * ```
+   */
   getSessionDir(): string
-  /** Whether the session directory is the default one of the working directory. */
+  /**
+   * Whether the session directory is the default one of the working directory.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.usesDefaultSessionDir()); // → false
+   * ```
+   */
   usesDefaultSessionDir(): boolean
-  /** The session's id. */
+  /**
+   * The session's id.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getSessionId() === manager.getHeader()?.id); // → true
+   * ```
+   */
   getSessionId(): string
   /** A manager comes from `create`, `open`, `continueRecent`, `inMemory` or `forkFrom`. */
   private constructor()
-  /** The path of the session's file, whether it exists yet or not; undefined in memory. */
+  /**
+   * The path of the session's file, whether it exists yet or not; undefined in memory.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getSessionFile() === file); // → true
+   * ```
+   */
   getSessionFile(): string | undefined
-  /** The session's name, from its newest session_info entry on any branch; undefined if it has none. */
+  /**
+   * The session's name, from its newest session_info entry on any branch; undefined if it has none.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getSessionName() ?? "(no name)"); // → (no name)
+   * ```
+   */
   getSessionName(): string | undefined
-  /** The id of the leaf: the entry that the next one will be a child of. Null before the first. */
+  /**
+   * Switches to another session file, keeping the working directory and the session directory.
+   *
+   * @throws If the file is there and is no session: `Session file is not a valid pi session: <path>`.
+   * @example
+   * ```ts
+   * manager.setSessionFile(file);
+   * ```
+   */
+  setSessionFile(sessionFile: string): void
+  /**
+   * Starts a new session in place of this one and gives the path its file will have; undefined in memory.
+   *
+   * @throws If the id in the options cannot be part of a file name.
+   * @example
+   * ```ts
+   * const path = manager.newSession({ parentSession: file });
+   * console.log(path !== file, manager.getEntryCount()); // → true 0
+   * ```
+   */
+  newSession(options?: NewSessionOptions): string | undefined
+  /**
+   * The id of the leaf: the entry that the next one will be a child of. Null before the first.
+   *
+   * @example
+   * ```ts
+   * manager.resetLeaf();
+   * console.log(manager.getLeafId()); // → null
+   * ```
+   */
   getLeafId(): string | null
-  /** The leaf entry; undefined before the first. */
+  /**
+   * The leaf entry; undefined before the first.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getLeafEntry()?.type); // → message
+   * ```
+   */
   getLeafEntry(): SessionEntry | undefined
-  /** The entry with an id, the same object every time; undefined if there is none. */
+  /**
+   * The entry with an id, the same object every time; undefined if there is none.
+   *
+   * @example
+   * ```ts
+   * const entry = manager.getEntry(id);
+   * console.log(entry?.type, entry === manager.getEntry(id)); // → message true
+   * ```
+   */
   getEntry(id: string): SessionEntry | undefined
-  /** The entries whose `parentId` is this one, in file order. */
+  /**
+   * The entries whose `parentId` is this one, in file order.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getChildren(id).length); // → 1
+   * ```
+   */
   getChildren(parentId: string): SessionEntry[]
-  /** The label of an entry; undefined if it has none. */
+  /**
+   * The label of an entry; undefined if it has none.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getLabel(id)); // → undefined
+   * ```
+   */
   getLabel(id: string): string | undefined
   /**
    * The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
    * many of them, those nearest to the entry: a view of a huge session makes what it shows and no more.
+   *
+   * @throws `TypeError` if the limit is no whole number from 0 on.
+   * @example
+   * ```ts
+   * console.log(manager.getBranch().map((entry) => entry.type).join()); // → message,message
+   * console.log(manager.getBranch(undefined, { limit: 1 })[0]?.id === manager.getLeafId()); // → true
+   * ```
    */
   getBranch(fromId?: string, options?: { limit?: number }): SessionEntry[]
   /**
    * Calls a listener with each entry that is appended through this manager from now on, once it is in the session
    * and, where there is a file, written. What it throws is reported as an uncaught exception; the append stands.
    * Gives the function that ends it. Entries of other processes are not reported.
+   *
+   * @throws `TypeError` if the listener is no function.
+   * @example
+   * ```ts
+   * const stop = manager.onAppend((entry) => console.log(entry.type)); // → custom
+   * manager.appendCustomEntry("my-extension");
+   * stop();
+   * ```
    */
   onAppend(listener: (entry: SessionEntry) => void): () => void
-  /** `getBranch` under the name it had at first. */
+  /**
+   * `getBranch` under the name it had at first.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getPath().length === manager.getBranch().length); // → true
+   * ```
+   */
   getPath(fromId?: string): SessionEntry[]
-  /** The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it. */
+  /**
+   * The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.buildContextEntries().length); // → 2
+   * ```
+   */
   buildContextEntries(): SessionEntry[]
-  /** The context at the leaf, per entry and as one list of messages, which holds the same objects. */
+  /**
+   * The context at the leaf, per entry and as one list of messages, which holds the same objects.
+   *
+   * @example
+   * ```ts
+   * const { entries, messages } = manager.buildSessionProjection();
+   * console.log(entries[0]?.messages[0] === messages[0]); // → true
+   * ```
+   */
   buildSessionProjection(): SessionProjection
-  /** What the model is given at the leaf: messages, thinking level and model. */
+  /**
+   * What the model is given at the leaf: messages, thinking level and model.
+   *
+   * @example
+   * ```ts
+   * const { messages, thinkingLevel, model } = manager.buildSessionContext();
+   * console.log(messages.length, thinkingLevel, model?.provider); // → 2 off acme
+   * ```
+   */
   buildSessionContext(): SessionContext
-  /** The session's header. */
+  /**
+   * The session's header.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getHeader()?.version); // → 3
+   * ```
+   */
   getHeader(): SessionHeader | null
-  /** How many entries there are, the header not counted. */
+  /**
+   * How many entries there are, the header not counted.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getEntryCount()); // → 2
+   * ```
+   */
   getEntryCount(): number
-  /** Every entry in file order, in a fresh list. */
+  /**
+   * Every entry in file order, in a fresh list.
+   *
+   * @example
+   * ```ts
+   * for (const entry of manager.getEntries()) console.log(entry.id, entry.type);
+   * ```
+   */
   getEntries(): SessionEntry[]
   /**
    * The session as a tree, with labels resolved; siblings by time. Entries without a parent in the session are
    * roots.
+   *
+   * @example
+   * ```ts
+   * const [root] = manager.getTree();
+   * console.log(root?.entry.id === id, root?.children.length); // → true 1
+   * ```
    */
   getTree(): SessionTreeNode[]
-  /** Moves the leaf to an earlier entry: the next one starts a branch there. */
+  /**
+   * Moves the leaf to an earlier entry: the next one starts a branch there.
+   *
+   * @throws If no entry has this id: `Entry <id> not found`.
+   * @example
+   * ```ts
+   * manager.branch(id);
+   * manager.appendMessage({ role: "user", content: "Another way", timestamp: Date.now() });
+   * console.log(manager.getChildren(id).length); // → 2
+   * ```
+   */
   branch(branchFromId: string): void
-  /** Moves the leaf before the first entry: the next one will be a root. */
+  /**
+   * Moves the leaf before the first entry: the next one will be a root.
+   *
+   * @example
+   * ```ts
+   * manager.resetLeaf();
+   * manager.appendMessage({ role: "user", content: "From the start", timestamp: Date.now() });
+   * console.log(manager.getTree().length); // → 2
+   * ```
+   */
   resetLeaf(): void
   /**
    * Moves the leaf as `branch` does (null: as `resetLeaf`), and appends a summary of the branch left there. Gives
    * the summary entry's id.
+   *
+   * @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written; the session is then as it was.
+   * @example
+   * ```ts
+   * manager.branchWithSummary(id, "The answer was no good.");
+   * console.log(manager.getLeafEntry()?.type); // → branch_summary
+   * ```
    */
   branchWithSummary(branchFromId: string | null, summary: string, details?: unknown, fromHook?: boolean, usage?: Usage): string
   /**
    * Moves this manager to a new session that holds the path to an entry alone, labels on it kept. Gives the new
    * file's path; undefined in memory.
+   *
+   * @throws If no entry has this id: `Entry <id> not found`.
+   * @example
+   * ```ts
+   * const path = manager.createBranchedSession(id);
+   * console.log(path !== file, manager.getHeader()?.parentSession === file); // → true true
+   * ```
    */
   createBranchedSession(leafId: string): string | undefined
-  /** A new session. Its file appears with the first user or assistant message. */
+  /**
+   * A new session. Its file appears with the first user or assistant message.
+   *
+   * @throws If the id in the options cannot be part of a file name.
+   * @example
+   * ```ts
+   * const session = SessionManager.create(cwd, dir, { id: "my-session" });
+   * console.log(session.getSessionId(), session.getEntryCount()); // → my-session 0
+   * ```
+   */
   static create(cwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions): SessionManager
   /**
    * The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
    * is the header's unless one is given, the session directory the file's.
+   *
+   * @throws If the file is no session: `Session file is not a valid pi session: <path>`; the file stays as it is.
+   * @example
+   * ```ts
+   * const session = SessionManager.open(file, undefined, undefined, { durability: "fsync" });
+   * console.log(session.getEntryCount()); // → 2
+   * ```
    */
   static open(path: string, sessionDir: string | undefined, cwdOverride: string | undefined, options?: SessionFileOptions): SessionManager
+  /**
+   * The session in a file, written to as the environment says, or as pi does.
+   *
+   * @throws As with options.
+   * @example
+   * ```ts
+   * console.log(SessionManager.open(file, dir).getSessionDir() === dir); // → true
+   * ```
+   */
   static open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager
-  /** The session of a working directory that was changed last, or a new one. */
+  /**
+   * The session of a working directory that was changed last, or a new one.
+   *
+   * @example
+   * ```ts
+   * console.log(SessionManager.continueRecent(cwd, dir, { lock: "none" }).getSessionFile() === file); // → true
+   * ```
+   */
   static continueRecent(cwd: string, sessionDir: string | undefined, options?: SessionFileOptions): SessionManager
+  /**
+   * The same, written to as the environment says, or as pi does.
+   *
+   * @example
+   * ```ts
+   * const session = SessionManager.continueRecent(cwd, dir);
+   * console.log(session.getEntryCount()); // → 2
+   * ```
+   */
   static continueRecent(cwd: string, sessionDir?: string): SessionManager
-  /** A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied. */
+  /**
+   * A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied.
+   *
+   * @throws If the id in the options cannot be part of a file name.
+   * @example
+   * ```ts
+   * const copy = SessionManager.inMemory(cwd, undefined, [manager.getHeader()!, ...manager.getBranch()]);
+   * console.log(copy.getEntry(id) === manager.getEntry(id)); // → true
+   * ```
+   */
   static inMemory(cwd?: string, options?: NewSessionOptions & SessionFileOptions, entries?: FileEntry[]): SessionManager
-  /** A new session in another working directory with the whole history of a session file. */
+  /**
+   * A new session in another working directory with the whole history of a session file.
+   *
+   * @throws If the source is empty or no session, or has no header.
+   * @example
+   * ```ts
+   * const fork = SessionManager.forkFrom(file, "/another/project", dir);
+   * console.log(fork.getEntryCount(), fork.getHeader()?.parentSession === file); // → 2 true
+   * ```
+   */
   static forkFrom(sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions): SessionManager
   /**
    * The path of the session with exactly this id; undefined if there is none. Looks for file names, then reads headers
    * alone.
+   *
+   * @example
+   * ```ts
+   * console.log(SessionManager.findById(cwd, manager.getSessionId(), dir) === file); // → true
+   * ```
    */
   static findById(cwd: string, id: string, sessionDir?: string): string | undefined
-  /** The sessions of a working directory, the newest activity first. */
+  /**
+   * The sessions of a working directory, the newest activity first.
+   *
+   * @throws The signal's reason, if it is or becomes aborted.
+   * @example
+   * ```ts
+   * const sessions = await SessionManager.list(cwd, dir, (loaded, total) => console.log(`${loaded} of ${total}`)); // → 1 of 1
+   * console.log(sessions[0]?.firstMessage); // → Hello
+   * ```
+   */
   static list(cwd: string, sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal): Promise<SessionInfo[]>
-  /** The sessions of every working directory, or those in one directory, the newest activity first. */
+  /**
+   * The sessions of every working directory, or those in one directory, the newest activity first.
+   *
+   * @throws The signal's reason, if it is or becomes aborted.
+   * @example
+   * ```ts
+   * const sessions = await SessionManager.listAll(dir);
+   * console.log(sessions.map((session) => session.messageCount)); // → [ 2 ]
+   * ```
+   */
   static listAll(...args: [onProgress?: SessionListProgress, signal?: AbortSignal] | [sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal]): Promise<SessionInfo[]>
   /**
    * Finds what users and assistants said, names, labels and summaries in all sessions, those of one working directory
    * or those in one directory; the best hits first. Each part of the query that white space sets apart must stand in
    * a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
    * indexed yet is indexed first, which takes time once.
+   *
+   * Throws a `TypeError` for a query or an option of a wrong type; the promise is rejected with the signal's reason.
+   *
+   * @example
+   * ```ts
+   * const hits = await SessionManager.search("Hello", { dir });
+   * console.log(hits.map((hit) => hit.path === file)); // → [ true ]
+   * ```
    */
   static search(query: string, options?: SearchOptions): Promise<SearchHit[]>
 }
 
-/** Refuses a session id that cannot be part of a file name. */
+/**
+ * Refuses a session id that cannot be part of a file name.
+ *
+ * @throws If the id is empty, has other characters than letters, digits, `-`, `_` and `.`, or begins or ends with a mark.
+ * @example
+ * ```ts
+ * assertValidSessionId("2025-06-01.draft");
+ * ```
+ */
 export declare function assertValidSessionId(id: string): void
 
 /**
  * The entries that make the context of the path to an entry: the newest compaction first, then what it kept and all
  * after it.
+ *
+ * @throws `TypeError` if the entries are no list.
+ * @example
+ * ```ts
+ * console.log(buildContextEntries(entries, id).length); // → 1
+ * ```
  */
 export declare function buildContextEntries(entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>): SessionEntry[]
 
-/** What the model is given at an entry: messages, thinking level and model. */
+/**
+ * What the model is given at an entry: messages, thinking level and model.
+ *
+ * @throws `TypeError` if the entries are no list.
+ * @example
+ * ```ts
+ * console.log(buildSessionContext(entries).messages.length, buildSessionContext(entries, null).messages.length); // → 2 0
+ * ```
+ */
 export declare function buildSessionContext(entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>): SessionContext
 
-/** The context of the path to an entry, per entry and as one list of messages. */
+/**
+ * The context of the path to an entry, per entry and as one list of messages.
+ *
+ * @throws `TypeError` if the entries are no list.
+ * @example
+ * ```ts
+ * console.log(buildSessionProjection(entries).entries.map((one) => one.messages.length)); // → [ 1, 1 ]
+ * ```
+ */
 export declare function buildSessionProjection(entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>): SessionProjection
 
-/** The version of the session files that are written. */
+/**
+ * The version of the session files that are written.
+ *
+ * @example
+ * ```ts
+ * console.log(CURRENT_SESSION_VERSION); // → 3
+ * ```
+ */
 export declare const CURRENT_SESSION_VERSION: SessionVersion
 
 /**
  * The session file of a directory that was changed last, optionally of one working directory alone; null if there is
  * none.
+ *
+ * @example
+ * ```ts
+ * console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null
+ * ```
  */
 export declare function findMostRecentSession(sessionDir: string, cwd?: string): string | null
 
 /**
  * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the
  * agent's own directory.
+ *
+ * @throws If the directory cannot be made.
+ * @example
+ * ```ts
+ * console.log(getDefaultSessionDir("/home/me/shop", dir).endsWith("--home-me-shop--")); // → true
+ * ```
  */
 export declare function getDefaultSessionDir(cwd: string, agentDir?: string): string
 
-/** The last compaction entry of a list, or null. */
+/**
+ * The last compaction entry of a list, or null.
+ *
+ * @throws `TypeError` if the entries are no list.
+ * @example
+ * ```ts
+ * console.log(getLatestCompactionEntry(entries)); // → null
+ * ```
+ */
 export declare function getLatestCompactionEntry(entries: SessionEntry[]): CompactionEntry | null
 
 /**
  * The header and entries of a session file as they stand there, nothing migrated; empty if there is no such file or
  * it is no session.
+ *
+ * @throws If the file is there and cannot be read.
+ * @example
+ * ```ts
+ * console.log(loadEntriesFromFile(file).length, loadEntriesFromFile("/nowhere.jsonl").length); // → 3 0
+ * ```
  */
 export declare function loadEntriesFromFile(filePath: string): FileEntry[]
 
-/** Migrates a session's objects in place to the current version. */
+/**
+ * Migrates a session's objects in place to the current version.
+ *
+ * @throws `TypeError` if the entries are no list.
+ * @example
+ * ```ts
+ * const old = parseSessionEntries(`{"type":"session","id":"s"}
+ * {"type":"message","message":{"role":"user","content":"Hi"}}`);
+ * migrateSessionEntries(old);
+ * console.log((old[0] as SessionHeader).version, typeof old[1]?.id); // → 3 string
+ * ```
+ */
 export declare function migrateSessionEntries(entries: FileEntry[]): void
 
-/** Every value in a text of JSON lines; lines that do not parse are passed over. */
+/**
+ * Every value in a text of JSON lines; lines that do not parse are passed over.
+ *
+ * @throws `TypeError` if the content is no string.
+ * @example
+ * ```ts
+ * const values = parseSessionEntries(`{"type":"session","id":"s"}
+ * not JSON`);
+ * console.log(values.length); // → 1
+ * ```
+ */
 export declare function parseSessionEntries(content: string): FileEntry[]
 
-/** The messages that one entry gives to the model after an edit. */
+/**
+ * The messages that one entry gives to the model after an edit.
+ *
+ * @throws `TypeError` if the entry is no object.
+ * @example
+ * ```ts
+ * console.log(projectContextEntry(manager.getEntry(id)!, undefined).length); // → 1
+ * ```
+ */
 export declare function projectContextEntry(entry: SessionEntry, edit: ContextEditEntry | undefined): AgentMessage[]
 
-/** The messages that one entry gives to the model by itself. */
+/**
+ * The messages that one entry gives to the model by itself.
+ *
+ * @throws `TypeError` if the entry is no object.
+ * @example
+ * ```ts
+ * console.log(sessionEntryToContextMessages(manager.getEntry(id)!)[0]?.role); // → user
+ * ```
+ */
 export declare function sessionEntryToContextMessages(entry: SessionEntry): AgentMessage[]

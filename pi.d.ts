@@ -7,6 +7,16 @@ import type { SessionManager as PiSessionManager } from "@earendil-works/pi-codi
 
 export * from "./index";
 
-/** The native class, to pi's types its own. */
+/**
+ * The native class, to pi's types its own.
+ *
+ * @example
+ * ```ts
+ * import { createAgentSession } from "@earendil-works/pi-coding-agent";
+ * import { SessionManager } from "pi-session-native/pi";
+ *
+ * const { session } = await createAgentSession({ sessionManager: SessionManager.create(process.cwd()) });
+ * ```
+ */
 export declare const SessionManager: typeof PiSessionManager;
 export type SessionManager = PiSessionManager;

@@ -33,10 +33,10 @@ export function checkPlatforms() {
 		spawnSync(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });
 	const added = run("rustup", ["target", "add", ...TARGETS]);
 	if (added.status !== 0) {
-		console.log(
-			`Rust's libraries for other platforms come by rustup (https://rustup.rs)${added.error ? `: ${added.error.message}` : ""}`,
-		);
-		return 1;
+		// A machine with cargo alone builds and tests what it runs; the workflow has a machine of each system.
+		const why = added.error ? added.error.message : "rustup cannot get them";
+		console.log(`Not checked for other platforms: their libraries come by rustup (https://rustup.rs): ${why}`);
+		return 0;
 	}
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-platforms-"));
 	try {

@@ -9,8 +9,6 @@ import { dim, yellow } from "./demo/paint.mjs";
 import { moduleUnderTest } from "./demo/pi.mjs";
 import { prepareModule } from "./demo/prepare.mjs";
 import { writeSampleSession } from "./demo/sample-session.mjs";
-import { showSession } from "./demo/show-session.mjs";
-import { watchAgent } from "./demo/watch-agent.mjs";
 
 // npm changes into the package folder; what the user typed is meant from where they typed it.
 const typedIn = process.env.npm_lifecycle_event === "start" ? (process.env.INIT_CWD ?? process.cwd()) : process.cwd();
@@ -23,7 +21,7 @@ function checkFile(path) {
 }
 
 /** Opening a file of an older version migrates it, so what is opened is a copy. */
-async function showCopy(module, path, scratch) {
+async function showCopy(module, showSession, path, scratch) {
 	const dir = join(scratch, "copy");
 	const name = basename(path);
 	const copy = join(dir, name.endsWith(".jsonl") ? name : `${name}.jsonl`);
@@ -60,7 +58,10 @@ async function main(args) {
 	process.env.PI_CODING_AGENT_DIR = join(scratch, "agent");
 	process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 	const module = await import(pathToFileURL(moduleUnderTest).href);
-	if (given) return await showCopy(module, given, scratch);
+	// These need packages that a fresh clone has by now.
+	const { showSession } = await import("./demo/show-session.mjs");
+	const { watchAgent } = await import("./demo/watch-agent.mjs");
+	if (given) return await showCopy(module, showSession, given, scratch);
 	const file = (await peerIsReady()) ? await watchAgent(scratch) : writeSampleSession(module, scratch);
 	await showSession(module, file);
 }

@@ -1,12 +1,12 @@
 // What our module makes of a session file, without any agent: the tree, the context a model would get, the list.
-import { drawTree } from "./draw-tree.mjs";
-import { bold, clip, dim, heading, oneLine } from "./paint.mjs";
+import { clip } from "../../lib/cli/text.mjs";
+import { treeLines } from "../../lib/cli/drawing.mjs";
+import { bold, dim, heading } from "./paint.mjs";
 
 function showTree(manager) {
 	const entries = manager.getEntries();
-	const activeIds = new Set(manager.getBranch().map((entry) => entry.id));
-	heading(`The session as a tree: ${entries.length} entries, ${activeIds.size} on the active branch`);
-	for (const line of drawTree(manager.getTree(), { leafId: manager.getLeafId(), activeIds })) console.log(line);
+	heading(`The session as a tree: ${entries.length} entries, ${manager.getBranch().length} on the active branch`);
+	for (const line of treeLines(manager, Infinity)) console.log(line);
 }
 
 function showContext(manager) {
@@ -24,7 +24,7 @@ async function showList(SessionManager, dir) {
 	const sessions = await SessionManager.listAll(dir);
 	heading(`SessionManager.listAll: ${sessions.length} session${sessions.length === 1 ? "" : "s"}`);
 	for (const session of sessions) {
-		const title = clip(oneLine(session.name ?? session.firstMessage), 60);
+		const title = clip(session.name ?? session.firstMessage, 60);
 		console.log(`${bold(title)}  ${session.messageCount} messages, modified ${session.modified.toISOString()}`);
 		console.log(dim(`  ${session.id}  ${session.cwd || "(no folder)"}`));
 		if (session.parentSessionPath) console.log(dim(`  from ${session.parentSessionPath}`));

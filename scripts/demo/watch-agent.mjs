@@ -4,7 +4,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startModelServer } from "./model-server.mjs";
-import { bold, clip, cyan, dim, green, heading, oneLine, yellow } from "./paint.mjs";
+import { clip } from "../../lib/cli/text.mjs";
+import { bold, cyan, dim, green, heading, yellow } from "./paint.mjs";
 import { moduleUnderTest, piCommand, writeAgentDir } from "./pi.mjs";
 import { startRpc } from "./rpc-client.mjs";
 
@@ -48,7 +49,7 @@ function printer() {
 			line(`${yellow("  calls    ")} ${record.toolName} ${dim(clip(JSON.stringify(record.args), 90))}`),
 		tool_execution_end: (record) => {
 			const text = (record.result?.content ?? []).map((part) => part.text ?? `[${part.type}]`).join(" ");
-			line(`${yellow("  gets     ")} ${record.isError ? "an error: " : ""}${dim(clip(oneLine(text), 90))}`);
+			line(`${yellow("  gets     ")} ${record.isError ? "an error: " : ""}${dim(clip(text, 90))}`);
 		},
 		agent_settled: () => line(""),
 	};

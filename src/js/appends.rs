@@ -22,6 +22,13 @@ use crate::core::text::one_line;
 #[napi]
 impl SessionManager {
     /// Appends a message below the leaf, which moves to it. The object is kept, not copied. Gives the entry's id.
+    ///
+    /// @throws If the file cannot be written; the session is then as it was.
+    /// @example
+    /// ```ts
+    /// const id = manager.appendMessage({ role: "user", content: "Hello", timestamp: Date.now() });
+    /// console.log(manager.getLeafId() === id); // → true
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -34,6 +41,13 @@ impl SessionManager {
     }
 
     /// Appends a change of the thinking level. Gives the entry's id.
+    ///
+    /// @throws If the file cannot be written; the session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendThinkingLevelChange("high");
+    /// console.log(manager.buildSessionContext().thinkingLevel); // → high
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "thinkingLevel: string", ts_return_type = "string")]
     pub fn append_thinking_level_change<'env>(&self, env: &'env Env, level: Unknown) -> Result<Unknown<'env>> {
         let own = make(Js::new(env), F::OwnThinkingLevel, &[level.raw()])?;
@@ -41,6 +55,13 @@ impl SessionManager {
     }
 
     /// Appends a change of the model. Gives the entry's id.
+    ///
+    /// @throws If the file cannot be written; the session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendModelChange("acme", "large");
+    /// console.log(manager.buildSessionContext().model?.modelId); // → large
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -58,6 +79,15 @@ impl SessionManager {
     }
 
     /// Appends usage that is no part of the model's context. Gives the entry.
+    ///
+    /// @throws If the file cannot be written; the session is then as it was.
+    /// @example
+    /// ```ts
+    /// const cost = { input: 0, output: 0, cacheRead: 0.015, cacheWrite: 0, total: 0.015 };
+    /// const usage = { input: 0, output: 0, cacheRead: 50_000, cacheWrite: 0, totalTokens: 50_000, cost };
+    /// const entry = manager.appendUsage("cache_warm", "acme", "large", usage);
+    /// console.log(entry.usage === usage); // → true
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -83,6 +113,13 @@ impl SessionManager {
 
     /// Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
     /// nothing before it). It carries the system prompt and tools as they are at the leaf. Gives the entry's id.
+    ///
+    /// @throws If the file cannot be written; the session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendCompaction("They greeted each other.", null, 12_000);
+    /// console.log(manager.buildSessionContext().messages.at(-1)?.role); // → compactionSummary
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -123,6 +160,12 @@ impl SessionManager {
     }
 
     /// Appends an extension's own data, which is no part of the model's context. Gives the entry's id.
+    ///
+    /// @throws If the file cannot be written; the session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendCustomEntry("my-extension", { seen: ["a.ts"] });
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -140,6 +183,13 @@ impl SessionManager {
     }
 
     /// Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id.
+    ///
+    /// @throws `TypeError` if the name is no string. If the file cannot be written; the session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendSessionInfo("  Greetings ");
+    /// console.log(manager.getSessionName()); // → Greetings
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "name: string", ts_return_type = "string")]
     pub fn append_session_info<'env>(&self, env: &'env Env, name: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
@@ -149,6 +199,13 @@ impl SessionManager {
     }
 
     /// Appends an extension's message, which is part of the model's context. Gives the entry's id.
+    ///
+    /// @throws If the file cannot be written; the session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendCustomMessageEntry("my-extension", "The build is red.", true);
+    /// console.log(manager.buildSessionContext().messages.at(-1)?.role); // → custom
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -171,6 +228,14 @@ impl SessionManager {
 
     /// Appends a change of what an earlier entry of the path gives to the model: null leaves it out, content replaces
     /// its own. Gives the entry's id.
+    ///
+    /// @throws If the entry is not there, is not on the path to the leaf, or gives no content that could be edited, and if the
+    /// replacement is neither null nor has content. If the file cannot be written; the session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendContextEdit(id, null);
+    /// console.log(manager.buildSessionProjection().entries.find((one) => one.sourceEntry.id === id)?.messages); // → []
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -210,6 +275,13 @@ impl SessionManager {
     }
 
     /// Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id.
+    ///
+    /// @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written; the session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendLabelChange(id, "before the change");
+    /// console.log(manager.getLabel(id)); // → before the change
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,

@@ -45,12 +45,27 @@ impl SessionManager {
 impl SessionManager {
     /// Takes in what others wrote to the file since; the leaf stays. A file that was deleted or renamed away is written
     /// again, whole; one that was replaced is adopted if it holds the same session, else it is an error.
+    ///
+    /// @throws If another session, or none, stands in the file's place, or the file cannot be read or written.
+    /// @example
+    /// ```ts
+    /// SessionManager.open(file).appendCustomEntry("from elsewhere");
+    /// manager.reload();
+    /// console.log(manager.getEntryCount()); // → 3
+    /// ```
     #[napi(catch_unwind, enumerable = false)]
     pub fn reload(&self, env: &Env) -> Result<()> {
         self.with_file(Js::new(env), Session::reload)
     }
 
     /// Does what `reload` does, and waits until the disk has the file.
+    ///
+    /// @throws As `reload` does, and if the disk reports an error.
+    /// @example
+    /// ```ts
+    /// manager.appendCustomEntry("checkpoint");
+    /// manager.flush();
+    /// ```
     #[napi(catch_unwind, enumerable = false)]
     pub fn flush(&self, env: &Env) -> Result<()> {
         self.with_file(Js::new(env), Session::flush)
@@ -58,12 +73,26 @@ impl SessionManager {
 
     /// Lets go of the file and of the lock on it. The manager can still be used: it opens the file again when it needs
     /// it, and an exclusive one takes the lock again with its next append.
+    ///
+    /// @example
+    /// ```ts
+    /// const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
+    /// mine.appendCustomEntry("mine");
+    /// mine.close();
+    /// console.log(SessionManager.isLocked(file)); // → false
+    /// ```
     #[napi(catch_unwind, enumerable = false)]
     pub fn close(&self) {
         self.state.borrow_mut().session.close();
     }
 
     /// What is wrong with the session, and what happened to its file since it was opened.
+    ///
+    /// @example
+    /// ```ts
+    /// const { damaged, foreignChanges } = manager.getDiagnostics();
+    /// console.log(damaged.length, foreignChanges.length); // → 0 0
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionDiagnostics")]
     pub fn get_diagnostics<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let js = Js::new(env);
@@ -72,6 +101,13 @@ impl SessionManager {
     }
 
     /// Checks a session file, changing nothing.
+    ///
+    /// @throws If the file cannot be read. What is wrong inside of it is in the report.
+    /// @example
+    /// ```ts
+    /// const { ok, entries, bytes } = SessionManager.verify(file);
+    /// console.log(ok, entries, bytes > 0); // → true 2 true
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "path: string", ts_return_type = "VerifyReport")]
     pub fn verify<'env>(env: &'env Env, path: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
@@ -81,6 +117,16 @@ impl SessionManager {
 
     /// Makes a good file of a damaged one: unreadable lines leave it, their children hang from what was before them. The
     /// original stays beside it. A good file is left as it is.
+    ///
+    /// @throws If the file cannot be read or written.
+    /// @example
+    /// ```ts
+    /// const { appendFileSync } = await import("node:fs");
+    /// appendFileSync(file, "half a li");
+    /// const { backup, repairs, after } = SessionManager.repair(file);
+    /// console.log(repairs[0]?.line, repairs[0]?.what); // → 4 left out: not valid JSON
+    /// console.log(after.ok, SessionManager.verify(backup!).ok); // → true false
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "path: string", ts_return_type = "RepairReport")]
     pub fn repair<'env>(env: &'env Env, path: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
@@ -90,6 +136,15 @@ impl SessionManager {
     }
 
     /// Whether a manager has the exclusive lock of a session file, in this process or another.
+    ///
+    /// @throws If the lock cannot be asked for.
+    /// @example
+    /// ```ts
+    /// const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
+    /// mine.appendCustomEntry("mine");
+    /// console.log(SessionManager.isLocked(file)); // → true
+    /// mine.close();
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "path: string")]
     pub fn is_locked(env: &Env, path: Unknown) -> Result<bool> {
         let js = Js::new(env);

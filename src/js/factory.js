@@ -119,8 +119,9 @@
 
 	/** The addon's own function that fetches a listed session's text. */
 	let listedText;
-	const later = (callback) =>
-		globalThis.setImmediate ? void globalThis.setImmediate(callback) : void globalThis.setTimeout(callback, 0);
+	// As they are now: tests replace the clock's functions, and a list must settle under theirs.
+	const { setImmediate, setTimeout } = globalThis;
+	const later = (callback) => void (setImmediate ? setImmediate(callback) : setTimeout(callback, 0));
 
 	return {
 		parse,

@@ -27,6 +27,11 @@ use crate::core::tree::{RowNo, Tree};
 pub type SessionVersion = u32;
 
 /// The version of the session files that are written.
+///
+/// @example
+/// ```ts
+/// console.log(CURRENT_SESSION_VERSION); // → 3
+/// ```
 #[napi]
 pub const CURRENT_SESSION_VERSION: SessionVersion = crate::core::header::CURRENT_VERSION;
 
@@ -151,6 +156,12 @@ impl JsPath {
 
 /// The entries that make the context of the path to an entry: the newest compaction first, then what it kept and all
 /// after it.
+///
+/// @throws `TypeError` if the entries are no list.
+/// @example
+/// ```ts
+/// console.log(buildContextEntries(entries, id).length); // → 1
+/// ```
 #[napi(
     catch_unwind,
     ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
@@ -169,6 +180,12 @@ pub fn build_context_entries<'env>(
 }
 
 /// The context of the path to an entry, per entry and as one list of messages.
+///
+/// @throws `TypeError` if the entries are no list.
+/// @example
+/// ```ts
+/// console.log(buildSessionProjection(entries).entries.map((one) => one.messages.length)); // → [ 1, 1 ]
+/// ```
 #[napi(
     catch_unwind,
     ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
@@ -186,6 +203,12 @@ pub fn build_session_projection<'env>(
 }
 
 /// What the model is given at an entry: messages, thinking level and model.
+///
+/// @throws `TypeError` if the entries are no list.
+/// @example
+/// ```ts
+/// console.log(buildSessionContext(entries).messages.length, buildSessionContext(entries, null).messages.length); // → 2 0
+/// ```
 #[napi(
     catch_unwind,
     ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
@@ -216,6 +239,12 @@ fn contribution(js: Js, entry: Val) -> Result<Val> {
 }
 
 /// The messages that one entry gives to the model by itself.
+///
+/// @throws `TypeError` if the entry is no object.
+/// @example
+/// ```ts
+/// console.log(sessionEntryToContextMessages(manager.getEntry(id)!)[0]?.role); // → user
+/// ```
 #[napi(catch_unwind, ts_args_type = "entry: SessionEntry", ts_return_type = "AgentMessage[]")]
 pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown) -> Result<Unknown<'env>> {
     let js = Js::new(env);
@@ -224,6 +253,12 @@ pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown) -
 }
 
 /// The messages that one entry gives to the model after an edit.
+///
+/// @throws `TypeError` if the entry is no object.
+/// @example
+/// ```ts
+/// console.log(projectContextEntry(manager.getEntry(id)!, undefined).length); // → 1
+/// ```
 #[napi(
     catch_unwind,
     ts_args_type = "entry: SessionEntry, edit: ContextEditEntry | undefined",
@@ -237,6 +272,12 @@ pub fn project_context_entry<'env>(env: &'env Env, entry: Unknown, edit: Unknown
 }
 
 /// The last compaction entry of a list, or null.
+///
+/// @throws `TypeError` if the entries are no list.
+/// @example
+/// ```ts
+/// console.log(getLatestCompactionEntry(entries)); // → null
+/// ```
 #[napi(catch_unwind, ts_args_type = "entries: SessionEntry[]", ts_return_type = "CompactionEntry | null")]
 pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown) -> Result<Unknown<'env>> {
     let js = Js::new(env);
@@ -257,6 +298,15 @@ pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown) -> Re
 }
 
 /// Migrates a session's objects in place to the current version.
+///
+/// @throws `TypeError` if the entries are no list.
+/// @example
+/// ```ts
+/// const old = parseSessionEntries(`{"type":"session","id":"s"}
+/// {"type":"message","message":{"role":"user","content":"Hi"}}`);
+/// migrateSessionEntries(old);
+/// console.log((old[0] as SessionHeader).version, typeof old[1]?.id); // → 3 string
+/// ```
 #[napi(catch_unwind, ts_args_type = "entries: FileEntry[]")]
 pub fn migrate_session_entries(env: &Env, entries: Unknown) -> Result<()> {
     let js = Js::new(env);
@@ -264,6 +314,14 @@ pub fn migrate_session_entries(env: &Env, entries: Unknown) -> Result<()> {
 }
 
 /// Every value in a text of JSON lines; lines that do not parse are passed over.
+///
+/// @throws `TypeError` if the content is no string.
+/// @example
+/// ```ts
+/// const values = parseSessionEntries(`{"type":"session","id":"s"}
+/// not JSON`);
+/// console.log(values.length); // → 1
+/// ```
 #[napi(catch_unwind, ts_args_type = "content: string", ts_return_type = "FileEntry[]")]
 pub fn parse_session_entries<'env>(env: &'env Env, content: Unknown) -> Result<Unknown<'env>> {
     let js = Js::new(env);
@@ -273,6 +331,12 @@ pub fn parse_session_entries<'env>(env: &'env Env, content: Unknown) -> Result<U
 
 /// The header and entries of a session file as they stand there, nothing migrated; empty if there is no such file or
 /// it is no session.
+///
+/// @throws If the file is there and cannot be read.
+/// @example
+/// ```ts
+/// console.log(loadEntriesFromFile(file).length, loadEntriesFromFile("/nowhere.jsonl").length); // → 3 0
+/// ```
 #[napi(catch_unwind, ts_args_type = "filePath: string", ts_return_type = "FileEntry[]")]
 pub fn load_entries_from_file<'env>(env: &'env Env, file_path: Unknown) -> Result<Unknown<'env>> {
     let js = Js::new(env);

@@ -1,250 +1,27 @@
-// Types of the session format and of its API. Written by hand; the build puts them above the declarations it
-// generates from the Rust side. They depend on no pi package, yet are assignable to and from pi's own:
-// __test__/types proves it.
-
-// ---- JSON ----------------------------------------------------------------------------------------------------
-
-/** A value that `JSON.parse` can give. */
-export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
-
-/** An object all of whose values are JSON. */
-export type JsonObject = { [key: string]: JsonValue };
-
-// ---- Content blocks ------------------------------------------------------------------------------------------
-
-/** Plain text of a message. */
-export interface TextContent {
-	type: "text";
-	text: string;
-	/** Opaque proof by which a provider recognises its own text in a later request. */
-	textSignature?: string;
-}
-
-/** Reasoning that a model showed before its answer. */
-export interface ThinkingContent {
-	type: "thinking";
-	thinking: string;
-	/** Opaque proof by which a provider recognises its own reasoning in a later request. */
-	thinkingSignature?: string;
-	/** The provider withheld the reasoning; what it wants back stands in `thinkingSignature`. */
-	redacted?: boolean;
-}
-
-/** An image, base64 encoded. */
-export interface ImageContent {
-	type: "image";
-	data: string;
-	mimeType: string;
-}
-
-/** A model's request to run a tool. */
-export interface ToolCall {
-	type: "toolCall";
-	id: string;
-	name: string;
-	arguments: JsonObject;
-	thoughtSignature?: string;
-	/** Group the tool was offered under, for providers that group tools. */
-	namespace?: string;
-}
-
-// ---- Parts of messages ---------------------------------------------------------------------------------------
-
-/** Tokens of one or more model calls, and their price in US dollars. */
-export interface Usage {
-	input: number;
-	output: number;
-	cacheRead: number;
-	cacheWrite: number;
-	/** Share of `cacheWrite` that is kept for an hour. */
-	cacheWrite1h?: number;
-	/** Share of `output` spent on reasoning; absent if the provider does not say. */
-	reasoning?: number;
-	totalTokens: number;
-	cost: {
-		input: number;
-		output: number;
-		cacheRead: number;
-		cacheWrite: number;
-		total: number;
-	};
-}
-
-/** Why a model's answer ended. */
-export type StopReason = "pending" | "stop" | "length" | "toolUse" | "error" | "aborted" | "deferred";
-
-/** Where to fetch an answer that the provider will have ready later. */
-export interface DeferredHandle {
-	provider: string;
-	modelId: string;
-	api: string;
-	/** The provider's own token for the answer. */
-	id: string;
-	expiresAt?: number;
-	pollAfterMs?: number;
-	data?: JsonValue;
-}
-
-/** What is kept of a thrown value. */
-export interface DiagnosticErrorInfo {
-	name?: string;
-	message: string;
-	stack?: string;
-	code?: string | number;
-}
-
-/** A note about trouble during a model call. */
-export interface AssistantMessageDiagnostic {
-	type: string;
-	timestamp: number;
-	error?: DiagnosticErrorInfo;
-	details?: JsonObject;
-}
-
-/** JSON schema of a tool's arguments; any object is taken. */
-export interface ToolSchema {}
-
-/** How strictly a provider should hold a model to a tool's arguments. */
-export type ConstrainedSamplingConfig =
-	| { type: "json_schema"; strict: "prefer" | "require" }
-	| { type: "grammar"; variants: { openai_lark?: string; openai_regex?: string } };
-
-/** A tool as it is offered to a model. */
-export interface Tool<TParameters extends ToolSchema = ToolSchema> {
-	name: string;
-	description: string;
-	parameters: TParameters;
-	constrainedSampling?: false | ConstrainedSamplingConfig;
-}
-
-/** A tool named, without its definition. */
-export interface ToolReference {
-	name: string;
-}
-
-// ---- Messages ------------------------------------------------------------------------------------------------
-
-/**
- * Instructions and tools from one point of the conversation on. The first is the system prompt; each later one
- * changes it, so that all of them replayed in order give the prompt and the tools of now.
- */
-export interface SystemMessage {
-	role: "system";
-	content: string | TextContent[];
-	/** Named parts of the prompt. A later message replaces a part by its name; null takes it away. */
-	sections?: Record<string, string | null>;
-	toolsAdded?: Tool[];
-	toolsRemoved?: ToolReference[];
-	/** Milliseconds since 1970, as in every message. */
-	timestamp: number;
-}
-
-/** What the user said. */
-export interface UserMessage {
-	role: "user";
-	content: string | (TextContent | ImageContent)[];
-	timestamp: number;
-}
-
-/** What the model answered. */
-export interface AssistantMessage {
-	role: "assistant";
-	content: (TextContent | ThinkingContent | ToolCall)[];
-	api: string;
-	provider: string;
-	model: string;
-	/** Model named in the answer, if another than the one asked. */
-	responseModel?: string;
-	responseId?: string;
-	/** Level of effort in the provider's own words. */
-	providerThinkingLevel?: string;
-	diagnostics?: AssistantMessageDiagnostic[];
-	usage: Usage;
-	stopReason: StopReason;
-	deferred?: DeferredHandle;
-	errorMessage?: string;
-	/** Reason in the provider's own words. */
-	rawStopReason?: string;
-	/** Whether the model said itself that its turn is over. */
-	endTurn?: boolean;
-	timestamp: number;
-}
-
-/** What a tool gave back. */
-export interface ToolResultMessage<TDetails extends JsonValue = JsonValue> {
-	role: "toolResult";
-	toolCallId: string;
-	toolName: string;
-	content: (TextContent | ImageContent)[];
-	/** Data for the display, never sent to a model. */
-	details?: TDetails;
-	/** Tokens that the tool itself spent on models. */
-	usage?: Usage;
-	isError: boolean;
-	timestamp: number;
-}
-
-/** A message that models understand. */
-export type Message = SystemMessage | UserMessage | AssistantMessage | ToolResultMessage;
-
-/** A command that the user ran with `!`. */
-export interface BashExecutionMessage {
-	role: "bashExecution";
-	command: string;
-	output: string;
-	exitCode: number | undefined;
-	cancelled: boolean;
-	truncated: boolean;
-	/** File with the whole output, where `output` was cut. */
-	fullOutputPath?: string;
-	timestamp: number;
-	/** The command was run with `!!`: models do not see it. */
-	excludeFromContext?: boolean;
-}
-
-/** A message that an extension put into the conversation. */
-export interface CustomMessage<T = unknown> {
-	role: "custom";
-	customType: string;
-	content: string | (TextContent | ImageContent)[];
-	display: boolean;
-	details?: T;
-	timestamp: number;
-}
-
-/** Stands in the context for a branch that was left. */
-export interface BranchSummaryMessage {
-	role: "branchSummary";
-	summary: string;
-	fromId: string | null;
-	timestamp: number;
-}
-
-/** Stands in the context for everything before a compaction. */
-export interface CompactionSummaryMessage {
-	role: "compactionSummary";
-	summary: string;
-	tokensBefore: number;
-	timestamp: number;
-}
-
-/** Messages beyond those of models, by role. Open: add your own by declaration merging. */
-export interface CustomAgentMessages {
-	bashExecution: BashExecutionMessage;
-	custom: CustomMessage;
-	branchSummary: BranchSummaryMessage;
-	compactionSummary: CompactionSummaryMessage;
-}
-
-/** Every message that a session's context may hold. */
-export type AgentMessage = Message | CustomAgentMessages[keyof CustomAgentMessages];
+// Types of the session format and of its API; those of messages stand in `messages.d.ts`. Written by hand; the build
+// puts them above the declarations it generates from the Rust side. They depend on no pi package, yet are assignable to
+// and from pi's own: __test__/types proves it.
 
 // ---- The file ------------------------------------------------------------------------------------------------
 
-/** The version that is written, as a literal type. */
+/**
+ * The version that is written, as a literal type.
+ *
+ * @example
+ * ```ts
+ * const version: SessionVersion = CURRENT_SESSION_VERSION;
+ * ```
+ */
 export type SessionVersion = 3;
 
-/** First line of a session file. It is no entry and no part of the tree. */
+/**
+ * First line of a session file. It is no entry and no part of the tree.
+ *
+ * @example
+ * ```ts
+ * const header: SessionHeader = { type: "session", version: 3, id: "my-session", timestamp: new Date().toISOString(), cwd: "/project" };
+ * ```
+ */
 export interface SessionHeader {
 	type: "session";
 	/** Version of the format; a file without one is of version 1. */
@@ -264,7 +41,15 @@ export interface SessionHeader {
 	thinkingLevel?: string;
 }
 
-/** What a new session may be told. */
+/**
+ * What a new session may be told.
+ *
+ * @example
+ * ```ts
+ * const options: NewSessionOptions = { id: "my-session" };
+ * SessionManager.create(cwd, dir, options);
+ * ```
+ */
 export interface NewSessionOptions {
 	/** Id of the session instead of a generated one. */
 	id?: string;
@@ -273,24 +58,13 @@ export interface NewSessionOptions {
 }
 
 /**
- * How a session's file is written. What is not said here is taken from the environment variables
- * `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`. In memory none of it matters.
+ * What all entries share.
+ *
+ * @example
+ * ```ts
+ * const base: SessionEntryBase = { type: "custom", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z" };
+ * ```
  */
-export interface SessionFileOptions {
-	/**
-	 * When an append is done: when the operating system has the line (`"os"`, the default: it outlives this process), or
-	 * when the disk has it (`"fsync"`: it outlives a power cut).
-	 */
-	durability?: "os" | "fsync";
-	/**
-	 * Who may write to the file: anyone (`"none"`, the default), or this manager alone (`"exclusive"`), as far as others
-	 * ask. Every manager of this module asks before it writes; pi does not. The lock is let go by `close`, and by the end
-	 * of the process however it ends.
-	 */
-	lock?: "none" | "exclusive";
-}
-
-/** What all entries share. */
 export interface SessionEntryBase {
 	type: string;
 	id: string;
@@ -300,26 +74,59 @@ export interface SessionEntryBase {
 	timestamp: string;
 }
 
-/** A message of the conversation. */
+/**
+ * A message of the conversation.
+ *
+ * @example
+ * ```ts
+ * const entry: SessionMessageEntry = {
+ * 	type: "message",
+ * 	id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z",
+ * 	message: { role: "user", content: "Hello", timestamp: 1_748_779_200_000 },
+ * };
+ * ```
+ */
 export interface SessionMessageEntry extends SessionEntryBase {
 	type: "message";
 	message: AgentMessage;
 }
 
-/** From here on the model thinks at another level. */
+/**
+ * From here on the model thinks at another level.
+ *
+ * @example
+ * ```ts
+ * const entry: ThinkingLevelChangeEntry = { type: "thinking_level_change", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", thinkingLevel: "high" };
+ * ```
+ */
 export interface ThinkingLevelChangeEntry extends SessionEntryBase {
 	type: "thinking_level_change";
 	thinkingLevel: string;
 }
 
-/** From here on another model answers. */
+/**
+ * From here on another model answers.
+ *
+ * @example
+ * ```ts
+ * const entry: ModelChangeEntry = { type: "model_change", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", provider: "acme", modelId: "large" };
+ * ```
+ */
 export interface ModelChangeEntry extends SessionEntryBase {
 	type: "model_change";
 	provider: string;
 	modelId: string;
 }
 
-/** Tokens that were spent outside of the conversation. */
+/**
+ * Tokens that were spent outside of the conversation.
+ *
+ * @example
+ * ```ts
+ * const spent = manager.getEntries().filter((entry): entry is UsageEntry => entry.type === "usage");
+ * console.log(spent.reduce((sum, entry) => sum + entry.usage.cost.total, 0)); // → 0
+ * ```
+ */
 export interface UsageEntry extends SessionEntryBase {
 	type: "usage";
 	/** What they were spent on, in a word of the writer's choice. */
@@ -330,7 +137,14 @@ export interface UsageEntry extends SessionEntryBase {
 	note?: string;
 }
 
-/** A summary that takes the place of the conversation before `firstKeptEntryId`. */
+/**
+ * A summary that takes the place of the conversation before `firstKeptEntryId`.
+ *
+ * @example
+ * ```ts
+ * const newest: CompactionEntry | null = getLatestCompactionEntry(entries);
+ * ```
+ */
 export interface CompactionEntry<T = unknown> extends SessionEntryBase {
 	type: "compaction";
 	summary: string;
@@ -347,7 +161,14 @@ export interface CompactionEntry<T = unknown> extends SessionEntryBase {
 	systemMessage?: SystemMessage;
 }
 
-/** A summary of the branch that was left when the leaf moved. */
+/**
+ * A summary of the branch that was left when the leaf moved.
+ *
+ * @example
+ * ```ts
+ * const left = manager.getEntries().filter((entry): entry is BranchSummaryEntry => entry.type === "branch_summary");
+ * ```
+ */
 export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
 	type: "branch_summary";
 	/** Leaf that was left, or `"root"`. */
@@ -361,14 +182,28 @@ export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
 	fromHook?: boolean;
 }
 
-/** Data of an extension, not seen by models. */
+/**
+ * Data of an extension, not seen by models.
+ *
+ * @example
+ * ```ts
+ * const entry: CustomEntry<{ count: number }> = { type: "custom", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", customType: "ext", data: { count: 1 } };
+ * ```
+ */
 export interface CustomEntry<T = unknown> extends SessionEntryBase {
 	type: "custom";
 	customType: string;
 	data?: T;
 }
 
-/** A message of an extension, seen by models. */
+/**
+ * A message of an extension, seen by models.
+ *
+ * @example
+ * ```ts
+ * const entry: CustomMessageEntry = { type: "custom_message", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", customType: "ext", content: "Hello", display: true };
+ * ```
+ */
 export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 	type: "custom_message";
 	customType: string;
@@ -379,14 +214,28 @@ export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 	display: boolean;
 }
 
-/** Content that a context edit may put in place of an entry's own. */
+/**
+ * Content that a context edit may put in place of an entry's own.
+ *
+ * @example
+ * ```ts
+ * const content: ContextEditableContent = [{ type: "text", text: "(left out)" }];
+ * ```
+ */
 export type ContextEditableContent =
 	| UserMessage["content"]
 	| AssistantMessage["content"]
 	| ToolResultMessage["content"]
 	| CustomMessage["content"];
 
-/** Changes what an earlier entry adds to the context; the entry itself stays as it is. */
+/**
+ * Changes what an earlier entry adds to the context; the entry itself stays as it is.
+ *
+ * @example
+ * ```ts
+ * const entry: ContextEditEntry = { type: "context_edit", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", targetId: "0a1b2c3d", replacement: null };
+ * ```
+ */
 export interface ContextEditEntry extends SessionEntryBase {
 	type: "context_edit";
 	targetId: string;
@@ -394,20 +243,41 @@ export interface ContextEditEntry extends SessionEntryBase {
 	replacement: { content: ContextEditableContent } | null;
 }
 
-/** Names an entry, or takes its name away. */
+/**
+ * Names an entry, or takes its name away.
+ *
+ * @example
+ * ```ts
+ * const entry: LabelEntry = { type: "label", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", targetId: "0a1b2c3d", label: "here" };
+ * ```
+ */
 export interface LabelEntry extends SessionEntryBase {
 	type: "label";
 	targetId: string;
 	label: string | undefined;
 }
 
-/** Names the session; an empty name takes the name away. */
+/**
+ * Names the session; an empty name takes the name away.
+ *
+ * @example
+ * ```ts
+ * const entry: SessionInfoEntry = { type: "session_info", id: "1f2e3d4c", parentId: null, timestamp: "2025-06-01T12:00:00.000Z", name: "The parser" };
+ * ```
+ */
 export interface SessionInfoEntry extends SessionEntryBase {
 	type: "session_info";
 	name?: string;
 }
 
-/** An entry of the tree. Kinds invented later are kept as well, though no type here names them. */
+/**
+ * An entry of the tree. Kinds invented later are kept as well, though no type here names them.
+ *
+ * @example
+ * ```ts
+ * const ids = manager.getEntries().map((entry: SessionEntry) => entry.id);
+ * ```
+ */
 export type SessionEntry =
 	| SessionMessageEntry
 	| ThinkingLevelChangeEntry
@@ -421,12 +291,28 @@ export type SessionEntry =
 	| LabelEntry
 	| SessionInfoEntry;
 
-/** A line of a session file. */
+/**
+ * A line of a session file.
+ *
+ * @example
+ * ```ts
+ * const [header, ...rest]: FileEntry[] = loadEntriesFromFile(file);
+ * console.log(header?.type, rest.length); // → session 2
+ * ```
+ */
 export type FileEntry = SessionHeader | SessionEntry;
 
 // ---- What a manager gives ------------------------------------------------------------------------------------
 
-/** An entry in the tree of the session. */
+/**
+ * An entry in the tree of the session.
+ *
+ * @example
+ * ```ts
+ * const depth = (node: SessionTreeNode): number => 1 + Math.max(0, ...node.children.map(depth));
+ * console.log(manager.getTree().map(depth)); // → [ 2 ]
+ * ```
+ */
 export interface SessionTreeNode {
 	entry: SessionEntry;
 	/** Oldest first. */
@@ -436,14 +322,28 @@ export interface SessionTreeNode {
 	labelTimestamp?: string;
 }
 
-/** One entry of the context and the messages it adds. */
+/**
+ * One entry of the context and the messages it adds.
+ *
+ * @example
+ * ```ts
+ * const silent = manager.buildSessionProjection().entries.filter((one: ProjectedSessionEntry) => one.messages.length === 0);
+ * ```
+ */
 export interface ProjectedSessionEntry {
 	sourceEntry: SessionEntry;
 	/** Empty for entries that add none or were edited away. */
 	messages: AgentMessage[];
 }
 
-/** The context, and which entry each message came from. */
+/**
+ * The context, and which entry each message came from.
+ *
+ * @example
+ * ```ts
+ * const projection: SessionProjection = buildSessionProjection(entries);
+ * ```
+ */
 export interface SessionProjection {
 	entries: ProjectedSessionEntry[];
 	/** The messages of all entries: the same objects. */
@@ -452,14 +352,30 @@ export interface SessionProjection {
 	model: { provider: string; modelId: string } | null;
 }
 
-/** What the model is to see. */
+/**
+ * What the model is to see.
+ *
+ * @example
+ * ```ts
+ * const context: SessionContext = buildSessionContext(entries);
+ * console.log(context.thinkingLevel); // → off
+ * ```
+ */
 export interface SessionContext {
 	messages: AgentMessage[];
 	thinkingLevel: string;
 	model: { provider: string; modelId: string } | null;
 }
 
-/** A session as lists show it. */
+/**
+ * A session as lists show it.
+ *
+ * @example
+ * ```ts
+ * const [session]: SessionInfo[] = await SessionManager.list(cwd, dir);
+ * console.log(session?.messageCount); // → 2
+ * ```
+ */
 export interface SessionInfo {
 	path: string;
 	id: string;
@@ -479,91 +395,25 @@ export interface SessionInfo {
 	allMessagesText: string;
 }
 
-/** A line of a session file that is no entry. It stays in the file and is passed over. */
-export interface DamagedLine {
-	/** Counted from 1. */
-	line: number;
-	/** Its bytes are `start` up to `end`, its newline not counted. */
-	start: number;
-	end: number;
-	reason: string;
-}
-
-/** An entry whose `parentId` names no entry of the session. */
-export interface OrphanEntry {
-	line: number;
-	id: string;
-	parentId: string;
-}
-
-/** An id that several entries carry; it means the last of them. */
-export interface DuplicateEntryId {
-	id: string;
-	lines: number[];
-}
-
-/** Entries that are each other's ancestors, each the child of the one before it and the first of the last. */
-export interface EntryCycle {
-	ids: string[];
-}
-
-/** How often a session's file changed underneath in one way. */
-export interface ForeignChange {
-	kind: "grown" | "deleted" | "renamed" | "replaced" | "truncated";
-	count: number;
-	/** Entries that came in with it. */
-	entries: number;
-	/** Bytes that were added to the file. */
-	bytes: number;
-}
-
-/** What a manager knows of its session: what is wrong with it, and what happened to it since it was opened. */
-export interface SessionDiagnostics {
-	/** The session's file, whether it exists yet or not; null in memory. */
-	path: string | null;
-	damaged: DamagedLine[];
-	/** What was put right, and how often. */
-	repairs: { what: string; count: number }[];
-	foreignChanges: ForeignChange[];
-	orphans: OrphanEntry[];
-	duplicateIds: DuplicateEntryId[];
-	cycles: EntryCycle[];
-}
-
-/** What `SessionManager.verify` found in a file. */
-export interface VerifyReport {
-	path: string;
-	/** There is a header, and nothing is wrong. */
-	ok: boolean;
-	/** The version that the header states, 1 if it states none; null without a header. */
-	version: number | null;
-	sessionId: string | null;
-	bytes: number;
-	/** Lines of every kind, blank ones and an unfinished last one among them. */
-	lines: number;
-	entries: number;
-	damaged: DamagedLine[];
-	orphans: OrphanEntry[];
-	duplicateIds: DuplicateEntryId[];
-	cycles: EntryCycle[];
-	endsWithNewline: boolean;
-}
-
-/** What `SessionManager.repair` did to a file. */
-export interface RepairReport {
-	path: string;
-	/** Where the original is kept; null if there was nothing to repair. */
-	backup: string | null;
-	before: VerifyReport;
-	after: VerifyReport;
-	/** By line of the original. */
-	repairs: { line: number; what: string }[];
-}
-
-/** Told how far a list has come, now and then with the sessions found so far, newest first. */
+/**
+ * Told how far a list has come, now and then with the sessions found so far, newest first.
+ *
+ * @example
+ * ```ts
+ * const report: SessionListProgress = (loaded, total) => console.log(`${loaded}/${total}`); // → 1/1
+ * await SessionManager.list(cwd, dir, report);
+ * ```
+ */
 export type SessionListProgress = (loaded: number, total: number, partialSessions?: readonly SessionInfo[]) => void;
 
-/** How `SessionManager.search` searches. */
+/**
+ * How `SessionManager.search` searches.
+ *
+ * @example
+ * ```ts
+ * const options: SearchOptions = { dir, limit: 5, mark: ["[", "]"] };
+ * ```
+ */
 export interface SearchOptions {
 	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `dir` those that `list(cwd, dir)` does. */
 	cwd?: string;
@@ -579,7 +429,14 @@ export interface SearchOptions {
 	mark?: readonly [open: string, close: string];
 }
 
-/** A text that holds what was searched for. */
+/**
+ * A text that holds what was searched for.
+ *
+ * @example
+ * ```ts
+ * const where = (hit: SearchHit): string => `${hit.path} ${hit.entryId}: ${hit.snippet}`;
+ * ```
+ */
 export interface SearchHit {
 	/** The session's file. */
 	path: string;
@@ -599,7 +456,15 @@ export interface SearchHit {
 	snippet: string;
 }
 
-/** The reading half of a manager: what extensions get. */
+/**
+ * The reading half of a manager: what extensions get.
+ *
+ * @example
+ * ```ts
+ * const count = (session: ReadonlySessionManager): number => session.getEntries().length;
+ * console.log(count(manager)); // → 2
+ * ```
+ */
 export type ReadonlySessionManager = Pick<
 	SessionManager,
 	| "getCwd"

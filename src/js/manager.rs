@@ -11,17 +11,23 @@ use super::args;
 use super::branching::branched_session;
 use super::entries;
 use super::errors::{thrown, wrong_argument};
-use super::host::{make, on_paths, F};
+use super::host::{make, F};
 use super::raw::{returned, Js, Val};
 use super::reads;
 use super::state::{self, State};
 use crate::core::append::NewHead;
 use crate::core::entry::Kind;
 use crate::core::error::Error as CoreError;
-use crate::core::paths;
 use crate::core::tree::RowNo;
 
 /// A conversation session: an append-only tree of entries in a JSONL file, or in memory.
+///
+/// @example
+/// ```ts
+/// const session = SessionManager.create(cwd, dir);
+/// session.appendMessage({ role: "user", content: "Hello", timestamp: Date.now() });
+/// console.log(SessionManager.open(session.getSessionFile()!).getEntryCount()); // → 1
+/// ```
 #[napi(custom_finalize)]
 pub struct SessionManager {
     pub(super) state: Rc<RefCell<State>>,
@@ -70,6 +76,12 @@ impl SessionManager {
 #[napi]
 impl SessionManager {
     /// Switches to another session file, keeping the working directory and the session directory.
+    ///
+    /// @throws If the file is there and is no session: `Session file is not a valid pi session: <path>`.
+    /// @example
+    /// ```ts
+    /// manager.setSessionFile(file);
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "sessionFile: string")]
     pub fn set_session_file(&self, env: &Env, session_file: Unknown) -> Result<()> {
         let js = Js::new(env);
@@ -87,6 +99,13 @@ impl SessionManager {
     }
 
     /// Starts a new session in place of this one and gives the path its file will have; undefined in memory.
+    ///
+    /// @throws If the id in the options cannot be part of a file name.
+    /// @example
+    /// ```ts
+    /// const path = manager.newSession({ parentSession: file });
+    /// console.log(path !== file, manager.getEntryCount()); // → true 0
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -105,60 +124,13 @@ impl SessionManager {
         self.get_session_file(env)
     }
 
-    /// Whether this session writes to a file.
-    #[napi(catch_unwind, enumerable = false)]
-    pub fn is_persisted(&self) -> bool {
-        self.state.borrow().session.is_persisted()
-    }
-
-    /// The working directory, absolute.
-    #[napi(catch_unwind, enumerable = false)]
-    pub fn get_cwd(&self) -> String {
-        self.state.borrow().cwd.clone()
-    }
-
-    /// The directory that new session files go to, as it was given; empty in memory.
-    #[napi(catch_unwind, enumerable = false)]
-    pub fn get_session_dir(&self) -> String {
-        self.state.borrow().dir.clone()
-    }
-
-    /// Whether the session directory is the default one of the working directory.
-    #[napi(catch_unwind, enumerable = false)]
-    pub fn uses_default_session_dir(&self, env: &Env) -> Result<bool> {
-        let (cwd, dir) = {
-            let state = self.state.borrow();
-            (state.cwd.clone(), state.dir.clone())
-        };
-        on_paths(Js::new(env), |host| paths::same(&dir, &paths::default_session_dir(&cwd, None, host)?, host))
-    }
-
-    /// The session's id.
-    // The rest of the type is the class's constructor, which TypeScript must not offer; at run time there is none.
-    #[napi(
-        catch_unwind,
-        enumerable = false,
-        ts_type = "(): string\n/** A manager comes from `create`, `open`, `continueRecent`, `inMemory` or `forkFrom`. */\nprivate constructor()"
-    )]
-    pub fn get_session_id<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let state = self.state.borrow();
-        Ok(returned(env, Js::new(env).string(state.session.id())?))
-    }
-
-    /// The path of the session's file, whether it exists yet or not; undefined in memory.
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "string | undefined")]
-    pub fn get_session_file<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let state = self.state.borrow();
-        Ok(returned(env, Js::new(env).optional_string(state.session.file().map(str::as_bytes))?))
-    }
-
-    /// The session's name, from its newest session_info entry on any branch; undefined if it has none.
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "string | undefined")]
-    pub fn get_session_name<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        Ok(returned(env, reads::name(&self.state, Js::new(env))?))
-    }
-
     /// The id of the leaf: the entry that the next one will be a child of. Null before the first.
+    ///
+    /// @example
+    /// ```ts
+    /// manager.resetLeaf();
+    /// console.log(manager.getLeafId()); // → null
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "string | null")]
     pub fn get_leaf_id<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let js = Js::new(env);
@@ -168,6 +140,11 @@ impl SessionManager {
     }
 
     /// The leaf entry; undefined before the first.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getLeafEntry()?.type); // → message
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry | undefined")]
     pub fn get_leaf_entry<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let leaf = reads::leaf(&self.state);
@@ -175,6 +152,12 @@ impl SessionManager {
     }
 
     /// The entry with an id, the same object every time; undefined if there is none.
+    ///
+    /// @example
+    /// ```ts
+    /// const entry = manager.getEntry(id);
+    /// console.log(entry?.type, entry === manager.getEntry(id)); // → message true
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "id: string", ts_return_type = "SessionEntry | undefined")]
     pub fn get_entry<'env>(&self, env: &'env Env, id: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
@@ -183,12 +166,22 @@ impl SessionManager {
     }
 
     /// The entries whose `parentId` is this one, in file order.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getChildren(id).length); // → 1
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "parentId: string", ts_return_type = "SessionEntry[]")]
     pub fn get_children<'env>(&self, env: &'env Env, parent_id: Unknown) -> Result<Unknown<'env>> {
         Ok(returned(env, reads::children(&self.state, Js::new(env), parent_id.raw())?))
     }
 
     /// The label of an entry; undefined if it has none.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getLabel(id)); // → undefined
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "id: string", ts_return_type = "string | undefined")]
     pub fn get_label<'env>(&self, env: &'env Env, id: Unknown) -> Result<Unknown<'env>> {
         Ok(returned(env, reads::label(&self.state, Js::new(env), id.raw())?))
@@ -196,6 +189,13 @@ impl SessionManager {
 
     /// The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
     /// many of them, those nearest to the entry: a view of a huge session makes what it shows and no more.
+    ///
+    /// @throws `TypeError` if the limit is no whole number from 0 on.
+    /// @example
+    /// ```ts
+    /// console.log(manager.getBranch().map((entry) => entry.type).join()); // → message,message
+    /// console.log(manager.getBranch(undefined, { limit: 1 })[0]?.id === manager.getLeafId()); // → true
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -211,6 +211,14 @@ impl SessionManager {
     /// Calls a listener with each entry that is appended through this manager from now on, once it is in the session
     /// and, where there is a file, written. What it throws is reported as an uncaught exception; the append stands.
     /// Gives the function that ends it. Entries of other processes are not reported.
+    ///
+    /// @throws `TypeError` if the listener is no function.
+    /// @example
+    /// ```ts
+    /// const stop = manager.onAppend((entry) => console.log(entry.type)); // → custom
+    /// manager.appendCustomEntry("my-extension");
+    /// stop();
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -230,18 +238,34 @@ impl SessionManager {
     }
 
     /// `getBranch` under the name it had at first.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getPath().length === manager.getBranch().length); // → true
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "fromId?: string", ts_return_type = "SessionEntry[]")]
     pub fn get_path<'env>(&self, env: &'env Env, from_id: Unknown) -> Result<Unknown<'env>> {
         Ok(returned(env, reads::branch(&self.state, Js::new(env), from_id.raw(), None)?))
     }
 
     /// The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.buildContextEntries().length); // → 2
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry[]")]
     pub fn build_context_entries<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         Ok(returned(env, reads::context_entries(&self.state, Js::new(env))?))
     }
 
     /// The context at the leaf, per entry and as one list of messages, which holds the same objects.
+    ///
+    /// @example
+    /// ```ts
+    /// const { entries, messages } = manager.buildSessionProjection();
+    /// console.log(entries[0]?.messages[0] === messages[0]); // → true
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionProjection")]
     pub fn build_session_projection<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let js = Js::new(env);
@@ -252,6 +276,12 @@ impl SessionManager {
     }
 
     /// What the model is given at the leaf: messages, thinking level and model.
+    ///
+    /// @example
+    /// ```ts
+    /// const { messages, thinkingLevel, model } = manager.buildSessionContext();
+    /// console.log(messages.length, thinkingLevel, model?.provider); // → 2 off acme
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionContext")]
     pub fn build_session_context<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let js = Js::new(env);
@@ -262,18 +292,33 @@ impl SessionManager {
     }
 
     /// The session's header.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getHeader()?.version); // → 3
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionHeader | null")]
     pub fn get_header<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         Ok(returned(env, entries::header(&self.state, Js::new(env))?))
     }
 
     /// How many entries there are, the header not counted.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getEntryCount()); // → 2
+    /// ```
     #[napi(catch_unwind, enumerable = false)]
     pub fn get_entry_count(&self) -> u32 {
         self.state.borrow().session.tree().distinct() as u32
     }
 
     /// Every entry in file order, in a fresh list.
+    ///
+    /// @example
+    /// ```ts
+    /// for (const entry of manager.getEntries()) console.log(entry.id, entry.type);
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry[]")]
     pub fn get_entries<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         Ok(returned(env, reads::all(&self.state, Js::new(env))?))
@@ -281,12 +326,26 @@ impl SessionManager {
 
     /// The session as a tree, with labels resolved; siblings by time. Entries without a parent in the session are
     /// roots.
+    ///
+    /// @example
+    /// ```ts
+    /// const [root] = manager.getTree();
+    /// console.log(root?.entry.id === id, root?.children.length); // → true 1
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionTreeNode[]")]
     pub fn get_tree<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         Ok(returned(env, reads::tree(&self.state, Js::new(env))?))
     }
 
     /// Moves the leaf to an earlier entry: the next one starts a branch there.
+    ///
+    /// @throws If no entry has this id: `Entry <id> not found`.
+    /// @example
+    /// ```ts
+    /// manager.branch(id);
+    /// manager.appendMessage({ role: "user", content: "Another way", timestamp: Date.now() });
+    /// console.log(manager.getChildren(id).length); // → 2
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "branchFromId: string")]
     pub fn branch(&self, env: &Env, branch_from_id: Unknown) -> Result<()> {
         let row = self.known(Js::new(env), branch_from_id.raw())?;
@@ -295,6 +354,13 @@ impl SessionManager {
     }
 
     /// Moves the leaf before the first entry: the next one will be a root.
+    ///
+    /// @example
+    /// ```ts
+    /// manager.resetLeaf();
+    /// manager.appendMessage({ role: "user", content: "From the start", timestamp: Date.now() });
+    /// console.log(manager.getTree().length); // → 2
+    /// ```
     #[napi(catch_unwind, enumerable = false)]
     pub fn reset_leaf(&self) {
         self.state.borrow_mut().session.set_leaf(None);
@@ -302,6 +368,13 @@ impl SessionManager {
 
     /// Moves the leaf as `branch` does (null: as `resetLeaf`), and appends a summary of the branch left there. Gives
     /// the summary entry's id.
+    ///
+    /// @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written; the session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.branchWithSummary(id, "The answer was no good.");
+    /// console.log(manager.getLeafEntry()?.type); // → branch_summary
+    /// ```
     #[napi(
         catch_unwind,
         enumerable = false,
@@ -336,6 +409,13 @@ impl SessionManager {
 
     /// Moves this manager to a new session that holds the path to an entry alone, labels on it kept. Gives the new
     /// file's path; undefined in memory.
+    ///
+    /// @throws If no entry has this id: `Entry <id> not found`.
+    /// @example
+    /// ```ts
+    /// const path = manager.createBranchedSession(id);
+    /// console.log(path !== file, manager.getHeader()?.parentSession === file); // → true true
+    /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "leafId: string", ts_return_type = "string | undefined")]
     pub fn create_branched_session<'env>(&self, env: &'env Env, leaf_id: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);

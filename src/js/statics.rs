@@ -57,6 +57,13 @@ pub(super) fn lookup(js: Js, cwd: Val, given: Val) -> Result<Lookup> {
 #[napi]
 impl SessionManager {
     /// A new session. Its file appears with the first user or assistant message.
+    ///
+    /// @throws If the id in the options cannot be part of a file name.
+    /// @example
+    /// ```ts
+    /// const session = SessionManager.create(cwd, dir, { id: "my-session" });
+    /// console.log(session.getSessionId(), session.getEntryCount()); // → my-session 0
+    /// ```
     #[napi(
         catch_unwind,
         writable = true,
@@ -75,12 +82,19 @@ impl SessionManager {
 
     /// The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
     /// is the header's unless one is given, the session directory the file's.
+    ///
+    /// @throws If the file is no session: `Session file is not a valid pi session: <path>`; the file stays as it is.
+    /// @example
+    /// ```ts
+    /// const session = SessionManager.open(file, undefined, undefined, { durability: "fsync" });
+    /// console.log(session.getEntryCount()); // → 2
+    /// ```
     #[napi(
         catch_unwind,
         writable = true,
         enumerable = false,
         configurable = true,
-        ts_type = "(path: string, sessionDir: string | undefined, cwdOverride: string | undefined, options?: SessionFileOptions): SessionManager\nstatic open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager"
+        ts_type = "(path: string, sessionDir: string | undefined, cwdOverride: string | undefined, options?: SessionFileOptions): SessionManager\n/**\n * The session in a file, written to as the environment says, or as pi does.\n *\n * @throws As with options.\n * @example\n * ```ts\n * console.log(SessionManager.open(file, dir).getSessionDir() === dir); // → true\n * ```\n */\nstatic open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager"
     )]
     pub fn open<'env>(
         env: &'env Env,
@@ -115,12 +129,17 @@ impl SessionManager {
     }
 
     /// The session of a working directory that was changed last, or a new one.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(SessionManager.continueRecent(cwd, dir, { lock: "none" }).getSessionFile() === file); // → true
+    /// ```
     #[napi(
         catch_unwind,
         writable = true,
         enumerable = false,
         configurable = true,
-        ts_type = "(cwd: string, sessionDir: string | undefined, options?: SessionFileOptions): SessionManager\nstatic continueRecent(cwd: string, sessionDir?: string): SessionManager"
+        ts_type = "(cwd: string, sessionDir: string | undefined, options?: SessionFileOptions): SessionManager\n/**\n * The same, written to as the environment says, or as pi does.\n *\n * @example\n * ```ts\n * const session = SessionManager.continueRecent(cwd, dir);\n * console.log(session.getEntryCount()); // → 2\n * ```\n */\nstatic continueRecent(cwd: string, sessionDir?: string): SessionManager"
     )]
     pub fn continue_recent<'env>(
         env: &'env Env,
@@ -147,6 +166,13 @@ impl SessionManager {
     }
 
     /// A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied.
+    ///
+    /// @throws If the id in the options cannot be part of a file name.
+    /// @example
+    /// ```ts
+    /// const copy = SessionManager.inMemory(cwd, undefined, [manager.getHeader()!, ...manager.getBranch()]);
+    /// console.log(copy.getEntry(id) === manager.getEntry(id)); // → true
+    /// ```
     #[napi(
         catch_unwind,
         writable = true,
@@ -170,6 +196,13 @@ impl SessionManager {
     }
 
     /// A new session in another working directory with the whole history of a session file.
+    ///
+    /// @throws If the source is empty or no session, or has no header.
+    /// @example
+    /// ```ts
+    /// const fork = SessionManager.forkFrom(file, "/another/project", dir);
+    /// console.log(fork.getEntryCount(), fork.getHeader()?.parentSession === file); // → 2 true
+    /// ```
     #[napi(
         catch_unwind,
         writable = true,
@@ -209,6 +242,11 @@ impl SessionManager {
 
     /// The path of the session with exactly this id; undefined if there is none. Looks for file names, then reads headers
     /// alone.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(SessionManager.findById(cwd, manager.getSessionId(), dir) === file); // → true
+    /// ```
     #[napi(
         catch_unwind,
         writable = true,
@@ -234,6 +272,13 @@ impl SessionManager {
     }
 
     /// The sessions of a working directory, the newest activity first.
+    ///
+    /// @throws The signal's reason, if it is or becomes aborted.
+    /// @example
+    /// ```ts
+    /// const sessions = await SessionManager.list(cwd, dir, (loaded, total) => console.log(`${loaded} of ${total}`)); // → 1 of 1
+    /// console.log(sessions[0]?.firstMessage); // → Hello
+    /// ```
     #[napi(
         catch_unwind,
         writable = true,
@@ -258,6 +303,13 @@ impl SessionManager {
     }
 
     /// The sessions of every working directory, or those in one directory, the newest activity first.
+    ///
+    /// @throws The signal's reason, if it is or becomes aborted.
+    /// @example
+    /// ```ts
+    /// const sessions = await SessionManager.listAll(dir);
+    /// console.log(sessions.map((session) => session.messageCount)); // → [ 2 ]
+    /// ```
     #[napi(
         catch_unwind,
         writable = true,
@@ -296,9 +348,19 @@ impl SessionManager {
     /// or those in one directory; the best hits first. Each part of the query that white space sets apart must stand in
     /// a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
     /// indexed yet is indexed first, which takes time once.
+    ///
+    /// Throws a `TypeError` for a query or an option of a wrong type; the promise is rejected with the signal's reason.
+    ///
+    /// @example
+    /// ```ts
+    /// const hits = await SessionManager.search("Hello", { dir });
+    /// console.log(hits.map((hit) => hit.path === file)); // → [ true ]
+    /// ```
     #[napi(
         catch_unwind,
+        writable = true,
         enumerable = false,
+        configurable = true,
         ts_args_type = "query: string, options?: SearchOptions",
         ts_return_type = "Promise<SearchHit[]>"
     )]
@@ -310,6 +372,12 @@ impl SessionManager {
 
 /// The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the
 /// agent's own directory.
+///
+/// @throws If the directory cannot be made.
+/// @example
+/// ```ts
+/// console.log(getDefaultSessionDir("/home/me/shop", dir).endsWith("--home-me-shop--")); // → true
+/// ```
 #[napi(catch_unwind, ts_args_type = "cwd: string, agentDir?: string", ts_return_type = "string")]
 pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown) -> Result<String> {
     let js = Js::new(env);
@@ -327,6 +395,11 @@ pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown) -> R
 
 /// The session file of a directory that was changed last, optionally of one working directory alone; null if there is
 /// none.
+///
+/// @example
+/// ```ts
+/// console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null
+/// ```
 #[napi(catch_unwind, ts_args_type = "sessionDir: string, cwd?: string", ts_return_type = "string | null")]
 pub fn find_most_recent_session<'env>(env: &'env Env, session_dir: Unknown, cwd: Unknown) -> Result<Unknown<'env>> {
     let js = Js::new(env);
@@ -343,6 +416,12 @@ pub fn find_most_recent_session<'env>(env: &'env Env, session_dir: Unknown, cwd:
 }
 
 /// Refuses a session id that cannot be part of a file name.
+///
+/// @throws If the id is empty, has other characters than letters, digits, `-`, `_` and `.`, or begins or ends with a mark.
+/// @example
+/// ```ts
+/// assertValidSessionId("2025-06-01.draft");
+/// ```
 #[napi(catch_unwind, ts_args_type = "id: string")]
 pub fn assert_valid_session_id(env: &Env, id: Unknown) -> Result<()> {
     let js = Js::new(env);

@@ -1,0 +1,214 @@
+// The page of `pi-sessions tree --html` in a real browser.
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Json, assistant, entry, message, user } from "../support/store.js";
+import { branched, put, run, world } from "./run.js";
+
+const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const CARD = { across: 262, down: 54 };
+
+let browser: Browser;
+
+beforeAll(async () => {
+	const executablePath = [process.env.CHROMIUM, ...PLACES].find((path) => path && existsSync(path));
+	if (!executablePath) throw new Error("No browser: apt-get install -y chromium (or name one in CHROMIUM)");
+	browser = await puppeteer.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+});
+afterAll(() => browser?.close());
+
+interface Opened {
+	page: Page;
+	/** What the page asked for, itself left out. */
+	requests: string[];
+	errors: string[];
+	file: string;
+}
+
+/** Writes the page of a session and opens it from its file. */
+async function open(lines: Json[], args: string[] = [], hash = ""): Promise<Opened> {
+	const at = world();
+	const session = put(at, "s-page", lines);
+	const file = join(at.cwd, "page.html");
+	expect(await run(at, ["tree", session, "--html", file, ...args])).toMatchObject({ code: 0, err: "" });
+	const page = await browser.newPage();
+	// A loaded machine is slow, not wrong.
+	page.setDefaultTimeout(100_000);
+	const [requests, errors]: [string[], string[]] = [[], []];
+	page.on("request", (request) => requests.push(request.url()));
+	page.on("pageerror", (error) => errors.push(String(error)));
+	page.on("console", (line) => line.type() === "error" && errors.push(line.text()));
+	await page.setViewport({ width: 1200, height: 800 });
+	await page.goto(pathToFileURL(file).href + hash);
+	await page.waitForSelector("#tree[data-ready=true][data-scale]");
+	return { page, requests: requests.filter((url) => !url.startsWith("file:")), errors, file };
+}
+
+const view = (page: Page): Promise<{ x: number; y: number; scale: number }> =>
+	page.$eval("#tree", (tree) => {
+		const { x, y, scale } = (tree as HTMLElement).dataset;
+		return { x: Number(x), y: Number(y), scale: Number(scale) };
+	});
+
+/** The view is as it is drawn after the next frame. */
+const settled = (page: Page): Promise<unknown> =>
+	page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+/** Clicks the card in a column and a row. */
+async function clickCard(page: Page, column: number, row: number): Promise<void> {
+	await settled(page);
+	const { x, y, scale } = await view(page);
+	const box = (await (await page.$("#tree"))?.boundingBox()) ?? { x: 0, y: 0 };
+	await page.mouse.click(box.x + (column * CARD.across + 30 - x) * scale, box.y + (row * CARD.down + 20 - y) * scale);
+}
+
+const detailText = (page: Page): Promise<string> => page.$eval("#detail", (detail) => (detail as HTMLElement).innerText);
+const foundText = (page: Page): Promise<string> => page.$eval("#found", (found) => found.textContent ?? "");
+
+async function find(page: Page, words: string): Promise<string> {
+	await page.type("#query", words);
+	await page.waitForFunction(() => /\d found$/.test(document.querySelector("#found")?.textContent ?? ""));
+	return foundText(page);
+}
+
+describe("the page of a session", () => {
+	test("shows an entry that is clicked, on the main line and on a side branch", async () => {
+		const { page, requests, errors } = await open(branched);
+		await page.click("#fit");
+		await clickCard(page, 0, 1);
+		await page.waitForSelector("#detail:not([hidden])");
+		expect(await detailText(page)).toContain("What is wrong with the parser?");
+		expect(await page.evaluate(() => location.hash)).toBe("#e1");
+		// The panel took room from the tree.
+		await page.click("#fit");
+		await clickCard(page, 1, 4);
+		await page.waitForFunction(() => document.querySelector("#detail")?.textContent?.includes("Done with the first"));
+		expect(await detailText(page)).toContain("e4, below e3");
+		expect(requests).toEqual([]);
+		expect(errors).toEqual([]);
+		await page.close();
+	});
+
+	test("zooms with the wheel and the buttons, pans with the mouse and the wheel", async () => {
+		const { page } = await open(branched);
+		const start = await view(page);
+		await page.click("#in");
+		await settled(page);
+		const zoomed = await view(page);
+		expect(zoomed.scale).toBeCloseTo(start.scale * 1.3, 5);
+		await page.mouse.move(500, 400);
+		await page.keyboard.down("Control");
+		await page.mouse.wheel({ deltaY: 200 });
+		await page.keyboard.up("Control");
+		await settled(page);
+		const out = await view(page);
+		expect(out.scale).toBeCloseTo(zoomed.scale * Math.exp(-1), 5);
+		await page.mouse.wheel({ deltaY: 120 });
+		await settled(page);
+		expect((await view(page)).y).toBeCloseTo(out.y + 120 / out.scale, 3);
+		const before = await view(page);
+		await page.mouse.down();
+		await page.mouse.move(440, 430, { steps: 3 });
+		await page.mouse.up();
+		await settled(page);
+		const after = await view(page);
+		expect(after.x).toBeCloseTo(before.x + 60 / before.scale, 3);
+		expect(after.y).toBeCloseTo(before.y - 30 / before.scale, 3);
+		// A drag is no click.
+		expect(await page.$eval("#detail", (detail) => (detail as HTMLElement).hidden)).toBe(true);
+		await page.close();
+	});
+
+	test("finds words in all of an entry's text and goes from one place to the next", async () => {
+		const { page } = await open(branched);
+		expect(await find(page, "MENDED")).toBe("2 found");
+		await page.keyboard.press("Enter");
+		await page.waitForSelector("#detail mark");
+		expect(await foundText(page)).toBe("1 of 2");
+		expect(await page.$eval("#detail mark", (mark) => mark.textContent)).toBe("mended");
+		await page.keyboard.press("Enter");
+		await page.waitForFunction(() => document.querySelector("#detail")?.textContent?.includes("Both are mended"));
+		expect(await foundText(page)).toBe("2 of 2");
+		await page.close();
+	});
+
+	test("goes along the tree by keys, and to the entry that the address names", async () => {
+		const { page } = await open(branched, [], "#e3");
+		await page.waitForFunction(() => document.querySelector("#detail")?.textContent?.includes("Only the first"));
+		await page.keyboard.press("ArrowUp");
+		await page.waitForFunction(() => document.querySelector("#detail")?.textContent?.includes("Two things."));
+		expect(await detailText(page)).toContain("⚑ before mending");
+		await page.keyboard.press("l");
+		await page.waitForFunction(() => document.querySelector("#detail")?.textContent?.includes("the leaf"));
+		await page.keyboard.press("Escape");
+		await page.waitForSelector("#detail[hidden]");
+		await page.close();
+	});
+
+	test("shows markup in a session as text: none of it becomes part of the page", async () => {
+		const evil = "</script><script>window.pwned = 1</script><!--<script><img src=x onerror='window.pwned=1'>\"'&{{script}}";
+		const { page, requests, errors, file } = await open(
+			[
+				message("</script>", null, user(evil)),
+				message("e2", "</script>", { ...assistant(evil), provider: evil, model: evil }),
+				message("e3", "e2", { role: evil, content: [{ type: "image", mimeType: `image/png"><script>window.pwned=1</script>`, data: evil }], timestamp: 1 }),
+				entry(evil, "e4", "e3", { field: evil }),
+				entry("label", "e5", "e4", { targetId: "</script>", label: evil }),
+				entry("session_info", "e6", "e5", { name: evil }),
+			],
+			[],
+			`#${encodeURIComponent("</script>")}`,
+		);
+		await page.waitForSelector("#detail:not([hidden])");
+		expect(await detailText(page)).toContain(evil);
+		expect(await page.title()).toBe(evil);
+		expect(await page.$eval("h1", (title) => title.textContent)).toBe(evil);
+		for (const hash of ["e2", "e3", "e4"]) {
+			await page.evaluate((id) => location.assign(`#${id}`), hash);
+			await page.reload();
+			await page.waitForFunction((id) => document.querySelector("#detail")?.textContent?.includes(id), {}, hash);
+		}
+		expect(await page.evaluate(() => (window as unknown as { pwned?: number }).pwned)).toBeUndefined();
+		expect(await page.$$eval("script", (scripts) => scripts.length)).toBe(3);
+		expect(requests).toEqual([]);
+		expect(errors).toEqual([]);
+		// What a session says stands in the file as base64, or escaped in the title.
+		expect(readFileSync(file, "utf8").match(/<script/g)).toHaveLength(3);
+		await page.close();
+	});
+
+	test("shows images of known types, within the page's own policy", async () => {
+		const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+		const { page, errors } = await open([message("e1", null, user([{ type: "image", mimeType: "image/png", data: pixel }]))], [], "#e1");
+		await page.waitForFunction(() => (document.querySelector("#detail img") as HTMLImageElement | null)?.naturalWidth === 1);
+		expect(errors).toEqual([]);
+		await page.close();
+	});
+
+	test("holds a session of 30,000 entries with a thousand branches at one fork", async () => {
+		const lines: Json[] = [message("r", null, user("the root"))];
+		for (let at = 1; at <= 29_000; at++) lines.push(message(`d${at}`, at === 1 ? "r" : `d${at - 1}`, user(`step ${at} ${"word ".repeat(40)}`)));
+		for (let at = 0; at < 1_000; at++) lines.push(message(`w${at}`, "r", user(`try ${at}`)));
+		lines.push(message("end", "d29000", assistant("the needle at the end")));
+		const { page, errors, file } = await open(lines);
+		expect(statSync(file).size).toBeLessThan(3_000_000);
+		expect(await find(page, "needle")).toBe("1 found");
+		await page.keyboard.press("Enter");
+		await page.waitForFunction(() => document.querySelector("#detail")?.textContent?.includes("the needle at the end"));
+		await page.click("#fit");
+		await page.click("#leaf");
+		await settled(page);
+		expect((await view(page)).y).toBeGreaterThan(28_000 * CARD.down);
+		expect(errors).toEqual([]);
+		await page.close();
+	});
+
+	test("says where it holds less than the session does", async () => {
+		const { page } = await open([message("e1", null, user("x".repeat(5_000)))], ["--max-entry", "1"], "#e1");
+		await page.waitForSelector("#detail:not([hidden])");
+		expect(await detailText(page)).toContain("3976 more characters are not in this page");
+		await page.close();
+	});
+});

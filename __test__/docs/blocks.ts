@@ -1,0 +1,46 @@
+// The code blocks of the documentation.
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../support/store.js";
+
+export interface Block {
+	/** Path below the root. */
+	file: string;
+	/** Where its code begins, from 1. */
+	line: number;
+	language: string;
+	code: string;
+}
+
+/** Every page of documentation that people are to read. The notices are other people's texts. */
+export const pages: string[] = [
+	...readdirSync(root).filter((name) => name.endsWith(".md") && name !== "THIRD_PARTY_NOTICES.md"),
+	...readdirSync(join(root, "docs"))
+		.filter((name) => name.endsWith(".md"))
+		.map((name) => `docs/${name}`),
+	...readdirSync(join(root, "npm")).map((name) => `npm/${name}/README.md`),
+].sort();
+
+export const textOf = (page: string): string => readFileSync(join(root, page), "utf8");
+
+/** The fenced blocks of a page. */
+export function blocksOf(page: string): Block[] {
+	const blocks: Block[] = [];
+	let open: { fence: string; block: Block } | undefined;
+	for (const [index, line] of textOf(page).split("\n").entries()) {
+		const [, fence, info = ""] = /^\s*(`{3,}|~{3,})\s*(\S*)/.exec(line) ?? [];
+		if (open) {
+			if (fence && info === "" && fence.startsWith(open.fence)) {
+				blocks.push(open.block);
+				open = undefined;
+			} else open.block.code += `${line}\n`;
+		} else if (fence) open = { fence, block: { file: page, line: index + 2, language: info, code: "" } };
+	}
+	if (open) throw new Error(`${page}:${open.block.line} the block has no end`);
+	return blocks;
+}
+
+export const allBlocks: Block[] = pages.flatMap(blocksOf);
+export const placeOf = ({ file, line }: Block): string => `${file}:${line}`;
+/** What a block says it prints: `// → text`, line by line. */
+export const printed = (code: string): string[] => [...code.matchAll(/\/\/ → (.*)$/gm)].map(([, text]) => (text as string).trimEnd());

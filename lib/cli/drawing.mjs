@@ -1,0 +1,160 @@
+// A session's tree, drawn: a line for each entry, in the order and with the indents of `layout.mjs`.
+import { preview, roleOf } from "./entries.mjs";
+import { folded, runsOf } from "./layout.mjs";
+import { columns, paint } from "./output.mjs";
+import { clip, counted, safeLine } from "./text.mjs";
+
+/** @typedef {import("./layout.mjs").Run} Run */
+/** @typedef {import("./library.mjs").Manager} Manager */
+/** @typedef {import("./library.mjs").SessionTreeNode} Node */
+/** @typedef {{ limit: number, leafId: string | null, active: Set<string> }} View */
+
+/** @type {Record<string, (text: string) => string>} */
+const roleColour = {
+	user: paint.green,
+	assistant: paint.cyan,
+	toolResult: paint.yellow,
+	bashExecution: paint.yellow,
+	compaction: paint.magenta,
+	branch_summary: paint.magenta,
+};
+
+/** @param {string} role */
+export const paintRole = (role) => (Object.hasOwn(roleColour, role) ? roleColour[role] : paint.dim)?.(role) ?? role;
+
+/**
+ * The drawing of a session, line by line.
+ * @param {Manager} manager
+ * @param {number} limit entries of one run, and branches at one fork, that are drawn
+ */
+export function* treeLines(manager, limit) {
+	const view = viewOf(manager, limit);
+	yield* drawn(runsOf(manager.getTree(), view.active), view);
+}
+
+/**
+ * Every entry of a session as plain values, in the order of the drawing.
+ * @param {Manager} manager
+ */
+export function* treeRows(manager) {
+	const view = viewOf(manager, Infinity);
+	yield* plainRows(runsOf(manager.getTree(), view.active), view);
+}
+
+/**
+ * @param {Manager} manager
+ * @param {number} limit
+ * @returns {View}
+ */
+function viewOf(manager, limit) {
+	return { limit, leafId: manager.getLeafId(), active: new Set(manager.getBranch().map((entry) => entry.id)) };
+}
+
+/**
+ * What is still to be drawn: a run, and what stands before its first line and before the others.
+ * @typedef {{ run: Run, first: string, rest: string, depth: number } | { folded: Run[], first: string }} Waiting
+ */
+
+/**
+ * The lines and folds of a tree in the order they are drawn.
+ * @param {{ sides: Run[], next: Run | undefined }} top
+ * @param {View} view
+ * @returns {Generator<{ rail: string, depth: number, item: Node | Node[] } | { rail: string, branches: Run[] }>}
+ */
+function* rows(top, view) {
+	/** @type {Waiting[]} */
+	const waiting = [];
+	const push = (/** @type {{ sides: Run[], next: Run | undefined }} */ fork, /** @type {string} */ rail, /** @type {number} */ depth) => {
+		if (fork.next) waiting.push({ run: fork.next, first: rail, rest: rail, depth });
+		// The newest branches are shown; at a fork of hundreds the older ones become one line.
+		const hidden = fork.sides.length > view.limit + 1 ? fork.sides.slice(0, -view.limit) : [];
+		for (const run of fork.sides.slice(hidden.length).reverse()) {
+			waiting.push({ run, first: `${rail}├─`, rest: `${rail}│ `, depth: depth + 1 });
+		}
+		if (hidden.length > 0) waiting.push({ folded: hidden, first: `${rail}├─` });
+	};
+	push(top, "", 0);
+	for (let one = waiting.pop(); one; one = waiting.pop()) {
+		if ("folded" in one) {
+			yield { rail: one.first, branches: one.folded };
+			continue;
+		}
+		let rail = one.first;
+		for (const item of folded(one.run.nodes, view.limit, view.leafId)) {
+			yield { rail, depth: one.depth, item };
+			rail = one.rest;
+		}
+		push(one.run, one.rest, one.depth);
+	}
+}
+
+/**
+ * The tree line by line: `●` on the path to the leaf, `○` off it, `⋮` where lines were left out.
+ * @param {{ sides: Run[], next: Run | undefined }} top
+ * @param {View} view
+ */
+function* drawn(top, view) {
+	const width = columns();
+	let hidden = 0;
+	for (const row of rows(top, view)) {
+		if ("branches" in row) {
+			const entries = row.branches.reduce((sum, run) => sum + run.size, 0);
+			hidden += entries;
+			yield paint.dim(`${row.rail}⋮ ${counted(row.branches.length, "older branch", "older branches")}, ${counted(entries, "entry", "entries")}`);
+		} else if (Array.isArray(row.item)) {
+			hidden += row.item.length;
+			yield paint.dim(`${row.rail}⋮ ${counted(row.item.length, "entry", "entries")}: ${kinds(row.item)}`);
+		} else yield entryLine(row.item, row.rail, view, width);
+	}
+	if (hidden > 0) yield paint.dim(`${counted(hidden, "entry", "entries")} folded; --limit 0 shows all`);
+}
+
+/**
+ * How many entries of each kind.
+ * @param {Node[]} nodes
+ */
+function kinds(nodes) {
+	/** @type {Map<string, number>} */
+	const counts = new Map();
+	for (const { entry } of nodes) counts.set(roleOf(entry), (counts.get(roleOf(entry)) ?? 0) + 1);
+	return [...counts]
+		.sort((a, b) => b[1] - a[1])
+		.map(([role, number]) => `${number} ${safeLine(role)}`)
+		.join(", ");
+}
+
+/**
+ * @param {Node} node
+ * @param {string} rail
+ * @param {View} view
+ * @param {number} width
+ */
+function entryLine(node, rail, view, width) {
+	const { entry } = node;
+	const active = view.active.has(entry.id);
+	const role = clip(roleOf(entry), 24);
+	const label = node.label ? ` [${clip(String(node.label), 40)}]` : "";
+	const leaf = entry.id === view.leafId ? " ◀ leaf" : "";
+	const room = width - rail.length - role.length - label.length - leaf.length - 12;
+	const body = clip(preview(entry), Math.max(20, room));
+	const id = paint.dim(clip(entry.id, 8));
+	return `${paint.dim(rail)}${active ? "●" : "○"} ${id} ${paintRole(role)} ${active ? body : paint.dim(body)}${paint.bold(label)}${paint.bold(leaf)}`;
+}
+
+/**
+ * Every entry, in the order of the drawing.
+ * @param {{ sides: Run[], next: Run | undefined }} top
+ * @param {View} view
+ */
+function* plainRows(top, view) {
+	for (const row of rows(top, view)) {
+		if ("branches" in row || Array.isArray(row.item)) continue;
+		const { entry, children, label, labelTimestamp } = row.item;
+		const { id, parentId, type, timestamp } = entry;
+		yield {
+			...{ id, parentId, type, timestamp, role: roleOf(entry), depth: row.depth, children: children.length },
+			...{ active: view.active.has(id), leaf: id === view.leafId, label, labelTimestamp },
+			text: clip(preview(entry), 200),
+		};
+	}
+}

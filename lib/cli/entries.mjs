@@ -1,0 +1,159 @@
+// What an entry says, in parts that every view shows its own way. Files hold what anybody wrote: any field may be
+// missing or of another type than declared.
+
+/**
+ * @typedef {object} Part
+ * @property {"text" | "thinking" | "call" | "output" | "image" | "note"} kind
+ * @property {string} text
+ * @property {string} [title] the tool, the section, the type of the image
+ * @property {boolean} [failed] the tool or the command failed
+ */
+
+/** @typedef {Record<string, any>} Loose an entry or a message as it may really be */
+
+/** @param {unknown} value */
+const asText = (value) => (typeof value === "string" ? value : value === undefined || value === null ? "" : (JSON.stringify(value) ?? ""));
+
+/**
+ * Who speaks: the role of a message, else the type of the entry.
+ * @param {Loose} entry
+ * @returns {string}
+ */
+export function roleOf(entry) {
+	if (entry.type !== "message") return asText(entry.type);
+	return typeof entry.message?.role === "string" ? entry.message.role : "message";
+}
+
+/**
+ * @param {unknown} content of a message
+ * @returns {Part[]}
+ */
+function contentParts(content) {
+	if (!Array.isArray(content)) return asText(content) === "" ? [] : [{ kind: "text", text: asText(content) }];
+	return content.map(blockPart).filter((part) => part !== undefined);
+}
+
+/**
+ * @param {any} block
+ * @returns {Part | undefined}
+ */
+function blockPart(block) {
+	switch (block?.type) {
+		case "text":
+			return { kind: "text", text: asText(block.text) };
+		case "thinking":
+			return { kind: "thinking", text: block.redacted ? "(withheld by the provider)" : asText(block.thinking) };
+		case "toolCall":
+			return { kind: "call", title: asText(block.name), text: asText(block.arguments) };
+		case "image":
+			return { kind: "image", title: asText(block.mimeType), text: asText(block.data) };
+		default:
+			return block === null || block === undefined ? undefined : { kind: "note", text: asText(block) };
+	}
+}
+
+/** @type {Record<string, (message: Loose) => Part[]>} */
+const messageParts = {
+	assistant: (message) => [
+		...contentParts(message.content),
+		...(message.errorMessage ? [{ kind: /** @type {const} */ ("note"), text: asText(message.errorMessage), failed: true }] : []),
+		...(message.stopReason === "aborted" || message.stopReason === "length"
+			? [{ kind: /** @type {const} */ ("note"), text: `(ended: ${message.stopReason})` }]
+			: []),
+	],
+	toolResult: (message) =>
+		contentParts(message.content).map((part) =>
+			part.kind === "text" ? { ...part, kind: "output", title: asText(message.toolName), failed: Boolean(message.isError) } : part,
+		),
+	bashExecution: (message) => [
+		{ kind: "call", title: "!", text: asText(message.command) },
+		{ kind: "output", title: "!", text: asText(message.output), failed: typeof message.exitCode === "number" && message.exitCode !== 0 },
+	],
+	system: (message) => [
+		...contentParts(message.content),
+		...Object.entries(message.sections ?? {}).map(([name, text]) => ({
+			kind: /** @type {const} */ ("output"),
+			title: name,
+			text: text === null ? "(taken away)" : asText(text),
+		})),
+		...toolNames("tools added", message.toolsAdded),
+		...toolNames("tools removed", message.toolsRemoved),
+	],
+	branchSummary: (message) => contentParts(message.summary),
+	compactionSummary: (message) => contentParts(message.summary),
+};
+
+/**
+ * @param {string} what
+ * @param {unknown} tools
+ * @returns {Part[]}
+ */
+function toolNames(what, tools) {
+	if (!Array.isArray(tools) || tools.length === 0) return [];
+	return [{ kind: "note", text: `${what}: ${tools.map((tool) => asText(tool?.name)).join(", ")}` }];
+}
+
+/** @param {string} text @returns {Part[]} */
+const note = (text) => [{ kind: "note", text }];
+
+/** @type {Record<string, (entry: Loose) => Part[]>} */
+const entryParts = {
+	thinking_level_change: (entry) => note(`thinking level ${asText(entry.thinkingLevel)}`),
+	model_change: (entry) => note(`model ${asText(entry.provider)}/${asText(entry.modelId)}`),
+	usage: (entry) =>
+		note(`${asText(entry.kind)}: ${asText(entry.provider)}/${asText(entry.model)}${entry.note ? `, ${asText(entry.note)}` : ""}`),
+	compaction: (entry) => [...note(`${asText(entry.tokensBefore)} tokens became a summary`), ...contentParts(entry.summary)],
+	branch_summary: (entry) => [...note(`of the branch that ended at ${asText(entry.fromId)}`), ...contentParts(entry.summary)],
+	context_edit: (entry) =>
+		entry.replacement
+			? [...note(`replaces what ${asText(entry.targetId)} gives to the model`), ...contentParts(entry.replacement.content)]
+			: note(`leaves ${asText(entry.targetId)} out of the context`),
+	custom: (entry) => note(`${asText(entry.customType)} ${asText(entry.data)}`.trim()),
+	custom_message: (entry) => [...note(asText(entry.customType)), ...contentParts(entry.content)],
+	label: (entry) =>
+		note(entry.label ? `labels ${asText(entry.targetId)}: ${asText(entry.label)}` : `takes the label of ${asText(entry.targetId)} away`),
+	session_info: (entry) => note(entry.name ? `names the session: ${asText(entry.name)}` : "takes the session's name away"),
+};
+
+/** Fields that every entry has. */
+const BASE = new Set(["type", "id", "parentId", "timestamp"]);
+
+/**
+ * Everything that an entry says.
+ * @param {Loose} entry
+ * @returns {Part[]}
+ */
+export function partsOf(entry) {
+	if (entry.type === "message") {
+		const message = entry.message ?? {};
+		return own(messageParts, message.role)?.(message) ?? contentParts(message.content);
+	}
+	const known = own(entryParts, entry.type);
+	if (known) return known(entry);
+	// A kind that was invented later: its own fields, as they stand.
+	return note(JSON.stringify(Object.fromEntries(Object.entries(entry).filter(([key]) => !BASE.has(key)))));
+}
+
+/**
+ * @template T
+ * @param {Record<string, T>} table
+ * @param {unknown} key
+ */
+const own = (table, key) => (typeof key === "string" && Object.hasOwn(table, key) ? table[key] : undefined);
+
+/**
+ * What an entry says, in a beginning of one text.
+ * @param {Loose} entry
+ */
+export function preview(entry) {
+	return partsOf(entry)
+		.map(({ kind, title, text, failed }) => {
+			const beginning = text.slice(0, 2000);
+			if (kind === "call") return title === "!" ? `$ ${beginning}` : `→ ${title}(${beginning})`;
+			if (kind === "image") return `[${title || "image"}]`;
+			if (kind === "output" && title && title !== "!") return `${title}${failed ? " failed" : ""}: ${beginning}`;
+			return kind === "thinking" ? `(thinking: ${beginning})` : beginning;
+		})
+		.filter(Boolean)
+		.join(" ");
+}

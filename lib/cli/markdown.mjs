@@ -1,0 +1,87 @@
+// A conversation as Markdown.
+import { partsOf, roleOf } from "./entries.mjs";
+import { counted, safeBlock, safeLine, size } from "./text.mjs";
+
+/** @typedef {import("./entries.mjs").Part} Part */
+
+/** Lines of a tool's output that are kept unless all are asked for. */
+const OUTPUT_LINES = 40;
+
+/** @type {Record<string, string>} */
+const NAMES = { user: "User", assistant: "Assistant", toolResult: "Tool", bashExecution: "Command", system: "System" };
+
+/**
+ * @param {import("./library.mjs").Manager} manager
+ * @param {import("./library.mjs").SessionEntry[]} entries
+ * @param {{ full: boolean }} options
+ */
+export function* markdown(manager, entries, { full }) {
+	const header = manager.getHeader();
+	yield `# ${inline(manager.getSessionName() ?? "Session")}\n\n`;
+	yield `Session \`${safeLine(manager.getSessionId())}\`, begun ${safeLine(header?.timestamp ?? "")}, in ${fence1(header?.cwd ?? "")}\n`;
+	for (const entry of entries) {
+		const role = roleOf(entry);
+		const label = manager.getLabel(entry.id);
+		const parts = partsOf(entry);
+		if (entry.type === "message" || parts.length > 1) {
+			yield `\n## ${inline(Object.hasOwn(NAMES, role) ? (NAMES[role] ?? role) : role)}${label === undefined ? "" : ` (${inline(label)})`}\n`;
+		}
+		for (const part of parts) yield `\n${partText({ ...part, text: safeBlock(part.text) }, full)}\n`;
+	}
+}
+
+/** @param {string} text one line, its marks taken as letters */
+const inline = (text) => safeLine(text).replace(/[\\`*_[\]<>#|&]/g, "\\$&");
+
+/** @param {string} text */
+const fence1 = (text) => (text === "" ? "no folder" : `\`${safeLine(text).replaceAll("`", "'")}\``);
+
+/**
+ * A fence longer than any in the text, so that the text cannot end it.
+ * @param {string} text
+ * @param {string} [language]
+ */
+function fenced(text, language = "") {
+	const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length));
+	const fence = "`".repeat(longest + 1);
+	return `${fence}${language}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}`;
+}
+
+/**
+ * @param {Part} part
+ * @param {boolean} full
+ */
+function partText({ kind, text, title = "", failed }, full) {
+	switch (kind) {
+		// What was said is Markdown itself, most of the time.
+		case "text":
+			return text;
+		case "thinking":
+			return text
+				.split("\n")
+				.map((line) => `> ${line}`)
+				.join("\n");
+		case "note":
+			return `*${inline(text)}*`;
+		case "image":
+			return `*image, ${inline(title)}, ${size(Math.floor((text.length * 3) / 4))}*`;
+		case "call":
+			return title === "!" ? fenced(text, "sh") : `Calls **${inline(title)}**:\n\n${fenced(indented(text), "json")}`;
+		case "output": {
+			const lines = text.split("\n");
+			const cut = !full && lines.length > OUTPUT_LINES + 1;
+			const shown = cut ? lines.slice(0, OUTPUT_LINES).join("\n") : text;
+			const name = title === "" || title === "!" ? "" : `**${inline(title)}**${failed ? " failed" : ""}:\n\n`;
+			return `${name}${fenced(shown)}${cut ? `\n\n*${counted(lines.length - OUTPUT_LINES, "more line")}*` : ""}`;
+		}
+	}
+}
+
+/** @param {string} json */
+function indented(json) {
+	try {
+		return JSON.stringify(JSON.parse(json), null, 2);
+	} catch {
+		return json;
+	}
+}

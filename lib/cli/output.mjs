@@ -1,0 +1,171 @@
+// Where output goes: the terminal, a pager before it, or a pipe.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import Table from "cli-table3";
+import cliProgress from "cli-progress";
+import picocolors from "picocolors";
+
+/** `pi-sessions list | head` is no failure: who reads has seen enough. */
+export function quietPipes() {
+	for (const stream of [process.stdout, process.stderr]) {
+		stream.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
+			if (error.code !== "EPIPE") throw error;
+			process.exit(process.exitCode ?? 0);
+		});
+	}
+}
+
+/** Colours are for terminals; `NO_COLOR` takes them away, `FORCE_COLOR` brings them anywhere. */
+function coloured() {
+	const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+	if (NO_COLOR) return false;
+	if (FORCE_COLOR !== undefined && FORCE_COLOR !== "") return FORCE_COLOR !== "0" && FORCE_COLOR !== "false";
+	return Boolean(process.stdout.isTTY) && TERM !== "dumb";
+}
+
+export const paint = picocolors.createColors(coloured());
+
+/** Columns to fill; a pipe has no width of its own. */
+export function columns() {
+	const told = Number(process.env.COLUMNS);
+	return process.stdout.columns || (told > 0 ? told : 120);
+}
+
+/**
+ * Writes to standard output and waits while it is full.
+ * @param {string} text
+ */
+export async function write(text) {
+	if (!process.stdout.write(text)) await once(process.stdout, "drain");
+}
+
+/**
+ * JSON that a terminal may see: what `JSON.stringify` leaves as it is of control characters and direction marks becomes
+ * escapes, which read as the same values.
+ * @param {unknown} value
+ * @param {number} [indent]
+ */
+export function json(value, indent) {
+	return JSON.stringify(value, null, indent).replace(
+		/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+		(found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
+	);
+}
+
+/**
+ * @param {unknown} value
+ */
+export const writeJson = (value) => write(`${json(value, 2)}\n`);
+
+/**
+ * Writes a list as JSON, one item at a time: the text of a large session is never held whole.
+ * @param {Record<string, unknown>} head fields before the list
+ * @param {string} key the list's own
+ * @param {Iterable<unknown>} items
+ */
+export async function writeJsonList(head, key, items) {
+	const before = Object.entries(head).map(([name, value]) => `${json(name)}: ${json(value)},\n  `);
+	await write(`{\n  ${before.join("")}${json(key)}: [`);
+	let first = true;
+	for (const item of items) {
+		await write(`${first ? "" : ","}\n    ${json(item)}`);
+		first = false;
+	}
+	await write(first ? "]\n}\n" : "\n  ]\n}\n");
+}
+
+/**
+ * @param {Iterable<string>} lines
+ */
+export async function writeLines(lines) {
+	for (const line of lines) await write(`${line}\n`);
+}
+
+/**
+ * Writes lines, through `$PAGER` (else `less`, on Windows `more`) if standard output is a terminal.
+ * @param {() => Iterable<string>} makeLines called again if there is no such pager
+ * @param {{ pager?: boolean }} options
+ */
+export async function writePaged(makeLines, { pager = true }) {
+	const command = process.env.PAGER ?? (process.platform === "win32" ? "more" : "less");
+	if (!pager || !process.stdout.isTTY || command === "" || command === "cat") return await writeLines(makeLines());
+	// F: a single screen stays without a pager; R: colours pass; X: the text stays on the screen.
+	const child = spawn(command, { shell: true, stdio: ["pipe", "inherit", "inherit"], env: { LESS: "FRX", ...process.env } });
+	const ended = new Promise((resolve, reject) => {
+		child.on("error", reject);
+		child.on("close", resolve);
+	});
+	// The pager's reader may leave before the end; the keys it reads are not for us.
+	let gone = false;
+	child.stdin.on("error", () => {
+		gone = true;
+	});
+	const ignore = () => {};
+	process.on("SIGINT", ignore);
+	try {
+		for (const line of makeLines()) {
+			if (gone || child.exitCode !== null) break;
+			if (!child.stdin.write(`${line}\n`)) await Promise.race([once(child.stdin, "drain").catch(ignore), ended]);
+		}
+		child.stdin.end();
+		const code = await ended;
+		// 127: the shell knows no such command. What was asked for is shown all the same.
+		if (code === 127) await writeLines(makeLines());
+	} finally {
+		process.off("SIGINT", ignore);
+	}
+}
+
+/**
+ * A table without borders.
+ * @param {string[]} head
+ * @param {string[][]} rows
+ * @param {("left" | "right")[]} aligns
+ */
+export function table(head, rows, aligns) {
+	const none = Object.fromEntries(
+		["top", "top-mid", "top-left", "top-right", "bottom", "bottom-mid", "bottom-left", "bottom-right"]
+			.concat(["left", "left-mid", "mid", "mid-mid", "right", "right-mid"])
+			.map((place) => [place, ""]),
+	);
+	const drawn = new Table({
+		head: head.map((title) => paint.bold(title)),
+		chars: { ...none, middle: "  " },
+		style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
+		colAligns: aligns,
+	});
+	drawn.push(...rows);
+	return drawn
+		.toString()
+		.split("\n")
+		.map((line) => line.trimEnd())
+		.join("\n");
+}
+
+/**
+ * Progress of a scan on standard error, where that is a terminal.
+ * @param {string} what
+ */
+export function progress(what) {
+	if (!process.stderr.isTTY) return { update: () => {}, stop: () => {} };
+	const bar = new cliProgress.SingleBar({
+		format: `${what} {bar} {value}/{total}`,
+		stream: process.stderr,
+		hideCursor: true,
+		clearOnComplete: true,
+		barsize: 30,
+	});
+	let begun = false;
+	return {
+		/** @type {(done: number, total: number) => void} */
+		update(done, total) {
+			if (!begun) bar.start(total, done);
+			begun = true;
+			bar.setTotal(total);
+			bar.update(done);
+		},
+		stop() {
+			if (begun) bar.stop();
+		},
+	};
+}

@@ -1,0 +1,138 @@
+// The commands, their options and their help.
+import { Command, InvalidArgumentError, Option } from "commander";
+import { createRequire } from "node:module";
+import { completeIds, completion } from "./completion.mjs";
+import { exportSession, fork } from "./copies.mjs";
+import { repair, verify } from "./health.mjs";
+import { list, search } from "./list.mjs";
+import { show } from "./show.mjs";
+import { stats } from "./stats.mjs";
+import { tree } from "./tree.mjs";
+
+const { version } = createRequire(import.meta.url)("../../package.json");
+
+/** @param {string} text */
+function wholeNumber(text) {
+	if (!/^\d+$/.test(text)) throw new InvalidArgumentError("A whole number is needed.");
+	return Number(text);
+}
+
+/**
+ * A command, and the options that all have.
+ * @param {Command} program
+ * @param {string} usage
+ * @param {string} summary
+ * @param {string[]} examples
+ */
+function command(program, usage, summary, examples) {
+	return program
+		.command(usage)
+		.description(summary)
+		.option("--cwd <folder>", "the working directory whose sessions are meant (default: this one)")
+		.option("--dir <folder>", "a session directory other than pi's own")
+		.option("--json", "JSON for programs")
+		.addHelpText("after", `\nExamples:\n${examples.map((example) => `  $ pi-sessions ${example}`).join("\n")}`);
+}
+
+const SESSION = "a file, the beginning of a session id, or nothing for the newest session of the working directory";
+
+/**
+ * @param {{ code: number }} result where a command that found a problem says so
+ */
+export function buildProgram(result) {
+	const program = new Command("pi-sessions")
+		.description("Looks at the sessions of the pi coding agent. Only repair changes a session; fork, export and tree --html make new files.")
+		.version(version)
+		.exitOverride()
+		.showHelpAfterError("(--help tells what there is)")
+		.addHelpText("after", "\nExit codes: 0 good, 1 a problem was found or something failed, 2 wrong use.");
+
+	command(program, "list", "Lists sessions, the newest activity first", ["list", "list --all --limit 20", "list --cwd ~/project --json"])
+		.alias("ls")
+		.option("-a, --all", "sessions of every working directory")
+		.option("-n, --limit <count>", "so many at most, 0 for all", wholeNumber, 0)
+		.action((options) => list(options));
+
+	command(program, "show", "Shows a conversation, tool output folded", ["show", "show 0193a2b4", "show --full session.jsonl | less -R", "show 0193a2b4 --limit 20"])
+		.argument("[session]", SESSION)
+		.option("-f, --full", "all of every tool's output")
+		.option("-l, --leaf <entry>", "the branch that ends at this entry (an id, its beginning, or a label)")
+		.option("-n, --limit <count>", "the newest entries alone, 0 for all", wholeNumber, 0)
+		.option("--no-pager", "never through $PAGER")
+		.action((session, options) => show(session, options));
+
+	command(program, "tree", "Draws a session's branches", ["tree", "tree 0193a2b4 --limit 0", "tree 0193a2b4 --html", "tree session.jsonl --html page.html"])
+		.argument("[session]", SESSION)
+		.option("-n, --limit <count>", "entries of one run, and branches at one fork, that are drawn; 0 for all", wholeNumber, 12)
+		.option("--html [file]", "a page to look at in a browser, in place of the drawing (- for standard output)")
+		.option("--max-entry <KB>", "with --html: how much of each entry the page holds, 0 for all", wholeNumber, 64)
+		.option("--force", "with --html: write over a file that is there")
+		.option("--no-pager", "never through $PAGER")
+		.action((session, options) => tree(session, options));
+
+	command(program, "search", "Searches what was said", ["search panic unwrap", "search --all 'connection refused' --limit 5"])
+		.argument("<words...>", "what to look for")
+		.option("-a, --all", "in sessions of every working directory")
+		.option("-n, --limit <count>", "so many places at most, 0 for all", wholeNumber, 50)
+		.action((words, options) => search(words, options));
+
+	command(program, "stats", "Adds up tokens and cost by model and day, and what fills a session", ["stats", "stats --all", "stats 0193a2b4 --json"])
+		.argument("[session]", SESSION)
+		.option("-a, --all", "all sessions of every working directory")
+		.option("--utc", "days begin at midnight UTC, not at the clock's")
+		.option("--top <count>", "so many of the largest entries", wholeNumber, 10)
+		.action(async (session, options) => {
+			result.code = await stats(session, options);
+		});
+
+	command(program, "verify", "Looks for damage; exit code 1 if there is any", ["verify", "verify 0193a2b4 session.jsonl", "verify --all"])
+		.argument("[sessions...]", SESSION)
+		.option("-a, --all", "all sessions of every working directory")
+		.action(async (sessions, options) => {
+			result.code = await verify(sessions, options);
+		});
+
+	command(program, "repair", "Mends a damaged session, the file as it was kept beside it", ["repair 0193a2b4 --dry-run", "repair session.jsonl"])
+		.argument("<session>", "a file, or the beginning of a session id")
+		.option("--dry-run", "only show what is wrong")
+		.action(async (session, options) => {
+			result.code = await repair(session, options);
+		});
+
+	command(program, "fork", "Copies a session, or the path to one of its entries, into a new session", ["fork 0193a2b4", "fork 0193a2b4 --entry 1f2e3d4c --name 'another way'", "fork session.jsonl --into ~/other-project"])
+		.argument("[session]", SESSION)
+		.option("-e, --entry <entry>", "only the path to this entry (an id, its beginning, or a label)")
+		.option("--into <folder>", "the new session's working directory (default: the same)")
+		.option("--id <id>", "the new session's id")
+		.option("--name <name>", "the new session's name")
+		.action((session, options) => fork(session, options));
+
+	command(program, "export", "Writes a conversation as Markdown, or a session as JSON lines", ["export > talk.md", "export 0193a2b4 -o talk.md --full", "export 0193a2b4 --format jsonl --all -o copy.jsonl"])
+		.argument("[session]", SESSION)
+		.addOption(new Option("--format <format>", "md, or jsonl; by default what the file's name says, else md").choices(["md", "jsonl"]))
+		.option("-o, --output <file>", "where to (default: standard output)")
+		.option("-l, --leaf <entry>", "the branch that ends at this entry (an id, its beginning, or a label)")
+		.option("-a, --all", "with jsonl: every branch")
+		.option("-f, --full", "with md: all of every tool's output")
+		.option("--force", "write over a file that is there")
+		.action((session, options) => exportSession(session, options));
+
+	program
+		.command("completion")
+		.description("Prints the completion script of a shell")
+		.argument("<shell>", "bash, zsh or fish")
+		.addHelpText(
+			"after",
+			"\nExamples:\n  $ source <(pi-sessions completion bash)   # in ~/.bashrc\n  $ pi-sessions completion zsh > ~/_pi-sessions   # into a folder of $fpath\n  $ pi-sessions completion fish > ~/.config/fish/completions/pi-sessions.fish",
+		)
+		.action((shell) => completion(shell, program));
+
+	program
+		.command("complete-ids", { hidden: true })
+		.description("Session ids for the completion scripts")
+		.argument("[beginning]")
+		.option("--dir <folder>")
+		.action((beginning, options) => completeIds(beginning ?? "", options));
+
+	return program;
+}

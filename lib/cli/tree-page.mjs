@@ -1,0 +1,228 @@
+// `pi-sessions tree --html`: one page that holds a session's tree and needs nothing else, no network either.
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { gzipSync } from "node:zlib";
+import { writeFile } from "./copies.mjs";
+import { UsageError } from "./errors.mjs";
+import { partsOf, preview, roleOf } from "./entries.mjs";
+import { runsOf } from "./layout.mjs";
+import { write, writeJson } from "./output.mjs";
+import { clip, counted, safeBlock, safeLine, size } from "./text.mjs";
+
+/** @typedef {import("./layout.mjs").Run} Run */
+/** @typedef {import("./library.mjs").Manager} Manager */
+/** @typedef {import("./library.mjs").SessionTreeNode} Node */
+
+/**
+ * Every entry as the page draws it; the lists go by node.
+ * @typedef {object} PageIndex
+ * @property {string[]} ids
+ * @property {number[]} parents node above, -1 for a root
+ * @property {number[]} columns
+ * @property {number[]} rows
+ * @property {number[]} roles place in `roleNames`
+ * @property {string[]} roleNames
+ * @property {string[]} texts beginnings
+ * @property {number[]} chunks where the body is
+ * @property {number[]} firsts the first node of each chunk
+ * @property {Record<number, string>} labels
+ * @property {number[]} active nodes on the path to the leaf
+ * @property {number} leaf node, -1 if there is none
+ */
+
+/** @typedef {{ time: string, about?: string, parts: (import("./entries.mjs").Part & { left?: number })[] }} PageBody what an entry says */
+
+/** Characters of one chunk of bodies before it is packed: what a click waits for. */
+const CHUNK = 1 << 20;
+/** What `img` shows; anything else (SVG above all) stays text. */
+const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
+
+/**
+ * @param {Manager} manager
+ * @param {string} path
+ * @param {{ html?: string | true, json?: boolean, force?: boolean, maxEntry: number }} options
+ */
+export async function writeTreePage(manager, path, options) {
+	if (typeof options.html === "string" && options.html !== "-" && !/\.html?$/i.test(options.html)) {
+		throw new UsageError(`--html takes the name of a page, ending in .html: is ${JSON.stringify(options.html)} the session? It goes before --html`);
+	}
+	const pieces = page(manager, path, options.maxEntry > 0 ? options.maxEntry * 1024 : Infinity);
+	if (options.html === "-") {
+		for (const piece of pieces) await write(piece);
+		return;
+	}
+	const file = options.html !== true && options.html !== undefined ? options.html : `${basename(path).replace(/\.jsonl$/, "")}.html`;
+	const bytes = writeFile(file, pieces, Boolean(options.force));
+	if (options.json) return await writeJson({ path: file, bytes, entries: manager.getEntryCount() });
+	await write(`${safeLine(file)}: ${counted(manager.getEntryCount(), "entry", "entries")}, ${size(bytes)}\n`);
+}
+
+/** @param {string} name */
+const part = (name) => readFileSync(new URL(`./page/${name}`, import.meta.url), "utf8");
+
+/** @param {string} text */
+const escaped = (text) => text.replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`);
+
+/** @param {string} text of an inline script or style, as a policy names it */
+const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** @param {unknown} value */
+const packed = (value) => gzipSync(JSON.stringify(value), { level: 3 }).toString("base64");
+
+/**
+ * The page, piece by piece: bodies are never held all at once.
+ * @param {Manager} manager
+ * @param {string} path
+ * @param {number} most characters of one entry
+ * @returns {Generator<string>}
+ */
+export function* page(manager, path, most) {
+	const [style, script] = [part("tree.css"), part("tree.js")];
+	const name = manager.getSessionName() ?? basename(path);
+	const about = `${counted(manager.getEntryCount(), "entry", "entries")}, ${manager.getHeader()?.timestamp ?? ""}, ${manager.getCwd()}`;
+	// Nothing is fetched, nothing runs but this script, images are part of the page.
+	const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data:; base-uri 'none'; form-action 'none'`;
+	/** @type {Record<string, string>} */
+	const values = { policy: escaped(policy), title: escaped(safeLine(name)), about: escaped(safeLine(about)), style, script };
+	for (const [index, piece] of part("tree.html").split(/\{\{(\w+)\}\}/).entries()) {
+		if (index % 2 === 0) yield piece;
+		else if (piece === "data") yield* data(manager, most);
+		else yield values[piece] ?? "";
+	}
+}
+
+/**
+ * @param {Manager} manager
+ * @param {number} most
+ */
+function* data(manager, most) {
+	const { index, nodes } = indexOf(manager);
+	/** @type {PageBody[]} */
+	let bodies = [];
+	let length = 0;
+	for (const [node, { entry }] of nodes.entries()) {
+		if (bodies.length === 0) index.firsts.push(node);
+		index.chunks.push(index.firsts.length - 1);
+		const body = bodyOf(entry, most);
+		bodies.push(body);
+		length += body.parts.reduce((sum, { text }) => sum + text.length, 100);
+		if (length < CHUNK && node < nodes.length - 1) continue;
+		yield `<script type="text/plain" class="bodies">${packed(bodies)}</script>\n`;
+		bodies = [];
+		length = 0;
+	}
+	yield `<script type="text/plain" id="index">${packed(index)}</script>`;
+}
+
+/**
+ * @param {any} entry
+ * @param {number} most characters
+ * @returns {PageBody}
+ */
+function bodyOf(entry, most) {
+	let room = most;
+	const { usage, provider, model } = entry.message ?? entry;
+	const tokens = usage && typeof usage === "object" ? `, ${usage.totalTokens} tokens, $${usage.cost?.total}` : "";
+	const about = model || tokens ? { about: `${provider}/${model}${tokens}` } : {};
+	const parts = partsOf(entry).map((one) => {
+		const title = one.title === undefined ? {} : { title: one.title };
+		if (one.kind === "image" && (!IMAGES.test(one.title ?? "") || !/^[A-Za-z0-9+/=]*$/.test(one.text) || one.text.length > room)) {
+			return /** @type {const} */ ({ kind: "note", text: `image, ${one.title}, ${size(Math.floor((one.text.length * 3) / 4))}` });
+		}
+		const text = one.kind === "image" ? one.text : safeBlock(one.text.slice(0, room));
+		const left = one.kind === "image" ? 0 : Math.max(0, one.text.length - room);
+		room = Math.max(0, room - one.text.length);
+		return { kind: one.kind, text, ...title, ...(one.failed ? { failed: true } : {}), ...(left > 0 ? { left } : {}) };
+	});
+	return { time: String(entry.timestamp), ...about, parts };
+}
+
+/**
+ * Where each entry stands: a column for each branch, a row for each step from its root. A side branch takes the first
+ * column right of its fork's that is free over its whole length.
+ * @param {Manager} manager
+ */
+function indexOf(manager) {
+	const onPath = new Set(manager.getBranch().map((entry) => entry.id));
+	const top = runsOf(manager.getTree(), onPath);
+	/** @type {PageIndex} */
+	const index = { ids: [], parents: [], columns: [], rows: [], roles: [], roleNames: [], texts: [], chunks: [], firsts: [], labels: {}, active: [], leaf: -1 };
+	/** @type {Node[]} */
+	const nodes = [];
+	const leafId = manager.getLeafId();
+	/** @type {Map<string, number>} */
+	const roles = new Map();
+	/** @param {Node} node @param {number} parent @param {number} column @param {number} row */
+	const add = (node, parent, column, row) => {
+		const { entry } = node;
+		const place = nodes.push(node) - 1;
+		const role = clip(roleOf(entry), 40);
+		if (!roles.has(role)) roles.set(role, index.roleNames.push(role) - 1);
+		index.ids.push(entry.id);
+		index.parents.push(parent);
+		index.columns.push(column);
+		index.rows.push(row);
+		index.roles.push(roles.get(role) ?? 0);
+		index.texts.push(clip(preview(entry), 80));
+		if (node.label !== undefined) index.labels[place] = clip(String(node.label), 60);
+		if (onPath.has(entry.id)) index.active.push(place);
+		if (entry.id === leafId) index.leaf = place;
+		return place;
+	};
+	for (const { runs, fork, column, row } of strips(top)) {
+		let above = fork.place;
+		let at = row;
+		for (const run of runs) {
+			for (const node of run.nodes) above = add(node, above, column, at++);
+			run.last.place = above;
+		}
+	}
+	return { index, nodes };
+}
+
+/**
+ * @typedef {object} Strip what stands in one column: a run and those that go on below it
+ * @property {{ nodes: Node[], last: { place: number } }[]} runs
+ * @property {{ place: number }} fork the entry it leaves, once that has its place
+ * @property {Strip | undefined} from the strip of that entry
+ * @property {number} row of its first entry
+ * @property {number} end the row after its last
+ * @property {number} column
+ */
+
+/**
+ * The strips of a tree with their columns, each after the one it leaves.
+ * @param {{ sides: Run[], next: Run | undefined }} top
+ */
+function strips(top) {
+	/** @type {Strip[]} */
+	const all = [];
+	/** @type {{ run: Run, fork: { place: number }, from: Strip | undefined, row: number }[]} */
+	const waiting = [];
+	const roots = top.next ? [top.next, ...top.sides] : [];
+	for (const run of roots.reverse()) waiting.push({ run, fork: { place: -1 }, from: undefined, row: 0 });
+	for (let one = waiting.pop(); one; one = waiting.pop()) {
+		/** @type {Strip} */
+		const strip = { runs: [], fork: one.fork, from: one.from, row: one.row, end: one.row, column: 0 };
+		for (let run = /** @type {Run | undefined} */ (one.run); run; run = run.next) {
+			const last = { place: -1 };
+			strip.runs.push({ nodes: run.nodes, last });
+			strip.end += run.nodes.length;
+			for (const side of run.sides) waiting.push({ run: side, fork: last, from: strip, row: strip.end });
+		}
+		all.push(strip);
+	}
+	// A strip begins in a later row than the one it leaves, so that one has its column by then.
+	all.sort((a, b) => a.row - b.row);
+	/** @type {number[]} the row below the last one taken, by column */
+	const free = [];
+	for (const strip of all) {
+		let column = strip.from ? strip.from.column + 1 : 0;
+		// One row stays empty between two strips: the line that leads to the lower one runs there.
+		while ((free[column] ?? -1) >= strip.row) column++;
+		strip.column = column;
+		free[column] = strip.end;
+	}
+	return all;
+}

@@ -1,0 +1,21 @@
+// `pi-sessions tree`: a session's branches, in the terminal or as a page.
+import { treeLines, treeRows } from "./drawing.mjs";
+import { write, writeJsonList, writePaged } from "./output.mjs";
+import { openReadOnly, sessionPath } from "./sessions.mjs";
+import { writeTreePage } from "./tree-page.mjs";
+
+/**
+ * @param {string | undefined} query
+ * @param {{ cwd?: string, dir?: string, json?: boolean, limit: number, html?: string | true, pager?: boolean, open?: boolean, maxEntry: number, force?: boolean }} options
+ */
+export async function tree(query, options) {
+	const path = await sessionPath(query, options);
+	const manager = openReadOnly(path);
+	if (options.html !== undefined) return await writeTreePage(manager, path, options);
+	if (options.json) {
+		const head = { path, id: manager.getSessionId(), leafId: manager.getLeafId() };
+		return await writeJsonList(head, "entries", treeRows(manager));
+	}
+	if (manager.getEntryCount() === 0) return await write("No entries yet\n");
+	await writePaged(() => treeLines(manager, options.limit || Infinity), options);
+}

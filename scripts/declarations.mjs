@@ -1,0 +1,10 @@
+// Puts the hand-written declarations together: napi's build takes one file for the head of index.d.ts.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const PARTS = ["src/js/messages.d.ts", "src/js/header.d.ts", "src/js/diagnostics.d.ts"];
+
+mkdirSync(join(root, "target"), { recursive: true });
+writeFileSync(join(root, "target/header.d.ts"), PARTS.map((part) => readFileSync(join(root, part), "utf8")).join("\n"));

@@ -1,0 +1,77 @@
+// Takes the picture of the README: the page of `pi-sessions tree --html`, in a browser.
+//   node scripts/screenshot.mjs        writes docs/images/tree.png
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import puppeteer from "puppeteer-core";
+import { SessionManager } from "../index.js";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const picture = join(root, "docs/images/tree.png");
+
+/** A day's work with three ways tried. Gives the file, and the entry to show. */
+function writeSession(dir) {
+	const manager = SessionManager.create("/home/user/shop", dir);
+	const cost = { input: 0.003, output: 0.011, cacheRead: 0.002, cacheWrite: 0, total: 0.016 };
+	const usage = { input: 1020, output: 740, cacheRead: 6100, cacheWrite: 0, totalTokens: 7860, cost };
+	const says = { api: "messages", provider: "acme", model: "large", usage, stopReason: "stop" };
+	const user = (content) => manager.appendMessage({ role: "user", content, timestamp: Date.now() });
+	const answer = (...content) => manager.appendMessage({ role: "assistant", content, ...says, timestamp: Date.now() });
+	const text = (words) => ({ type: "text", text: words });
+	const call = (id, name, args) => ({ type: "toolCall", id, name, arguments: args });
+	const result = (toolCallId, toolName, words, isError = false) =>
+		manager.appendMessage({ role: "toolResult", toolCallId, toolName, content: [text(words)], isError, timestamp: Date.now() });
+
+	manager.appendModelChange("acme", "large");
+	user("The checkout test fails every tenth run. Find out why.");
+	answer(text("I run it until it fails."), call("1", "bash", { command: "for i in $(seq 40); do npm test -- checkout || break; done" }));
+	result("1", "bash", "14 runs good\nexpected 'paid', got 'pending'", true);
+	const plan = answer(text("The test reads the order before the payment's callback has written it. There are three ways to mend that."));
+	user("Try to wait longer in the test");
+	answer(call("2", "edit", { path: "test/checkout.test.ts" }));
+	result("2", "edit", "1 replacement");
+	answer(text("It fails every thirtieth run now."));
+	manager.branchWithSummary(plan, "A longer wait makes it rarer and does not mend it.");
+	manager.appendLabelChange(plan, "three ways");
+	user("Poll for the state instead");
+	const polled = answer(call("3", "edit", { path: "test/checkout.test.ts" }));
+	result("3", "edit", "2 replacements");
+	answer(text("200 runs good. The test is slow: 900 ms."));
+	manager.branch(polled);
+	user("And with a smaller interval?");
+	answer(text("200 runs good, 120 ms."));
+	manager.branchWithSummary(plan, "Polling works and hides that the callback is late.");
+	user("Mend the code: the order must be written before the answer is sent");
+	answer(text("The handler sends its answer first. I turn the two round."), call("4", "edit", { path: "src/payment/callback.ts" }));
+	result("4", "edit", "-\tresponse.send(200);\n-\tawait orders.markPaid(id);\n+\tawait orders.markPaid(id);\n+\tresponse.send(200);");
+	answer(call("5", "bash", { command: "for i in $(seq 300); do npm test -- checkout || break; done" }));
+	result("5", "bash", "300 runs good");
+	const shown = answer(text("300 runs good, and the test is as short as it was. The order is written before the provider gets its answer."));
+	manager.appendSessionInfo("The checkout test");
+	return { file: manager.getSessionFile(), shown };
+}
+
+const dir = mkdtempSync(join(tmpdir(), "pi-session-picture-"));
+try {
+	const { file, shown } = writeSession(dir);
+	const html = join(dir, "tree.html");
+	execFileSync(process.execPath, [join(root, "bin/pi-sessions.mjs"), "tree", file, "--html", html]);
+	const executablePath = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
+	if (!executablePath) throw new Error("No browser: apt-get install -y chromium (or name one in CHROMIUM)");
+	const browser = await puppeteer.launch({ executablePath, args: ["--no-sandbox"] });
+	const page = await browser.newPage();
+	await page.setViewport({ width: 1240, height: 700 });
+	await page.goto(`${pathToFileURL(html).href}#${shown}`);
+	await page.waitForSelector("#detail:not([hidden])");
+	await page.click("#fit");
+	await page.type("#query", "runs good");
+	await page.waitForFunction(() => /\d found$/.test(document.querySelector("#found")?.textContent ?? ""));
+	await new Promise((done) => setTimeout(done, 300));
+	await page.screenshot({ path: picture });
+	await browser.close();
+	console.log(`${picture}: ${statSync(picture).size} bytes`);
+} finally {
+	rmSync(dir, { recursive: true, force: true });
+}

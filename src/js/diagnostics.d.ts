@@ -1,0 +1,178 @@
+// Types of a session file's safety and health: how it is written, what is wrong with it, what was done about it. Those of
+// the format stand in `header.d.ts`.
+
+/**
+ * How a session's file is written. What is not said here is taken from the environment variables
+ * `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`. In memory none of it matters.
+ *
+ * @example
+ * ```ts
+ * const options: SessionFileOptions = { durability: "fsync", lock: "exclusive" };
+ * const mine = SessionManager.create(cwd, dir, options);
+ * mine.close();
+ * ```
+ */
+export interface SessionFileOptions {
+	/**
+	 * When an append is done: when the operating system has the line (`"os"`, the default: it outlives this process), or
+	 * when the disk has it (`"fsync"`: it outlives a power cut).
+	 */
+	durability?: "os" | "fsync";
+	/**
+	 * Who may write to the file: anyone (`"none"`, the default), or this manager alone (`"exclusive"`), as far as others
+	 * ask. Every manager of this module asks before it writes; pi does not. The lock is let go by `close`, and by the end
+	 * of the process however it ends.
+	 */
+	lock?: "none" | "exclusive";
+}
+
+/**
+ * A line of a session file that is no entry. It stays in the file and is passed over.
+ *
+ * @example
+ * ```ts
+ * const { appendFileSync } = await import("node:fs");
+ * appendFileSync(file, "half a li\n");
+ * const [line]: DamagedLine[] = SessionManager.verify(file).damaged;
+ * console.log(line?.line, line?.reason); // → 4 not valid JSON
+ * ```
+ */
+export interface DamagedLine {
+	/** Counted from 1. */
+	line: number;
+	/** Its bytes are `start` up to `end`, counted from 0, its newline not counted. */
+	start: number;
+	end: number;
+	reason: string;
+}
+
+/**
+ * An entry whose `parentId` names no entry of the session.
+ *
+ * @example
+ * ```ts
+ * const orphans: OrphanEntry[] = manager.getDiagnostics().orphans;
+ * console.log(orphans.length); // → 0
+ * ```
+ */
+export interface OrphanEntry {
+	/** Counted from 1. */
+	line: number;
+	id: string;
+	parentId: string;
+}
+
+/**
+ * An id that several entries carry; it means the last of them.
+ *
+ * @example
+ * ```ts
+ * const twice: DuplicateEntryId[] = manager.getDiagnostics().duplicateIds;
+ * console.log(twice.map((one) => one.lines)); // → []
+ * ```
+ */
+export interface DuplicateEntryId {
+	id: string;
+	/** Counted from 1. */
+	lines: number[];
+}
+
+/**
+ * Entries that are each other's ancestors, each the child of the one before it and the first of the last.
+ *
+ * @example
+ * ```ts
+ * const cycles: EntryCycle[] = manager.getDiagnostics().cycles;
+ * console.log(cycles.length); // → 0
+ * ```
+ */
+export interface EntryCycle {
+	ids: string[];
+}
+
+/**
+ * How often a session's file changed underneath in one way.
+ *
+ * @example
+ * ```ts
+ * SessionManager.open(file).appendCustomEntry("from elsewhere");
+ * manager.reload();
+ * const [change]: ForeignChange[] = manager.getDiagnostics().foreignChanges;
+ * console.log(change?.kind, change?.entries); // → grown 1
+ * ```
+ */
+export interface ForeignChange {
+	kind: "grown" | "deleted" | "renamed" | "replaced" | "truncated";
+	count: number;
+	/** Entries that came in with it. */
+	entries: number;
+	/** Bytes that were added to the file. */
+	bytes: number;
+}
+
+/**
+ * What a manager knows of its session: what is wrong with it, and what happened to it since it was opened.
+ *
+ * @example
+ * ```ts
+ * const found: SessionDiagnostics = manager.getDiagnostics();
+ * console.log(found.path === file, found.damaged.length); // → true 0
+ * ```
+ */
+export interface SessionDiagnostics {
+	/** The session's file, whether it exists yet or not; null in memory. */
+	path: string | null;
+	damaged: DamagedLine[];
+	/** What was put right, and how often. */
+	repairs: { what: string; count: number }[];
+	foreignChanges: ForeignChange[];
+	orphans: OrphanEntry[];
+	duplicateIds: DuplicateEntryId[];
+	cycles: EntryCycle[];
+}
+
+/**
+ * What `SessionManager.verify` found in a file.
+ *
+ * @example
+ * ```ts
+ * const report: VerifyReport = SessionManager.verify(file);
+ * console.log(report.ok, report.lines, report.entries); // → true 3 2
+ * ```
+ */
+export interface VerifyReport {
+	path: string;
+	/** There is a header, and nothing is wrong. */
+	ok: boolean;
+	/** The version that the header states, 1 if it states none; null without a header. */
+	version: number | null;
+	sessionId: string | null;
+	bytes: number;
+	/** Lines of every kind, blank ones and an unfinished last one among them. */
+	lines: number;
+	entries: number;
+	damaged: DamagedLine[];
+	orphans: OrphanEntry[];
+	duplicateIds: DuplicateEntryId[];
+	cycles: EntryCycle[];
+	endsWithNewline: boolean;
+}
+
+/**
+ * What `SessionManager.repair` did to a file.
+ *
+ * @example
+ * ```ts
+ * const report: RepairReport = SessionManager.repair(file);
+ * console.log(report.backup, report.repairs.length); // → null 0
+ * ```
+ */
+export interface RepairReport {
+	path: string;
+	/** Where the original is kept; null if there was nothing to repair. */
+	backup: string | null;
+	before: VerifyReport;
+	after: VerifyReport;
+	/** By line of the original, counted from 1. */
+	repairs: { line: number; what: string }[];
+}
