@@ -171,7 +171,9 @@ for (let round = 0; round < rounds; round++) {
 
 // Whatever was done, the sessions are whole.
 let files = 0;
-for (const name of readdirSync(dir).filter((file) => file.endsWith(".jsonl"))) {
+// A session directory may have been asked for under such a name, too.
+const all = readdirSync(dir, { withFileTypes: true }).filter((file) => file.isFile() && file.name.endsWith(".jsonl"));
+for (const { name } of all) {
 	const text = readFileSync(join(dir, name), "utf8");
 	if (text === "") continue;
 	files++;
