@@ -118,6 +118,10 @@ impl Index {
 
     /// An error unless a line is this entry's.
     pub fn check_line(&self, storage: &dyn Storage, row: RowNo, line: &[u8]) -> Result<()> {
+        if memchr::memchr(b'\n', line).is_some() {
+            let what = format!("entry {} is no longer one line", super::text::shown(self.tree.id_of(row)));
+            return Err(Error::changed(storage.name(), what));
+        }
         match shows_id(line, self.tree.id_of(row)) {
             true => Ok(()),
             false => self.check_text(storage, row, &text_of(line)),

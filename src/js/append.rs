@@ -68,7 +68,7 @@ impl Placed {
 impl Own {
     /// The object, which is in no list from here on: where the caller's code may run, it may append, and what it
     /// appends has the next place.
-    fn taken_out(&mut self, js: Js) -> Result<Val> {
+    pub fn taken_out(&mut self, js: Js) -> Result<Val> {
         let value = match *self {
             Own::Given(value) => value,
             Own::Placed(Placed { list, place }) => {
@@ -145,9 +145,10 @@ fn append_silently(state: &RefCell<State>, js: Js, mut new: New) -> Result<RowNo
         Own::Placed(placed) => {
             let row = row.map_err(|error| placed.take_back(js, error))?;
             let mut state = state.borrow_mut();
-            match placed.place == row {
+            let in_place = placed.place == row && js.same(placed.list, state.cache.list(js)?)?;
+            match in_place {
                 true => state.cache.mark_own(row),
-                // Entries of other processes came in before it.
+                // Entries of other processes came in before it, or rows have other numbers now.
                 false => state.cache.set_own(js, row, js.at(placed.list, placed.place)?)?,
             }
             Ok(row)

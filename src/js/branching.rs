@@ -180,14 +180,19 @@ impl Branched {
 /// Whether an entry that bodies are left of to read would be written as its line in the file says, in its new place.
 /// The caller's code may run.
 fn is_as_in_file(state: &RefCell<State>, js: Js, step: &BranchStep, entry: Val) -> Result<bool> {
-    let text = make(js, F::UnreadText, &[entry])?;
-    if js.is_undefined(text)? {
+    let source = match &state.borrow().bodies {
+        Some(bodies) => bodies.external(js)?,
+        None => return Ok(false),
+    };
+    let found = make(js, F::UnreadText, &[entry, js.number(f64::from(step.row))?, source])?;
+    if js.is_undefined(found)? {
         return Ok(false);
     }
-    let text = js.well_formed_text(text)?;
+    let codes = js.number_value(js.at(found, 0)?)?;
+    let text = js.well_formed_text(js.at(found, 1)?)?;
     let mut same = false;
-    let mut compare = |_, line: &str, _| {
-        same = step.line(line) == text;
+    let mut compare = |_, line: &str, lacks: u8| {
+        same = codes == Some(f64::from(lacks)) && step.line(line) == text;
         Ok(())
     };
     let read = state.borrow().session.lines_without_bodies(&[step.row], &mut compare);

@@ -21,8 +21,6 @@
 	const ASK = {};
 	// What stands for a value that is not read, here as in src/core/pieces.rs.
 	const STAND_IN = 0;
-	// Whether a look at a value reads it.
-	let reading = true;
 
 	class Given {
 		constructor(object) {
@@ -88,7 +86,6 @@
 
 	const accessor = (key) => ({
 		get() {
-			if (!reading) return STAND_IN;
 			const cell = cellOf(this);
 			if (cell === undefined) throw new TypeError(`${key} was taken from its entry`);
 			const value = touch(cell, key);
@@ -152,7 +149,15 @@
 	// The keys of an object whose values were not read yet.
 	function unread(object) {
 		const cell = Marked.cellOf(object);
-		return cell === undefined ? [] : keys(cell.codes).filter((key) => (cell.codes[key] & cell.waiting) !== 0 && isOurs(object, key));
+		return cell === undefined ? [] : keys(cell.codes).filter((key) => (cell.codes[key] & cell.waiting) !== 0 && !(cell.values && key in cell.values) && isOurs(object, key));
+	}
+
+	// An object's own values, with stand-ins for those that were not read.
+	function shadowOf(object) {
+		const left = unread(object);
+		const shadow = {};
+		for (const key of keys(object)) defineProperty(shadow, key, plain(left.includes(key) ? STAND_IN : object[key]));
+		return shadow;
 	}
 
 	// A copy of an entry around the same values, read or not.
@@ -186,19 +191,24 @@
 			copy.firstKeptEntryId = firstKept ?? entry.firstKeptEntryId;
 			return copy;
 		},
-		// An entry's text with stand-ins for what was not read of it; undefined if all of it was.
-		unreadText(entry) {
+		// The codes of what was not read of the entry in a row of a source, and its text with stand-ins for that;
+		// undefined if all was read, or if what is left to read is another entry's.
+		unreadText(entry, row, source) {
 			const message = typeof entry.message === "object" && entry.message !== null ? entry.message : {};
-			if (unread(entry).length + unread(message).length === 0) return undefined;
-			reading = false;
-			try {
-				return stringify(entry);
-			} catch {
-				// What cannot be done without the values is done with them.
-				return undefined;
-			} finally {
-				reading = true;
+			const parts = [entry, message].filter((part) => unread(part).length > 0);
+			if (parts.length === 0 || typeof entry.toJSON === "function" || typeof message.toJSON === "function") return undefined;
+			let codes = 0;
+			for (const part of parts) {
+				const cell = Marked.cellOf(part);
+				if (cell.row !== row || cell.source !== source || cell.id !== entry.id) return undefined;
+				for (const key of unread(part)) codes |= cell.codes[key];
 			}
+			const shadow = {};
+			for (const key of keys(entry)) {
+				const value = unread(entry).includes(key) ? STAND_IN : entry[key];
+				defineProperty(shadow, key, plain(value === message && parts.includes(message) ? shadowOf(message) : value));
+			}
+			return [codes, stringify(shadow)];
 		},
 		// Whether a message has no content, found without reading it.
 		lacksContent(message) {

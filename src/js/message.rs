@@ -20,7 +20,7 @@ enum Wants {
 
 /// The new entry of a message, its own fields at the end of the manager's list. The caller's code may run.
 pub fn new_message(state: &std::cell::RefCell<State>, js: Js, message: Val) -> Result<New> {
-    let (list, wants) = {
+    let (list, wants, epoch) = {
         let state = state.borrow();
         let session = &state.session;
         let wants = match (session.writes_lines(), session.is_persisted()) {
@@ -29,7 +29,7 @@ pub fn new_message(state: &std::cell::RefCell<State>, js: Js, message: Val) -> R
             (false, true) => Wants::TextOfConversation,
             (false, false) => Wants::Nothing,
         };
-        (state.cache.list(js)?, wants)
+        (state.cache.list(js)?, wants, state.epoch)
     };
     if !matches!(wants, Wants::Nothing | Wants::Text) && js.is_nullish(message)? {
         return Err(wrong_argument(js, "message must be an object"));
@@ -42,6 +42,19 @@ pub fn new_message(state: &std::cell::RefCell<State>, js: Js, message: Val) -> R
         ValueType::String => Some(js.well_formed_text(text).map_err(|error| placed.take_back(js, error))?),
         _ => None,
     };
+    // The caller's code has run. It may have taken the manager elsewhere, or given it another list.
+    let (elsewhere, list_now) = {
+        let state = state.borrow();
+        (state.epoch != epoch, state.cache.list(js)?)
+    };
+    if elsewhere {
+        let error = wrong_argument(js, "The manager went to another session while a value was written");
+        return Err(placed.take_back(js, error));
+    }
+    let mut own = Own::Placed(placed);
+    if !js.same(placed.list, list_now)? {
+        own.taken_out(js)?;
+    }
     let head = NewHead { message: (role >= 0.0).then_some(head), ..NewHead::default() };
-    Ok(New { text, time: Some(time), ..New::with_own(Kind::Message, Own::Placed(placed)) }.with_head(head))
+    Ok(New { text, time: Some(time), ..New::with_own(Kind::Message, own) }.with_head(head))
 }

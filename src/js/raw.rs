@@ -149,6 +149,14 @@ impl Js {
         Ok(Some(out))
     }
 
+    /// Whether two values are the same to `===`.
+    pub fn same(self, one: Val, other: Val) -> Result<bool> {
+        let mut out = false;
+        // SAFETY: both are handles of this call.
+        self.check(unsafe { sys::napi_strict_equals(self.env, one, other, &mut out) }, "comparison")?;
+        Ok(out)
+    }
+
     /// Whether a condition takes it for true.
     pub fn is_truthy(self, value: Val) -> Result<bool> {
         let mut as_bool = null_mut();
