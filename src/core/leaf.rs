@@ -128,7 +128,11 @@ impl LeafPath {
             }
             Kind::ContextEdit => {
                 self.edits.push(place);
-                self.steps = None;
+                if let (Some((steps, edits)), Some(target)) = (&mut self.steps, row.target) {
+                    edits.insert(target, no);
+                    let edited = |step: &&mut Step| tree.row(step.row).is_some_and(|row| row.id == target);
+                    steps.iter_mut().filter(edited).for_each(|step| step.edit = Some(no));
+                }
             }
             _ => {}
         }

@@ -360,12 +360,15 @@ impl Session {
     }
 
     /// Refuses a context edit that would do nothing. `shown` is the target's id as JavaScript prints it.
-    pub fn check_edit(&self, target: Option<&[u8]>, shown: impl Fn() -> String) -> Result<RowNo> {
-        let tree = self.tree();
+    pub fn check_edit(&mut self, target: Option<&[u8]>, shown: impl Fn() -> String) -> Result<RowNo> {
+        let tree = &mut self.index.tree;
         let Some(row) = target.and_then(|id| tree.find(id)) else {
             return Err(Error::entry_not_found(shown()));
         };
-        let on_path = tree.leaf().is_some_and(|leaf| tree.path(leaf).contains(&row));
+        // The rows of nearly every path ascend; of one that does not, all are looked at.
+        let leaf = tree.leaf();
+        let path = tree.kept_path(leaf);
+        let on_path = path.binary_search(&row).is_ok() || path.contains(&row);
         if !on_path {
             return Err(Error::not_on_branch(shown()));
         }

@@ -263,7 +263,7 @@ impl SessionManager {
         }
         let id = js.text(target)?;
         let shown = args::shown_value(js, target)?;
-        let checked = self.state.borrow().session.check_edit(id.as_deref(), || shown.clone());
+        let checked = self.state.borrow_mut().session.check_edit(id.as_deref(), || shown.clone());
         let row = checked.map_err(|error| thrown(js, &error))?;
         let role = self.state.borrow().session.tree().row(row).and_then(|row| row.role());
         if let (Some(text), true, Some(Role::Assistant | Role::ToolResult)) = (content, is_text, role) {
