@@ -207,8 +207,11 @@
 			slots[2] = Date.now();
 			slots[0] = role;
 			slots[1] = lacksContent ? 1 : 0;
-			slots[3] = list.length;
-			list[list.length] = own;
+			const at = list.length;
+			slots[3] = at;
+			// Arrays may have been given a setter for this index.
+			if (at in list) Object.defineProperty(list, at, { value: own, writable: true, enumerable: true, configurable: true });
+			else list[at] = own;
 			return text;
 		},
 		ownThinkingLevel: (thinkingLevel) => ({ thinkingLevel }),

@@ -22,6 +22,34 @@
 	// What stands for a value that is not read, here as in src/core/pieces.rs.
 	const STAND_IN = 0;
 
+	// What it takes to read an object's values. Whoever asks its inspection function right is given the cell, but what
+	// reads the file stays in it, and nothing else passes for one.
+	class Cell {
+		#source;
+		constructor(object, source, row, id, codes, waiting) {
+			this.#source = source;
+			this.object = object;
+			this.row = row;
+			this.id = id;
+			this.codes = codes;
+			this.waiting = waiting;
+			this.values = undefined;
+			this.inspect = undefined;
+		}
+		read(key) {
+			return readBody(this.#source, this.row, this.id, this.codes[key]);
+		}
+		isOf(row, source, id) {
+			return this.row === row && this.#source === source && this.id === id;
+		}
+		copyFor(object, waiting) {
+			return new Cell(object, this.#source, this.row, this.id, this.codes, waiting);
+		}
+		static genuine(value) {
+			return typeof value === "object" && value !== null && #source in value ? value : undefined;
+		}
+	}
+
 	class Given {
 		constructor(object) {
 			// biome-ignore lint: a private field can be put on any object this way, and on a frozen one later no more.
@@ -44,8 +72,7 @@
 
 	const plain = (value) => ({ value, writable: true, enumerable: true, configurable: true });
 
-	// The cell of an object with accessors: what it takes to read its values.
-	const cellOf = (holder) => Marked.cellOf(holder) ?? holder[INSPECT]?.(ASK);
+	const cellOf = (holder) => Marked.cellOf(holder) ?? Cell.genuine(holder[INSPECT]?.(ASK));
 
 	function settled(cell, key) {
 		cell.waiting &= ~cell.codes[key];
@@ -68,7 +95,7 @@
 		const { object } = cell;
 		cell.values ??= { __proto__: null };
 		const { values } = cell;
-		if (!(key in values)) values[key] = readBody(cell.source, cell.row, cell.id, cell.codes[key]);
+		if (!(key in values)) values[key] = cell.read(key);
 		// A frozen object keeps its accessor, which gives the same value every time.
 		if (isOurs(object, key) && settle(object, key, values[key])) settled(cell, key);
 		return values[key];
@@ -115,7 +142,7 @@
 	const ACCESSORS = { content: CONTENT, details: DETAILS, data: DATA };
 
 	// The object with accessors in place of the values it lacks.
-	function withAccessors(from, codes, waiting, source, row, id) {
+	function withAccessors(from, codes, waiting) {
 		const object = {};
 		for (const key of keys(from)) {
 			if (key === "content" && (codes.content & waiting) !== 0) defineProperty(object, key, CONTENT);
@@ -125,7 +152,12 @@
 			else if (key in prototype) defineProperty(object, key, plain(from[key]));
 			else object[key] = from[key];
 		}
-		const cell = { object, source, row, id, codes, waiting, values: undefined, inspect: undefined };
+		return object;
+	}
+
+	// Gives an object with accessors its cell.
+	function attach(cell) {
+		const { object, codes } = cell;
 		cell.inspect = function (asked) {
 			if (asked === ASK) return cell;
 			for (const key of keys(codes)) {
@@ -140,10 +172,13 @@
 
 	function defer(entry, row, lacks, source) {
 		if ((lacks & ANY_OF_MESSAGE) !== 0) {
-			entry.message = withAccessors(entry.message, OF_MESSAGE, lacks & ANY_OF_MESSAGE, source, row, entry.id);
+			const waiting = lacks & ANY_OF_MESSAGE;
+			const message = withAccessors(entry.message, OF_MESSAGE, waiting);
+			entry.message = attach(new Cell(message, source, row, entry.id, OF_MESSAGE, waiting));
 		}
 		if ((lacks & ANY_OF_ENTRY) === 0) return entry;
-		return withAccessors(entry, OF_ENTRY, lacks & ANY_OF_ENTRY, source, row, entry.id);
+		const waiting = lacks & ANY_OF_ENTRY;
+		return attach(new Cell(withAccessors(entry, OF_ENTRY, waiting), source, row, entry.id, OF_ENTRY, waiting));
 	}
 
 	// The keys of an object whose values were not read yet.
@@ -164,18 +199,18 @@
 	function copyOf(entry) {
 		const left = unread(entry);
 		if (left.length === 0) return { ...entry };
-		const { codes, source, row, id } = Marked.cellOf(entry);
+		const cell = Marked.cellOf(entry);
+		const { codes } = cell;
 		const from = {};
 		let waiting = 0;
 		for (const key of keys(entry)) {
 			defineProperty(from, key, plain(left.includes(key) ? STAND_IN : entry[key]));
 			if (left.includes(key)) waiting |= codes[key];
 		}
-		const copy = withAccessors(from, codes, waiting, source, row, id);
-		const cell = Marked.cellOf(entry);
+		const copied = cell.copyFor(withAccessors(from, codes, waiting), waiting);
 		cell.values ??= { __proto__: null };
-		Marked.cellOf(copy).values = cell.values;
-		return copy;
+		copied.values = cell.values;
+		return attach(copied);
 	}
 
 	return {
@@ -200,7 +235,7 @@
 			let codes = 0;
 			for (const part of parts) {
 				const cell = Marked.cellOf(part);
-				if (cell.row !== row || cell.source !== source || cell.id !== entry.id) return undefined;
+				if (!cell.isOf(row, source, entry.id)) return undefined;
 				for (const key of unread(part)) codes |= cell.codes[key];
 			}
 			const shadow = {};

@@ -255,8 +255,14 @@ impl Js {
         Ok(out)
     }
 
-    /// Sets an element.
+    /// Sets an element of the list itself, even if arrays were given a setter for its index.
     pub fn set_at(self, array: Val, at: u32, value: Val) -> Result<()> {
+        let mut there = false;
+        // SAFETY: both are handles of this call; `there` receives the answer.
+        self.check(unsafe { sys::napi_has_element(self.env, array, at, &mut there) }, "element")?;
+        if there {
+            return self.define(array, self.string(at.to_string().as_bytes())?, value);
+        }
         // SAFETY: both are handles of this call.
         self.check(unsafe { sys::napi_set_element(self.env, array, at, value) }, "setting an element")
     }

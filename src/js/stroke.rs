@@ -21,7 +21,8 @@ pub struct Stroke {
 impl Stroke {
     /// Adds a row's line, which lacks the bodies with these codes.
     pub fn add(&mut self, row: RowNo, line: &str, lacks: u8) {
-        if !line.is_ascii() || line.len() > LONGEST_TEXT {
+        // Those made together stand between brackets.
+        if !line.is_ascii() || line.len() > LONGEST_TEXT - 2 {
             self.alone.push((row, line.to_owned(), lacks));
             return;
         }
