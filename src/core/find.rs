@@ -1,8 +1,9 @@
 //! Finding a session by its header, without reading more of any file than that.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
+use std::thread;
 
 use super::catalog::rows::{self, Use};
 use super::catalog::{Catalog, Location};
@@ -63,23 +64,51 @@ impl CwdFilter<'_> {
     }
 }
 
+/// From how many files on their times are asked for on several threads.
+const CROWD: usize = 256;
+
+/// The session files among these, each with the time it was modified last.
+fn times(entries: &[DirEntry]) -> Vec<(f64, String)> {
+    let time_of = |entry: &DirEntry| {
+        let name = entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl"))?;
+        // Asked in its directory, the system need not walk the whole path; but a link is asked what it leads to.
+        let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
+        let meta = if is_link { fs::metadata(entry.path()) } else { entry.metadata() };
+        Some((Stamp::of(&meta.ok()?).modified_ms(), name))
+    };
+    let threads = thread::available_parallelism().map_or(1, |n| n.get()).clamp(1, 4);
+    if entries.len() < CROWD || threads == 1 {
+        return entries.iter().filter_map(time_of).collect();
+    }
+    thread::scope(|scope| {
+        let mut files = Vec::with_capacity(entries.len());
+        let mut shares = entries.chunks(entries.len().div_ceil(threads));
+        let own = shares.next().unwrap_or_default();
+        let others: Vec<_> = shares
+            .map(|share| {
+                let work = move || share.iter().filter_map(time_of).collect::<Vec<_>>();
+                (share, thread::Builder::new().spawn_scoped(scope, work))
+            })
+            .collect();
+        files.extend(own.iter().filter_map(time_of));
+        for (share, other) in others {
+            // A share whose thread could not be had is done here.
+            match other.ok().and_then(|thread| thread.join().ok()) {
+                Some(done) => files.extend(done),
+                None => files.extend(share.iter().filter_map(time_of)),
+            }
+        }
+        files
+    })
+}
+
 /// The session file of a directory that was modified last. Unreadable files and dangling links are passed over.
 pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Result<Option<String>> {
     let Ok(entries) = fs::read_dir(if dir.is_empty() { "." } else { dir }) else {
         return Ok(None);
     };
-    let mut files: Vec<(f64, String)> = Vec::new();
-    for entry in entries.flatten() {
-        let Some(name) = entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl")) else {
-            continue;
-        };
-        // Asked in its directory, the system need not walk the whole path; but a link is asked what it leads to.
-        let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
-        let meta = if is_link { fs::metadata(entry.path()) } else { entry.metadata() };
-        if let Ok(meta) = meta {
-            files.push((Stamp::of(&meta).modified_ms(), name));
-        }
-    }
+    let entries: Vec<DirEntry> = entries.flatten().collect();
+    let mut files = times(&entries);
     // Those of one time in name order, as they would be found there.
     files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.cmp(right)));
     for (_, name) in files {

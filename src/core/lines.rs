@@ -6,8 +6,8 @@ use std::io::{self, Read};
 
 use super::storage::read_at;
 
-/// How much is read at once from a file that will be read whole.
-pub const WHOLE: usize = 1 << 20;
+/// How much is read at once from a file that will be read whole: more would not stay in the processor's cache.
+pub const WHOLE: usize = 1 << 18;
 /// How much is read at first from a file of which the header is wanted.
 pub const HEAD: usize = 4 << 10;
 

@@ -83,7 +83,8 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     if size >= from + LARGE {
         scan(storage, from, size, &mut each)?;
     } else {
-        let mut reader = LineReader::new(storage.reader(from)?, from, WHOLE);
+        let chunk = usize::try_from(size.saturating_sub(from) + 1).unwrap_or(WHOLE).min(WHOLE);
+        let mut reader = LineReader::new(storage.reader(from)?, from, chunk);
         while let Some(line) = next(&mut reader, storage)? {
             each(scanned(line.offset, line.bytes, line.ended));
         }

@@ -15,13 +15,13 @@ use super::lines::{text_of, LineReader};
 use super::storage::{Place, Storage};
 
 /// How many bytes a segment has.
-const SEGMENT: u64 = 1 << 20;
+const SEGMENT: u64 = 1 << 18;
 
 /// How much is read at first of a line that reaches beyond its segment.
 const ACROSS: usize = 32 << 10;
 
 /// From how many bytes on threads are worth their start.
-pub const LARGE: u64 = 2 * SEGMENT;
+pub const LARGE: u64 = SEGMENT;
 
 /// A line as the index takes it.
 #[derive(Debug, PartialEq)]

@@ -108,7 +108,14 @@ impl SessionManager {
     /// const { ok, entries, bytes } = SessionManager.verify(file);
     /// console.log(ok, entries, bytes > 0); // → true 2 true
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "path: string", ts_return_type = "VerifyReport")]
+    #[napi(
+        catch_unwind,
+        writable = true,
+        enumerable = false,
+        configurable = true,
+        ts_args_type = "path: string",
+        ts_return_type = "VerifyReport"
+    )]
     pub fn verify<'env>(env: &'env Env, path: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let path = resolved(js, path.raw(), "path")?;
@@ -127,7 +134,14 @@ impl SessionManager {
     /// console.log(repairs[0]?.line, repairs[0]?.what); // → 4 left out: not valid JSON
     /// console.log(after.ok, SessionManager.verify(backup!).ok); // → true false
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "path: string", ts_return_type = "RepairReport")]
+    #[napi(
+        catch_unwind,
+        writable = true,
+        enumerable = false,
+        configurable = true,
+        ts_args_type = "path: string",
+        ts_return_type = "RepairReport"
+    )]
     pub fn repair<'env>(env: &'env Env, path: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let path = resolved(js, path.raw(), "path")?;
@@ -145,7 +159,7 @@ impl SessionManager {
     /// console.log(SessionManager.isLocked(file)); // → true
     /// mine.close();
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "path: string")]
+    #[napi(catch_unwind, writable = true, enumerable = false, configurable = true, ts_args_type = "path: string")]
     pub fn is_locked(env: &Env, path: Unknown) -> Result<bool> {
         let js = Js::new(env);
         let path = resolved(js, path.raw(), "path")?;
