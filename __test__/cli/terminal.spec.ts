@@ -1,20 +1,11 @@
 // How `pi-sessions` behaves towards terminals, pipes and scripts, and that nothing a session says can act on a terminal.
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Json, assistant, entry, message, root, user } from "../support/store.js";
-import { type World, bin, branched, put, run, runInTerminal, runProgram, world } from "./run.js";
+import { bin, branched, program, put, run, runInTerminal, runProgram, world } from "./run.js";
 
 const ESC = "\u001b";
-
-/** A program in the test's folder. */
-function program(at: World, name: string, script: string): string {
-	const path = join(at.cwd, name);
-	writeFileSync(path, `#!/bin/sh\n${script}\n`);
-	chmodSync(path, 0o755);
-	return path;
-}
 
 describe("colours", () => {
 	const coloured = async (work: Promise<{ out: string }>): Promise<boolean> => (await work).out.includes(`${ESC}[`);
@@ -129,6 +120,7 @@ describe("what a session says never acts on the terminal", () => {
 		const at = world();
 		put(at, `id${evil}`, lines, { name: "s.jsonl" });
 		put(at, `id${evil}2`, lines, { name: "t.jsonl" });
+		put(at, "other", lines, { name: "u.jsonl" });
 		for (const args of [["show", "id"], ["show", evil.replaceAll("\u0000", "")], ["show", "./no\u001b[31m.jsonl"], ["complete-ids"]]) {
 			const { out, err } = await run(at, args);
 			expect(`${out}${err}`).not.toBe("");
@@ -168,72 +160,6 @@ describe("use", () => {
 	test("--version is the package's", async () => {
 		const { version } = (await import("../../package.json")).default;
 		expect((await run(world(), ["--version"])).out).toBe(`${version}\n`);
-	});
-});
-
-/** Asks for a shell, by name. */
-function needed(shell: string): string {
-	const path = [`/usr/bin/${shell}`, `/bin/${shell}`].find((one) => existsSync(one));
-	if (!path) throw new Error(`${shell} is missing: apt-get install -y ${shell}`);
-	return path;
-}
-
-describe("completion", () => {
-	/** A folder on the path in which the command is. */
-	function shellWorld(): World {
-		const at = world();
-		program(at, "pi-sessions", `exec '${process.execPath}' '${bin}' "$@"`);
-		put(at, "0194abcd-1", branched);
-		put(at, "0194abcd-2", branched, { cwd: "/other" });
-		put(at, "ffff", branched);
-		return { ...at, env: { ...at.env, PATH: `${at.cwd}:${at.env.PATH}` } };
-	}
-
-	test("in bash: commands, options, values, session ids", async () => {
-		const at = shellWorld();
-		const asked = async (...words: string[]): Promise<string[]> => {
-			const line = `source <(pi-sessions completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pi_sessions; printf '%s\\n' "\${COMPREPLY[@]}"`;
-			const { code, out, err } = await runProgram(needed("bash"), ["--norc", "-c", line, "bash", "pi-sessions", ...words], at);
-			expect({ code, err }).toEqual({ code: 0, err: "" });
-			return out.split("\n").filter(Boolean).sort();
-		};
-		expect(await asked("s")).toEqual(["search", "show", "stats"]);
-		expect(await asked("tree", "--h")).toEqual(["--help", "--html"]);
-		expect(await asked("show", "0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
-		expect(await asked("export", "--format", "")).toEqual(["jsonl", "md"]);
-		expect(await asked("completion", "")).toEqual(["bash", "fish", "zsh"]);
-		expect(await asked("list", "--cwd", "/us")).toEqual(["/usr"]);
-	});
-
-	test("in fish", async () => {
-		const at = shellWorld();
-		const asked = async (line: string): Promise<string[]> => {
-			const { out, err } = await runProgram(needed("fish"), ["--no-config", "-c", "pi-sessions completion fish | source; complete -C $argv[1]", line], at);
-			expect(err).toBe("");
-			return out.split("\n").filter(Boolean).map((one) => one.split("\t")[0] as string).sort();
-		};
-		expect(await asked("pi-sessions s")).toEqual(["search", "show", "stats"]);
-		expect(await asked("pi-sessions show 0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
-		expect(await asked("pi-sessions tree --ht")).toEqual(["--html"]);
-	});
-
-	test("in zsh", async () => {
-		const at = shellWorld();
-		// A terminal of zsh's own, in which Tab lists what there is.
-		const line = `zmodload zsh/zpty; zpty -b shell ${needed("zsh")} -f -i
-			ask() { zpty -w shell "$1"; }
-			ask 'autoload -U compinit; compinit -u -D; source <(pi-sessions completion zsh); PS1=; zstyle ":completion:*" verbose no; unsetopt auto_menu; LISTMAX=0'
-			ask 'print re""ady'
-			local out part
-			for ((i = 0; i < 200; i++)); do zpty -rt shell part && out+=$part; [[ $out == *ready* ]] && break; sleep 0.05; done
-			zpty -wn shell $'pi-sessions st\\t'
-			for ((i = 0; i < 200; i++)); do zpty -rt shell part && out+=$part; [[ $out == *'pi-sessions stats'* ]] && break; sleep 0.05; done
-			zpty -wn shell $'f\\t'
-			for ((i = 0; i < 200; i++)); do zpty -rt shell part && out+=$part; [[ $out == *ffff* ]] && break; sleep 0.05; done
-			zpty -d shell; print -r -- $out`;
-		const { out } = await runProgram(needed("zsh"), ["-f", "-c", line], { ...at, env: { ...at.env, TERM: "dumb" } });
-		expect(out).toContain("stats");
-		expect(out).toContain("ffff");
 	});
 });
 

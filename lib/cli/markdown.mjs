@@ -18,7 +18,7 @@ const NAMES = { user: "User", assistant: "Assistant", toolResult: "Tool", bashEx
 export function* markdown(manager, entries, { full }) {
 	const header = manager.getHeader();
 	yield `# ${inline(manager.getSessionName() ?? "Session")}\n\n`;
-	yield `Session \`${safeLine(manager.getSessionId())}\`, begun ${safeLine(header?.timestamp ?? "")}, in ${fence1(header?.cwd ?? "")}\n`;
+	yield `Session ${code(manager.getSessionId())}, begun ${inline(header?.timestamp)}, in ${code(header?.cwd) || "no folder"}\n`;
 	for (const entry of entries) {
 		const role = roleOf(entry);
 		const label = manager.getLabel(entry.id);
@@ -30,11 +30,11 @@ export function* markdown(manager, entries, { full }) {
 	}
 }
 
-/** @param {string} text one line, its marks taken as letters */
+/** @param {unknown} text one line, its marks taken as letters */
 const inline = (text) => safeLine(text).replace(/[\\`*_[\]<>#|&]/g, "\\$&");
 
-/** @param {string} text */
-const fence1 = (text) => (text === "" ? "no folder" : `\`${safeLine(text).replaceAll("`", "'")}\``);
+/** @param {unknown} text one line of code; nothing for none */
+const code = (text) => (safeLine(text) === "" ? "" : `\`${safeLine(text).replaceAll("`", "'")}\``);
 
 /**
  * A fence longer than any in the text, so that the text cannot end it.
