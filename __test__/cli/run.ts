@@ -54,11 +54,11 @@ export function runProgram(command: string, args: string[], options: { cwd: stri
 export const run = (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Result> =>
 	runProgram(process.execPath, [bin, ...args], { cwd: at.cwd, env: { ...at.env, ...env } });
 
-/** Runs `pi-sessions` in a terminal of 100 columns, by `script` of util-linux. Its output holds what the terminal was sent. */
-export function runInTerminal(at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Result> {
+/** Runs `pi-sessions` in a terminal, by `script` of util-linux. Its output holds what the terminal was sent. */
+export function runInTerminal(at: World, args: string[], env: NodeJS.ProcessEnv = {}, columns = 100): Promise<Result> {
 	if (!existsSync("/usr/bin/script")) throw new Error("`script` is missing: apt-get install -y bsdutils");
 	const line = [process.execPath, bin, ...args].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(" ");
-	return runProgram("script", ["-qec", `stty cols 100 rows 40; ${line}`, "/dev/null"], {
+	return runProgram("script", ["-qec", `stty cols ${columns} rows 40; ${line}`, "/dev/null"], {
 		cwd: at.cwd,
 		env: { ...at.env, TERM: "xterm-256color", SHELL: "/bin/sh", ...env },
 	});

@@ -26,7 +26,10 @@ export function* markdown(manager, entries, { full }) {
 		if (entry.type === "message" || parts.length > 1) {
 			yield `\n## ${inline(Object.hasOwn(NAMES, role) ? (NAMES[role] ?? role) : role)}${label === undefined ? "" : ` (${inline(label)})`}\n`;
 		}
-		for (const part of parts) yield `\n${partText({ ...part, text: safeBlock(part.text) }, full)}\n`;
+		for (const part of parts) {
+			const text = part.kind === "call" && part.title !== "!" ? indented(part.text) : part.text;
+			yield `\n${partText({ ...part, text: safeBlock(text) }, full)}\n`;
+		}
 	}
 }
 
@@ -66,7 +69,7 @@ function partText({ kind, text, title = "", failed }, full) {
 		case "image":
 			return `*image, ${inline(title)}, ${size(Math.floor((text.length * 3) / 4))}*`;
 		case "call":
-			return title === "!" ? fenced(text, "sh") : `Calls **${inline(title)}**:\n\n${fenced(indented(text), "json")}`;
+			return title === "!" ? fenced(text, "sh") : `Calls **${inline(title)}**:\n\n${fenced(text, "json")}`;
 		case "output": {
 			const lines = text.split("\n");
 			const cut = !full && lines.length > OUTPUT_LINES + 1;

@@ -1,4 +1,5 @@
 // `pi-sessions show`: the conversation, for reading.
+import { stripVTControlCharacters } from "node:util";
 import { paintRole } from "./drawing.mjs";
 import { partsOf, roleOf } from "./entries.mjs";
 import { columns, paint, writeJsonList, writePaged } from "./output.mjs";
@@ -54,9 +55,10 @@ function* conversation(manager, path, entries, full) {
 		const lines = partsOf(entry).flatMap((part) => partLines(part, full));
 		yield "";
 		const head = headOf(entry, manager.getLabel(entry.id));
-		// What only notes something needs no room of its own.
-		if (entry.type !== "message" && lines.length === 1) yield `${head}  ${lines[0]}`;
-		else yield* [head, ...lines];
+		const [only = ""] = lines;
+		// What only notes something needs no line of its own, if there is room.
+		const quiet = entry.type !== "message" && lines.length === 1 && widthOf(stripVTControlCharacters(`${head}  ${only}`)) <= columns();
+		yield* quiet ? [`${head}  ${only}`] : [head, ...lines];
 	}
 }
 
