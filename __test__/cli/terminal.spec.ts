@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Json, assistant, entry, message, root, user } from "../support/store.js";
-import { bin, branched, program, put, run, runInTerminal, runProgram, world } from "./run.js";
+import { type World, bin, branched, program, put, run, runInTerminal, runProgram, world } from "./run.js";
 
 const ESC = "\u001b";
 
