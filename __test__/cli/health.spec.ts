@@ -1,8 +1,8 @@
 // `pi-sessions verify` and `repair`, which show what the library says of damaged files.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { anyManager, message, text, user } from "../support/store.js";
+import { anyManager, lockedOut, message, text, user } from "../support/store.js";
 import { branched, put, run, world } from "./run.js";
 
 /** A file with a damaged line, an orphan, an id that stands twice, and a last line without an end. */
@@ -101,6 +101,19 @@ describe("the most damaged files", () => {
 		const reports = JSON.parse((await run(at, ["verify", "--all", "--json"])).out);
 		expect(reports.filter(({ ok }: any) => !ok).map(({ path }: any) => path).sort()).toEqual(bad);
 		expect(JSON.parse((await run(at, ["verify", "--all", "--json", "--dir", dirname(good)])).out)).toHaveLength(4);
+	});
+
+	test("a folder that may not be read, or a link that leads nowhere, does not hide the others", async () => {
+		const { at, bad, good } = damagedStore();
+		symlinkSync("gone", join(dirname(good), "link.jsonl"));
+		mkdirSync(join(dirname(good), "folder.jsonl"));
+		const locked = dirname(bad.find((path) => path.endsWith("torn.jsonl")) as string);
+		const { code, out, err } = await lockedOut(locked, () => run(at, ["verify", "--all"]));
+		expect({ code, err }).toEqual({ code: 1, err: "" });
+		expect(out).toContain(`unreadable  ${locked}: EACCES`);
+		expect(out).toContain(`unreadable  ${join(dirname(good), "link.jsonl")}: ENOENT`);
+		expect(out).toContain("6 session files: 1 good, 3 faulty, 2 unreadable");
+		expect((await lockedOut(locked, () => run(at, ["stats", "--all"]))).out).toContain("1 session, 11 entries");
 	});
 
 	test("stats --all left them out and did not say so", async () => {

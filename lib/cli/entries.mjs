@@ -124,6 +124,7 @@ const BASE = new Set(["type", "id", "parentId", "timestamp"]);
 export function partsOf(entry) {
 	if (entry.type === "message") {
 		const message = entry.message ?? {};
+		if (typeof message !== "object" || Array.isArray(message)) return note(asText(message));
 		return own(messageParts, message.role)?.(message) ?? contentParts(message.content);
 	}
 	const known = own(entryParts, entry.type);

@@ -46,12 +46,12 @@ export async function list(options) {
 	]);
 	const drawn = table(
 		[
-			{ title: "ID", least: 8, paint: paint.cyan },
+			{ title: "ID", least: ID_SHOWN, paint: paint.cyan },
 			{ title: "AGE", align: "right", rank: 1 },
-			{ title: "SIZE", align: "right", rank: 2 },
+			{ title: "SIZE", align: "right", rank: 3 },
 			{ title: "MSGS", align: "right", rank: 4 },
-			...(options.all ? [{ title: "FOLDER", least: 12, rank: 3 }] : []),
-			{ title: "NAME OR FIRST MESSAGE", least: 10, paint: (/** @type {string} */ text, /** @type {number} */ row) => (sessions[row]?.name === undefined ? text : paint.bold(text)) },
+			...(options.all ? [{ title: "FOLDER", least: 16, rank: 2 }] : []),
+			{ title: "NAME OR FIRST MESSAGE", least: 16, paint: (/** @type {string} */ text, /** @type {number} */ row) => (sessions[row]?.name === undefined ? text : paint.bold(text)) },
 		],
 		rows,
 	);
@@ -125,7 +125,8 @@ function sessionLine(hit) {
 	const id = clip(hit.id, Math.min(ID_COLUMNS, columns()));
 	const name = clip(hit.name ?? "", Math.min(60, columns() - widthOf(id) - 2));
 	const folder = clip(short(hit.cwd), columns() - widthOf(id) - widthOf(name) - 4);
-	return [paint.cyan(id), paint.bold(name), paint.dim(folder)].join("  ").trimEnd();
+	const parts = [id && paint.cyan(id), name && paint.bold(name), folder && paint.dim(folder)];
+	return parts.filter(Boolean).join("  ");
 }
 
 /**

@@ -139,7 +139,7 @@ export async function writePaged(makeLines, { pager = true }) {
  * @typedef {object} Column
  * @property {string} title
  * @property {"right"} [align]
- * @property {number} [least] what its texts may be cut to, where there is no room for them; without it they never are
+ * @property {number} [least] what its texts may be cut to before columns are left out; without it they never are cut
  * @property {number} [rank] the highest is left out first, where there is no room for all; without it it never is
  * @property {(text: string, row: number) => string} [paint]
  */
@@ -166,9 +166,10 @@ export function table(all, rows) {
 	const widths = [...natural];
 	for (let over = taken(widths) - width; over > 0; over--) {
 		const open = [...kept].filter((column) => (widths[column] ?? 0) > (least[column] ?? 0));
-		const widest = open.reduce((one, other) => ((widths[other] ?? 0) > (widths[one] ?? 0) ? other : one), open[0] ?? -1);
-		if (widest === -1) break;
-		widths[widest] = (widths[widest] ?? 0) - 1;
+		// Where even that is too much, the text on the right gives way to what stands before it.
+		const column = open.length > 0 ? open.reduce((one, other) => ((widths[other] ?? 0) > (widths[one] ?? 0) ? other : one)) : [...kept].findLast((one) => all[one]?.least !== undefined && (widths[one] ?? 0) > 4);
+		if (column === undefined) break;
+		widths[column] = (widths[column] ?? 0) - 1;
 	}
 	const shown = [...kept].map((column) => ({ column, width: widths[column] ?? 0, ...(/** @type {Column} */ (all[column])) }));
 	const missing = all.filter(({ title }, column) => title !== "" && !kept.has(column)).map(({ title }) => title);

@@ -76,24 +76,32 @@ export async function listSessions(place) {
 export function sessionFiles(place) {
 	const dir = sessionDir(place);
 	const root = dirname(defaultDir(workingDirectory(place)));
-	const folders = dir === undefined ? namesIn(root).map((name) => join(root, name)) : [pathOf(dir)];
-	return folders.flatMap((folder) =>
-		namesIn(folder)
-			.filter((name) => name.endsWith(".jsonl"))
-			.map((name) => join(folder, name)),
-	);
+	const folders = dir === undefined ? pathsIn(root) : [pathOf(dir)];
+	return folders.flatMap((folder) => pathsIn(folder).filter((path) => path === folder || (path.endsWith(".jsonl") && !isFolder(path))));
+}
+
+/** @param {string} path */
+function isFolder(path) {
+	try {
+		return statSync(path).isDirectory();
+	} catch {
+		// A link that leads nowhere may have been a session: whoever reads it says what is wrong.
+		return false;
+	}
 }
 
 /**
- * The names in a folder; none if it is no folder, or not there.
+ * What is in a folder; nothing if it is none, or not there. A folder that cannot be read stands for what is in it, so that
+ * whoever tries to says why not.
  * @param {string} folder
  */
-function namesIn(folder) {
+function pathsIn(folder) {
 	try {
-		return readdirSync(folder).sort();
+		return readdirSync(folder)
+			.sort()
+			.map((name) => join(folder, name));
 	} catch (error) {
-		if (["ENOENT", "ENOTDIR"].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? "")) return [];
-		throw error;
+		return ["ENOENT", "ENOTDIR"].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? "") ? [] : [folder];
 	}
 }
 
