@@ -9,7 +9,8 @@
 	"use strict";
 	const { parse, stringify } = JSON;
 	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf } = Object;
-	const { isFrozen, keys, prototype } = Object;
+	const { getOwnPropertySymbols, isFrozen, keys, prototype } = Object;
+	const { propertyIsEnumerable } = prototype;
 	const { defineProperty: defines, deleteProperty: deletes } = Reflect;
 	const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 	// The codes of `BodyOf` in src/core/body.rs, for a message and for an entry.
@@ -33,7 +34,9 @@
 			this.id = id;
 			this.codes = codes;
 			this.waiting = waiting;
+			// What was read, shared with copies of the object, and what was assigned to a sealed object.
 			this.values = undefined;
+			this.given = undefined;
 			this.inspect = undefined;
 		}
 		read(key) {
@@ -93,6 +96,7 @@
 
 	function touch(cell, key) {
 		const { object } = cell;
+		if (cell.given && key in cell.given) return cell.given[key];
 		cell.values ??= { __proto__: null };
 		const { values } = cell;
 		if (!(key in values)) values[key] = cell.read(key);
@@ -101,12 +105,21 @@
 		return values[key];
 	}
 
+	// A value, or what stands for one in a log that must not end because of it.
+	function valueOrError(object, key) {
+		try {
+			return object[key];
+		} catch (error) {
+			return { [INSPECT]: () => `[${error}]` };
+		}
+	}
+
 	// What `util.inspect` is to show of an object that keeps its accessors.
 	function shownOf(object, codes) {
 		const kept = keys(codes).filter((key) => isOurs(object, key));
 		if (kept.length === 0) return object;
 		const all = getOwnPropertyDescriptors(object);
-		for (const key of kept) all[key] = { ...plain(object[key]), enumerable: all[key].enumerable };
+		for (const key of kept) all[key] = { ...plain(valueOrError(object, key)), enumerable: all[key].enumerable };
 		delete all[INSPECT];
 		return create(getPrototypeOf(object), all);
 	}
@@ -127,8 +140,8 @@
 				if (cell !== undefined) settled(cell, key);
 			} else if (cell !== undefined && !isFrozen(this)) {
 				// A sealed object keeps its accessor, and can be written to.
-				cell.values ??= { __proto__: null };
-				cell.values[key] = value;
+				cell.given ??= { __proto__: null };
+				cell.given[key] = value;
 			} else {
 				throw new TypeError(`Cannot assign to read only property '${key}' of object '#<Object>'`);
 			}
@@ -161,8 +174,12 @@
 		cell.inspect = function (asked) {
 			if (asked === ASK) return cell;
 			for (const key of keys(codes)) {
-				if (isOurs(object, key)) touch(cell, key);
-				if (this !== object && isOurs(this, key)) this[key];
+				try {
+					if (isOurs(object, key)) touch(cell, key);
+					if (this !== object && isOurs(this, key)) this[key];
+				} catch {
+					// It is shown as what it is: a value that cannot be read.
+				}
 			}
 			return shownOf(this, codes);
 		};
@@ -181,10 +198,12 @@
 		return attach(new Cell(withAccessors(entry, OF_ENTRY, waiting), source, row, entry.id, OF_ENTRY, waiting));
 	}
 
+	const hasRead = (cell, key) => Boolean(cell.values && key in cell.values) || Boolean(cell.given && key in cell.given);
+
 	// The keys of an object whose values were not read yet.
 	function unread(object) {
 		const cell = Marked.cellOf(object);
-		return cell === undefined ? [] : keys(cell.codes).filter((key) => (cell.codes[key] & cell.waiting) !== 0 && !(cell.values && key in cell.values) && isOurs(object, key));
+		return cell === undefined ? [] : keys(cell.codes).filter((key) => (cell.codes[key] & cell.waiting) !== 0 && !hasRead(cell, key) && isOurs(object, key));
 	}
 
 	// An object's own values, with stand-ins for those that were not read.
@@ -208,6 +227,9 @@
 			if (left.includes(key)) waiting |= codes[key];
 		}
 		const copied = cell.copyFor(withAccessors(from, codes, waiting), waiting);
+		for (const key of getOwnPropertySymbols(entry)) {
+			if (propertyIsEnumerable.call(entry, key)) copied.object[key] = entry[key];
+		}
 		cell.values ??= { __proto__: null };
 		copied.values = cell.values;
 		return attach(copied);
@@ -215,13 +237,16 @@
 
 	return {
 		defer,
-		rechained(entry, parentId) {
+		// In a new session an entry stands under the id by which its children know it, whatever became of its object.
+		rechained(entry, id, parentId) {
 			const copy = copyOf(entry);
+			if (copy.id !== id) copy.id = id;
 			copy.parentId = parentId;
 			return copy;
 		},
-		rechainedCompaction(entry, parentId, firstKept) {
+		rechainedCompaction(entry, id, parentId, firstKept) {
 			const copy = copyOf(entry);
+			if (copy.id !== id) copy.id = id;
 			copy.parentId = parentId;
 			copy.firstKeptEntryId = firstKept ?? entry.firstKeptEntryId;
 			return copy;
