@@ -16,6 +16,7 @@
 	// The codes of `BodyOf` in src/core/body.rs, for a message and for an entry.
 	const OF_MESSAGE = { content: 1, details: 2, data: 0 };
 	const OF_ENTRY = { content: 4, details: 8, data: 16 };
+	const LARGE = ["content", "details", "data"];
 	const ANY_OF_MESSAGE = 3;
 	const ANY_OF_ENTRY = 28;
 	// What an inspection function is called with to give its cell.
@@ -200,33 +201,37 @@
 
 	const hasRead = (cell, key) => Boolean(cell.values && key in cell.values) || Boolean(cell.given && key in cell.given);
 
-	// The keys of an object whose values were not read yet.
+	// The codes of an object's values that were not read yet.
 	function unread(object) {
 		const cell = Marked.cellOf(object);
-		return cell === undefined ? [] : keys(cell.codes).filter((key) => (cell.codes[key] & cell.waiting) !== 0 && !hasRead(cell, key) && isOurs(object, key));
+		if (cell === undefined) return 0;
+		let left = 0;
+		for (const key of LARGE) {
+			const code = cell.codes[key] & cell.waiting;
+			if (code !== 0 && !hasRead(cell, key) && isOurs(object, key)) left |= code;
+		}
+		return left;
 	}
 
-	// An object's own values, with stand-ins for those that were not read.
-	function shadowOf(object) {
-		const left = unread(object);
+	const put = (object, key, value) => {
+		if (key in prototype) defineProperty(object, key, plain(value));
+		else object[key] = value;
+	};
+
+	// An object's own values, with stand-ins for those with these codes.
+	function shadowOf(object, left, codes) {
 		const shadow = {};
-		for (const key of keys(object)) defineProperty(shadow, key, plain(left.includes(key) ? STAND_IN : object[key]));
+		for (const key of keys(object)) put(shadow, key, (codes[key] & left) !== 0 ? STAND_IN : object[key]);
 		return shadow;
 	}
 
 	// A copy of an entry around the same values, read or not.
 	function copyOf(entry) {
-		const left = unread(entry);
-		if (left.length === 0) return { ...entry };
+		const waiting = unread(entry);
+		if (waiting === 0) return { ...entry };
 		const cell = Marked.cellOf(entry);
 		const { codes } = cell;
-		const from = {};
-		let waiting = 0;
-		for (const key of keys(entry)) {
-			defineProperty(from, key, plain(left.includes(key) ? STAND_IN : entry[key]));
-			if (left.includes(key)) waiting |= codes[key];
-		}
-		const copied = cell.copyFor(withAccessors(from, codes, waiting), waiting);
+		const copied = cell.copyFor(withAccessors(shadowOf(entry, waiting, codes), codes, waiting), waiting);
 		for (const key of getOwnPropertySymbols(entry)) {
 			if (propertyIsEnumerable.call(entry, key)) copied.object[key] = entry[key];
 		}
@@ -254,21 +259,16 @@
 		// The codes of what was not read of the entry in a row of a source, and its text with stand-ins for that;
 		// undefined if all was read, or if what is left to read is another entry's.
 		unreadText(entry, row, source) {
-			const message = typeof entry.message === "object" && entry.message !== null ? entry.message : {};
-			const parts = [entry, message].filter((part) => unread(part).length > 0);
-			if (parts.length === 0 || typeof entry.toJSON === "function" || typeof message.toJSON === "function") return undefined;
-			let codes = 0;
-			for (const part of parts) {
-				const cell = Marked.cellOf(part);
-				if (!cell.isOf(row, source, entry.id)) return undefined;
-				for (const key of unread(part)) codes |= cell.codes[key];
-			}
-			const shadow = {};
-			for (const key of keys(entry)) {
-				const value = unread(entry).includes(key) ? STAND_IN : entry[key];
-				defineProperty(shadow, key, plain(value === message && parts.includes(message) ? shadowOf(message) : value));
-			}
-			return [codes, stringify(shadow)];
+			const message = typeof entry.message === "object" && entry.message !== null ? entry.message : undefined;
+			const ofEntry = unread(entry);
+			const ofMessage = message === undefined ? 0 : unread(message);
+			if ((ofEntry | ofMessage) === 0 || typeof entry.toJSON === "function") return undefined;
+			if (message !== undefined && typeof message.toJSON === "function") return undefined;
+			if (ofEntry !== 0 && !Marked.cellOf(entry).isOf(row, source, entry.id)) return undefined;
+			if (ofMessage !== 0 && !Marked.cellOf(message).isOf(row, source, entry.id)) return undefined;
+			const shadow = shadowOf(entry, ofEntry, OF_ENTRY);
+			if (ofMessage !== 0) shadow.message = shadowOf(message, ofMessage, OF_MESSAGE);
+			return [ofEntry | ofMessage, stringify(shadow)];
 		},
 		// Whether a message has no content, found without reading it.
 		lacksContent(message) {
