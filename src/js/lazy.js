@@ -56,7 +56,7 @@
 
 	class Given {
 		constructor(object) {
-			// biome-ignore lint: a private field can be put on any object this way, and on a frozen one later no more.
+			// A private field can be put on any object this way; on a frozen one later no more.
 			return object;
 		}
 	}
