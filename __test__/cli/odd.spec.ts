@@ -6,7 +6,7 @@ import { type Json, api, assistant, entry, message, snapshot, user } from "../su
 import { Random } from "../differential/random.js";
 import { type World, put, run, world } from "./run.js";
 
-const COMMANDS = ["show", "show --full", "show --json", "tree", "tree --limit 0", "tree --json", "tree --html -", "stats", "stats --json", "export", "export --full", "export --format jsonl --all"];
+const COMMANDS = ["show", "show --full", "show --json", "tree --limit 0", "tree --html -", "stats", "export", "export --full"];
 
 /** What JSON can hold where something else is meant. */
 const VALUES: unknown[] = [null, true, 0, -0.5, 1e308, 8.64e15 + 1, "", " ", "text", "\u001b[2J\u0007\u200b", "x".repeat(3000), [], [[]], [null], [1, "two"], {}, { a: 1 }, { toString: 1, valueOf: 2, toJSON: 3 }, { length: 1e9 }, { type: "text", text: { b: 2 } }, "2025-01-01T00:00:00.000Z", "__proto__"];
@@ -78,7 +78,7 @@ describe("an odd field broke show and export", () => {
 	test("many at once, in the header too", async () => {
 		const seed = Number(process.env.PSN_SEED ?? 1);
 		const random = new Random(seed);
-		for (let round = 0; round < 4; round++) {
+		for (let round = 0; round < 3; round++) {
 			const at = world();
 			const bodies = Array.from({ length: 60 }, () => {
 				const kind = random.pick(KINDS);
