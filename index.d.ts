@@ -1799,18 +1799,29 @@ export declare const CURRENT_SESSION_VERSION: SessionVersion
 export declare function findMostRecentSession(sessionDir: string, cwd?: string): string | null
 
 /**
- * The default directory of a working directory's sessions, made if it is not there; with `create: false` it is only
- * named. `agentDir` takes the place of the agent's own directory.
+ * The default directory of a working directory's sessions; with `create: false` it is only named, else made if it is
+ * not there.
+ *
+ * @throws If the directory cannot be made.
+ * @example
+ * ```ts
+ * const named = getDefaultSessionDir("/home/me/other", dir, { create: false });
+ * console.log(findMostRecentSession(named)); // → null
+ * ```
+ */
+export declare function getDefaultSessionDir(cwd: string, agentDir: string | undefined, options: { create?: boolean }): string
+
+/**
+ * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the
+ * agent's own directory.
  *
  * @throws If the directory cannot be made.
  * @example
  * ```ts
  * console.log(getDefaultSessionDir("/home/me/shop", dir).endsWith("--home-me-shop--")); // → true
- * const named = getDefaultSessionDir("/home/me/other", dir, { create: false });
- * console.log(findMostRecentSession(named)); // → null
  * ```
  */
-export declare function getDefaultSessionDir(cwd: string, agentDir?: string, options?: { create?: boolean }): string
+export declare function getDefaultSessionDir(cwd: string, agentDir?: string): string
 
 /**
  * The last compaction entry of a list, or null.

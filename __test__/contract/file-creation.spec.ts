@@ -179,7 +179,7 @@ test("getDefaultSessionDir only names the directory with `create: false`", () =>
 	expect(api.getDefaultSessionDir("/x", elsewhere, { create: false })).toBe(join(elsewhere, "sessions", "--x--"));
 	expect(existsSync(elsewhere)).toBe(false);
 	// Whoever does not say so gets what pi gives.
-	for (const options of [undefined, {}, { create: undefined }, { create: true }, null as never]) {
+	for (const options of [undefined, {}, { create: undefined }, { create: true }, null] as never[]) {
 		const dir = join(scratch(), "agent");
 		expect(existsSync(api.getDefaultSessionDir("/x", dir, options))).toBe(true);
 	}

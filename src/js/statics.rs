@@ -370,20 +370,18 @@ impl SessionManager {
     }
 }
 
-/// The default directory of a working directory's sessions, made if it is not there; with `create: false` it is only
-/// named. `agentDir` takes the place of the agent's own directory.
+/// The default directory of a working directory's sessions; with `create: false` it is only named, else made if it is
+/// not there.
 ///
 /// @throws If the directory cannot be made.
 /// @example
 /// ```ts
-/// console.log(getDefaultSessionDir("/home/me/shop", dir).endsWith("--home-me-shop--")); // → true
 /// const named = getDefaultSessionDir("/home/me/other", dir, { create: false });
 /// console.log(findMostRecentSession(named)); // → null
 /// ```
 #[napi(
     catch_unwind,
-    ts_args_type = "cwd: string, agentDir?: string, options?: { create?: boolean }",
-    ts_return_type = "string"
+    ts_type = "(cwd: string, agentDir: string | undefined, options: { create?: boolean }): string\n\n/**\n * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the\n * agent's own directory.\n *\n * @throws If the directory cannot be made.\n * @example\n * ```ts\n * console.log(getDefaultSessionDir(\"/home/me/shop\", dir).endsWith(\"--home-me-shop--\")); // → true\n * ```\n */\nexport declare function getDefaultSessionDir(cwd: string, agentDir?: string): string"
 )]
 pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown, options: Unknown) -> Result<String> {
     let js = Js::new(env);
