@@ -1,17 +1,16 @@
 //! Finding a session by its header, without reading more of any file than that.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::catalog::rows::{self, Use};
+use super::catalog::rows;
 use super::catalog::{Catalog, Location, SHORT_PATIENCE};
 use super::error::Result;
 use super::header::Header;
-use super::info::Content;
 use super::listing::{absolute, on_threads};
 use super::paths::{join, resolve, same, Host};
 use super::skim::{HeaderLine, Skimmer};
@@ -19,7 +18,7 @@ use super::stamp::Stamp;
 use super::text::shown;
 
 /// Where a header ends at the latest, for being found among other files.
-const HEADER_WITHIN: u64 = 64 << 20;
+pub const HEADER_WITHIN: u64 = 64 << 20;
 
 /// How far lines that are no JSON are passed over in search of one: what has no header by then is no session.
 const NO_JSON_WITHIN: u64 = 1 << 20;
@@ -59,25 +58,40 @@ pub fn header_of(path: &str) -> io::Result<Option<Header>> {
     header_in(open_file(Path::new(path))?)
 }
 
-/// The header of a file among others. What cannot be read, or is very large without a header, is no session.
-fn discovered(path: &str) -> Option<Header> {
-    let file = open_file(Path::new(path)).ok()?;
-    first_header(file.take(HEADER_WITHIN), NO_JSON_WITHIN).ok().flatten()
+/// What a directory says to be a session file.
+struct Named {
+    name: String,
+    /// A file without doubt: the system need not be asked what a link leads to.
+    is_file: bool,
 }
 
-/// The session files of a directory in name order, as names. Names that are no text cannot be asked for and are left
-/// out.
-pub fn session_files(dir: &str) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(if dir.is_empty() { "." } else { dir })? {
-        if let Ok(name) = entry?.file_name().into_string() {
-            if name.ends_with(".jsonl") {
-                names.push(name);
-            }
-        }
+impl Named {
+    fn of(entry: &DirEntry) -> Option<Self> {
+        let name = entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl"))?;
+        Some(Self { name, is_file: entry.file_type().is_ok_and(|kind| kind.is_file()) })
     }
-    names.sort_unstable();
-    Ok(names)
+
+    /// The header of this file among others. What cannot be read, or is very large without a header, is no session.
+    fn header(&self, dir: &str) -> Option<Header> {
+        let path = join(dir, &self.name);
+        let file = if self.is_file { File::open(&path) } else { open_file(Path::new(&path)) };
+        first_header(file.ok()?.take(HEADER_WITHIN), NO_JSON_WITHIN).ok().flatten()
+    }
+}
+
+/// The session files of a directory in name order. Names that are no text cannot be asked for and are left out.
+fn named(dir: &str) -> io::Result<Vec<Named>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(if dir.is_empty() { "." } else { dir })? {
+        all.extend(Named::of(&entry?));
+    }
+    all.sort_unstable_by(|left: &Named, right: &Named| left.name.cmp(&right.name));
+    Ok(all)
+}
+
+/// The session files of a directory in name order, as names.
+pub fn session_files(dir: &str) -> io::Result<Vec<String>> {
+    Ok(named(dir)?.into_iter().map(|named| named.name).collect())
 }
 
 /// Only sessions whose header names this working directory.
@@ -100,14 +114,13 @@ impl CwdFilter<'_> {
 const CROWD: usize = 256;
 
 /// The session files among these, each with the time it was modified last.
-fn times(entries: &[DirEntry]) -> Vec<(f64, String)> {
+fn times(entries: &[DirEntry]) -> Vec<(f64, Named)> {
     let time_of = |entry: &DirEntry| {
-        let name = entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl"))?;
+        let named = Named::of(entry)?;
         // Asked in its directory, the system need not walk the whole path; but a link is asked what it leads to.
-        let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
-        let meta = if is_link { fs::metadata(entry.path()) } else { entry.metadata() };
+        let meta = if named.is_file { entry.metadata() } else { fs::metadata(entry.path()) };
         let meta = meta.ok().filter(|meta| meta.is_file())?;
-        Some((Stamp::of(&meta).modified_ms(), name))
+        Some((Stamp::of(&meta).modified_ms(), named))
     };
     let threads = thread::available_parallelism().map_or(1, |n| n.get()).clamp(1, 4);
     if entries.len() < CROWD || threads == 1 {
@@ -143,12 +156,11 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Result<Option<S
     let entries: Vec<DirEntry> = entries.flatten().collect();
     let mut files = times(&entries);
     // Those of one time in name order, as they would be found there.
-    files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.cmp(right)));
-    for (_, name) in files {
-        let path = join(dir, &name);
-        if let Some(header) = discovered(&path) {
+    files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.name.cmp(&right.name)));
+    for (_, named) in files {
+        if let Some(header) = named.header(dir) {
             if matches(&header, filter)? {
-                return Ok(Some(path));
+                return Ok(Some(join(dir, &named.name)));
             }
         }
     }
@@ -159,11 +171,11 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Result<Option<S
 const MANY: usize = 64;
 
 /// How many headers a thread reads at once.
-const SHARE: usize = 64;
+const SHARE: usize = 16;
 
-/// The session file of a directory whose header has exactly this id; where several have it, the first of them in name
-/// order. A file's name, then the catalog, tell one that has it; of the files before that one, those whose headers the
-/// catalog does not know are read. `cwd` is what a relative directory starts from.
+/// The session file of a directory whose header has exactly this id. A file's name, or the catalog, tells which one it is;
+/// but where several have one id it is the first of them in name order, so the headers before it are read, too. `cwd` is
+/// what a relative directory starts from.
 pub fn by_id(
     dir: &str,
     id: &[u8],
@@ -171,61 +183,52 @@ pub fn by_id(
     location: Option<&Location>,
     cwd: &str,
 ) -> Result<Option<String>> {
-    let Ok(names) = session_files(dir) else {
+    let Ok(files) = named(dir) else {
         return Ok(None);
     };
-    let header_with_id = |name: &str| discovered(&join(dir, name)).filter(|header| header.id == id);
-    let is_it = |name: &str| header_with_id(name).map_or(Ok(false), |header| matches(&header, filter));
+    let header_with_id = |file: &Named| file.header(dir).filter(|header| header.id == id);
+    let is_it = |file: &Named| header_with_id(file).map_or(Ok(false), |header| matches(&header, filter));
     let ending = [b"_", id, b".jsonl"].concat();
     let mut found = None;
-    for (at, name) in names.iter().enumerate().filter(|(_, name)| name.as_bytes().ends_with(&ending)) {
-        if is_it(name)? {
+    for (at, file) in files.iter().enumerate().filter(|(_, file)| file.name.as_bytes().ends_with(&ending)) {
+        if is_it(file)? {
             found = Some(at);
             break;
         }
     }
-    let mut known = HashMap::new();
-    let catalog = location.filter(|_| found.is_none() && names.len() >= MANY);
-    if let Some(catalog) = catalog.and_then(|location| Catalog::open_within(location, SHORT_PATIENCE)) {
-        let absolute = absolute(dir, cwd);
+    let asks = found.is_none() && files.len() >= MANY;
+    if let Some(catalog) = location.filter(|_| asks).and_then(|location| Catalog::open_within(location, SHORT_PATIENCE))
+    {
         // A catalog that cannot be asked knows nothing.
-        for name in rows::names_of_id(catalog.db(), &absolute, id).unwrap_or_default() {
-            if let (Ok(at), true) = (names.binary_search(&name), is_it(&name)?) {
+        for name in rows::names_of_id(catalog.db(), &absolute(dir, cwd), id).unwrap_or_default() {
+            let Ok(at) = files.binary_search_by(|file| file.name.cmp(&name)) else { continue };
+            if files.get(at).map_or(Ok(false), is_it)? {
                 found = Some(at);
                 break;
             }
         }
-        let read = rows::in_dir(catalog.db(), &absolute, |name, row| {
-            if row.known.content.info().map_or(row.known.content == Content::NoSession, |info| info.id != id) {
-                known.insert(name, row);
+    }
+    let mut before = files.get(..found.unwrap_or(files.len())).unwrap_or_default();
+    // More at a time as it goes on: the one may be near.
+    let mut block = MANY;
+    while !before.is_empty() {
+        let (now, later) = before.split_at(block.min(before.len()));
+        let same = Mutex::new(BTreeMap::new());
+        on_threads(now.len().div_ceil(SHARE), |_: &mut (), share| {
+            for (at, file) in now.iter().enumerate().skip(share * SHARE).take(SHARE) {
+                if let Some(header) = header_with_id(file) {
+                    same.lock().unwrap_or_else(PoisonError::into_inner).insert(at, header);
+                }
             }
         });
-        if read.is_err() {
-            known.clear();
-        }
-    }
-    let has_other = |name: &str| {
-        known.get(name).is_some_and(|row| {
-            let now = fs::metadata(join(dir, name)).map(|meta| Stamp::of(&meta));
-            now.is_ok_and(|now| now == row.stamp && row.use_for(&now) != Use::Nothing)
-        })
-    };
-    let before = names.get(..found.unwrap_or(names.len())).unwrap_or_default();
-    let also = Mutex::new(BTreeMap::new());
-    on_threads(before.len().div_ceil(SHARE), |_: &mut (), share| {
-        for (at, name) in before.iter().enumerate().skip(share * SHARE).take(SHARE) {
-            if let Some(header) = Some(name).filter(|name| !has_other(name)).and_then(|name| header_with_id(name)) {
-                also.lock().unwrap_or_else(PoisonError::into_inner).insert(at, header);
+        for (at, header) in same.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            if matches(&header, filter)? {
+                return Ok(now.get(at).map(|file| join(dir, &file.name)));
             }
         }
-    });
-    for (at, header) in also.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        if matches(&header, filter)? {
-            found = Some(at);
-            break;
-        }
+        (before, block) = (later, block * 4);
     }
-    Ok(found.and_then(|at| names.get(at)).map(|name| join(dir, name)))
+    Ok(found.and_then(|at| files.get(at)).map(|file| join(dir, &file.name)))
 }
 
 fn matches(header: &Header, filter: Option<&CwdFilter<'_>>) -> Result<bool> {

@@ -6,6 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::entry::{read_message, time_of};
+use super::find::HEADER_WITHIN;
 use super::header::{Header, Version};
 use super::json::{fields, read, string_bytes, Raw, Value};
 use super::lines::{text_of, LineReader, Positioned, WHOLE};
@@ -169,7 +170,11 @@ fn read_lines(
                     HeaderLine::Other => Content::NoSession,
                     HeaderLine::NoJson => Content::Nothing,
                 };
-                if !lines.pass_line()? {
+                if !lines.pass_line_before(offset.max(HEADER_WITHIN))? {
+                    if !lines.is_done()? {
+                        known = Known { content: Content::NoSession, end: lines.position() };
+                        return Ok(Some(Found { known, with_tail: None }));
+                    }
                     return Ok(Some(Found { known, with_tail: Some(content) }));
                 }
                 known.content = content;
