@@ -131,6 +131,11 @@ struct Job<'a> {
     remembered: Option<Remembered>,
 }
 
+/// The one that a list shows first, then the large ones: a giant must not come last, alone.
+fn in_reading_order(jobs: &mut [Job<'_>]) {
+    jobs.sort_by_key(|job| (job.at != 0, std::cmp::Reverse(job.file.stamp.map_or(0, |stamp| stamp.size))));
+}
+
 /// Gives what a list shows of each of `files`, by its position; None for a file that is no session or cannot be read.
 /// What the catalog at `location` knows is not read again, and what is read is written there before the last of all is
 /// given. Stops early, without giving the rest, once `cancelled` is set. Gives the catalog, if there is one that works.
@@ -173,8 +178,7 @@ pub fn read_with(
             return catalog;
         }
     }
-    // The one that a list shows first, then the large ones: a giant must not come last, alone.
-    jobs.sort_by_key(|job| (job.at != 0, std::cmp::Reverse(job.file.stamp.map_or(0, |stamp| stamp.size))));
+    in_reading_order(&mut jobs);
     let updates = Mutex::new(Vec::new());
     on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
         if let Some(job) = jobs.get(job).filter(|_| !cancelled.load(Ordering::Relaxed)) {
