@@ -1,17 +1,15 @@
 //! Finding a session by its header, without reading more of any file than that.
 
-use std::collections::BTreeMap;
 use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::catalog::rows;
-use super::catalog::{Catalog, Location, SHORT_PATIENCE};
 use super::error::Result;
 use super::header::Header;
-use super::listing::{absolute, on_threads};
+use super::listing::on_threads;
 use super::paths::{join, resolve, same, Host};
 use super::skim::{HeaderLine, Skimmer};
 use super::stamp::Stamp;
@@ -167,68 +165,45 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Result<Option<S
     Ok(None)
 }
 
-/// From how many files on it is worth while to ask the catalog before their headers are read.
-const MANY: usize = 64;
-
 /// How many headers a thread reads at once.
 const SHARE: usize = 16;
 
-/// The session file of a directory whose header has exactly this id. A file's name, or the catalog, tells which one it is;
-/// but where several have one id it is the first of them in name order, so the headers before it are read, too. `cwd` is
-/// what a relative directory starts from.
-pub fn by_id(
-    dir: &str,
-    id: &[u8],
-    filter: Option<&CwdFilter<'_>>,
-    location: Option<&Location>,
-    cwd: &str,
-) -> Result<Option<String>> {
-    let Ok(files) = named(dir) else {
-        return Ok(None);
-    };
-    let header_with_id = |file: &Named| file.header(dir).filter(|header| header.id == id);
-    let is_it = |file: &Named| header_with_id(file).map_or(Ok(false), |header| matches(&header, filter));
-    let ending = [b"_", id, b".jsonl"].concat();
-    let mut found = None;
-    for (at, file) in files.iter().enumerate().filter(|(_, file)| file.name.as_bytes().ends_with(&ending)) {
-        if is_it(file)? {
-            found = Some(at);
-            break;
+/// The session file of a directory whose header has exactly this id; where several have it, the first of them in name
+/// order. Only the headers up to that one tell which it is, so they are read, on several threads: what a name, or the
+/// catalog, says of a file costs as much to check.
+pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Result<Option<String>> {
+    let files = named(dir).unwrap_or_default();
+    let mut rest = files.as_slice();
+    loop {
+        let Some((at, header)) = first_with_id(dir, rest, id) else {
+            return Ok(None);
+        };
+        if matches(&header, filter)? {
+            return Ok(rest.get(at).map(|file| join(dir, &file.name)));
         }
+        rest = rest.get(at + 1..).unwrap_or_default();
     }
-    let asks = found.is_none() && files.len() >= MANY;
-    if let Some(catalog) = location.filter(|_| asks).and_then(|location| Catalog::open_within(location, SHORT_PATIENCE))
-    {
-        // A catalog that cannot be asked knows nothing.
-        for name in rows::names_of_id(catalog.db(), &absolute(dir, cwd), id).unwrap_or_default() {
-            let Ok(at) = files.binary_search_by(|file| file.name.cmp(&name)) else { continue };
-            if files.get(at).map_or(Ok(false), is_it)? {
-                found = Some(at);
+}
+
+/// The first of these files whose header has an id, and its header.
+fn first_with_id(dir: &str, files: &[Named], id: &[u8]) -> Option<(usize, Header)> {
+    let first = AtomicUsize::new(usize::MAX);
+    let found = Mutex::new(None);
+    on_threads(files.len().div_ceil(SHARE), |_: &mut (), share| {
+        for (at, file) in files.iter().enumerate().skip(share * SHARE).take(SHARE) {
+            if at > first.load(Ordering::Relaxed) {
+                break;
+            }
+            if let Some(header) = file.header(dir).filter(|header| header.id == id) {
+                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                if at < first.fetch_min(at, Ordering::Relaxed) {
+                    *found = Some((at, header));
+                }
                 break;
             }
         }
-    }
-    let mut before = files.get(..found.unwrap_or(files.len())).unwrap_or_default();
-    // More at a time as it goes on: the one may be near.
-    let mut block = MANY;
-    while !before.is_empty() {
-        let (now, later) = before.split_at(block.min(before.len()));
-        let same = Mutex::new(BTreeMap::new());
-        on_threads(now.len().div_ceil(SHARE), |_: &mut (), share| {
-            for (at, file) in now.iter().enumerate().skip(share * SHARE).take(SHARE) {
-                if let Some(header) = header_with_id(file) {
-                    same.lock().unwrap_or_else(PoisonError::into_inner).insert(at, header);
-                }
-            }
-        });
-        for (at, header) in same.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            if matches(&header, filter)? {
-                return Ok(now.get(at).map(|file| join(dir, &file.name)));
-            }
-        }
-        (before, block) = (later, block * 4);
-    }
-    Ok(found.and_then(|at| files.get(at)).map(|file| join(dir, &file.name)))
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn matches(header: &Header, filter: Option<&CwdFilter<'_>>) -> Result<bool> {
@@ -252,7 +227,7 @@ mod tests {
         fs::write(at("long.jsonl"), long).expect("written");
         let dir = dir.path().to_str().expect("text");
         assert_eq!(most_recent(dir, None).expect("found"), Some(at("long.jsonl")));
-        assert_eq!(by_id(dir, b"s", None, None, "/").expect("found"), Some(at("long.jsonl")));
+        assert_eq!(by_id(dir, b"s", None).expect("found"), Some(at("long.jsonl")));
         let elsewhere = CwdFilter { cwd: "/d", host: &Fixed };
         assert_eq!(most_recent(dir, Some(&elsewhere)).expect("found"), None);
     }

@@ -41,7 +41,6 @@ CREATE TABLE session (
   texts_to INTEGER NOT NULL DEFAULT 0,
   UNIQUE (dir, name)
 );
-CREATE INDEX session_by_id ON session (session_id);
 CREATE TABLE text (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   session INTEGER NOT NULL,
