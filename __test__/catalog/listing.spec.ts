@@ -200,4 +200,4 @@ test("a hundred thousand files are listed, in order, and again", async () => {
 	writeSession(dir, [header({ id: "odd" }), message("a", null, user("x", { timestamp: Date.UTC(2030, 0, 1) }))], "odd.jsonl");
 	const list = await SessionManager.listAll(dir);
 	expect([list.length, list[0]?.id, list[1]?.id, list.at(-1)?.id]).toEqual([count - 50, "odd", "099999", "000002"]);
-});
+}, 600_000);

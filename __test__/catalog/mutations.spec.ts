@@ -116,13 +116,13 @@ class Changing {
 		if (!existsSync(name)) linkSync(file, name);
 	}
 
-	/** Another byte in place, and the time put back. */
+	/** Another byte of a text in place, and the time put back. */
 	private rewrite(file: string): void {
 		const { atime, mtime } = statSync(file);
 		const bytes = readFileSync(file);
-		const at = bytes.indexOf(0x61, this.random.int(bytes.length + 1));
+		const at = bytes.indexOf("xx", this.random.int(bytes.length + 1));
 		if (at < 0) return;
-		bytes[at] = 0x62;
+		bytes[at] = 0x79;
 		writeFileSync(file, bytes);
 		utimesSync(file, atime, mtime);
 	}
