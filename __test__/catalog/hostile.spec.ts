@@ -1,6 +1,6 @@
 // Files among the sessions that are none: pipes, sockets, giants of zeros.
 import { execFileSync } from "node:child_process";
-import { chmodSync, closeSync, ftruncateSync, mkdirSync, openSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, ftruncateSync, mkdirSync, openSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -8,6 +8,13 @@ import { api, header, lockedOut, text } from "../support/store.js";
 import { listedByPeer, run, session, store } from "./store.js";
 
 const { SessionManager } = api;
+
+/** The session of number 1, by its time newer than all others, within whatever tick of the clock they were made. */
+function newestSession(dir: string): string {
+	const path = session(dir, 1);
+	utimesSync(path, 4_000_000_000, 4_000_000_000);
+	return path;
+}
 
 /** What every way to look for sessions gives. */
 const everything = `
@@ -33,7 +40,7 @@ test("a pipe, a socket or a device under a session's name kept findById and cont
 	const server = createServer().listen(join(dir, "socket.jsonl"));
 	onTestFinished(() => void server.close());
 	mkdirSync(join(dir, "folder.jsonl"));
-	const newest = session(dir, 1);
+	const newest = newestSession(dir);
 	const found = JSON.parse(await run(everything, { PSN_DIR: dir }));
 	expect(found).toEqual({
 		all: ["linked", "s-0", "s-1"],
@@ -58,7 +65,7 @@ test("a file without a newline was read whole into memory, by findById on the ca
 		ftruncateSync(file, 600 << 20);
 		closeSync(file);
 	}
-	const newest = session(dir, 1);
+	const newest = newestSession(dir);
 	// Where everything is read from, and the most that is held of it.
 	const script = `
 		const fs = require("node:fs");
