@@ -1684,8 +1684,8 @@ export declare class SessionManager {
    */
   static forkFrom(sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions): SessionManager
   /**
-   * The path of the session with exactly this id; undefined if there is none. Looks for file names, then reads headers
-   * alone.
+   * The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
+   * Reads headers alone.
    *
    * @example
    * ```ts

@@ -191,5 +191,13 @@ test("a hundred thousand files are listed, in order, and again", async () => {
 		expect(list).toHaveLength(count);
 		// Of one time all: by name, descending.
 		expect([list[0]?.id, list[12_345]?.id, list[count - 1]?.id]).toEqual(["099999", "087654", "000000"]);
+		expect(list.every((info, at) => info.id === String(count - 1 - at).padStart(6, "0"))).toBe(true);
+		expect(new Set(list.map((info) => `${info.path} ${info.cwd} ${info.messageCount}`)).size).toBe(count);
 	}
-});
+	// Some change, some go, some are no sessions, and one name is odd.
+	for (let n = 0; n < 50; n++) rmSync(join(dir, `${String(n * 1_000).padStart(6, "0")}.jsonl`));
+	writeFileSync(join(dir, "000001.jsonl"), "no session\n");
+	writeSession(dir, [header({ id: "odd" }), message("a", null, user("x", { timestamp: Date.UTC(2030, 0, 1) }))], "odd.jsonl");
+	const list = await SessionManager.listAll(dir);
+	expect([list.length, list[0]?.id, list[1]?.id, list.at(-1)?.id]).toEqual([count - 50, "odd", "099999", "000002"]);
+}, 600_000);

@@ -18,7 +18,7 @@ use super::entry::{EntryHead, Kind};
 use super::error::{Error, Result};
 use super::header::{Header, Version};
 use super::ids::entry_id;
-use super::lines::{LineReader, HEAD};
+use super::lines::LineReader;
 use super::load::{load, DamagedLine, Index, Loaded};
 use super::lock::FileLock;
 use super::migrate::Migrator;
@@ -392,8 +392,7 @@ impl Session {
 
 /// The header in the first line that parses.
 pub fn first_header(storage: &dyn Storage) -> Result<Option<Header>> {
-    let mut lines = LineReader::new(storage.reader(0)?, 0, HEAD);
-    super::find::header_in(&mut lines).map_err(|error| Error::io("read", storage.name(), error))
+    super::find::header_in(storage.reader(0)?).map_err(|error| Error::io("read", storage.name(), error))
 }
 
 /// Hands on every line of a storage, migrated.

@@ -73,7 +73,7 @@ factory! {
     ModelOf = c"modelOf",
     Info = c"info",
     NewestFirst = c"newestFirst",
-    FileOrder = c"fileOrder",
+    CompareNames = c"compareNames",
     Hit = c"hit",
     InsertNewest = c"insertNewest",
     Later = c"later",

@@ -240,8 +240,8 @@ impl SessionManager {
         Self { state: place.with((session, cache)) }.given(env)
     }
 
-    /// The path of the session with exactly this id; undefined if there is none. Looks for file names, then reads headers
-    /// alone.
+    /// The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
+    /// Reads headers alone.
     ///
     /// @example
     /// ```ts
@@ -259,13 +259,10 @@ impl SessionManager {
         let js = Js::new(env);
         let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw())?;
         let found = match js.text(id.raw())? {
-            Some(id) => {
-                let (location, here) = listing::surroundings(js)?;
-                on_paths(js, |host: &JsHost| {
-                    let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
-                    find::by_id(&dir, &id, filter.as_ref(), location.as_ref(), &here)
-                })?
-            }
+            Some(id) => on_paths(js, |host: &JsHost| {
+                let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
+                find::by_id(&dir, &id, filter.as_ref())
+            })?,
             None => None,
         };
         Ok(returned(env, js.optional_string(found.as_deref().map(str::as_bytes))?))

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Transaction};
 use super::rows::{self, Remembered};
 use super::texts::{advance, taken_to, Batch};
 use super::{Catalog, Outcome};
-use crate::core::find::session_files;
+use crate::core::find::{open_file, session_files};
 use crate::core::info::Content;
 use crate::core::stamp::{fingerprint, Stamp};
 use crate::core::storage::read_at;
@@ -72,7 +72,7 @@ pub fn take(
     let Some(mut from) = taken.filter(|from| *from <= row.stamp.size) else {
         return Ok(Ok(Taken::Changed));
     };
-    let file = match File::open(Path::new(&lacking.dir).join(&lacking.name)) {
+    let file = match open_file(&Path::new(&lacking.dir).join(&lacking.name)) {
         Ok(file) => file,
         Err(error) => return Ok(Err(error)),
     };
@@ -147,7 +147,7 @@ pub fn take(
 }
 
 /// Whether a line ends before a position of the file, or at it.
-fn is_line_end(file: &File, at: u64) -> io::Result<bool> {
+pub(super) fn is_line_end(file: &File, at: u64) -> io::Result<bool> {
     let mut around = [b'\n'; 2];
     let read = read_at(file, at - 1, &mut around)?;
     Ok(around.get(..read).unwrap_or_default().contains(&b'\n') || read < 2)
