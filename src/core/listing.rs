@@ -101,7 +101,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Does jobs, numbered from 0, on a few threads; each thread has a state of its own for all it does.
-fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) {
+pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(1, 8);
     let next = AtomicUsize::new(0);
     let run = || {

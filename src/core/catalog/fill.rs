@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::{Connection, Transaction};
 
 use super::rows::{self, Remembered};
-use super::texts::{advance, taken_to, Batch};
+use super::texts::{advance, seal, taken_to, Batch};
 use super::{Catalog, Outcome};
 use crate::core::find::session_files;
 use crate::core::info::Content;
+use crate::core::search::index::forget_texts;
 use crate::core::stamp::{fingerprint, Stamp};
 use crate::core::storage::read_at;
 use crate::core::texts::{read_texts, Read, Text};
@@ -134,6 +135,7 @@ pub fn take(
             for batch in batches.iter().filter(|batch| !batch.is_empty()) {
                 batch.put(transaction, row.row)?;
             }
+            seal(transaction, row.row)?;
             Ok(true)
         })?;
         if !written {
@@ -160,10 +162,8 @@ fn forget(transaction: &Transaction<'_>, session: i64, taken: u64) -> Outcome<bo
     }
     let mut rows = transaction.prepare_cached("SELECT id FROM text WHERE session = ?1")?;
     let rows: Vec<i64> = rows.query_map([session], |row| row.get(0))?.collect::<Outcome<_>>()?;
-    for row in rows {
-        crate::core::search::index::forget(transaction, row)?;
-        transaction.prepare_cached("DELETE FROM text WHERE id = ?1")?.execute([row])?;
-    }
+    rows.into_iter().try_for_each(|row| forget_texts(transaction, row))?;
+    seal(transaction, session)?;
     Ok(true)
 }
 
@@ -192,16 +192,19 @@ pub fn clean_dirs(catalog: &mut Catalog) -> Outcome<()> {
     Ok(())
 }
 
-/// Takes away what is left of sessions that the catalog knows no more, a bit at a time. True if there may be more.
-pub fn clean(catalog: &mut Catalog) -> Outcome<bool> {
-    catalog.write(|transaction| {
-        let mut orphans =
-            transaction.prepare_cached("SELECT id FROM text WHERE session NOT IN (SELECT id FROM session) LIMIT 64")?;
-        let ids: Vec<i64> = orphans.query_map([], |row| row.get(0))?.collect::<Outcome<_>>()?;
-        for id in &ids {
-            crate::core::search::index::forget(transaction, *id)?;
-            transaction.prepare_cached("DELETE FROM text WHERE id = ?1")?.execute([id])?;
+/// Takes away what is left of sessions that the catalog knows no more, a row of texts at a time: others want to write, too.
+pub fn clean(catalog: &mut Catalog, stop: &AtomicBool) -> Outcome<()> {
+    let orphans: Vec<i64> = {
+        let db = catalog.db();
+        let mut orphans = db.prepare_cached("SELECT id FROM text WHERE session NOT IN (SELECT id FROM session)")?;
+        let orphans = orphans.query_map([], |row| row.get(0))?;
+        orphans.collect::<Outcome<_>>()?
+    };
+    for id in orphans {
+        if stop.load(Ordering::Relaxed) {
+            break;
         }
-        Ok(ids.len() == 64)
-    })
+        catalog.write(|transaction| forget_texts(transaction, id))?;
+    }
+    Ok(())
 }

@@ -83,7 +83,7 @@ fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec
     };
     let whole = of_session(&view, row.row, |texts| {
         for text in texts.iter() {
-            if text.end > source.size {
+            if text.end > source.size || text.is_cut {
                 return false;
             }
             join(all, text.kind, text.text);
