@@ -54,7 +54,7 @@ CREATE INDEX text_by_session ON text (session, id, is_indexed, checksum);
 CREATE INDEX text_to_index ON text (session, id) WHERE is_indexed = 0;
 CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE word_index USING fts5(words, content='', tokenize='ascii');
-INSERT INTO word_index (word_index, rank) VALUES ('secure-delete', 1), ('hashsize', 33554432);
+INSERT INTO word_index (word_index, rank) VALUES ('hashsize', 33554432);
 CREATE VIRTUAL TABLE word_place USING fts5vocab(word_index, instance);
 CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO state VALUES ('words', 0), ('words_sum', 0), ('prunes', 0), ('wipe', 0);

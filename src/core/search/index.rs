@@ -1,8 +1,8 @@
 //! The index of words over the catalog's texts: FTS5, which keeps words and where they stand, but no text.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hashbrown::HashSet;
 use rusqlite::{params, Transaction};
 
 use super::vocabulary;
@@ -127,14 +127,26 @@ pub fn forget_texts(transaction: &Transaction<'_>, id: i64) -> Outcome<()> {
             texts.iter().map(|placed| for_index(&unicode(placed.text), &mut each).into_owned()).collect()
         })?;
         let texts = texts.ok_or_else(|| broken("texts are missing"))?;
-        // The index takes a text away by what it was given of it.
+        // The index takes a text away by what it was given of it, and overwrites it if told to. Only now: while it adds
+        // texts, it would look for some of them in vain.
+        secure(transaction, true)?;
         let mut delete = transaction
             .prepare_cached("INSERT INTO word_index (word_index, rowid, words) VALUES ('delete', ?1, ?2)")?;
         for (at, words) in texts.iter().enumerate() {
             delete.execute(params![id * ROW_TEXTS + at as i64, words])?;
         }
+        transaction.execute("INSERT INTO word_index (word_index) VALUES ('flush')", [])?;
+        secure(transaction, false)?;
         vocabulary::prune(transaction, &known)?;
     }
     transaction.prepare_cached("DELETE FROM text WHERE id = ?1")?.execute([id])?;
+    Ok(())
+}
+
+/// Sets whether the index overwrites what it takes away.
+fn secure(transaction: &Transaction<'_>, is_on: bool) -> Outcome<()> {
+    let mut set =
+        transaction.prepare_cached("INSERT INTO word_index (word_index, rank) VALUES ('secure-delete', ?1)")?;
+    set.execute([is_on])?;
     Ok(())
 }

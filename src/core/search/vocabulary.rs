@@ -1,9 +1,9 @@
 //! Every word of the index, for finding those that a part of a word is in. The catalog keeps their number and the sum of
 //! their hashes: a word that is missing would hide the texts that it is in.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hashbrown::HashSet;
 use memchr::memmem::Finder;
 use rusqlite::{params, Connection, Transaction};
 use xxhash_rust::xxh3::xxh3_64;
