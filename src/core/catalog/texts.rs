@@ -74,14 +74,18 @@ impl Batch {
         self.count += 1;
     }
 
-    /// Writes it as a row of a session.
-    pub fn put(&self, transaction: &Transaction<'_>, session: i64) -> Outcome<()> {
+    /// What was taken.
+    pub fn as_row(&self) -> TextRow<'_> {
+        TextRow { places: Cow::Borrowed(&self.places), texts: Cow::Borrowed(&self.texts) }
+    }
+
+    /// Writes it as a row of a session and gives the row's number. `is_indexed` says that the index has it, too.
+    pub fn put(&self, transaction: &Transaction<'_>, session: i64, is_indexed: bool) -> Outcome<i64> {
         let mut put = transaction.prepare_cached(
-            "INSERT INTO text (session, read_to, checksum, places, texts) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO text (session, read_to, checksum, places, texts, is_indexed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?;
         let checksum = checksum(session, self.end as i64, &self.places, &self.texts);
-        put.execute(params![session, self.end as i64, checksum, self.places, self.texts])?;
-        Ok(())
+        put.insert(params![session, self.end as i64, checksum, self.places, self.texts, is_indexed])
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hashbrown::HashSet;
-use rusqlite::{params, Transaction};
+use rusqlite::{params, Connection, Transaction};
 
 use super::vocabulary;
 use super::words::for_index;
@@ -27,17 +27,33 @@ pub struct Indexer {
 /// Texts that are ready for the index.
 struct Prepared {
     rows: Vec<(i64, Vec<String>)>,
-    /// Words of theirs that are not known.
-    fresh: HashSet<Box<str>>,
+    words: HashSet<Box<str>>,
 }
 
 impl Indexer {
+    /// Forgets what is known if words were taken away since.
+    pub fn refresh(&mut self, db: &Connection) -> Outcome<()> {
+        let prunes = vocabulary::prunes(db)?;
+        if prunes != self.prunes || self.known.len() > KNOWN_WORDS {
+            self.known.clear();
+        }
+        self.prunes = prunes;
+        Ok(())
+    }
+
+    /// Adds those of some words that are not known.
+    pub fn add(&self, transaction: &Transaction<'_>, words: &HashSet<Box<str>>) -> Outcome<()> {
+        vocabulary::add(transaction, words.iter().map(|word| &**word).filter(|word| !self.known.contains(*word)))
+    }
+
+    /// Notes words that were added.
+    pub fn learn(&mut self, words: HashSet<Box<str>>) {
+        self.known.extend(words);
+    }
+
     /// Indexes what a session has of texts that are not. False if it was cancelled before all was done.
     pub fn index(&mut self, catalog: &mut Catalog, session: i64, cancelled: &AtomicBool) -> Outcome<bool> {
         while !cancelled.load(Ordering::Relaxed) {
-            if self.known.is_empty() {
-                self.prunes = vocabulary::prunes(catalog.db())?;
-            }
             let rows: Vec<i64> = {
                 let db = catalog.db();
                 let mut statement = db.prepare_cached(
@@ -49,54 +65,44 @@ impl Indexer {
             if rows.is_empty() {
                 return Ok(true);
             }
-            let prepared = self.prepare(catalog, &rows, cancelled)?;
-            let prunes = catalog.write(|transaction| {
-                let prunes = vocabulary::prunes(transaction)?;
-                if prunes == self.prunes {
-                    for (id, texts) in &prepared.rows {
-                        put(transaction, *id, texts)?;
-                    }
-                    vocabulary::add(transaction, &prepared.fresh)?;
+            let prepared = prepare(catalog, &rows, cancelled)?;
+            catalog.write(|transaction| {
+                self.refresh(transaction)?;
+                for (id, texts) in &prepared.rows {
+                    put(transaction, *id, texts)?;
                 }
-                Ok(prunes)
+                self.add(transaction, &prepared.words)
             })?;
-            if prunes != self.prunes || self.known.len() + prepared.fresh.len() > KNOWN_WORDS {
-                // Where words were taken away, nothing is known any more, and nothing was written.
-                self.known.clear();
-            }
-            if prunes == self.prunes {
-                self.known.extend(prepared.fresh);
-            }
-            self.prunes = prunes;
+            self.learn(prepared.words);
         }
         Ok(false)
     }
+}
 
-    fn prepare(&self, catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> Outcome<Prepared> {
-        let mut prepared = Prepared { rows: Vec::new(), fresh: HashSet::new() };
-        let mut size = 0;
-        for &id in rows {
-            let texts = row(catalog.db(), id, |_, texts| {
-                let words = |text: &[u8]| {
-                    let text = unicode(text);
-                    size += text.len();
-                    let mut each = |word: &str| {
-                        if !self.known.contains(word) && !prepared.fresh.contains(word) {
-                            prepared.fresh.insert(word.into());
-                        }
-                    };
-                    for_index(&text, &mut each).into_owned()
+fn prepare(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> Outcome<Prepared> {
+    let mut prepared = Prepared { rows: Vec::new(), words: HashSet::new() };
+    let mut size = 0;
+    for &id in rows {
+        let texts = row(catalog.db(), id, |_, texts| {
+            let words = |text: &[u8]| {
+                let text = unicode(text);
+                size += text.len();
+                let mut each = |word: &str| {
+                    if !prepared.words.contains(word) {
+                        prepared.words.insert(word.into());
+                    }
                 };
-                texts.iter().map(|placed| placed.text).map(words).collect::<Vec<_>>()
-            })?;
-            // Another process may have taken it away.
-            prepared.rows.extend(texts.map(|texts| (id, texts)));
-            if size >= INDEXED_AT_ONCE || cancelled.load(Ordering::Relaxed) {
-                break;
-            }
+                for_index(&text, &mut each).into_owned()
+            };
+            texts.iter().map(|placed| placed.text).map(words).collect::<Vec<_>>()
+        })?;
+        // Another process may have taken it away.
+        prepared.rows.extend(texts.map(|texts| (id, texts)));
+        if size >= INDEXED_AT_ONCE || cancelled.load(Ordering::Relaxed) {
+            break;
         }
-        Ok(prepared)
     }
+    Ok(prepared)
 }
 
 fn put(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> Outcome<()> {
@@ -105,6 +111,11 @@ fn put(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> Outcome<()> 
     if mark.execute([id])? == 0 {
         return Ok(());
     }
+    put_words(transaction, id, texts)
+}
+
+/// Indexes the texts of a row, given as words.
+pub fn put_words(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> Outcome<()> {
     let mut insert = transaction.prepare_cached("INSERT INTO word_index (rowid, words) VALUES (?1, ?2)")?;
     for (at, words) in texts.iter().enumerate() {
         insert.execute(params![id * ROW_TEXTS + at as i64, words])?;

@@ -1,6 +1,7 @@
 //! Search over the texts of all sessions.
 
 pub mod ask;
+pub mod build;
 pub mod files;
 pub mod hits;
 pub mod index;

@@ -11,11 +11,12 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::ask::Search;
+use super::build::build;
 use super::files::{look, Source};
 use super::hits::Hit;
 use super::index::Indexer;
 use super::query::{Options, Query};
-use crate::core::catalog::fill::{lacking, take, Lacking, Taken};
+use crate::core::catalog::fill::{begin, lacking, Lacking};
 use crate::core::catalog::patience::wait;
 use crate::core::catalog::{discard_if_broken, is_broken, Catalog, Location, Outcome};
 use crate::core::info::Info;
@@ -26,6 +27,9 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// How often everything is looked at again if it changes meanwhile.
 const ROUNDS: usize = 3;
+
+/// How many sessions are taken into the catalog at once: their files are open.
+const AT_ONCE: usize = 64;
 
 /// A hit with the session it is in.
 #[derive(Debug, Clone, PartialEq)]
@@ -219,54 +223,62 @@ impl Request<'_> {
         let mut done = Done { is_stuck: catalog.is_read_only(), ..Done::default() };
         let rows: HashSet<i64> = sessions.iter().filter_map(|session| session.row).collect();
         let todo = if done.is_stuck { Vec::new() } else { todo(catalog, &rows)? };
-        let mut buffer = Box::default();
-        for (count, (row, lacking)) in todo.iter().enumerate() {
-            if tells {
+        let tell = |count: usize| {
+            if tells && !todo.is_empty() {
                 (self.progress)(count, todo.len());
             }
-            match self.complete_one(catalog, *row, lacking.as_ref(), indexer, &mut buffer) {
-                Ok(Some(true)) => {
-                    done.taken.insert(*row);
-                }
-                // Changed meanwhile, or cancelled: seen when all are done.
-                Ok(Some(false)) => {}
-                Ok(None) => {
-                    done.unreadable.insert(*row);
-                }
-                Err(error) if is_broken(&error) => return Err(error),
-                // Locked, or a full disk: what is there can be read.
-                Err(_) => {
-                    done.is_stuck = true;
-                    return Ok(done);
-                }
-            }
-            if self.is_cancelled() {
-                return Ok(done);
-            }
+        };
+        tell(0);
+        match self.take_all(catalog, &todo, indexer, &mut done, &tell) {
+            Ok(()) => {}
+            Err(error) if is_broken(&error) => return Err(error),
+            // Locked, or a full disk: what is there can be read.
+            Err(_) => done.is_stuck = true,
         }
-        if tells && !todo.is_empty() {
-            (self.progress)(todo.len(), todo.len());
+        if !done.is_stuck && !self.is_cancelled() {
+            tell(todo.len());
         }
         Ok(done)
     }
 
-    /// Whether all was taken and indexed; None if the file cannot be read.
-    fn complete_one(
+    fn take_all(
         &self,
         catalog: &mut Catalog,
-        row: i64,
-        lacking: Option<&Lacking>,
+        todo: &[(i64, Option<Lacking>)],
         indexer: &mut Indexer,
-        buffer: &mut Box<[u8]>,
-    ) -> Outcome<Option<bool>> {
-        let taken = match lacking {
-            Some(lacking) => match take(catalog, lacking, buffer, self.cancelled)? {
-                Ok(taken) => taken == Taken::All,
-                Err(_) => return Ok(None),
-            },
-            None => true,
-        };
-        Ok(Some(indexer.index(catalog, row, self.cancelled)? && taken))
+        done: &mut Done,
+        tell: &dyn Fn(usize),
+    ) -> Outcome<()> {
+        let mut count = 0;
+        // As many at once as files may be open.
+        for some in todo.chunks(AT_ONCE) {
+            let (mut taken, mut starts) = (Vec::new(), Vec::new());
+            for (row, lacking) in some {
+                // What was taken before is not always in the index.
+                if !indexer.index(catalog, *row, self.cancelled)? {
+                    return Ok(());
+                }
+                match lacking.as_ref().map(|lacking| begin(catalog, lacking)).transpose()? {
+                    Some(Ok(Some(start))) => {
+                        taken.push(*row);
+                        starts.push(start);
+                    }
+                    // Changed meanwhile: seen when all are done.
+                    Some(Ok(None)) | None => {}
+                    Some(Err(_)) => {
+                        done.unreadable.insert(*row);
+                    }
+                }
+            }
+            let built = build(catalog, indexer, &starts, self.cancelled, &|built| tell(count + built))?;
+            let rows = |places: HashSet<usize>| {
+                places.into_iter().filter_map(|at| taken.get(at).copied()).collect::<Vec<i64>>()
+            };
+            done.taken.extend(rows(built.done));
+            done.unreadable.extend(rows(built.unreadable));
+            count += some.len();
+        }
+        Ok(())
     }
 }
 

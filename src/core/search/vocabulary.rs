@@ -37,9 +37,9 @@ pub fn prunes(db: &Connection) -> Outcome<i64> {
 }
 
 /// Adds words, some of which may be there.
-pub fn add(transaction: &Transaction<'_>, words: &HashSet<Box<str>>) -> Outcome<()> {
+pub fn add<'a>(transaction: &Transaction<'_>, words: impl Iterator<Item = &'a str>) -> Outcome<()> {
     let mut put = transaction.prepare_cached("INSERT OR IGNORE INTO word (word) VALUES (?1)")?;
-    let mut sorted: Vec<&str> = words.iter().map(|word| &**word).collect();
+    let mut sorted: Vec<&str> = words.collect();
     sorted.sort_unstable();
     let (mut count, mut sum) = (0, 0i64);
     for word in sorted {
