@@ -81,16 +81,18 @@ fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec
     let Some(taken) = taken_to(&view, row.row)? else {
         return Ok(None);
     };
+    let mut is_cut = false;
     let whole = of_session(&view, row.row, |texts| {
         for text in texts.iter() {
-            if text.end > source.size || text.is_cut {
+            is_cut |= text.is_cut;
+            if text.end > source.size || is_cut {
                 return false;
             }
             join(all, text.kind, text.text);
         }
         true
     })?;
-    Ok(whole.then(|| taken.min(source.size)))
+    Ok((whole && !is_cut).then(|| taken.min(source.size)))
 }
 
 /// Reads on from where the catalog ends. False if the file is no longer what was listed.

@@ -40,3 +40,30 @@ fn is_worth_it(tries: i32) -> bool {
         true
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::catalog::Location;
+
+    #[test]
+    fn whoever_is_cancelled_waits_no_longer() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let location = Location { path: dir.path().join("catalog"), makes_dir: false };
+        let mut catalog = Catalog::make(&location).expect("made");
+        let other = rusqlite::Connection::open(&location.path).expect("opened");
+        other.execute_batch("BEGIN IMMEDIATE").expect("locked");
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let cancels = cancelled.clone();
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(NAP);
+            cancels.store(true, Ordering::Relaxed);
+        });
+        // For a year: it comes back, because it is cancelled.
+        wait(&catalog, Duration::from_secs(31_536_000), &cancelled).expect("set");
+        assert!(catalog.write(|_| Ok(())).is_err());
+        thread.join().expect("ended");
+        other.execute_batch("COMMIT").expect("unlocked");
+        assert!(catalog.write(|_| Ok(())).is_ok());
+    }
+}

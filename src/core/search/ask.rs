@@ -14,8 +14,10 @@ use super::vocabulary::around;
 use crate::core::catalog::texts::{broken, row, Placed, Rows, ROW_TEXTS};
 use crate::core::catalog::Outcome;
 
-/// How many texts that hold the query are ranked: the last ones indexed for whole words, the newest sessions' for parts.
+/// How many texts with whole words are ranked: the last ones indexed.
 pub const RANKED: usize = 20_000;
+/// How many texts that had to be looked through are ranked: those of the newest sessions.
+pub const LOOKED_THROUGH: usize = 5_000;
 /// How many words that a part of a word is in are looked for at once.
 const WORDS_AT_ONCE: usize = 50;
 /// Up to how many candidates the index is worth asking: with more, looking through the texts is as quick.
@@ -56,11 +58,6 @@ impl Search<'_> {
 
     fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
-    }
-
-    /// How many texts are ranked.
-    fn most(&self) -> usize {
-        RANKED.max(self.options.limit)
     }
 
     /// Which rows of texts are searched. An error if a session's are not those that were written.
@@ -111,6 +108,7 @@ impl Search<'_> {
         )?;
         let mut maker = Maker::new(self.query, self.options);
         let is_exact = self.query.is_exact();
+        let most = RANKED.max(self.options.limit);
         let mut rows = statement.query([expression])?;
         let mut found: Vec<(f64, usize, i64)> = Vec::new();
         // Candidates of the row of texts that comes now.
@@ -126,7 +124,7 @@ impl Search<'_> {
                 self.verify(&mut waiting, &mut maker)?;
                 found.append(&mut waiting);
             }
-            let Some((id, weight)) = next.filter(|_| found.len() < self.most() && !self.is_cancelled()) else { break };
+            let Some((id, weight)) = next.filter(|_| found.len() < most && !self.is_cancelled()) else { break };
             if let Some(place) = places.get(&in_row(id)) {
                 if is_exact { &mut found } else { &mut waiting }.push((weight, *place, id));
             }
@@ -238,9 +236,10 @@ impl Search<'_> {
         rows.sort_unstable();
         let mut maker = Maker::new(self.query, self.options);
         let mut best: Best<(usize, i64)> = Best::new(self.options.limit - hits.len());
+        let most = LOOKED_THROUGH.max(self.options.limit);
         let mut count = 0;
         for (place, Reverse(id)) in rows {
-            if count >= self.most() || self.is_cancelled() {
+            if count >= most || self.is_cancelled() {
                 break;
             }
             let is_candidate = |number: i64| {

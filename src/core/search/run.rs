@@ -329,37 +329,4 @@ fn ready(db: &Connection, sessions: &[Session], done: &Done) -> Outcome<HashSet<
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-    use crate::core::listing::{in_dir, read_all};
-
-    #[test]
-    fn a_search_missed_what_another_list_had_put_a_new_row_for() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let location = Location { path: dir.path().join("catalog"), makes_dir: false };
-        let line = r#"{"type":"message","id":"m","message":{"role":"user","content":"found","timestamp":7}}"#;
-        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/c\"}}\n{line}\n");
-        fs::write(dir.path().join("a.jsonl"), text).expect("written");
-        let files = in_dir(dir.path().to_str().expect("text"), "/");
-        let never = Arc::new(AtomicBool::new(false));
-        let disturbs = |_: usize, _: usize| {
-            let other = Connection::open(&location.path).expect("opened");
-            other.execute("DELETE FROM session", []).expect("deleted");
-            read_all(&files, Some(&location), &never, &|_, _| {}).expect("listed");
-        };
-        let request = Request {
-            files: &files,
-            takes: &|_| true,
-            query: &Query::of("found").expect("a query"),
-            options: &Options { limit: 9, mark: ["<".into(), ">".into()] },
-            location: Some(&location),
-            cancelled: &never,
-            progress: &disturbs,
-        };
-        let (found, _catalog) = request.run().expect("not cancelled");
-        assert_eq!(found.iter().map(|one| one.hit.snippet.as_str()).collect::<Vec<_>>(), ["<found>"]);
-        assert!(fs::metadata(&location.path).is_ok(), "the catalog is whole and stays");
-    }
-}
+mod tests;
