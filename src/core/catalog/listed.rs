@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::rows;
-use super::texts::{of_session, taken_to};
+use super::texts::{is_whole, of_session, taken_to};
 use super::{Catalog, Outcome};
 use crate::core::info::Content;
 use crate::core::listing::Listed;
@@ -81,6 +81,9 @@ fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec
     let Some(taken) = taken_to(&view, row.row)? else {
         return Ok(None);
     };
+    if !is_whole(&view, row.row)? {
+        return Ok(None);
+    }
     let mut is_cut = false;
     let whole = of_session(&view, row.row, |texts| {
         for text in texts.iter() {

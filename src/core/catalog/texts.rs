@@ -131,6 +131,19 @@ pub fn seal(transaction: &Transaction<'_>, session: i64) -> Outcome<()> {
     Ok(())
 }
 
+/// Whether a session has the rows of texts that were written for it.
+pub fn is_whole(db: &Connection, session: i64) -> Outcome<bool> {
+    let mut rows = Rows::default();
+    let mut checksums = db.prepare_cached("SELECT checksum FROM text INDEXED BY text_by_session WHERE session = ?1")?;
+    let mut found = checksums.query([session])?;
+    while let Some(row) = found.next()? {
+        rows.add(row.get(0)?);
+    }
+    let mut noted = db.prepare_cached("SELECT texts_to, texts_print FROM session WHERE id = ?1")?;
+    let noted = noted.query_row([session], |row| Ok(rows.print(row.get(0)?) == row.get::<_, i64>(1)?));
+    Ok(noted.optional()?.unwrap_or(false))
+}
+
 /// Says that the catalog is not as it was written.
 pub fn broken(what: &str) -> rusqlite::Error {
     let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
