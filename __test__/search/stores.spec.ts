@@ -150,4 +150,5 @@ test("a query of thousands of terms took seconds for each thousand, deaf to its 
 	const promise = SessionManager.search(many.join(" "), { signal: controller.signal });
 	controller.abort("enough");
 	await expect(promise).rejects.toBe("enough");
+	await settled(at);
 });

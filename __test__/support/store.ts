@@ -38,7 +38,7 @@ export function scratch(): string {
 	const dir = realpathSync(mkdtempSync(join(tmpdir(), "psn-contract-")));
 	// Others may look into it, so that `lockedOut` locks no more than it is told to.
 	chmodSync(dir, 0o755);
-	onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }));
+	onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
 	return dir;
 }
 

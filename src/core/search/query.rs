@@ -11,6 +11,8 @@ use super::words::{is_cut, of_query, stretches, Form, Stretch};
 const MOST_TERMS: usize = 64;
 /// How many stretches of a term the index is asked for, and how many characters of a run.
 const MOST_STRETCHES: usize = 64;
+/// How many characters of a term are looked at for that.
+const MOST_CHARACTERS: usize = 8 << 10;
 /// How many terms are looked for as parts of words: the longest.
 const MOST_PARTS: usize = 8;
 
@@ -88,10 +90,18 @@ impl Query {
 
 impl Term {
     fn of(text: &str) -> Self {
-        let mut all = stretches(text);
+        let (start, rest) = match text.char_indices().nth(MOST_CHARACTERS) {
+            Some((at, _)) => text.split_at_checked(at).unwrap_or((text, "")),
+            None => (text, ""),
+        };
+        let mut all = stretches(start);
+        if !rest.is_empty() && all.len() > 1 {
+            // It may go on in the rest.
+            all.pop();
+        }
         let is_one = all.len() == 1;
         let is_word = |one: &Stretch| one.form == Form::Word && one.at_start && one.at_end && !is_cut(&one.text);
-        let is_exact = is_one && all.iter().all(is_word);
+        let is_exact = is_one && rest.is_empty() && all.iter().all(is_word);
         // With fewer of them the index finds more.
         all.truncate(MOST_STRETCHES);
         for stretch in all.iter_mut().filter(|stretch| stretch.form == Form::Run) {
@@ -101,7 +111,7 @@ impl Term {
                 stretch.at_end = true;
             }
         }
-        Self { size: text.chars().count(), stretches: all, is_exact }
+        Self { size: start.len(), stretches: all, is_exact }
     }
 
     /// What the index is asked for. `first` stands for the first stretch's word; with `goes_on` the last one's may go on.

@@ -300,6 +300,8 @@ fn a_long_query_passed_over_all_words_once_for_each_term() {
         assert_eq!(store.found(&"q".repeat(size)).len(), 1, "{size} letters");
     }
     assert_eq!(store.found(&"語".repeat(3_001)).len(), 0);
+    assert_eq!(store.found(&many[..4_000].join(".")[1..]).len(), 1, "more than is looked at, from within a word");
+    assert_eq!(store.found(&"q".repeat(60_000)).len(), 1);
     let cancelled = Arc::new(AtomicBool::new(true));
     assert_eq!(store.asked(&many.join(" "), Some(&store.location), &cancelled), None);
     assert_eq!(store.asked("=>", Some(&store.location), &cancelled), None);
