@@ -868,7 +868,7 @@ export interface SearchOptions {
 	limit?: number;
 	/** Ends the search; the promise is rejected with its reason. */
 	signal?: AbortSignal;
-	/** Told how many of the sessions that were not indexed yet are by now. Not called when there are none. */
+	/** Told how many of the sessions that were not indexed yet are by now, or were looked through. Not called when there are none. */
 	onProgress?: (indexed: number, total: number) => void;
 	/** What is put before and after what was found, in snippets; `["«", "»"]` unless told. */
 	mark?: readonly [open: string, close: string];
@@ -1719,9 +1719,10 @@ export declare class SessionManager {
    * Finds what users and assistants said, names, labels and summaries in all sessions, those of one working directory
    * or those in one directory; the best hits first. Each part of the query that white space sets apart must stand in
    * a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
-   * indexed yet is indexed first, which takes time once.
+   * indexed yet is indexed first, which takes time once; what cannot be indexed is looked for in the files.
    *
-   * Throws a `TypeError` for a query or an option of a wrong type; the promise is rejected with the signal's reason.
+   * The promise is rejected with a `TypeError` for a query or an option of a wrong type, and with the signal's reason
+   * if that is or becomes aborted.
    *
    * @example
    * ```ts

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionInfo } from "../../index.js";
 import { loadReference } from "../support/peer.js";
-import { api, assistant, header, message, ownAgent, root, setEnv, toolResult, user, writeSession } from "../support/store.js";
+import { type Json, api, assistant, header, message, ownAgent, root, setEnv, toolResult, user, writeSession } from "../support/store.js";
 
 export const peer = (await loadReference()) as unknown as { SessionManager: typeof api.SessionManager };
 
@@ -27,7 +27,7 @@ export function store(count = 12): Store {
 }
 
 /** Writes a session whose texts tell its number. */
-export function session(dir: string, n: number, more: string[] = []): string {
+export function session(dir: string, n: number, more: Json[] = []): string {
 	return writeSession(
 		dir,
 		[

@@ -423,7 +423,7 @@ export interface SearchOptions {
 	limit?: number;
 	/** Ends the search; the promise is rejected with its reason. */
 	signal?: AbortSignal;
-	/** Told how many of the sessions that were not indexed yet are by now. Not called when there are none. */
+	/** Told how many of the sessions that were not indexed yet are by now, or were looked through. Not called when there are none. */
 	onProgress?: (indexed: number, total: number) => void;
 	/** What is put before and after what was found, in snippets; `["«", "»"]` unless told. */
 	mark?: readonly [open: string, close: string];

@@ -344,9 +344,10 @@ impl SessionManager {
     /// Finds what users and assistants said, names, labels and summaries in all sessions, those of one working directory
     /// or those in one directory; the best hits first. Each part of the query that white space sets apart must stand in
     /// a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
-    /// indexed yet is indexed first, which takes time once.
+    /// indexed yet is indexed first, which takes time once; what cannot be indexed is looked for in the files.
     ///
-    /// Throws a `TypeError` for a query or an option of a wrong type; the promise is rejected with the signal's reason.
+    /// The promise is rejected with a `TypeError` for a query or an option of a wrong type, and with the signal's reason
+    /// if that is or becomes aborted.
     ///
     /// @example
     /// ```ts

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::fill::is_line_end;
 use super::rows;
-use super::texts::{of_session, taken_to};
+use super::texts::{is_whole, of_session, taken_to};
 use super::{Catalog, Outcome};
 use crate::core::find::{header_of, open_file};
 use crate::core::info::Content;
@@ -81,18 +81,23 @@ fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec
     let Some(taken) = taken_to(&view, row.row)? else {
         return Ok(None);
     };
+    if !is_whole(&view, row.row)? {
+        return Ok(None);
+    }
     // Of a file that has grown, the line that was the last when it was listed may be another one by now.
     let to = if taken <= source.size { taken } else { source.end };
+    let mut is_cut = false;
     let whole = of_session(&view, row.row, |texts| {
         for text in texts.iter() {
-            if text.end > to {
+            is_cut |= text.is_cut;
+            if text.end > to || is_cut {
                 return false;
             }
             join(all, text.kind, text.text);
         }
         true
     })?;
-    Ok(whole.then_some(to))
+    Ok((whole && !is_cut).then_some(to))
 }
 
 /// Reads on from where the catalog ends, or all if a line that had no newline was taken there and has grown since. False if

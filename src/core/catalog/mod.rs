@@ -9,6 +9,7 @@ pub mod background;
 mod file;
 pub mod fill;
 pub mod listed;
+pub mod patience;
 pub mod rows;
 mod schema;
 pub mod texts;
@@ -119,13 +120,6 @@ impl Catalog {
         None
     }
 
-    /// A catalog of this process's own, gone with it: for searches where no other can be had.
-    pub fn temporary() -> Outcome<Self> {
-        let db = Connection::open("")?;
-        schema::prepare(&db)?;
-        Ok(Self { db })
-    }
-
     fn connect(path: &Path, flags: OpenFlags, patience: Duration) -> Outcome<Self> {
         let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         db.busy_timeout(patience)?;
@@ -135,24 +129,32 @@ impl Catalog {
         Ok(Self { db })
     }
 
-    /// How long work on it waits for other processes.
-    pub fn set_patience(&self, patience: Duration) -> Outcome<()> {
-        self.db.busy_timeout(patience)
-    }
-
     /// Whether nothing can be written to it.
     pub fn is_read_only(&self) -> bool {
         self.db.is_readonly("main").unwrap_or(true)
     }
 
-    /// Moves what was written from the log into the file, if it is much: who opens the catalog next reads the log first.
-    /// Another process that works on it may be in the way; then it does this.
+    /// Moves what was written from the log into the file, if it is much (who opens the catalog next reads the log first),
+    /// or if something was deleted that still stands in it. Another process that works on it may be in the way; then it
+    /// does this, or whoever comes next.
     pub fn tidy(&self) {
         const MUCH: u64 = 256 << 10;
         let log = self.db.path().map(|path| format!("{path}-wal"));
-        if log.and_then(|log| fs::metadata(log).ok()).is_some_and(|log| log.len() > MUCH) {
-            let _ = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        let is_much = log.and_then(|log| fs::metadata(log).ok()).is_some_and(|log| log.len() > MUCH);
+        let wipes = self.state("wipe").unwrap_or(0);
+        if self.is_read_only() || !is_much && wipes == 0 {
+            return;
         }
+        let blocked = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+        if wipes != 0 && matches!(blocked, Ok(false)) {
+            // Said last, and if nothing came since: until then the next one does it again.
+            let _ = self.db.execute("UPDATE state SET value = 0 WHERE name = 'wipe' AND value = ?1", [wipes]);
+        }
+    }
+
+    /// One of the numbers that the catalog keeps of itself.
+    pub fn state(&self, name: &str) -> Outcome<i64> {
+        self.db.prepare_cached("SELECT value FROM state WHERE name = ?1")?.query_row([name], |row| row.get(0))
     }
 
     /// Runs work that writes, all of it or nothing.
@@ -182,7 +184,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 /// Whether an error says that the file is no catalog (any more), and waiting would not help.
-fn is_broken(error: &rusqlite::Error) -> bool {
+pub fn is_broken(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(error, _) => {
             matches!(error.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)

@@ -11,9 +11,11 @@ pub const APPLICATION: i32 = 0x7069_7363;
 /// alone.
 pub const FORM: i32 = 1;
 
-/// `session`: a row for each file that was read. `text`: texts of sessions, a few at a time. `word_index`: which words
-/// stand in which text; its row ids tell the row of `text` and the place in it. `word`: every word of the index, for
-/// finding those that a part of a word is in.
+/// `session`: a row for each file that was read; `texts_print` says which rows of `text` it must have. `text`: texts of
+/// sessions, a few at a time. `word_index`: which words stand in which text; its row ids tell the row of `text` and the
+/// place in it. `word`: every word of the index, for finding those that a part of a word is in. `word_place`: the index
+/// by words. `state`: how many words there are and the sum of their hashes; how often words were taken away; how
+/// many sessions were deleted that may still stand in the log.
 const TABLES: &str = "
 CREATE TABLE session (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -39,6 +41,7 @@ CREATE TABLE session (
   first BLOB,
   checksum INTEGER NOT NULL,
   texts_to INTEGER NOT NULL DEFAULT 0,
+  texts_print INTEGER NOT NULL DEFAULT 0,
   UNIQUE (dir, name)
 );
 CREATE TABLE text (
@@ -46,21 +49,28 @@ CREATE TABLE text (
   session INTEGER NOT NULL,
   is_indexed INTEGER NOT NULL DEFAULT 0,
   read_to INTEGER NOT NULL,
+  checksum INTEGER NOT NULL,
   places BLOB NOT NULL,
-  texts BLOB NOT NULL,
-  checksum INTEGER NOT NULL
+  texts BLOB NOT NULL
 );
-CREATE INDEX text_by_session ON text (session, id);
+CREATE INDEX text_by_session ON text (session, id, is_indexed, checksum);
 CREATE INDEX text_to_index ON text (session, id) WHERE is_indexed = 0;
 CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE VIRTUAL TABLE word_index USING fts5(
-  words, content='', contentless_delete=1, tokenize='ascii'
-);
+CREATE VIRTUAL TABLE word_index USING fts5(words, content='', tokenize='ascii');
+INSERT INTO word_index (word_index, rank) VALUES ('hashsize', 33554432);
+CREATE VIRTUAL TABLE word_place USING fts5vocab(word_index, instance);
+CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO state VALUES ('words', 0), ('words_sum', 0), ('prunes', 0), ('wipe', 0);
+CREATE TRIGGER session_gone AFTER DELETE ON session BEGIN
+  UPDATE state SET value = value + 1 WHERE name = 'wipe';
+END;
 ";
 
 /// Makes the tables where there are none, and sets how this connection works.
 pub fn prepare(db: &Connection) -> Outcome<()> {
     db.pragma_update(None, "temp_store", "MEMORY")?;
+    // What is deleted is overwritten: the catalog holds what people said.
+    db.pragma_update(None, "secure_delete", "ON")?;
     // Enough for lists; pages of texts are not worth keeping.
     db.pragma_update(None, "cache_size", -8000)?;
     if !is_prepared(db)? {
