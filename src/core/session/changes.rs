@@ -8,9 +8,7 @@ use crate::core::entry::{read_line, Line};
 use crate::core::error::{Error, Result};
 use crate::core::header::Version;
 use crate::core::load::{load, Index, Loaded};
-use crate::core::lock::{self, FileLock};
-use crate::core::options::Lock;
-use crate::core::storage::{disk, make_dir, FileStorage, Look, NewFile, Place, Storage};
+use crate::core::storage::{disk, make_dir_of, FileStorage, Look, NewFile, Place, Storage};
 use crate::core::tree::{ParentRef, RowNo};
 
 use super::{first_header, Moved, Persistence, Session};
@@ -50,38 +48,9 @@ impl Session {
         self.release_lock();
     }
 
-    /// Lets go of the lock; the next append takes it again.
-    pub fn release_lock(&mut self) {
-        self.lock = None;
-        self.lock_checked = false;
-    }
-
     /// After the file was replaced rows have other numbers: what they were before, once.
     pub fn take_moved(&mut self) -> Option<Moved> {
         self.moved.take().map(|moved| *moved)
-    }
-
-    /// Takes the lock that the session is to have, if it does not have it.
-    pub(super) fn take_lock(&mut self) -> Result<()> {
-        let wants = self.options.lock == Lock::Exclusive && self.persistence == Persistence::File;
-        if let (true, None, Some(file)) = (wants, &self.lock, &self.file) {
-            self.lock = Some(FileLock::take(file)?);
-        }
-        Ok(())
-    }
-
-    /// Makes sure that nobody else has the lock, once, and again whenever others turn out to write here.
-    pub(super) fn check_lock(&mut self) -> Result<()> {
-        if self.lock_checked {
-            return Ok(());
-        }
-        if let (None, Some(file)) = (&self.lock, &self.file) {
-            if let Some(holder) = lock::held(file)? {
-                return Err(Error::locked(file, holder));
-            }
-        }
-        self.lock_checked = true;
-        Ok(())
     }
 
     fn look(&mut self, thorough: bool) -> Result<()> {
@@ -122,16 +91,14 @@ impl Session {
             return Ok(());
         };
         let name = storage.name().to_owned();
-        if let Some(dir) = Path::new(&name).parent().and_then(Path::to_str).filter(|dir| !dir.is_empty()) {
-            make_dir(dir)?;
-        }
+        make_dir_of(&name, self.options.durability)?;
         let mut file = NewFile::create(&name)?;
         let unended = copy(&**storage, &mut |bytes| file.bytes(bytes))?;
         let mut restored = file.finish_safely(self.options.durability)?;
         restored.set_unended(unended);
         self.size = restored.size()?;
         self.storage = Some(Box::new(restored));
-        self.lock_checked = false;
+        self.forget_lock();
         // Others may have written to the old file until the end.
         let size = self.size;
         if size > self.index.read_to() {
@@ -150,9 +117,7 @@ impl Session {
         let mut places = Vec::with_capacity(self.tree().len() + 1);
         let storage = match disk::stat_path(Path::new(&path)).map_err(fail)? {
             None => {
-                if let Some(dir) = Path::new(&path).parent().and_then(Path::to_str).filter(|dir| !dir.is_empty()) {
-                    make_dir(dir)?;
-                }
+                make_dir_of(&path, self.options.durability)?;
                 let mut file = NewFile::create(&path)?;
                 for line in lines {
                     places.push(file.line(line)?);
@@ -173,7 +138,7 @@ impl Session {
             }
             Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
         };
-        self.lock_checked = false;
+        self.forget_lock();
         self.adopt_file(storage, places, Vec::new());
         self.notes.repaired(WRITTEN_AGAIN);
         Ok(())
@@ -227,7 +192,7 @@ impl Session {
         old.header_place = self.header_place.replace(header_place);
         old.index = std::mem::replace(&mut self.index, index);
         old.storage = self.storage.replace(Box::new(storage));
-        self.lock_checked = false;
+        self.forget_lock();
         self.moved = Some(match self.moved.take() {
             None => Box::new(Moved { rows: moved, old }),
             // Moved twice since somebody asked: rows are followed to where they were at first.

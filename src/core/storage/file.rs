@@ -24,7 +24,7 @@ const UNENDED_LOOKS: u32 = 3;
 const UNENDED_PAUSE: Duration = Duration::from_millis(1);
 
 /// How long after a look at everything a glance is enough.
-const GLANCES: Duration = Duration::from_millis(10);
+pub const GLANCES: Duration = Duration::from_millis(10);
 
 /// A file that is open, for reading or for both.
 #[derive(Clone)]
@@ -63,17 +63,22 @@ pub struct FileStorage {
     looked: Looked,
 }
 
-/// A time that is set through a shared reference.
+/// A time that is set through a shared reference, and how often it was.
 #[derive(Default)]
-struct Looked(Mutex<Option<Instant>>);
+struct Looked(Mutex<(Option<Instant>, u64)>);
 
 impl Looked {
     fn get(&self) -> Option<Instant> {
-        *lock(&self.0)
+        lock(&self.0).0
+    }
+
+    fn count(&self) -> u64 {
+        lock(&self.0).1
     }
 
     fn set(&self, time: Option<Instant>) {
-        *lock(&self.0) = time;
+        let mut looked = lock(&self.0);
+        *looked = (time, looked.1 + 1);
     }
 }
 
@@ -104,6 +109,11 @@ impl FileStorage {
             durability,
             looked: Looked::default(),
         }
+    }
+
+    /// Whether it is this file.
+    pub(super) fn is(&self, identity: Identity) -> bool {
+        self.identity == identity
     }
 
     /// The same with another durability.
@@ -360,6 +370,10 @@ impl Storage for FileStorage {
         }
     }
 
+    fn looks(&self) -> u64 {
+        self.looked.count()
+    }
+
     fn append(&mut self, line: &mut Vec<u8>) -> Result<Place> {
         let len = line.len();
         line.push(b'\n');
@@ -449,9 +463,18 @@ fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Resul
     Ok(())
 }
 
-/// Makes a directory and those above it, for their owner alone.
-pub fn make_dir(path: &str) -> Result<()> {
-    disk::make_dirs(Path::new(path)).map_err(|error| Error::io("mkdir", path, error))
+/// Makes a directory and those above it, for their owner alone. What durability asks for holds for their names too.
+pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
+    let made = disk::make_dirs(Path::new(path), durability == Durability::Fsync);
+    made.map_err(|error| Error::io("mkdir", path, error))
+}
+
+/// Makes the directory that the file at `path` is to be in.
+pub fn make_dir_of(path: &str, durability: Durability) -> Result<()> {
+    match Path::new(path).parent().and_then(Path::to_str).filter(|dir| !dir.is_empty()) {
+        Some(dir) => make_dir(dir, durability),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ impl NewFile {
     /// Begins the file, for its owner alone; an error if something is there already.
     pub fn create(path: &str) -> Result<Self> {
         let fail = |error| Error::io("open", path, error);
-        if std::fs::symlink_metadata(path).is_ok() {
+        if disk::entry_at(Path::new(path)).map_err(fail)?.is_some() {
             return Err(fail(taken()));
         }
         let temporary = Temporary::beside(Path::new(path)).map_err(fail)?;
