@@ -7,15 +7,17 @@
 //! A lock file is a regular file with nothing in it or with its holder's process, as written here. Whatever else has its
 //! name is somebody else's: it is neither written to nor removed, locks nothing, and makes taking the lock an error.
 
-use std::cell::RefCell;
+mod exit;
+
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::error::{Error, Result};
 use super::storage::disk;
+pub use exit::release_all;
 
 /// How often a lock is tried for before it is refused: a look by another process holds it for a moment.
 const TRIES: u32 = 20;
@@ -53,11 +55,6 @@ pub enum Asked {
     /// A repair had it and is done: the session's file may be another one now.
     Waited,
     Held(Holder),
-}
-
-thread_local! {
-    /// The locks that were taken on this thread.
-    static TAKEN: RefCell<Vec<Weak<Held>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The lock file of a session file: one, whatever symbolic links lead to it.
@@ -124,11 +121,7 @@ impl FileLock {
 
     fn held(path: PathBuf, file: File) -> Self {
         let held = Arc::new(Held { path, file: Mutex::new(Some(file)) });
-        TAKEN.with(|taken| {
-            let mut taken = taken.borrow_mut();
-            taken.retain(|other| other.strong_count() > 0);
-            taken.push(Arc::downgrade(&held));
-        });
+        exit::remember(&held);
         Self(held)
     }
 
@@ -164,15 +157,6 @@ impl Held {
             let held = cfg!(unix).then_some(file);
             let _ = disk::remove(&self.path);
             drop(held);
-        }
-    }
-}
-
-/// Lets go of every lock that was taken on this thread: its environment ends without its managers being told.
-pub fn release_all() {
-    for held in TAKEN.with(|taken| taken.take()) {
-        if let Some(held) = held.upgrade() {
-            held.release();
         }
     }
 }

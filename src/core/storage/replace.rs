@@ -321,3 +321,6 @@ impl Write for ToDisk<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
