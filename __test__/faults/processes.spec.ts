@@ -135,11 +135,9 @@ test("processes that opened one old file at once each migrated it, and lost each
 		setTimeout(() => writeFileSync(`${file}.go`, ""), 600);
 		const ends = await started;
 		for (const { code, errors } of ends) expect(code, errors).toBe(0);
-		expectAll(
-			file,
-			ends.map(({ lines }) => lines),
-		);
 		expect(SessionManager.verify(file)).toMatchObject({ ok: true, entries: 1508 });
+		const ids = new Set(SessionManager.open(file).getEntries().map((one) => one.id));
+		expect(ends.flatMap(({ lines }) => lines).filter((id) => !ids.has(id))).toEqual([]);
 		expect(readdirSync(dirname(file)).sort()).toEqual(["session.jsonl", "session.jsonl.go", "session.jsonl.v1.bak"]);
 		expect(readFileSync(`${file}.v1.bak`, "utf8")).toBe(original);
 	}
