@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::append::{Envelope, NewHead};
-use super::body::Body;
+use super::body::{Body, BodyOf};
 use super::context::Projection;
 use super::copy::Copier;
 use super::diagnostics::Notes;
@@ -334,7 +334,7 @@ impl Session {
     }
 
     /// Remembers of a result whether a line was not what the index says.
-    fn noting<T>(&self, result: Result<T>) -> Result<T> {
+    pub fn noting<T>(&self, result: Result<T>) -> Result<T> {
         if result.as_ref().is_err_and(Error::is_changed) {
             self.doubt();
         }
@@ -364,6 +364,14 @@ impl Session {
     /// The large values of an entry's line.
     pub fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
         self.index.bodies(row)
+    }
+
+    /// The JSON text of a body; None if it is not where the index has it.
+    pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<String>> {
+        match &self.storage {
+            Some(storage) => self.index.body(&**storage, row, of),
+            None => Ok(None),
+        }
     }
 
     /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps its body.

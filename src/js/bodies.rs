@@ -201,6 +201,9 @@ fn id_of(session: &Session, row: RowNo) -> String {
 
 /// The JSON text of a body, found in the entry's line as it is now.
 fn body_text(session: &Session, row: RowNo, of: BodyOf) -> CoreResult<String> {
+    if let Some(text) = session.body(row, of)? {
+        return Ok(text);
+    }
     let changed = |what: &str| {
         let what = format!("entry {} {what}", id_of(session, row));
         CoreError::changed(session.file().unwrap_or_default(), what)
