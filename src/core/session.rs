@@ -2,22 +2,27 @@
 //!
 //! Entries come in as heads; their bodies are lines in the storage, or are kept by the caller as long as the session
 //! has no file. Every call that can fail leaves the session as it was when it does. How a line is added is told in
-//! [`append`], what happens when the file changes underneath in [`changes`], who may write in [`exclusive`].
+//! [`append`], what happens when the file changes underneath in [`changes`], how it is held against what is known in
+//! [`known`], how a session goes on in another file in [`adopt`], and who may write in [`exclusive`].
 
+mod adopt;
 mod append;
 mod changes;
 mod exclusive;
-
-use std::path::PathBuf;
+mod known;
 
 pub use append::{Below, NewEntry};
 
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::append::{Envelope, NewHead};
-use super::body::Body;
+use super::body::{Body, BodyOf};
 use super::context::Projection;
 use super::copy::Copier;
 use super::diagnostics::Notes;
-use super::entry::{EntryHead, Kind};
+use super::entry::{EntryHead, Kind, Line};
 use super::error::{Error, Result};
 use super::header::{Header, Version};
 use super::ids::entry_id;
@@ -76,6 +81,14 @@ pub struct Session {
     own: Vec<(RowNo, RowNo)>,
     /// What the session was before its file was replaced, until somebody asks.
     moved: Option<Box<Moved>>,
+    /// Whether a line was not what the index says when it was read.
+    misread: AtomicBool,
+    /// Whether the last look found something that could not be taken in.
+    unsettled: bool,
+    /// The rows whose lines are needed of the caller.
+    wanted: Vec<RowNo>,
+    /// Lines that the caller gave for them.
+    lent: Option<HashMap<RowNo, Vec<u8>>>,
     lock: Option<FileLock>,
     /// When it was made sure that nobody else has the lock, by how often the storage had been looked at.
     lock_checked: Option<u64>,
@@ -99,6 +112,10 @@ impl Session {
             index: Index::default(),
             own: Vec::new(),
             moved: None,
+            misread: AtomicBool::new(false),
+            unsettled: false,
+            wanted: Vec::new(),
+            lent: None,
             lock: None,
             lock_checked: None,
             lock_path: None,
@@ -306,7 +323,7 @@ impl Session {
         let place = storage.append(&mut header_line.to_vec())?;
         if place.offset != 0 {
             storage.set_shared();
-            storage.take_back(place)?;
+            storage.take_back(place, header_line)?;
             return Ok(false);
         }
         self.adopt_file(storage, vec![place], Vec::new());
@@ -325,9 +342,32 @@ impl Session {
     /// The text of an entry's line; None if the caller keeps its body.
     pub fn line(&self, row: RowNo) -> Result<Option<String>> {
         match &self.storage {
-            Some(storage) => self.index.line(&**storage, row),
+            Some(storage) => self.noting(self.index.line(&**storage, row)),
             None => Ok(None),
         }
+    }
+
+    /// Remembers of a result whether a line was not what the index says.
+    pub fn noting<T>(&self, result: Result<T>) -> Result<T> {
+        if result.as_ref().is_err_and(Error::is_changed) {
+            self.doubt();
+        }
+        result
+    }
+
+    /// Whether a line is an entry of this row's id and kind.
+    pub fn is_entry(&self, row: RowNo, line: &Line<'_>) -> bool {
+        self.index.is_entry(row, line)
+    }
+
+    /// Says that something in the file is not what the index says.
+    pub fn doubt(&self) {
+        self.misread.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether something in the file was not what the index says since it was looked at last.
+    pub fn is_doubted(&self) -> bool {
+        self.misread.load(Ordering::Relaxed)
     }
 
     /// Copies lines of this session to a new file.
@@ -338,6 +378,14 @@ impl Session {
     /// The large values of an entry's line.
     pub fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
         self.index.bodies(row)
+    }
+
+    /// The JSON text of a body; None if it is not where the index has it.
+    pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<String>> {
+        match &self.storage {
+            Some(storage) => self.index.body(&**storage, row, of),
+            None => Ok(None),
+        }
     }
 
     /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps its body.
@@ -354,14 +402,14 @@ impl Session {
             return Ok(None);
         };
         let mut bytes = vec![0; place.len as usize];
-        storage.read_at(place.offset, &mut bytes)?;
+        self.noting(storage.read_at(place.offset, &mut bytes))?;
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     /// The lines of several entries, read in few strokes.
     pub fn lines(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         match &self.storage {
-            Some(storage) => self.index.lines(&**storage, rows, each),
+            Some(storage) => self.noting(self.index.lines(&**storage, rows, each)),
             None => Ok(()),
         }
     }
@@ -369,7 +417,7 @@ impl Session {
     /// The same without bodies, see [`super::body`].
     pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         match &self.storage {
-            Some(storage) => self.index.lines_without_bodies(&**storage, rows, each),
+            Some(storage) => self.noting(self.index.lines_without_bodies(&**storage, rows, each)),
             None => Ok(()),
         }
     }

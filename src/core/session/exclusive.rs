@@ -64,6 +64,14 @@ impl Session {
         Ok(waited)
     }
 
+    /// Waits while a repair has the lock.
+    pub(super) fn wait_for_repair(&mut self) -> Result<()> {
+        if let (None, Some(file)) = (&self.lock, &self.file) {
+            lock::ask(&lock::path_of(file))?;
+        }
+        Ok(())
+    }
+
     fn wait_for_lock(&mut self) -> Result<bool> {
         let Some(file) = &self.file else {
             return Ok(false);

@@ -61,8 +61,9 @@ pub struct Stat {
     pub identity: Identity,
     /// Whether no name leads to the file any more. Elsewhere than on Unix an open file cannot be deleted.
     pub deleted: bool,
-    /// Whether the file's name, mode or owner may have changed since it was last written to.
-    pub moved: bool,
+    /// When its content, names, mode or owner changed, in ns since 1970: a time that nobody can set. Elsewhere than on
+    /// Unix when its content did.
+    pub changed: i64,
 }
 
 impl Stat {
@@ -74,8 +75,7 @@ impl Stat {
                 size: meta.len(),
                 identity: Identity { device: meta.dev(), inode: meta.ino() },
                 deleted: meta.nlink() == 0,
-                // A write sets both times; a rename or a new link sets the inode's alone.
-                moved: (meta.ctime(), meta.ctime_nsec()) != (meta.mtime(), meta.mtime_nsec()),
+                changed: meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec()),
             })
         }
         #[cfg(not(unix))]
@@ -83,7 +83,9 @@ impl Stat {
             // Without inode numbers the creation time tells a file from its replacement.
             let created = meta.created()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
             let identity = Identity { device: created.as_secs(), inode: u64::from(created.subsec_nanos()) };
-            Ok(Self { size: meta.len(), identity, deleted: false, moved: false })
+            let changed = meta.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            let changed = i64::try_from(changed.as_nanos()).unwrap_or(i64::MAX);
+            Ok(Self { size: meta.len(), identity, deleted: false, changed })
         }
     }
 }
@@ -192,6 +194,23 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
+/// How many links lead from one to the next before they count as a circle.
+const LINKS: usize = 40;
+
+/// Where a path leads through symbolic links, whether or not anything is there.
+pub fn follow(path: &Path) -> io::Result<PathBuf> {
+    ask(Call::Stat)?;
+    let mut at = path.to_owned();
+    for _ in 0..LINKS {
+        match fs::read_link(&at) {
+            Ok(to) => at = at.parent().unwrap_or(Path::new("")).join(to),
+            // It is no link, or nothing is there.
+            Err(_) => return Ok(at),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
 /// Writes at the handle's position, which for [`Access::Append`] is the end; tells how much.
 #[inline]
 pub fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
@@ -270,6 +289,11 @@ pub fn try_lock(file: &File) -> io::Result<bool> {
 pub fn try_lock_shared(file: &File) -> io::Result<bool> {
     ask(Call::Lock)?;
     taken(file.try_lock_shared())
+}
+
+/// Ends the lock. Closing the file does so too; systems give this no way to fail while the file is open.
+pub fn unlock(file: &File) -> io::Result<()> {
+    file.unlock()
 }
 
 fn taken(result: Result<(), TryLockError>) -> io::Result<bool> {
