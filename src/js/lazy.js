@@ -56,7 +56,7 @@
 
 	class Given {
 		constructor(object) {
-			// biome-ignore lint: a private field can be put on any object this way, and on a frozen one later no more.
+			// A private field can be put on any object this way; on a frozen one later no more.
 			return object;
 		}
 	}
@@ -282,8 +282,10 @@
 			if (values.length !== rows.length) throw new SyntaxError("a line holds more than one value");
 			for (let at = 0; at < rows.length; at++) {
 				const value = lacks[at] === 0 ? values[at] : defer(values[at], rows[at], lacks[at], source);
-				// Not by assignment: an index may have been given a setter for all arrays.
-				defineProperty(objects, rows[at], plain(value));
+				const row = rows[at];
+				// An index may have been given a setter for all arrays.
+				if (row in objects) defineProperty(objects, row, plain(value));
+				else objects[row] = value;
 			}
 		},
 	};
