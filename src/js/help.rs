@@ -7,12 +7,13 @@ use std::collections::HashMap;
 use napi::Result;
 
 use super::append::kept_lines;
-use super::entries::object;
+use super::entries::{ensure, object};
 use super::errors::{thrown, wrong_argument};
 use super::raw::Js;
 use super::state::{line_of, State};
 use crate::core::error::{Error as CoreError, Result as CoreResult};
 use crate::core::session::Session;
+use crate::core::tree::RowNo;
 
 /// The help that one call has had: each kind is given once.
 #[derive(Default)]
@@ -35,6 +36,12 @@ impl Help {
         match error.is_lost() {
             true => {
                 self.rewritten = true;
+                let rows = state.borrow().session.tree().len() as RowNo;
+                if ensure(state, js, 0..rows).is_err() {
+                    // What cannot be read now is what the error says is lost.
+                    js.take_exception()?;
+                    return Err(thrown(js, &error));
+                }
                 rewrite_lost(state, js)
             }
             false => {

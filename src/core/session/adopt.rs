@@ -95,7 +95,8 @@ impl Session {
 
     /// An empty file has no bytes of anybody: all of ours go there, if they can still be read.
     fn fill_emptied(&mut self, mut storage: FileStorage, path: &str, was: Old, care: Care) -> Result<()> {
-        let old = self.storage.as_ref().filter(|_| was == Old::Open && care != Care::Reading);
+        let readable = was == Old::Open && care != Care::Reading && self.stands()?;
+        let old = self.storage.as_ref().filter(|_| readable);
         let Some(old) = old else {
             return Err(Error::lost(path));
         };
@@ -122,9 +123,9 @@ impl Session {
     /// The entries that were appended here and are not in another index, and what they hang from, with their lines.
     fn lacking(&mut self, index: &Index, old: Old, care: Care) -> Result<Vec<(RowNo, String)>> {
         let is_there = |row: RowNo| index.tree.find(self.tree().id_of(row)).is_some();
-        let own = || self.own.iter().flat_map(|&(first, end)| first..end);
+        let own = self.own.iter().flat_map(|&(first, end)| first..end);
         let mut rows = BTreeSet::new();
-        for row in own().filter(|&row| !is_there(row)) {
+        for row in own.filter(|&row| self.tree().is_current(row) && !is_there(row)) {
             let mut at = Some(row);
             while let Some(row) = at.filter(|&row| !is_there(row) && rows.insert(row)) {
                 at = self.tree().parent_row(row);

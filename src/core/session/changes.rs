@@ -9,7 +9,7 @@ use crate::core::storage::{disk, FileStorage, Look, NewFile, Place, Storage};
 use crate::core::tree::RowNo;
 
 use super::adopt::Old;
-use super::{Moved, Persistence, Session};
+use super::{first_header, Moved, Persistence, Session};
 
 pub(super) const WRITTEN_AGAIN: &str = "the deleted, renamed or emptied file was written again, whole";
 
@@ -96,9 +96,9 @@ impl Session {
         let Some(storage) = self.storage.as_ref().filter(|_| self.persistence == Persistence::File) else {
             return Ok(());
         };
-        let found = storage.look(care != Care::Usual)?;
-        let unchanged = Look::Here { size: self.size, touched: false, reopened: false };
         let is_doubted = self.unsettled || self.is_doubted();
+        let found = storage.look(care != Care::Usual || is_doubted)?;
+        let unchanged = Look::Here { size: self.size, touched: false, reopened: false };
         if found == unchanged && care == Care::Usual && !is_doubted {
             return Ok(());
         }
@@ -143,7 +143,7 @@ impl Session {
             Look::Gone { readable: false, .. } => Err(Error::lost(&name)),
             Look::Gone { .. } if care == Care::Reading => Err(Error::changed(&name, "it is not there any more")),
             Look::Gone { deleted, .. } => {
-                self.restore()?;
+                self.restore(care)?;
                 self.notes.changed(if deleted { Change::Deleted } else { Change::Renamed });
                 Ok(())
             }
@@ -167,10 +167,15 @@ impl Session {
     }
 
     /// Writes a file that is gone again, byte by byte what it was: entries keep their places.
-    fn restore(&mut self) -> Result<()> {
+    fn restore(&mut self, care: Care) -> Result<()> {
+        // It may have been written anew before it went.
+        let stands = self.stands()?;
         let Some(storage) = self.storage.as_ref() else {
             return Ok(());
         };
+        if !stands && first_header(&**storage)?.is_none_or(|header| header.id != self.id) {
+            return Err(Error::lost(storage.name()));
+        }
         let mut file = NewFile::again(storage.name())?;
         let unended = copy(&**storage, &mut |bytes| file.bytes(bytes))?;
         let mut restored = file.finish_safely(self.options.durability)?;
@@ -178,6 +183,10 @@ impl Session {
         self.size = restored.size()?;
         self.storage = Some(Box::new(restored));
         self.forget_lock();
+        if !stands {
+            self.notes.repaired(WRITTEN_AGAIN);
+            return self.adopt(Old::Gone, care);
+        }
         // Others may have written to the old file until the end.
         let size = self.size;
         if size > self.index.read_to() {
