@@ -13,6 +13,8 @@ use crate::core::storage::disk::Call;
 use crate::core::storage::Durability;
 use crate::core::verify::verify;
 
+mod locks;
+
 const FSYNC: Options = Options { durability: Durability::Fsync, lock: Lock::None };
 
 /// A directory of its own, in memory where there is one: thousands of cases wait for no disk.

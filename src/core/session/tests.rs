@@ -405,3 +405,5 @@ fn a_closed_session_opens_its_file_again() {
     append(&mut session);
     expect_whole(&session, &world);
 }
+
+mod rewritten;

@@ -1,0 +1,223 @@
+// Several managers on one file that others rewrite, cut, rename, remove and make again between any two calls. Whatever
+// the order: what an append returned is in the file in the end, or an error or the diagnostics told that it is not;
+// no other session is written to; after a reload memory is what a fresh open reads.
+// Longer: PSN_ROUNDS=20000 PSN_SEED=1.
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { api, header, ids, jsonLines, message, text, user } from "../support/store.js";
+
+const { SessionManager } = api;
+type Manager = ReturnType<typeof SessionManager.open>;
+
+const SEED = Number(process.env.PSN_SEED ?? 20251121);
+const ROUNDS = Number(process.env.PSN_ROUNDS ?? 60);
+const STEPS = 30;
+const OTHER = text([header({ id: "other" }), ...["o", "p", "q"].map((name) => message(name, null, user(name)))]);
+
+const asleep = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+/** Numbers from 0 on below `n`, the same for the same seed. */
+function numbers(seed: number): (n: number) => number {
+	let state = seed >>> 0;
+	return (n) => {
+		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+		return Math.floor((state / 2 ** 32) * n);
+	};
+}
+
+interface Writer {
+	manager: Manager;
+	/** What its appends returned. */
+	acknowledged: string[];
+	/** What it threw when it last looked at the file. */
+	error?: string;
+}
+
+class World {
+	readonly dir: string;
+	readonly file: string;
+	readonly log: string[] = [];
+	readonly writers: Writer[];
+	private names = 0;
+
+	constructor(private readonly random: (n: number) => number) {
+		// Mostly in memory, where nothing waits for a disk; at times on one, which gives inodes of removed files to new ones.
+		const memory = this.random(8) > 0 && existsSync("/dev/shm");
+		this.dir = mkdtempSync(join(memory ? "/dev/shm" : tmpdir(), "psn-interleaving-"));
+		this.file = join(this.dir, "s.jsonl");
+		writeFileSync(this.file, text([header(), message("a", null), message("b", "a")]));
+		this.writers = [0, 1, 2].map(() => ({ manager: SessionManager.open(this.file), acknowledged: [] }));
+	}
+
+	/** A call that looks at the file. Only what cannot be read any more, or is no session of ours, may keep it from working. */
+	private tried<T>(writer: Writer, work: () => T): T | undefined {
+		try {
+			const result = work();
+			delete writer.error;
+			return result;
+		} catch (error) {
+			writer.error = (error as Error).message;
+			expect(writer.error).toMatch(/not all of it is in memory|^ENOENT|cannot be read any more/);
+			return undefined;
+		}
+	}
+
+	/** A call that only reads: what would have to be written first waits for the next append or reload. */
+	private read<T>(work: () => T): T | undefined {
+		try {
+			return work();
+		} catch (error) {
+			expect((error as Error).message).toMatch(/^Session file changed underneath|^ENOENT/);
+			return undefined;
+		}
+	}
+
+	private append(writer: Writer): void {
+		const { manager } = writer;
+		const kind = this.random(4);
+		const leaf = manager.getLeafId();
+		const id = this.tried(writer, () => {
+			if (kind === 0) return manager.appendCustomEntry("x", { n: this.names++ });
+			if (kind === 1 && leaf) return manager.appendLabelChange(leaf, `label ${this.names++}`);
+			return manager.appendMessage(user(this.random(5) === 0 ? "long ".repeat(300) : `n${this.names++}`));
+		});
+		if (id !== undefined) writer.acknowledged.push(id);
+	}
+
+	private branch(writer: Writer): void {
+		const path = this.read(() => writer.manager.getBranch()) ?? [];
+		const to = path[this.random(path.length)];
+		if (to) writer.manager.branch(to.id);
+		else writer.manager.resetLeaf();
+	}
+
+	private lines(): string[] {
+		return readFileSync(this.file, "utf8").split(/(?<=\n)/);
+	}
+
+	/** What somebody has who copied the file earlier, or took lines out of it. */
+	private older(): string {
+		const lines = this.lines();
+		const from = 1 + this.random(lines.length);
+		return this.random(2)
+			? lines.slice(0, from).join("")
+			: lines.filter((_, at) => at === 0 || this.random(4) > 0).join("");
+	}
+
+	private replace(content: string): void {
+		writeFileSync(`${this.file}.new`, content);
+		renameSync(`${this.file}.new`, this.file);
+	}
+
+	private foreign(): string {
+		const ended = statSync(this.file).size === 0 || this.lines().at(-1)?.endsWith("\n");
+		return `${ended ? "" : "\n"}${text([message(`f${this.names++}`, "a", user("theirs"))])}`;
+	}
+
+	/** Another session stands at the path for a while: whoever looks is told, and nothing goes into it. */
+	private usurped(inPlace: boolean): void {
+		const before = readFileSync(this.file);
+		const other = OTHER + (inPlace ? text(Array.from({ length: 40 }, (_, n) => message(`o${n}`, "o"))) : "");
+		if (inPlace) writeFileSync(this.file, other);
+		else this.replace(other);
+		for (const { manager } of this.writers) {
+			expect(() => manager.reload()).toThrow(/another session|not all of it is in memory/);
+			expect(() => manager.appendMessage(user("astray"))).toThrow(/another session|not all of it is in memory/);
+		}
+		expect(readFileSync(this.file, "utf8")).toBe(other);
+		if (inPlace) writeFileSync(this.file, before);
+		else this.replace(before.toString());
+	}
+
+	private readonly steps: [string, (writer: Writer) => void][] = [
+		["append", (writer) => this.append(writer)],
+		["append", (writer) => this.append(writer)],
+		["append", (writer) => this.append(writer)],
+		["append", (writer) => this.append(writer)],
+		["read", ({ manager }) => void this.read(() => manager.buildSessionContext())],
+		["branch", (writer) => this.branch(writer)],
+		["reload", (writer) => this.tried(writer, () => writer.manager.reload())],
+		["flush", (writer) => this.tried(writer, () => writer.manager.flush())],
+		["close", (writer) => this.tried(writer, () => writer.manager.close())],
+		["foreign line", () => appendFileSync(this.file, this.foreign())],
+		["half a line", () => appendFileSync(this.file, '{"type":"cus')],
+		["removed", () => rmSync(this.file)],
+		["copied over itself", () => this.replace(readFileSync(this.file, "utf8"))],
+		["replaced by less", () => this.replace(this.older())],
+		["written anew with less", () => writeFileSync(this.file, this.older())],
+		["written anew with more", () => writeFileSync(this.file, this.lines()[0] + this.foreign() + this.lines().slice(1).join("") + this.foreign())],
+		["cut", () => truncateSync(this.file, Math.max(this.lines()[0]?.length ?? 0, this.random(statSync(this.file).size + 1)))],
+		["moved away and made again", () => {
+			renameSync(this.file, `${this.file}~`);
+			writeFileSync(this.file, readFileSync(`${this.file}~`));
+		}],
+		["another session in its place", () => this.usurped(false)],
+		["another session written into it", () => this.usurped(true)],
+		["a pause", () => asleep(12)],
+	];
+
+	step(): void {
+		const who = this.random(3);
+		const [name, work] = this.steps[this.random(this.steps.length)] as (typeof this.steps)[number];
+		// What others do needs a file that begins with a header.
+		const foreign = !/^(append|read|branch|reload|flush|close|a pause)$/.test(name);
+		if (foreign && !(existsSync(this.file) && this.lines()[0]?.endsWith("\n"))) return;
+		this.log.push(`${who} ${name}`);
+		// Objects of everything: a closed manager whose file is removed has nothing else.
+		const writer = this.writers[who] as Writer;
+		if (name === "close") this.read(() => writer.manager.getEntries());
+		work(writer);
+	}
+
+	/** Everybody looks until nobody has anything to add; gives how many entries were told to be gone. */
+	check(): { told: number; kept: number } {
+		for (let round = 0; round < 4; round++) {
+			for (const writer of this.writers) this.tried(writer, () => writer.manager.reload());
+		}
+		let [told, kept] = [0, 0];
+		if (!existsSync(this.file)) {
+			for (const { error, acknowledged } of this.writers) {
+				expect(error).toBeDefined();
+				told += acknowledged.length;
+			}
+			return { told, kept };
+		}
+		const fresh = SessionManager.open(this.file);
+		const there = new Set(ids(fresh.getEntries()));
+		for (const { manager, acknowledged, error } of this.writers) {
+			const lost = acknowledged.filter((id) => !there.has(id));
+			kept += acknowledged.length - lost.length;
+			told += lost.length;
+			const kinds = manager.getDiagnostics().foreignChanges.map(({ kind }) => kind);
+			if (lost.length > 0) expect(error ?? kinds).toEqual(error ?? expect.arrayContaining(["truncated"]));
+			if (error === undefined) expect(JSON.stringify(manager.getEntries())).toBe(JSON.stringify(fresh.getEntries()));
+		}
+		expect(fresh.getDiagnostics().duplicateIds).toEqual([]);
+		expect(fresh.getSessionId()).toBe("s-1");
+		return { told, kept };
+	}
+}
+
+test("nothing that was acknowledged goes without a word, whatever others do to the file", () => {
+	const sum = { told: 0, kept: 0, rounds: 0 };
+	for (let round = 0; round < ROUNDS; round++) {
+		const seed = SEED + round * 7919;
+		const world = new World(numbers(seed));
+		try {
+			for (let step = 0; step < STEPS; step++) world.step();
+			const { told, kept } = world.check();
+			sum.told += told;
+			sum.kept += kept;
+			sum.rounds++;
+		} catch (error) {
+			throw new Error(`PSN_ROUNDS=1 PSN_SEED=${seed}: ${world.log.join("; ")}: ${(error as Error).message}`, { cause: error });
+		} finally {
+			rmSync(world.dir, { recursive: true, force: true });
+		}
+	}
+	console.log(`interleaving: seed ${SEED}, ${JSON.stringify(sum)}`);
+	expect(sum.kept).toBeGreaterThan(ROUNDS);
+	expect(sum.kept).toBeGreaterThan(sum.told * 4);
+});

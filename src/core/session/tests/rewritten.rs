@@ -1,0 +1,141 @@
+//! Files written anew, in place or behind the manager's back.
+
+use std::fs::{File, TryLockError};
+
+use super::*;
+use crate::core::storage::disk::faults::{with, Fault};
+
+const OTHER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"other\"}\n";
+
+/// Gives the lines that are wanted, as a caller does who holds the objects.
+fn lend(session: &mut Session, lines: &[(&str, String)]) {
+    let id = |row: RowNo| String::from_utf8_lossy(session.tree().id_of(row)).into_owned();
+    let line = |row| Some(lines.iter().find(|(of, _)| *of == id(row))?.1.clone().into_bytes());
+    let lent = session.wanted().iter().filter_map(|&row| Some((row, line(row)?))).collect();
+    session.lend(lent);
+}
+
+fn line_of(session: &Session, id: &str) -> String {
+    let row = session.tree().find(id.as_bytes()).expect("it is there");
+    session.line(row).expect("read").expect("a line")
+}
+
+#[test]
+fn another_session_written_into_the_file_in_the_moment_before_the_write_keeps_nothing_of_ours() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    append(&mut session);
+    let other = OTHER.to_owned() + &entry("o").repeat(20);
+    let (path, text) = (world.path.clone(), other.clone());
+    before_next(Call::Write, move || fs::write(path, text).expect("written"));
+    let error = append_as(&mut session, None).expect_err("another session is there");
+    assert!(error.to_string().contains("another session"), "{error}");
+    assert_eq!(world.text(), other);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_written_anew_and_then_deleted_comes_back_with_both() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    let mine = append(&mut session);
+    let line = line_of(&session, &mine);
+    world.write(&(HEADER.to_owned() + &entry("theirs") + &entry("a") + &entry("more").repeat(2)));
+    fs::remove_file(&world.path).expect("removed");
+    let error = session.reload().expect_err("our line is gone");
+    assert!(error.is_wanting(), "{error}");
+    lend(&mut session, &[(&mine, line.clone())]);
+    session.reload().expect("adopted");
+    assert_eq!(ids(&session), ["theirs", "a", "more", "more", &mine]);
+    assert_eq!(line_of(&session, &mine), line);
+    assert_eq!(ids(&session), ids(&opened(&world.path)));
+}
+
+#[test]
+#[cfg(unix)]
+fn another_sessions_file_that_was_ours_and_is_deleted_is_not_written_again_as_ours() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    append(&mut session);
+    world.write(&(OTHER.to_owned() + &entry("o").repeat(20)));
+    fs::remove_file(&world.path).expect("removed");
+    let error = append_as(&mut session, None).expect_err("nothing of ours can be read");
+    assert!(error.is_lost(), "{error}");
+    assert!(!fs::exists(&world.path).expect("asked"));
+}
+
+#[test]
+#[cfg(unix)]
+fn what_ours_hang_from_comes_along_into_an_older_copy() {
+    let world = World::with(&[]);
+    let linked = |id: &str, parent: &str| entry(id).replace("null", &format!("\"{parent}\""));
+    let old = HEADER.to_owned() + &entry("a");
+    world.write(&(old.clone() + &linked("b", "a") + &linked("c", "b") + &entry("aside")));
+    let mut session = opened(&world.path);
+    session.set_leaf(session.tree().find(b"c"));
+    let mine = append(&mut session);
+    world.replace(&old);
+    session.reload().expect("adopted");
+    assert_eq!(ids(&session), ["a", "b", "c", &mine], "what ours do not need stays out");
+    assert!(session.diagnostics().expect("told").orphans.is_empty());
+    expect_whole(&session, &world);
+}
+
+#[test]
+fn a_line_that_stands_nobody_knows_where_is_taken_out_only_if_it_is_the_last() {
+    for others_follow in [false, true] {
+        let world = World::with(&["a"]);
+        let mut session = opened(&world.path);
+        append(&mut session);
+        let before = world.text();
+        let path = world.path.clone();
+        if others_follow {
+            before_next(Call::Seek, move || add(&path, &entry("theirs")));
+        }
+        // The look, the write, the question where it landed.
+        let (result, made) = with(2, Fault::Once(libc::EIO), || append_as(&mut session, None));
+        assert_eq!(made.calls[..3], [Call::Stat, Call::Write, Call::Seek]);
+        result.expect_err("it is not known where the line is");
+        match others_follow {
+            false => assert_eq!(world.text(), before),
+            true => assert!(world.text().ends_with(&entry("theirs")), "{}", world.text()),
+        }
+        session.reload().expect("taken in");
+        expect_whole(&session, &world);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_half_written_line_is_cut_off_under_the_lock() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    append(&mut session);
+    let before = world.text();
+    let path = world.path.clone();
+    before_next(Call::Truncate, move || {
+        let locked = File::open(path).expect("opened").try_lock();
+        assert!(matches!(locked, Err(TryLockError::WouldBlock)), "others of ours could write now");
+    });
+    let (result, _) = with(1, Fault::ShortThen(libc::ENOSPC), || append_as(&mut session, None));
+    result.expect_err("the disk is full");
+    assert_eq!(world.text(), before);
+    append(&mut session);
+    expect_whole(&session, &world);
+}
+
+#[test]
+fn half_a_line_that_another_process_took_back_is_no_cut() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    let mine = append(&mut session);
+    let before = world.text();
+    world.add("{\"type\":\"cus");
+    session.reload().expect("seen");
+    world.write(&before);
+    session.reload().expect("seen");
+    assert_eq!(ids(&session), ["a", &mine]);
+    assert!(session.take_moved().is_none(), "no row moved");
+    append(&mut session);
+    expect_whole(&session, &world);
+}
