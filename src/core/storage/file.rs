@@ -156,7 +156,7 @@ impl FileStorage {
             match result {
                 Ok(size) => {
                     // Appending writes move the position to their end, wherever others had moved the end of the file.
-                    let now = self.end_of_write(file, size)?;
+                    let now = self.end_of_write(file, rest.get(..size).unwrap_or(rest))?;
                     if written > 0 && now - size as u64 != end {
                         // Another process wrote between two pieces of one line: both come out again.
                         self.take_out(file, end - written as u64, written);
@@ -178,13 +178,17 @@ impl FileStorage {
         Ok(end - bytes.len() as u64)
     }
 
-    /// Where the write of `size` bytes that was just made ended.
-    fn end_of_write(&self, file: &File, size: usize) -> Result<u64> {
+    /// Where the write of these bytes that was just made ended.
+    fn end_of_write(&self, file: &File, written: &[u8]) -> Result<u64> {
         disk::position(file).map_err(|error| {
-            // Where the bytes went cannot be told. Where nobody else writes they are the last; else they stay, and come
-            // in like a line of somebody else's.
+            // Where the bytes went cannot be told. If they are the last they come out; else others have written behind
+            // them, and they stay and come in like a line of somebody else's.
             if let (false, Ok(now)) = (self.shared, disk::stat(file)) {
-                self.take_out(file, now.size.saturating_sub(size as u64), size);
+                let start = now.size.saturating_sub(written.len() as u64);
+                let mut last = vec![0; written.len()];
+                if read_exact_at(file, start, &mut last).is_ok() && last == written {
+                    self.take_out(file, start, written.len());
+                }
             }
             self.fail("lseek")(error)
         })
