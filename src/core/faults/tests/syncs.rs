@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::core::fork::Source;
-use crate::core::storage::disk::faults::{identity, Made};
-use crate::core::storage::disk::Call;
+use crate::core::storage::disk::faults::Made;
+use crate::core::storage::disk::{stat_path, Call, Identity};
 
 const PROMISE: &str = "With `durability: \"fsync\"`";
 
@@ -12,6 +12,11 @@ fn calls(work: impl FnOnce() -> Result<()>) -> Made {
     let (result, made) = with(usize::MAX, Fault::Short, work);
     result.expect("nothing fails");
     made
+}
+
+/// Which file or directory a path leads to.
+fn identity(path: &Path) -> Identity {
+    stat_path(path).expect("it can be asked").expect("it is there").identity
 }
 
 fn syncs(made: &Made) -> usize {

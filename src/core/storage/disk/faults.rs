@@ -63,11 +63,6 @@ impl Made {
     }
 }
 
-/// Which file or directory a path leads to, unseen by any plan.
-pub fn identity(path: &std::path::Path) -> Identity {
-    Stat::of(&std::fs::metadata(path).expect("it is there")).expect("a file with an identity").identity
-}
-
 /// Notes which file the call is about that was just asked for.
 pub(super) fn about(file: &File) {
     STATE.with(|state| {
