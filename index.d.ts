@@ -1255,7 +1255,8 @@ export declare class SessionManager {
    */
   reload(): void
   /**
-   * Does what `reload` does, and waits until the disk has the file.
+   * Looks at the file as `reload` does, but for changes in place that leave its length, and waits until the disk has
+   * it.
    *
    * @throws As `reload` does, and if the disk reports an error.
    * @example
@@ -1266,9 +1267,12 @@ export declare class SessionManager {
    */
   flush(): void
   /**
-   * Lets go of the file and of the lock on it. The manager can still be used: it opens the file again when it needs
-   * it, and an exclusive one takes the lock again with its next append.
+   * Lets go of the file and of the lock on it, after a last look at the file, which does what `flush` does but for the
+   * wait. The manager can still be used: it opens the file again when it needs it, and an exclusive one takes the lock
+   * again with its next append.
    *
+   * @throws If another session, or none, stands in the file's place, or it cannot be read or written: the lock is let
+   * go of, the file stays open, for it may be the only copy of what was appended.
    * @example
    * ```ts
    * const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });

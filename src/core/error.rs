@@ -25,6 +25,7 @@ enum Kind {
     SessionId,
     Changed { path: String, what: String },
     Lost { path: String },
+    Wanting { path: String },
     Locked { path: String, holder: Option<u32> },
     TooLong { path: String, what: String },
     Argument { text: String },
@@ -90,6 +91,11 @@ impl Error {
         Self(Kind::Lost { path: path.to_owned() })
     }
 
+    /// Another file took the place of the session's, without all that was appended here: those lines are wanted.
+    pub fn wanting(path: &str) -> Self {
+        Self(Kind::Wanting { path: path.to_owned() })
+    }
+
     /// Another process, or another session in this one, has the lock of the file at `path`.
     pub fn locked(path: &str, holder: Option<u32>) -> Self {
         Self(Kind::Locked { path: path.to_owned(), holder })
@@ -119,6 +125,16 @@ impl Error {
     /// Whether the file was deleted and nothing of it can be read.
     pub fn is_lost(&self) -> bool {
         matches!(self.0, Kind::Lost { .. })
+    }
+
+    /// Whether lines of entries that were appended here are wanted.
+    pub fn is_wanting(&self) -> bool {
+        matches!(self.0, Kind::Wanting { .. })
+    }
+
+    /// Whether the file is not what the index says.
+    pub fn is_changed(&self) -> bool {
+        matches!(self.0, Kind::Changed { .. })
     }
 
     /// Whether a file was not there.
@@ -205,6 +221,9 @@ impl fmt::Display for Error {
             }
             Kind::Lost { path } => {
                 write!(f, "Session file was deleted, and not all of it is in memory: {path}")
+            }
+            Kind::Wanting { path } => {
+                write!(f, "Session file was replaced by one without all that was appended here, which cannot be read any more: {path}")
             }
             Kind::Locked { path, holder: Some(pid) } => {
                 write!(f, "Session file is locked by process {pid}: {path}")

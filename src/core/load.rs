@@ -159,6 +159,11 @@ impl Index {
         self.read_to
     }
 
+    /// Whether what was read ends inside of a line that was taken for a whole one.
+    pub fn is_inside(&self) -> bool {
+        self.inside
+    }
+
     /// Adds an entry of ours at `place`, or of no place; the leaf moves to it.
     pub fn push(&mut self, head: &super::entry::EntryHead<'_>, place: Option<Place>) -> RowNo {
         let row = self.tree.push(head, true);

@@ -2,7 +2,7 @@
 //! indexed.
 
 use super::body::BodyOf;
-use super::entry::{read_line, Line};
+use super::entry::{read_line, Kind, Line};
 use super::error::{Error, Result};
 use super::json::is_json;
 use super::lines::{text_of, WHOLE};
@@ -74,11 +74,9 @@ impl Index {
         let (Some(place), Some(body)) = (self.place(row), body) else {
             return Ok(None);
         };
-        let id = self.tree.id_of(row);
         let mut fits = false;
         let around = self.lines_without_bodies(storage, &[row], &mut |_, line, lacks| {
-            let is_entry = |line: &Line<'_>| matches!(line, Line::Entry(head) if *head.id == *id);
-            fits = lacks & of as u8 != 0 && !line.contains('\n') && read_line(line, |line| is_entry(&line));
+            fits = lacks & of as u8 != 0 && !line.contains('\n') && read_line(line, |line| self.is_entry(row, &line));
             Ok(())
         });
         if around.is_err() || !fits {
@@ -146,35 +144,51 @@ impl Index {
             let what = format!("entry {} is no longer one line", super::text::shown(self.tree.id_of(row)));
             return Err(Error::changed(storage.name(), what));
         }
-        match shows_id(line, self.tree.id_of(row)) {
+        match self.shows(row, line) {
             true => Ok(()),
             false => self.check_text(storage, row, &text_of(line)),
         }
     }
 
     fn check_text(&self, storage: &dyn Storage, row: RowNo, line: &str) -> Result<()> {
-        let id = self.tree.id_of(row);
-        if !shows_id(line.as_bytes(), id)
-            && !read_line(line, |line| matches!(line, Line::Entry(head) if *head.id == *id))
-        {
-            let what = format!("entry {} is no longer where it was", super::text::shown(id));
-            return Err(Error::changed(storage.name(), what));
+        if self.shows(row, line.as_bytes()) || read_line(line, |line| self.is_entry(row, &line)) {
+            return Ok(());
         }
-        Ok(())
+        let what = format!("entry {} is no longer where it was", super::text::shown(self.tree.id_of(row)));
+        Err(Error::changed(storage.name(), what))
+    }
+
+    /// Whether a line is an entry of this row's id and kind.
+    pub fn is_entry(&self, row: RowNo, line: &Line<'_>) -> bool {
+        let kind = self.tree.row(row).map(|row| row.kind);
+        matches!(line, Line::Entry(head) if *head.id == *self.tree.id_of(row) && Some(head.kind) == kind)
+    }
+
+    /// Whether a line begins as this row's entry does when it was written by pi or by us. That is nearly every line,
+    /// and spares reading it twice.
+    fn shows(&self, row: RowNo, line: &[u8]) -> bool {
+        let kind = self.tree.row(row).map(|row| row.kind);
+        starts_with(line).is_some_and(|(found, rest)| Some(found) == kind && shows_id(rest, self.tree.id_of(row)))
     }
 }
 
-/// Whether a line begins as the entry with this id does when it was written by pi or by us. That is nearly every line,
-/// and spares reading it twice.
-fn shows_id(line: &[u8], id: &[u8]) -> bool {
-    let plain = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_' || **byte == b'-';
-    let Some(rest) = line.strip_prefix(b"{\"type\":\"") else {
-        return false;
-    };
-    let kind = rest.iter().take_while(plain).count();
-    let rest = rest.get(kind..).and_then(|rest| rest.strip_prefix(b"\",\"id\":\""));
+fn is_plain(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'-'
+}
+
+/// The kind that a line starts with, and the rest behind it.
+fn starts_with(line: &[u8]) -> Option<(Kind, &[u8])> {
+    let rest = line.strip_prefix(b"{\"type\":\"")?;
+    let length = rest.iter().take_while(|byte| is_plain(byte)).count();
+    let (name, rest) = rest.split_at(length);
+    Some((Kind::from_name(name), rest))
+}
+
+/// Whether a line goes on with this id behind its kind.
+fn shows_id(rest: &[u8], id: &[u8]) -> bool {
+    let rest = rest.strip_prefix(b"\",\"id\":\"");
     let ends = rest.and_then(|rest| rest.strip_prefix(id)).is_some_and(|rest| rest.starts_with(b"\""));
-    ends && id.iter().all(|byte| plain(&byte)) && line.ends_with(b"}")
+    ends && id.iter().all(is_plain) && rest.is_some_and(|rest| rest.ends_with(b"}"))
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@ mod replace;
 mod temporary;
 
 pub use disk::read_at;
-pub use file::{make_dir, FileStorage};
+pub use file::{make_dir, FileStorage, GLANCES};
 pub use memory::MemoryStorage;
 pub use new_file::NewFile;
-pub use replace::{replace_with_backup, Backup};
+pub use replace::{write_line, Backup, Original, ReadTo, Renewal};
 pub use temporary::sweep;
 
 use std::io::Read;
@@ -53,8 +53,10 @@ pub enum Durability {
 /// What a look at the storage found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// It is where it was, with this many bytes; others may have added some, or taken some away.
-    Here(u64),
+    /// It is where it was, with this many bytes; others may have added some, or taken some away. `touched`: its times
+    /// tell that somebody else changed it, or may have. `reopened`: it was closed meanwhile, and what is there now looks
+    /// like the same file, but may be another.
+    Here { size: u64, touched: bool, reopened: bool },
     /// Its name leads nowhere now. What it held can still be read if `readable`, but nothing written to it would be
     /// found again. `deleted`: it has no other name either, as far as can be told.
     Gone { readable: bool, deleted: bool },
@@ -71,19 +73,23 @@ pub trait Storage: Send + Sync {
     /// How many bytes there are now; others may have added some.
     fn size(&self) -> Result<u64>;
     /// Looks whether it is still what it was, before something is written to it. Not `thorough`, it costs one call
-    /// and may miss that a file was renamed a moment ago.
+    /// and may miss what was done to its name, or without a change of its size, a moment ago.
     fn look(&self, thorough: bool) -> Result<Look>;
+    /// How often `look` looked at all there is to see, which it does not do every time.
+    fn looks(&self) -> u64;
     /// Adds one line (given without its newline) in one write and tells where it came to stand.
     fn append(&mut self, line: &mut Vec<u8>) -> Result<Place>;
     /// Takes out a line that `append` has just added: cut off, or made blank where others wrote behind it (its newline
-    /// stays then).
-    fn take_back(&mut self, place: Place) -> Result<()>;
+    /// stays then). Where something else stands by now, that stays.
+    fn take_back(&mut self, place: Place, line: &[u8]) -> Result<()>;
     /// Says that the storage ends in the middle of a line, which the next append must end first.
     fn set_unended(&mut self, unended: bool);
     /// Says that others write here too: what is written or cut off is so under a lock of a moment.
     fn set_shared(&mut self);
     /// Waits until the disk has everything.
     fn flush(&mut self) -> Result<()>;
+    /// Whether what it holds can be read even if its name leads elsewhere by now.
+    fn is_open(&self) -> bool;
     /// Lets go of the file; it is opened again when it is needed.
     fn close(&mut self);
     /// The name of the storage in messages.

@@ -8,7 +8,8 @@ use std::cell::RefCell;
 use napi::{Error, Result};
 
 use super::entries::{ensure, object};
-use super::errors::{thrown, wrong_argument};
+use super::errors::wrong_argument;
+use super::help::Help;
 use super::host::{make, now, F};
 use super::raw::{Js, Val};
 use super::state::{iso, line_of, State};
@@ -159,7 +160,7 @@ fn append_silently(state: &RefCell<State>, js: Js, mut new: New) -> Result<RowNo
 fn add(state: &RefCell<State>, js: Js, new: &mut New) -> Result<RowNo> {
     let epoch = state.borrow().epoch;
     let mut text = new.text.take();
-    let mut lost = false;
+    let mut help = Help::default();
     for _ in 0..ATTEMPTS {
         let planned = plan(&state.borrow(), &new.head);
         if planned != Plan::Keep && text.is_none() {
@@ -190,23 +191,20 @@ fn add(state: &RefCell<State>, js: Js, new: &mut New) -> Result<RowNo> {
                         // The list is another one, too.
                         new.own.taken_out(js)?;
                     }
-                    match row {
-                        Err(error) if error.is_lost() && !lost => {
-                            lost = true;
-                            None
-                        }
-                        row => Some(row.map_err(|error| thrown(js, &error))?),
-                    }
+                    Some(row)
                 }
                 false => None,
             }
         };
-        if let Some(row) = committed {
-            return Ok(row);
-        }
-        if lost {
-            new.own.taken_out(js)?;
-            rewrite_lost(state, js)?;
+        match committed {
+            Some(Ok(row)) => return Ok(row),
+            Some(Err(error)) => {
+                if help.can(&error) {
+                    new.own.taken_out(js)?;
+                }
+                help.give(state, js, error)?;
+            }
+            None => {}
         }
     }
     Err(wrong_argument(js, "The values of this session keep changing it while they are written"))
@@ -250,23 +248,8 @@ fn write(
     Ok(session.tree().len() as RowNo - 1)
 }
 
-/// Writes a session whose file is lost again, from the objects that were made of it: an error if not all were.
-pub fn rewrite_lost(state: &RefCell<State>, js: Js) -> Result<()> {
-    let (epoch, rows) = {
-        let state = state.borrow();
-        (state.epoch, state.session.tree().len())
-    };
-    super::entries::header(state, js)?;
-    let lines = kept_lines(state, js)?;
-    let mut state = state.borrow_mut();
-    if state.epoch != epoch || state.session.tree().len() != rows || lines.len() != rows + 1 {
-        return Err(wrong_argument(js, "The session changed while it was written again"));
-    }
-    state.session.rewrite(lines.iter().map(Vec::as_slice)).map_err(|error| thrown(js, &error))
-}
-
 /// The lines of the header and every entry that the manager holds as objects, serialised now.
-fn kept_lines(state: &RefCell<State>, js: Js) -> Result<Vec<Vec<u8>>> {
+pub(super) fn kept_lines(state: &RefCell<State>, js: Js) -> Result<Vec<Vec<u8>>> {
     let rows = state.borrow().session.tree().len() as RowNo;
     ensure(state, js, 0..rows)?;
     let (header, entries) = {

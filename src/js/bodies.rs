@@ -17,7 +17,7 @@ use super::raw::{Js, Kept, Val};
 use super::state::State;
 use super::values::parse;
 use crate::core::body::BodyOf;
-use crate::core::entry::{read_line_and_bodies, Line};
+use crate::core::entry::{read_line_and_bodies, Kind, Line};
 use crate::core::error::{Error as CoreError, Result as CoreResult};
 use crate::core::session::Session;
 use crate::core::text::shown;
@@ -35,17 +35,45 @@ pub struct Source {
 }
 
 impl Source {
-    fn with_session<T>(&self, work: impl FnOnce(&Session) -> Result<T>) -> Result<T> {
+    /// Does something with the session that the entry was given out of.
+    fn with_session<T>(&self, work: impl FnOnce(&Session) -> CoreResult<T>) -> Result<CoreResult<T>> {
         if let Some(session) = &*self.left.borrow() {
-            return work(session);
+            return Ok(work(session));
         }
         let manager = self.manager.upgrade();
         let state = manager.as_ref().map(|state| state.borrow()).filter(|state| state.epoch == self.epoch);
         match state {
-            Some(state) => work(&state.session),
+            Some(state) => Ok(work(&state.session)),
             None => Err(Error::from_reason("The session of an entry is gone")),
         }
     }
+
+    /// Finds a body that is not where it was: the manager takes in what is there now, and where it is still at the same
+    /// session, it may have the entry elsewhere. None if not.
+    fn find(&self, js: Js, id: &[u8], of: BodyOf, was: &Was) -> Result<Option<String>> {
+        let Some(state) = self.manager.upgrade() else {
+            return Ok(None);
+        };
+        if state.borrow().session.is_doubted() {
+            let mut state = state.try_borrow_mut().map_err(|error| Error::from_reason(error.to_string()))?;
+            // Whether it could be taken in shows in what is found.
+            let _ = state.session.recover();
+            state.settle(js)?;
+        }
+        let state = state.borrow();
+        let session = &state.session;
+        let row = session.tree().find(id).filter(|_| session.id() == was.session);
+        let row = row.filter(|&row| session.tree().row(row).map(|row| row.kind) == was.kind);
+        let text = row.and_then(|row| body_text(session, row, of).ok());
+        Ok(text.filter(|text| was.len.is_none_or(|len| len as usize == text.len())))
+    }
+}
+
+/// What was known of a body that is not where it was.
+struct Was {
+    session: Vec<u8>,
+    kind: Option<Kind>,
+    len: Option<u32>,
 }
 
 /// A manager's hold on the source of its session.
@@ -136,21 +164,34 @@ unsafe extern "C" fn read_body(env: sys::napi_env, info: sys::napi_callback_info
 
 fn body(js: Js, source: &Source, row: RowNo, id: &[u8], code: u8) -> Result<Val> {
     let of = BodyOf::from_code(code).ok_or_else(|| Error::from_reason("A body of no kind was asked for"))?;
-    source.with_session(|session| {
+    let mut was = None;
+    let read = source.with_session(|session| {
         // An id may stand in several lines; and rows have other numbers once another file was taken in.
         let row = if session.tree().id_of(row) == id { Some(row) } else { session.tree().find(id) };
         let gone = || CoreError::changed(session.file().unwrap_or_default(), format!("entry {} is gone", shown(id)));
-        let row = row.ok_or_else(|| thrown(js, &gone()))?;
-        let too_long =
-            |size| CoreError::too_long(session.file().unwrap_or_default(), &id_of(session, row), of.name(), size);
-        let text = body_text(session, row, of).map_err(|error| thrown(js, &error))?;
-        parse(js, &text).map_err(|_| {
-            let error = match js.take_exception() {
-                Ok(Some(exception)) => return js.throw(exception),
-                _ => too_long(text.len()),
-            };
-            thrown(js, &error)
-        })
+        let text = row.ok_or_else(gone).and_then(|row| body_text(session, row, of));
+        if text.is_err() {
+            let body = row.and_then(|row| session.bodies(row).iter().find(|(_, body)| body.of == of));
+            was = Some(Was {
+                session: session.id().to_vec(),
+                kind: row.and_then(|row| session.tree().row(row)).map(|row| row.kind),
+                len: body.map(|(_, body)| body.len),
+            });
+        }
+        text
+    })?;
+    let text = match (read, was) {
+        (Ok(text), _) => text,
+        (Err(error), Some(was)) => source.find(js, id, of, &was)?.ok_or_else(|| thrown(js, &error))?,
+        (Err(error), None) => return Err(thrown(js, &error)),
+    };
+    parse(js, &text).map_err(|_| match js.take_exception() {
+        Ok(Some(exception)) => js.throw(exception),
+        _ => {
+            let file = source.with_session(|session| Ok(session.file().unwrap_or_default().to_owned()));
+            let file = file.ok().and_then(CoreResult::ok).unwrap_or_default();
+            thrown(js, &CoreError::too_long(&file, &shown(id), of.name(), text.len()))
+        }
     })
 }
 
@@ -170,7 +211,7 @@ fn body_text(session: &Session, row: RowNo, of: BodyOf) -> CoreResult<String> {
     let Some(mut line) = session.line(row)? else {
         return Err(changed("has no line"));
     };
-    let is_entry = |line: &Line<'_>| matches!(line, Line::Entry(head) if *head.id == *session.tree().id_of(row));
+    let is_entry = |line: &Line<'_>| session.is_entry(row, line);
     let found = read_line_and_bodies(&line, 0, |read, bodies| {
         is_entry(&read).then_some(bodies).and_then(|bodies| bodies.into_iter().find(|body| body.of == of))
     });

@@ -93,7 +93,10 @@ impl Branched {
             self.session.push_kept(&label.head(state.session.tree()));
         }
         match file {
-            Some(file) => self.write(&state.session, plan, file, &mut own).map_err(fail),
+            Some(file) => {
+                let written = self.write(&state.session, plan, file, &mut own);
+                state.session.noting(written).map_err(fail)
+            }
             None => Ok(()),
         }
     }

@@ -4,8 +4,8 @@ use napi::bindgen_prelude::*;
 use napi_derive::napi;
 use serde::Serialize;
 
-use super::append::rewrite_lost;
 use super::errors::thrown;
+use super::help::with_file;
 use super::host::now;
 use super::manager::SessionManager;
 use super::raw::{returned, Js, Val};
@@ -22,25 +22,6 @@ fn reported(js: Js, report: CoreResult<impl Serialize>) -> Result<Val> {
     parse(js, &text)
 }
 
-impl SessionManager {
-    fn with_file(&self, js: Js, work: fn(&mut Session) -> CoreResult<()>) -> Result<()> {
-        let work = || -> Result<CoreResult<()>> {
-            let mut state = self.state.borrow_mut();
-            let done = work(&mut state.session);
-            state.settle(js)?;
-            Ok(done)
-        };
-        let done = match work()? {
-            Err(error) if error.is_lost() => {
-                rewrite_lost(&self.state, js)?;
-                work()?
-            }
-            done => done,
-        };
-        done.map_err(|error| thrown(js, &error))
-    }
-}
-
 #[napi]
 impl SessionManager {
     /// Takes in what others wrote to the file since; the leaf stays. A file that was deleted or renamed away is written
@@ -55,10 +36,11 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false)]
     pub fn reload(&self, env: &Env) -> Result<()> {
-        self.with_file(Js::new(env), Session::reload)
+        with_file(&self.state, Js::new(env), Session::reload)
     }
 
-    /// Does what `reload` does, and waits until the disk has the file.
+    /// Looks at the file as `reload` does, but for changes in place that leave its length, and waits until the disk has
+    /// it.
     ///
     /// @throws As `reload` does, and if the disk reports an error.
     /// @example
@@ -68,12 +50,15 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false)]
     pub fn flush(&self, env: &Env) -> Result<()> {
-        self.with_file(Js::new(env), Session::flush)
+        with_file(&self.state, Js::new(env), Session::flush)
     }
 
-    /// Lets go of the file and of the lock on it. The manager can still be used: it opens the file again when it needs
-    /// it, and an exclusive one takes the lock again with its next append.
+    /// Lets go of the file and of the lock on it, after a last look at the file, which does what `flush` does but for the
+    /// wait. The manager can still be used: it opens the file again when it needs it, and an exclusive one takes the lock
+    /// again with its next append.
     ///
+    /// @throws If another session, or none, stands in the file's place, or it cannot be read or written: the lock is let
+    /// go of, the file stays open, for it may be the only copy of what was appended.
     /// @example
     /// ```ts
     /// const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
@@ -82,8 +67,12 @@ impl SessionManager {
     /// console.log(SessionManager.isLocked(file)); // → false
     /// ```
     #[napi(catch_unwind, enumerable = false)]
-    pub fn close(&self) {
-        self.state.borrow_mut().session.close();
+    pub fn close(&self, env: &Env) -> Result<()> {
+        let done = with_file(&self.state, Js::new(env), Session::look_and_close);
+        if done.is_err() {
+            self.state.borrow_mut().session.release_lock();
+        }
+        done
     }
 
     /// What is wrong with the session, and what happened to its file since it was opened.

@@ -191,6 +191,7 @@ fn unreadable(state: &RefCell<State>, js: Js, error: Error) -> Result<Error> {
         None => error.reason.to_string(),
     };
     let state = state.borrow();
+    state.session.doubt();
     let file = state.session.file().unwrap_or_default();
     Ok(thrown(js, &CoreError::changed(file, format!("an entry cannot be read ({reason})"))))
 }

@@ -11,6 +11,7 @@ use super::args;
 use super::branching::branched_session;
 use super::entries;
 use super::errors::{thrown, wrong_argument};
+use super::help::reading;
 use super::host::{make, F};
 use super::raw::{returned, Js, Val};
 use super::reads;
@@ -147,8 +148,9 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry | undefined")]
     pub fn get_leaf_entry<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let leaf = reads::leaf(&self.state);
-        Ok(returned(env, reads::entry_or_undefined(&self.state, Js::new(env), leaf)?))
+        let js = Js::new(env);
+        let entry = || reads::entry_or_undefined(&self.state, js, reads::leaf(&self.state));
+        Ok(returned(env, reading(&self.state, js, entry)?))
     }
 
     /// The entry with an id, the same object every time; undefined if there is none.
@@ -161,8 +163,8 @@ impl SessionManager {
     #[napi(catch_unwind, enumerable = false, ts_args_type = "id: string", ts_return_type = "SessionEntry | undefined")]
     pub fn get_entry<'env>(&self, env: &'env Env, id: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
-        let row = reads::row_of(&self.state, js, id.raw())?;
-        Ok(returned(env, reads::entry_or_undefined(&self.state, js, row)?))
+        let entry = || reads::entry_or_undefined(&self.state, js, reads::row_of(&self.state, js, id.raw())?);
+        Ok(returned(env, reading(&self.state, js, entry)?))
     }
 
     /// The entries whose `parentId` is this one, in file order.
@@ -173,7 +175,8 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "parentId: string", ts_return_type = "SessionEntry[]")]
     pub fn get_children<'env>(&self, env: &'env Env, parent_id: Unknown) -> Result<Unknown<'env>> {
-        Ok(returned(env, reads::children(&self.state, Js::new(env), parent_id.raw())?))
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::children(&self.state, js, parent_id.raw()))?))
     }
 
     /// The label of an entry; undefined if it has none.
@@ -184,7 +187,8 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "id: string", ts_return_type = "string | undefined")]
     pub fn get_label<'env>(&self, env: &'env Env, id: Unknown) -> Result<Unknown<'env>> {
-        Ok(returned(env, reads::label(&self.state, Js::new(env), id.raw())?))
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::label(&self.state, js, id.raw()))?))
     }
 
     /// The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
@@ -205,7 +209,7 @@ impl SessionManager {
     pub fn get_branch<'env>(&self, env: &'env Env, from_id: Unknown, options: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let limit = reads::limit(js, options.raw())?;
-        Ok(returned(env, reads::branch(&self.state, js, from_id.raw(), limit)?))
+        Ok(returned(env, reading(&self.state, js, || reads::branch(&self.state, js, from_id.raw(), limit))?))
     }
 
     /// Calls a listener with each entry that is appended through this manager from now on, once it is in the session
@@ -245,7 +249,8 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "fromId?: string", ts_return_type = "SessionEntry[]")]
     pub fn get_path<'env>(&self, env: &'env Env, from_id: Unknown) -> Result<Unknown<'env>> {
-        Ok(returned(env, reads::branch(&self.state, Js::new(env), from_id.raw(), None)?))
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::branch(&self.state, js, from_id.raw(), None))?))
     }
 
     /// The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it.
@@ -256,7 +261,8 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry[]")]
     pub fn build_context_entries<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        Ok(returned(env, reads::context_entries(&self.state, Js::new(env))?))
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::context_entries(&self.state, js))?))
     }
 
     /// The context at the leaf, per entry and as one list of messages, which holds the same objects.
@@ -269,10 +275,13 @@ impl SessionManager {
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionProjection")]
     pub fn build_session_projection<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let js = Js::new(env);
-        let projection = reads::leaf_projection(&self.state);
-        let made = reads::projected(&self.state, js, &projection, F::Project)?;
-        let [thinking, model] = reads::settings_of(&self.state, js, &projection)?;
-        Ok(returned(env, make(js, F::WithSettings, &[made, thinking, model])?))
+        let context = || {
+            let projection = reads::leaf_projection(&self.state);
+            let made = reads::projected(&self.state, js, &projection, F::Project)?;
+            let [thinking, model] = reads::settings_of(&self.state, js, &projection)?;
+            make(js, F::WithSettings, &[made, thinking, model])
+        };
+        Ok(returned(env, reading(&self.state, js, context)?))
     }
 
     /// What the model is given at the leaf: messages, thinking level and model.
@@ -285,10 +294,13 @@ impl SessionManager {
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionContext")]
     pub fn build_session_context<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let js = Js::new(env);
-        let projection = reads::leaf_projection(&self.state);
-        let made = reads::projected(&self.state, js, &projection, F::Context)?;
-        let [thinking, model] = reads::settings_of(&self.state, js, &projection)?;
-        Ok(returned(env, make(js, F::JustMessages, &[made, thinking, model])?))
+        let context = || {
+            let projection = reads::leaf_projection(&self.state);
+            let made = reads::projected(&self.state, js, &projection, F::Context)?;
+            let [thinking, model] = reads::settings_of(&self.state, js, &projection)?;
+            make(js, F::JustMessages, &[made, thinking, model])
+        };
+        Ok(returned(env, reading(&self.state, js, context)?))
     }
 
     /// The session's header.
@@ -299,7 +311,8 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionHeader | null")]
     pub fn get_header<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        Ok(returned(env, entries::header(&self.state, Js::new(env))?))
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || entries::header(&self.state, js))?))
     }
 
     /// How many entries there are, the header not counted.
@@ -321,7 +334,8 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry[]")]
     pub fn get_entries<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        Ok(returned(env, reads::all(&self.state, Js::new(env))?))
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::all(&self.state, js))?))
     }
 
     /// The session as a tree, with labels resolved; siblings by time. Entries without a parent in the session are
@@ -334,7 +348,8 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionTreeNode[]")]
     pub fn get_tree<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        Ok(returned(env, reads::tree(&self.state, Js::new(env))?))
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::tree(&self.state, js))?))
     }
 
     /// Moves the leaf to an earlier entry: the next one starts a branch there.
@@ -419,10 +434,11 @@ impl SessionManager {
     #[napi(catch_unwind, enumerable = false, ts_args_type = "leafId: string", ts_return_type = "string | undefined")]
     pub fn create_branched_session<'env>(&self, env: &'env Env, leaf_id: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
-        let Some(row) = reads::path_end(&self.state, js, leaf_id.raw())? else {
-            return Err(thrown(js, &CoreError::entry_not_found(args::shown_value(js, leaf_id.raw())?)));
+        let branched = || match reads::path_end(&self.state, js, leaf_id.raw())? {
+            Some(row) => branched_session(&self.state, js, row),
+            None => Err(thrown(js, &CoreError::entry_not_found(args::shown_value(js, leaf_id.raw())?))),
         };
-        let file = branched_session(&self.state, js, row)?;
+        let file = reading(&self.state, js, branched)?;
         Ok(returned(env, js.optional_string(file.as_deref().map(str::as_bytes))?))
     }
 }

@@ -17,6 +17,7 @@ mod diagnostics;
 mod entries;
 mod errors;
 mod functions;
+mod help;
 mod host;
 mod identity;
 mod kinds;

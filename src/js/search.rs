@@ -23,6 +23,7 @@ use crate::core::info::Info;
 use crate::core::paths;
 use crate::core::search::query::{Options, Query};
 use crate::core::search::run::{Found, Request};
+use crate::core::storage::Durability;
 use crate::core::text::shown;
 
 /// How many hits there are at most, unless told.
@@ -113,7 +114,7 @@ fn listing(js: Js, cwd: Val, dir: Val) -> Result<Listing> {
         (None, Some(dir)) => Ok(Listing::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
         (Some(cwd), None) => Ok(Listing::dir(on_paths(js, |host| paths::default_session_dir(&cwd, None, host))?, None)),
         (Some(_), Some(_)) => {
-            let Lookup { dir, filter } = lookup(js, cwd, dir)?;
+            let Lookup { dir, filter } = lookup(js, cwd, dir, Durability::Os)?;
             Ok(Listing::dir(dir, filter))
         }
     }

@@ -85,7 +85,7 @@ impl Catalog {
             if !location.makes_dir {
                 return None;
             }
-            super::storage::make_dir(dir.to_str()?).ok()?;
+            super::storage::make_dir(dir.to_str()?, super::storage::Durability::Os).ok()?;
         }
         // Twice: a broken one is taken away first.
         for _ in 0..2 {

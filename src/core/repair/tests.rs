@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::core::verify::verify;
 
+mod regressions;
+
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}";
 
 fn entry(id: &str, parent: &str) -> String {

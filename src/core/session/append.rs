@@ -69,7 +69,9 @@ impl Session {
         for _ in 0..TRIES {
             self.take_lock()?;
             self.take_in_foreign()?;
-            self.check_lock()?;
+            if self.check_lock()? {
+                continue;
+            }
             let parent = match self.below_now(new.below) {
                 Below::Leaf => self.tree().leaf(),
                 Below::Row(row) => Some(row),
@@ -94,7 +96,9 @@ impl Session {
                 self.size = place.end() + 1;
                 return Ok(self.push_own(&head, Some(place)));
             }
-            match self.landed(place, start, &envelope, new)? {
+            let end = text.len() - usize::from(text.ends_with(b"\n"));
+            let own = text.get(end.saturating_sub(place.len as usize)..end).unwrap_or_default();
+            match self.landed(place, start, (&envelope, own), new)? {
                 Landed::Well => return Ok(self.push_own(&head, Some(place))),
                 Landed::OutAgain => {}
             }
@@ -114,12 +118,20 @@ impl Session {
     }
 
     /// Looks at what stands before a line that did not land where it was expected, or behind a half line.
-    fn landed(&mut self, place: Place, start: u64, envelope: &Envelope, new: &NewEntry<'_>) -> Result<Landed> {
+    fn landed(
+        &mut self,
+        place: Place,
+        start: u64,
+        (envelope, line): (&Envelope, &[u8]),
+        new: &NewEntry<'_>,
+    ) -> Result<Landed> {
         let expected = self.size;
-        if start < expected {
-            // The file was cut in the moment before: what it is now is seen by the next look.
-            self.take_out(place)?;
-            return Ok(Landed::OutAgain);
+        let stands = if start > expected { self.stands() } else { Ok(start == expected) };
+        if !matches!(stands, Ok(true)) {
+            // The file was cut or written anew in the moment before: what it is now is seen by the next look.
+            self.take_out(place, line)?;
+            self.unsettled = true;
+            return stands.map(|_| Landed::OutAgain);
         }
         if start > expected {
             self.share();
@@ -132,14 +144,14 @@ impl Session {
         let unended = match read {
             Ok(unended) => unended,
             Err(error) => {
-                self.take_out(place)?;
+                self.take_out(place, line)?;
                 return Err(error);
             }
         };
         self.notes.grown(start - expected, self.tree().len() - before);
         if unended && place.offset == start {
             // What it continued is ended by the newline of a blank, or by the one that the next try begins with.
-            self.take_out(place)?;
+            self.take_out(place, line)?;
             if let Some(storage) = self.storage.as_mut() {
                 storage.set_unended(true);
             }
@@ -148,7 +160,7 @@ impl Session {
             return Ok(Landed::OutAgain);
         }
         if self.tree().find(envelope.id.as_bytes()).is_some() {
-            self.take_out(place)?;
+            self.take_out(place, line)?;
             self.size = place.offset;
             self.notes.repaired("an id that another process chose at the same moment was chosen again");
             if new.id.is_some() {
@@ -165,16 +177,16 @@ impl Session {
         Error::changed(self.file().unwrap_or_default(), what)
     }
 
-    fn take_out(&mut self, place: Place) -> Result<()> {
+    fn take_out(&mut self, place: Place, line: &[u8]) -> Result<()> {
         match self.storage.as_mut() {
-            Some(storage) => storage.take_back(place),
+            Some(storage) => storage.take_back(place, line),
             None => Ok(()),
         }
     }
 
     /// Remembers that other processes write here too.
     pub(super) fn share(&mut self) {
-        self.lock_checked = false;
+        self.lock_checked = None;
         if let Some(storage) = self.storage.as_mut() {
             storage.set_shared();
         }

@@ -1,44 +1,71 @@
 //! What happens when the file changes underneath: grown, deleted, renamed, replaced or cut by somebody else.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 
 use crate::core::diagnostics::Change;
-use crate::core::entry::{read_line, Line};
 use crate::core::error::{Error, Result};
-use crate::core::header::Version;
-use crate::core::load::{load, Index, Loaded};
-use crate::core::lock::{self, FileLock};
-use crate::core::options::Lock;
-use crate::core::storage::{disk, make_dir, FileStorage, Look, NewFile, Place, Storage};
-use crate::core::tree::{ParentRef, RowNo};
+use crate::core::storage::{disk, FileStorage, Look, NewFile, Place, Storage};
+use crate::core::tree::RowNo;
 
-use super::{first_header, Moved, Persistence, Session};
+use super::adopt::Old;
+use super::{Moved, Persistence, Session};
 
-const WRITTEN_AGAIN: &str = "the deleted, renamed or emptied file was written again, whole";
+pub(super) const WRITTEN_AGAIN: &str = "the deleted, renamed or emptied file was written again, whole";
 
 /// How many bytes are copied at once.
 const CHUNK: usize = 1 << 20;
+
+/// Up to how many bytes a file is read whole to be sure that it says what it said.
+const SMALL: u64 = 1 << 20;
+
+/// How closely the file is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Care {
+    /// Before an append: at length and deletion, and every few milliseconds at what the path leads to.
+    Usual,
+    /// At what the path leads to, and at what the file begins and ends with.
+    Thorough,
+    /// At every line, where a line may have changed.
+    Whole,
+    /// The same, for a read: nothing is written.
+    Reading,
+}
 
 impl Session {
     /// Takes in what others have written to the file since; the leaf stays. A file that was deleted is written again,
     /// one that was replaced or cut is adopted if it holds the same session.
     pub fn take_in_foreign(&mut self) -> Result<()> {
-        self.look(false)
+        self.look(Care::Usual)
     }
 
-    /// The same, and notices a rename even where one look cannot.
+    /// The same, and notices what one look cannot: another file under the name, another text of the same length.
     pub fn reload(&mut self) -> Result<()> {
-        self.look(true)
+        self.look(Care::Whole)
     }
 
-    /// Looks at the file as `reload` does, and waits until the disk has it.
+    /// Takes in what is there now after a line was not where it was, if that can be done without writing.
+    pub fn recover(&mut self) -> Result<()> {
+        self.look(Care::Reading)
+    }
+
+    /// Looks at the file, its name included, and waits until the disk has it.
     pub fn flush(&mut self) -> Result<()> {
-        self.look(true)?;
+        self.look(Care::Thorough)?;
         match self.storage.as_mut().filter(|_| self.persistence == Persistence::File) {
             Some(storage) => storage.flush(),
             None => Ok(()),
         }
+    }
+
+    /// Looks at the file once more while it is open, for it may be the only copy of what was written, and closes it.
+    /// After an error it stays open.
+    pub fn look_and_close(&mut self) -> Result<()> {
+        if self.storage.as_ref().is_some_and(|storage| storage.is_open()) {
+            self.look(Care::Thorough)?;
+        }
+        self.close();
+        Ok(())
     }
 
     /// Lets go of the file and of the lock. The session goes on: the next call that needs the file opens it again, the
@@ -50,10 +77,14 @@ impl Session {
         self.release_lock();
     }
 
-    /// Lets go of the lock; the next append takes it again.
-    pub fn release_lock(&mut self) {
-        self.lock = None;
-        self.lock_checked = false;
+    /// The rows whose lines are wanted, after an error that [`Error::is_wanting`].
+    pub fn wanted(&self) -> &[RowNo] {
+        &self.wanted
+    }
+
+    /// Gives the lines of wanted rows, as far as they can be had, to the look that follows.
+    pub fn lend(&mut self, lines: HashMap<RowNo, Vec<u8>>) {
+        self.lent = Some(lines);
     }
 
     /// After the file was replaced rows have other numbers: what they were before, once.
@@ -61,48 +92,67 @@ impl Session {
         self.moved.take().map(|moved| *moved)
     }
 
-    /// Takes the lock that the session is to have, if it does not have it.
-    pub(super) fn take_lock(&mut self) -> Result<()> {
-        let wants = self.options.lock == Lock::Exclusive && self.persistence == Persistence::File;
-        if let (true, None, Some(file)) = (wants, &self.lock, &self.file) {
-            self.lock = Some(FileLock::take(file)?);
-        }
-        Ok(())
-    }
-
-    /// Makes sure that nobody else has the lock, once, and again whenever others turn out to write here.
-    pub(super) fn check_lock(&mut self) -> Result<()> {
-        if self.lock_checked {
-            return Ok(());
-        }
-        if let (None, Some(file)) = (&self.lock, &self.file) {
-            if let Some(holder) = lock::held(file)? {
-                return Err(Error::locked(file, holder));
-            }
-        }
-        self.lock_checked = true;
-        Ok(())
-    }
-
-    fn look(&mut self, thorough: bool) -> Result<()> {
+    fn look(&mut self, care: Care) -> Result<()> {
         let Some(storage) = self.storage.as_ref().filter(|_| self.persistence == Persistence::File) else {
             return Ok(());
         };
-        match storage.look(thorough)? {
-            Look::Here(size) if size == self.size => Ok(()),
-            Look::Here(size) if size > self.size => self.take_in(size),
-            Look::Here(_) => self.adopt(Change::Truncated, true),
-            Look::Gone { readable: false, .. } => Err(Error::lost(storage.name())),
+        let found = storage.look(care != Care::Usual)?;
+        let unchanged = Look::Here { size: self.size, touched: false, reopened: false };
+        let is_doubted = self.unsettled || self.is_doubted();
+        if found == unchanged && care == Care::Usual && !is_doubted {
+            return Ok(());
+        }
+        // Until all that was found is taken in, the next look begins with a doubt.
+        self.unsettled = true;
+        let done = self.take(found, care);
+        self.lent = None;
+        if done.is_ok() {
+            self.trust();
+        }
+        done
+    }
+
+    fn take(&mut self, found: Look, care: Care) -> Result<()> {
+        let name = self.storage.as_ref().map(|storage| storage.name().to_owned()).unwrap_or_default();
+        match found {
+            Look::Here { size, touched, reopened } => {
+                let closely = match care {
+                    Care::Usual | Care::Thorough => false,
+                    Care::Whole | Care::Reading => size <= SMALL || (touched && size == self.size),
+                };
+                let stands = match closely || self.is_doubted() {
+                    true => self.agrees()?,
+                    false => self.stands()?,
+                };
+                match (stands, reopened) {
+                    (true, _) if size == self.size => Ok(()),
+                    (true, _) if size > self.size => self.take_in(size),
+                    // Somebody took half a line back.
+                    (true, _) if size >= self.index.read_to() => {
+                        let unended = size > self.index.read_to() || self.index.is_inside();
+                        if let Some(storage) = self.storage.as_mut() {
+                            storage.set_unended(unended);
+                        }
+                        self.size = size;
+                        Ok(())
+                    }
+                    (_, false) => self.adopt(Old::Rewritten, care),
+                    (_, true) => self.adopt(Old::Gone, care),
+                }
+            }
+            Look::Gone { readable: false, .. } => Err(Error::lost(&name)),
+            Look::Gone { .. } if care == Care::Reading => Err(Error::changed(&name, "it is not there any more")),
             Look::Gone { deleted, .. } => {
                 self.restore()?;
                 self.notes.changed(if deleted { Change::Deleted } else { Change::Renamed });
                 Ok(())
             }
-            Look::Replaced { readable } => self.adopt(Change::Replaced, readable),
+            Look::Replaced { readable: true } => self.adopt(Old::Open, care),
+            Look::Replaced { readable: false } => self.adopt(Old::Gone, care),
         }
     }
 
-    fn take_in(&mut self, size: u64) -> Result<()> {
+    pub(super) fn take_in(&mut self, size: u64) -> Result<()> {
         self.share();
         let Some(storage) = self.storage.as_mut() else {
             return Ok(());
@@ -121,17 +171,13 @@ impl Session {
         let Some(storage) = self.storage.as_ref() else {
             return Ok(());
         };
-        let name = storage.name().to_owned();
-        if let Some(dir) = Path::new(&name).parent().and_then(Path::to_str).filter(|dir| !dir.is_empty()) {
-            make_dir(dir)?;
-        }
-        let mut file = NewFile::create(&name)?;
+        let mut file = NewFile::again(storage.name())?;
         let unended = copy(&**storage, &mut |bytes| file.bytes(bytes))?;
         let mut restored = file.finish_safely(self.options.durability)?;
         restored.set_unended(unended);
         self.size = restored.size()?;
         self.storage = Some(Box::new(restored));
-        self.lock_checked = false;
+        self.forget_lock();
         // Others may have written to the old file until the end.
         let size = self.size;
         if size > self.index.read_to() {
@@ -150,10 +196,7 @@ impl Session {
         let mut places = Vec::with_capacity(self.tree().len() + 1);
         let storage = match disk::stat_path(Path::new(&path)).map_err(fail)? {
             None => {
-                if let Some(dir) = Path::new(&path).parent().and_then(Path::to_str).filter(|dir| !dir.is_empty()) {
-                    make_dir(dir)?;
-                }
-                let mut file = NewFile::create(&path)?;
+                let mut file = NewFile::again(&path)?;
                 for line in lines {
                     places.push(file.line(line)?);
                 }
@@ -173,143 +216,26 @@ impl Session {
             }
             Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
         };
-        self.lock_checked = false;
+        self.forget_lock();
         self.adopt_file(storage, places, Vec::new());
         self.notes.repaired(WRITTEN_AGAIN);
         Ok(())
     }
 
     /// Writes a whole session into an empty file.
-    fn fill(&self, storage: &mut FileStorage, all: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn fill(&self, storage: &mut FileStorage, all: &mut Vec<u8>) -> Result<()> {
         let place = storage.append(all)?;
         if place.offset == 0 {
             return Ok(());
         }
         storage.set_shared();
-        storage.take_back(place)?;
+        storage.take_back(place, all.get(..place.len as usize).unwrap_or_default())?;
         Err(Error::changed(storage.name(), "another process writes to it"))
-    }
-
-    /// Goes on in what is at the path now, if it is the same session: entries come from there. What was appended here
-    /// and is not there is added, as far as the old file can still be read.
-    fn adopt(&mut self, change: Change, readable: bool) -> Result<()> {
-        let Some(path) = self.file.clone() else {
-            return Ok(());
-        };
-        let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
-        if storage.size()? == 0 {
-            return self.fill_emptied(storage, &path, change, readable);
-        }
-        match first_header(&storage)? {
-            None => return Err(Error::changed(&path, "it is no session any more")),
-            Some(header) if header.id != self.id => return Err(Error::changed(&path, "another session is there now")),
-            Some(header) if header.version != Version::Current => {
-                return Err(Error::changed(&path, "an older version of it is there now"));
-            }
-            Some(_) => {}
-        }
-        let Some(Loaded { header_place, mut index, unended, .. }) = load(&storage)? else {
-            return Err(Error::changed(&path, "it is no session any more"));
-        };
-        storage.set_unended(unended);
-        storage.set_shared();
-        let (theirs, added) = (index.tree.len(), self.add_own(&mut storage, &mut index, readable)?);
-        if added > 0 {
-            self.notes.repaired("entries of ours that a replaced file lacked were added to it");
-        }
-        let moved = moved_rows(&self.index, &index);
-        let leaf = self.leaf_in(&index);
-        index.tree.set_leaf(leaf);
-        self.own = own_rows(&self.own, &self.index, &index);
-        self.size = storage.size()?.max(index.read_to());
-        let known = moved.iter().filter(|row| row.is_some()).count();
-        let mut old = Self::new(self.id.clone(), Persistence::Memory, self.file.clone());
-        old.header_place = self.header_place.replace(header_place);
-        old.index = std::mem::replace(&mut self.index, index);
-        old.storage = self.storage.replace(Box::new(storage));
-        self.lock_checked = false;
-        self.moved = Some(match self.moved.take() {
-            None => Box::new(Moved { rows: moved, old }),
-            // Moved twice since somebody asked: rows are followed to where they were at first.
-            Some(mut first) => {
-                let was = |row: RowNo| first.rows.get(row as usize).copied().flatten();
-                first.rows = moved.into_iter().map(|row| row.and_then(was)).collect();
-                first
-            }
-        });
-        self.notes.changed(change);
-        self.notes.grown(0, theirs.saturating_sub(known));
-        Ok(())
-    }
-
-    /// An empty file has no bytes of anybody: all of ours go there, if they can still be read.
-    fn fill_emptied(&mut self, mut storage: FileStorage, path: &str, change: Change, readable: bool) -> Result<()> {
-        let old = self.storage.as_ref().filter(|_| readable && change == Change::Replaced);
-        let Some(old) = old else {
-            return Err(Error::lost(path));
-        };
-        let mut all = Vec::new();
-        copy(&**old, &mut |bytes| {
-            all.extend_from_slice(bytes);
-            Ok(())
-        })?;
-        if all.last() == Some(&b'\n') {
-            all.pop();
-        }
-        self.fill(&mut storage, &mut all)?;
-        self.size = storage.size()?;
-        self.storage = Some(Box::new(storage));
-        self.notes.changed(change);
-        self.notes.repaired(WRITTEN_AGAIN);
-        let size = self.size;
-        match size > self.index.read_to() {
-            true => self.take_in(size),
-            false => Ok(()),
-        }
-    }
-
-    /// Adds the entries that were appended here and are not in another index, with their lines. Tells how many.
-    fn add_own(&self, storage: &mut FileStorage, index: &mut Index, readable: bool) -> Result<usize> {
-        let Some(old) = self.storage.as_ref().filter(|_| readable) else {
-            return Ok(0);
-        };
-        let mut added = 0;
-        for row in self.own.iter().flat_map(|&(first, end)| first..end) {
-            if index.tree.find(self.tree().id_of(row)).is_some() {
-                continue;
-            }
-            let text = match self.index.line(&**old, row) {
-                Ok(Some(text)) => text,
-                Ok(None) => continue,
-                // Where the file was cut in place nothing is left to read, or something else stands there.
-                Err(error) if error.as_io().is_none() => continue,
-                Err(error) => return Err(error),
-            };
-            let place = storage.append(&mut text.clone().into_bytes())?;
-            if place.offset > index.read_to() {
-                index.read_more_until(storage, place.offset)?;
-            }
-            read_line(&text, |line| {
-                if let Line::Entry(head) = line {
-                    index.push(&head, Some(place));
-                }
-            });
-            added += 1;
-        }
-        Ok(added)
-    }
-
-    /// The leaf in another index: the same entry, or the nearest before it that is there, or the last of all.
-    fn leaf_in(&self, index: &Index) -> Option<RowNo> {
-        let leaf = self.tree().leaf()?;
-        let path = self.tree().path(leaf);
-        let kept = path.iter().rev().find_map(|&row| index.tree.find(self.tree().id_of(row)));
-        kept.or_else(|| (index.tree.len() as RowNo).checked_sub(1))
     }
 }
 
 /// Hands on all bytes of a storage. Tells whether they end in the middle of a line.
-fn copy(storage: &dyn Storage, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
+pub(super) fn copy(storage: &dyn Storage, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
     let mut reader = storage.reader(0)?;
     let mut buffer = vec![0; CHUNK.min(storage.size()? as usize + 1)];
     let mut last = b'\n';
@@ -325,40 +251,4 @@ fn copy(storage: &dyn Storage, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Res
         }
         each(bytes)?;
     }
-}
-
-/// For each row of the new index the row it was in the old one: the same id, of several the same in order, and the
-/// same in what the index knows.
-fn moved_rows(old: &Index, new: &Index) -> Vec<Option<RowNo>> {
-    let mut by_id: HashMap<&[u8], std::collections::VecDeque<RowNo>> = HashMap::new();
-    for row in 0..old.tree.len() as RowNo {
-        by_id.entry(old.tree.id_of(row)).or_default().push_back(row);
-    }
-    let rows = 0..new.tree.len() as RowNo;
-    rows.map(|row| by_id.get_mut(new.tree.id_of(row))?.pop_front().filter(|&was| is_same(old, was, new, row))).collect()
-}
-
-fn is_same(old: &Index, was: RowNo, new: &Index, row: RowNo) -> bool {
-    let (Some(a), Some(b)) = (old.tree.row(was), new.tree.row(row)) else {
-        return false;
-    };
-    let length = |index: &Index, row| index.place(row).map(|place| place.len);
-    let parent = |index: &Index, of: ParentRef| match of {
-        ParentRef::Id(sym) => Some(index.tree.id_bytes(sym).to_vec()),
-        _ => None,
-    };
-    a.kind == b.kind && length(old, was) == length(new, row) && parent(old, a.parent) == parent(new, b.parent)
-}
-
-/// The rows of a new index that carry the ids of own rows of the old one, whatever others made of them.
-fn own_rows(own: &[(RowNo, RowNo)], old: &Index, new: &Index) -> Vec<(RowNo, RowNo)> {
-    let ids: HashSet<&[u8]> = own.iter().flat_map(|&(first, end)| first..end).map(|row| old.tree.id_of(row)).collect();
-    let mut now: Vec<(RowNo, RowNo)> = Vec::new();
-    for row in (0..new.tree.len() as RowNo).filter(|&row| ids.contains(new.tree.id_of(row))) {
-        match now.last_mut().filter(|(_, end)| *end == row) {
-            Some((_, end)) => *end += 1,
-            None => now.push((row, row + 1)),
-        }
-    }
-    now
 }

@@ -1,30 +1,31 @@
 //! The file engine. Files are opened when needed and kept open, but only so many at once: a process may hold more
 //! managers than it may hold open files.
 
+mod moment;
+mod watch;
+
 use std::collections::VecDeque;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::disk::{self, Access, Identity};
 use super::{Durability, Look, Place, Storage};
 use crate::core::error::{Error, Result};
+use moment::{lock_for_a_moment, unlock};
+use watch::Watch;
+pub use watch::GLANCES;
 
 /// How many session files are kept open at once. Node raises the limit of its process to what the system allows,
 /// which is mostly thousands; where it is less, fewer stay open.
 const MAX_OPEN: usize = 512;
 
-/// How long a writer waits for others who write to the same file, at most: this often, so long each time.
-const LOCK_TRIES: u32 = 2000;
-const LOCK_PAUSE: Duration = Duration::from_micros(50);
 /// How often, and how long after each other, it is looked whether a half line gets its end.
 const UNENDED_LOOKS: u32 = 3;
 const UNENDED_PAUSE: Duration = Duration::from_millis(1);
-
-/// How long after a look at everything a glance is enough.
-const GLANCES: Duration = Duration::from_millis(10);
 
 /// A file that is open, for reading or for both.
 #[derive(Clone)]
@@ -59,42 +60,29 @@ pub struct FileStorage {
     unended: bool,
     shared: bool,
     durability: Durability,
-    /// When the file's times were looked at last, which tell of a rename.
-    looked: Looked,
-}
-
-/// A time that is set through a shared reference.
-#[derive(Default)]
-struct Looked(Mutex<Option<Instant>>);
-
-impl Looked {
-    fn get(&self) -> Option<Instant> {
-        *lock(&self.0)
-    }
-
-    fn set(&self, time: Option<Instant>) {
-        *lock(&self.0) = time;
-    }
+    watch: Watch,
+    /// Whether it was opened again since the last look. While it was closed its inode may have become another file's.
+    reopened: AtomicBool,
 }
 
 impl FileStorage {
     /// The file at `path`, which must be there. It is opened for reading; the first append opens it for writing.
     pub fn open(path: &str) -> Result<Self> {
         let file = open_file(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
-        let identity = disk::stat(&file).map_err(|error| Error::io("fstat", path, error))?.identity;
-        Ok(Self::with(path, identity, file, false, Durability::Os))
+        let stat = disk::stat(&file).map_err(|error| Error::io("fstat", path, error))?;
+        Ok(Self::with(path, stat.identity, file, Watch::of_known(stat.changed), Durability::Os))
     }
 
     /// A file just written under another name, which `path` will be.
     pub(super) fn of_new(path: &str, file: &File, durability: Durability) -> Result<Self> {
         let fail = |error| Error::io("open", path, error);
         let identity = disk::stat(file).map_err(fail)?.identity;
-        Ok(Self::with(path, identity, file.try_clone().map_err(fail)?, false, durability))
+        Ok(Self::with(path, identity, file.try_clone().map_err(fail)?, Watch::of_written(), durability))
     }
 
-    fn with(path: &str, identity: Identity, file: File, appends: bool, durability: Durability) -> Self {
+    fn with(path: &str, identity: Identity, file: File, watch: Watch, durability: Durability) -> Self {
         let slot = Arc::new(Mutex::new(None));
-        keep_open(&slot, Handle { file: Arc::new(file), appends });
+        keep_open(&slot, Handle { file: Arc::new(file), appends: false });
         Self {
             path: path.to_owned(),
             identity,
@@ -102,8 +90,14 @@ impl FileStorage {
             unended: false,
             shared: false,
             durability,
-            looked: Looked::default(),
+            watch,
+            reopened: AtomicBool::new(false),
         }
+    }
+
+    /// Whether it is this file.
+    pub(super) fn is(&self, identity: Identity) -> bool {
+        self.identity == identity
     }
 
     /// The same with another durability.
@@ -119,6 +113,7 @@ impl FileStorage {
     /// A handle for reading, or for appending as well; the file is opened again if it was closed.
     fn reach(&self, appends: bool) -> Result<Reach> {
         let open = lock(&self.slot).clone();
+        let was_open = open.is_some();
         if let Some(handle) = open.filter(|handle| handle.appends || !appends) {
             return Ok(Reach::Handle(handle));
         }
@@ -129,6 +124,9 @@ impl FileStorage {
         };
         if disk::stat(&file).map_err(self.fail("fstat"))?.identity != self.identity {
             return Ok(Reach::Other);
+        }
+        if !was_open {
+            self.reopened.store(true, Ordering::Relaxed);
         }
         let handle = Handle { file: Arc::new(file), appends };
         keep_open(&self.slot, handle.clone());
@@ -156,11 +154,12 @@ impl FileStorage {
             match result {
                 Ok(size) => {
                     // Appending writes move the position to their end, wherever others had moved the end of the file.
-                    let now = self.end_of_write(file, rest.get(..size).unwrap_or(rest))?;
+                    let (before, piece) = (bytes.get(..written).unwrap_or_default(), rest.get(..size).unwrap_or(rest));
+                    let now = self.end_of_write(file, before, piece)?;
                     if written > 0 && now - size as u64 != end {
                         // Another process wrote between two pieces of one line: both come out again.
-                        self.take_out(file, end - written as u64, written);
-                        self.take_out(file, now - size as u64, size);
+                        self.take_out(file, end - written as u64, before);
+                        self.take_out(file, now - size as u64, piece);
                         return Err(Error::changed(&self.path, "another process wrote into the middle of a line"));
                     }
                     written += size;
@@ -169,7 +168,7 @@ impl FileStorage {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     if written > 0 {
-                        self.take_out(file, end - written as u64, written);
+                        self.take_out(file, end - written as u64, bytes.get(..written).unwrap_or_default());
                     }
                     return Err(self.fail("write")(error));
                 }
@@ -178,16 +177,15 @@ impl FileStorage {
         Ok(end - bytes.len() as u64)
     }
 
-    /// Where the write of these bytes that was just made ended.
-    fn end_of_write(&self, file: &File, written: &[u8]) -> Result<u64> {
+    /// Where the write of `piece` that was just made ended; `before` it stands what was written of the line until then.
+    fn end_of_write(&self, file: &File, before: &[u8], piece: &[u8]) -> Result<u64> {
         disk::position(file).map_err(|error| {
-            // Where the bytes went cannot be told. If they are the last they come out; else others have written behind
-            // them, and they stay and come in like a line of somebody else's.
-            if let (false, Ok(now)) = (self.shared, disk::stat(file)) {
-                let start = now.size.saturating_sub(written.len() as u64);
-                let mut last = vec![0; written.len()];
-                if read_exact_at(file, start, &mut last).is_ok() && last == written {
-                    self.take_out(file, start, written.len());
+            // Where the bytes went cannot be told. Those at the end are taken out if they read as ours; else they stay,
+            // and come in like a line of somebody else's.
+            let ours = [before, piece].concat();
+            if let Some(at) = disk::stat(file).ok().and_then(|now| now.size.checked_sub(ours.len() as u64)) {
+                if matches!(holds(file, at, &ours), Ok(true)) {
+                    self.take_out(file, at, &ours);
                 }
             }
             self.fail("lseek")(error)
@@ -197,38 +195,44 @@ impl FileStorage {
     /// Takes our own bytes out again: cut off if they are the last, else made blank, which is white space before or
     /// behind other lines. That this may fail too changes nothing for the caller, who is told
     /// of the failure that led here; what then stays is passed over as damaged.
-    fn take_out(&self, file: &File, offset: u64, len: usize) -> bool {
-        let ours_is_last = disk::stat(file).is_ok_and(|now| now.size == offset + len as u64);
-        if ours_is_last && disk::truncate(file, offset).is_ok() {
-            return true;
+    fn take_out(&self, file: &File, offset: u64, ours: &[u8]) -> bool {
+        self.cut(file, offset, ours).is_ok() || self.blank(file, offset, ours).is_ok()
+    }
+
+    /// Cuts our own bytes off. An error if they are not the last, or not there any more.
+    fn cut(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
+        self.watch.change();
+        // Others of ours who know that they are not alone write under the same lock. Where it is had already this one
+        // is part of it.
+        let locked = !self.is_alone() && lock_for_a_moment(file);
+        let done = (|| {
+            if !holds(file, offset, ours)? {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            match disk::stat(file)?.size == offset + ours.len() as u64 {
+                true => disk::truncate(file, offset),
+                false => Err(io::ErrorKind::InvalidData.into()),
+            }
+        })();
+        if locked {
+            unlock(file);
         }
-        self.blank(offset, len).is_ok()
+        done
+    }
+
+    /// Whether every write is made under the lock.
+    fn is_alone(&self) -> bool {
+        // Elsewhere than on Unix locks keep others from writing at all, those too that know of none.
+        cfg!(unix) && (self.shared || self.unended)
     }
 
     /// Runs work while none of our other writers writes to the file, where there are others: what is cut off must not
-    /// be theirs. Whoever has the file for longer than it takes to write, because it was stopped, is not waited for.
+    /// be theirs.
     fn alone<T>(&self, file: &File, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        // Elsewhere than on Unix locks keep others from writing at all, those too that know of none.
-        if !(self.shared || self.unended) || cfg!(not(unix)) {
-            return work();
-        }
-        let mut locked = false;
-        for _ in 0..LOCK_TRIES {
-            match file.try_lock() {
-                Ok(()) => locked = true,
-                Err(TryLockError::WouldBlock) => {
-                    std::thread::sleep(LOCK_PAUSE);
-                    continue;
-                }
-                // Not every file system has locks.
-                Err(TryLockError::Error(_)) => {}
-            }
-            break;
-        }
+        let locked = self.is_alone() && lock_for_a_moment(file);
         let result = work();
         if locked {
-            // Closing the file would end the lock as well; that it cannot be ended here is of no account.
-            let _ = file.unlock();
+            unlock(file);
         }
         result
     }
@@ -250,12 +254,14 @@ impl FileStorage {
         true
     }
 
-    fn blank(&self, offset: u64, len: usize) -> io::Result<()> {
+    /// Makes our own bytes blank, in the file that they were written to.
+    fn blank(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
         // A handle that appends writes nowhere else.
-        let file = disk::open(Path::new(&self.path), Access::Overwrite)?;
-        match disk::stat(&file)?.identity == self.identity {
-            true => disk::write_all_at(&file, offset, &vec![b' '; len]),
-            // What was written went with the file.
+        let other = disk::open(Path::new(&self.path), Access::Overwrite)?;
+        let is_there = disk::stat(&other)?.identity == self.identity && holds(file, offset, ours)?;
+        match is_there {
+            true => disk::write_all_at(&other, offset, &vec![b' '; ours.len()]),
+            // What was written went with the file, or was overwritten.
             false => Ok(()),
         }
     }
@@ -265,6 +271,15 @@ impl Drop for FileStorage {
     fn drop(&mut self) {
         // A closed slot still has its place in the list; taking the file out here closes it at once.
         lock(&self.slot).take();
+    }
+}
+
+/// Whether these bytes stand there.
+fn holds(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
+    let mut there = vec![0; bytes.len()];
+    match read_exact_at(file, offset, &mut there) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        result => result.map(|()| there == bytes),
     }
 }
 
@@ -332,7 +347,7 @@ impl Storage for FileStorage {
         let handle = match self.reach(!thorough)? {
             Reach::Handle(handle) => handle,
             missing_or_other => {
-                let reading = lock(&self.slot).clone();
+                let reading = lock(&self.slot).clone().filter(|_| !self.reopened.load(Ordering::Relaxed));
                 let readable = reading.is_some();
                 return Ok(match missing_or_other {
                     Reach::Missing => {
@@ -344,24 +359,29 @@ impl Storage for FileStorage {
                 });
             }
         };
-        let now = Instant::now();
-        let looked = self.looked.get();
-        if !thorough && looked.is_some_and(|looked| now.duration_since(looked) < GLANCES) {
+        let reopened = self.reopened.load(Ordering::Relaxed);
+        if self.watch.ask() && !thorough && !reopened {
             let (size, deleted) = disk::glance(&handle.file).map_err(self.fail("fstat"))?;
             if !deleted {
-                return Ok(Look::Here(size));
+                return Ok(Look::Here { size, touched: false, reopened });
             }
         }
-        let stat = disk::stat(&handle.file).map_err(self.fail("fstat"))?;
-        self.looked.set(Some(now));
-        if !(stat.deleted || stat.moved || thorough) {
-            return Ok(Look::Here(stat.size));
-        }
+        // The path is asked, not the handle: an open file does not show that its name was given to another.
         match disk::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
-            Some(now) if now.identity == self.identity => Ok(Look::Here(stat.size)),
-            Some(_) => Ok(Look::Replaced { readable: true }),
-            None => Ok(Look::Gone { readable: true, deleted: stat.deleted }),
+            Some(stat) if stat.identity == self.identity => {
+                self.reopened.store(false, Ordering::Relaxed);
+                Ok(Look::Here { size: stat.size, touched: self.watch.look(stat.changed), reopened })
+            }
+            Some(_) => Ok(Look::Replaced { readable: !reopened }),
+            None => {
+                let deleted = disk::stat(&handle.file).map_err(self.fail("fstat"))?.deleted;
+                Ok(Look::Gone { readable: !reopened, deleted })
+            }
         }
+    }
+
+    fn looks(&self) -> u64 {
+        self.watch.looks()
     }
 
     fn append(&mut self, line: &mut Vec<u8>) -> Result<Place> {
@@ -377,24 +397,27 @@ impl Storage for FileStorage {
             let offset = self.write_at_end(&handle.file, line)?;
             if self.durability == Durability::Fsync {
                 if let Err(error) = disk::sync_data(&handle.file) {
-                    self.take_out(&handle.file, offset, line.len());
+                    self.take_out(&handle.file, offset, line);
                     return Err(self.fail("fsync")(error));
                 }
             }
             Ok(offset)
         })?;
         self.unended = false;
+        self.watch.write();
         Ok(Place::of(offset + lead, len))
     }
 
-    fn take_back(&mut self, place: Place) -> Result<()> {
+    fn take_back(&mut self, place: Place, line: &[u8]) -> Result<()> {
         let handle = self.handle(true)?;
         self.alone(&handle.file, || {
-            let stat = disk::stat(&handle.file).map_err(self.fail("fstat"))?;
+            let ended = [line, b"\n"].concat();
             // The newline stays where the line is made blank: what stands before it may lack its own.
-            let done = match stat.size == place.end() + 1 {
-                true => disk::truncate(&handle.file, place.offset),
-                false => self.blank(place.offset, place.len as usize),
+            let done = match self.cut(&handle.file, place.offset, &ended) {
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    self.blank(&handle.file, place.offset, line)
+                }
+                done => done,
             };
             done.map_err(self.fail("write"))
         })
@@ -413,6 +436,10 @@ impl Storage for FileStorage {
         let handle = self.handle(cfg!(not(unix)))?;
         disk::sync(&handle.file).map_err(self.fail("fsync"))?;
         disk::sync_dir_of(Path::new(&self.path)).map_err(self.fail("fsync"))
+    }
+
+    fn is_open(&self) -> bool {
+        lock(&self.slot).is_some() && !self.reopened.load(Ordering::Relaxed)
     }
 
     fn close(&mut self) {
@@ -453,9 +480,10 @@ fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Resul
     Ok(())
 }
 
-/// Makes a directory and those above it, for their owner alone.
-pub fn make_dir(path: &str) -> Result<()> {
-    disk::make_dirs(Path::new(path)).map_err(|error| Error::io("mkdir", path, error))
+/// Makes a directory and those above it, for their owner alone. What durability asks for holds for their names too.
+pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
+    let made = disk::make_dirs(Path::new(path), durability == Durability::Fsync);
+    made.map_err(|error| Error::io("mkdir", path, error))
 }
 
 #[cfg(test)]

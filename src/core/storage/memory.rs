@@ -37,7 +37,11 @@ impl Storage for MemoryStorage {
     }
 
     fn look(&self, _thorough: bool) -> Result<Look> {
-        Ok(Look::Here(self.bytes.len() as u64))
+        Ok(Look::Here { size: self.bytes.len() as u64, touched: false, reopened: false })
+    }
+
+    fn looks(&self) -> u64 {
+        0
     }
 
     fn append(&mut self, line: &mut Vec<u8>) -> Result<Place> {
@@ -47,7 +51,7 @@ impl Storage for MemoryStorage {
         Ok(place)
     }
 
-    fn take_back(&mut self, place: Place) -> Result<()> {
+    fn take_back(&mut self, place: Place, _line: &[u8]) -> Result<()> {
         self.bytes.truncate(usize::try_from(place.offset).unwrap_or(usize::MAX));
         Ok(())
     }
@@ -58,6 +62,10 @@ impl Storage for MemoryStorage {
 
     fn flush(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    fn is_open(&self) -> bool {
+        true
     }
 
     fn close(&mut self) {}

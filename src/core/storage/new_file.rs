@@ -1,7 +1,7 @@
 //! A session file that is written for the first time.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::disk;
 use super::temporary::Temporary;
@@ -14,6 +14,8 @@ const CHUNK: usize = 1 << 16;
 /// A file that is being written for the first time. It has its name when [`NewFile::finish`] is reached, not before.
 pub struct NewFile {
     path: String,
+    /// Where it will be: what the path leads to.
+    target: PathBuf,
     temporary: Temporary,
     unwritten: Vec<u8>,
     size: u64,
@@ -22,12 +24,26 @@ pub struct NewFile {
 impl NewFile {
     /// Begins the file, for its owner alone; an error if something is there already.
     pub fn create(path: &str) -> Result<Self> {
+        Self::at(path, PathBuf::from(path))
+    }
+
+    /// Begins a file that was there before: where the path is a symbolic link, it is the file that the link leads to.
+    /// Its directory is made again too.
+    pub fn again(path: &str) -> Result<Self> {
+        let target = disk::follow(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
+        if let Some(dir) = target.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+            disk::make_dirs(dir, true).map_err(|error| Error::io("mkdir", path, error))?;
+        }
+        Self::at(path, target)
+    }
+
+    fn at(path: &str, target: PathBuf) -> Result<Self> {
         let fail = |error| Error::io("open", path, error);
-        if std::fs::symlink_metadata(path).is_ok() {
+        if disk::entry_at(&target).map_err(fail)?.is_some() {
             return Err(fail(taken()));
         }
-        let temporary = Temporary::beside(Path::new(path)).map_err(fail)?;
-        Ok(Self { path: path.to_owned(), temporary, unwritten: Vec::new(), size: 0 })
+        let temporary = Temporary::beside(&target).map_err(fail)?;
+        Ok(Self { path: path.to_owned(), target, temporary, unwritten: Vec::new(), size: 0 })
     }
 
     /// Adds one line, given without its newline, and tells where it will stand.
@@ -81,7 +97,7 @@ impl NewFile {
             disk::sync(&self.temporary.file).map_err(fail("fsync"))?;
         }
         let storage = FileStorage::of_new(&self.path, &self.temporary.file, durability)?;
-        let path = Path::new(&self.path);
+        let path = self.target.as_path();
         self.temporary.appear_as(path).map_err(fail("link"))?;
         if syncs {
             if let Err(error) = disk::sync_dir_of(path) {

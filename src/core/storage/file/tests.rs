@@ -41,12 +41,12 @@ fn a_line_taken_back_leaves_what_others_wrote() {
     std::fs::write(&path, "one\n").expect("written");
     let mut storage = FileStorage::open(&path).expect("opened");
     let place = storage.append(&mut b"two".to_vec()).expect("appended");
-    storage.take_back(place).expect("taken back");
+    storage.take_back(place, b"two").expect("taken back");
     assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n");
     let place = storage.append(&mut b"two".to_vec()).expect("appended");
     std::io::Write::write_all(&mut std::fs::OpenOptions::new().append(true).open(&path).expect("opened"), b"x\n")
         .expect("written");
-    storage.take_back(place).expect("taken back");
+    storage.take_back(place, b"two").expect("taken back");
     assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n   \nx\n");
 }
 
