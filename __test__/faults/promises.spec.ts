@@ -1,6 +1,6 @@
 // The README's table of promises: every row names tests that are there and says how many cases ran. Counts that a run
 // alone can tell are held against the table by the tests themselves; here are those that can be counted in the sources.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { promised, promises } from "../support/promises.js";
@@ -9,8 +9,14 @@ import { root } from "../support/store.js";
 const TEST = /^\s*(?:test\(|#\[test\])/gm;
 const PRIVATE = /^test\("(?:private by default|ids and names cannot leave)/gm;
 
+/** How many tests there are in a file; of the engine's also in the files of tests that belong to it. */
 function count(path: string, kind: RegExp = TEST): number {
-	return readFileSync(join(root, path), "utf8").match(kind)?.length ?? 0;
+	const own = readFileSync(join(root, path), "utf8").match(kind)?.length ?? 0;
+	const beside = join(root, path.replace(/\.rs$/, ""));
+	if (!path.endsWith(".rs") || !existsSync(beside)) return own;
+	const files = readdirSync(beside, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".rs"));
+	const inside = files.map((file) => readFileSync(join(beside, file), "utf8").match(kind)?.length ?? 0);
+	return inside.reduce((sum, one) => sum + one, own);
 }
 
 const underneath = "__test__/faults/underneath.spec.ts";
@@ -19,7 +25,7 @@ test("tests that the table counts are as many", () => {
 	const situations = count(underneath) - count(underneath, PRIVATE) + count("src/core/session/tests.rs");
 	promised("Grown, deleted", `${situations} tests`);
 	promised("An exclusive session", `${count("__test__/faults/locks.spec.ts") + count("src/core/lock.rs")} tests`);
-	const told = count("__test__/faults/diagnostics.spec.ts") + count("src/core/repair/tests.rs");
+	const told = count("__test__/faults/diagnostics.spec.ts") + count("src/core/repair.rs");
 	promised("Damage is told", `${told} tests`);
 	expect(count(underneath, PRIVATE)).toBe(2);
 	promised("New files are 0600", `${2 + count("__test__/contract/paths.spec.ts")} tests`);
