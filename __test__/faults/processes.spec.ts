@@ -1,12 +1,17 @@
 // Several processes on one session: every entry is there, every line whole, no id twice.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { loadReference } from "../support/peer.js";
+import { grouped, promised } from "../support/promises.js";
 import { api, header, jsonLines, message, root, scratch, user, writeSession } from "../support/store.js";
 import { run } from "./children.js";
 
 const { SessionManager } = api;
+
+/** How many entries were written, and found, so far. */
+let written = 0;
+afterAll(() => promised("Eight processes", `${grouped(written)} entries`));
 
 /** Appends and says every id. */
 const WRITER = `
@@ -54,10 +59,9 @@ test("eight processes, 2,000 entries each, on one session", async () => {
 	setTimeout(() => writeFileSync(`${file}.go`, ""), 1_000);
 	const ends = await started;
 	for (const { code, errors } of ends) expect(code, errors).toBe(0);
-	expectAll(
-		file,
-		ends.map(({ lines }) => lines),
-	);
+	const all = ends.map(({ lines }) => lines);
+	expectAll(file, all);
+	written += all.flat().length;
 	// A manager that only watched takes all of it in, and its leaf stays.
 	watcher.reload();
 	expect(watcher.getLeafId()).toBe("root");
@@ -91,10 +95,9 @@ test("two of our processes and two of pi's on one session", async () => {
 	setTimeout(() => writeFileSync(`${file}.go`, ""), 1_500);
 	const ends = await started;
 	for (const { code, errors } of ends) expect(code, errors).toBe(0);
-	expectAll(
-		file,
-		ends.map(({ lines }) => lines),
-	);
+	const all = ends.map(({ lines }) => lines);
+	expectAll(file, all);
+	written += all.flat().length;
 });
 
 test("four processes that all begin with an empty file begin one session", async () => {

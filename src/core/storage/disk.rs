@@ -216,6 +216,8 @@ pub fn follow(path: &Path) -> io::Result<PathBuf> {
 pub fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
     ask(Call::Write)?;
     #[cfg(test)]
+    faults::about(file);
+    #[cfg(test)]
     let bytes = bytes.get(..faults::shortened(bytes.len())).unwrap_or(bytes);
     io::Write::write(&mut file, bytes)
 }
@@ -331,12 +333,16 @@ pub fn truncate(file: &File, size: u64) -> io::Result<()> {
 /// Waits until the disk has what was written.
 pub fn sync(file: &File) -> io::Result<()> {
     ask(Call::Sync)?;
+    #[cfg(test)]
+    faults::about(file);
     file.sync_all()
 }
 
 /// The same without the times, for a line that was added.
 pub fn sync_data(file: &File) -> io::Result<()> {
     ask(Call::Sync)?;
+    #[cfg(test)]
+    faults::about(file);
     file.sync_data()
 }
 
