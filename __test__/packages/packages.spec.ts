@@ -269,6 +269,18 @@ describe("installed in an empty project, without Rust on the path,", () => {
 	});
 });
 
+test("beside any release of pi it is installed, and pi not for its sake", async () => {
+	// `pi.d.ts` takes its types from pi, which package managers show to a package only that names it.
+	const name = "@earendil-works/pi-coding-agent";
+	expect(manifest.peerDependencies).toEqual({ [name]: "*" });
+	const alone = await project("without-pi", main.tarball, platform.tarball, ...dependencies);
+	expect(readdirSync(join(alone, "node_modules")).filter((one) => one.startsWith("@earendil"))).toEqual([]);
+	const pi = pack(fakePi(join(scratch, "pi")));
+	const dir = await project("with-pi", pi.tarball, main.tarball, platform.tarball, ...dependencies);
+	expect(JSON.parse(readFileSync(join(moduleDir(dir), "package.json"), "utf8")).version).toBe("9.9.9");
+	expect(await run("npm", ["ls", name], dir)).toMatchObject({ code: 0, stdout: expect.stringContaining(`${name}@9.9.9`) });
+});
+
 test("without its platform's package it installs, and says what is missing when it is loaded", async () => {
 	const dir = await project("alone", main.tarball, ...dependencies);
 	expect(asked).toContain(`pi-session-native-${here}`);

@@ -1,6 +1,6 @@
 // How a release is made: what may be tagged, what the packages say then, and how they are published, to a registry that
 // is a small server here.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -52,6 +52,11 @@ test("a tag is of the version of every manifest, and the changelog has a section
 	const one = manifests[3] as string;
 	write(one, JSON.stringify({ ...json(one), version: "0.0.1" }));
 	expect(caught(() => checkTag(dir, `v${version}`)).message).toContain(`${one} says 0.0.1`);
+});
+
+test("the notices are those of the crates that are compiled in: node scripts/notices.mjs", () => {
+	const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, "scripts/notices.mjs"), "--check"], { encoding: "utf8" });
+	expect({ status, stdout }, stderr).toEqual({ status: 0, stdout: "" });
 });
 
 describe("the packages of a release", () => {
