@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { api, read, root, scratch } from "../support/store.js";
 import { allBlocks, blocksOf, pages, placeOf, textOf } from "./blocks.js";
@@ -113,6 +114,40 @@ describe("pages", () => {
 		// Summaries' messages are made for the context and never written.
 		for (const role of roles.filter((one) => !/Summary$/.test(one))) kinds.push(`role ${role}`);
 		expect([...shown]).toEqual(expect.arrayContaining(["session", ...kinds]));
+	});
+
+	test("the file format's page left out fields that pi writes: it names every one of pi's own types", () => {
+		const pi = (path: string): string => join(root, "peer/node_modules/@earendil-works", path);
+		const published: Record<string, RegExp> = {
+			[join(root, "peer/pi-1.5.2/dist/core/session-manager.d.ts")]: /^SessionHeader$|Entry(Base)?$/,
+			[join(root, "peer/pi-1.5.2/dist/core/messages.d.ts")]: /^(BashExecution|Custom)Message$/,
+			[pi("pi-ai/dist/types.d.ts")]:
+				/^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|(System|User|Assistant|ToolResult)Message|ConstrainedSamplingConfig)$/,
+			[pi("pi-ai/dist/utils/diagnostics.d.ts")]: /^(AssistantMessageDiagnostic|DiagnosticErrorInfo)$/,
+		};
+		const prose = textOf("docs/file-format.md").replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
+		const named = new Set([...prose.matchAll(/`([^`\n]+)`/g)].flatMap(([, span]) => (span as string).match(/\w+/g) ?? []));
+		const missing: string[] = [];
+		let fields = 0;
+		for (const [file, wanted] of Object.entries(published)) {
+			const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest);
+			for (const declaration of source.statements) {
+				if (!ts.isInterfaceDeclaration(declaration) && !ts.isTypeAliasDeclaration(declaration)) continue;
+				const type = declaration.name.text;
+				if (!wanted.test(type)) continue;
+				const visit = (node: import("typescript").Node): void => {
+					if (ts.isPropertySignature(node)) {
+						fields++;
+						const field = node.name.getText(source);
+						if (!named.has(field)) missing.push(`${type}.${field}`);
+					}
+					ts.forEachChild(node, visit);
+				};
+				visit(declaration);
+			}
+		}
+		expect(fields).toBeGreaterThan(110);
+		expect(missing).toEqual([]);
 	});
 
 	test("the picture in the README is small", () => {
