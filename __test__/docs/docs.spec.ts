@@ -180,4 +180,30 @@ describe("index.d.ts", () => {
 		expect(documented.filter(({ comment }) => !/\w{3}/.test(comment.split("@")[0] ?? "")).map(({ name }) => name)).toEqual([]);
 		expect(documented.filter(({ comment }) => !comment.includes("@example") && !comment.includes("@deprecated")).map(({ name }) => name)).toEqual([]);
 	});
+
+	test("says of every number and every date what it counts, and in what", () => {
+		const source = ts.createSourceFile("index.d.ts", declarations, ts.ScriptTarget.Latest);
+		const silent: string[] = [];
+		let numbers = 0;
+		for (const declaration of source.statements.filter(ts.isInterfaceDeclaration)) {
+			for (const member of declaration.members.filter(ts.isPropertySignature)) {
+				const type = member.type?.getText(source) ?? "";
+				if (!/^(string \| )?(number|Date)\b/.test(type)) continue;
+				numbers++;
+				const text = member.getFullText(source);
+				if (!text.includes("/**")) silent.push(`${declaration.name.text}.${member.name.getText(source)}`);
+			}
+		}
+		expect(numbers).toBeGreaterThan(30);
+		expect(silent).toEqual([]);
+	});
+
+	test("is all that docs/api.md is made from: a test's own message type stood there among pi's", () => {
+		const declared = new Set([...declarations.matchAll(/^export (?:declare )?(?:interface|class|function|const|type) (\w+)/gm)].map(([, name]) => name));
+		const shown = [...textOf("docs/api.md").matchAll(/^### (.*?)(?:\(\))?$/gm)].map(([, name]) => (name as string).replaceAll("\\", ""));
+		expect(shown.length).toBeGreaterThan(60);
+		expect(shown.filter((name) => !declared.has(name))).toEqual([]);
+		const custom = /^### CustomAgentMessages$[^]*?^\*\*\*$/m.exec(textOf("docs/api.md"))?.[0] ?? "";
+		expect([...custom.matchAll(/^\|.*?`(\w+)\??` \|/gm)].map(([, name]) => name)).toEqual(["bashExecution", "custom", "branchSummary", "compactionSummary"]);
+	});
 });
