@@ -57,6 +57,15 @@ function lookAtRoles(entries) {
 	for (const entry of entries) if (entry.type === "message") sink += entry.message.role.length;
 }
 
+/** What pi's footer reads at start: every role and usage. */
+function footer(manager) {
+	for (const entry of manager.getEntries()) {
+		if (entry.type !== "message") continue;
+		sink += entry.message.role.length;
+		if (entry.message.role === "assistant") sink += entry.message.usage.cost.total;
+	}
+}
+
 async function listAll({ SessionManager, path }) {
 	sink += (await SessionManager.listAll(path)).length;
 }
@@ -104,11 +113,7 @@ export const OPERATIONS = {
 	"open, footer, context entries": {
 		run: ({ SessionManager, path }) => {
 			const manager = SessionManager.open(path);
-			for (const entry of manager.getEntries()) {
-				if (entry.type !== "message") continue;
-				sink += entry.message.role.length;
-				if (entry.message.role === "assistant") sink += entry.message.usage.cost.total;
-			}
+			footer(manager);
 			sink += manager.buildContextEntries().length;
 			return manager;
 		},
@@ -123,6 +128,18 @@ export const OPERATIONS = {
 	// The call alone, on a session just opened.
 	createBranchedSession: {
 		prepare: ({ SessionManager, path, scratch }) => SessionManager.open(path, scratch),
+		run: (_, manager) => {
+			sink += manager.createBranchedSession(manager.getLeafId()).length;
+			return manager;
+		},
+	},
+	// As pi comes to it: its footer has looked at every entry.
+	"createBranchedSession, handed out": {
+		prepare: ({ SessionManager, path, scratch }) => {
+			const manager = SessionManager.open(path, scratch);
+			footer(manager);
+			return manager;
+		},
 		run: (_, manager) => {
 			sink += manager.createBranchedSession(manager.getLeafId()).length;
 			return manager;

@@ -1,10 +1,11 @@
 // Entries that were handed out, changed and then copied to a session of their own; and appends whose own code moves the
 // manager. Each test is named after what happened.
-import { join } from "node:path";
+import { readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { api, scratch } from "../support/store.js";
-import { Peer, openLazy } from "./support.js";
-import { writeFileSync } from "node:fs";
+import { Peer, openLazy, waits } from "./support.js";
 
 const long = (word: string) => [{ type: "text", text: `${word} `.repeat(600) }];
 function file(): string {
@@ -86,3 +87,93 @@ for (const way of ["toJSON", "getter"]) {
 		expect(Peer.open(other).getEntries().length).toBe(3);
 	});
 }
+
+// What a review found, each test named after what happened.
+
+const lineOf = (id: string, parentId: string | null, more: object): object => ({
+	type: "message",
+	id,
+	parentId,
+	timestamp: "2025-01-01T00:00:00.000Z",
+	...more,
+});
+const said = (content: unknown): object => ({ message: { role: "user", content, timestamp: 1 } });
+function written(path: string, lines: object[]): string {
+	const head = { type: "session", version: 3, id: "s", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/work" };
+	writeFileSync(path, `${[head, ...lines].map((line) => JSON.stringify(line)).join("\n")}\n`);
+	return path;
+}
+
+test("a branch wrote a cut line for a message that had become longer where it stands", () => {
+	for (const more of ["?", "??", " and more"]) {
+		for (const label of [false, true]) {
+			const lines = (text: string): object[] => [
+				lineOf("a", null, said("hello")),
+				...(label ? [{ ...lineOf("l", "a", {}), type: "label", targetId: "a", label: "here" }] : []),
+				lineOf("b", label ? "l" : "a", { message: { role: "assistant", content: text, timestamp: 2 } }),
+				lineOf("c", "b", said("after")),
+			];
+			const path = written(join(scratch(), "s.jsonl"), lines("question"));
+			const manager = openLazy(path);
+			written(path, lines(`question${more}`));
+			expect(() => manager.createBranchedSession("b")).toThrow("Session file changed underneath: entry b");
+			expect(readdirSync(dirname(path))).toEqual(["s.jsonl"]);
+			expect(manager.getSessionFile()).toBe(path);
+		}
+	}
+});
+
+test("a branch chained the children of an entry whose id had been changed to nothing", () => {
+	const lines = [lineOf("a", null, said("one")), lineOf("b", "a", { message: { role: "assistant", content: "two" } })];
+	const manager = openLazy(written(join(scratch(), "s.jsonl"), [...lines, lineOf("c", "b", said(long("three")))]));
+	(manager.getEntry("b") as any).id = "bb";
+	const path = manager.createBranchedSession("c") as string;
+	for (const one of [manager, openLazy(path), Peer.open(path)]) {
+		expect(one.getBranch().map((entry) => [entry.id, entry.parentId])).toEqual([["a", null], ["b", "a"], ["c", "b"]]);
+	}
+});
+
+test("what was assigned to a sealed entry showed in the session that had been branched from it", () => {
+	const custom = { ...lineOf("b", "a", { customType: "x", data: { text: long("data") } }), type: "custom" };
+	const manager = openLazy(written(join(scratch(), "s.jsonl"), [lineOf("a", null, said("hi")), custom]));
+	const old = Object.seal(manager.getEntry("b") as any);
+	manager.createBranchedSession("b");
+	old.data = "changed";
+	expect(old.data).toBe("changed");
+	expect((manager.getEntry("b") as any).data).toEqual({ text: long("data") });
+});
+
+test("a branch dropped the symbols of an entry that was not read", () => {
+	const custom = { ...lineOf("b", "a", { customType: "x", data: { text: long("data") } }), type: "custom" };
+	const manager = openLazy(written(join(scratch(), "s.jsonl"), [lineOf("a", null, said("hi")), custom]));
+	const tag = Symbol("tag");
+	(manager.getEntry("b") as any)[tag] = 1;
+	manager.createBranchedSession("b");
+	expect((manager.getEntry("b") as any)[tag]).toBe(1);
+	expect(waits(manager.getEntry("b"), "data")).toBe(true);
+});
+
+test("an edit of the context read the content that it replaces", () => {
+	const custom = { ...lineOf("b", "a", { customType: "x", content: long("note"), display: true }), type: "custom_message" };
+	const lines = [lineOf("a", null, said(long("one"))), custom, lineOf("c", "b", said("three"))];
+	const path = written(join(scratch(), "s.jsonl"), lines);
+	const [ours, pis] = [openLazy(path), Peer.open(written(join(scratch(), "s.jsonl"), lines))].map((manager) => {
+		const contexts: unknown[] = [];
+		for (const replacement of [{ content: "short" }, { content: [{ type: "text", text: "blocks" }] }, null]) {
+			for (const id of ["a", "b"]) manager.appendContextEdit(id, replacement as any);
+			contexts.push(JSON.stringify(manager.buildSessionContext().messages), JSON.stringify(manager.buildSessionProjection().messages));
+		}
+		return { manager, contexts };
+	}) as any[];
+	expect(ours.contexts).toEqual(pis.contexts);
+	expect(waits(ours.manager.getEntry("a").message, "content")).toBe(true);
+	expect(waits(ours.manager.getEntry("b"), "content")).toBe(true);
+});
+
+test("a log of an entry ended with an error when its body could not be read", () => {
+	const path = written(join(scratch(), "s.jsonl"), [lineOf("a", null, said(long("one")))]);
+	const [one] = openLazy(path).getEntries();
+	written(path, [lineOf("b", null, said(long("other")))]);
+	expect(inspect(one)).toContain("content: [Error: Session file changed underneath: ");
+	expect(() => (one as any).message.content).toThrow("Session file changed underneath");
+});

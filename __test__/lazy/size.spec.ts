@@ -139,3 +139,27 @@ test("many appends in memory, and their branch", () => {
 	expect(manager.buildSessionContext().messages).toHaveLength(300_000);
 	expect(differing(manager.getEntries(), branch)).toBe(0);
 });
+
+test("as many edits of the context as entries, and branches before and behind them", () => {
+	const [count, path] = [60_000, "m"];
+	function* lines(): Iterable<string> {
+		for (let at = 0; at < count; at++) yield message(`${path}${at}`, at === 0 ? null : `${path}${at - 1}`, at % 2 ? "assistant" : "user");
+		for (let at = 0; at < count; at++) {
+			const parent = at === 0 ? `${path}${count - 1}` : `e${at - 1}`;
+			yield `{"type":"context_edit","id":"e${at}","parentId":"${parent}",${TIME},"targetId":"${path}${at}","replacement":${at % 3 ? '{"content":"x"}' : null}}`;
+		}
+	}
+	const manager = openLazy(sessionOf(lines()));
+	const kept = count - count / 3;
+	for (let round = 0; round < 3; round++) {
+		manager.branch(`${path}${count - 1}`);
+		expect(manager.buildSessionContext().messages).toHaveLength(count);
+		manager.branch(`e${count - 1}`);
+		expect(manager.buildSessionContext().messages).toHaveLength(kept);
+	}
+	for (let at = 0; at < 5_000; at++) {
+		manager.appendContextEdit(`${path}${at}`, at % 2 ? null : { content: "y" });
+		if (at % 1_000 === 0) expect(manager.buildContextEntries().length).toBe(2 * count + at + 1);
+	}
+	expect(manager.buildSessionContext().messages[0]).toMatchObject({ content: "y" });
+});

@@ -77,18 +77,16 @@ pub fn plan(tree: &Tree, to: RowNo) -> BranchPlan {
 }
 
 impl BranchStep {
-    /// The entry's line in its new place: only what changes is written anew.
-    pub fn line(&self, line: &str) -> Vec<u8> {
-        let Some(mut object) = ObjectText::read(line) else {
-            return line.as_bytes().to_vec();
-        };
+    /// The entry's line in its new place: only what changes is written anew. None if the line is no object.
+    pub fn line(&self, line: &str) -> Option<Vec<u8>> {
+        let mut object = ObjectText::read(line)?;
         object.set("parentId", self.parent.as_deref().map_or("null".into(), quoted));
         if let Some(first_kept) = &self.first_kept {
             object.set("firstKeptEntryId", quoted(first_kept));
         }
         let mut out = Vec::with_capacity(line.len() + 16);
         object.write(&mut out);
-        out
+        Some(out)
     }
 
     /// The head of the entry in its new place, from its row in the old tree.
@@ -156,7 +154,7 @@ mod tests {
         let rows: Vec<_> = plan.steps.iter().map(|step| (step.row, step.parent.as_deref())).collect();
         assert_eq!(rows, [(0, None), (2, Some(&b"a"[..])), (3, Some(&b"b"[..]))]);
         assert_eq!(
-            String::from_utf8_lossy(&plan.steps[2].line(lines[3])),
+            String::from_utf8_lossy(&plan.steps[2].line(lines[3]).expect("an object")),
             r#"{"type":"compaction","id":"c","parentId":"b","firstKeptEntryId":"b"}"#
         );
         let label = &plan.labels[0];

@@ -1,8 +1,9 @@
 //! Lines of one storage in a new file. Lines that stay as they are go as bytes, neighbours together.
 
-use super::error::Result;
+use super::error::{Error, Result};
 use super::load::Index;
 use super::storage::{Durability, FileStorage, NewFile, Place, Storage};
+use super::text::shown;
 use super::tree::RowNo;
 
 /// How many bytes go at once, a longer line aside.
@@ -62,16 +63,28 @@ impl<'a> Copier<'a> {
             return Ok(());
         };
         let start = first.offset;
-        self.bytes.resize((last.offset + u64::from(last.len) - start) as usize, 0);
+        let end = last.offset + u64::from(last.len);
+        // The newline behind the last of them, too, if there is one.
+        let behind = u64::from(end < from.size()?);
+        self.bytes.resize((end + behind - start) as usize, 0);
         from.read_at(start, &mut self.bytes)?;
+        if behind == 0 {
+            self.bytes.push(b'\n');
+        }
         for (place, row) in &self.run {
             let at = (place.offset - start) as usize;
-            if let (Some(row), Some(line)) = (*row, self.bytes.get(at..at + place.len as usize)) {
-                self.index.check_line(from, row, line)?;
+            let end = at + place.len as usize;
+            if let Some(row) = *row {
+                self.index.check_line(from, row, self.bytes.get(at..end).unwrap_or_default())?;
+            }
+            // A line that became longer where it stands still begins as it did.
+            if self.bytes.get(end) != Some(&b'\n') {
+                let line = row.map(|row| format!("entry {}", shown(self.index.tree.id_of(row))));
+                let line = line.unwrap_or_else(|| "a line".into());
+                return Err(Error::changed(from.name(), format!("{line} no longer ends where it did")));
             }
         }
         self.run.clear();
-        self.bytes.push(b'\n');
         self.out.bytes(&self.bytes)
     }
 

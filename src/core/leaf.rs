@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::context::{decides_model, project, Contribution, Projection, Settings, Step};
 use super::entry::Kind;
-use super::tree::{RowNo, Sym, Tree};
+use super::tree::{Row, RowNo, Sym, Tree};
 
 /// A path and its context. What is kept counts for one tree alone.
 #[derive(Debug, Default)]
@@ -18,8 +18,92 @@ pub struct LeafPath {
     models: Vec<usize>,
     compactions: Vec<usize>,
     edits: Vec<usize>,
-    /// The context, if it was asked for, and what its edits are about.
-    steps: Option<(Vec<Step>, HashMap<Sym, RowNo>)>,
+    /// The context, if it was asked for.
+    context: Option<Context>,
+}
+
+/// The steps of a context, and what is needed to add to them.
+#[derive(Debug, Default)]
+struct Context {
+    steps: Vec<Step>,
+    /// By target, the newest edit.
+    edits: HashMap<Sym, RowNo>,
+    /// Where the steps of an id are; made when the first edit is added.
+    places: Option<Places>,
+}
+
+/// The places of steps by their entries' ids. An id may come more than once.
+#[derive(Debug, Default)]
+struct Places {
+    last: HashMap<Sym, usize>,
+    /// For each step the one before it with the same id.
+    before: Vec<Option<usize>>,
+}
+
+impl Places {
+    fn push(&mut self, id: Option<Sym>) {
+        let place = self.before.len();
+        self.before.push(id.and_then(|id| self.last.insert(id, place)));
+    }
+
+    /// Takes the last step away.
+    fn pop(&mut self, id: Option<Sym>) {
+        let (Some(id), Some(before)) = (id, self.before.pop()) else { return };
+        match before {
+            Some(place) => self.last.insert(id, place),
+            None => self.last.remove(&id),
+        };
+    }
+
+    fn of(&self, id: Sym) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(self.last.get(&id).copied(), |&place| self.before.get(place).copied().flatten())
+    }
+}
+
+impl Context {
+    fn of(tree: &Tree, path: &[RowNo]) -> Self {
+        let edit =
+            |step: &Step| Some((tree.row(step.row).filter(|row| row.kind == Kind::ContextEdit)?.target?, step.row));
+        let steps = project(tree, path).steps;
+        let edits = steps.iter().filter_map(edit).collect();
+        Self { steps, edits, places: None }
+    }
+
+    /// Adds an entry behind the others.
+    fn push(&mut self, tree: &Tree, no: RowNo, row: &Row) {
+        if let (Kind::ContextEdit, Some(target)) = (row.kind, row.target) {
+            self.edits.insert(target, no);
+            let steps = &mut self.steps;
+            let places = self.places.get_or_insert_with(|| {
+                let mut places = Places::default();
+                steps.iter().for_each(|step| places.push(id_of(tree, step)));
+                places
+            });
+            for place in places.of(target) {
+                if let Some(step) = steps.get_mut(place) {
+                    step.edit = Some(no);
+                }
+            }
+        }
+        if let Some(places) = &mut self.places {
+            places.push(Some(row.id));
+        }
+        self.steps.push(Step { row: no, gives: Contribution::of(row), edit: self.edits.get(&row.id).copied() });
+    }
+
+    /// Takes that many entries, no edits among them, from the end.
+    fn pop(&mut self, tree: &Tree, count: usize) {
+        let left = self.steps.len().saturating_sub(count);
+        for step in self.steps.drain(left..).rev() {
+            if let Some(places) = &mut self.places {
+                places.pop(id_of(tree, &step));
+            }
+        }
+    }
+}
+
+fn id_of(tree: &Tree, step: &Step) -> Option<Sym> {
+    tree.row(step.row).map(|row| row.id)
 }
 
 impl LeafPath {
@@ -32,14 +116,8 @@ impl LeafPath {
     pub fn projection(&mut self, tree: &Tree) -> Projection {
         let settings = self.settings();
         let rows = &self.rows;
-        let (steps, _) = self.steps.get_or_insert_with(|| {
-            let edit =
-                |step: &Step| Some((tree.row(step.row).filter(|row| row.kind == Kind::ContextEdit)?.target?, step.row));
-            let steps = project(tree, rows).steps;
-            let edits = steps.iter().filter_map(edit).collect();
-            (steps, edits)
-        });
-        Projection { steps: steps.clone(), settings }
+        let context = self.context.get_or_insert_with(|| Context::of(tree, rows));
+        Projection { steps: context.steps.clone(), settings }
     }
 
     fn settings(&self) -> Settings {
@@ -50,7 +128,7 @@ impl LeafPath {
     /// Makes this the path from the root to `end`.
     pub fn follow(&mut self, tree: &Tree, end: Option<RowNo>) {
         let Some(end) = end else {
-            self.cut(0);
+            self.cut(tree, 0);
             return;
         };
         if self.changes != tree.path_changes() {
@@ -74,7 +152,7 @@ impl LeafPath {
             new.push(row);
             at = tree.parent_row(row);
         }
-        self.cut(common);
+        self.cut(tree, common);
         for row in new.into_iter().rev() {
             self.add(tree, row);
         }
@@ -94,7 +172,7 @@ impl LeafPath {
     }
 
     /// Keeps the first `len` rows.
-    fn cut(&mut self, len: usize) {
+    fn cut(&mut self, tree: &Tree, len: usize) {
         let cut = self.rows.len().saturating_sub(len);
         if cut == 0 {
             return;
@@ -109,9 +187,9 @@ impl LeafPath {
         keep(&mut self.models);
         // Behind the newest compaction every row of the path is a step, so what was cut is as many steps.
         let same_shape = keep(&mut self.compactions) & keep(&mut self.edits);
-        match &mut self.steps {
-            Some((steps, _)) if same_shape => steps.truncate(steps.len().saturating_sub(cut)),
-            steps => *steps = None,
+        match &mut self.context {
+            Some(context) if same_shape => context.pop(tree, cut),
+            context => *context = None,
         }
     }
 
@@ -124,20 +202,13 @@ impl LeafPath {
             _ if decides_model(row) => self.models.push(place),
             Kind::Compaction => {
                 self.compactions.push(place);
-                self.steps = None;
+                self.context = None;
             }
-            Kind::ContextEdit => {
-                self.edits.push(place);
-                if let (Some((steps, edits)), Some(target)) = (&mut self.steps, row.target) {
-                    edits.insert(target, no);
-                    let edited = |step: &&mut Step| tree.row(step.row).is_some_and(|row| row.id == target);
-                    steps.iter_mut().filter(edited).for_each(|step| step.edit = Some(no));
-                }
-            }
+            Kind::ContextEdit => self.edits.push(place),
             _ => {}
         }
-        if let Some((steps, edits)) = &mut self.steps {
-            steps.push(Step { row: no, gives: Contribution::of(row), edit: edits.get(&row.id).copied() });
+        if let Some(context) = &mut self.context {
+            context.push(tree, no, row);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Entries' lines from the storage: whole, or without their bodies. Each is checked to be still the entry's that was
 //! indexed.
 
+use super::body::BodyOf;
 use super::entry::{read_line, Line};
 use super::error::{Error, Result};
+use super::json::is_json;
 use super::lines::{text_of, WHOLE};
 use super::load::Index;
 use super::storage::{Place, Storage};
@@ -63,6 +65,28 @@ impl Index {
     pub fn length_without_bodies(&self, row: RowNo) -> usize {
         let bodies: u64 = self.bodies(row).iter().map(|(_, body)| u64::from(body.len)).sum();
         self.place(row).map_or(0, |place| u64::from(place.len).saturating_sub(bodies) as usize)
+    }
+
+    /// The JSON text of a body, read where the index has it. None unless the line around it is whole, the entry's, and
+    /// lacks this very body: then it must be looked for in the whole line.
+    pub fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf) -> Result<Option<String>> {
+        let body = self.bodies(row).iter().map(|(_, body)| *body).find(|body| body.of == of);
+        let (Some(place), Some(body)) = (self.place(row), body) else {
+            return Ok(None);
+        };
+        let id = self.tree.id_of(row);
+        let mut fits = false;
+        let around = self.lines_without_bodies(storage, &[row], &mut |_, line, lacks| {
+            let is_entry = |line: &Line<'_>| matches!(line, Line::Entry(head) if *head.id == *id);
+            fits = lacks & of as u8 != 0 && !line.contains('\n') && read_line(line, |line| is_entry(&line));
+            Ok(())
+        });
+        if around.is_err() || !fits {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; body.len as usize];
+        storage.read_at(place.offset + u64::from(body.from), &mut bytes)?;
+        Ok(String::from_utf8(bytes).ok().filter(|text| is_json(text)))
     }
 
     fn read(&self, storage: &dyn Storage, pieces: &[Piece], each: &mut Each<'_>) -> Result<()> {

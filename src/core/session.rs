@@ -10,7 +10,7 @@ mod changes;
 pub use append::{Below, NewEntry};
 
 use super::append::{Envelope, NewHead};
-use super::body::Body;
+use super::body::{Body, BodyOf};
 use super::context::Projection;
 use super::copy::Copier;
 use super::diagnostics::Notes;
@@ -323,6 +323,14 @@ impl Session {
     /// The large values of an entry's line.
     pub fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
         self.index.bodies(row)
+    }
+
+    /// The JSON text of a body; None if it is not where the index has it.
+    pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<String>> {
+        match &self.storage {
+            Some(storage) => self.index.body(&**storage, row, of),
+            None => Ok(None),
+        }
     }
 
     /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps its body.

@@ -141,13 +141,13 @@ fn body(js: Js, source: &Source, row: RowNo, id: &[u8], code: u8) -> Result<Val>
         let row = if session.tree().id_of(row) == id { Some(row) } else { session.tree().find(id) };
         let gone = || CoreError::changed(session.file().unwrap_or_default(), format!("entry {} is gone", shown(id)));
         let row = row.ok_or_else(|| thrown(js, &gone()))?;
+        let too_long =
+            |size| CoreError::too_long(session.file().unwrap_or_default(), &id_of(session, row), of.name(), size);
         let text = body_text(session, row, of).map_err(|error| thrown(js, &error))?;
         parse(js, &text).map_err(|_| {
             let error = match js.take_exception() {
                 Ok(Some(exception)) => return js.throw(exception),
-                _ => {
-                    CoreError::too_long(session.file().unwrap_or_default(), &id_of(session, row), of.name(), text.len())
-                }
+                _ => too_long(text.len()),
             };
             thrown(js, &error)
         })
@@ -160,6 +160,9 @@ fn id_of(session: &Session, row: RowNo) -> String {
 
 /// The JSON text of a body, found in the entry's line as it is now.
 fn body_text(session: &Session, row: RowNo, of: BodyOf) -> CoreResult<String> {
+    if let Some(text) = session.body(row, of)? {
+        return Ok(text);
+    }
     let changed = |what: &str| {
         let what = format!("entry {} {what}", id_of(session, row));
         CoreError::changed(session.file().unwrap_or_default(), what)

@@ -16,6 +16,7 @@ use crate::core::error::{Error as CoreError, Result as CoreResult};
 use crate::core::ids;
 use crate::core::session::{Persistence, Session};
 use crate::core::storage::NewFile;
+use crate::core::text::shown;
 use crate::core::tree::RowNo;
 
 /// Moves the manager to a new session that holds the path to `to`. Gives the new file's path, if it writes files.
@@ -162,7 +163,10 @@ impl Branched {
                 copier.keep(step.row)?.ok_or_else(gone)?
             } else {
                 let line = old.line(step.row)?.ok_or_else(gone)?;
-                let line = step.line(&line);
+                let line = step.line(&line).ok_or_else(|| {
+                    let id = shown(old.tree().id_of(step.row)).into_owned();
+                    CoreError::changed(old.file().unwrap_or_default(), format!("entry {id} is no longer JSON"))
+                })?;
                 bodies.extend(bodies_of(&line).into_iter().map(|body| (row, body)));
                 copier.write(&line)?
             };
@@ -192,7 +196,7 @@ fn is_as_in_file(state: &RefCell<State>, js: Js, step: &BranchStep, entry: Val) 
     let text = js.well_formed_text(js.at(found, 1)?)?;
     let mut same = false;
     let mut compare = |_, line: &str, lacks: u8| {
-        same = codes == Some(f64::from(lacks)) && step.line(line) == text;
+        same = codes == Some(f64::from(lacks)) && step.line(line).is_some_and(|line| line == text);
         Ok(())
     };
     let read = state.borrow().session.lines_without_bodies(&[step.row], &mut compare);
@@ -232,12 +236,16 @@ fn rechained(state: &RefCell<State>, js: Js, step: &BranchStep) -> Result<Val> {
         Some(parent) => js.string(parent)?,
         None => js.null()?,
     };
-    let kind = state.borrow().session.tree().row(step.row).map(|row| row.kind);
+    let (id, kind) = {
+        let state = state.borrow();
+        let tree = state.session.tree();
+        (js.string(tree.id_of(step.row))?, tree.row(step.row).map(|row| row.kind))
+    };
     match kind {
         Some(Kind::Compaction) => {
             let first_kept = js.optional_string(step.first_kept.as_deref())?;
-            make(js, F::RechainedCompaction, &[entry, parent, first_kept])
+            make(js, F::RechainedCompaction, &[entry, id, parent, first_kept])
         }
-        _ => make(js, F::Rechained, &[entry, parent]),
+        _ => make(js, F::Rechained, &[entry, id, parent]),
     }
 }

@@ -4,6 +4,7 @@
 (() => {
 	"use strict";
 	const { parse, stringify } = JSON;
+	const { propertyIsEnumerable } = Object.prototype;
 	// Set by lib/register/app.mjs: the pi that this process runs, which may be a renamed build.
 	const APP = Symbol.for("pi-session-native.app");
 	const builtin = (name) => globalThis.process?.getBuiltinModule?.(name);
@@ -50,6 +51,15 @@
 		}
 	}
 
+	const customMessage = (entry, content) => ({
+		role: "custom",
+		customType: entry.customType,
+		content,
+		display: entry.display,
+		details: entry.details,
+		timestamp: time(entry.timestamp),
+	});
+
 	function messages(entry, gives) {
 		switch (gives) {
 			case MESSAGE:
@@ -59,16 +69,7 @@
 			case MESSAGE_EMPTY_TEXT:
 				return [{ ...entry.message, content: "" }];
 			case CUSTOM_MESSAGE:
-				return [
-					{
-						role: "custom",
-						customType: entry.customType,
-						content: entry.content ?? [],
-						display: entry.display,
-						details: entry.details,
-						timestamp: time(entry.timestamp),
-					},
-				];
+				return [customMessage(entry, entry.content ?? [])];
 			case BRANCH_SUMMARY:
 				return [
 					{
@@ -94,18 +95,31 @@
 
 	const EDITABLE = new Set(["user", "assistant", "toolResult", "custom"]);
 
-	function edited(list, edit) {
+	// A copy with other content. What is replaced is not read: it may be large, or more than can be read.
+	function withContent(message, content) {
+		const copy = {};
+		for (const key of Reflect.ownKeys(message)) {
+			if (!propertyIsEnumerable.call(message, key)) continue;
+			const value = key === "content" ? content : message[key];
+			Object.defineProperty(copy, key, { value, writable: true, enumerable: true, configurable: true });
+		}
+		if (!Object.hasOwn(copy, "content")) copy.content = content;
+		return copy;
+	}
+
+	function edited(entry, gives, edit) {
 		const replacement = edit.replacement;
-		if (replacement === undefined) return list;
+		if (replacement === undefined) return messages(entry, gives);
 		if (replacement === null) return [];
-		return list.map((message) => {
+		if (gives === CUSTOM_MESSAGE) return [customMessage(entry, replacement.content)];
+		return messages(entry, gives).map((message) => {
 			if (!EDITABLE.has(message.role)) return message;
 			const wantsBlocks = message.role === "assistant" || message.role === "toolResult";
 			const content =
 				wantsBlocks && typeof replacement.content === "string"
 					? [{ type: "text", text: replacement.content }]
 					: replacement.content;
-			return { ...message, content };
+			return withContent(message, content);
 		});
 	}
 
@@ -115,7 +129,7 @@
 	const anchors = new WeakMap();
 
 	const contribution = (entry, gives, edit) =>
-		edit === undefined ? messages(entry, gives) : edited(messages(entry, gives), edit);
+		edit === undefined ? messages(entry, gives) : edited(entry, gives, edit);
 
 	/** The addon's own function that fetches a listed session's text. */
 	let listedText;

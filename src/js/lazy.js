@@ -9,12 +9,14 @@
 	"use strict";
 	const { parse, stringify } = JSON;
 	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf } = Object;
-	const { isFrozen, keys, prototype } = Object;
+	const { getOwnPropertySymbols, isFrozen, keys, prototype } = Object;
+	const { propertyIsEnumerable } = prototype;
 	const { defineProperty: defines, deleteProperty: deletes } = Reflect;
 	const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 	// The codes of `BodyOf` in src/core/body.rs, for a message and for an entry.
 	const OF_MESSAGE = { content: 1, details: 2, data: 0 };
 	const OF_ENTRY = { content: 4, details: 8, data: 16 };
+	const LARGE = ["content", "details", "data"];
 	const ANY_OF_MESSAGE = 3;
 	const ANY_OF_ENTRY = 28;
 	// What an inspection function is called with to give its cell.
@@ -33,7 +35,9 @@
 			this.id = id;
 			this.codes = codes;
 			this.waiting = waiting;
+			// What was read, shared with copies of the object, and what was assigned to a sealed object.
 			this.values = undefined;
+			this.given = undefined;
 			this.inspect = undefined;
 		}
 		read(key) {
@@ -52,7 +56,7 @@
 
 	class Given {
 		constructor(object) {
-			// biome-ignore lint: a private field can be put on any object this way, and on a frozen one later no more.
+			// A private field can be put on any object this way; on a frozen one later no more.
 			return object;
 		}
 	}
@@ -93,6 +97,7 @@
 
 	function touch(cell, key) {
 		const { object } = cell;
+		if (cell.given && key in cell.given) return cell.given[key];
 		cell.values ??= { __proto__: null };
 		const { values } = cell;
 		if (!(key in values)) values[key] = cell.read(key);
@@ -101,12 +106,21 @@
 		return values[key];
 	}
 
+	// A value, or what stands for one in a log that must not end because of it.
+	function valueOrError(object, key) {
+		try {
+			return object[key];
+		} catch (error) {
+			return { [INSPECT]: () => `[${error}]` };
+		}
+	}
+
 	// What `util.inspect` is to show of an object that keeps its accessors.
 	function shownOf(object, codes) {
 		const kept = keys(codes).filter((key) => isOurs(object, key));
 		if (kept.length === 0) return object;
 		const all = getOwnPropertyDescriptors(object);
-		for (const key of kept) all[key] = { ...plain(object[key]), enumerable: all[key].enumerable };
+		for (const key of kept) all[key] = { ...plain(valueOrError(object, key)), enumerable: all[key].enumerable };
 		delete all[INSPECT];
 		return create(getPrototypeOf(object), all);
 	}
@@ -127,8 +141,8 @@
 				if (cell !== undefined) settled(cell, key);
 			} else if (cell !== undefined && !isFrozen(this)) {
 				// A sealed object keeps its accessor, and can be written to.
-				cell.values ??= { __proto__: null };
-				cell.values[key] = value;
+				cell.given ??= { __proto__: null };
+				cell.given[key] = value;
 			} else {
 				throw new TypeError(`Cannot assign to read only property '${key}' of object '#<Object>'`);
 			}
@@ -161,8 +175,12 @@
 		cell.inspect = function (asked) {
 			if (asked === ASK) return cell;
 			for (const key of keys(codes)) {
-				if (isOurs(object, key)) touch(cell, key);
-				if (this !== object && isOurs(this, key)) this[key];
+				try {
+					if (isOurs(object, key)) touch(cell, key);
+					if (this !== object && isOurs(this, key)) this[key];
+				} catch {
+					// It is shown as what it is: a value that cannot be read.
+				}
 			}
 			return shownOf(this, codes);
 		};
@@ -181,33 +199,42 @@
 		return attach(new Cell(withAccessors(entry, OF_ENTRY, waiting), source, row, entry.id, OF_ENTRY, waiting));
 	}
 
-	// The keys of an object whose values were not read yet.
+	const hasRead = (cell, key) => Boolean(cell.values && key in cell.values) || Boolean(cell.given && key in cell.given);
+
+	// The codes of an object's values that were not read yet.
 	function unread(object) {
 		const cell = Marked.cellOf(object);
-		return cell === undefined ? [] : keys(cell.codes).filter((key) => (cell.codes[key] & cell.waiting) !== 0 && !(cell.values && key in cell.values) && isOurs(object, key));
+		if (cell === undefined) return 0;
+		let left = 0;
+		for (const key of LARGE) {
+			const code = cell.codes[key] & cell.waiting;
+			if (code !== 0 && !hasRead(cell, key) && isOurs(object, key)) left |= code;
+		}
+		return left;
 	}
 
-	// An object's own values, with stand-ins for those that were not read.
-	function shadowOf(object) {
-		const left = unread(object);
+	const put = (object, key, value) => {
+		if (key in prototype) defineProperty(object, key, plain(value));
+		else object[key] = value;
+	};
+
+	// An object's own values, with stand-ins for those with these codes.
+	function shadowOf(object, left, codes) {
 		const shadow = {};
-		for (const key of keys(object)) defineProperty(shadow, key, plain(left.includes(key) ? STAND_IN : object[key]));
+		for (const key of keys(object)) put(shadow, key, (codes[key] & left) !== 0 ? STAND_IN : object[key]);
 		return shadow;
 	}
 
 	// A copy of an entry around the same values, read or not.
 	function copyOf(entry) {
-		const left = unread(entry);
-		if (left.length === 0) return { ...entry };
+		const waiting = unread(entry);
+		if (waiting === 0) return { ...entry };
 		const cell = Marked.cellOf(entry);
 		const { codes } = cell;
-		const from = {};
-		let waiting = 0;
-		for (const key of keys(entry)) {
-			defineProperty(from, key, plain(left.includes(key) ? STAND_IN : entry[key]));
-			if (left.includes(key)) waiting |= codes[key];
+		const copied = cell.copyFor(withAccessors(shadowOf(entry, waiting, codes), codes, waiting), waiting);
+		for (const key of getOwnPropertySymbols(entry)) {
+			if (propertyIsEnumerable.call(entry, key)) copied.object[key] = entry[key];
 		}
-		const copied = cell.copyFor(withAccessors(from, codes, waiting), waiting);
 		cell.values ??= { __proto__: null };
 		copied.values = cell.values;
 		return attach(copied);
@@ -215,13 +242,16 @@
 
 	return {
 		defer,
-		rechained(entry, parentId) {
+		// In a new session an entry stands under the id by which its children know it, whatever became of its object.
+		rechained(entry, id, parentId) {
 			const copy = copyOf(entry);
+			if (copy.id !== id) copy.id = id;
 			copy.parentId = parentId;
 			return copy;
 		},
-		rechainedCompaction(entry, parentId, firstKept) {
+		rechainedCompaction(entry, id, parentId, firstKept) {
 			const copy = copyOf(entry);
+			if (copy.id !== id) copy.id = id;
 			copy.parentId = parentId;
 			copy.firstKeptEntryId = firstKept ?? entry.firstKeptEntryId;
 			return copy;
@@ -229,21 +259,16 @@
 		// The codes of what was not read of the entry in a row of a source, and its text with stand-ins for that;
 		// undefined if all was read, or if what is left to read is another entry's.
 		unreadText(entry, row, source) {
-			const message = typeof entry.message === "object" && entry.message !== null ? entry.message : {};
-			const parts = [entry, message].filter((part) => unread(part).length > 0);
-			if (parts.length === 0 || typeof entry.toJSON === "function" || typeof message.toJSON === "function") return undefined;
-			let codes = 0;
-			for (const part of parts) {
-				const cell = Marked.cellOf(part);
-				if (!cell.isOf(row, source, entry.id)) return undefined;
-				for (const key of unread(part)) codes |= cell.codes[key];
-			}
-			const shadow = {};
-			for (const key of keys(entry)) {
-				const value = unread(entry).includes(key) ? STAND_IN : entry[key];
-				defineProperty(shadow, key, plain(value === message && parts.includes(message) ? shadowOf(message) : value));
-			}
-			return [codes, stringify(shadow)];
+			const message = typeof entry.message === "object" && entry.message !== null ? entry.message : undefined;
+			const ofEntry = unread(entry);
+			const ofMessage = message === undefined ? 0 : unread(message);
+			if ((ofEntry | ofMessage) === 0 || typeof entry.toJSON === "function") return undefined;
+			if (message !== undefined && typeof message.toJSON === "function") return undefined;
+			if (ofEntry !== 0 && !Marked.cellOf(entry).isOf(row, source, entry.id)) return undefined;
+			if (ofMessage !== 0 && !Marked.cellOf(message).isOf(row, source, entry.id)) return undefined;
+			const shadow = shadowOf(entry, ofEntry, OF_ENTRY);
+			if (ofMessage !== 0) shadow.message = shadowOf(message, ofMessage, OF_MESSAGE);
+			return [ofEntry | ofMessage, stringify(shadow)];
 		},
 		// Whether a message has no content, found without reading it.
 		lacksContent(message) {
@@ -257,8 +282,10 @@
 			if (values.length !== rows.length) throw new SyntaxError("a line holds more than one value");
 			for (let at = 0; at < rows.length; at++) {
 				const value = lacks[at] === 0 ? values[at] : defer(values[at], rows[at], lacks[at], source);
-				// Not by assignment: an index may have been given a setter for all arrays.
-				defineProperty(objects, rows[at], plain(value));
+				const row = rows[at];
+				// An index may have been given a setter for all arrays.
+				if (row in objects) defineProperty(objects, row, plain(value));
+				else objects[row] = value;
 			}
 		},
 	};

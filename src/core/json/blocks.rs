@@ -33,6 +33,28 @@ struct Escapes {
     unicode: u64,
 }
 
+/// The end of a string without escapes that is shorter than sixteen bytes, as most keys and many values are. None if
+/// it may be anything else.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub fn short_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let start = bytes.get(from..)?.first_chunk::<16>()?;
+    let [quotes, others] = x86::quotes_and_others(start);
+    // Nothing but plain characters before the first quote.
+    let before = quotes.wrapping_sub(1) & !quotes;
+    (quotes != 0 && others & before == 0).then(|| from + quotes.trailing_zeros() as usize + 1)
+}
+
+/// The end of a string without escapes that is shorter than sixteen bytes, as most keys and many values are. None if
+/// it may be anything else.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+pub fn short_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let start = bytes.get(from..)?.first_chunk::<16>()?;
+    let end = start.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20)?;
+    (start.get(end) == Some(&b'"')).then_some(from + end + 1)
+}
+
 /// Passes over a string from a position inside it, which no backslash before it escapes.
 #[cfg(target_arch = "x86_64")]
 pub fn pass_string(bytes: &[u8], from: usize) -> Passed {
@@ -236,6 +258,19 @@ mod x86 {
             _mm256_cmpeq_epi8(common, _mm256_setzero_si256())
         };
         Escapes { known: !bits([unknown(both[0]), unknown(both[1])]), unicode: equal(both, b'u') }
+    }
+
+    /// A bit for each quote of sixteen bytes, and for each byte that is no plain character.
+    #[inline(always)]
+    pub fn quotes_and_others(start: &[u8; 16]) -> [u32; 2] {
+        // SAFETY: there are 16 bytes, and the load needs no alignment; every processor of this architecture has SSE2.
+        unsafe {
+            let bytes = _mm_loadu_si128(start.as_ptr().cast());
+            let equal = |byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8));
+            let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+            let others = _mm_or_si128(equal(b'\\'), control);
+            [_mm_movemask_epi8(equal(b'"')) as u32, _mm_movemask_epi8(others) as u32]
+        }
     }
 
     /// What SSE2 finds, which every processor of this architecture has.

@@ -9,10 +9,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::de::value::BorrowedBytesDeserializer;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::blocks::{pass_string, Passed};
+use super::blocks::{pass_string, short_end, Passed};
 
 /// The text of a JSON value, checked to be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,13 +82,43 @@ pub fn is_json(text: &str) -> bool {
 struct Reader<'de> {
     text: &'de str,
     at: usize,
-    /// The closing brackets of the containers being passed over.
-    open: Vec<u8>,
+    /// The containers being passed over.
+    open: Open,
+}
+
+/// Containers, each a bit: whether it is an object. Sixty-four of them need no memory of their own.
+#[derive(Default)]
+struct Open {
+    bits: u64,
+    depth: usize,
+    outer: Vec<u64>,
+}
+
+impl Open {
+    fn push(&mut self, is_object: bool) {
+        if self.depth != 0 && self.depth.is_multiple_of(64) {
+            self.outer.push(self.bits);
+        }
+        self.bits = self.bits << 1 | u64::from(is_object);
+        self.depth += 1;
+    }
+
+    fn last_is_object(&self) -> bool {
+        self.bits & 1 == 1
+    }
+
+    fn pop(&mut self) {
+        self.bits >>= 1;
+        self.depth -= 1;
+        if self.depth != 0 && self.depth.is_multiple_of(64) {
+            self.bits = self.outer.pop().unwrap_or_default();
+        }
+    }
 }
 
 impl<'de> Reader<'de> {
     fn new(text: &'de str) -> Self {
-        Self { text, at: 0, open: Vec::new() }
+        Self { text, at: 0, open: Open::default() }
     }
 
     fn finish(&mut self) -> Outcome<()> {
@@ -133,7 +164,7 @@ impl<'de> Reader<'de> {
     }
 
     fn pass_value(&mut self) -> Outcome<()> {
-        let base = self.open.len();
+        let base = self.open.depth;
         loop {
             // A value comes here.
             match self.next_token().ok_or(Refused)? {
@@ -141,7 +172,7 @@ impl<'de> Reader<'de> {
                 b'{' => {
                     self.at += 1;
                     if !self.takes(b'}') {
-                        self.open.push(b'}');
+                        self.open.push(true);
                         self.pass_key()?;
                         continue;
                     }
@@ -149,7 +180,7 @@ impl<'de> Reader<'de> {
                 b'[' => {
                     self.at += 1;
                     if !self.takes(b']') {
-                        self.open.push(b']');
+                        self.open.push(false);
                         continue;
                     }
                 }
@@ -160,16 +191,17 @@ impl<'de> Reader<'de> {
             }
             // A value was passed: it ends its container, or another follows.
             loop {
-                let Some(&close) = self.open.get(base..).and_then(|open| open.last()) else {
+                if self.open.depth == base {
                     return Ok(());
-                };
+                }
+                let is_object = self.open.last_is_object();
                 if self.takes(b',') {
-                    if close == b'}' {
+                    if is_object {
                         self.pass_key()?;
                     }
                     break;
                 }
-                self.must_take(close)?;
+                self.must_take(if is_object { b'}' } else { b']' })?;
                 self.open.pop();
             }
         }
@@ -222,7 +254,19 @@ impl<'de> Reader<'de> {
         Ok(())
     }
 
+    /// Takes a short key without escapes, as nearly all are.
+    fn short_key(&mut self) -> Option<&'de [u8]> {
+        let from = self.at + 1;
+        let end = short_end(self.text.as_bytes(), from)?;
+        self.at = end;
+        self.text.as_bytes().get(from..end - 1)
+    }
+
     fn pass_string(&mut self) -> Outcome<()> {
+        if let Some(end) = short_end(self.text.as_bytes(), self.at + 1) {
+            self.at = end;
+            return Ok(());
+        }
         match pass_string(self.text.as_bytes(), self.at + 1) {
             Passed::Closed(end) => {
                 self.at = end;
@@ -321,7 +365,10 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
             return Ok(None);
         }
         match self.reader.next_token() {
-            Some(b'"') => seed.deserialize(&mut *self.reader).map(Some),
+            Some(b'"') => match self.reader.short_key() {
+                Some(key) => seed.deserialize(BorrowedBytesDeserializer::new(key)).map(Some),
+                None => seed.deserialize(&mut *self.reader).map(Some),
+            },
             _ => Err(Refused),
         }
     }

@@ -104,3 +104,32 @@ fn trailing_commas_and_missing_values_are_refused() {
         assert!(crate::core::json::ObjectText::read(bad).is_none(), "{bad}");
     }
 }
+
+proptest! {
+    /// Deeper than serde_json goes: containers are closed by what opened them.
+    #[test]
+    fn containers_are_closed_by_what_opened_them(
+        kinds in prop::collection::vec(any::<bool>(), 1..300),
+        wrong in any::<prop::sample::Index>(),
+    ) {
+        let opened: String = kinds.iter().map(|&object| if object { "{\"k\":" } else { "[0,[],{}," }).collect();
+        let closed = |flipped: Option<usize>| -> String {
+            let close = |(at, &object): (usize, &bool)| if object != (flipped == Some(at)) { '}' } else { ']' };
+            kinds.iter().enumerate().rev().map(close).collect()
+        };
+        let good = is_json(&[&opened, "1", &closed(None)].concat());
+        let flipped = is_json(&[&opened, "1", &closed(Some(wrong.index(kinds.len())))].concat());
+        let short = is_json(&[&opened, "1", &closed(None)[1..]].concat());
+        prop_assert_eq!([good, flipped, short], [true, false, false]);
+    }
+
+    /// The quick way over short strings ends where the other does.
+    #[test]
+    fn short_strings_end_where_long_ones_do(text in "[ -~é\"\\\\\u{0}-\u{1f}]{0,24}", rest in "[a\"]{0,40}") {
+        let bytes = format!("{text}{rest}");
+        if let Some(end) = short_end(bytes.as_bytes(), 0) {
+            prop_assert_eq!(pass_string(bytes.as_bytes(), 0), Passed::Closed(end));
+            prop_assert!(end <= 16 && !bytes.as_bytes()[..end].contains(&b'\\'));
+        }
+    }
+}

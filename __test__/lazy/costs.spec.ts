@@ -1,0 +1,113 @@
+// What is read, written and kept, seen from outside: damage to what must not be read is not noticed, and the system
+// counts the calls.
+import { spawnSync } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, readlinkSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { api, assistant, entry, header, message, scratch, user, writeSession } from "../support/store.js";
+import { long, openLazy } from "./support.js";
+
+/** Overwrites the lines of these entries in place with what no reader takes. */
+function harm(file: string, ids: readonly string[]): void {
+	const text = readFileSync(file, "utf8");
+	const fd = openSync(file, "r+");
+	let at = 0;
+	for (const line of text.split("\n")) {
+		const length = Buffer.byteLength(line);
+		if (ids.some((id) => line.includes(`"id":"${id}"`))) writeSync(fd, "#".repeat(length), at);
+		at += length + 1;
+	}
+	closeSync(fd);
+}
+
+const ids = Array.from({ length: 40 }, (_, at) => `m${at}`);
+const chain = (): object[] =>
+	ids.map((id, at) => message(id, ids[at - 1] ?? null, at % 2 ? assistant(long(id)) : user(long(id))));
+
+test("one entry is made by itself", () => {
+	const file = writeSession(scratch(), [header(), ...chain()]);
+	const manager = openLazy(file);
+	harm(file, ids.filter((id) => id !== "m7"));
+	expect(manager.getEntry("m7")).toMatchObject({ id: "m7", message: { content: [{ type: "text", text: long("m7") }] } });
+	expect(() => manager.getEntry("m8")).toThrow("Session file changed underneath");
+});
+
+test("a branch is made without its siblings", () => {
+	const file = writeSession(scratch(), [header(), ...chain(), message("s", "m3", user("aside")), message("t", "s", user("on"))]);
+	const manager = openLazy(file);
+	harm(file, ids.slice(4));
+	expect(manager.getBranch("t").map((one) => one.id)).toEqual(["m0", "m1", "m2", "m3", "s", "t"]);
+});
+
+test("the newest entries of a branch are made without the older ones", () => {
+	const file = writeSession(scratch(), [header(), ...chain()]);
+	const manager = openLazy(file);
+	harm(file, ids.slice(0, 30));
+	expect(manager.getBranch(undefined, { limit: 10 }).map((one) => one.id)).toEqual(ids.slice(30));
+});
+
+test("the context of a compacted session is made without what was compacted", () => {
+	const compaction = entry("compaction", "c", "m39", { summary: "so far", firstKeptEntryId: "m30", tokensBefore: 5 });
+	const file = writeSession(scratch(), [header(), ...chain(), compaction, message("n", "c", user("on"))]);
+	const manager = openLazy(file);
+	harm(file, ids.slice(0, 30));
+	const { messages } = manager.buildSessionContext();
+	expect(messages.map((one) => one.role)).toEqual(["compactionSummary", ...Array(5).fill(["user", "assistant"]).flat(), "user"]);
+	expect(manager.buildContextEntries()).toHaveLength(12);
+});
+
+test("an append is one write to a file that stays open", () => {
+	const dir = scratch();
+	mkdirSync(dir, { recursive: true });
+	const manager = api.SessionManager.create("/work", dir);
+	manager.appendMessage(user("hello"));
+	manager.appendMessage(assistant("here"));
+	const file = manager.getSessionFile() as string;
+	const descriptors = (): string[] => readdirSync("/proc/self/fd").filter((fd) => isOpenOn(fd, file));
+	const before = descriptors();
+	expect(before).toHaveLength(1);
+	const writes = (): number => Number(/^syscw: (\d+)$/m.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+	const from = writes();
+	for (let at = 0; at < 1_000; at++) manager.appendMessage(user(`more ${at} ${at % 10 === 0 ? long("x", 10_000) : ""}`));
+	// The engine may have woken a thread of its own meanwhile, which is a write, too.
+	const made = writes() - from;
+	expect(made).toBeGreaterThanOrEqual(1_000);
+	expect(made).toBeLessThan(1_100);
+	expect(descriptors()).toEqual(before);
+	expect(readFileSync(file, "utf8").split("\n")).toHaveLength(1_004);
+});
+
+function isOpenOn(fd: string, file: string): boolean {
+	try {
+		return readlinkSync(`/proc/self/fd/${fd}`) === file;
+	} catch {
+		return false;
+	}
+}
+
+test("what an open keeps is the index, not the file", () => {
+	const body = [{ type: "text", text: long("x", 100_000) }];
+	const lines = Array.from({ length: 600 }, (_, at) => message(`m${at}`, at ? `m${at - 1}` : null, { ...user(""), content: body }));
+	const file = writeSession(scratch(), [header(), ...lines]);
+	const script = `
+		const { SessionManager } = require(${JSON.stringify(join(process.cwd(), "index.js"))});
+		const rss = () => (gc(), gc(), process.memoryUsage.rss());
+		SessionManager.inMemory("/work").appendMessage({ role: "user", content: "warm", timestamp: 1 });
+		const before = rss();
+		const manager = SessionManager.open(${JSON.stringify(file)});
+		const opened = rss() - before;
+		for (const one of manager.getEntries()) if (one.message.role !== "user") throw new Error("no");
+		manager.buildSessionContext();
+		const looked = rss() - before;
+		process.stdout.write(JSON.stringify({ opened, looked, peak: process.resourceUsage().maxRSS * 1024 - before, count: manager.getEntryCount() }));`;
+	// Other runtimes have no such flag.
+	const node = process.versions.bun || process.versions.deno ? "node" : process.execPath;
+	const { stdout, stderr } = spawnSync(node, ["--expose-gc", "-e", script], { encoding: "utf8" });
+	expect(stderr).toBe("");
+	const { opened, looked, peak, count } = JSON.parse(stdout);
+	expect(count).toBe(600);
+	// The file has 60 MB; the reading threads keep buffers of theirs for a while.
+	expect(opened).toBeLessThan(15e6);
+	expect(looked).toBeLessThan(15e6);
+	expect(peak).toBeLessThan(30e6);
+});
