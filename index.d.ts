@@ -1888,6 +1888,19 @@ export declare const CURRENT_SESSION_VERSION: SessionVersion
 export declare function findMostRecentSession(sessionDir: string, cwd?: string): string | null
 
 /**
+ * The default directory of a working directory's sessions; with `create: false` it is only named, else made if it is
+ * not there.
+ *
+ * @throws If the directory cannot be made.
+ * @example
+ * ```ts
+ * const named = getDefaultSessionDir("/home/me/other", dir, { create: false });
+ * console.log(findMostRecentSession(named)); // → null
+ * ```
+ */
+export declare function getDefaultSessionDir(cwd: string, agentDir: string | undefined, options: { create?: boolean }): string
+
+/**
  * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the
  * agent's own directory.
  *

@@ -1,5 +1,5 @@
 // What each command of `pi-sessions` gives, in a pipe.
-import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Json, api, assistant, entry, linesOf, message, modeOf, snapshot, user } from "../support/store.js";
@@ -98,6 +98,29 @@ describe("a session is named", () => {
 		expect(told.error.candidates).toContainEqual({ id: "0194-one", path: one });
 	});
 
+	test("two sessions with one id could only be named by their files, which were not shown", async () => {
+		const at = world();
+		const one = put(at, "same", branched, { name: "one.jsonl" });
+		const two = put(at, "same", [message("a", null, user("the other"))], { cwd: "/other" });
+		const { code, err } = await run(at, ["show", "same"]);
+		expect(code).toBe(1);
+		expect(lines(err)[0]).toBe('Error: "same" is the id of 2 sessions:');
+		for (const path of [one, two]) expect(lines(err)).toContain(`    ${path}`);
+		// Of ids that differ the ids say enough.
+		put(at, "samewise", branched);
+		expect((await run(at, ["show", "samew"])).code).toBe(0);
+	});
+
+	test("an id of 5,000 characters was printed whole", async () => {
+		const at = world();
+		const path = put(at, "x".repeat(5000), branched, { name: "one.jsonl" });
+		put(at, "x".repeat(4999), branched, { name: "two.jsonl" });
+		for (const args of [["list"], ["show", path], ["show", "xx"], ["search", "parser"], ["tree", path], ["stats", "--all"]]) {
+			const { out, err } = await run(at, args);
+			expect(`${out}${err}`).not.toContain("x".repeat(100));
+		}
+	});
+
 	test("what is not there is an error that says so", async () => {
 		const at = world();
 		put(at, "s-1", branched);
@@ -127,6 +150,31 @@ test("looking changes no file: not an old one that opening would migrate, not on
 	expect(await good(at, ["show", long])).toContain("below a long header");
 	expect((await run(at, ["show", empty])).code).toBe(1);
 	expect(snapshot(dirname(at.agent))).toEqual(before);
+});
+
+test("looking for sessions of a folder that has none made a folder in the store", async () => {
+	const at = world();
+	put(at, "s-1", branched);
+	const before = snapshot(join(at.agent, "sessions"));
+	for (const args of [["list"], ["show"], ["tree"], ["stats"], ["verify"], ["search", "x"], ["export"], ["fork"]]) await run(at, [...args, "--cwd", "/nowhere"]);
+	expect(await run(at, ["list", "--cwd", "/nowhere"])).toMatchObject({ code: 0, out: expect.stringContaining("No sessions for /nowhere") });
+	expect(snapshot(join(at.agent, "sessions"))).toEqual(before);
+	// Nor where there is no store at all.
+	const empty = world();
+	for (const args of [["list"], ["list", "--all"], ["show"], ["stats", "--all"], ["verify", "--all"], ["list", "--dir", "./none"]]) await run(empty, args);
+	expect(readdirSync(empty.cwd)).toEqual([]);
+	expect(existsSync(join(empty.agent, "sessions"))).toBe(false);
+});
+
+test("~ in --dir=~/x and --cwd=~/x is the home, as in pi", async () => {
+	const at = world();
+	const home = at.env.HOME as string;
+	const dir = dirname(put(at, "kept", branched, { cwd: join(home, "there") }));
+	mkdirSync(join(home, "mine"));
+	writeFileSync(join(home, "mine/s.jsonl"), readFileSync(join(dir, "2025-01-01T00-00-00-000Z_kept.jsonl")));
+	expect(await good(at, ["list", "--cwd=~/there"])).toContain("The parser");
+	expect(await good(at, ["list", "--all", "--dir=~/mine"])).toContain("The parser");
+	expect(await good(at, ["verify", "--all", "--dir=~/mine"])).toContain("1 session file: 1 good");
 });
 
 describe("show", () => {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Json, assistant, entry, message, user } from "../support/store.js";
+import { Random } from "../differential/random.js";
+import { type Json, assistant, entry, message, root, user } from "../support/store.js";
 import { branched, put, run, world } from "./run.js";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -203,6 +204,54 @@ describe("the page of a session", () => {
 		expect((await view(page)).y).toBeGreaterThan(28_000 * CARD.down);
 		expect(errors).toEqual([]);
 		await page.close();
+	});
+
+	test("a page of 100,000 roots, or of as many branches at one fork, took time that grew with their square", async () => {
+		const roots = Array.from({ length: 100_000 }, (_, at) => message(`r${at}`, null, user(`root ${at}`)));
+		const branches = [message("top", null, user("the top")), ...Array.from({ length: 100_000 }, (_, at) => message(`b${at}`, "top", user(`branch ${at}`)))];
+		for (const [lines, hash, said] of [[roots, "#r5", "root 5"], [branches, "#b5", "branch 5"]] as const) {
+			const { page, errors } = await open(lines, [], hash);
+			await page.waitForFunction((text) => document.querySelector("#detail")?.textContent?.includes(text), {}, said);
+			expect(errors).toEqual([]);
+			await page.close();
+		}
+	});
+
+	test("a branch takes the first column that is free over its whole length", async () => {
+		const { FreeColumns } = await import(join(root, "lib/cli/layout.mjs"));
+		const seed = Number(process.env.PSN_SEED ?? 1);
+		const random = new Random(seed);
+		for (let round = 0; round < 300; round++) {
+			const [columns, free]: [any, number[]] = [new FreeColumns(), []];
+			for (let step = 0, row = 0; step < 80; step++) {
+				row += random.int(3);
+				const [from, end] = [random.int(random.chance(0.1) ? 50 : 10), row + 1 + random.int(8)];
+				let wanted = from;
+				while ((free[wanted] ?? -1) >= row) wanted++;
+				free[wanted] = end;
+				expect({ seed, round, step, column: columns.take(from, row, end) }).toEqual({ seed, round, step, column: wanted });
+			}
+		}
+	});
+
+	test("of a large session holds the beginnings of its entries, unless all are asked for", async () => {
+		const at = world();
+		const words = Array.from({ length: 4000 }, (_, word) => Math.sin(word).toString(36).slice(3)).join(" ");
+		const lines = Array.from({ length: 1500 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`${index} ${words}`)));
+		const session = put(at, "s-large", lines);
+		const made = async (...args: string[]): Promise<any> => {
+			const { code, out, err } = await run(at, ["tree", session, "--html", "page.html", "--force", "--json", ...args]);
+			expect({ code, err }).toEqual({ code: 0, err: "" });
+			return JSON.parse(out);
+		};
+		const [short, full, told] = [await made(), await made("--full"), await made("--max-entry", "1")];
+		expect(short).toMatchObject({ cut: 1500, maxEntry: 16 });
+		expect(full.cut).toBe(0);
+		expect(told).toMatchObject({ cut: 1500, maxEntry: 1 });
+		expect(full.bytes).toBeGreaterThan(2 * short.bytes);
+		expect(short.bytes).toBeGreaterThan(2 * told.bytes);
+		expect((await run(at, ["tree", session, "--html", "page.html", "--force"])).out).toMatch(/^page\.html: 1,500 entries, .*\n1,500 entries are cut at 16 KB; --full holds all\n$/);
+		expect((await run(at, ["tree", session, "--html", "--full", "--max-entry", "1"])).code).toBe(2);
 	});
 
 	test("says where it holds less than the session does", async () => {

@@ -1,6 +1,6 @@
 // Runs the command as a user would, and makes sessions to show with it.
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Json, assistant, entry, header, message, root, scratch, text, toolResult, user } from "../support/store.js";
 
@@ -54,14 +54,29 @@ export function runProgram(command: string, args: string[], options: { cwd: stri
 export const run = (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Result> =>
 	runProgram(process.execPath, [bin, ...args], { cwd: at.cwd, env: { ...at.env, ...env } });
 
-/** Runs `pi-sessions` in a terminal of 100 columns, by `script` of util-linux. Its output holds what the terminal was sent. */
-export function runInTerminal(at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Result> {
+/** Runs `pi-sessions` in a terminal, by `script` of util-linux. Its output holds what the terminal was sent. */
+export function runInTerminal(at: World, args: string[], env: NodeJS.ProcessEnv = {}, columns = 100): Promise<Result> {
 	if (!existsSync("/usr/bin/script")) throw new Error("`script` is missing: apt-get install -y bsdutils");
 	const line = [process.execPath, bin, ...args].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(" ");
-	return runProgram("script", ["-qec", `stty cols 100 rows 40; ${line}`, "/dev/null"], {
+	return runProgram("script", ["-qec", `stty cols ${columns} rows 40; ${line}`, "/dev/null"], {
 		cwd: at.cwd,
 		env: { ...at.env, TERM: "xterm-256color", SHELL: "/bin/sh", ...env },
 	});
+}
+
+/** A program in the test's folder. */
+export function program(at: World, name: string, script: string): string {
+	const path = join(at.cwd, name);
+	writeFileSync(path, `#!/bin/sh\n${script}\n`);
+	chmodSync(path, 0o755);
+	return path;
+}
+
+/** Asks for a shell, by name. */
+export function needed(shell: string): string {
+	const path = [`/usr/bin/${shell}`, `/bin/${shell}`].find((one) => existsSync(one));
+	if (!path) throw new Error(`${shell} is missing: apt-get install -y ${shell}`);
+	return path;
 }
 
 /** Puts a session where pi keeps those of a working directory, and gives its path. */

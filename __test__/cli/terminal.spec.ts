@@ -1,20 +1,11 @@
 // How `pi-sessions` behaves towards terminals, pipes and scripts, and that nothing a session says can act on a terminal.
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Json, assistant, entry, message, root, user } from "../support/store.js";
-import { type World, bin, branched, put, run, runInTerminal, runProgram, world } from "./run.js";
+import { type World, bin, branched, program, put, run, runInTerminal, runProgram, world } from "./run.js";
 
 const ESC = "\u001b";
-
-/** A program in the test's folder. */
-function program(at: World, name: string, script: string): string {
-	const path = join(at.cwd, name);
-	writeFileSync(path, `#!/bin/sh\n${script}\n`);
-	chmodSync(path, 0o755);
-	return path;
-}
 
 describe("colours", () => {
 	const coloured = async (work: Promise<{ out: string }>): Promise<boolean> => (await work).out.includes(`${ESC}[`);
@@ -89,6 +80,82 @@ test("a terminal's width is kept to", async () => {
 	}
 });
 
+describe("narrow terminals", () => {
+	const WIDTHS = [20, 40, 80, 100];
+	/** Columns of a line: wide letters and pictures take two. */
+	const widthOf = (line: string): number => [...new Intl.Segmenter().segment(line)].reduce((sum, { segment }) => sum + (/[\u1100-\u115f\u2e80-\uffe0]|\p{Extended_Pictographic}/u.test(segment) && !"●○◀⋮".includes(segment) ? 2 : 1), 0);
+	const usage = { input: 123_456, output: 23_456, cacheRead: 12_345_678, cacheWrite: 1_234_567, totalTokens: 1, cost: { total: 12.5 } };
+
+	/** Sessions with many digits, long and wide names, deep forks, and a long folder. */
+	function wideWorld(): { at: World; path: string; name: (path: string) => boolean } {
+		const at = world();
+		const deep: Json[] = [message("root", null, user("begin 日本語 ".repeat(9)))];
+		for (let index = 0; index < 400; index++) {
+			const parent = index === 0 ? "root" : `m${(index - 1) >> 1}`;
+			deep.push(message(`m${index}`, parent, { ...assistant(`say ${"word ".repeat(40)}`), provider: "a-provider-of-models", model: "with-a-long-name-1.5", usage, content: [{ type: "text", text: "👨‍👩‍👧‍👦 ".repeat(20) }, { type: "toolCall", name: "a_tool_with_a_long_name", arguments: { x: "y".repeat(300) } }] }));
+		}
+		deep.push(entry("label", "l", "m399", { targetId: "m399", label: "a label of some length, 日本語" }), entry("session_info", "i", "l", { name: "a name of some length ".repeat(5) }));
+		const path = put(at, "0194aaaa-1111-7000-8000-000000000001", deep);
+		put(at, "0194aaaa-1112-7000-8000-000000000002", branched, { cwd: "/a/folder/with/a/long/path/to/it" });
+		return { at, path, name: (line) => line.includes("/") || line.includes(at.agent) };
+	}
+
+	test.each(["list", "list --all", "tree --no-pager", "tree --no-pager --limit 0", "stats", "stats --all", "search begin", "search --all parser"])("%s was wider than the terminal", async (command) => {
+		const { at } = wideWorld();
+		for (const columns of WIDTHS) {
+			const { code, out } = await runInTerminal(at, command.split(" "), { NO_COLOR: "1" }, columns);
+			expect(code).toBe(0);
+			// Progress is drawn over and cleared.
+			const rows = out.replace(/\u001b\[[\d;?]*[A-Za-z]|\u001b[78]/g, "").split(/\r?\n/).map((line) => line.split("\r").at(-1) ?? "").filter((line) => !/^(Reading|Adding|Searching)/.test(line));
+			expect(rows.length).toBeGreaterThan(1);
+			expect({ columns, wide: rows.filter((row) => widthOf(row) > columns) }).toEqual({ columns, wide: [] });
+		}
+	});
+
+	test("COLUMNS counts where there is no terminal", async () => {
+		const { at } = wideWorld();
+		for (const COLUMNS of ["20", "40"]) {
+			for (const command of ["tree --limit 0", "stats", "list --all"]) {
+				const { out } = await run(at, command.split(" "), { COLUMNS });
+				expect(out.split("\n").filter((row) => widthOf(row) > Number(COLUMNS))).toEqual([]);
+			}
+		}
+	});
+
+	test("show and verify keep what they add themselves narrow; what was said and where it lies stay whole", async () => {
+		const { at, path, name } = wideWorld();
+		for (const columns of WIDTHS) {
+			const shown = (await runInTerminal(at, ["show", path, "--no-pager"], { NO_COLOR: "1" }, columns)).out.replaceAll("\r", "");
+			expect(shown).toContain(path);
+			const said = (line: string): boolean => name(line) || line.includes("👨‍👩‍👧‍👦 👨‍👩‍👧‍👦 👨‍👩‍👧‍👦 👨‍👩‍👧‍👦") || line.startsWith("begin") || /^0194aaaa|^names the session|^labels m399/.test(line) || /^2025-01-01T[\d:.]+Z$/.test(line);
+			expect({ columns, wide: shown.split("\n").filter((line) => widthOf(line) > columns && !said(line)) }).toEqual({ columns, wide: [] });
+			expect((await runInTerminal(at, ["verify", path], { NO_COLOR: "1" }, columns)).out).toContain(path);
+		}
+	});
+});
+
+describe("what cannot be seen", () => {
+	test("invisible characters reached the terminal", async () => {
+		const at = world();
+		const hidden = "zero\u200bwidth \ufeffbom tag\u{e0041}\u{e0042} word\u2060joiner latin\u200djoined soft\u00adhyphen filler\u3164 selectors\u{e0100}\u{e0101} annotation\ufff9";
+		put(at, "s-1", [message("a", null, user(hidden)), entry("session_info", "b", "a", { name: hidden })]);
+		for (const command of ["show", "list", "tree", "export", "show --json", "list --json", "export --format jsonl", "search zero"]) {
+			const { out } = await run(at, command.split(" "), { COLUMNS: "500" });
+			expect(out).toContain("zero\\u200bwidth");
+			expect(out).toContain("\\udb40\\udc41\\udb40\\udc42");
+			expect(out.match(/[\p{Default_Ignorable_Code_Point}\ufff9]/u)).toBeNull();
+		}
+		expect(JSON.parse((await run(at, ["show", "--json"])).out).entries[0].message.content).toBe(hidden);
+	});
+
+	test("but what is written with them stays whole", async () => {
+		const at = world();
+		const whole = "👨‍👩‍👧‍👦 ❤️ ❤️‍🔥 1️⃣ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 🏳️‍🌈 👩🏽‍🚀 می‌خواهم क्‍ष 葛󠄀";
+		put(at, "s-1", [message("a", null, user(whole))]);
+		for (const command of ["show", "list", "tree", "export"]) expect((await run(at, command.split(" "), { COLUMNS: "500" })).out).toContain(whole);
+	});
+});
+
 test("a reader that leaves early is no failure: pi-sessions … | head", async () => {
 	const at = world();
 	put(at, "s-1", Array.from({ length: 30_000 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`step ${index}`))));
@@ -129,6 +196,7 @@ describe("what a session says never acts on the terminal", () => {
 		const at = world();
 		put(at, `id${evil}`, lines, { name: "s.jsonl" });
 		put(at, `id${evil}2`, lines, { name: "t.jsonl" });
+		put(at, "other", lines, { name: "u.jsonl" });
 		for (const args of [["show", "id"], ["show", evil.replaceAll("\u0000", "")], ["show", "./no\u001b[31m.jsonl"], ["complete-ids"]]) {
 			const { out, err } = await run(at, args);
 			expect(`${out}${err}`).not.toBe("");
@@ -165,75 +233,31 @@ describe("use", () => {
 		expect(JSON.parse((await run(at, ["show", "nothing", "--json"])).err)).toEqual({ error: { message: expect.stringContaining("nothing") } });
 	});
 
+	test("wrong use with --json was told in plain text", async () => {
+		const at = world();
+		const told = async (...args: string[]): Promise<unknown> => {
+			const { code, out, err } = await run(at, args);
+			expect({ code, out }).toEqual({ code: 2, out: "" });
+			return JSON.parse(err);
+		};
+		expect(await told("show", "--json", "--bogus")).toEqual({ error: { message: "unknown option '--bogus'" } });
+		expect(await told("repair", "--json")).toEqual({ error: { message: "missing required argument 'session'" } });
+		expect(await told("list", "--json", "--limit", "many")).toEqual({ error: { message: expect.stringContaining("A whole number is needed") } });
+		expect(await told("nothing", "--json")).toEqual({ error: { message: "unknown command 'nothing'" } });
+		expect((await run(at, ["show", "--bogus"])).err).toBe("error: unknown option '--bogus'\n(--help tells what there is)\n");
+		// An argument that only looks like it.
+		expect((await run(at, ["show", "--", "--json", "more"])).err).toMatch(/^error: too many arguments/);
+	});
+
+	test("stats and verify --all took the name of a session and did not look at it", async () => {
+		const at = world();
+		put(at, "s-1", branched);
+		for (const command of ["stats", "verify"]) expect(await run(at, [command, "nope", "--all"])).toMatchObject({ code: 2, out: "", err: expect.stringMatching(/^Error: Either/) });
+	});
+
 	test("--version is the package's", async () => {
 		const { version } = (await import("../../package.json")).default;
 		expect((await run(world(), ["--version"])).out).toBe(`${version}\n`);
-	});
-});
-
-/** Asks for a shell, by name. */
-function needed(shell: string): string {
-	const path = [`/usr/bin/${shell}`, `/bin/${shell}`].find((one) => existsSync(one));
-	if (!path) throw new Error(`${shell} is missing: apt-get install -y ${shell}`);
-	return path;
-}
-
-describe("completion", () => {
-	/** A folder on the path in which the command is. */
-	function shellWorld(): World {
-		const at = world();
-		program(at, "pi-sessions", `exec '${process.execPath}' '${bin}' "$@"`);
-		put(at, "0194abcd-1", branched);
-		put(at, "0194abcd-2", branched, { cwd: "/other" });
-		put(at, "ffff", branched);
-		return { ...at, env: { ...at.env, PATH: `${at.cwd}:${at.env.PATH}` } };
-	}
-
-	test("in bash: commands, options, values, session ids", async () => {
-		const at = shellWorld();
-		const asked = async (...words: string[]): Promise<string[]> => {
-			const line = `source <(pi-sessions completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pi_sessions; printf '%s\\n' "\${COMPREPLY[@]}"`;
-			const { code, out, err } = await runProgram(needed("bash"), ["--norc", "-c", line, "bash", "pi-sessions", ...words], at);
-			expect({ code, err }).toEqual({ code: 0, err: "" });
-			return out.split("\n").filter(Boolean).sort();
-		};
-		expect(await asked("s")).toEqual(["search", "show", "stats"]);
-		expect(await asked("tree", "--h")).toEqual(["--help", "--html"]);
-		expect(await asked("show", "0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
-		expect(await asked("export", "--format", "")).toEqual(["jsonl", "md"]);
-		expect(await asked("completion", "")).toEqual(["bash", "fish", "zsh"]);
-		expect(await asked("list", "--cwd", "/us")).toEqual(["/usr"]);
-	});
-
-	test("in fish", async () => {
-		const at = shellWorld();
-		const asked = async (line: string): Promise<string[]> => {
-			const { out, err } = await runProgram(needed("fish"), ["--no-config", "-c", "pi-sessions completion fish | source; complete -C $argv[1]", line], at);
-			expect(err).toBe("");
-			return out.split("\n").filter(Boolean).map((one) => one.split("\t")[0] as string).sort();
-		};
-		expect(await asked("pi-sessions s")).toEqual(["search", "show", "stats"]);
-		expect(await asked("pi-sessions show 0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
-		expect(await asked("pi-sessions tree --ht")).toEqual(["--html"]);
-	});
-
-	test("in zsh", async () => {
-		const at = shellWorld();
-		// A terminal of zsh's own, in which Tab lists what there is.
-		const line = `zmodload zsh/zpty; zpty -b shell ${needed("zsh")} -f -i
-			ask() { zpty -w shell "$1"; }
-			ask 'autoload -U compinit; compinit -u -D; source <(pi-sessions completion zsh); PS1=; zstyle ":completion:*" verbose no; unsetopt auto_menu; LISTMAX=0'
-			ask 'print re""ady'
-			local out part
-			for ((i = 0; i < 200; i++)); do zpty -rt shell part && out+=$part; [[ $out == *ready* ]] && break; sleep 0.05; done
-			zpty -wn shell $'pi-sessions st\\t'
-			for ((i = 0; i < 200; i++)); do zpty -rt shell part && out+=$part; [[ $out == *'pi-sessions stats'* ]] && break; sleep 0.05; done
-			zpty -wn shell $'f\\t'
-			for ((i = 0; i < 200; i++)); do zpty -rt shell part && out+=$part; [[ $out == *ffff* ]] && break; sleep 0.05; done
-			zpty -d shell; print -r -- $out`;
-		const { out } = await runProgram(needed("zsh"), ["-f", "-c", line], { ...at, env: { ...at.env, TERM: "dumb" } });
-		expect(out).toContain("stats");
-		expect(out).toContain("ffff");
 	});
 });
 

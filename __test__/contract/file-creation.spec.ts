@@ -170,6 +170,21 @@ test("the default directories are for their owner alone as well", () => {
 	expect([agent, join(agent, "sessions"), dir].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
 });
 
+test("getDefaultSessionDir only names the directory with `create: false`", () => {
+	const { agent } = ownAgent();
+	const named = api.getDefaultSessionDir("/some/where", undefined, { create: false });
+	expect(named).toBe(join(agent, "sessions", "--some-where--"));
+	expect(existsSync(agent)).toBe(false);
+	const elsewhere = join(scratch(), "agent");
+	expect(api.getDefaultSessionDir("/x", elsewhere, { create: false })).toBe(join(elsewhere, "sessions", "--x--"));
+	expect(existsSync(elsewhere)).toBe(false);
+	// Whoever does not say so gets what pi gives.
+	for (const options of [undefined, {}, { create: undefined }, { create: true }, null] as never[]) {
+		const dir = join(scratch(), "agent");
+		expect(existsSync(api.getDefaultSessionDir("/x", dir, options))).toBe(true);
+	}
+});
+
 test("the modes of files and directories that exist stay", () => {
 	const dir = scratch();
 	chmodSync(dir, 0o755);

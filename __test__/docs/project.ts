@@ -8,8 +8,8 @@ import { runProgram } from "../cli/run.js";
 import { type Block, placeOf, printed } from "./blocks.js";
 
 const declarations = readFileSync(join(root, "index.d.ts"), "utf8");
-/** Every name that the package exports, types too. */
-const names = [...declarations.matchAll(/^export (?:declare )?(?:class|function|const|interface|type) (\w+)/gm)].map(([, name]) => name as string);
+/** Every name that the package exports, types too; one that is declared twice once. */
+const names = [...new Set([...declarations.matchAll(/^export (?:declare )?(?:class|function|const|interface|type) (\w+)/gm)].map(([, name]) => name as string))];
 
 /** What the API page's head says its examples take as given. */
 const PRELUDE = `import { ${names.join(", ")} } from "pi-session-native";

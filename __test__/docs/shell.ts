@@ -2,16 +2,13 @@
 // what they name is there.
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { anyManager, root } from "../support/store.js";
+import { root } from "../support/store.js";
 import { bin, put as putSession, runProgram, world } from "../cli/run.js";
 import type { Block } from "./blocks.js";
 import { put } from "./project.js";
 import { session } from "./session.js";
 
 const pack = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-
-/** Commands that say clearly that the addon cannot do that yet. */
-const lacking = ["search", "verify", "repair"].filter((name) => !(name in anyManager));
 
 /** What is wrong with a block of commands. */
 export async function runShell(block: Block): Promise<string[]> {
@@ -26,10 +23,7 @@ export async function runShell(block: Block): Promise<string[]> {
 			continue;
 		}
 		const { code, out, err } = await runProgram("bash", ["-o", "pipefail", "-c", command], at);
-		const missing = lacking.find((name) => new RegExp(`pi-sessions ${name}\\b`).test(command));
-		if (missing) {
-			if (code !== 1 || !err.includes(`has no SessionManager.${missing === "repair" && command.includes("--dry-run") ? "verify" : missing}`)) problems.push(`${command}: ${err}`);
-		} else if (code !== 0 || err !== "") problems.push(`${command}: exit code ${code}, ${err}`);
+		if (code !== 0 || err !== "") problems.push(`${command}: exit code ${code}, ${err}`);
 		if (output !== undefined && out !== output) problems.push(`${command} prints\n${out}and not\n${output}`);
 	}
 	return problems;

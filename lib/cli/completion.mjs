@@ -2,10 +2,9 @@
 import { UsageError } from "./errors.mjs";
 import { write } from "./output.mjs";
 import { listSessions, title } from "./sessions.mjs";
-import { safeLine } from "./text.mjs";
 
 /** @typedef {import("commander").Command} Command */
-/** @typedef {{ name: string, about: string, sessions: boolean, options: { flags: string[], about: string, argument: "none" | "folder" | "file" | "other", choices: string[] }[] }} Known */
+/** @typedef {{ names: string[], about: string, sessions: boolean, choices: string[], options: { flags: string[], about: string, argument: "none" | "folder" | "file" | "other", choices: string[] }[] }} Known */
 
 /** What the option's value is, by how the help writes it. */
 const ARGUMENTS = /** @type {const} */ ({ "<folder>": "folder", "<file>": "file", "[file]": "file" });
@@ -16,19 +15,21 @@ const ARGUMENTS = /** @type {const} */ ({ "<folder>": "folder", "<file>": "file"
  */
 function commands(program) {
 	const visible = program.createHelp().visibleCommands(program);
-	return visible
-		.filter((command) => command.name() !== "help")
-		.map((command) => ({
-			name: command.name(),
-			about: command.description(),
-			sessions: command.registeredArguments.some((argument) => argument.name().startsWith("session")),
-			options: command.options.map(({ short, long, flags, description, argChoices }) => ({
-				flags: [short, long].filter((flag) => flag !== undefined),
-				about: description,
-				argument: own(ARGUMENTS, flags.split(" ").at(-1) ?? "") ?? (/[<[]/.test(flags) ? "other" : "none"),
-				choices: argChoices ?? [],
-			})),
-		}));
+	const names = visible.flatMap((command) => [command.name(), ...command.aliases()]);
+	/** @type {Record<string, string[]>} what stands after the command's name, where it is one of a few words */
+	const words = { completion: Object.keys(SHELLS), help: names };
+	return visible.map((command) => ({
+		names: [command.name(), ...command.aliases()],
+		about: command.description(),
+		sessions: command.registeredArguments.some((argument) => argument.name().startsWith("session")),
+		choices: own(words, command.name()) ?? [],
+		options: command.options.map(({ short, long, flags, description, argChoices }) => ({
+			flags: [short, long].filter((flag) => flag !== undefined),
+			about: description,
+			argument: own(ARGUMENTS, flags.split(" ").at(-1) ?? "") ?? (/[<[]/.test(flags) ? "other" : "none"),
+			choices: argChoices ?? [],
+		})),
+	}));
 }
 
 /**
@@ -55,46 +56,76 @@ export async function completion(shell, program) {
 	await write(script(commands(program)));
 }
 
+/** Ids that the library itself would give or take. Another may hold anything, and goes to no shell. */
+const ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
+
 /**
  * Ids that begin so, each with what its session is called.
  * @param {string} beginning
  * @param {{ dir?: string }} options
  */
 export async function completeIds(beginning, options) {
+	/** @type {Set<string>} */
+	const told = new Set();
 	for (const session of await listSessions({ ...options, all: true })) {
-		const id = safeLine(session.id);
-		if (id.startsWith(beginning)) await write(`${id}\t${title(session, 60)}\n`);
+		if (!ID.test(session.id) || !session.id.startsWith(beginning) || told.has(session.id)) continue;
+		told.add(session.id);
+		await write(`${session.id}\t${title(session, 60)}\n`);
 	}
 }
 
 /** @param {Known[]} known */
 function bash(known) {
-	const cases = known.map(({ name, options, sessions }) => {
-		const flags = [...options.flatMap((option) => option.flags), "--help"].join(" ");
+	const cases = known.map(({ names, options, sessions, choices }) => {
+		const flags = [...options.flatMap((option) => option.flags), "--help"];
 		const values = options
 			.filter(({ argument }) => argument !== "none")
 			.map(({ flags, argument, choices }) => {
-				const words = choices.length > 0 ? `COMPREPLY=($(compgen -W ${quoted(choices.join(" "))} -- "$word"))` : ":";
-				const found = argument === "folder" ? `COMPREPLY=($(compgen -d -- "$word"))` : argument === "file" ? `COMPREPLY=($(compgen -f -- "$word"))` : words;
+				const found = argument === "folder" ? "_pi_sessions_paths -d" : argument === "file" ? "_pi_sessions_paths -f" : choices.length > 0 ? `_pi_sessions_words ${choices.join(" ")}` : ":";
 				return `\t\t\t${flags.join("|")}) ${found}; return ;;`;
 			});
-		const rest = sessions ? `COMPREPLY=($(compgen -W "$(pi-sessions complete-ids "$word" 2>/dev/null | cut -f1)" -- "$word") $(compgen -f -- "$word"))` : ":";
 		return [
-			`\t${name})`,
+			`\t${names.join("|")})`,
 			...(values.length > 0 ? [`\t\tcase $previous in`, ...values, "\t\tesac"] : []),
-			`\t\tif [[ $word == -* ]]; then COMPREPLY=($(compgen -W ${quoted(flags)} -- "$word"))`,
-			`\t\telse ${name === "completion" ? `COMPREPLY=($(compgen -W 'bash zsh fish' -- "$word"))` : rest}; fi ;;`,
+			`\t\tif [[ $word == -* ]]; then _pi_sessions_words ${flags.join(" ")}`,
+			`\t\telse ${choices.length > 0 ? `_pi_sessions_words ${choices.join(" ")}` : sessions ? "_pi_sessions_ids; _pi_sessions_paths -f" : ":"}; fi ;;`,
 		].join("\n");
 	});
+	// `compgen -W` would expand its words, and run what stands in them: nothing here is given to it.
 	return `# Completion of pi-sessions for bash.
+_pi_sessions_words() {
+	local one
+	for one; do [[ $one == "$word"* ]] && COMPREPLY+=("$one"); done
+}
+_pi_sessions_paths() {
+	local one
+	while IFS= read -r one; do COMPREPLY+=("$one"); done < <(compgen "$1" -- "$word")
+}
+_pi_sessions_ids() {
+	local id rest
+	local -a place=()
+	[[ -n $dir ]] && place=(--dir "$dir")
+	while IFS=$'\\t' read -r id rest; do
+		[[ $id == "$word"* ]] && COMPREPLY+=("$id")
+	done < <(pi-sessions complete-ids \${place[@]+"\${place[@]}"} -- "$word" 2>/dev/null)
+}
 _pi_sessions() {
-	local word=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]}
-	local IFS=$' \\t\\n'
+	local word=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]} dir= at
 	COMPREPLY=()
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		COMPREPLY=($(compgen -W ${quoted([...known.map(({ name }) => name), "--help", "--version"].join(" "))} -- "$word"))
+		_pi_sessions_words ${[...known.flatMap(({ names }) => names), "--help", "--version"].join(" ")}
 		return
 	fi
+	# --option=value is three words here.
+	[[ $word == = ]] && word= && previous=\${COMP_WORDS[COMP_CWORD-1]}
+	[[ $previous == = ]] && previous=\${COMP_WORDS[COMP_CWORD-2]}
+	for ((at = 2; at < COMP_CWORD - 1; at++)); do
+		[[ \${COMP_WORDS[at]} == --dir ]] || continue
+		dir=\${COMP_WORDS[at+1]}
+		[[ $dir == = ]] && dir=\${COMP_WORDS[at+2]}
+		# As it was typed: quotes and backslashes are still there.
+		dir=\${dir//\\\\/} dir=\${dir//\\'/} dir=\${dir//\\"/}
+	done
 	case $command in
 ${cases.join("\n")}
 	esac
@@ -108,22 +139,23 @@ const zshText = (text) => text.replace(/[\\:[\]]/g, "\\$&");
 
 /** @param {Known[]} known */
 function zsh(known) {
-	const names = known.map(({ name, about }) => `\t\t${quoted(`${zshText(name)}:${zshText(about)}`)}`).join("\n");
-	const cases = known.map(({ name, options, sessions }) => {
+	const names = known.flatMap(({ names, about }) => names.map((name) => `\t\t${quoted(`${zshText(name)}:${zshText(about)}`)}`)).join("\n");
+	const cases = known.map(({ names, options, sessions, choices }) => {
 		const specs = options.flatMap(({ flags, about, argument, choices }) => {
 			const values = { none: "", folder: ":folder:_files -/", file: ":file:_files", other: `:value:${choices.length > 0 ? `(${choices.join(" ")})` : ""}` }[argument];
-			return flags.map((flag) => `\t\t\t${quoted(`${flag}[${zshText(about)}]${values}`)}`);
+			return flags.map((flag) => `\t\t\t${quoted(`${flag}${values !== "" && flag.startsWith("--") ? "=" : ""}[${zshText(about)}]${values}`)}`);
 		});
 		if (sessions) specs.push(`\t\t\t'*:session:_pi_sessions_ids'`);
-		if (name === "completion") specs.push(`\t\t\t'1:shell:(bash zsh fish)'`);
-		return `\t${name})\n\t\t_arguments \\\n${specs.join(" \\\n")} ;;`;
+		if (choices.length > 0) specs.push(`\t\t\t'1:word:(${choices.join(" ")})'`);
+		return `\t${names.join("|")})\n\t\t_arguments \\\n${specs.join(" \\\n")} ;;`;
 	});
 	return `#compdef pi-sessions
 # Completion of pi-sessions for zsh.
 _pi_sessions_ids() {
-	local -a ids
+	local -a ids place
 	local id name
-	while IFS=$'\\t' read -r id name; do ids+=("\${id//:/\\\\:}:$name"); done < <(pi-sessions complete-ids "$PREFIX" 2>/dev/null)
+	[[ -n $opt_args[--dir] ]] && place=(--dir "\${(Q)\${(Q)opt_args[--dir]}}")
+	while IFS=$'\\t' read -r id name; do ids+=("$id:\${name//\\\\/\\\\\\\\}"); done < <(pi-sessions complete-ids "\${place[@]}" -- "$PREFIX" 2>/dev/null)
 	_describe -t sessions session ids
 	_files
 }
@@ -137,6 +169,7 @@ ${names}
 		return
 	fi
 	local command=$words[2]
+	local -A opt_args
 	shift words
 	(( CURRENT-- ))
 	case $command in
@@ -152,12 +185,12 @@ const fishText = (text) => `'${text.replace(/[\\']/g, "\\$&")}'`;
 
 /** @param {Known[]} known */
 function fish(known) {
-	const lines = known.flatMap(({ name, about, options, sessions }) => {
-		const within = `-n '__fish_seen_subcommand_from ${name}'`;
+	const lines = known.flatMap(({ names, about, options, sessions, choices }) => {
+		const within = `-n '__fish_seen_subcommand_from ${names.join(" ")}'`;
 		return [
-			`complete -c pi-sessions -n __fish_use_subcommand -f -a ${name} -d ${fishText(about)}`,
-			...(sessions ? [`complete -c pi-sessions ${within} -a '(pi-sessions complete-ids (commandline -ct) 2>/dev/null)'`] : []),
-			...(name === "completion" ? [`complete -c pi-sessions ${within} -f -a 'bash zsh fish'`] : []),
+			...names.map((name) => `complete -c pi-sessions -n __fish_use_subcommand -f -a ${name} -d ${fishText(about)}`),
+			...(sessions ? [`complete -c pi-sessions ${within} -a '(__pi_sessions_ids)'`] : []),
+			...(choices.length > 0 ? [`complete -c pi-sessions ${within} -f -a '${choices.join(" ")}'`] : []),
 			...options.map(({ flags, about, argument, choices }) => {
 				const names = flags.map((flag) => (flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`)).join(" ");
 				const value = { none: "", folder: " -x -a '(__fish_complete_directories)'", file: " -r", other: ` -x${choices.length > 0 ? ` -a ${fishText(choices.join(" "))}` : ""}` }[argument];
@@ -165,5 +198,19 @@ function fish(known) {
 			}),
 		];
 	});
-	return `# Completion of pi-sessions for fish.\n${lines.join("\n")}\n`;
+	return `# Completion of pi-sessions for fish.
+function __pi_sessions_ids
+	set -l words (commandline -opc)
+	set -l place
+	for at in (seq (count $words))
+		if test "$words[$at]" = --dir; and set -q words[(math $at + 1)]
+			set place --dir $words[(math $at + 1)]
+		else if string match -q -- '--dir=*' $words[$at]
+			set place --dir (string replace -- --dir= '' $words[$at])
+		end
+	end
+	pi-sessions complete-ids $place -- (commandline -ct) 2>/dev/null
+end
+${lines.join("\n")}
+`;
 }

@@ -1,11 +1,12 @@
 // `pi-sessions fork` and `pi-sessions export`: a session, or a branch of it, somewhere else.
-import { closeSync, existsSync, fstatSync, openSync, writeSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { roleOf } from "./entries.mjs";
 import { CommandError, UsageError } from "./errors.mjs";
-import { CURRENT_SESSION_VERSION, SessionManager } from "./library.mjs";
+import { writeText } from "./files.mjs";
+import { SessionManager } from "./library.mjs";
 import { markdown } from "./markdown.mjs";
 import { json, write, writeJson } from "./output.mjs";
-import { entryNamed, openReadOnly, sessionDir, sessionPath } from "./sessions.mjs";
+import { entryNamed, listSessions, openReadOnly, pathOf, sessionDir, sessionPath } from "./sessions.mjs";
 import { safeLine } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").Manager} Manager */
@@ -18,12 +19,25 @@ import { safeLine } from "./text.mjs";
  */
 export async function fork(query, options) {
 	const source = await sessionPath(query, options);
-	const made = options.entry === undefined ? forkWhole(source, options) : forkAt(source, options.entry, options);
+	if (options.id !== undefined) await refuseUsedId(options.id, options);
+	const made = options.entry === undefined ? forkWhole(source, options) : await forkAt(source, options.entry, options);
 	if (options.name !== undefined) made.appendSessionInfo(options.name);
 	const file = made.getSessionFile();
-	if (file === undefined || !existsSync(file)) throw new CommandError("That path holds no message of user or model yet, so there is nothing to fork");
+	if (file === undefined || !existsSync(file)) throw nothingToFork();
 	if (options.json) return await writeJson({ path: file, id: made.getSessionId(), cwd: made.getCwd(), parentSession: source, entries: made.getEntryCount() });
 	await write(`${safeLine(file)}\n`);
+}
+
+const nothingToFork = () => new CommandError("That path holds no message of user or model yet, so there is nothing to fork");
+
+/**
+ * Two sessions with one id could only be told apart by their files.
+ * @param {string} id
+ * @param {ForkOptions} options
+ */
+async function refuseUsedId(id, options) {
+	const used = (await listSessions({ ...options, all: true })).find((session) => session.id === id);
+	if (used) throw new CommandError(`There is a session with the id ${id} already: ${used.path}`);
 }
 
 /**
@@ -31,7 +45,7 @@ export async function fork(query, options) {
  * @param {ForkOptions} options
  */
 function forkWhole(source, options) {
-	const target = options.into === undefined ? openReadOnly(source).getCwd() : resolve(options.into);
+	const target = options.into === undefined ? openReadOnly(source).getCwd() : pathOf(options.into);
 	return SessionManager.forkFrom(source, target, sessionDir(options), options.id === undefined ? undefined : { id: options.id });
 }
 
@@ -41,17 +55,32 @@ function forkWhole(source, options) {
  * @param {string} entry
  * @param {ForkOptions} options
  */
-function forkAt(source, entry, options) {
+async function forkAt(source, entry, options) {
 	if (options.id !== undefined) throw new UsageError("--id goes with a fork of the whole session, without --entry");
 	if (options.into !== undefined) throw new UsageError("--into goes with a fork of the whole session, without --entry");
 	const looked = openReadOnly(source);
 	const { id } = entryNamed(looked, entry);
-	if (!looked.isPersisted()) {
-		throw new CommandError(`A file of a version before ${CURRENT_SESSION_VERSION} is migrated first: fork it whole, then fork that at the entry`);
-	}
+	if (!looked.isPersisted()) return await forkOldAt(looked, source, id, options);
 	const manager = SessionManager.open(source, sessionDir(options));
 	manager.createBranchedSession(id);
 	return manager;
+}
+
+/**
+ * The same of an old file, which stays as it is: the path is taken from what it would be after migration.
+ * @param {Manager} migrated in memory
+ * @param {string} source
+ * @param {string} id
+ * @param {ForkOptions} options
+ */
+async function forkOldAt(migrated, source, id, options) {
+	migrated.createBranchedSession(id);
+	const entries = migrated.getEntries();
+	if (!entries.some((entry) => entry.type === "message" && ["user", "assistant"].includes(roleOf(entry)))) throw nothingToFork();
+	const made = SessionManager.create(migrated.getCwd(), sessionDir(options), { parentSession: source });
+	const file = /** @type {string} */ (made.getSessionFile());
+	await writeText(file, jsonLines(made, entries), { force: false, source });
+	return SessionManager.open(file);
 }
 
 /**
@@ -59,7 +88,8 @@ function forkAt(source, entry, options) {
  * @param {ExportOptions} options
  */
 export async function exportSession(query, options) {
-	const manager = openReadOnly(await sessionPath(query, options));
+	const source = await sessionPath(query, options);
+	const manager = openReadOnly(source);
 	const format = options.format ?? (options.output?.endsWith(".jsonl") || options.json ? "jsonl" : "md");
 	if (options.json && format !== "jsonl") throw new UsageError("--json exports JSON lines; --format md goes without it");
 	if (options.all && format === "md") throw new UsageError("Markdown is one conversation: --all goes with --format jsonl");
@@ -67,11 +97,7 @@ export async function exportSession(query, options) {
 	const leaf = options.leaf === undefined ? undefined : entryNamed(manager, options.leaf).id;
 	const entries = options.all ? manager.getEntries() : manager.getBranch(leaf);
 	const pieces = format === "jsonl" ? jsonLines(manager, entries) : markdown(manager, entries, { full: Boolean(options.full) });
-	if (options.output === undefined || options.output === "-") {
-		for (const piece of pieces) await write(piece);
-		return;
-	}
-	writeFile(options.output, pieces, Boolean(options.force));
+	await writeText(options.output ?? "-", pieces, { force: Boolean(options.force), source });
 }
 
 /**
@@ -81,29 +107,4 @@ export async function exportSession(query, options) {
 function* jsonLines(manager, entries) {
 	yield `${json(manager.getHeader())}\n`;
 	for (const entry of entries) yield `${json(entry)}\n`;
-}
-
-/**
- * Writes a new file that only its owner can read: sessions hold what people would not publish.
- * @param {string} path
- * @param {Iterable<string>} pieces
- * @param {boolean} force whether a file that is there may go
- */
-export function writeFile(path, pieces, force) {
-	let file;
-	try {
-		file = openSync(path, force ? "w" : "wx", 0o600);
-	} catch (error) {
-		if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
-		throw new CommandError(`There is a file already: ${path} (--force writes over it)`);
-	}
-	try {
-		for (const piece of pieces) {
-			const bytes = Buffer.from(piece);
-			for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-		}
-		return fstatSync(file).size;
-	} finally {
-		closeSync(file);
-	}
 }

@@ -2,7 +2,7 @@
 import { preview, roleOf } from "./entries.mjs";
 import { folded, runsOf } from "./layout.mjs";
 import { columns, paint } from "./output.mjs";
-import { clip, counted, safeLine } from "./text.mjs";
+import { clip, counted, safeLine, widthOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./layout.mjs").Run} Run */
 /** @typedef {import("./library.mjs").Manager} Manager */
@@ -97,16 +97,18 @@ function* drawn(top, view) {
 	const width = columns();
 	let hidden = 0;
 	for (const row of rows(top, view)) {
+		const rail = railFor(row.rail, width);
+		const fold = (/** @type {string} */ text) => paint.dim(`${rail}${clip(`⋮ ${text}`, width - rail.length)}`);
 		if ("branches" in row) {
 			const entries = row.branches.reduce((sum, run) => sum + run.size, 0);
 			hidden += entries;
-			yield paint.dim(`${row.rail}⋮ ${counted(row.branches.length, "older branch", "older branches")}, ${counted(entries, "entry", "entries")}`);
+			yield fold(`${counted(row.branches.length, "older branch", "older branches")}, ${counted(entries, "entry", "entries")}`);
 		} else if (Array.isArray(row.item)) {
 			hidden += row.item.length;
-			yield paint.dim(`${row.rail}⋮ ${counted(row.item.length, "entry", "entries")}: ${kinds(row.item)}`);
-		} else yield entryLine(row.item, row.rail, view, width);
+			yield fold(`${counted(row.item.length, "entry", "entries")}: ${kinds(row.item)}`);
+		} else yield entryLine(row.item, rail, view, width);
 	}
-	if (hidden > 0) yield paint.dim(`${counted(hidden, "entry", "entries")} folded; --limit 0 shows all`);
+	if (hidden > 0) yield* wrapped(`${counted(hidden, "entry", "entries")} folded; --limit 0 shows all`, width).map((line) => paint.dim(line));
 }
 
 /**
@@ -132,13 +134,31 @@ function kinds(nodes) {
 function entryLine(node, rail, view, width) {
 	const { entry } = node;
 	const active = view.active.has(entry.id);
-	const role = clip(roleOf(entry), 24);
-	const label = node.label ? ` [${clip(String(node.label), 40)}]` : "";
-	const leaf = entry.id === view.leafId ? " ◀ leaf" : "";
-	const room = width - rail.length - role.length - label.length - leaf.length - 12;
-	const body = clip(preview(entry), Math.max(20, room));
-	const id = paint.dim(clip(entry.id, 8));
-	return `${paint.dim(rail)}${active ? "●" : "○"} ${id} ${paintRole(role)} ${active ? body : paint.dim(body)}${paint.bold(label)}${paint.bold(leaf)}`;
+	let room = width - rail.length - 1;
+	/** Takes a part's room, and the space before it. @param {string} text @param {number} most @param {number} least below which it is left out */
+	const part = (text, most, least) => {
+		const shown = Math.min(most, room - 1) < Math.min(least, widthOf(text)) ? "" : clip(text, Math.min(most, room - 1));
+		room -= shown === "" ? 0 : widthOf(shown) + 1;
+		return shown;
+	};
+	const id = part(entry.id, 8, 4);
+	const leaf = entry.id !== view.leafId ? "" : part(room > 24 ? "◀ leaf" : "◀", 6, 1);
+	const role = part(roleOf(entry), Math.min(24, Math.max(4, Math.floor(room / 3))), 4);
+	const label = node.label ? part(`[${clip(node.label, Math.min(40, Math.max(3, Math.floor(room / 2) - 3)))}]`, 42, 5) : "";
+	const body = part(preview(entry), Infinity, 4);
+	const parts = [paint.dim(id), paintRole(role), active ? body : paint.dim(body), paint.bold(label), paint.bold(leaf)];
+	const texts = [id, role, body, label, leaf];
+	return [`${paint.dim(rail)}${active ? "●" : "○"}`, ...parts.filter((_, index) => texts[index] !== "")].join(" ");
+}
+
+/**
+ * What stands before a line; of a deep one, where the terminal is narrow, the end.
+ * @param {string} rail
+ * @param {number} width
+ */
+function railFor(rail, width) {
+	const most = Math.max(4, Math.floor(width / 3));
+	return rail.length <= most ? rail : `…${rail.slice(1 - most)}`;
 }
 
 /**

@@ -1,5 +1,6 @@
 // What an entry says, in parts that every view shows its own way. Files hold what anybody wrote: any field may be
-// missing or of another type than declared.
+// missing or of another type than declared, so each goes through `asText`.
+import { asText } from "./text.mjs";
 
 /**
  * @typedef {object} Part
@@ -10,9 +11,6 @@
  */
 
 /** @typedef {Record<string, any>} Loose an entry or a message as it may really be */
-
-/** @param {unknown} value */
-const asText = (value) => (typeof value === "string" ? value : value === undefined || value === null ? "" : (JSON.stringify(value) ?? ""));
 
 /**
  * Who speaks: the role of a message, else the type of the entry.
@@ -126,12 +124,13 @@ const BASE = new Set(["type", "id", "parentId", "timestamp"]);
 export function partsOf(entry) {
 	if (entry.type === "message") {
 		const message = entry.message ?? {};
+		if (typeof message !== "object" || Array.isArray(message)) return note(asText(message));
 		return own(messageParts, message.role)?.(message) ?? contentParts(message.content);
 	}
 	const known = own(entryParts, entry.type);
 	if (known) return known(entry);
 	// A kind that was invented later: its own fields, as they stand.
-	return note(JSON.stringify(Object.fromEntries(Object.entries(entry).filter(([key]) => !BASE.has(key)))));
+	return note(asText(Object.fromEntries(Object.entries(entry).filter(([key]) => !BASE.has(key)))));
 }
 
 /**
@@ -145,8 +144,11 @@ const own = (table, key) => (typeof key === "string" && Object.hasOwn(table, key
  * What an entry says, in a beginning of one text.
  * @param {Loose} entry
  */
-export function preview(entry) {
-	return partsOf(entry)
+export const preview = (entry) => previewOf(partsOf(entry));
+
+/** @param {Part[]} parts */
+export function previewOf(parts) {
+	return parts
 		.map(({ kind, title, text, failed }) => {
 			const beginning = text.slice(0, 2000);
 			if (kind === "call") return title === "!" ? `$ ${beginning}` : `→ ${title}(${beginning})`;

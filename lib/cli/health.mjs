@@ -1,31 +1,12 @@
 // `pi-sessions verify` and `pi-sessions repair`: the library checks and mends, this shows what it says.
-import { staticNamed } from "./library.mjs";
+import { UsageError } from "./errors.mjs";
+import { SessionManager } from "./library.mjs";
 import { paint, progress, write, writeJson } from "./output.mjs";
-import { listSessions, sessionPath } from "./sessions.mjs";
-import { counted, safeLine, size } from "./text.mjs";
+import { sessionFiles, sessionPath } from "./sessions.mjs";
+import { count, counted, safeLine, size } from "./text.mjs";
 
-/**
- * What `SessionManager.verify` gives.
- * @typedef {object} VerifyReport
- * @property {string} path
- * @property {boolean} ok
- * @property {number | null} version
- * @property {string | null} sessionId
- * @property {number} bytes
- * @property {number} lines
- * @property {number} entries
- * @property {{ line: number, start: number, end: number, reason: string }[]} damaged
- * @property {{ line: number, id: string, parentId: string }[]} orphans
- * @property {{ id: string, lines: number[] }[]} duplicateIds
- * @property {{ ids: string[] }[]} cycles
- * @property {boolean} endsWithNewline
- */
-
-/**
- * What `SessionManager.repair` gives.
- * @typedef {{ path: string, backup: string | null, before: VerifyReport, after: VerifyReport, repairs: { line: number, what: string }[] }} RepairReport
- */
-
+/** @typedef {import("./library.mjs").VerifyReport} VerifyReport */
+/** @typedef {{ path: string, ok: false, error: string }} Failure a file, or a name of one, that led to no report */
 /** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean }} Options */
 
 /** Faults of one kind that are listed one by one; `--json` has all. */
@@ -37,39 +18,62 @@ const SHOWN = 20;
  * @param {Options} options
  */
 export async function verify(queries, options) {
-	/** @type {(path: string) => VerifyReport} */
-	const check = staticNamed("verify");
-	const paths = await pathsOf(queries, options);
-	/** @type {(VerifyReport | { path: string, ok: false, error: string })[]} */
+	if (options.all && queries.length > 0) throw new UsageError("Either sessions or --all");
+	const asked = options.all ? sessionFiles(options) : queries.length > 0 ? queries : [undefined];
+	/** @type {(VerifyReport | Failure)[]} */
 	const reports = [];
 	const bar = progress("Verifying");
-	for (const [index, path] of paths.entries()) {
-		try {
-			reports.push(check(path));
-		} catch (error) {
-			reports.push({ path, ok: false, error: /** @type {Error} */ (error).message });
+	try {
+		for (const [index, query] of asked.entries()) {
+			reports.push(await reported(query, options, asked.length > 1));
+			bar.update(index + 1, asked.length);
 		}
-		bar.update(index + 1, paths.length);
+	} finally {
+		bar.stop();
 	}
-	bar.stop();
 	if (options.json) await writeJson(reports);
 	else for (const report of reports) await write(`${verdict(report).join("\n")}\n`);
+	if (options.all && !options.json) await write(`${summary(reports)}\n`);
 	return reports.every(({ ok }) => ok) ? 0 : 1;
 }
 
 /**
- * @param {string[]} queries
+ * @param {string | undefined} query
  * @param {Options} options
+ * @param {boolean} many whether others are asked for too: they are not to be lost because of this one
+ * @returns {Promise<VerifyReport | Failure>}
  */
-async function pathsOf(queries, options) {
-	if (options.all) return (await listSessions(options)).map(({ path }) => path);
-	const found = [];
-	for (const query of queries.length > 0 ? queries : [undefined]) found.push(await sessionPath(query, options));
-	return found;
+async function reported(query, options, many) {
+	let path = query ?? "";
+	try {
+		if (!options.all) path = await sessionPath(query, options);
+	} catch (error) {
+		if (!many) throw error;
+		return failure(path, error);
+	}
+	try {
+		return SessionManager.verify(path);
+	} catch (error) {
+		return failure(path, error);
+	}
 }
 
 /**
- * @param {VerifyReport | { path: string, ok: false, error: string }} report
+ * @param {string} path
+ * @param {unknown} error
+ * @returns {Failure}
+ */
+const failure = (path, error) => ({ path, ok: false, error: /** @type {Error} */ (error).message });
+
+/** @param {(VerifyReport | Failure)[]} reports */
+function summary(reports) {
+	const unreadable = reports.filter((report) => "error" in report).length;
+	const faulty = reports.filter(({ ok }) => !ok).length - unreadable;
+	return `${counted(reports.length, "session file")}: ${count(reports.length - faulty - unreadable)} good, ${faulty} faulty, ${unreadable} unreadable`;
+}
+
+/**
+ * @param {VerifyReport | Failure} report
  * @returns {string[]}
  */
 function verdict(report) {
@@ -110,9 +114,7 @@ function some(items, show) {
 export async function repair(query, options) {
 	const path = await sessionPath(query, options);
 	if (options.dryRun) return await verify([path], options);
-	/** @type {(path: string) => RepairReport} */
-	const mend = staticNamed("repair");
-	const done = mend(path);
+	const done = SessionManager.repair(path);
 	if (options.json) await writeJson(done);
 	else {
 		const lines = done.repairs.length === 0 ? ["Nothing to repair"] : some(done.repairs, ({ line, what }) => `line ${line}: ${what}`);

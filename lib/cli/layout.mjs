@@ -3,6 +3,7 @@
 // At each fork one child goes on in its parent's column: the one that leads to the leaf, else the one with the most
 // entries below it. So only side branches indent, and no drawing is deeper than the logarithm of the session: each
 // side branch holds at most half of what its fork holds (one more where the leaf's branch is the smaller).
+import { roleOf } from "./entries.mjs";
 
 /** @typedef {import("./library.mjs").SessionTreeNode} Node */
 
@@ -77,7 +78,7 @@ export function folded(nodes, limit, leafId) {
 	for (const [index, node] of nodes.entries()) {
 		const { entry } = node;
 		const fixed = index === 0 || index === nodes.length - 1 || node.label !== undefined || entry.id === leafId;
-		const role = entry.type === "message" ? entry.message?.role : entry.type;
+		const role = roleOf(entry);
 		const rank = fixed ? 0 : role === "user" ? 1 : /compaction|branch_summary|session_info/.test(role) ? 2 : 3;
 		ranks[rank]?.push(index);
 	}
@@ -96,4 +97,69 @@ export function folded(nodes, limit, leafId) {
 		else result.push([node]);
 	}
 	return result.map((item) => (Array.isArray(item) && item.length === 1 ? /** @type {Node} */ (item[0]) : item));
+}
+
+/**
+ * Which columns of a drawing are free from which row on. A session may have a hundred thousand of them, so the first free
+ * one is not looked for one by one: a tree of minima leads to it.
+ */
+export class FreeColumns {
+	constructor() {
+		this.size = 1;
+		/** The row below the last one taken, by column, from `size` on; above them minima of two each. -1: nothing taken. */
+		this.rows = [-1, -1];
+	}
+
+	/**
+	 * Takes the first column from `from` on in which nothing stands in `row`, nor right above it: the line that leads to
+	 * `row` runs there.
+	 * @param {number} from
+	 * @param {number} row
+	 * @param {number} end the row below what is put there
+	 * @returns {number} the column
+	 */
+	take(from, row, end) {
+		while (from >= this.size) this.grow();
+		let column = this.first(from, row);
+		if (column === -1) {
+			column = this.size;
+			this.grow();
+		}
+		let at = column + this.size;
+		this.rows[at] = end;
+		for (at >>= 1; at > 0; at >>= 1) this.rows[at] = Math.min(this.at(2 * at), this.at(2 * at + 1));
+		return column;
+	}
+
+	/** @param {number} place */
+	at(place) {
+		return this.rows[place] ?? -1;
+	}
+
+	/**
+	 * @param {number} from
+	 * @param {number} row
+	 */
+	first(from, row) {
+		let at = from + this.size;
+		// Up and to the right until a subtree has such a column, then down to its first.
+		while (this.at(at) >= row) {
+			while (at % 2 === 1) at >>= 1;
+			if (at === 0) return -1;
+			at++;
+		}
+		while (at < this.size) {
+			at *= 2;
+			if (this.at(at) >= row) at++;
+		}
+		return at - this.size;
+	}
+
+	grow() {
+		const taken = this.rows.slice(this.size);
+		this.size *= 2;
+		this.rows = /** @type {number[]} */ (Array(2 * this.size).fill(-1));
+		for (const [column, row] of taken.entries()) this.rows[this.size + column] = row;
+		for (let at = this.size - 1; at > 0; at--) this.rows[at] = Math.min(this.at(2 * at), this.at(2 * at + 1));
+	}
 }

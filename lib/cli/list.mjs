@@ -2,11 +2,12 @@
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { UsageError } from "./errors.mjs";
-import { staticNamed } from "./library.mjs";
+import { SessionManager } from "./library.mjs";
 import { columns, paint, progress, table, write, writeJson } from "./output.mjs";
-import { listSessions, sessionDir, title, workingDirectory } from "./sessions.mjs";
-import { age, clip, counted, safeLine, size } from "./text.mjs";
+import { ID_COLUMNS, listSessions, sessionDir, title, workingDirectory } from "./sessions.mjs";
+import { age, asText, clip, counted, safeLine, size, widthOf } from "./text.mjs";
 
+/** @typedef {import("./library.mjs").SearchHit} SearchHit */
 /** @typedef {import("./library.mjs").SessionInfo} SessionInfo */
 /** @typedef {import("./sessions.mjs").Place & { json?: boolean }} Options */
 
@@ -18,9 +19,9 @@ function bytesOf(path) {
 	return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** @param {string} cwd */
-const short = (cwd) => {
-	const home = homedir();
+/** @param {unknown} folder */
+const short = (folder) => {
+	const [cwd, home] = [asText(folder), homedir()];
 	return cwd === home || cwd.startsWith(`${home}/`) ? `~${cwd.slice(home.length)}` : cwd;
 };
 
@@ -36,22 +37,26 @@ export async function list(options) {
 	}
 	const ids = shortIds(sessions);
 	const rows = sessions.map((session) => [
-		clip(/** @type {string} */ (ids.get(session)), 36),
+		clip(ids.get(session), 36),
 		age(session.modified),
 		size(bytesOf(session.path)),
 		String(session.messageCount),
 		...(options.all ? [clip(short(session.cwd) || "?", 40)] : []),
+		title(session, columns()),
 	]);
-	const head = ["ID", "AGE", "SIZE", "MSGS", ...(options.all ? ["FOLDER"] : [])];
-	const widths = head.map((one, column) => Math.max(one.length, ...rows.map((row) => row[column]?.length ?? 0)));
-	const room = Math.max(20, columns() - widths.reduce((sum, width) => sum + width + 2, 0));
-	const painted = rows.map((row, index) => {
-		const session = /** @type {SessionInfo} */ (sessions[index]);
-		const text = title(session, room);
-		return [paint.cyan(row[0] ?? ""), ...row.slice(1), session.name === undefined ? text : paint.bold(text)];
-	});
-	await write(`${table([...head, "NAME OR FIRST MESSAGE"], painted, ["left", "right", "right", "right", "left", "left"])}\n`);
-	if (sessions.length < all.length) await write(paint.dim(`${counted(all.length - sessions.length, "older session")} not shown; --limit 0 shows all\n`));
+	const drawn = table(
+		[
+			{ title: "ID", least: ID_SHOWN, paint: paint.cyan },
+			{ title: "AGE", align: "right", rank: 1 },
+			{ title: "SIZE", align: "right", rank: 3 },
+			{ title: "MSGS", align: "right", rank: 4 },
+			...(options.all ? [{ title: "FOLDER", least: 16, rank: 2 }] : []),
+			{ title: "NAME OR FIRST MESSAGE", least: 16, paint: (/** @type {string} */ text, /** @type {number} */ row) => (sessions[row]?.name === undefined ? text : paint.bold(text)) },
+		],
+		rows,
+	);
+	await write(`${drawn}\n`);
+	if (sessions.length < all.length) await write(`${paint.dim(`${counted(all.length - sessions.length, "older session")} not shown; --limit 0 shows all`)}\n`);
 }
 
 /** @param {SessionInfo} session */
@@ -80,11 +85,6 @@ function shortIds(sessions) {
 	);
 }
 
-/**
- * What `SessionManager.search` gives.
- * @typedef {{ path: string, id: string, name?: string, cwd: string, entryId: string, role: string, timestamp: string, snippet: string }} SearchHit
- */
-
 /** Marks around the words found that no text of a session holds after it was made safe. */
 const OPEN = "\u0001";
 const CLOSE = "\u0002";
@@ -96,13 +96,11 @@ const CLOSE = "\u0002";
 export async function search(words, options) {
 	const query = words.join(" ").trim();
 	if (query === "") throw new UsageError("Words to look for are needed");
-	/** @type {(query: string, options: object) => Promise<SearchHit[]>} */
-	const find = staticNamed("search");
 	const bar = progress("Searching");
 	/** @type {SearchHit[]} */
 	let hits;
 	try {
-		hits = await find(query, {
+		hits = await SessionManager.search(query, {
 			...(options.all ? {} : { cwd: workingDirectory(options) }),
 			...(sessionDir(options) === undefined ? {} : { dir: sessionDir(options) }),
 			...(options.limit > 0 ? { limit: options.limit } : {}),
@@ -116,27 +114,69 @@ export async function search(words, options) {
 	if (hits.length === 0) return await write(`Nothing found for ${safeLine(query)}${options.all ? "" : " in this folder's sessions; --all searches every folder's"}\n`);
 	let session = "";
 	for (const hit of hits) {
-		if (hit.path !== session) {
-			session = hit.path;
-			await write(`${paint.cyan(safeLine(hit.id))}  ${paint.bold(clip(hit.name ?? "", 60))}${paint.dim(`  ${safeLine(short(hit.cwd))}`)}\n`);
-		}
-		const when = Number.isNaN(Date.parse(hit.timestamp)) ? "?" : age(new Date(hit.timestamp));
-		await write(`  ${paint.dim(`${clip(hit.entryId, 8)} ${when.padStart(4)}`)} ${clip(hit.role, 16).padEnd(10)} ${marked(hit.snippet)}\n`);
+		if (hit.path !== session) await write(`${sessionLine(hit)}\n`);
+		session = hit.path;
+		await write(`${hitLines(hit).join("\n")}\n`);
 	}
 }
 
+/** @param {SearchHit} hit */
+function sessionLine(hit) {
+	const id = clip(hit.id, Math.min(ID_COLUMNS, columns()));
+	const name = clip(hit.name ?? "", Math.min(60, columns() - widthOf(id) - 2));
+	const folder = clip(short(hit.cwd), columns() - widthOf(id) - widthOf(name) - 4);
+	const parts = [id && paint.cyan(id), name && paint.bold(name), folder && paint.dim(folder)];
+	return parts.filter(Boolean).join("  ");
+}
+
 /**
- * A snippet with the words found in it made bold.
- * @param {string} snippet
+ * Where a hit is and what was found; below each other where the terminal is narrow.
+ * @param {SearchHit} hit
  */
-function marked(snippet) {
-	return snippet
-		.split(OPEN)
-		.map((piece, index) => {
-			const [found = "", rest] = index === 0 ? ["", piece] : piece.split(CLOSE);
-			const inner = safeLine(`x${found}x`).slice(1, -1);
-			const after = safeLine(`x${rest ?? ""}x`).slice(1, -1);
-			return (inner === "" ? "" : paint.bold(paint.yellow(inner))) + after;
+function hitLines(hit) {
+	const width = columns();
+	const when = Number.isNaN(Date.parse(hit.timestamp)) ? "?" : age(new Date(hit.timestamp));
+	const place = `  ${clip(hit.entryId, 8)} ${when.padStart(4)}`;
+	const role = clip(hit.role, Math.min(16, width - place.length - 1));
+	const head = `${paint.dim(place)} ${role.padEnd(width < 60 ? 0 : 10)}`;
+	return width < 60 ? [head, `    ${marked(hit.snippet, width - 4)}`] : [`${head} ${marked(hit.snippet, width - place.length - Math.max(10, role.length) - 2)}`];
+}
+
+/**
+ * A snippet with the words found in it made bold. Where there is no room for all, it begins shortly before the first of
+ * them.
+ * @param {string} snippet
+ * @param {number} width
+ */
+function marked(snippet, width) {
+	/** @type {{ text: string, found: boolean }[]} */
+	const pieces = [];
+	for (const [index, piece] of snippet.split(OPEN).entries()) {
+		const [found = "", rest = ""] = index === 0 ? ["", piece] : piece.split(CLOSE);
+		pieces.push({ text: inside(found), found: true }, { text: inside(rest), found: false });
+	}
+	const first = pieces.findIndex(({ text, found }) => found && text !== "");
+	const before = pieces.slice(0, first).map(({ text }) => text).join("");
+	const total = pieces.reduce((sum, { text }) => sum + widthOf(text), 0);
+	if (first > 0 && total > width && widthOf(before) > width / 4) {
+		const kept = [...before].slice(-Math.floor(width / 4)).join("");
+		pieces.splice(0, first, { text: `…${kept}`, found: false });
+	}
+	let room = width;
+	return pieces
+		.map(({ text, found }) => {
+			const fits = widthOf(text) <= room;
+			// Cutting trims; the space that sets a piece apart stays.
+			const space = text.startsWith(" ") && room > 1 ? " " : "";
+			const shown = fits ? text : `${space}${clip(text, room - space.length)}`;
+			room = fits ? room - widthOf(text) : 0;
+			return found && shown !== "" ? paint.bold(paint.yellow(shown)) : shown;
 		})
 		.join("");
 }
+
+/**
+ * A piece of a line made safe, white space at its ends kept.
+ * @param {string} text
+ */
+const inside = (text) => safeLine(`x${text}x`).slice(1, -1);

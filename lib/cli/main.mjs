@@ -1,9 +1,8 @@
 // One run of the command: arguments in, exit code out. 0 is good, 1 a problem or a failure, 2 a wrong use.
 import { CommanderError } from "commander";
 import { CommandError, UsageError } from "./errors.mjs";
+import { watchOutput, writeError } from "./output.mjs";
 import { buildProgram } from "./program.mjs";
-import { quietPipes } from "./output.mjs";
-import { safeBlock } from "./text.mjs";
 
 /**
  * Runs one command line.
@@ -11,27 +10,21 @@ import { safeBlock } from "./text.mjs";
  * @returns {Promise<number>} the exit code
  */
 export async function main(args) {
-	quietPipes();
+	const asJson = args.slice(0, args.indexOf("--") + 1 || undefined).includes("--json");
+	watchOutput(asJson);
 	const result = { code: 0 };
-	const program = buildProgram(result);
+	const program = buildProgram(result, asJson);
 	try {
 		await program.parseAsync(args, { from: "user" });
 		return result.code;
 	} catch (error) {
-		// Commander has said already what it found wrong, and help is no failure.
-		if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-		report(error, args.includes("--json"));
+		if (error instanceof CommanderError) {
+			if (error.exitCode === 0) return 0;
+			// Without JSON commander has said already what it found wrong.
+			if (asJson) writeError(error.message.replace(/^error: /, ""), true);
+			return 2;
+		}
+		writeError(error instanceof Error ? error.message : String(error), asJson, error instanceof CommandError ? error.details : undefined);
 		return error instanceof UsageError ? 2 : 1;
 	}
-}
-
-/**
- * @param {unknown} error
- * @param {boolean} json
- */
-function report(error, json) {
-	const message = error instanceof Error ? error.message : String(error);
-	const details = error instanceof CommandError ? error.details : undefined;
-	if (json) process.stderr.write(`${JSON.stringify({ error: { message, ...details } })}\n`);
-	else process.stderr.write(`Error: ${safeBlock(message)}\n`);
 }

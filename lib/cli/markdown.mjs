@@ -18,7 +18,7 @@ const NAMES = { user: "User", assistant: "Assistant", toolResult: "Tool", bashEx
 export function* markdown(manager, entries, { full }) {
 	const header = manager.getHeader();
 	yield `# ${inline(manager.getSessionName() ?? "Session")}\n\n`;
-	yield `Session \`${safeLine(manager.getSessionId())}\`, begun ${safeLine(header?.timestamp ?? "")}, in ${fence1(header?.cwd ?? "")}\n`;
+	yield `Session ${code(manager.getSessionId())}, begun ${inline(header?.timestamp)}, in ${code(header?.cwd) || "no folder"}\n`;
 	for (const entry of entries) {
 		const role = roleOf(entry);
 		const label = manager.getLabel(entry.id);
@@ -26,15 +26,18 @@ export function* markdown(manager, entries, { full }) {
 		if (entry.type === "message" || parts.length > 1) {
 			yield `\n## ${inline(Object.hasOwn(NAMES, role) ? (NAMES[role] ?? role) : role)}${label === undefined ? "" : ` (${inline(label)})`}\n`;
 		}
-		for (const part of parts) yield `\n${partText({ ...part, text: safeBlock(part.text) }, full)}\n`;
+		for (const part of parts) {
+			const text = part.kind === "call" && part.title !== "!" ? indented(part.text) : part.text;
+			yield `\n${partText({ ...part, text: safeBlock(text) }, full)}\n`;
+		}
 	}
 }
 
-/** @param {string} text one line, its marks taken as letters */
+/** @param {unknown} text one line, its marks taken as letters */
 const inline = (text) => safeLine(text).replace(/[\\`*_[\]<>#|&]/g, "\\$&");
 
-/** @param {string} text */
-const fence1 = (text) => (text === "" ? "no folder" : `\`${safeLine(text).replaceAll("`", "'")}\``);
+/** @param {unknown} text one line of code; nothing for none */
+const code = (text) => (safeLine(text) === "" ? "" : `\`${safeLine(text).replaceAll("`", "'")}\``);
 
 /**
  * A fence longer than any in the text, so that the text cannot end it.
@@ -66,7 +69,7 @@ function partText({ kind, text, title = "", failed }, full) {
 		case "image":
 			return `*image, ${inline(title)}, ${size(Math.floor((text.length * 3) / 4))}*`;
 		case "call":
-			return title === "!" ? fenced(text, "sh") : `Calls **${inline(title)}**:\n\n${fenced(indented(text), "json")}`;
+			return title === "!" ? fenced(text, "sh") : `Calls **${inline(title)}**:\n\n${fenced(text, "json")}`;
 		case "output": {
 			const lines = text.split("\n");
 			const cut = !full && lines.length > OUTPUT_LINES + 1;

@@ -4,15 +4,31 @@ import { once } from "node:events";
 import Table from "cli-table3";
 import cliProgress from "cli-progress";
 import picocolors from "picocolors";
+import { CommandError } from "./errors.mjs";
+import { clip, escapes, safeBlock, widthOf } from "./text.mjs";
 
-/** `pi-sessions list | head` is no failure: who reads has seen enough. */
-export function quietPipes() {
-	for (const stream of [process.stdout, process.stderr]) {
-		stream.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
-			if (error.code !== "EPIPE") throw error;
-			process.exit(process.exitCode ?? 0);
-		});
-	}
+/**
+ * Ends the command when its output can go nowhere. `pi-sessions list | head` is no failure: who reads has seen enough. A
+ * full disk is one.
+ * @param {boolean} asJson whether errors are JSON
+ */
+export function watchOutput(asJson) {
+	process.stdout.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
+		if (error.code === "EPIPE") process.exit(process.exitCode ?? 0);
+		writeError(`Standard output cannot be written: ${error.message}`, asJson);
+		process.exit(1);
+	});
+	// Nobody hears that nobody hears.
+	process.stderr.on("error", (/** @type {NodeJS.ErrnoException} */ error) => process.exit(error.code === "EPIPE" ? (process.exitCode ?? 0) : 1));
+}
+
+/**
+ * @param {string} message
+ * @param {boolean} asJson
+ * @param {Record<string, unknown>} [details]
+ */
+export function writeError(message, asJson, details) {
+	process.stderr.write(asJson ? `${json({ error: { message, ...details } })}\n` : `Error: ${safeBlock(message)}\n`);
 }
 
 /** Colours are for terminals; `NO_COLOR` takes them away, `FORCE_COLOR` brings them anywhere. */
@@ -40,16 +56,19 @@ export async function write(text) {
 }
 
 /**
- * JSON that a terminal may see: what `JSON.stringify` leaves as it is of control characters and direction marks becomes
+ * JSON that a terminal may see: what `JSON.stringify` leaves as it is of control characters and invisible ones becomes
  * escapes, which read as the same values.
  * @param {unknown} value
  * @param {number} [indent]
  */
 export function json(value, indent) {
-	return JSON.stringify(value, null, indent).replace(
-		/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-		(found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
-	);
+	try {
+		return JSON.stringify(value, null, indent).replace(/[\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|\p{Default_Ignorable_Code_Point}/gu, escapes);
+	} catch (error) {
+		// The engine reads JSON of any depth and writes some thousand levels.
+		if (error instanceof RangeError) throw new CommandError("A value is nested too deeply to be written as JSON");
+		throw error;
+	}
 }
 
 /**
@@ -117,20 +136,65 @@ export async function writePaged(makeLines, { pager = true }) {
 }
 
 /**
- * A table without borders.
+ * @typedef {object} Column
+ * @property {string} title
+ * @property {"right"} [align]
+ * @property {number} [least] what its texts may be cut to before columns are left out; without it they never are cut
+ * @property {number} [rank] the highest is left out first, where there is no room for all; without it it never is
+ * @property {(text: string, row: number) => string} [paint]
+ */
+
+/** Columns between two of a table. */
+const GAP = 2;
+
+/**
+ * A table without borders that is no wider than the terminal.
+ * @param {Column[]} all
+ * @param {string[][]} rows one text for each column
+ */
+export function table(all, rows) {
+	const width = columns();
+	const natural = all.map(({ title }, column) => rows.reduce((most, row) => Math.max(most, widthOf(row[column] ?? "")), title.length));
+	const least = all.map((column, index) => Math.min(column.least ?? Infinity, natural[index] ?? 0));
+	const kept = new Set(all.keys());
+	const taken = (/** @type {number[]} */ widths) => [...kept].reduce((sum, column) => sum + (widths[column] ?? 0) + GAP, -GAP);
+	while (taken(least) > width) {
+		const last = [...kept].reduce((one, other) => ((all[other]?.rank ?? -1) > (all[one]?.rank ?? -1) ? other : one));
+		if (all[last]?.rank === undefined) break;
+		kept.delete(last);
+	}
+	const widths = [...natural];
+	for (let over = taken(widths) - width; over > 0; over--) {
+		const open = [...kept].filter((column) => (widths[column] ?? 0) > (least[column] ?? 0));
+		// Where even that is too much, the text on the right gives way to what stands before it.
+		const column = open.length > 0 ? open.reduce((one, other) => ((widths[other] ?? 0) > (widths[one] ?? 0) ? other : one)) : [...kept].findLast((one) => all[one]?.least !== undefined && (widths[one] ?? 0) > 4);
+		if (column === undefined) break;
+		widths[column] = (widths[column] ?? 0) - 1;
+	}
+	const shown = [...kept].map((column) => ({ column, width: widths[column] ?? 0, ...(/** @type {Column} */ (all[column])) }));
+	const missing = all.filter(({ title }, column) => title !== "" && !kept.has(column)).map(({ title }) => title);
+	const drawn = drawnTable(
+		shown.map(({ title, width }) => paint.bold(clip(title, width))),
+		rows.map((row, index) => shown.map(({ column, width, paint: painted = (text) => text }) => painted(clip(row[column], width), index))),
+		shown.map(({ align }) => align ?? "left"),
+	);
+	return missing.length === 0 ? drawn : `${drawn}\n${paint.dim(clip(`(no room for ${missing.join(", ")})`, width))}`;
+}
+
+/**
  * @param {string[]} head
  * @param {string[][]} rows
  * @param {("left" | "right")[]} aligns
  */
-export function table(head, rows, aligns) {
+function drawnTable(head, rows, aligns) {
 	const none = Object.fromEntries(
 		["top", "top-mid", "top-left", "top-right", "bottom", "bottom-mid", "bottom-left", "bottom-right"]
 			.concat(["left", "left-mid", "mid", "mid-mid", "right", "right-mid"])
 			.map((place) => [place, ""]),
 	);
 	const drawn = new Table({
-		head: head.map((title) => paint.bold(title)),
-		chars: { ...none, middle: "  " },
+		head,
+		chars: { ...none, middle: " ".repeat(GAP) },
 		style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
 		colAligns: aligns,
 	});

@@ -7,6 +7,7 @@ import { repair, verify } from "./health.mjs";
 import { list, search } from "./list.mjs";
 import { show } from "./show.mjs";
 import { stats } from "./stats.mjs";
+import { safeBlock } from "./text.mjs";
 import { tree } from "./tree.mjs";
 
 const { version } = createRequire(import.meta.url)("../../package.json");
@@ -38,9 +39,11 @@ const SESSION = "a file, the beginning of a session id, or nothing for the newes
 
 /**
  * @param {{ code: number }} result where a command that found a problem says so
+ * @param {boolean} asJson whether errors are to be JSON: then commander says nothing itself
  */
-export function buildProgram(result) {
+export function buildProgram(result, asJson) {
 	const program = new Command("pi-sessions")
+		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))) })
 		.description("Looks at the sessions of the pi coding agent. Only repair changes a session; fork, export and tree --html make new files.")
 		.version(version)
 		.exitOverride()
@@ -61,11 +64,12 @@ export function buildProgram(result) {
 		.option("--no-pager", "never through $PAGER")
 		.action((session, options) => show(session, options));
 
-	command(program, "tree", "Draws a session's branches", ["tree", "tree 0193a2b4 --limit 0", "tree 0193a2b4 --html", "tree session.jsonl --html page.html"])
+	command(program, "tree", "Draws a session's branches", ["tree", "tree 0193a2b4 --limit 0", "tree 0193a2b4 --html", "tree session.jsonl --html page.html --full"])
 		.argument("[session]", SESSION)
 		.option("-n, --limit <count>", "entries of one run, and branches at one fork, that are drawn; 0 for all", wholeNumber, 12)
 		.option("--html [file]", "a page to look at in a browser, in place of the drawing (- for standard output)")
-		.option("--max-entry <KB>", "with --html: how much of each entry the page holds, 0 for all", wholeNumber, 64)
+		.option("--max-entry <KB>", "with --html: how much of each entry the page holds (default: at most 64, less for a large session)", wholeNumber)
+		.option("-f, --full", "with --html: all of every entry")
 		.option("--force", "with --html: write over a file that is there")
 		.option("--no-pager", "never through $PAGER")
 		.action((session, options) => tree(session, options));
@@ -103,7 +107,7 @@ export function buildProgram(result) {
 		.argument("[session]", SESSION)
 		.option("-e, --entry <entry>", "only the path to this entry (an id, its beginning, or a label)")
 		.option("--into <folder>", "the new session's working directory (default: the same)")
-		.option("--id <id>", "the new session's id")
+		.option("--id <id>", "the new session's id; one that no session has yet")
 		.option("--name <name>", "the new session's name")
 		.action((session, options) => fork(session, options));
 

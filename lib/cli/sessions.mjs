@@ -1,6 +1,8 @@
 // From what the user typed to a session.
-import { existsSync, openSync, readSync, closeSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { closeSync, existsSync, openSync, readSync, readdirSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { CommandError } from "./errors.mjs";
 import {
 	CURRENT_SESSION_VERSION,
@@ -11,7 +13,7 @@ import {
 	migrateSessionEntries,
 } from "./library.mjs";
 import { progress } from "./output.mjs";
-import { clip } from "./text.mjs";
+import { asText, clip } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").Manager} Manager */
 /** @typedef {import("./library.mjs").SessionInfo} SessionInfo */
@@ -19,6 +21,17 @@ import { clip } from "./text.mjs";
 /** @typedef {{ cwd?: string, dir?: string, all?: boolean }} Place */
 
 const CANDIDATES_SHOWN = 10;
+/** Columns of an id where it is told to people; pi's own take 36. */
+export const ID_COLUMNS = 64;
+
+/**
+ * A path as the library understands it, where no shell has put the home in.
+ * @param {string} text
+ */
+export function pathOf(text) {
+	if (text.startsWith("file://")) return fileURLToPath(text);
+	return resolve(/^~(?=[\\/]|$)/.test(text) ? join(homedir(), text.slice(1)) : text);
+}
 
 /**
  * The directory to look in, if another than the default one is asked for. pi's own variable counts here as it does there.
@@ -27,15 +40,27 @@ const CANDIDATES_SHOWN = 10;
 export const sessionDir = ({ dir }) => dir ?? (process.env.PI_CODING_AGENT_SESSION_DIR || undefined);
 
 /**
+ * @param {Place} place
+ */
+export const workingDirectory = ({ cwd }) => pathOf(cwd ?? ".");
+
+/**
+ * The default directory of a working directory's sessions. It is not made: looking makes nothing.
+ * @param {string} cwd
+ */
+const defaultDir = (cwd) => getDefaultSessionDir(cwd, undefined, { create: false });
+
+/**
  * The sessions of a working directory, or all of them, with a progress bar while they are read.
  * @param {Place} place
  * @returns {Promise<SessionInfo[]>}
  */
 export async function listSessions(place) {
 	const dir = sessionDir(place);
+	const cwd = workingDirectory(place);
 	const bar = progress("Reading sessions");
 	try {
-		if (!place.all) return await SessionManager.list(workingDirectory(place), dir, bar.update);
+		if (!place.all) return await SessionManager.list(cwd, dir ?? defaultDir(cwd), bar.update);
 		return dir === undefined ? await SessionManager.listAll(bar.update) : await SessionManager.listAll(dir, bar.update);
 	} finally {
 		bar.stop();
@@ -43,9 +68,42 @@ export async function listSessions(place) {
 }
 
 /**
+ * Every session file of every working directory, in the order of their names. Lists leave out what has no readable
+ * header; this does not.
  * @param {Place} place
+ * @returns {string[]}
  */
-export const workingDirectory = ({ cwd }) => resolve(cwd ?? ".");
+export function sessionFiles(place) {
+	const dir = sessionDir(place);
+	const root = dirname(defaultDir(workingDirectory(place)));
+	const folders = dir === undefined ? pathsIn(root) : [pathOf(dir)];
+	return folders.flatMap((folder) => pathsIn(folder).filter((path) => path === folder || (path.endsWith(".jsonl") && !isFolder(path))));
+}
+
+/** @param {string} path */
+function isFolder(path) {
+	try {
+		return statSync(path).isDirectory();
+	} catch {
+		// A link that leads nowhere may have been a session: whoever reads it says what is wrong.
+		return false;
+	}
+}
+
+/**
+ * What is in a folder; nothing if it is none, or not there. A folder that cannot be read stands for what is in it, so that
+ * whoever tries to says why not.
+ * @param {string} folder
+ */
+function pathsIn(folder) {
+	try {
+		return readdirSync(folder)
+			.sort()
+			.map((name) => join(folder, name));
+	} catch (error) {
+		return ["ENOENT", "ENOTDIR"].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? "") ? [] : [folder];
+	}
+}
 
 /**
  * The file of a session: a path, the beginning of an id, or nothing for the newest of the working directory.
@@ -56,13 +114,14 @@ export const workingDirectory = ({ cwd }) => resolve(cwd ?? ".");
 export async function sessionPath(query, place) {
 	if (query === undefined) return newestSession(place);
 	if (/[\\/]/.test(query) || query.endsWith(".jsonl") || existsSync(query)) {
-		const stats = statSync(query, { throwIfNoEntry: false });
+		const path = pathOf(query);
+		const stats = statSync(path, { throwIfNoEntry: false });
 		if (!stats) throw new CommandError(`No such file: ${query}`);
 		if (!stats.isFile()) throw new CommandError(`Not a file: ${query}`);
-		return resolve(query);
+		return path;
 	}
 	const sessions = await listSessions({ ...place, all: true });
-	return sessions[chosen(query, sessions, (session) => `${session.id}  ${title(session, 60)}`)]?.path ?? "";
+	return sessions[chosen(query, sessions, (session) => `${clip(session.id, ID_COLUMNS)}  ${title(session, 60)}`)]?.path ?? "";
 }
 
 /**
@@ -71,7 +130,7 @@ export async function sessionPath(query, place) {
 function newestSession(place) {
 	const cwd = workingDirectory(place);
 	const dir = sessionDir(place);
-	const found = dir === undefined ? findMostRecentSession(getDefaultSessionDir(cwd)) : findMostRecentSession(dir, cwd);
+	const found = dir === undefined ? findMostRecentSession(defaultDir(cwd)) : findMostRecentSession(dir, cwd);
 	if (found === null) throw new CommandError(`No session for ${cwd}. \`pi-sessions list --all\` shows those of every folder`);
 	return found;
 }
@@ -98,11 +157,16 @@ export function chosen(query, items, show, noun = "session") {
 	const found = exact.length > 0 ? exact : indices.filter((index) => items[index]?.id.startsWith(query));
 	if (found.length === 1 && query !== "") return /** @type {number} */ (found[0]);
 	if (found.length === 0) throw new CommandError(`No ${noun} has an id that begins with ${JSON.stringify(query)}`);
-	const candidates = found.map((index) => /** @type {T} */ (items[index]));
-	const lines = candidates.slice(0, CANDIDATES_SHOWN).map((item) => `  ${show(item)}`);
+	const candidates = found.map((index) => /** @type {T & { path?: string }} */ (items[index]));
+	const lines = candidates.slice(0, CANDIDATES_SHOWN).map((item) => {
+		// Nothing but its file tells one from another that has its id.
+		const path = item.path !== undefined && candidates.some((other) => other !== item && other.id === item.id) ? `\n    ${item.path}` : "";
+		return `  ${show(item)}${path}`;
+	});
 	if (candidates.length > CANDIDATES_SHOWN) lines.push(`  and ${candidates.length - CANDIDATES_SHOWN} more`);
-	throw new CommandError(`${JSON.stringify(query)} is the beginning of ${candidates.length} ${noun} ids:\n${lines.join("\n")}`, {
-		candidates: candidates.map((item) => ("path" in item ? { id: item.id, path: item.path } : { id: item.id })),
+	const what = exact.length > 0 ? `the id of ${candidates.length} ${noun}s` : `the beginning of ${candidates.length} ${noun} ids`;
+	throw new CommandError(`${JSON.stringify(query)} is ${what}:\n${lines.join("\n")}`, {
+		candidates: candidates.map(({ id, path }) => (path === undefined ? { id } : { id, path })),
 	});
 }
 
@@ -116,9 +180,9 @@ export function entryNamed(manager, query) {
 	const exact = manager.getEntry(query);
 	if (exact) return exact;
 	const entries = manager.getEntries();
-	const labelled = entries.filter((entry) => manager.getLabel(entry.id) === query);
+	const labelled = entries.filter((entry) => query !== "" && asText(manager.getLabel(entry.id)) === query);
 	if (labelled.length === 1) return /** @type {SessionEntry} */ (labelled[0]);
-	return /** @type {SessionEntry} */ (entries[chosen(query, entries, (entry) => `${entry.id}  ${entry.type}`, "entry")]);
+	return /** @type {SessionEntry} */ (entries[chosen(query, entries, (entry) => `${clip(entry.id, ID_COLUMNS)}  ${clip(entry.type, 30)}`, "entry")]);
 }
 
 /**
@@ -128,28 +192,52 @@ export function entryNamed(manager, query) {
  * @returns {Manager}
  */
 export function openReadOnly(path) {
-	if (versionOf(path) >= CURRENT_SESSION_VERSION) return SessionManager.open(path);
+	if (isCurrent(headerAtOnce(path))) return SessionManager.open(path);
 	const entries = loadEntriesFromFile(path);
-	if (entries.length === 0) throw new CommandError(`Session file is not a valid pi session: ${path}`);
+	const header = /** @type {import("./library.mjs").SessionHeader | undefined} */ (entries[0]);
+	if (!header) throw new CommandError(`Session file is not a valid pi session: ${path}`);
+	if (isCurrent(header)) return SessionManager.open(path);
+	const hasNoIds = Number(header.version ?? 1) < 2;
 	migrateSessionEntries(entries);
-	const header = /** @type {import("./library.mjs").SessionHeader} */ (entries[0]);
-	return SessionManager.inMemory(header.cwd, undefined, entries);
+	if (hasNoIds) number(/** @type {SessionEntry[]} */ (entries.slice(1)));
+	return SessionManager.inMemory(typeof header.cwd === "string" ? header.cwd : undefined, undefined, entries);
 }
 
 /**
- * The version that the first line of a file names; 0 if it names none that can be read at a glance.
- * @param {string} path
+ * Entries of version 1 have no ids, and migration makes new ones each time. Whoever looks twice, or names an entry that
+ * was shown, needs the same again: the entry's number in the session.
+ * @param {SessionEntry[]} entries
  */
-function versionOf(path) {
+function number(entries) {
+	/** @type {Map<unknown, string>} */
+	const numbers = new Map(entries.map((entry, index) => [entry?.id, String(index + 1).padStart(8, "0")]));
+	for (const entry of entries.filter((one) => typeof one?.id === "string")) {
+		for (const field of /** @type {const} */ (["id", "parentId", "firstKeptEntryId"])) {
+			const given = numbers.get(/** @type {any} */ (entry)[field]);
+			if (given !== undefined) Object.assign(entry, { [field]: given });
+		}
+	}
+}
+
+/** @param {{ version?: unknown } | undefined} header */
+const isCurrent = (header) => header !== undefined && Number(header.version ?? 1) >= CURRENT_SESSION_VERSION;
+
+/**
+ * The header of a session, if the first line of the file is one that can be read at a glance.
+ * @param {string} path
+ * @returns {{ version?: unknown } | undefined}
+ */
+function headerAtOnce(path) {
 	const file = openSync(path, "r");
 	try {
 		const chunk = Buffer.alloc(1 << 16);
 		const line = chunk.toString("utf8", 0, readSync(file, chunk)).split("\n", 1)[0] ?? "";
 		const header = JSON.parse(line);
-		return header?.type === "session" && typeof header.id === "string" ? Number(header.version ?? 1) : 0;
-	} catch {
+		return header?.type === "session" && typeof header.id === "string" ? header : undefined;
+	} catch (error) {
 		// A long or an odd header: the library reads it, the slow way.
-		return 0;
+		if (error instanceof SyntaxError) return undefined;
+		throw error;
 	} finally {
 		closeSync(file);
 	}

@@ -1,9 +1,10 @@
 // `pi-sessions show`: the conversation, for reading.
+import { stripVTControlCharacters } from "node:util";
 import { paintRole } from "./drawing.mjs";
 import { partsOf, roleOf } from "./entries.mjs";
 import { columns, paint, writeJsonList, writePaged } from "./output.mjs";
-import { entryNamed, openReadOnly, sessionPath } from "./sessions.mjs";
-import { clip, counted, safeBlock, safeLine, size } from "./text.mjs";
+import { ID_COLUMNS, entryNamed, openReadOnly, sessionPath } from "./sessions.mjs";
+import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./entries.mjs").Part} Part */
 /** @typedef {import("./library.mjs").Manager} Manager */
@@ -12,6 +13,8 @@ import { clip, counted, safeBlock, safeLine, size } from "./text.mjs";
 
 /** Lines of a tool's output that are shown unless all are asked for. */
 const OUTPUT_LINES = 4;
+/** Columns of a tool's name, at most. */
+const TITLE = 100;
 /** Lines of what was said, likewise: whoever pasted a log as a message did not mean to read it. */
 const TEXT_LINES = 200;
 
@@ -41,19 +44,39 @@ export async function show(query, options) {
 function* conversation(manager, path, entries, full) {
 	const header = manager.getHeader();
 	yield paint.bold(clip(manager.getSessionName() ?? "(no name)", columns()));
-	yield paint.dim(safeLine(`${manager.getSessionId()}  ${header?.timestamp ?? ""}  ${header?.cwd ?? ""}`));
+	const about = [clip(manager.getSessionId(), ID_COLUMNS), safeLine(header?.timestamp), safeLine(header?.cwd)].filter(Boolean);
+	// What is to be copied stays whole, on a line of its own if need be.
+	for (const line of about.join("  ").length <= columns() ? [about.join("  ")] : about) yield paint.dim(line);
 	yield paint.dim(safeLine(path));
-	if (entries[0] && manager.getEntry(entries[0].parentId ?? "")) yield paint.dim("Earlier entries are not shown; --limit 0 shows all");
+	if (entries[0] && manager.getEntry(entries[0].parentId ?? "")) {
+		for (const line of wrapped("Earlier entries are not shown; --limit 0 shows all", columns())) yield paint.dim(line);
+	}
 	for (const entry of entries) {
 		const lines = partsOf(entry).flatMap((part) => partLines(part, full));
-		const label = manager.getLabel(entry.id);
-		const head = `${paintRole(clip(roleOf(entry), 24))} ${paint.dim(`${clip(entry.id, 36)} ${clip(String(entry.timestamp), 24)}`)}`;
-		// What only notes something needs no room of its own.
-		const quiet = entry.type !== "message" && lines.length === 1;
 		yield "";
-		yield `${head}${label === undefined ? "" : paint.bold(` [${clip(label, 60)}]`)}${quiet ? `  ${lines[0]}` : ""}`;
-		if (!quiet) yield* lines;
+		const head = headOf(entry, manager.getLabel(entry.id));
+		const [only = ""] = lines;
+		// What only notes something needs no line of its own, if there is room.
+		const quiet = entry.type !== "message" && lines.length === 1 && widthOf(stripVTControlCharacters(`${head}  ${only}`)) <= columns();
+		yield* quiet ? [`${head}  ${only}`] : [head, ...lines];
 	}
+}
+
+/**
+ * Who speaks, the entry's id, its time and label; where the terminal is narrow, less of it.
+ * @param {SessionEntry} entry
+ * @param {unknown} label
+ */
+function headOf(entry, label) {
+	const width = columns();
+	const role = clip(roleOf(entry), Math.min(24, Math.floor(width / 2)));
+	const id = clip(entry.id, Math.min(36, width - widthOf(role) - 1));
+	let room = width - widthOf(role) - widthOf(id) - 1;
+	const named = label === undefined ? "" : `[${clip(label, Math.min(60, Math.max(3, room - 3)))}]`;
+	room -= widthOf(named) + 1;
+	const time = clip(entry.timestamp, 24);
+	const timed = widthOf(time) < room ? ` ${time}` : "";
+	return `${paintRole(role)} ${paint.dim(`${id}${timed}`)}${named === "" ? "" : paint.bold(` ${named}`)}`;
 }
 
 /**
@@ -71,15 +94,15 @@ function partLines(part, full) {
 		case "thinking":
 			return fold(safeBlock(text).split("\n"), full ? Infinity : OUTPUT_LINES, "").map((line) => paint.dim(paint.italic(line)));
 		case "image":
-			return [paint.dim(`[${safeLine(title || "image")}, ${size(Math.floor((text.length * 3) / 4))}]`)];
+			return [paint.dim(`[${clip(title || "image", TITLE)}, ${size(Math.floor((text.length * 3) / 4))}]`)];
 		case "call": {
 			if (title === "!") return [`$ ${safeBlock(text)}`];
-			const call = `→ ${safeLine(title)} ${full ? safeBlock(text) : clip(text, Math.max(40, columns() - title.length - 4))}`;
-			return [paint.yellow(call)];
+			const name = clip(title, full ? TITLE : columns() - 3);
+			return [paint.yellow(`→ ${name} ${full ? safeBlock(text) : clip(text, columns() - widthOf(name) - 3)}`.trimEnd())];
 		}
 		case "output": {
 			const lines = fold(safeBlock(text).replace(/\n$/, "").split("\n"), full ? Infinity : OUTPUT_LINES, "  ");
-			const name = title === "!" || title === "" ? [] : [paint.dim(`← ${safeLine(title)}${failed ? paint.red(" failed") : ""}`)];
+			const name = title === "!" || title === "" ? [] : [paint.dim(`← ${clip(title, TITLE)}${failed ? paint.red(" failed") : ""}`)];
 			return [...name, ...lines.map((line) => paint.dim(`  ${line}`))];
 		}
 	}

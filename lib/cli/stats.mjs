@@ -1,8 +1,9 @@
 // `pi-sessions stats`: what sessions cost, by model and by day, what fills them, and how they grew.
 import { roleOf, preview } from "./entries.mjs";
+import { UsageError } from "./errors.mjs";
 import { columns, paint, progress, table, write, writeJson } from "./output.mjs";
-import { listSessions, openReadOnly, sessionPath } from "./sessions.mjs";
-import { clip, count, counted, dollars, safeLine, size } from "./text.mjs";
+import { openReadOnly, sessionFiles, sessionPath } from "./sessions.mjs";
+import { asText, clip, count, counted, dollars, safeLine, size, timeOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").SessionEntry} SessionEntry */
 /** @typedef {{ calls: number, input: number, output: number, cacheRead: number, cacheWrite: number, cost: number }} Sum */
@@ -23,14 +24,14 @@ const number = (value) => (typeof value === "number" && Number.isFinite(value) ?
  * @returns {{ model: string, usage: any, time: number }[]}
  */
 function callsOf(entry) {
-	const time = typeof entry.message?.timestamp === "number" ? entry.message.timestamp : Date.parse(entry.timestamp);
+	const time = typeof entry.message?.timestamp === "number" ? entry.message.timestamp : timeOf(entry.timestamp);
 	const call = (/** @type {string} */ model, /** @type {any} */ usage) => (usage && typeof usage === "object" ? [{ model, usage, time }] : []);
 	if (entry.type === "message") {
 		const { role, provider, model, toolName, usage } = entry.message ?? {};
-		if (role === "assistant") return call(`${provider}/${model}`, usage);
-		return role === "toolResult" ? call(`(tool ${toolName})`, usage) : [];
+		if (role === "assistant") return call(`${asText(provider)}/${asText(model)}`, usage);
+		return role === "toolResult" ? call(`(tool ${asText(toolName)})`, usage) : [];
 	}
-	if (entry.type === "usage") return call(`${entry.provider}/${entry.model}`, entry.usage);
+	if (entry.type === "usage") return call(`${asText(entry.provider)}/${asText(entry.model)}`, entry.usage);
 	if (entry.type === "compaction" || entry.type === "branch_summary") return call(`(${entry.type})`, entry.usage);
 	return [];
 }
@@ -97,14 +98,14 @@ class Totals {
 	 */
 	addEntry(session, entry) {
 		// As it stands in the file, its line end too.
-		const bytes = Buffer.byteLength(JSON.stringify(entry)) + 1;
+		const bytes = Buffer.byteLength(asText(entry)) + 1;
 		const role = roleOf(entry);
 		this.entries++;
 		this.bytes += bytes;
 		const kind = at(this.kinds, role, () => ({ entries: 0, bytes: 0 }));
 		kind.entries++;
 		kind.bytes += bytes;
-		this.growth.push({ time: Date.parse(entry.timestamp), bytes });
+		this.growth.push({ time: timeOf(entry.timestamp), bytes });
 		for (const { model, usage, time } of callsOf(entry)) {
 			for (const sum of [this.total, at(this.models, model, nothing), at(this.days, dayOf(time, this.utc), nothing)]) addUsage(sum, usage);
 		}
@@ -165,28 +166,29 @@ function at(map, key, make) {
  * @param {Options} options
  */
 export async function stats(query, options) {
+	if (options.all && query !== undefined) throw new UsageError("Either a session or --all");
 	const totals = new Totals({ utc: Boolean(options.utc), top: options.top });
-	/** @type {string[]} */
+	/** @type {{ path: string, error: string }[]} */
 	const unreadable = [];
 	if (options.all) {
-		const sessions = await listSessions(options);
+		const files = sessionFiles(options);
 		const bar = progress("Adding up");
 		try {
-			for (const [index, { path }] of sessions.entries()) {
+			for (const [index, path] of files.entries()) {
 				try {
 					addFile(totals, path);
 				} catch (error) {
-					unreadable.push(`${path}: ${/** @type {Error} */ (error).message}`);
+					unreadable.push({ path, error: /** @type {Error} */ (error).message });
 				}
-				bar.update(index + 1, sessions.length);
+				bar.update(index + 1, files.length);
 			}
 		} finally {
 			bar.stop();
 		}
 	} else addFile(totals, await sessionPath(query, options));
-	if (options.json) await writeJson({ ...totals.toJSON(), ...(unreadable.length > 0 ? { unreadable } : {}) });
-	else await write(`${report(totals, Boolean(options.all)).join("\n")}\n`);
-	for (const line of unreadable) process.stderr.write(`Left out: ${safeLine(line)}\n`);
+	if (options.json) await writeJson({ ...totals.toJSON(), ...(options.all ? { unreadable } : {}) });
+	else await write(`${report(totals, Boolean(options.all), unreadable.length).join("\n")}\n`);
+	if (!options.json) for (const { path, error } of unreadable) process.stderr.write(`Left out: ${safeLine(error.includes(path) ? error : `${path}: ${error}`)}\n`);
 	return unreadable.length > 0 ? 1 : 0;
 }
 
@@ -199,52 +201,81 @@ function addFile(totals, path) {
 	totals.add(manager.getSessionId(), manager.getEntries());
 }
 
+/** @type {(title: string, rank?: number) => import("./output.mjs").Column} a column of numbers */
+const numbers = (title, rank) => ({ title, align: "right", ...(rank === undefined ? {} : { rank }) });
+/** @type {import("./output.mjs").Column} */
+const BAR = { title: "", rank: 9, paint: paint.green };
+/** What a sum shows; cost says most, then calls. */
+const SUM = [numbers("CALLS", 1), numbers("INPUT", 3), numbers("OUTPUT", 2), numbers("CACHE READ", 5), numbers("CACHE WRITE", 6), numbers("COST")];
+/** @type {(sum: Sum) => string[]} */
+const sumCells = (sum) => [count(sum.calls), count(sum.input), count(sum.output), count(sum.cacheRead), count(sum.cacheWrite), dollars(sum.cost)];
+/** @type {(sum: Sum) => number} */
+const tokens = (sum) => sum.input + sum.output + sum.cacheRead + sum.cacheWrite;
+/** @type {(text: string) => string[]} */
+const heading = (text) => ["", paint.bold(paint.cyan(clip(text, columns())))];
+
+/**
+ * @param {Totals} totals
+ * @param {boolean} many several sessions
+ * @param {number} unreadable files that are not in it
+ */
+function report(totals, many, unreadable) {
+	const { total } = totals;
+	const sessions = many ? `${counted(totals.sessions, "session")}, ` : "";
+	const missing = unreadable > 0 ? `; ${counted(unreadable, "file")} could not be read` : "";
+	const sums = `${sessions}${counted(totals.entries, "entry", "entries")}, ${size(totals.bytes)}; ${counted(total.calls, "model call")}, ${dollars(total.cost)}${missing}`;
+	return [...wrapped(sums, columns()), ...(total.calls > 0 ? costs(totals) : []), ...kinds(totals), ...largest(totals, many), ...growth(totals)];
+}
+
+/** @param {Totals} totals */
+function costs({ models, days, total }) {
+	const byModel = byCost(models).map(([model, sum]) => [clip(model, 40), ...sumCells(sum)]);
+	const sorted = [...days].sort(byName);
+	const most = Math.max(...sorted.map(([, sum]) => sum.cost || 0), 0);
+	const mostTokens = Math.max(...sorted.map(([, sum]) => tokens(sum)));
+	const share = (/** @type {Sum} */ sum) => (most > 0 ? sum.cost / most : mostTokens > 0 ? tokens(sum) / mostTokens : 0);
+	const byDay = sorted.map(([day, sum]) => [day, ...sumCells(sum), bar(share(sum), 20)]);
+	return [
+		...[...heading("Tokens and cost by model"), table([{ title: "MODEL", least: 10 }, ...SUM], [...byModel, ["total", ...sumCells(total)]])],
+		...[...heading("Tokens and cost by day"), table([{ title: "DAY", least: 10 }, ...SUM, BAR], byDay)],
+	];
+}
+
+/** @param {Totals} totals */
+function kinds({ kinds, bytes }) {
+	if (kinds.size === 0) return [];
+	const rows = [...kinds]
+		.sort((a, b) => b[1].bytes - a[1].bytes)
+		.map(([kind, one]) => {
+			const share = one.bytes / (bytes || 1);
+			return [clip(kind, 30), count(one.entries), size(one.bytes), `${(100 * share).toFixed(0)}%`, bar(share, 20)];
+		});
+	return [...heading("What fills it"), table([{ title: "KIND", least: 8 }, numbers("ENTRIES", 2), numbers("SIZE"), numbers("SHARE", 1), BAR], rows)];
+}
+
 /**
  * @param {Totals} totals
  * @param {boolean} many several sessions
  */
-function report(totals, many) {
-	const { total, kinds, largest } = totals;
-	const numbers = (/** @type {Sum} */ sum) => [count(sum.calls), count(sum.input), count(sum.output), count(sum.cacheRead), count(sum.cacheWrite), dollars(sum.cost)];
-	const head = ["CALLS", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST"];
-	const aligns = /** @type {("left" | "right")[]} */ (["left", ...head.map(() => "right"), "left"]);
-	const heading = (/** @type {string} */ text) => ["", paint.bold(paint.cyan(text))];
-	const sessions = many ? `${counted(totals.sessions, "session")}, ` : "";
-	const lines = [`${sessions}${counted(totals.entries, "entry", "entries")}, ${size(totals.bytes)}; ${counted(total.calls, "model call")}, ${dollars(total.cost)}`];
-	if (total.calls > 0) {
-		const models = byCost(totals.models).map(([model, sum]) => [clip(model, 40), ...numbers(sum)]);
-		lines.push(...heading("Tokens and cost by model"), table(["MODEL", ...head], [...models, ["total", ...numbers(total)]], aligns));
-		const days = [...totals.days].sort(byName);
-		const most = Math.max(...days.map(([, sum]) => sum.cost || 0), 0);
-		const tokens = (/** @type {Sum} */ sum) => sum.input + sum.output + sum.cacheRead + sum.cacheWrite;
-		const mostTokens = Math.max(...days.map(([, sum]) => tokens(sum)));
-		const share = (/** @type {Sum} */ sum) => (most > 0 ? sum.cost / most : mostTokens > 0 ? tokens(sum) / mostTokens : 0);
-		const rows = days.map(([day, sum]) => [day, ...numbers(sum), paint.green(bar(share(sum), 20))]);
-		lines.push(...heading("Tokens and cost by day"), table(["DAY", ...head, ""], rows, aligns));
-	}
-	const byBytes = [...kinds].sort((a, b) => b[1].bytes - a[1].bytes);
-	const kindRows = byBytes.map(([kind, { entries, bytes }]) => [
-		...[clip(kind, 30), count(entries), size(bytes), `${((100 * bytes) / (totals.bytes || 1)).toFixed(0)}%`],
-		paint.green(bar(bytes / (totals.bytes || 1), 20)),
-	]);
-	if (kindRows.length > 0) lines.push(...heading("What fills it"), table(["KIND", "ENTRIES", "SIZE", "SHARE", ""], kindRows, ["left", "right", "right", "right", "left"]));
-	if (largest.length > 0) {
-		const room = Math.max(20, columns() - (many ? 64 : 40));
-		const rows = largest.map((one) => [
-			...[size(one.bytes), clip(one.role, 16), paint.dim(clip(one.id, 8))],
-			...(many ? [paint.dim(clip(one.session, 22))] : []),
-			clip(one.text, room),
-		]);
-		lines.push(...heading("Largest entries"), table(["SIZE", "KIND", "ENTRY", ...(many ? ["SESSION"] : []), "TEXT"], rows, ["right", "left", "left", "left", "left"]));
-	}
-	const growth = totals.grown();
-	const first = growth[0];
-	const last = growth.at(-1);
-	if (first && last) {
-		const line = growth.map(({ bytes }) => BARS[Math.min(BARS.length - 1, Math.floor((bytes / last.bytes) * BARS.length))]).join("");
-		lines.push(...heading("Growth, entry by entry"), `${paint.green(line)} ${size(last.bytes)}`, paint.dim(`${first.time.slice(0, 16)} to ${last.time.slice(0, 16)} UTC`));
-	}
-	return lines;
+function largest({ largest }, many) {
+	if (largest.length === 0) return [];
+	const rows = largest.map((one) => [size(one.bytes), clip(one.role, 16), clip(one.id, 8), ...(many ? [clip(one.session, 22)] : []), one.text]);
+	const session = { title: "SESSION", least: 13, rank: 2, paint: paint.dim };
+	const columns = [numbers("SIZE"), { title: "KIND", least: 6, rank: 3 }, { title: "ENTRY", least: 8, paint: paint.dim }, ...(many ? [session] : []), { title: "TEXT", least: 12, rank: 1 }];
+	return [...heading("Largest entries"), table(columns, rows)];
+}
+
+/** @param {Totals} totals */
+function growth(totals) {
+	const steps = totals.grown();
+	const first = steps[0];
+	const last = steps.at(-1);
+	if (!first || !last) return [];
+	const room = Math.max(1, Math.min(steps.length, columns() - size(last.bytes).length - 1));
+	const shown = Array.from({ length: room }, (_, index) => /** @type {{ bytes: number }} */ (steps[Math.ceil(((index + 1) * steps.length) / room) - 1]));
+	const line = shown.map(({ bytes }) => BARS[Math.min(BARS.length - 1, Math.floor((bytes / last.bytes) * BARS.length))]).join("");
+	const times = `${first.time.slice(0, 16)} to ${last.time.slice(0, 16)} UTC`;
+	return [...heading("Growth, entry by entry"), `${paint.green(line)} ${size(last.bytes)}`, ...wrapped(times, columns()).map((text) => paint.dim(text))];
 }
 
 /**

@@ -3,23 +3,79 @@
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 
-/** Invisible characters that change how the text around them is shown: direction marks and overrides. */
-const BIDI = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+/**
+ * Characters that show nothing of themselves: zero width ones, direction marks, tags, fillers, variation selectors. They
+ * turn text around, or hide in it.
+ */
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]+/gu;
+/** What something is written with: one variation selector, then one joiner. */
+const WRITTEN_WITH = /^([\u180b-\u180d\u180f\ufe00-\ufe0f\u{e0100}-\u{e01ef}])?([\u200c\u200d])?$/u;
+const SELECTED = /[\p{Emoji}\p{sc=Han}\p{sc=Mongolian}]$/u;
+/** Pictures, and letters of scripts that join (Arabic, Indic). */
+const JOINED = /^(?!\p{sc=Latin})[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}]$/u;
+/** England, Scotland and Wales: a black flag and letters made of tags. */
+const FLAGS = ["gbeng", "gbsct", "gbwls"].map((name) => `${[...name].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("")}\u{e007f}`);
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /**
- * Text of several lines: colours and other sequences are taken out, what is left of control characters is shown as a
- * sign. Line ends and tabs stay.
+ * Any value as text. Fields hold what anybody wrote: whatever is no text reads as its JSON, and what is missing as nothing.
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function asText(value) {
+	if (typeof value === "string") return value;
+	if (value === undefined || value === null) return "";
+	try {
+		return JSON.stringify(value) ?? "";
+	} catch (error) {
+		if (error instanceof RangeError) return "(nested too deeply to show)";
+		throw error;
+	}
+}
+
+/**
+ * The time that a field names, in milliseconds; NaN if it names none.
+ * @param {unknown} value
+ */
+export const timeOf = (value) => (typeof value === "string" ? Date.parse(value) : NaN);
+
+/**
+ * Every character of a text as `\u` and its number, as JSON and JavaScript write it.
  * @param {string} text
  */
-export function safeBlock(text) {
-	return stripVTControlCharacters(text.replace(/\r\n/g, "\n"))
+export function escapes(text) {
+	let result = "";
+	for (let at = 0; at < text.length; at++) result += `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`;
+	return result;
+}
+
+/**
+ * Text of several lines: colours and other sequences are taken out, what is left of control characters is shown as a
+ * sign, invisible characters as their numbers. Line ends and tabs stay.
+ * @param {unknown} value
+ */
+export function safeBlock(value) {
+	return stripVTControlCharacters(asText(value).replace(/\r\n/g, "\n"))
 		.replace(/[\u2028\u2029]/g, "\n")
 		.replace(CONTROL, (found) => picture(found.charCodeAt(0)))
-		.replace(BIDI, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`)
-		.toWellFormed();
+		.toWellFormed()
+		.replace(INVISIBLE, (run, offset, text) => (isWrittenWith(run, offset, text) ? run : escapes(run)));
+}
+
+/**
+ * Whether a run of invisible characters belongs to how its neighbours are written.
+ * @param {string} run
+ * @param {number} offset
+ * @param {string} text
+ */
+function isWrittenWith(run, offset, text) {
+	const before = /.$/su.exec(text.slice(Math.max(0, offset - 2), offset))?.[0] ?? "";
+	const [, selector, joiner] = WRITTEN_WITH.exec(run) ?? [];
+	if (selector === undefined && joiner === undefined) return before === "\u{1f3f4}" && FLAGS.includes(run);
+	const after = String.fromCodePoint(text.codePointAt(offset + run.length) ?? 0);
+	return (selector === undefined || SELECTED.test(before)) && (joiner === undefined || (JOINED.test(before) && JOINED.test(after)));
 }
 
 /**
@@ -33,10 +89,10 @@ function picture(code) {
 
 /**
  * The same on one line, white space made single spaces.
- * @param {string} text
+ * @param {unknown} value
  */
-export function safeLine(text) {
-	return safeBlock(text.replace(/[\s\u0085]+/g, " "))
+export function safeLine(value) {
+	return safeBlock(asText(value).replace(/[\s\u0085]+/g, " "))
 		.replace(/\s+/g, " ")
 		.trim();
 }
@@ -44,14 +100,15 @@ export function safeLine(text) {
 /**
  * The beginning of a text on one line, at most `width` columns wide, with `…` where it was cut. Cost does not grow with
  * the text.
- * @param {string} text
+ * @param {unknown} value
  * @param {number} width
  */
-export function clip(text, width) {
+export function clip(value, width) {
+	if (width <= 0) return "";
+	const text = asText(value);
 	// Sequences and runs of white space take no room, hence more than the width; a surrogate pair is not torn.
 	const line = safeLine(text.slice(0, 8 * width + 400).toWellFormed());
 	const cut = text.length > 8 * width + 400;
-	if (width <= 0) return "";
 	if (/^[ -~]*$/.test(line)) return !cut && line.length <= width ? line : `${line.slice(0, width - 1)}…`;
 	let taken = 0;
 	let kept = "";
@@ -62,6 +119,28 @@ export function clip(text, width) {
 		if (taken < width) kept += segment;
 	}
 	return cut || line.length > 8 * width ? `${kept}…` : line;
+}
+
+/**
+ * Columns that a text takes which is safe already.
+ * @param {string} text
+ */
+export const widthOf = (text) => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
+
+/**
+ * A text in lines no wider than `width`, broken at spaces; a word that is wider stays whole.
+ * @param {string} text
+ * @param {number} width
+ */
+export function wrapped(text, width) {
+	/** @type {string[]} */
+	const lines = [];
+	for (const word of text.split(" ")) {
+		const last = lines.at(-1);
+		if (last !== undefined && widthOf(last) + 1 + widthOf(word) <= width) lines[lines.length - 1] = `${last} ${word}`;
+		else lines.push(word);
+	}
+	return lines;
 }
 
 /**

@@ -3,12 +3,12 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
-import { writeFile } from "./copies.mjs";
 import { UsageError } from "./errors.mjs";
-import { partsOf, preview, roleOf } from "./entries.mjs";
-import { runsOf } from "./layout.mjs";
+import { partsOf, previewOf, roleOf } from "./entries.mjs";
+import { writeText } from "./files.mjs";
+import { FreeColumns, runsOf } from "./layout.mjs";
 import { write, writeJson } from "./output.mjs";
-import { clip, counted, safeBlock, safeLine, size } from "./text.mjs";
+import { asText, clip, counted, safeBlock, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("./layout.mjs").Run} Run */
 /** @typedef {import("./library.mjs").Manager} Manager */
@@ -35,27 +35,42 @@ import { clip, counted, safeBlock, safeLine, size } from "./text.mjs";
 
 /** Characters of one chunk of bodies before it is packed: what a click waits for. */
 const CHUNK = 1 << 20;
+/** How much of each entry a page holds at most, in characters, unless it is told: the first that keeps it below the room. */
+const MOST = [64, 32, 16, 8, 4].map((kilo) => kilo * 1024);
+/** Characters of a page whose limit is chosen, before they are packed to about a third. */
+const ROOM = 32 << 20;
 /** What `img` shows; anything else (SVG above all) stays text. */
 const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
 
 /**
  * @param {Manager} manager
  * @param {string} path
- * @param {{ html?: string | true, json?: boolean, force?: boolean, maxEntry: number }} options
+ * @param {{ html?: string | true, json?: boolean, force?: boolean, full?: boolean, maxEntry?: number }} options
  */
 export async function writeTreePage(manager, path, options) {
 	if (typeof options.html === "string" && options.html !== "-" && !/\.html?$/i.test(options.html)) {
 		throw new UsageError(`--html takes the name of a page, ending in .html: is ${JSON.stringify(options.html)} the session? It goes before --html`);
 	}
-	const pieces = page(manager, path, options.maxEntry > 0 ? options.maxEntry * 1024 : Infinity);
-	if (options.html === "-") {
-		for (const piece of pieces) await write(piece);
-		return;
-	}
-	const file = options.html !== true && options.html !== undefined ? options.html : `${basename(path).replace(/\.jsonl$/, "")}.html`;
-	const bytes = writeFile(file, pieces, Boolean(options.force));
-	if (options.json) return await writeJson({ path: file, bytes, entries: manager.getEntryCount() });
+	if (options.full && options.maxEntry !== undefined) throw new UsageError("Either --full or --max-entry");
+	const laid = indexOf(manager);
+	const told = options.full || options.maxEntry === 0 ? Infinity : options.maxEntry && options.maxEntry * 1024;
+	const most = told ?? limitFor(laid.lengths);
+	const pieces = page(manager, path, laid, most);
+	const file = options.html === true || options.html === undefined ? `${basename(path).replace(/\.jsonl$/, "")}.html` : options.html;
+	const bytes = await writeText(file, pieces, { force: Boolean(options.force), source: path });
+	if (file === "-") return;
+	const cut = laid.lengths.filter((length) => length > most).length;
+	if (options.json) return await writeJson({ path: file, bytes, entries: manager.getEntryCount(), cut, ...(cut > 0 ? { maxEntry: most / 1024 } : {}) });
 	await write(`${safeLine(file)}: ${counted(manager.getEntryCount(), "entry", "entries")}, ${size(bytes)}\n`);
+	if (cut > 0) await write(`${counted(cut, "entry is", "entries are")} cut at ${most / 1024} KB; --full holds all\n`);
+}
+
+/**
+ * @param {number[]} lengths of what each entry says
+ */
+function limitFor(lengths) {
+	const total = (/** @type {number} */ limit) => lengths.reduce((sum, length) => sum + Math.min(length, limit), 0);
+	return MOST.find((limit) => total(limit) <= ROOM) ?? /** @type {number} */ (MOST.at(-1));
 }
 
 /** @param {string} name */
@@ -74,30 +89,31 @@ const packed = (value) => gzipSync(JSON.stringify(value), { level: 3 }).toString
  * The page, piece by piece: bodies are never held all at once.
  * @param {Manager} manager
  * @param {string} path
+ * @param {Laid} laid
  * @param {number} most characters of one entry
  * @returns {Generator<string>}
  */
-export function* page(manager, path, most) {
+function* page(manager, path, laid, most) {
 	const [style, script] = [part("tree.css"), part("tree.js")];
 	const name = manager.getSessionName() ?? basename(path);
-	const about = `${counted(manager.getEntryCount(), "entry", "entries")}, ${manager.getHeader()?.timestamp ?? ""}, ${manager.getCwd()}`;
+	const facts = [counted(manager.getEntryCount(), "entry", "entries"), manager.getHeader()?.timestamp, manager.getCwd()];
+	const about = facts.map(safeLine).filter(Boolean).join(", ");
 	// Nothing is fetched, nothing runs but this script, images are part of the page.
 	const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data:; base-uri 'none'; form-action 'none'`;
 	/** @type {Record<string, string>} */
-	const values = { policy: escaped(policy), title: escaped(safeLine(name)), about: escaped(safeLine(about)), style, script };
+	const values = { policy: escaped(policy), title: escaped(safeLine(name)), about: escaped(about), style, script };
 	for (const [index, piece] of part("tree.html").split(/\{\{(\w+)\}\}/).entries()) {
 		if (index % 2 === 0) yield piece;
-		else if (piece === "data") yield* data(manager, most);
+		else if (piece === "data") yield* data(laid, most);
 		else yield values[piece] ?? "";
 	}
 }
 
 /**
- * @param {Manager} manager
+ * @param {Laid} laid
  * @param {number} most
  */
-function* data(manager, most) {
-	const { index, nodes } = indexOf(manager);
+function* data({ index, nodes }, most) {
 	/** @type {PageBody[]} */
 	let bodies = [];
 	let length = 0;
@@ -123,25 +139,28 @@ function* data(manager, most) {
 function bodyOf(entry, most) {
 	let room = most;
 	const { usage, provider, model } = entry.message ?? entry;
-	const tokens = usage && typeof usage === "object" ? `, ${usage.totalTokens} tokens, $${usage.cost?.total}` : "";
-	const about = model || tokens ? { about: `${provider}/${model}${tokens}` } : {};
+	const tokens = usage && typeof usage === "object" ? `, ${asText(usage.totalTokens)} tokens, $${asText(usage.cost?.total)}` : "";
+	const about = model || tokens ? { about: safeLine(`${asText(provider)}/${asText(model)}${tokens}`) } : {};
 	const parts = partsOf(entry).map((one) => {
-		const title = one.title === undefined ? {} : { title: one.title };
+		const title = one.title === undefined ? {} : { title: one.kind === "image" ? one.title : safeLine(one.title) };
 		if (one.kind === "image" && (!IMAGES.test(one.title ?? "") || !/^[A-Za-z0-9+/=]*$/.test(one.text) || one.text.length > room)) {
-			return /** @type {const} */ ({ kind: "note", text: `image, ${one.title}, ${size(Math.floor((one.text.length * 3) / 4))}` });
+			return /** @type {const} */ ({ kind: "note", text: `image, ${safeLine(one.title)}, ${size(Math.floor((one.text.length * 3) / 4))}` });
 		}
 		const text = one.kind === "image" ? one.text : safeBlock(one.text.slice(0, room));
 		const left = one.kind === "image" ? 0 : Math.max(0, one.text.length - room);
 		room = Math.max(0, room - one.text.length);
 		return { kind: one.kind, text, ...title, ...(one.failed ? { failed: true } : {}), ...(left > 0 ? { left } : {}) };
 	});
-	return { time: String(entry.timestamp), ...about, parts };
+	return { time: safeLine(entry.timestamp), ...about, parts };
 }
+
+/** @typedef {{ index: PageIndex, nodes: Node[], lengths: number[] }} Laid entries, where they stand, and how long what they say is */
 
 /**
  * Where each entry stands: a column for each branch, a row for each step from its root. A side branch takes the first
  * column right of its fork's that is free over its whole length.
  * @param {Manager} manager
+ * @returns {Laid}
  */
 function indexOf(manager) {
 	const onPath = new Set(manager.getBranch().map((entry) => entry.id));
@@ -150,6 +169,8 @@ function indexOf(manager) {
 	const index = { ids: [], parents: [], columns: [], rows: [], roles: [], roleNames: [], texts: [], chunks: [], firsts: [], labels: {}, active: [], leaf: -1 };
 	/** @type {Node[]} */
 	const nodes = [];
+	/** @type {number[]} */
+	const lengths = [];
 	const leafId = manager.getLeafId();
 	/** @type {Map<string, number>} */
 	const roles = new Map();
@@ -164,8 +185,10 @@ function indexOf(manager) {
 		index.columns.push(column);
 		index.rows.push(row);
 		index.roles.push(roles.get(role) ?? 0);
-		index.texts.push(clip(preview(entry), 80));
-		if (node.label !== undefined) index.labels[place] = clip(String(node.label), 60);
+		const parts = partsOf(entry);
+		lengths.push(parts.reduce((sum, { text }) => sum + text.length, 0));
+		index.texts.push(clip(previewOf(parts), 80));
+		if (node.label !== undefined) index.labels[place] = clip(node.label, 60);
 		if (onPath.has(entry.id)) index.active.push(place);
 		if (entry.id === leafId) index.leaf = place;
 		return place;
@@ -178,7 +201,7 @@ function indexOf(manager) {
 			run.last.place = above;
 		}
 	}
-	return { index, nodes };
+	return { index, nodes, lengths };
 }
 
 /**
@@ -215,14 +238,7 @@ function strips(top) {
 	}
 	// A strip begins in a later row than the one it leaves, so that one has its column by then.
 	all.sort((a, b) => a.row - b.row);
-	/** @type {number[]} the row below the last one taken, by column */
-	const free = [];
-	for (const strip of all) {
-		let column = strip.from ? strip.from.column + 1 : 0;
-		// One row stays empty between two strips: the line that leads to the lower one runs there.
-		while ((free[column] ?? -1) >= strip.row) column++;
-		strip.column = column;
-		free[column] = strip.end;
-	}
+	const free = new FreeColumns();
+	for (const strip of all) strip.column = free.take(strip.from ? strip.from.column + 1 : 0, strip.row, strip.end);
 	return all;
 }

@@ -6,7 +6,7 @@ import { writeTreePage } from "./tree-page.mjs";
 
 /**
  * @param {string | undefined} query
- * @param {{ cwd?: string, dir?: string, json?: boolean, limit: number, html?: string | true, pager?: boolean, open?: boolean, maxEntry: number, force?: boolean }} options
+ * @param {{ cwd?: string, dir?: string, json?: boolean, limit: number, html?: string | true, pager?: boolean, open?: boolean, full?: boolean, maxEntry?: number, force?: boolean }} options
  */
 export async function tree(query, options) {
 	const path = await sessionPath(query, options);

@@ -370,24 +370,33 @@ impl SessionManager {
     }
 }
 
-/// The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the
-/// agent's own directory.
+/// The default directory of a working directory's sessions; with `create: false` it is only named, else made if it is
+/// not there.
 ///
 /// @throws If the directory cannot be made.
 /// @example
 /// ```ts
-/// console.log(getDefaultSessionDir("/home/me/shop", dir).endsWith("--home-me-shop--")); // → true
+/// const named = getDefaultSessionDir("/home/me/other", dir, { create: false });
+/// console.log(findMostRecentSession(named)); // → null
 /// ```
-#[napi(catch_unwind, ts_args_type = "cwd: string, agentDir?: string", ts_return_type = "string")]
-pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown) -> Result<String> {
+#[napi(
+    catch_unwind,
+    ts_type = "(cwd: string, agentDir: string | undefined, options: { create?: boolean }): string\n\n/**\n * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the\n * agent's own directory.\n *\n * @throws If the directory cannot be made.\n * @example\n * ```ts\n * console.log(getDefaultSessionDir(\"/home/me/shop\", dir).endsWith(\"--home-me-shop--\")); // → true\n * ```\n */\nexport declare function getDefaultSessionDir(cwd: string, agentDir?: string): string"
+)]
+pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown, options: Unknown) -> Result<String> {
     let js = Js::new(env);
     let cwd = args::path(js, cwd.raw(), "cwd")?;
     let agent = match js.is_undefined(agent_dir.raw())? {
         true => None,
         false => Some(args::path(js, agent_dir.raw(), "agentDir")?),
     };
+    let create = match js.is_nullish(options.raw())? {
+        true => js.undefined()?,
+        false => js.get(options.raw(), c"create")?,
+    };
+    let only_named = !js.is_nullish(create)? && !js.is_truthy(create)?;
     let dir = on_paths(js, |host| paths::default_session_dir(&cwd, agent.as_deref(), host))?;
-    if !std::path::Path::new(&dir).exists() {
+    if !only_named && !std::path::Path::new(&dir).exists() {
         make_dir(&dir).map_err(|error| thrown(js, &error))?;
     }
     Ok(dir)

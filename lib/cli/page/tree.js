@@ -60,7 +60,10 @@
 	/** @type {Map<number, number[]>} */
 	const children = new Map();
 	parents.forEach((parent, node) => {
-		if (parent >= 0) children.set(parent, [...(children.get(parent) ?? []), node]);
+		if (parent < 0) return;
+		const below = children.get(parent);
+		if (below) below.push(node);
+		else children.set(parent, [node]);
 	});
 	const active = new Set(index.active);
 
@@ -281,7 +284,7 @@
 				image.src = `data:${part.title};base64,${part.text}`;
 				parts.push(image);
 			} else parts.push(highlighted(element("pre", "", part.kind), part.text));
-			if (part.left) parts.push(element("p", `${part.left} more characters are not in this page (--max-entry)`));
+			if (part.left) parts.push(element("p", `${part.left} more characters are not in this page (--full)`));
 		}
 		detail.replaceChildren(...parts);
 		detail.scrollTop = 0;

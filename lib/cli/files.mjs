@@ -1,0 +1,128 @@
+// New files that the command makes. They are whole or not there, and only their owner can read them: sessions hold what
+// people would not publish.
+import { randomUUID } from "node:crypto";
+import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { CommandError } from "./errors.mjs";
+import { write } from "./output.mjs";
+
+/** @typedef {{ force: boolean, source: string }} Target whether a file that is there may go; the session that is read, which never may */
+
+/** How long others wait, in milliseconds: signals among them. */
+const STROKE = 50;
+
+/**
+ * Writes a text to a file, or to standard output (`-`).
+ * @param {string} path
+ * @param {Iterable<string>} pieces
+ * @param {Target} target
+ * @returns {Promise<number>} how many bytes
+ */
+export async function writeText(path, pieces, { force, source }) {
+	if (path === "-") {
+		refuseSource("standard output", fstatSync(1, { bigint: true }), source);
+		let bytes = 0;
+		for (const piece of pieces) {
+			await write(piece);
+			bytes += Buffer.byteLength(piece);
+		}
+		return bytes;
+	}
+	const there = statSync(path, { bigint: true, throwIfNoEntry: false });
+	if (there) refuseSource(path, there, source);
+	if (there?.isDirectory()) throw new CommandError(`That is a folder: ${path}`);
+	// A device or a pipe takes what comes; nothing that was there is lost.
+	if (there && !there.isFile()) return await fill(path, "w", pieces);
+	if (!force && lstatSync(path, { throwIfNoEntry: false })) throw alreadyThere(path);
+	// Through a link the file it leads to is replaced, and the link stays.
+	return await writeWhole(there ? realpathSync(path) : path, pieces, force);
+}
+
+/**
+ * Writes a file under another name and gives it its own when it is whole.
+ * @param {string} path
+ * @param {Iterable<string>} pieces
+ * @param {boolean} force
+ */
+async function writeWhole(path, pieces, force) {
+	const folder = dirname(path);
+	if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such folder: ${folder}`);
+	const draft = join(folder, `.${basename(path).slice(0, 40)}.${randomUUID().slice(0, 8)}.tmp`);
+	const stopped = (/** @type {NodeJS.Signals} */ signal) => {
+		rmSync(draft, { force: true });
+		for (const one of SIGNALS) process.off(one, stopped);
+		process.kill(process.pid, signal);
+	};
+	for (const signal of SIGNALS) process.on(signal, stopped);
+	try {
+		const bytes = await fill(draft, "wx", pieces);
+		if (force) renameSync(draft, path);
+		else claim(draft, path);
+		return bytes;
+	} catch (error) {
+		rmSync(draft, { force: true });
+		throw error;
+	} finally {
+		for (const signal of SIGNALS) process.off(signal, stopped);
+	}
+}
+
+const SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
+
+/**
+ * Gives a draft a name that must be free. Not every file system has links, so the name is taken first.
+ * @param {string} draft
+ * @param {string} path
+ */
+function claim(draft, path) {
+	try {
+		closeSync(openSync(path, "wx", 0o600));
+	} catch (error) {
+		throw /** @type {NodeJS.ErrnoException} */ (error).code === "EEXIST" ? alreadyThere(path) : error;
+	}
+	try {
+		renameSync(draft, path);
+	} catch (error) {
+		rmSync(path, { force: true });
+		throw error;
+	}
+}
+
+/**
+ * @param {string} path
+ * @param {"w" | "wx"} flags
+ * @param {Iterable<string>} pieces
+ */
+async function fill(path, flags, pieces) {
+	const file = openSync(path, flags, 0o600);
+	let written = 0;
+	let turn = Date.now();
+	try {
+		for (const piece of pieces) {
+			const bytes = Buffer.from(piece);
+			for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+			written += bytes.length;
+			if (Date.now() - turn < STROKE) continue;
+			await new Promise((done) => void setImmediate(done));
+			turn = Date.now();
+		}
+		if (fstatSync(file).isFile()) fsyncSync(file);
+		return written;
+	} finally {
+		closeSync(file);
+	}
+}
+
+/** @param {string} path */
+const alreadyThere = (path) => new CommandError(`There is a file already: ${path} (--force writes over it)`);
+
+/**
+ * Refuses the session itself, by whatever name or link. Its lines are read while the new file is written.
+ * @param {string} name
+ * @param {import("node:fs").BigIntStats} target
+ * @param {string} source
+ */
+function refuseSource(name, target, source) {
+	const { dev, ino } = statSync(source, { bigint: true });
+	if (target.isFile() && target.dev === dev && target.ino === ino) throw new CommandError(`${name} is the session itself: it would be lost`);
+}
