@@ -169,7 +169,8 @@
 			}
 		},
 		// The engine lets a native method run on its own instance alone. Tests and hosts call methods on a Proxy of a
-		// manager, or on an object that inherits from one: each finds the manager through a property of it.
+		// manager, or on an object that inherits from one: each finds the manager through a property of it. Whatever else
+		// it is called on is refused here: of a wrong `this` V8 makes a TypeError, but Bun and Deno a plain Error.
 		throughProxies(prototype) {
 			for (const name of Object.getOwnPropertyNames(prototype)) {
 				const method = Object.getOwnPropertyDescriptor(prototype, name);
@@ -177,7 +178,9 @@
 				if (name === "constructor" || typeof native !== "function") continue;
 				const value = {
 					[name](...args) {
-						return Reflect.apply(native, this?.[SELF] ?? this, args);
+						const manager = this?.[SELF];
+						if (!anchors.has(manager)) throw new TypeError("Illegal invocation");
+						return Reflect.apply(native, manager, args);
 					},
 				}[name];
 				Object.defineProperty(prototype, name, { ...method, value });
