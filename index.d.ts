@@ -880,6 +880,34 @@ export interface SessionContext {
 }
 
 /**
+ * The reading half of a manager: what extensions get.
+ *
+ * @example
+ * ```ts
+ * const count = (session: ReadonlySessionManager): number => session.getEntries().length;
+ * console.log(count(manager)); // → 2
+ * ```
+ */
+export type ReadonlySessionManager = Pick<
+	SessionManager,
+	| "getCwd"
+	| "getSessionDir"
+	| "getSessionId"
+	| "getSessionFile"
+	| "getLeafId"
+	| "getLeafEntry"
+	| "getEntry"
+	| "getLabel"
+	| "getBranch"
+	| "buildContextEntries"
+	| "buildSessionProjection"
+	| "getHeader"
+	| "getEntries"
+	| "getTree"
+	| "getSessionName"
+>;
+
+/**
  * A session as lists show it.
  *
  * @example
@@ -971,34 +999,6 @@ export interface SearchHit {
 	/** The place that was found, marked, and what is around it, in one line. */
 	snippet: string;
 }
-
-/**
- * The reading half of a manager: what extensions get.
- *
- * @example
- * ```ts
- * const count = (session: ReadonlySessionManager): number => session.getEntries().length;
- * console.log(count(manager)); // → 2
- * ```
- */
-export type ReadonlySessionManager = Pick<
-	SessionManager,
-	| "getCwd"
-	| "getSessionDir"
-	| "getSessionId"
-	| "getSessionFile"
-	| "getLeafId"
-	| "getLeafEntry"
-	| "getEntry"
-	| "getLabel"
-	| "getBranch"
-	| "buildContextEntries"
-	| "buildSessionProjection"
-	| "getHeader"
-	| "getEntries"
-	| "getTree"
-	| "getSessionName"
->;
 
 // Types of a session file's safety and health: how it is written, what is wrong with it, what was done about it. Those of
 // the format stand in `header.d.ts`.
