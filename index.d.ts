@@ -67,7 +67,9 @@ export interface ThinkingContent {
  */
 export interface ImageContent {
 	type: "image";
+	/** The picture's bytes in base64. */
 	data: string;
+	/** `image/png`, say. */
 	mimeType: string;
 }
 
@@ -81,9 +83,13 @@ export interface ImageContent {
  */
 export interface ToolCall {
 	type: "toolCall";
+	/** The result names it as `toolCallId`. */
 	id: string;
+	/** Name of the tool. */
 	name: string;
+	/** As the model gave them, read from its JSON. */
 	arguments: JsonObject;
+	/** Opaque proof by which a provider recognises the thought that led here. */
 	thoughtSignature?: string;
 	/** Group the tool was offered under, for providers that group tools. */
 	namespace?: string;
@@ -100,15 +106,21 @@ export interface ToolCall {
  * ```
  */
 export interface Usage {
+	/** Tokens sent that no cache had. */
 	input: number;
+	/** Tokens the model wrote, its reasoning among them. */
 	output: number;
+	/** Tokens read from the provider's cache. */
 	cacheRead: number;
+	/** Tokens written to the provider's cache. */
 	cacheWrite: number;
-	/** Share of `cacheWrite` that is kept for an hour. */
+	/** Tokens of `cacheWrite` that are kept for an hour; absent if the provider does not say. */
 	cacheWrite1h?: number;
-	/** Share of `output` spent on reasoning; absent if the provider does not say. */
+	/** Tokens of `output` spent on reasoning; absent if the provider does not say. */
 	reasoning?: number;
+	/** Tokens of all four together. */
 	totalTokens: number;
+	/** US dollars. */
 	cost: {
 		input: number;
 		output: number;
@@ -137,13 +149,19 @@ export type StopReason = "pending" | "stop" | "length" | "toolUse" | "error" | "
  * ```
  */
 export interface DeferredHandle {
+	/** Who runs the model. */
 	provider: string;
+	/** The model that was asked. */
 	modelId: string;
+	/** The interface that was spoken. */
 	api: string;
 	/** The provider's own token for the answer. */
 	id: string;
+	/** When the provider forgets the answer, in milliseconds since 1970. */
 	expiresAt?: number;
+	/** Milliseconds to wait before asking for it. */
 	pollAfterMs?: number;
+	/** What is needed to make a message of the answer. */
 	data?: JsonValue;
 }
 
@@ -159,6 +177,7 @@ export interface DiagnosticErrorInfo {
 	name?: string;
 	message: string;
 	stack?: string;
+	/** An error number of HTTP or the system, or its name. */
 	code?: string | number;
 }
 
@@ -171,9 +190,12 @@ export interface DiagnosticErrorInfo {
  * ```
  */
 export interface AssistantMessageDiagnostic {
+	/** What kind of trouble, in a word of the writer's. */
 	type: string;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 	error?: DiagnosticErrorInfo;
+	/** Whatever else is worth knowing. */
 	details?: JsonObject;
 }
 
@@ -210,6 +232,7 @@ export type ConstrainedSamplingConfig =
 export interface Tool<TParameters extends ToolSchema = ToolSchema> {
 	name: string;
 	description: string;
+	/** JSON schema of the arguments. */
 	parameters: TParameters;
 	constrainedSampling?: false | ConstrainedSamplingConfig;
 }
@@ -239,12 +262,15 @@ export interface ToolReference {
  */
 export interface SystemMessage {
 	role: "system";
+	/** Instructions; those of a later message are added. */
 	content: string | TextContent[];
 	/** Named parts of the prompt. A later message replaces a part by its name; null takes it away. */
 	sections?: Record<string, string | null>;
+	/** Tools that models may use from here on. */
 	toolsAdded?: Tool[];
+	/** Tools that they may not use any more. */
 	toolsRemoved?: ToolReference[];
-	/** Milliseconds since 1970, as in every message. */
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
@@ -259,6 +285,7 @@ export interface SystemMessage {
 export interface UserMessage {
 	role: "user";
 	content: string | (TextContent | ImageContent)[];
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
@@ -283,23 +310,31 @@ export interface UserMessage {
 export interface AssistantMessage {
 	role: "assistant";
 	content: (TextContent | ThinkingContent | ToolCall)[];
+	/** The interface that was spoken. */
 	api: string;
+	/** Who runs the model. */
 	provider: string;
+	/** The model that was asked. */
 	model: string;
 	/** Model named in the answer, if another than the one asked. */
 	responseModel?: string;
+	/** The provider's id of the answer. */
 	responseId?: string;
 	/** Level of effort in the provider's own words. */
 	providerThinkingLevel?: string;
+	/** Troubles on the way. */
 	diagnostics?: AssistantMessageDiagnostic[];
 	usage: Usage;
 	stopReason: StopReason;
+	/** Where the answer will be had; with `stopReason` `deferred`. */
 	deferred?: DeferredHandle;
+	/** What went wrong; with `stopReason` `error` or `aborted`. */
 	errorMessage?: string;
 	/** Reason in the provider's own words. */
 	rawStopReason?: string;
 	/** Whether the model said itself that its turn is over. */
 	endTurn?: boolean;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
@@ -320,6 +355,7 @@ export interface AssistantMessage {
  */
 export interface ToolResultMessage<TDetails extends JsonValue = JsonValue> {
 	role: "toolResult";
+	/** The `id` of the tool call that it answers. */
 	toolCallId: string;
 	toolName: string;
 	content: (TextContent | ImageContent)[];
@@ -327,7 +363,9 @@ export interface ToolResultMessage<TDetails extends JsonValue = JsonValue> {
 	details?: TDetails;
 	/** Tokens that the tool itself spent on models. */
 	usage?: Usage;
+	/** Whether the tool failed; `content` tells how. */
 	isError: boolean;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
@@ -360,12 +398,16 @@ export type Message = SystemMessage | UserMessage | AssistantMessage | ToolResul
 export interface BashExecutionMessage {
 	role: "bashExecution";
 	command: string;
+	/** What it printed, both streams, cut if `truncated`. */
 	output: string;
+	/** Undefined if it was stopped. */
 	exitCode: number | undefined;
+	/** Whether the user stopped it. */
 	cancelled: boolean;
 	truncated: boolean;
 	/** File with the whole output, where `output` was cut. */
 	fullOutputPath?: string;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 	/** The command was run with `!!`: models do not see it. */
 	excludeFromContext?: boolean;
@@ -381,10 +423,14 @@ export interface BashExecutionMessage {
  */
 export interface CustomMessage<T = unknown> {
 	role: "custom";
+	/** Names the extension, or what of it this is. */
 	customType: string;
 	content: string | (TextContent | ImageContent)[];
+	/** Whether the user sees it; models do in any case. */
 	display: boolean;
+	/** The extension's own; never sent to a model. */
 	details?: T;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
@@ -399,7 +445,9 @@ export interface CustomMessage<T = unknown> {
 export interface BranchSummaryMessage {
 	role: "branchSummary";
 	summary: string;
+	/** Id of the leaf that was left, or `root`. */
 	fromId: string | null;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
@@ -414,7 +462,9 @@ export interface BranchSummaryMessage {
 export interface CompactionSummaryMessage {
 	role: "compactionSummary";
 	summary: string;
+	/** Tokens of the context before. */
 	tokensBefore: number;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
@@ -472,7 +522,9 @@ export interface SessionHeader {
 	/** Version of the format; a file without one is of version 1. */
 	version?: number;
 	id: string;
+	/** When the session was begun, ISO 8601. */
 	timestamp: string;
+	/** The working directory, absolute. */
 	cwd: string;
 	/** File of the session that this one was forked or branched from. */
 	parentSession?: string;
@@ -511,7 +563,9 @@ export interface NewSessionOptions {
  * ```
  */
 export interface SessionEntryBase {
+	/** The kind of entry. */
 	type: string;
+	/** 8 hexadecimal digits, or a UUID; no other entry of the session has it. */
 	id: string;
 	/** Entry that this one follows; null for a root. */
 	parentId: string | null;
@@ -546,6 +600,7 @@ export interface SessionMessageEntry extends SessionEntryBase {
  */
 export interface ThinkingLevelChangeEntry extends SessionEntryBase {
 	type: "thinking_level_change";
+	/** `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; any word is taken. */
 	thinkingLevel: string;
 }
 
@@ -579,6 +634,7 @@ export interface UsageEntry extends SessionEntryBase {
 	provider: string;
 	model: string;
 	usage: Usage;
+	/** A word for people. */
 	note?: string;
 }
 
@@ -595,6 +651,7 @@ export interface CompactionEntry<T = unknown> extends SessionEntryBase {
 	summary: string;
 	/** First entry before this one that stays in the context; the compaction's own id if none does. */
 	firstKeptEntryId: string;
+	/** Tokens of the context before. */
 	tokensBefore: number;
 	/** Data of whoever wrote the summary. */
 	details?: T;
@@ -637,7 +694,9 @@ export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
  */
 export interface CustomEntry<T = unknown> extends SessionEntryBase {
 	type: "custom";
+	/** Names the extension, or what of it this is. */
 	customType: string;
+	/** The extension's own. */
 	data?: T;
 }
 
@@ -651,6 +710,7 @@ export interface CustomEntry<T = unknown> extends SessionEntryBase {
  */
 export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 	type: "custom_message";
+	/** Names the extension, or what of it this is. */
 	customType: string;
 	content: string | (TextContent | ImageContent)[];
 	/** Data of the extension, not seen by models. */
@@ -762,8 +822,9 @@ export interface SessionTreeNode {
 	entry: SessionEntry;
 	/** Oldest first. */
 	children: SessionTreeNode[];
+	/** The newest on it; absent if it has none, or that was cleared. */
 	label?: string;
-	/** When the label was set. */
+	/** When the label was set, ISO 8601. */
 	labelTimestamp?: string;
 }
 
@@ -776,6 +837,7 @@ export interface SessionTreeNode {
  * ```
  */
 export interface ProjectedSessionEntry {
+	/** As it stands in the session. */
 	sourceEntry: SessionEntry;
 	/** Empty for entries that add none or were edited away. */
 	messages: AgentMessage[];
@@ -793,7 +855,9 @@ export interface SessionProjection {
 	entries: ProjectedSessionEntry[];
 	/** The messages of all entries: the same objects. */
 	messages: AgentMessage[];
+	/** The newest on the path; `off` if there is none. */
 	thinkingLevel: string;
+	/** The newest on the path, by a change of model or an answer; null if there is none. */
 	model: { provider: string; modelId: string } | null;
 }
 
@@ -807,8 +871,11 @@ export interface SessionProjection {
  * ```
  */
 export interface SessionContext {
+	/** In order, summaries in place of what was compacted. */
 	messages: AgentMessage[];
+	/** The newest on the path; `off` if there is none. */
 	thinkingLevel: string;
+	/** The newest on the path, by a change of model or an answer; null if there is none. */
 	model: { provider: string; modelId: string } | null;
 }
 
@@ -822,15 +889,19 @@ export interface SessionContext {
  * ```
  */
 export interface SessionInfo {
+	/** The session's file. */
 	path: string;
+	/** The session's id. */
 	id: string;
 	/** Empty if the file does not say. */
 	cwd: string;
+	/** The newest `session_info`'s. */
 	name?: string;
 	/** File of the session that this one came from. */
 	parentSessionPath?: string;
+	/** When the session was begun, by its header. */
 	created: Date;
-	/** Last word of user or model. */
+	/** When user or model said the last word; else when the session was begun, or its file was changed. */
 	modified: Date;
 	/** Messages of every role, on every branch. */
 	messageCount: number;
@@ -841,7 +912,7 @@ export interface SessionInfo {
 }
 
 /**
- * Told how far a list has come, now and then with the sessions found so far, newest first.
+ * Told how far a list has come, in files, now and then with the sessions found so far, newest first.
  *
  * @example
  * ```ts
@@ -868,7 +939,7 @@ export interface SearchOptions {
 	limit?: number;
 	/** Ends the search; the promise is rejected with its reason. */
 	signal?: AbortSignal;
-	/** Told how many of the sessions that were not indexed yet are by now. Not called when there are none. */
+	/** Told how many of the sessions that were not indexed yet are by now, or were looked through. Not called when there are none. */
 	onProgress?: (indexed: number, total: number) => void;
 	/** What is put before and after what was found, in snippets; `["«", "»"]` unless told. */
 	mark?: readonly [open: string, close: string];
@@ -973,7 +1044,9 @@ export interface DamagedLine {
 	line: number;
 	/** Its bytes are `start` up to `end`, counted from 0, its newline not counted. */
 	start: number;
+	/** The byte behind its last. */
 	end: number;
+	/** Why it is no entry, in a few words. */
 	reason: string;
 }
 
@@ -1034,6 +1107,7 @@ export interface EntryCycle {
  */
 export interface ForeignChange {
 	kind: "grown" | "deleted" | "renamed" | "replaced" | "truncated";
+	/** How often. */
 	count: number;
 	/** Entries that came in with it. */
 	entries: number;
@@ -1078,9 +1152,11 @@ export interface VerifyReport {
 	/** The version that the header states, 1 if it states none; null without a header. */
 	version: number | null;
 	sessionId: string | null;
+	/** Of the file. */
 	bytes: number;
 	/** Lines of every kind, blank ones and an unfinished last one among them. */
 	lines: number;
+	/** Lines that are entries; the header is none. */
 	entries: number;
 	damaged: DamagedLine[];
 	orphans: OrphanEntry[];
@@ -1130,7 +1206,8 @@ export declare class SessionManager {
   /**
    * Appends a message below the leaf, which moves to it. The object is kept, not copied. Gives the entry's id.
    *
-   * @throws If the file cannot be written; the session is then as it was.
+   * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+   * written, is locked by another manager, or holds another session by now. The session is then as it was.
    * @example
    * ```ts
    * const id = manager.appendMessage({ role: "user", content: "Hello", timestamp: Date.now() });
@@ -1141,7 +1218,8 @@ export declare class SessionManager {
   /**
    * Appends a change of the thinking level. Gives the entry's id.
    *
-   * @throws If the file cannot be written; the session is then as it was.
+   * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+   * written, is locked by another manager, or holds another session by now. The session is then as it was.
    * @example
    * ```ts
    * manager.appendThinkingLevelChange("high");
@@ -1152,7 +1230,8 @@ export declare class SessionManager {
   /**
    * Appends a change of the model. Gives the entry's id.
    *
-   * @throws If the file cannot be written; the session is then as it was.
+   * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+   * written, is locked by another manager, or holds another session by now. The session is then as it was.
    * @example
    * ```ts
    * manager.appendModelChange("acme", "large");
@@ -1163,7 +1242,8 @@ export declare class SessionManager {
   /**
    * Appends usage that is no part of the model's context. Gives the entry.
    *
-   * @throws If the file cannot be written; the session is then as it was.
+   * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+   * written, is locked by another manager, or holds another session by now. The session is then as it was.
    * @example
    * ```ts
    * const cost = { input: 0, output: 0, cacheRead: 0.015, cacheWrite: 0, total: 0.015 };
@@ -1175,9 +1255,12 @@ export declare class SessionManager {
   appendUsage(kind: string, provider: string, model: string, usage: Usage, note?: string): UsageEntry
   /**
    * Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
-   * nothing before it). It carries the system prompt and tools as they are at the leaf. Gives the entry's id.
+   * nothing before it). `tokensBefore` is the context's size before, in tokens; `details` are the summary writer's own,
+   * `usage` is what the summary cost, and `fromHook` says that an extension wrote it. The entry carries the system
+   * prompt and tools as they are at the leaf. Gives its id.
    *
-   * @throws If the file cannot be written; the session is then as it was.
+   * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+   * written, is locked by another manager, or holds another session by now. The session is then as it was.
    * @example
    * ```ts
    * manager.appendCompaction("They greeted each other.", null, 12_000);
@@ -1188,7 +1271,8 @@ export declare class SessionManager {
   /**
    * Appends an extension's own data, which is no part of the model's context. Gives the entry's id.
    *
-   * @throws If the file cannot be written; the session is then as it was.
+   * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+   * written, is locked by another manager, or holds another session by now. The session is then as it was.
    * @example
    * ```ts
    * manager.appendCustomEntry("my-extension", { seen: ["a.ts"] });
@@ -1198,7 +1282,8 @@ export declare class SessionManager {
   /**
    * Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id.
    *
-   * @throws `TypeError` if the name is no string. If the file cannot be written; the session is then as it was.
+   * @throws `TypeError` if the name is no string. If the file cannot be written, is
+   * locked by another manager, or holds another session by now. The session is then as it was.
    * @example
    * ```ts
    * manager.appendSessionInfo("  Greetings ");
@@ -1209,7 +1294,8 @@ export declare class SessionManager {
   /**
    * Appends an extension's message, which is part of the model's context. Gives the entry's id.
    *
-   * @throws If the file cannot be written; the session is then as it was.
+   * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+   * written, is locked by another manager, or holds another session by now. The session is then as it was.
    * @example
    * ```ts
    * manager.appendCustomMessageEntry("my-extension", "The build is red.", true);
@@ -1222,7 +1308,8 @@ export declare class SessionManager {
    * its own. Gives the entry's id.
    *
    * @throws If the entry is not there, is not on the path to the leaf, or gives no content that could be edited, and if the
-   * replacement is neither null nor has content. If the file cannot be written; the session is then as it was.
+   * replacement is neither null nor has content. If the file cannot be written, is
+   * locked by another manager, or holds another session by now. The session is then as it was.
    * @example
    * ```ts
    * manager.appendContextEdit(id, null);
@@ -1233,7 +1320,8 @@ export declare class SessionManager {
   /**
    * Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id.
    *
-   * @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written; the session is then as it was.
+   * @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written, is
+   * locked by another manager, or holds another session by now. The session is then as it was.
    * @example
    * ```ts
    * manager.appendLabelChange(id, "before the change");
@@ -1593,7 +1681,8 @@ export declare class SessionManager {
    * Moves the leaf as `branch` does (null: as `resetLeaf`), and appends a summary of the branch left there. Gives
    * the summary entry's id.
    *
-   * @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written; the session is then as it was.
+   * @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written, is
+   * locked by another manager, or holds another session by now. The session is then as it was.
    * @example
    * ```ts
    * manager.branchWithSummary(id, "The answer was no good.");
@@ -1688,8 +1777,8 @@ export declare class SessionManager {
    */
   static forkFrom(sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions): SessionManager
   /**
-   * The path of the session with exactly this id; undefined if there is none. Looks for file names, then reads headers
-   * alone.
+   * The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
+   * Reads headers alone.
    *
    * @example
    * ```ts
@@ -1723,9 +1812,10 @@ export declare class SessionManager {
    * Finds what users and assistants said, names, labels and summaries in all sessions, those of one working directory
    * or those in one directory; the best hits first. Each part of the query that white space sets apart must stand in
    * a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
-   * indexed yet is indexed first, which takes time once.
+   * indexed yet is indexed first, which takes time once; what cannot be indexed is looked for in the files.
    *
-   * Throws a `TypeError` for a query or an option of a wrong type; the promise is rejected with the signal's reason.
+   * The promise is rejected with a `TypeError` for a query or an option of a wrong type, and with the signal's reason
+   * if that is or becomes aborted.
    *
    * @example
    * ```ts

@@ -1,38 +1,66 @@
 // What an append costs beyond the write: npm run bench:append
 //
 // The engine's part is measured in Rust (append_cost.rs), with and without the checks; the whole of it as JavaScript
-// sees it in a process of this Node.
+// sees it in a process of this Node. Twice: in a row, and with a pause of 11 ms before each append, as agents append.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { median } from "./report.mjs";
 
 const { SessionManager } = createRequire(import.meta.url)("../index.js");
+const PAUSE = 11;
 const scratch = mkdtempSync(join(tmpdir(), "append-cost-"));
-try {
-	const args = ["run", "--quiet", "--release", "--example", "append_cost", "--", scratch];
-	const engine = JSON.parse(execFileSync("cargo", args, { encoding: "utf8" }));
+const still = new Int32Array(new SharedArrayBuffer(4));
+const message = (n) => ({ role: "user", content: "twenty bytes of text", timestamp: n });
+
+/** A manager whose code is compiled and whose file is made. */
+function warm() {
+	const manager = SessionManager.create("/somewhere", scratch);
+	for (let n = 0; n < 2_000; n++) manager.appendMessage(message(n));
+	return manager;
+}
+
+function inARow() {
 	const times = [];
 	for (let round = 0; round < 9; round++) {
-		const manager = SessionManager.create("/somewhere", scratch);
-		const message = (n) => ({ role: "user", content: "twenty bytes of text", timestamp: n });
-		for (let n = 0; n < 2_000; n++) manager.appendMessage(message(n));
+		const manager = warm();
 		const messages = Array.from({ length: 20_000 }, (_, n) => message(n));
 		const start = process.hrtime.bigint();
 		for (const one of messages) manager.appendMessage(one);
 		times.push(Number(process.hrtime.bigint() - start) / messages.length);
 	}
-	const whole = times.sort((a, b) => a - b)[4];
-	const checks = engine.checked - engine.unchecked;
-	const row = (name, ns) => console.log(`| ${name} | ${ns.toFixed(0)} ns |`);
-	console.log("| append of a 20-byte message | median |\n| --- | --- |");
-	row("the bare write", engine.bare);
-	row("write, line and index, no checks (engine)", engine.unchecked);
-	row("the same with the checks (engine)", engine.checked);
-	row("the checks", checks);
-	row("`appendMessage`, as JavaScript sees it", whole);
-	console.log(`\nThe checks are ${((100 * checks) / (whole - checks)).toFixed(0)} % of the append without them.`);
+	return median(times);
+}
+
+function spaced() {
+	const manager = warm();
+	const times = [];
+	for (let n = 0; n < 600; n++) {
+		const one = message(n);
+		Atomics.wait(still, 0, 0, PAUSE);
+		const start = process.hrtime.bigint();
+		manager.appendMessage(one);
+		times.push(Number(process.hrtime.bigint() - start));
+	}
+	return median(times);
+}
+
+try {
+	const args = ["run", "--quiet", "--release", "--example", "append_cost", "--", scratch];
+	const engine = JSON.parse(execFileSync("cargo", args, { encoding: "utf8" }));
+	const whole = { row: inARow(), spaced: spaced() };
+	const checks = { row: engine.row.checked - engine.row.unchecked, spaced: engine.spaced.checked - engine.spaced.unchecked };
+	const line = (name, of) => console.log(`| ${name} | ${of("row").toFixed(0)} ns | ${of("spaced").toFixed(0)} ns |`);
+	console.log(`| append of a 20-byte message, medians | in a row | ${PAUSE} ms apart |\n| --- | --- | --- |`);
+	line("the bare write", (when) => engine[when].bare);
+	line("write, line and index, no checks (engine)", (when) => engine[when].unchecked);
+	line("the same with the checks (engine)", (when) => engine[when].checked);
+	line("the checks", (when) => checks[when]);
+	line("`appendMessage`, as JavaScript sees it", (when) => whole[when]);
+	const share = (when) => `${((100 * checks[when]) / (whole[when] - checks[when])).toFixed(0)} %`;
+	console.log(`\nThe checks are ${share("row")} of the append without them in a row, ${share("spaced")} of one behind a pause.`);
 } finally {
 	rmSync(scratch, { recursive: true, force: true });
 }

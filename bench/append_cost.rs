@@ -1,8 +1,12 @@
 //! What an append costs beyond the bare write, in nanoseconds: the write alone; with the entry's line and index; with
-//! the checks as well (is the file still there and as long as it was, where did the line land). Medians of rounds.
+//! the checks as well (is the file still there and as long as it was, where did the line land).
+//!
+//! Twice: in a row, as fast as it goes, and with a pause before each, as agents append. Behind a pause everything about
+//! the file is looked at, not its length alone. The three take turns; medians.
 
+use std::fs::File;
 use std::io::Write;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pi_session_native::core::append::{line, NewHead};
 use pi_session_native::core::entry::Kind;
@@ -11,6 +15,10 @@ use pi_session_native::core::session::{Below, Found, NewEntry, Persistence, Sess
 
 const ROUNDS: usize = 15;
 const APPENDS: usize = 20_000;
+/// Appends with a pause before each, and the pause: longer than one look at everything counts.
+const SPACED: usize = 600;
+const PAUSE: Duration = Duration::from_millis(11);
+const TIME: &str = "2025-01-01T00:00:00.000Z";
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 const OWN: &[u8] =
     b"{\"message\":{\"role\":\"user\",\"content\":\"twenty bytes of text\",\"timestamp\":1750000000000}}";
@@ -28,53 +36,73 @@ fn session(path: &str) -> Box<Session> {
     }
 }
 
-fn timed(mut each: impl FnMut()) -> f64 {
+/// One way to append: each call adds one line.
+type Way<'a> = Box<dyn FnMut() + 'a>;
+
+/// The bare write, the same with line and index, and the engine's whole append; each to a file of its own.
+fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
+    let appending = |path: &str| File::options().append(true).open(path).expect("opened");
+    let bare_path = format!("{path}.bare");
+    let open = session(&bare_path);
+    let mut file = appending(&bare_path);
+    let mut text = line(Kind::Message, &open.envelope(None, 0.0, TIME.into()), OWN);
+    text.push(b'\n');
+    let bare = move || file.write_all(&text).expect("written");
+
+    // The engine's own way, but for the looks: the line goes to the file unasked, the entry into the index.
+    let unchecked_path = format!("{path}.unchecked");
+    let mut open = session(&unchecked_path);
+    let mut file = appending(&unchecked_path);
+    let unchecked = move || {
+        let envelope = open.envelope(open.tree().leaf(), 0.0, TIME.to_owned());
+        let mut text = line(Kind::Message, &envelope, OWN);
+        text.push(b'\n');
+        file.write_all(&text).expect("written");
+        open.push_kept(&head.with(Kind::Message, &envelope));
+    };
+
+    let mut open = session(path);
+    let checked = move || {
+        let entry =
+            NewEntry { kind: Kind::Message, head, own: OWN, below: Below::Leaf, id: None, time: 0.0, timestamp: TIME };
+        open.append(&entry).expect("appended");
+    };
+    [Box::new(bare), Box::new(unchecked), Box::new(checked)]
+}
+
+fn timed(each: &mut Way<'_>, times: usize) -> f64 {
     let start = Instant::now();
-    for _ in 0..APPENDS {
+    for _ in 0..times {
         each();
     }
-    start.elapsed().as_nanos() as f64 / APPENDS as f64
+    start.elapsed().as_nanos() as f64 / times as f64
+}
+
+fn told(times: [Vec<f64>; 3]) -> String {
+    let [bare, unchecked, checked] = times.map(median);
+    format!("{{\"bare\":{bare:.0},\"unchecked\":{unchecked:.0},\"checked\":{checked:.0}}}")
 }
 
 fn main() {
     let dir = std::env::args().nth(1).unwrap_or_else(|| std::env::temp_dir().to_string_lossy().into_owned());
     let path = format!("{dir}/append-cost-{}.jsonl", std::process::id());
     let head = NewHead::default();
-    let (mut bare, mut unchecked, mut checked) = (Vec::new(), Vec::new(), Vec::new());
+    let mut row: [Vec<f64>; 3] = Default::default();
     for _ in 0..ROUNDS {
-        let open = session(&path);
-        let mut file = std::fs::OpenOptions::new().append(true).open(&path).expect("opened");
-        let envelope = open.envelope(None, 0.0, "2025-01-01T00:00:00.000Z".into());
-        let mut text = line(Kind::Message, &envelope, OWN);
-        text.push(b'\n');
-        bare.push(timed(|| file.write_all(&text).expect("written")));
-
-        // The engine's own way, but for the looks: the line goes to the file unasked, the entry into the index.
-        let mut open = session(&path);
-        let mut file = std::fs::OpenOptions::new().append(true).open(&path).expect("opened");
-        unchecked.push(timed(|| {
-            let envelope = open.envelope(open.tree().leaf(), 0.0, "2025-01-01T00:00:00.000Z".to_owned());
-            let mut text = line(Kind::Message, &envelope, OWN);
-            text.push(b'\n');
-            file.write_all(&text).expect("written");
-            open.push_kept(&head.with(Kind::Message, &envelope));
-        }));
-
-        let mut open = session(&path);
-        checked.push(timed(|| {
-            let entry = NewEntry {
-                kind: Kind::Message,
-                head: &head,
-                own: OWN,
-                below: Below::Leaf,
-                id: None,
-                time: 0.0,
-                timestamp: "2025-01-01T00:00:00.000Z",
-            };
-            open.append(&entry).expect("appended");
-        }));
+        for (way, times) in ways(&path, &head).iter_mut().zip(&mut row) {
+            times.push(timed(way, APPENDS));
+        }
     }
-    let _ = std::fs::remove_file(&path);
-    let (bare, unchecked, checked) = (median(bare), median(unchecked), median(checked));
-    println!("{{\"bare\":{bare:.0},\"unchecked\":{unchecked:.0},\"checked\":{checked:.0}}}");
+    let mut spaced: [Vec<f64>; 3] = Default::default();
+    let mut ways = ways(&path, &head);
+    for _ in 0..SPACED {
+        for (way, times) in ways.iter_mut().zip(&mut spaced) {
+            std::thread::sleep(PAUSE);
+            times.push(timed(way, 1));
+        }
+    }
+    for end in ["", ".bare", ".unchecked"] {
+        let _ = std::fs::remove_file(format!("{path}{end}"));
+    }
+    println!("{{\"row\":{},\"spaced\":{}}}", told(row), told(spaced));
 }

@@ -62,6 +62,7 @@ function stores(size, data, more) {
 	const operations = {
 		"list-all-cold": "listAll, no catalog",
 		"list-all": "listAll",
+		"list-turns": "turns of listAll",
 		"all-texts": "listAll, every text",
 		continue: "continueRecent",
 		find: "findById",

@@ -70,6 +70,31 @@ async function listAll({ SessionManager, path }) {
 	sink += (await SessionManager.listAll(path)).length;
 }
 
+/**
+ * The longest turn of the event loop while something runs: in CPU time of this thread (whose clock may tick in
+ * milliseconds), and as time passes, which counts what other threads and processes take from it, too.
+ */
+async function longestTurn(work) {
+	const cpu = () => {
+		const { user, system } = process.threadCpuUsage();
+		return (user + system) / 1e3;
+	};
+	let running = true;
+	let last = [cpu(), now()];
+	const longest = [0, 0];
+	const turn = () => {
+		const at = [cpu(), now()];
+		for (const clock of [0, 1]) longest[clock] = Math.max(longest[clock], at[clock] - last[clock]);
+		last = at;
+		if (running) setImmediate(turn);
+	};
+	setImmediate(turn);
+	await work();
+	turn();
+	running = false;
+	return longest;
+}
+
 /** Words of the generated texts (filler.mjs). */
 const COMMON = "error";
 const RARE = "4711";
@@ -223,6 +248,15 @@ export const OPERATIONS = {
 	},
 	"listAll, no catalog": { catalog: "cold", run: listAll },
 	listAll: { catalog: "warm", run: listAll },
+	// The first list of a process, and the next one.
+	"turns of listAll": {
+		catalog: "cold",
+		measure: async (context) => {
+			const [cold, coldWall] = await longestTurn(() => listAll(context));
+			const [again, againWall] = await longestTurn(() => listAll(context));
+			return { CPU: cold, time: coldWall, "again, CPU": again, "again, time": againWall };
+		},
+	},
 	"listAll, every text": {
 		catalog: "warm",
 		run: async ({ SessionManager, path }) => {

@@ -22,9 +22,13 @@ texts, times in messages are milliseconds since 1970, costs are US dollars, size
 
 const out = mkdtempSync(join(tmpdir(), "pi-session-api-"));
 try {
+	// Alone: what others add to the types by declaration merging is none of this package's.
+	const tsconfig = join(out, "tsconfig.json");
+	const compilerOptions = { target: "es2022", module: "nodenext", strict: true, types: [] };
+	writeFileSync(tsconfig, JSON.stringify({ compilerOptions, files: [join(root, "index.d.ts")] }));
 	const application = await Application.bootstrapWithPlugins({
 		entryPoints: [join(root, "index.d.ts")],
-		tsconfig: join(root, "__test__/types/tsconfig.standalone.json"),
+		tsconfig,
 		plugin: ["typedoc-plugin-markdown"],
 		logLevel: "Warn",
 		out,
@@ -48,7 +52,9 @@ try {
 	const project = await application.convert();
 	if (!project || application.logger.hasErrors()) throw new Error("index.d.ts does not convert");
 	await application.generateOutputs(project);
-	const text = readFileSync(join(out, "api.md"), "utf8").trimEnd();
+	// The loader's own, which napi-rs puts there.
+	const loaders = /^### \\_\\_napiBindingTarget\n[^]*?^\*\*\*\n\n/m;
+	const text = readFileSync(join(out, "api.md"), "utf8").trimEnd().replace(loaders, "");
 	writeFileSync(file, `${HEAD}\n${text}\n`);
 } finally {
 	rmSync(out, { recursive: true, force: true });

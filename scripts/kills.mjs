@@ -19,7 +19,9 @@ try {
 	const total = await killLoop({ kills, seed, scratch, progress });
 	const seconds = ((Date.now() - start) / 1000).toFixed(0);
 	console.log(
-		`${total.kills} kills: ${total.acknowledged} acknowledged entries in ${total.files} files, all found (${seconds} s)`,
+		`${total.kills} kills: ${total.acknowledged} acknowledged entries in ${total.files} files, all found; ` +
+			`${total.locked} of the writers had the lock, which ${total.refused} others were refused; ` +
+			`${total.cut} lines were cut and stand alone (${seconds} s)`,
 	);
 } finally {
 	rmSync(scratch, { recursive: true, force: true });

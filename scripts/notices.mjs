@@ -1,5 +1,6 @@
 // Writes THIRD_PARTY_NOTICES.md: the crates that are compiled into the addon, with their license texts.
 //   node scripts/notices.mjs
+//   node scripts/notices.mjs --check     whether it is fresh, nothing is written
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -35,4 +36,10 @@ for (const { name, version, license, manifest_path, source } of packages) {
 
 const sections = [...byText].map(([text, crates]) => `## ${crates.sort().join(", ")}\n\n\`\`\`text\n${text}\n\`\`\`\n`);
 const head = "# Third-party notices\n\nThe addon is compiled from these crates besides its own code. Written by `scripts/notices.mjs`.\n";
-writeFileSync(join(root, "THIRD_PARTY_NOTICES.md"), [head, ...sections.sort()].join("\n"));
+const text = [head, ...sections.sort()].join("\n");
+const file = join(root, "THIRD_PARTY_NOTICES.md");
+if (!process.argv.includes("--check")) writeFileSync(file, text);
+else if (readFileSync(file, "utf8") !== text) {
+	console.log("THIRD_PARTY_NOTICES.md is not of the crates that are compiled in: node scripts/notices.mjs");
+	process.exitCode = 1;
+}

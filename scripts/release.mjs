@@ -1,35 +1,70 @@
 // Makes the packages of a release ready to be published, from the addons that the platforms' builds left in a folder.
 //   node scripts/release.mjs <folder with pi-session-native.<platform>.node for every platform>
+//   node scripts/release.mjs --tag v1.2.3     whether a tag may be released: all manifests and the changelog say so
 //
 // It refuses to go on while one is missing. Afterwards each folder of npm/ holds its addon and the licenses of what the
 // addon is compiled from, and the main package names all of them as optional dependencies of its own version: that is
 // added here and not committed, because a clone would ask the registry for packages that nobody has published yet.
+// So is the repository, which npm compares with where a package was built: whichever the workflow runs in.
 // Run it in a clone that is thrown away.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, readdirSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const LICENSES = ["LICENSE", "THIRD_PARTY_NOTICES.md"];
 
+const read = (file) => JSON.parse(readFileSync(file, "utf8"));
+const platformsOf = (dir) => readdirSync(join(dir, "npm")).sort();
+
+/** The manifests of all packages of a clone: the platforms', and the main one last. */
+const manifestsOf = (dir) => [...platformsOf(dir).map((name) => join(dir, "npm", name)), dir].map((one) => join(one, "package.json"));
+
+/** Throws unless the clone at `dir` is what the tag names: in every manifest, and with a section of the changelog. */
+export function checkTag(dir, tag) {
+	const version = tag.replace(/^v/, "");
+	const wrong = manifestsOf(dir).filter((file) => read(file).version !== version);
+	if (!tag.startsWith("v") || wrong.length > 0) {
+		const said = wrong.map((file) => `${file} says ${read(file).version}`);
+		throw new Error(`The tag ${tag} is not of this version: ${said.join(", ") || "it should begin with v"}`);
+	}
+	const sections = readFileSync(join(dir, "CHANGELOG.md"), "utf8").match(/^## \S+/gm) ?? [];
+	if (!sections.includes(`## ${version}`)) throw new Error(`CHANGELOG.md has no section ${version}`);
+}
+
+/** The repository that GitHub builds in, as npm wants it; undefined anywhere else. */
+function repositoryOf(env) {
+	const { GITHUB_REPOSITORY: name, GITHUB_SERVER_URL: server = "https://github.com" } = env;
+	return name ? { type: "git", url: `git+${server}/${name}.git` } : undefined;
+}
+
 /** Makes the packages in the clone at `dir` ready, with the addons in `addons`. */
-export function stage(dir, addons) {
+export function stage(dir, addons, env = process.env) {
+	const { napi: { binaryName } } = read(join(dir, "package.json"));
+	const missing = platformsOf(dir).map((name) => `${binaryName}.${name}.node`).filter((name) => !existsSync(join(addons, name)));
+	if (missing.length > 0) throw new Error(`Not in ${addons}: ${missing.join(", ")}`);
 	const napi = (...args) =>
 		execFileSync(process.execPath, [join(root, "node_modules/@napi-rs/cli/dist/cli.js"), ...args], {
 			cwd: dir,
 			stdio: "inherit",
 		});
 	napi("artifacts", "--output-dir", addons, "--npm-dir", "npm");
-	for (const platform of readdirSync(join(dir, "npm"))) {
+	for (const platform of platformsOf(dir)) {
 		for (const file of LICENSES) copyFileSync(join(dir, file), join(dir, "npm", platform, file));
 	}
-	// Publishing is npm's work, one package after the other (see the release workflow).
+	// Publishing is npm's work, one package after the other (see publish.mjs).
 	napi("prepublish", "--tag-style", "npm", "--skip-optional-publish", "--no-gh-release");
+	const repository = repositoryOf(env);
+	if (!repository) return;
+	for (const file of manifestsOf(dir)) writeFileSync(file, `${JSON.stringify({ ...read(file), repository }, null, 2)}\n`);
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-	const addons = process.argv[2];
-	if (addons === undefined) throw new Error("Usage: node scripts/release.mjs <folder of addons>");
-	stage(root, resolve(addons));
+	const { values, positionals } = parseArgs({ options: { tag: { type: "string" } }, allowPositionals: true });
+	const [addons] = positionals;
+	if (values.tag !== undefined) checkTag(root, values.tag);
+	else if (addons !== undefined) stage(root, resolve(addons));
+	else throw new Error("Usage: node scripts/release.mjs <folder of addons> | --tag <tag>");
 }

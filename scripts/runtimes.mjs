@@ -1,7 +1,7 @@
 // The suite on every JavaScript runtime: the same spec files, by vitest, in Node's releases, Bun and Deno.
 //   npm run runtimes                         everything on each of them
 //   npm run runtimes -- bun deno             on these
-//   npm run runtimes -- --quick node20       less of the differential test
+//   npm run runtimes -- --quick node20       fewer random cases, and on V8 none of the slowest files
 //   npm run runtimes -- --specs __test__/contract/tree bun
 // The last line is the sum: `N passed, N failed`.
 import { spawnSync } from "node:child_process";
@@ -13,9 +13,16 @@ import { parseArgs } from "node:util";
 import { RUNTIMES, setup } from "../runtimes/setup.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-/** What depends on the runtime. The rest runs a Node of its own: pi's agent, the hook, `tsc`, npm. */
-const SPECS = ["__test__/contract/", "__test__/differential/", "__test__/runtimes/"];
-const QUICK_CASES = "400";
+/** What depends on the runtime. The rest runs a Node of its own: pi's agent, the hook, `tsc`, npm, the command. */
+export const SPECS = ["contract", "differential", "lazy", "catalog", "search", "faults", "runtimes"].map(
+	(folder) => `__test__/${folder}/`,
+);
+/** Loops of processes that are killed or counted: about the file system, and run on one Node. */
+export const LEFT_OUT = ["kill", "leaks", "processes"].map((name) => `__test__/faults/${name}.spec.ts`);
+/** About sizes and combinations, and the same on every V8: a quick run leaves them to Bun, and `npm test` to the Node it is run by. */
+export const SLOW = ["lazy/copies", "lazy/limits", "lazy/size", "faults/hostile"].map((name) => `__test__/${name}.spec.ts`);
+/** How much of what is random or many in a quick run. */
+const QUICK = { PSN_CASES: "400", PSN_FILES: "5000", PSN_ROUNDS: "1000" };
 /** Node's module hooks change from release to release, so pi is hooked on each that it runs on. */
 const HOOKED = ["node24", "node26"];
 
@@ -25,14 +32,16 @@ function runOn(name, { specs, quick }) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-runtime-"));
 	const report = join(scratch, "report.json");
 	const hooked = HOOKED.includes(name);
+	const leftOut = [...LEFT_OUT, ...(quick && name !== "bun" ? SLOW : [])];
 	const vitest = [
 		join(root, "node_modules/vitest/vitest.mjs"),
 		"run",
 		...specs,
 		...(hooked && specs === SPECS ? ["__test__/register/"] : []),
+		...(specs === SPECS ? leftOut.flatMap((file) => ["--exclude", file]) : []),
 	];
 	const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-	const env = { ...process.env, PSN_RUNTIME: name, ...(quick ? { PSN_CASES: QUICK_CASES } : {}) };
+	const env = { ...process.env, PSN_RUNTIME: name, ...(quick ? QUICK : {}) };
 	if (hooked) env.PSN_PI_NODE = binary;
 	// For the processes that vitest and the tests start, too.
 	if (name === "bun") env.BUN_OPTIONS = `--preload=${join(root, "__test__/runtimes/bun-home.cjs")}`;

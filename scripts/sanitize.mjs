@@ -1,6 +1,9 @@
 // Runs the JavaScript tests on an addon that checks every access to memory (AddressSanitizer): needs gcc's libasan.
-//   npm run sanitize            contract tests
+//   npm run sanitize            what is in FOLDERS below, one after the other
 //   npm run sanitize -- path…   other tests
+//
+// Left out are the tests that start the module in processes of their own by the dozen (kills, eight writers, leaks:
+// memory is another under a sanitizer), and those of packages, runtimes and the command, which run other builds.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -23,10 +26,33 @@ mkdirSync(folder, { recursive: true });
 copyFileSync(join(out, target, "quick/libpi_session_native.so"), join(folder, "pi-session-native.linux-x64-gnu.node"));
 for (const file of ["index.js", "package.json"]) copyFileSync(join(root, file), join(folder, file));
 const { stdout } = spawnSync("gcc", ["-print-file-name=libasan.so"], { encoding: "utf8" });
-const tests = process.argv.slice(2);
-// Node itself keeps memory until it ends: what leaks is the leak test's business.
-run(process.execPath, ["node_modules/vitest/vitest.mjs", "run", ...(tests.length > 0 ? tests : ["__test__/contract"])], {
-	PSN_MODULE: join(folder, "index.js"),
-	LD_PRELOAD: realpathSync(stdout.trim()),
-	ASAN_OPTIONS: "detect_leaks=0:abort_on_error=1:handle_segv=0:allow_user_segv_handler=1",
-});
+const FOLDERS = [
+	["__test__/contract"],
+	["__test__/lazy"],
+	["__test__/search"],
+	["__test__/catalog"],
+	["__test__/differential"],
+	["__test__/faults", "--exclude", "**/{kill,processes,leaks,promises}.spec.ts"],
+];
+const asked = process.argv.slice(2);
+const failed = [];
+for (const tests of asked.length > 0 ? [asked] : FOLDERS) {
+	const args = ["node_modules/vitest/vitest.mjs", "run", "--testTimeout=600000", ...tests];
+	const { status } = spawnSync(process.execPath, args, {
+		cwd: root,
+		stdio: "inherit",
+		env: {
+			...process.env,
+			PSN_MODULE: join(folder, "index.js"),
+			// Each step takes several times as long: fewer of them than on the usual build.
+			PSN_ROUNDS: process.env.PSN_ROUNDS ?? "1500",
+			PSN_CASES: process.env.PSN_CASES ?? "400",
+			LD_PRELOAD: realpathSync(stdout.trim()),
+			// Node itself keeps memory until it ends: what leaks is the leak test's business.
+			ASAN_OPTIONS: "detect_leaks=0:abort_on_error=1:handle_segv=0:allow_user_segv_handler=1",
+		},
+	});
+	if (status !== 0) failed.push(tests[0]);
+}
+console.log(failed.length > 0 ? `sanitize: failed in ${failed.join(", ")}` : "sanitize: nothing found");
+process.exit(failed.length > 0 ? 1 : 0);

@@ -82,7 +82,7 @@ async function vitest() {
 	}
 }
 
-/** The suite on the other runtimes, each with less of the differential test, which has just run on this one. */
+/** The suite on the other runtimes, each with less of what has just run on this one. */
 async function runtimes() {
 	const { passed, failed } = runRuntimes([], { quick: true });
 	return { code: 0, passed, failed };

@@ -1,11 +1,10 @@
 // The catalog's file: where it is, who may read it, and that whatever becomes of it changes no answer.
-import { spawn } from "node:child_process";
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
 import { api, lockedOut, message, modeOf, ownAgent, root, scratch, setEnv, snapshot, user } from "../support/store.js";
-import { type Store, listed, listedByPeer, namesIn, plain, session, settled, store, tick } from "./store.js";
+import { type Store, listed, listedByPeer, namesIn, plain, run, session, settled, store, tick } from "./store.js";
 
 const { SessionManager } = api;
 
@@ -53,8 +52,32 @@ test("a setting moves it, or does without; a worker's own environment counts", a
 
 describe("the answer is the same with a catalog that is", () => {
 	const broken: [string, (at: Store) => void][] = [
-		["gone", ({ catalog }) => rmSync(catalog)],
-		["gone but for its log", ({ catalog }) => rmSync(catalog, { force: true })],
+		[
+			"gone",
+			({ catalog }) => {
+				for (const ending of ["", "-wal", "-shm"]) rmSync(catalog + ending, { force: true });
+			},
+		],
+		[
+			"gone but for its log",
+			({ catalog }) => {
+				expect(existsSync(`${catalog}-wal`)).toBe(true);
+				rmSync(catalog);
+			},
+		],
+		[
+			"there without its log",
+			({ catalog }) => {
+				for (const ending of ["-wal", "-shm"]) rmSync(catalog + ending);
+			},
+		],
+		[
+			"there with another's log",
+			({ catalog }) => {
+				const bytes = readFileSync(`${catalog}-wal`);
+				writeFileSync(`${catalog}-wal`, bytes.map((byte, at) => (at < 32 ? byte : byte ^ (at % 7))));
+			},
+		],
 		["empty", ({ catalog }) => truncateSync(catalog, 0)],
 		["cut in the middle", ({ catalog }) => truncateSync(catalog, 20_000)],
 		["something else", ({ catalog }) => writeFileSync(catalog, "this is no catalog ".repeat(5_000))],
@@ -70,8 +93,10 @@ describe("the answer is the same with a catalog that is", () => {
 			"wrong in its texts alone",
 			({ catalog }) => {
 				const bytes = readFileSync(catalog);
-				let at = bytes.indexOf("question 1");
-				for (; at >= 0; at = bytes.indexOf("question 1", at + 1)) bytes.write("QUESTION", at);
+				// The first question stands in the session's row, too; an answer in its texts alone.
+				let at = bytes.indexOf("answer 1");
+				expect(at).toBeGreaterThan(0);
+				for (; at >= 0; at = bytes.indexOf("answer 1", at + 1)) bytes.write("ANSWER", at);
 				writeFileSync(catalog, bytes);
 			},
 		],
@@ -90,12 +115,14 @@ describe("the answer is the same with a catalog that is", () => {
 		// From a process of its own, which leaves the catalog to this one.
 		await run(`await SessionManager.search("question"); await SessionManager.listAll();`);
 		const hits = await SessionManager.search("question");
+		const answers = await SessionManager.search("answer");
 		harm(at);
 		for (let time = 0; time < 3; time++) {
 			expect(await listed()).toEqual(want);
 			expect(await SessionManager.search("question")).toEqual(hits);
+			expect(await SessionManager.search("answer")).toEqual(answers);
 		}
-		expect(hits).toHaveLength(12);
+		expect([hits.length, answers.length]).toEqual([12, 12]);
 	});
 
 	test("not to be written, or not to be read", async () => {
@@ -118,21 +145,6 @@ describe("the answer is the same with a catalog that is", () => {
 		}
 	});
 });
-
-/** Runs a script that has `SessionManager`, in a process of its own, and gives what it prints. */
-function run(script: string): Promise<string> {
-	const source = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
-		(async () => { ${script} })().catch((error) => { console.error(error); process.exit(1); });`;
-	return new Promise((resolve, reject) => {
-		const child = spawn(process.execPath, ["-e", source], { stdio: ["ignore", "pipe", "pipe"] });
-		let output = "";
-		let errors = "";
-		child.stdout.on("data", (data) => (output += data));
-		child.stderr.on("data", (data) => (errors += data));
-		child.on("error", reject);
-		child.on("close", (code, signal) => (code === 0 ? resolve(output) : reject(new Error(`exit ${code ?? signal}: ${errors}`))));
-	});
-}
 
 test("a process that ends right after its list leaves the next one what it read", async () => {
 	const at = store(3);

@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync, renameSync, rmSync, utimesSync, writ
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { api, header, message, scratch, user, writeSession } from "../support/store.js";
-import { listed, session, store, tick } from "./store.js";
+import { listed, peer, session, store, tick } from "./store.js";
 
 const { SessionManager } = api;
 
@@ -47,4 +47,33 @@ test.runIf(process.platform === "linux")("no whole file is read to find one", ()
 	expect(api.findMostRecentSession(dir)).toBe(join(dir, "3.jsonl"));
 	expect(api.findMostRecentSession(dir, "/elsewhere")).toBeNull();
 	expect(bytesRead() - before).toBeLessThan(1 << 20);
+});
+
+test("the catalog, or a file's name, gave another file than pi where two have one id", async () => {
+	const { dir } = store(0);
+	for (let n = 10; n < 90; n++) session(dir, n);
+	const put = (name: string, cwd = "/project") => writeSession(dir, [header({ id: "twice", cwd })], name);
+	const both = () => {
+		const found = SessionManager.findById("/project", "twice", dir);
+		expect(found).toBe(peer.SessionManager.findById("/project", "twice", dir));
+		return found;
+	};
+	const last = put("z.jsonl");
+	await tick();
+	await listed();
+	expect(both()).toBe(last);
+	// The catalog has not seen this one.
+	expect(put("50a.jsonl")).toBe(both());
+	// A name with the id is likely the one, and is not: another comes before it.
+	put("88_twice.jsonl");
+	expect(both()).toBe(join(dir, "50a.jsonl"));
+	expect(put("0.jsonl")).toBe(both());
+	// Of another project: only a directory that is given is filtered.
+	expect(put("-.jsonl", "/other")).toBe(both());
+	const given = scratch();
+	for (const [name, cwd] of [["a", "/other"], ["b", "/project"], ["c_twice", "/project"]] as const) {
+		writeSession(given, [header({ id: "twice", cwd })], `${name}.jsonl`);
+	}
+	expect(SessionManager.findById("/project", "twice", given)).toBe(join(given, "b.jsonl"));
+	expect(peer.SessionManager.findById("/project", "twice", given)).toBe(join(given, "b.jsonl"));
 });

@@ -170,26 +170,38 @@ test.runIf(process.platform === "linux")("what is unchanged is not read again, o
 	};
 	expect(await read()).toBeGreaterThan(19_000_000);
 	await settled(at);
-	expect(await read()).toBeLessThan(2_000_000);
+	// Of 20 MB. The catalog reads pages of its own, some MB where they come to be moved from its log just then.
+	expect(await read()).toBeLessThan(8_000_000);
 	appendFileSync(path, more("z"));
-	expect(await read()).toBeLessThan(2_000_000);
+	expect(await read()).toBeLessThan(8_000_000);
 	const [newest] = await SessionManager.list("/project");
 	expect([newest?.id, newest?.messageCount]).toEqual(["large", 401]);
 });
 
-test("a hundred thousand files are listed, in order, and again", async () => {
+/** Fewer on other runtimes. */
+const MANY = Number(process.env.PSN_FILES ?? 100_000);
+
+test(`${MANY} files are listed, in order, and again`, async () => {
 	const { agent } = store(0);
 	const dir = join(agent, "sessions", "--many--");
 	mkdirSync(dir);
-	const count = 100_000;
-	for (let n = 0; n < count; n++) {
+	for (let n = 0; n < MANY; n++) {
 		const id = String(n).padStart(6, "0");
 		writeFileSync(join(dir, `${id}.jsonl`), `{"type":"session","version":3,"id":"${id}","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/m"}\n`);
 	}
 	for (let time = 0; time < 2; time++) {
 		const list = await SessionManager.listAll(dir);
-		expect(list).toHaveLength(count);
+		expect(list).toHaveLength(MANY);
 		// Of one time all: by name, descending.
-		expect([list[0]?.id, list[12_345]?.id, list[count - 1]?.id]).toEqual(["099999", "087654", "000000"]);
+		const at = (from: number) => String(MANY - 1 - from).padStart(6, "0");
+		expect([list[0]?.id, list[1_234]?.id, list.at(-1)?.id]).toEqual([at(0), at(1_234), "000000"]);
+		expect(list.every((info, from) => info.id === at(from))).toBe(true);
+		expect(new Set(list.map((info) => `${info.path} ${info.cwd} ${info.messageCount}`)).size).toBe(MANY);
 	}
-});
+	// Some change, some go, some are no sessions, and one name is odd.
+	for (let n = 0; n < 50; n++) rmSync(join(dir, `${String((n * MANY) / 100).padStart(6, "0")}.jsonl`));
+	writeFileSync(join(dir, "000001.jsonl"), "no session\n");
+	writeSession(dir, [header({ id: "odd" }), message("a", null, user("x", { timestamp: Date.UTC(2030, 0, 1) }))], "odd.jsonl");
+	const list = await SessionManager.listAll(dir);
+	expect([list.length, list[0]?.id, list[1]?.id, list.at(-1)?.id]).toEqual([MANY - 50, "odd", String(MANY - 1).padStart(6, "0"), "000002"]);
+}, 600_000);

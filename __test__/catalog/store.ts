@@ -1,11 +1,12 @@
 // A store of sessions under an agent's directory, and what the peer lists of it.
+import { spawn } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionInfo } from "../../index.js";
 import { loadReference } from "../support/peer.js";
-import { api, assistant, header, message, ownAgent, setEnv, toolResult, user, writeSession } from "../support/store.js";
+import { type Json, api, assistant, header, message, ownAgent, root, setEnv, toolResult, user, writeSession } from "../support/store.js";
 
-const peer = (await loadReference()) as unknown as { SessionManager: typeof api.SessionManager };
+export const peer = (await loadReference()) as unknown as { SessionManager: typeof api.SessionManager };
 
 export interface Store {
 	agent: string;
@@ -26,7 +27,7 @@ export function store(count = 12): Store {
 }
 
 /** Writes a session whose texts tell its number. */
-export function session(dir: string, n: number, more: string[] = []): string {
+export function session(dir: string, n: number, more: Json[] = []): string {
 	return writeSession(
 		dir,
 		[
@@ -68,3 +69,22 @@ export async function settled({ catalog }: Store): Promise<void> {
 
 /** The names in the agent's directory. */
 export const namesIn = (dir: string): string[] => (existsSync(dir) ? readdirSync(dir).sort() : []);
+
+/**
+ * Runs a script that has `SessionManager`, in a process of its own, and gives what it prints. One that does not end by
+ * itself is an error in the end.
+ */
+export function run(script: string, env: Record<string, string> = {}): Promise<string> {
+	const source = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+		(async () => { ${script} })().catch((error) => { console.error(error); process.exit(1); });`;
+	return new Promise((resolve, reject) => {
+		const options = { timeout: 100_000, killSignal: "SIGKILL", env: { ...process.env, ...env } } as const;
+		const child = spawn(process.execPath, ["-e", source], { stdio: ["ignore", "pipe", "pipe"], ...options });
+		let output = "";
+		let errors = "";
+		child.stdout.on("data", (data) => (output += data));
+		child.stderr.on("data", (data) => (errors += data));
+		child.on("error", reject);
+		child.on("close", (code, signal) => (code === 0 ? resolve(output) : reject(new Error(`exit ${code ?? signal}: ${errors}`))));
+	});
+}

@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { api, read, root, scratch } from "../support/store.js";
 import { allBlocks, blocksOf, pages, placeOf, textOf } from "./blocks.js";
@@ -115,6 +116,40 @@ describe("pages", () => {
 		expect([...shown]).toEqual(expect.arrayContaining(["session", ...kinds]));
 	});
 
+	test("the file format's page left out fields that pi writes: it names every one of pi's own types", () => {
+		const pi = (path: string): string => join(root, "peer/node_modules/@earendil-works", path);
+		const published: Record<string, RegExp> = {
+			[join(root, "peer/pi-1.5.2/dist/core/session-manager.d.ts")]: /^SessionHeader$|^(?!Projected).*Entry(Base)?$/,
+			[join(root, "peer/pi-1.5.2/dist/core/messages.d.ts")]: /^(BashExecution|Custom)Message$/,
+			[pi("pi-ai/dist/types.d.ts")]:
+				/^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|(System|User|Assistant|ToolResult)Message|ConstrainedSamplingConfig)$/,
+			[pi("pi-ai/dist/utils/diagnostics.d.ts")]: /^(AssistantMessageDiagnostic|DiagnosticErrorInfo)$/,
+		};
+		const prose = textOf("docs/file-format.md").replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
+		const named = new Set([...prose.matchAll(/`([^`\n]+)`/g)].flatMap(([, span]) => (span as string).match(/\w+/g) ?? []));
+		const missing: string[] = [];
+		let fields = 0;
+		for (const [file, wanted] of Object.entries(published)) {
+			const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest);
+			for (const declaration of source.statements) {
+				if (!ts.isInterfaceDeclaration(declaration) && !ts.isTypeAliasDeclaration(declaration)) continue;
+				const type = declaration.name.text;
+				if (!wanted.test(type)) continue;
+				const visit = (node: import("typescript").Node): void => {
+					if (ts.isPropertySignature(node)) {
+						fields++;
+						const field = node.name.getText(source);
+						if (!named.has(field)) missing.push(`${type}.${field}`);
+					}
+					ts.forEachChild(node, visit);
+				};
+				visit(declaration);
+			}
+		}
+		expect(fields).toBeGreaterThan(110);
+		expect(missing).toEqual([]);
+	});
+
 	test("the picture in the README is small", () => {
 		expect(textOf("README.md")).toContain("(docs/images/tree.png)");
 		const picture = readFileSync(join(root, "docs/images/tree.png"));
@@ -144,5 +179,31 @@ describe("index.d.ts", () => {
 		expect(documented.length).toBeGreaterThan(100);
 		expect(documented.filter(({ comment }) => !/\w{3}/.test(comment.split("@")[0] ?? "")).map(({ name }) => name)).toEqual([]);
 		expect(documented.filter(({ comment }) => !comment.includes("@example") && !comment.includes("@deprecated")).map(({ name }) => name)).toEqual([]);
+	});
+
+	test("says of every number and every date what it counts, and in what", () => {
+		const source = ts.createSourceFile("index.d.ts", declarations, ts.ScriptTarget.Latest);
+		const silent: string[] = [];
+		let numbers = 0;
+		for (const declaration of source.statements.filter(ts.isInterfaceDeclaration)) {
+			for (const member of declaration.members.filter(ts.isPropertySignature)) {
+				const type = member.type?.getText(source) ?? "";
+				if (!/^(string \| )?(number|Date)\b/.test(type)) continue;
+				numbers++;
+				const text = member.getFullText(source);
+				if (!text.includes("/**")) silent.push(`${declaration.name.text}.${member.name.getText(source)}`);
+			}
+		}
+		expect(numbers).toBeGreaterThan(30);
+		expect(silent).toEqual([]);
+	});
+
+	test("is all that docs/api.md is made from: a test's own message type stood there among pi's", () => {
+		const declared = new Set([...declarations.matchAll(/^export (?:declare )?(?:interface|class|function|const|type) (\w+)/gm)].map(([, name]) => name));
+		const shown = [...textOf("docs/api.md").matchAll(/^### (.*?)(?:\(\))?$/gm)].map(([, name]) => (name as string).replaceAll("\\", ""));
+		expect(shown.length).toBeGreaterThan(60);
+		expect(shown.filter((name) => !declared.has(name))).toEqual([]);
+		const custom = /^### CustomAgentMessages$[^]*?^\*\*\*$/m.exec(textOf("docs/api.md"))?.[0] ?? "";
+		expect([...custom.matchAll(/^\|.*?`(\w+)\??` \|/gm)].map(([, name]) => name)).toEqual(["bashExecution", "custom", "branchSummary", "compactionSummary"]);
 	});
 });

@@ -1,7 +1,20 @@
 // Calls every method and static with hostile values, by a seeded generator, in a process of its own: whatever is
 // passed, each call gives a result or an error, the process lives, its memory is bounded, and no file is touched but
-// the sessions' own. Prints a line of JSON: how many calls were made, and how they ended.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+// the sessions' own: everything lives in a sandbox, in which every file is looked at in the end. Prints a line of JSON:
+// how many calls were made, how they ended, what memory they took. Run with --expose-gc.
+import {
+	chmodSync,
+	existsSync,
+	lstatSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -21,13 +34,46 @@ const one = (list) => list[random(list.length)];
 
 const outer = mkdtempSync(join(tmpdir(), "hostile-"));
 const dir = join(outer, "sessions");
-process.env.PI_CODING_AGENT_DIR = join(outer, "agent");
-process.env.HOME = outer;
-process.chdir(outer);
+const agent = join(outer, "agent");
+// Deep enough that "../../up" is still in the sandbox.
+const cwd = join(outer, "home", "one", "work");
+process.env.PI_CODING_AGENT_DIR = agent;
+process.env.HOME = join(outer, "home");
+for (const place of [dir, agent, cwd]) mkdirSync(place, { recursive: true });
+const around = readdirSync("/").sort().join();
+process.chdir(cwd);
 process.on("exit", () => {
 	process.chdir("/");
 	rmSync(outer, { recursive: true, force: true });
 });
+
+// Files of others, some of them under names that calls are given: not a byte, mode or time of them may change.
+const FOREIGN = {
+	[join(outer, "note.txt")]: "a note",
+	[join(outer, "home", ".profile")]: "a profile",
+	[join(agent, "auth.json")]: '{"key":"secret"}',
+	[join(agent, "settings.json")]: "{}",
+	[join(dir, "notes.txt")]: '{"type":"session","version":3,"id":5}',
+	[join(dir, "one.jsonl.txt")]: "not a session",
+	[join(dir, "other.jsonl")]: "not a session",
+	[join(cwd, "a")]: "not a session",
+	[join(cwd, "text")]: '{"type":"message"}\n',
+};
+const plant = (path, text) => {
+	writeFileSync(path, text);
+	chmodSync(path, 0o644);
+	utimesSync(path, 1_000, 1_000);
+};
+for (const [path, text] of Object.entries(FOREIGN)) plant(path, text);
+const places = new Map();
+const walk = (place, each) => {
+	for (const entry of readdirSync(place, { withFileTypes: true })) {
+		const path = join(place, entry.name);
+		each(path, entry);
+		if (entry.isDirectory()) walk(path, each);
+	}
+};
+walk(outer, (path, entry) => entry.isDirectory() && places.set(path, statSync(path).mode));
 
 const cyclic = { name: "cyclic" };
 cyclic.self = cyclic;
@@ -37,6 +83,8 @@ const wide = Object.fromEntries(Array.from({ length: 1_000_000 }, (_, n) => [`k$
 const revoked = Proxy.revocable({}, {});
 revoked.revoke();
 
+/** How many bytes of sessions are kept before they are cleared away. */
+const CLEAR = 150_000_000;
 let managers = [];
 const meddle = () => {
 	const manager = one(managers);
@@ -73,7 +121,7 @@ const VALUES = [
 	() => "\0",
 	() => "../../up",
 	() => "file:///%",
-	() => join(dir, one(["one.jsonl", "two.jsonl", "gone.jsonl", "."])),
+	() => join(dir, one(["one.jsonl", "two.jsonl", "gone.jsonl", "other.jsonl", "notes.txt", "."])),
 	() => dir,
 	() => one(managers)?.getLeafId(),
 	() => () => meddle(),
@@ -115,7 +163,58 @@ const VALUES = [
 	() => process.env,
 ];
 const value = () => one(VALUES)();
+const found = { files: 0, outside: [] };
+/** Looks at every file in the sandbox: foreign ones are what they were, all others are whole sessions of their owner. */
+const look = (clear) => {
+	found.outside = [];
+	const doomed = [];
+	let files = 0;
+	walk(outer, (path, entry) => {
+		const stat = lstatSync(path);
+		const strange = (why) => found.outside.push(`${path.slice(outer.length + 1)}: ${why}`);
+		if (entry.isDirectory()) {
+			const mode = places.get(path) ?? 0o40700;
+			if (stat.mode !== mode) strange(`a directory of mode ${stat.mode.toString(8)}`);
+			return;
+		}
+		if (!entry.isFile()) return strange("neither a file nor a directory");
+		// What is no session is refused by all but `repair`, which makes one of whatever it is given and keeps the original.
+		const kept = `${path}.bak`;
+		const isRepaired = existsSync(kept) && readFileSync(kept, "utf8") === FOREIGN[path];
+		if (path in FOREIGN && !isRepaired) {
+			const same = readFileSync(path, "utf8") === FOREIGN[path] && stat.mode === 0o100644 && stat.mtimeMs === 1_000_000;
+			if (!same) strange("was touched");
+			return;
+		}
+		const original = path.replace(/(\.v1)?\.bak(\.\d+)?$/, "");
+		const mode = original in FOREIGN ? 0o100644 : 0o100600;
+		if (stat.mode !== mode) strange(`a file of mode ${stat.mode.toString(8)}`);
+		if (path.startsWith(join(agent, "session-catalog-"))) return;
+		// The original that a repair or a migration keeps beside the session.
+		if (original !== path && existsSync(original)) return doomed.push(path);
+		files++;
+		const report = SessionManager.verify(path);
+		if (stat.size > 0 && report.sessionId === null) strange("is no session");
+		if (report.damaged.length > 0 || report.duplicateIds.length > 0) strange(JSON.stringify(report));
+		// A test of its own memory as well: larger files are left to `verify`.
+		if (stat.size < 1_000_000) for (const line of readFileSync(path, "utf8").split("\n").slice(0, -1)) JSON.parse(line);
+		doomed.push(path);
+	});
+	if (clear) for (const path of doomed) rmSync(path);
+	if (readdirSync("/").sort().join() !== around) found.outside.push("something beside the sandbox");
+	return files;
+};
+
 const fresh = () => {
+	let bytes = 0;
+	walk(outer, (path, entry) => (bytes += entry.isFile() ? statSync(path).size : 0));
+	// What is looked at may go: a disk has its bounds, too.
+	if (bytes > CLEAR) {
+		for (const manager of managers) manager.close();
+		found.files += look(true);
+		if (found.outside.length > 0) throw new Error(found.outside.join("\n"));
+		for (const [path, text] of Object.entries(FOREIGN)) plant(path, text);
+	}
 	managers = [
 		SessionManager.inMemory("/somewhere"),
 		SessionManager.create("/somewhere", dir),
@@ -132,6 +231,7 @@ const statics = Object.getOwnPropertyNames(SessionManager).filter(
 );
 const functions = Object.keys(api).filter((name) => typeof api[name] === "function" && name !== "SessionManager");
 const count = { calls: 0, results: 0, errors: 0, thrownOthers: 0, peakMB: 0 };
+const MB = 2 ** 20;
 const seen = new Set();
 
 async function settle(call) {
@@ -146,10 +246,11 @@ async function settle(call) {
 	}
 }
 
+globalThis.gc();
+const base = process.memoryUsage().heapUsed;
 for (let round = 0; round < rounds; round++) {
 	if (round % 200 === 0) {
 		fresh();
-		count.peakMB = Math.max(count.peakMB, Math.round(process.memoryUsage.rss() / 2 ** 20));
 	}
 	const args = Array.from({ length: random(6) }, value);
 	const [kind, names] = one([["method", methods], ["method", methods], ["method", methods], ["static", statics], ["function", functions]]);
@@ -169,20 +270,18 @@ for (let round = 0; round < rounds; round++) {
 	} else await settle(() => api[name](...args));
 }
 
-// Whatever was done, the sessions are whole.
-let files = 0;
-// A session directory may have been asked for under such a name, too.
-const all = readdirSync(dir, { withFileTypes: true }).filter((file) => file.isFile() && file.name.endsWith(".jsonl"));
-for (const { name } of all) {
-	const text = readFileSync(join(dir, name), "utf8");
-	if (text === "") continue;
-	files++;
-	for (const line of text.split("\n").slice(0, -1)) JSON.parse(line);
-	const report = SessionManager.verify(join(dir, name));
-	if (report.damaged.length > 0 || report.duplicateIds.length > 0) throw new Error(JSON.stringify(report));
+// The system counts the peak itself, between any two looks. Whatever was done, the sessions are whole and nobody else's file was touched.
+count.peakMB = Math.round(process.resourceUsage().maxRSS / 1024);
+found.files += look(false);
+for (const manager of managers) manager.close();
+managers = [];
+for (let turn = 0; turn < 6; turn++) {
+	globalThis.gc();
+	await new Promise((done) => setImmediate(done));
 }
+count.leftMB = Math.round((process.memoryUsage().heapUsed - base) / MB);
 const missed = [...methods.map((name) => `method ${name}`), ...statics.map((name) => `static ${name}`)].filter(
 	(name) => !seen.has(name),
 );
-console.log(JSON.stringify({ ...count, files, missed, outside: readdirSync(outer).filter((name) => !["agent", "sessions"].includes(name)) }));
+console.log(JSON.stringify({ ...count, ...found, missed }));
 process.exit(0);

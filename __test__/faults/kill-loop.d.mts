@@ -1,7 +1,22 @@
+export interface KillTotal {
+	kills: number;
+	acknowledged: number;
+	files: number;
+	deleted: number;
+	/** Writers that had the lock. */
+	locked: number;
+	/** Others that were refused it meanwhile. */
+	refused: number;
+	/** Lines that a kill cut, each alone. */
+	cut: number;
+}
+
 export function killLoop(options: {
 	kills: number;
 	seed: number;
 	scratch: string;
 	each?: number;
-	progress?: (total: { kills: number }) => void;
-}): Promise<{ kills: number; acknowledged: number; files: number; deleted: number }>;
+	progress?: (total: KillTotal) => void;
+}): Promise<KillTotal>;
+
+export function isCut(text: string): boolean;

@@ -13,7 +13,7 @@ const WRITER = `
 	const { SessionManager } = require(${JSON.stringify(modulePath)});
 	const fs = require("node:fs");
 	const path = require("node:path");
-	const [dir, seed, durability] = [process.argv[1], Number(process.argv[2]), process.argv[3]];
+	const [dir, seed, durability, lock] = [process.argv[1], Number(process.argv[2]), process.argv[3], process.argv[4]];
 	let state = seed;
 	const random = (below) => {
 		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -22,13 +22,13 @@ const WRITER = `
 	const say = (...words) => fs.writeSync(1, words.join(" ") + "\\n");
 	const user = (text) => ({ role: "user", content: text, timestamp: 1 });
 	const main = path.join(dir, "main.jsonl");
-	const manager = SessionManager.open(main, dir, undefined, { durability });
+	const manager = SessionManager.open(main, dir, undefined, { durability, lock });
 	say("ready");
 	for (let n = 0; ; n++) {
 		const size = random(20) === 0 ? random(300000) : random(400);
 		say("entry", main, manager.appendMessage(user("x".repeat(size))));
 		if (random(30) === 0) {
-			const made = SessionManager.create("/somewhere", dir, { durability });
+			const made = SessionManager.create("/somewhere", dir, { durability, lock });
 			const id = made.appendMessage(user("new"));
 			say("entry", made.getSessionFile(), id);
 		}
@@ -63,45 +63,80 @@ const WRITER = `
 
 const header = { type: "session", version: 3, id: "main", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/somewhere" };
 
+/** A second writer is refused while the first lives, and hears who that is. */
+function expectRefused(SessionManager, main, pid) {
+	let refusal;
+	try {
+		SessionManager.open(main, undefined, undefined, { lock: "exclusive" }).close();
+	} catch (error) {
+		refusal = error.message;
+	}
+	if (!refusal?.includes(`locked by process ${pid}`)) throw new Error(`${main} is held by ${pid}: ${refusal}`);
+}
+
 /** Starts a writer, kills it after a random time, and gives what it acknowledged. */
-function round(dir, seed, durability, delay) {
-	const child = spawn(process.execPath, ["-e", WRITER, dir, String(seed), durability], {
+function round(SessionManager, dir, { seed, durability, lock, delay, asks }) {
+	const child = spawn(process.execPath, ["-e", WRITER, dir, String(seed), durability, lock], {
 		stdio: ["ignore", "pipe", "pipe"],
 	});
+	let failure;
 	let said = "";
 	let errors = "";
 	child.stdout.setEncoding("utf8").on("data", (text) => {
-		if (said === "") setTimeout(() => child.kill("SIGKILL"), delay);
+		if (said === "") {
+			try {
+				if (asks) expectRefused(SessionManager, join(dir, "main.jsonl"), child.pid);
+			} catch (error) {
+				failure = error;
+			}
+			setTimeout(() => child.kill("SIGKILL"), delay);
+		}
 		said += text;
 	});
 	child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
 	return new Promise((done, fail) =>
 		child.on("close", (code, signal) => {
-			if (signal !== "SIGKILL") fail(new Error(`seed ${seed}: the writer ended by itself (${code}): ${errors}`));
+			if (failure) fail(failure);
+			else if (signal !== "SIGKILL") fail(new Error(`seed ${seed}: the writer ended by itself (${code}): ${errors}`));
 			// The last line may have been cut by the kill: then it acknowledges nothing.
 			else done(said.split("\n").slice(0, -1).map((line) => line.split(" ")));
 		}),
 	);
 }
 
+/** Every way a line of the writer's may read, letter by letter: `#` is a hexadecimal digit, `9` a digit, `*` as many x. */
+const LINES = ['null', '"########"'].flatMap((parent) =>
+	["*", "new", "after the file was deleted"].map(
+		(content) =>
+			`{"type":"message","id":"########","parentId":${parent},"timestamp":"9999-99-99T99:99:99.999Z",` +
+			`"message":{"role":"user","content":"${content}","timestamp":1}}`,
+	),
+);
+const letter = (one) => ({ "#": "[0-9a-f]", 9: "\\d", "*": "x*" })[one] ?? one.replace(/[^\w]/, "\\$&");
+/** Matches the beginnings of a line: each letter, and all behind it, may be missing. */
+const BEGINNINGS = LINES.map(
+	(line) => new RegExp(`^${[...line].reduceRight((rest, one) => `(?:${letter(one)}${rest})?`, "")}$`),
+);
+
+/** Whether a text is the beginning of a line that the writer writes, and nothing else stands on it. */
+export const isCut = (text) => BEGINNINGS.some((beginning) => beginning.test(text)) && !text.endsWith("}}");
+
 /** What is wrong with the files of a directory, by what was acknowledged there. */
-function check(SessionManager, dir, acknowledged, deletedLast) {
+function check(SessionManager, dir, { acknowledged, main, kills }) {
 	for (const [file, ids] of acknowledged) {
+		if (SessionManager.isLocked(file)) throw new Error(`${file}: the dead have its lock`);
 		// Between its deletion and the append that writes it again there is no file: the kill was quicker.
 		const names = readdirSync(dir);
-		if (!names.includes(file.slice(dir.length + 1)) && file === deletedLast) return "deleted";
+		if (!names.includes(file.slice(dir.length + 1)) && file === main) return "deleted";
 		const there = new Set(SessionManager.open(file, dir).getEntries().map((entry) => entry.id));
 		for (const id of ids) if (!there.has(id)) throw new Error(`${file}: entry ${id} was acknowledged and is lost`);
 		const report = SessionManager.verify(file);
-		// A kill may cut the write of a large line, which nobody acknowledged: it stays, alone.
+		// A kill may cut the write of a large line, which nobody acknowledged: it stays, alone; one for each kill at most.
 		const bytes = readFileSync(file);
-		const isCut = ({ start, end }) => {
-			const text = bytes.subarray(start, end).toString("utf8");
-			return text.startsWith('{"type":"') && text.indexOf('"parentId":') === text.lastIndexOf('"parentId":');
-		};
-		const torn = report.damaged.filter((line) => !isCut(line));
-		if (torn.length > 0 || report.duplicateIds.length > 0 || report.orphans.length > 0 || report.sessionId === null) {
-			throw new Error(`${file}: ${JSON.stringify({ ...report, damaged: torn })}`);
+		const torn = report.damaged.filter(({ start, end }) => !isCut(bytes.subarray(start, end).toString("utf8")));
+		const tooMany = report.damaged.length > (file === main ? kills : 0);
+		if (torn.length > 0 || tooMany || report.duplicateIds.length > 0 || report.orphans.length > 0 || report.sessionId === null) {
+			throw new Error(`${file}: ${JSON.stringify({ ...report, torn })}`);
 		}
 	}
 	return "whole";
@@ -117,7 +152,7 @@ function checkOld(SessionManager, file) {
 /** Kills `kills` writers, several in one directory after each other, and gives how much was checked. */
 export async function killLoop({ kills, seed, scratch, each = 25, progress = () => {} }) {
 	const { SessionManager } = createRequire(import.meta.url)(modulePath);
-	const total = { kills: 0, acknowledged: 0, files: 0, deleted: 0 };
+	const total = { kills: 0, acknowledged: 0, files: 0, deleted: 0, locked: 0, refused: 0, cut: 0 };
 	let state = seed >>> 0;
 	const random = (below) => {
 		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -131,8 +166,15 @@ export async function killLoop({ kills, seed, scratch, each = 25, progress = () 
 		const old = [];
 		writeFileSync(main, `${JSON.stringify(header)}\n`);
 		for (let n = 0; n < each && total.kills < kills; n++) {
-			const words = await round(dir, random(2 ** 31), random(4) === 0 ? "fsync" : "os", random(60));
+			const seed = random(2 ** 31);
+			const durability = random(4) === 0 ? "fsync" : "os";
+			// Whoever had the lock is dead: the next who wants it has it, or the writer would end by itself.
+			const lock = random(3) === 0 ? "exclusive" : "none";
+			const asks = lock === "exclusive" && random(2) === 0;
+			const words = await round(SessionManager, dir, { seed, durability, lock, asks, delay: random(60) });
 			total.kills++;
+			if (lock === "exclusive") total.locked++;
+			if (asks) total.refused++;
 			for (const [what, file, id] of words) {
 				if (what === "entry") {
 					if (!acknowledged.has(file)) acknowledged.set(file, []);
@@ -141,7 +183,7 @@ export async function killLoop({ kills, seed, scratch, each = 25, progress = () 
 				}
 				if (what === "old") old.push(file);
 			}
-			if (check(SessionManager, dir, acknowledged, main) === "deleted") {
+			if (check(SessionManager, dir, { acknowledged, main, kills: n + 1 }) === "deleted") {
 				// The writer deleted its file itself and died before it wrote again: begin anew.
 				total.deleted++;
 				acknowledged.clear();
@@ -151,6 +193,7 @@ export async function killLoop({ kills, seed, scratch, each = 25, progress = () 
 			progress(total);
 		}
 		for (const file of old) checkOld(SessionManager, file);
+		total.cut += SessionManager.verify(main).damaged.length;
 		total.files += acknowledged.size + old.length;
 		// Whoever writes here next removes what the dead have left.
 		const last = createRequire(import.meta.url)("node:child_process");

@@ -1,7 +1,8 @@
 // A writer killed at random moments. More kills: `npm run kills -- --kills 5000`.
 import { expect, test } from "vitest";
+import { promised } from "../support/promises.js";
 import { scratch } from "../support/store.js";
-import { killLoop } from "./kill-loop.mjs";
+import { isCut, killLoop } from "./kill-loop.mjs";
 
 const SEED = Number(process.env.PSN_SEED ?? 20251121);
 
@@ -10,5 +11,20 @@ test("a writer killed at random moments loses nothing that it acknowledged", asy
 	const total = await killLoop({ kills: 60, seed: SEED, scratch: scratch(), each: 20 });
 	console.log(`kill loop: ${JSON.stringify(total)}`);
 	expect(total.kills).toBe(60);
+	promised("What an append returned", `${total.kills} kills`);
+	// Every third writer has the lock, and half of those are asked for it by another meanwhile.
+	expect(total.locked).toBeGreaterThan(5);
+	expect(total.refused).toBeGreaterThan(2);
 	expect(total.acknowledged).toBeGreaterThan(1_000);
+});
+
+test("half a line is one that is cut, and half a line with another behind it is not", () => {
+	const line =
+		'{"type":"message","id":"00a0000f","parentId":null,"timestamp":"2025-11-21T09:00:00.123Z",' +
+		'"message":{"role":"user","content":"xxx","timestamp":1}}';
+	for (let at = 1; at < line.length; at++) {
+		expect(isCut(line.slice(0, at)), `cut at ${at}`).toBe(true);
+		expect(isCut(line.slice(0, at) + line), `cut at ${at}, fused with a whole line`).toBe(false);
+	}
+	expect(isCut(line)).toBe(false);
 });

@@ -59,6 +59,7 @@ try {
 			heapGrowthMB: (after.heap - before.heap) / 2 ** 20,
 			entries,
 			bytesPerEntry: Math.round((grown.rss - started.rss) / entries),
+			heapBytesPerEntry: Math.round((grown.heap - started.heap) / entries),
 			count: manager.getEntryCount(),
 		}),
 	);

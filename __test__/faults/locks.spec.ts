@@ -1,10 +1,18 @@
 // `lock: "exclusive"`: one writer, known by its process; gone with it; nothing that pi would notice.
-import { readdirSync, symlinkSync } from "node:fs";
+import {
+	mkdirSync,
+	readFileSync,
+	readdirSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { loadReference } from "../support/peer.js";
 import { api, caught, header, linesOf, message, scratch, setEnv, user, writeSession } from "../support/store.js";
-import { ended, saying, start } from "./children.js";
+import { ended, run, saying, start } from "./children.js";
 
 const { SessionManager } = api;
 const file = (): string => writeSession(scratch(), [header(), message("a", null)]);
@@ -124,6 +132,189 @@ test("every static takes the options, the environment gives them where they do n
 	byEnvironment.close();
 	expect(SessionManager.open(path, undefined, undefined, { lock: "none" }).getEntryCount()).toBe(1);
 	expect(SessionManager.isLocked(path)).toBe(false);
+});
+
+/** Longer than a manager goes without looking at everything there is to see of its file. */
+const aWhile = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 25);
+
+test("a manager that had written already went on beside an exclusive one", () => {
+	const path = file();
+	const early = SessionManager.open(path);
+	early.appendCustomEntry("early");
+	const mine = openExclusive(path);
+	const lines = linesOf(path);
+	for (const what of ["at once", "again"]) {
+		expect(caught(() => early.appendCustomEntry(what)).message).toContain(`locked by process ${process.pid}`);
+	}
+	expect(linesOf(path)).toEqual(lines);
+	mine.appendCustomEntry("mine");
+	aWhile();
+	expect(caught(() => early.appendCustomEntry("later")).message).toContain(`locked by process ${process.pid}`);
+	mine.close();
+	early.appendCustomEntry("free");
+	// And the other way round: an exclusive one that was closed is refused while another has the file.
+	const next = openExclusive(path);
+	expect(caught(() => mine.appendCustomEntry("x")).message).toContain(`locked by process ${process.pid}`);
+	expect(caught(() => early.appendCustomEntry("x")).message).toContain(`locked by process ${process.pid}`);
+	next.close();
+	expect(linesOf(path)).toHaveLength(lines.length + 2);
+});
+
+test("a writer of another process that was at it is refused from then on", async () => {
+	const path = file();
+	const writer = start(
+		`const manager = SessionManager.open(args[0]);
+		manager.appendCustomEntry("first");
+		say("writing");
+		let refused = 0;
+		const until = Date.now() + 20000;
+		while (!fs.existsSync(args[0] + ".done") && Date.now() < until) {
+			try {
+				manager.appendCustomEntry("theirs");
+			} catch (error) {
+				if (!error.message.includes("locked by process")) throw error;
+				if (refused++ === 0) say("refused at first");
+			}
+		}
+		say("refused " + refused);`,
+		[path],
+	);
+	await saying(writer, "writing");
+	const done = ended(writer);
+	const refused = saying(writer, "refused at first");
+	const mine = openExclusive(path);
+	await refused;
+	const size = statSync(path).size;
+	for (let round = 0; round < 5; round++) {
+		aWhile();
+		expect(statSync(path).size).toBe(size);
+	}
+	mine.close();
+	writeFileSync(`${path}.done`, "");
+	const { lines, errors } = await done;
+	expect(errors).toBe("");
+	expect(Number(lines.at(-1)?.split(" ")[1])).toBeGreaterThan(0);
+	expect(SessionManager.verify(path).ok).toBe(true);
+});
+
+test("a lock file that was a link destroyed what it led to; a directory of its name stopped every append", () => {
+	const dir = scratch();
+	const path = writeSession(dir, [header(), message("a", null)]);
+	const lock = `${path}.lock`;
+	const victim = join(dir, "victim");
+	writeFileSync(victim, "precious");
+	for (const make of [
+		() => symlinkSync(victim, lock),
+		() => writeFileSync(lock, "precious"),
+		() => mkdirSync(lock),
+		() => symlinkSync(join(dir, "none"), lock),
+	]) {
+		make();
+		const error = caught(() => openExclusive(path));
+		expect(error.message).toBe(
+			`Session cannot be locked: what has the name of its lock file is no lock file: ${lock}`,
+		);
+		expect(SessionManager.isLocked(path)).toBe(false);
+		const count = linesOf(path).length;
+		SessionManager.open(path).appendCustomEntry("x");
+		expect(linesOf(path)).toHaveLength(count + 1);
+		expect(readFileSync(victim, "utf8")).toBe("precious");
+		expect(readdirSync(dir).sort()).toEqual(["session.jsonl", "session.jsonl.lock", "victim"]);
+		rmSync(lock, { recursive: true });
+	}
+});
+
+test("other tools' lock files of a directory were swept away", async () => {
+	const dir = scratch();
+	writeFileSync(join(dir, "other.jsonl.lock"), "precious");
+	mkdirSync(join(dir, "third.jsonl.lock"));
+	writeFileSync(join(dir, "dead.jsonl.lock"), "4711");
+	// Once per process and directory.
+	const script = `SessionManager.create("/somewhere", args[0]).appendMessage({ role: "user", content: "x", timestamp: 1 });`;
+	expect((await run(script, [dir])).errors).toBe("");
+	expect(readdirSync(dir).filter((name) => name.endsWith(".lock")).sort()).toEqual([
+		"other.jsonl.lock",
+		"third.jsonl.lock",
+	]);
+});
+
+test("a holder whose lock file was deleted by hand never noticed that there were two", () => {
+	const path = file();
+	const first = openExclusive(path);
+	first.appendCustomEntry("one");
+	rmSync(`${path}.lock`);
+	aWhile();
+	first.appendCustomEntry("two");
+	expect(SessionManager.isLocked(path)).toBe(true);
+	rmSync(`${path}.lock`);
+	const second = openExclusive(path);
+	aWhile();
+	expect(caught(() => first.appendCustomEntry("three")).message).toContain("is locked by process");
+	second.appendCustomEntry("mine");
+	first.close();
+	expect(SessionManager.isLocked(path)).toBe(true);
+	second.close();
+	expect(linesOf(path)).toHaveLength(5);
+});
+
+test("process.exit() left the lock file behind, in the process and in its threads", async () => {
+	for (const end of ["", "process.exit()", "process.exitCode = 3; throw new Error('on purpose')"]) {
+		const path = file();
+		const script = `
+			globalThis.kept = SessionManager.open(args[0], undefined, undefined, { lock: "exclusive" });
+			kept.appendCustomEntry("x");
+			if (!SessionManager.isLocked(args[0])) throw new Error("not locked");
+			${end}`;
+		const { code, errors } = await run(script, [path]);
+		expect(errors.replace(/[^]*on purpose[^]*/, "")).toBe("");
+		expect(code).toBe(end.startsWith("process.exitCode") ? 1 : 0);
+		expect(readdirSync(dirname(path))).toEqual(["session.jsonl"]);
+	}
+	const path = file();
+	const threads = `
+		const { Worker } = require("node:worker_threads");
+		const module = Object.keys(require.cache).find((name) => name.endsWith("index.js"));
+		const code = "const { SessionManager } = require(process.argv[2]);" +
+			"globalThis.kept = SessionManager.open(process.argv[3], undefined, undefined, { lock: 'exclusive' });" +
+			"require('node:worker_threads').parentPort.postMessage(SessionManager.isLocked(process.argv[3]));" +
+			"process.exit();";
+		const worker = new Worker(code, { eval: true, argv: [module, args[0]] });
+		worker.on("message", (locked) => say("locked " + locked));
+		worker.on("exit", () => say("left " + fs.existsSync(args[0] + ".lock")));`;
+	const { lines, errors } = await run(threads, [path]);
+	expect(errors).toBe("");
+	expect(lines).toContain("left false");
+});
+
+test("a manager without a lock got an exception while another process repaired the file", async () => {
+	const path = writeSession(scratch(), [
+		header(),
+		...Array.from({ length: 4000 }, (_, n) => message(`e${n}`, n === 0 ? null : `e${n - 1}`, user("x".repeat(400)))),
+		"torn",
+	]);
+	const repairs = run(
+		`for (let round = 0; round < 5; round++) {
+			fs.appendFileSync(args[0], "torn\\n");
+			SessionManager.repair(args[0]);
+		}`,
+		[path],
+	);
+	let over = false;
+	void repairs.then(() => (over = true));
+	const manager = SessionManager.open(path);
+	const mine: string[] = [];
+	while (!over) {
+		mine.push(manager.appendCustomEntry("mine"));
+		// The child must get at the file, too.
+		await new Promise((resolve) => setTimeout(resolve, 1));
+	}
+	expect((await repairs).errors).toBe("");
+	manager.reload();
+	const { ok, entries, duplicateIds } = SessionManager.repair(path).after;
+	expect([ok, duplicateIds]).toEqual([true, []]);
+	expect(entries).toBe(4000 + mine.length);
+	const there = new Set(SessionManager.open(path).getEntries().map((one) => one.id));
+	expect(mine.filter((id) => !there.has(id))).toEqual([]);
 });
 
 test("options that do not exist are refused by name", () => {

@@ -1,12 +1,17 @@
 // Several processes on one session: every entry is there, every line whole, no id twice.
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { expect, test } from "vitest";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, expect, test } from "vitest";
 import { loadReference } from "../support/peer.js";
+import { grouped, promised } from "../support/promises.js";
 import { api, header, jsonLines, message, root, scratch, user, writeSession } from "../support/store.js";
 import { run } from "./children.js";
 
 const { SessionManager } = api;
+
+/** How many entries were written, and found, so far. */
+let written = 0;
+afterAll(() => promised("Eight processes", `${grouped(written)} entries`));
 
 /** Appends and says every id. */
 const WRITER = `
@@ -54,10 +59,9 @@ test("eight processes, 2,000 entries each, on one session", async () => {
 	setTimeout(() => writeFileSync(`${file}.go`, ""), 1_000);
 	const ends = await started;
 	for (const { code, errors } of ends) expect(code, errors).toBe(0);
-	expectAll(
-		file,
-		ends.map(({ lines }) => lines),
-	);
+	const all = ends.map(({ lines }) => lines);
+	expectAll(file, all);
+	written += all.flat().length;
 	// A manager that only watched takes all of it in, and its leaf stays.
 	watcher.reload();
 	expect(watcher.getLeafId()).toBe("root");
@@ -91,10 +95,9 @@ test("two of our processes and two of pi's on one session", async () => {
 	setTimeout(() => writeFileSync(`${file}.go`, ""), 1_500);
 	const ends = await started;
 	for (const { code, errors } of ends) expect(code, errors).toBe(0);
-	expectAll(
-		file,
-		ends.map(({ lines }) => lines),
-	);
+	const all = ends.map(({ lines }) => lines);
+	expectAll(file, all);
+	written += all.flat().length;
 });
 
 test("four processes that all begin with an empty file begin one session", async () => {
@@ -112,5 +115,33 @@ test("four processes that all begin with an empty file begin one session", async
 		expect(headers).toHaveLength(1);
 		expect(lines).toHaveLength(5);
 		for (const { lines: said } of ends) expect(said).toEqual([headers[0].id]);
+	}
+});
+
+test("processes that opened one old file at once each migrated it, and lost each other's entries", async () => {
+	for (let round = 0; round < 4; round++) {
+		const old = [
+			{ type: "session", id: "old", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/somewhere" },
+			...Array.from({ length: 1500 }, (_, n) => ({ type: "message", message: user(`${n} ${"x".repeat(300)}`) })),
+		];
+		const file = writeSession(scratch(), old);
+		const original = readFileSync(file, "utf8");
+		const script = `
+			while (!fs.existsSync(args[0] + ".go"));
+			const manager = SessionManager.open(args[0]);
+			const ids = [manager.appendCustomEntry("one")];
+			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+			ids.push(manager.appendCustomEntry("two"));
+			if (manager.getBranch().length < 1502) throw new Error("the branch has " + manager.getBranch().length);
+			say(ids.join("\\n"));`;
+		const started = Promise.all(Array.from({ length: 4 }, () => run(script, [file])));
+		setTimeout(() => writeFileSync(`${file}.go`, ""), 600);
+		const ends = await started;
+		for (const { code, errors } of ends) expect(code, errors).toBe(0);
+		expect(SessionManager.verify(file)).toMatchObject({ ok: true, entries: 1508 });
+		const ids = new Set(SessionManager.open(file).getEntries().map((one) => one.id));
+		expect(ends.flatMap(({ lines }) => lines).filter((id) => !ids.has(id))).toEqual([]);
+		expect(readdirSync(dirname(file)).sort()).toEqual(["session.jsonl", "session.jsonl.go", "session.jsonl.v1.bak"]);
+		expect(readFileSync(`${file}.v1.bak`, "utf8")).toBe(original);
 	}
 });

@@ -1,16 +1,12 @@
 // Entries that were read from a file and are looked at later, when much has happened to their manager.
 import { appendFileSync, copyFileSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import type { SessionManager } from "../../index.js";
 import { Random, caseSeed } from "../differential/random.js";
+import { gc } from "../support/runtime.js";
 import { api, assistant, caught, header, message, scratch, shape, text, user, writeSession } from "../support/store.js";
 import { long, openLazy, openPeer, sampleFile, samples, waiting } from "./support.js";
-
-setFlagsFromString("--expose-gc");
-const gc = runInNewContext("gc") as () => void;
 
 /** What pi reads from a copy of a file as it is now. */
 function asPiReads(file: string): string[] {

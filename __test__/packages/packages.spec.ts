@@ -181,6 +181,21 @@ test("the workflows build every platform and run every runtime", async () => {
 	expect(workflow("ci.yml")).toContain(`runtime: [${Object.keys(RUNTIMES).join(", ")}]`);
 });
 
+test("the contributor's page said that one command is all that CI does: it names each of them", () => {
+	const commands = [...readFileSync(join(root, ".github/workflows/ci.yml"), "utf8").matchAll(/^ {6}- run: (.*)$/gm)].map(([, one]) => one as string);
+	expect(commands.length).toBeGreaterThan(8);
+	const page = readFileSync(join(root, "CONTRIBUTING.md"), "utf8");
+	// What a machine needs is installed by `.ci/run` elsewhere.
+	for (const command of commands.filter((one) => !one.startsWith("sudo apt-get "))) {
+		expect(page).toContain(`\`${command.replace(/\$\{\{ matrix\.(\w+) \}\}/, "<$1>")}\``);
+	}
+	const listed = spawnSync(process.execPath, ["-e", `import(${JSON.stringify(join(root, "scripts/runtimes.mjs"))}).then(({ SPECS, LEFT_OUT, SLOW }) => console.log(JSON.stringify([...SPECS, ...LEFT_OUT, ...SLOW])))`], { encoding: "utf8" });
+	for (const path of JSON.parse(checked(listed)) as string[]) {
+		expect(existsSync(join(root, path)), path).toBe(true);
+		expect(readFileSync(join(root, "README.md"), "utf8")).toContain(path.split("/").filter((part) => part !== "" && part !== "__test__").at(-1)?.replace(".spec.ts", "") as string);
+	}
+});
+
 describe("the main package", () => {
 	test("names every platform package as an optional dependency of exactly its version, once it is published", () => {
 		const wanted = Object.fromEntries(platforms.map((name) => [`pi-session-native-${name}`, manifest.version]));
@@ -267,6 +282,18 @@ describe("installed in an empty project, without Rust on the path,", () => {
 		const { code, stdout } = await node(join(root, "node_modules/typescript/bin/tsc"));
 		expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
 	});
+});
+
+test("beside any release of pi it is installed, and pi not for its sake", async () => {
+	// `pi.d.ts` takes its types from pi, which package managers show to a package only that names it.
+	const name = "@earendil-works/pi-coding-agent";
+	expect(manifest.peerDependencies).toEqual({ [name]: "*" });
+	const alone = await project("without-pi", main.tarball, platform.tarball, ...dependencies);
+	expect(readdirSync(join(alone, "node_modules")).filter((one) => one.startsWith("@earendil"))).toEqual([]);
+	const pi = pack(fakePi(join(scratch, "pi")));
+	const dir = await project("with-pi", pi.tarball, main.tarball, platform.tarball, ...dependencies);
+	expect(JSON.parse(readFileSync(join(moduleDir(dir), "package.json"), "utf8")).version).toBe("9.9.9");
+	expect(await run("npm", ["ls", name], dir)).toMatchObject({ code: 0, stdout: expect.stringContaining(`${name}@9.9.9`) });
 });
 
 test("without its platform's package it installs, and says what is missing when it is loaded", async () => {

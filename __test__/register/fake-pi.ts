@@ -1,12 +1,15 @@
 // A pi in a few lines: the layout of the published one (an unbundled `dist` beside a bundle), a session manager of its
 // own, and whatever a test changes about it. It says what it does on stdout.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { isolatedEnv, nodeBin, root } from "../../scripts/demo/pi.mjs";
 
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+/** This package, as its messages call it. */
+export const own = `${manifest.name} ${manifest.version}`;
 export const register = join(root, "register.mjs");
 export const piNative = join(root, "bin/pi-native.mjs");
 

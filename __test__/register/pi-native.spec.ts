@@ -1,5 +1,5 @@
 // The command `pi-native`: which pi it finds, and that it starts that one on our manager.
-import { mkdirSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nodeBin, root } from "../../scripts/demo/pi.mjs";
@@ -37,6 +37,17 @@ describe("pi-native starts", () => {
 		const cwd = scratch();
 		const dir = fakePi(moduleDir(cwd));
 		expect(startedFrom(run(cwd, bare(cwd), linked(cwd)))).toBe(dir);
+	});
+
+	it("the pi beside it in a project that has this package installed, by the path that npx makes", () => {
+		const cwd = scratch();
+		const command = linked(cwd);
+		const dir = fakePi(moduleDir(cwd));
+		symlinkSync(join(dir, "dist/bundle/cli.js"), join(cwd, "node_modules/.bin/pi"));
+		const path = { PATH: [join(cwd, "node_modules/.bin"), dirname(nodeBin), "/usr/bin", "/bin"].join(":") };
+		expect(startedFrom(run(cwd, path, command))).toBe(dir);
+		// This package's own file, so that the path alone leads there.
+		expect(startedFrom(run(cwd, path))).toBe(dir);
 	});
 
 	it("the older name where the newer is not installed", () => {
@@ -103,6 +114,41 @@ describe("pi-native starts nothing", () => {
 			run(cwd, bare(join(cwd, "nothing"))),
 			/no pi is installed .*npm install -g @earendil-works\/pi-coding-agent/,
 		);
+	});
+
+	it("that came with the working directory, though npx, npm run or a relative entry put it on the path", () => {
+		const outer = scratch();
+		const cwd = join(outer, "clone/packages/app");
+		const evil = 'console.log("a stranger\'s code runs");\n';
+		const files = { "dist/cli.js": evil, "dist/main.js": evil, "dist/bundle/cli.js": evil };
+		for (const place of [cwd, join(outer, "clone"), outer]) {
+			const dir = fakePi(moduleDir(place), { files });
+			mkdirSync(join(place, "node_modules/.bin"), { recursive: true });
+			symlinkSync(join(dir, "dist/bundle/cli.js"), join(place, "node_modules/.bin/pi"));
+			// Asked where npm installs globally to, a stranger's npm would run.
+			write(join(place, "node_modules/.bin/npm"), `#!/bin/sh\necho npm >> "${outer}/ran"\n`, 0o755);
+		}
+		const [real, ...above] = [cwd, join(outer, "clone"), outer].map((place) => join(place, "node_modules/.bin"));
+		symlinkSync(join(outer, "clone"), join(outer, "link"));
+		const paths = [
+			["node_modules/.bin"],
+			["./node_modules/.bin", "../../node_modules/.bin", "."],
+			[real, ...above],
+			[join(outer, "link/packages/app/node_modules/.bin"), `${above[0]}/`],
+		];
+		for (const path of paths) refused(run(cwd, { PATH: path.join(":") }), "no pi is installed");
+		expect(existsSync(join(outer, "ran"))).toBe(false);
+	});
+
+	it("of a project, if npm's settings there name another place for what is global", () => {
+		const cwd = scratch();
+		fakePi(moduleDir(join(cwd, "prefix/lib")));
+		write(join(cwd, ".npmrc"), `prefix=${join(cwd, "prefix")}\n`);
+		write(join(cwd, "package.json"), "{}");
+		// Not the test machine's own.
+		const npm = `#!/bin/sh\n[ -e .npmrc ] && echo "${cwd}/prefix/lib/node_modules"\n`;
+		write(join(cwd, "bin/npm"), npm, 0o755);
+		refused(run(cwd, pathWith(join(cwd, "bin"))), "no pi is installed");
 	});
 
 	it("if the only pi is a single binary", () => {

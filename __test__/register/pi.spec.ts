@@ -16,9 +16,9 @@ import { pathToFileURL } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { startModelServer } from "../../scripts/demo/model-server.mjs";
 import * as pi from "../../scripts/demo/pi.mjs";
-import { type Outcome, piNative, register, scratch, write } from "./fake-pi.js";
+import { type Outcome, own, piNative, register, scratch, write } from "./fake-pi.js";
 
-const REPLACED = `pi-session-native 0.1.0: the session manager of @earendil-works/pi-coding-agent 0.87.1 (${pi.piPackage}) is replaced\n`;
+const REPLACED = `${own}: the session manager of @earendil-works/pi-coding-agent 0.87.1 (${pi.piPackage}) is replaced\n`;
 
 /** An extension that says whether the manager it imports from pi is the class of the session that it is in. */
 const EXTENSION = `

@@ -3,7 +3,7 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type FakePi, type Outcome, fakePi, moduleDir, node, register, scratch, write } from "./fake-pi.js";
+import { type FakePi, type Outcome, fakePi, moduleDir, node, own, register, scratch, write } from "./fake-pi.js";
 
 const CLI = "dist/cli.js";
 /** The fake's report on a run on our manager: its own says something when it runs, and has no sessions. */
@@ -39,7 +39,7 @@ describe("a pi that is started", () => {
 	it("says so in one line, if it is asked to", () => {
 		const { dir, outcome } = start({}, CLI, [], { PI_SESSION_NATIVE_VERBOSE: "1" });
 		expect(outcome.stderr).toBe(
-			`pi-session-native 0.1.0: the session manager of @earendil-works/pi-coding-agent 9.9.9 (${dir}) is replaced\n`,
+			`${own}: the session manager of @earendil-works/pi-coding-agent 9.9.9 (${dir}) is replaced\n`,
 		);
 		expect(start({}, CLI, [], { PI_SESSION_NATIVE_VERBOSE: "0" }).outcome.stderr).toBe("");
 	});
@@ -68,7 +68,7 @@ describe("a pi that is started", () => {
 			"dist/core/more.js": `export { another as buildSessionContext } from '../core/session-manager.js';`,
 		};
 		const { outcome } = start({ files });
-		stopped(outcome, "cannot run on pi-session-native 0.1.0");
+		stopped(outcome, `cannot run on ${own}`);
 		expect(outcome.stderr).toContain(
 			"these names that it imports do not exist here: another (in dist/core/more.js), default (in dist/core/later.js), futureThing (in dist/core/later.js)",
 		);
@@ -101,7 +101,46 @@ describe("a pi that is started", () => {
 			"export declare function other(): void;",
 		].join("\n");
 		const { outcome } = start({ files: { "dist/core/session-manager.d.ts": declared } });
-		stopped(outcome, "these methods of its SessionManager do not exist here: rewriteHistory, teleport");
+		stopped(outcome, "these members of its SessionManager do not exist here: rewriteHistory, teleport");
+	});
+
+	it("is stopped, when its SessionManager has a public getter, field or static that we do not have", () => {
+		const declared = (...members: string[]) => ({
+			files: {
+				"dist/core/session-manager.d.ts": ["export declare class SessionManager {", ...members, "}", ""].join("\n"),
+			},
+		});
+		const refused = {
+			"    get liveThing(): string;": "liveThing",
+			"    set liveThing(value: string);": "liveThing",
+			"    readonly field: {\n        inner: string;\n    };": "field",
+			"    field?: string;": "field",
+			"    static LIMIT: number;": "LIMIT",
+			"    static readonly LIMIT = 5;": "LIMIT",
+			"    static get current(): SessionManager | undefined;": "current",
+			"    public static create2(cwd: string): SessionManager;": "create2",
+			"    static getEntries(): SessionEntry[];": "getEntries",
+			"    create(cwd: string): SessionManager;": "create",
+			"    [Symbol.asyncDispose](): Promise<void>;": "Symbol.asyncDispose",
+			'    "quoted"(): void;': "quoted",
+		};
+		for (const [member, name] of Object.entries(refused)) {
+			const { outcome } = start(declared("    getEntries(): SessionEntry[];", member));
+			stopped(outcome, `these members of its SessionManager do not exist here: ${name}\n`);
+		}
+		const fine = [
+			"    private get hidden(): string;",
+			"    private static hidden: string;",
+			"    protected inner(): void;",
+			"    #brand;",
+			"    _internal: string;",
+			"    /** Once there was\n    get gone(): string;\n     */",
+			"    [key: string]: unknown;",
+			"    static create(cwd: string): SessionManager;",
+			"    getBranch(options: {\n        limit?: number;\n    }): SessionEntry[];",
+		];
+		report(start(declared(...fine)).outcome);
+		stopped(start(declared("  getEntries(): SessionEntry[];")).outcome, "session-manager.d.ts is not understood");
 	});
 
 	it("is stopped, when it is laid out in another way", () => {

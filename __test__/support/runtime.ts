@@ -2,9 +2,26 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { onTestFinished } from "vitest";
 
 export const runtime: "node" | "bun" | "deno" = process.versions.bun ? "bun" : process.versions.deno ? "deno" : "node";
+
+let collect: (() => void) | undefined;
+
+/** Collects what nobody holds, now. */
+export function gc(): void {
+	collect ??= collector();
+	collect();
+}
+
+function collector(): () => void {
+	const { Bun } = globalThis as { Bun?: { gc(now: boolean): void } };
+	if (Bun) return () => Bun.gc(true);
+	setFlagsFromString("--expose-gc");
+	return runInNewContext("gc");
+}
 
 export interface EngineFlags {
 	/** Bounds V8's heap; Bun's engine has no such bound. */

@@ -55,20 +55,33 @@ function* modulesBelow(dir, skip) {
 	}
 }
 
-/** Public methods and statics of `SessionManager` by its declarations, which pi publishes beside the code. */
+/** A member's line in a class declaration: modifiers, then its name or `[Symbol.x]`. What is private says so first. */
+const MEMBER =
+	/^ {4}((?:(?:public|static|readonly|abstract|override|declare|accessor|get|set)\s+)*)(?:\[Symbol\.(\w+)\]|(["']?)(?!_|constructor\b)([\w$]+)\3)[?!]?\s*[(<:;=]/gm;
+
+/**
+ * Public members of `SessionManager` by its declarations, which pi publishes beside the code: methods, accessors and
+ * fields, of managers and of the class, as `{ name, key, isStatic }`. Undefined where they are not declared as expected.
+ */
 function declaredMembers(pi) {
 	const file = pi.path("dist/core/session-manager.d.ts");
 	if (!existsSync(file)) return [];
-	const body = /^export declare class SessionManager\b[^]*?^\}/m.exec(readFileSync(file, "utf8"))?.[0] ?? "";
-	const members = [...body.matchAll(/^ {4}(static )?(?!_|constructor\b)(\w+)[(<]/gm)];
-	return members.map(([, isStatic, name]) => ({ name, isStatic: isStatic !== undefined }));
+	const text = readFileSync(file, "utf8").replaceAll("\r", "").replace(/\/\*[^]*?\*\//g, "");
+	const body = /^(?:export )?declare (?:abstract )?class SessionManager\b[^]*?\{$([^]*?)^\}/m.exec(text)?.[1] ?? "";
+	const members = [...body.matchAll(MEMBER)];
+	if (members.length === 0) return undefined;
+	return members.map(([, modifiers, symbol, , name]) => ({
+		name: name ?? `Symbol.${symbol}`,
+		key: name ?? Symbol[symbol],
+		isStatic: /\bstatic\b/.test(modifiers),
+	}));
 }
 
 const list = (items) => [...new Set(items)].sort().join(", ");
 
 /**
  * Throws `Unfit` unless everything that `pi` takes from its session manager exists in `ours`: the names it imports, and
- * the public methods of the class.
+ * the public members of the class.
  */
 export function checkPi(pi, ours, own) {
 	const cannot = (why) => new Unfit(`${pi.title} (${pi.dir}) cannot run on ${own}: ${why}`);
@@ -103,11 +116,13 @@ export function checkPi(pi, ours, own) {
 		throw cannot(`these names that it imports do not exist here: ${list(named)}`);
 	}
 
-	const lacks = ({ name, isStatic }) => !(name in (isStatic ? ours.SessionManager : ours.SessionManager.prototype));
-	const members = declaredMembers(pi).filter(lacks);
-	if (members.length > 0) {
-		throw cannot(
-			`these methods of its SessionManager do not exist here: ${list(members.map((member) => member.name))}`,
-		);
+	const members = declaredMembers(pi);
+	if (members === undefined) throw cannot("the class in its dist/core/session-manager.d.ts is not understood");
+	const lacked = [];
+	for (const { name, key, isStatic } of members) {
+		const holder = isStatic ? ours.SessionManager : ours.SessionManager.prototype;
+		// A symbol of an engine to come.
+		if (key === undefined || !(key in holder)) lacked.push(name);
 	}
+	if (lacked.length > 0) throw cannot(`these members of its SessionManager do not exist here: ${list(lacked)}`);
 }

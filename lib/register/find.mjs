@@ -1,5 +1,6 @@
 // Finds the installed pi for `pi-native`: what is set, what is installed beside this package, what `pi` on the path is,
-// what is installed globally. Never what happens to be in the working directory: agents are run in strangers' code.
+// what is installed globally. Agents are run in strangers' code: a pi that came with it is none that its user installed,
+// though `npx`, `npm run` and relative entries of the path lead there.
 import { spawnSync } from "node:child_process";
 import {
 	accessSync,
@@ -12,7 +13,7 @@ import {
 	realpathSync,
 	statSync,
 } from "node:fs";
-import { delimiter, dirname, join, resolve } from "node:path";
+import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Unfit } from "./package.mjs";
 import { PACKAGE_VARIABLE } from "./settings.mjs";
@@ -56,11 +57,47 @@ function isReadableFile(path) {
 	}
 }
 
+/** This package's folder. */
+const OWN = join(dirname(fileURLToPath(import.meta.url)), "../..");
+
+function realOr(path) {
+	try {
+		return realpathSync(path);
+	} catch {
+		return path;
+	}
+}
+
+/**
+ * Whether a folder of the path is there for the sake of the working directory: a relative one, or the `node_modules/.bin`
+ * of the working directory or of a folder above it. Not if this package is installed there, too.
+ */
+function isOfWorkingDirectory(dir) {
+	if (!isAbsolute(dir)) return true;
+	const modules = dirname(resolve(dir));
+	if (basename(resolve(dir)) !== ".bin" || basename(modules) !== "node_modules") return false;
+	if (realOr(join(modules, "pi-session-native")) === realOr(OWN)) return false;
+	const project = realOr(dirname(modules));
+	return `${realOr(process.cwd())}${sep}`.startsWith(project.endsWith(sep) ? project : project + sep);
+}
+
+/** The folders of the path that the user, and not the working directory, has put there. */
+const foldersOnPath = (env) =>
+	(env.PATH ?? env.Path ?? "").split(delimiter).filter((dir) => dir !== "" && !isOfWorkingDirectory(dir));
+
 function commandsOnPath(names, env) {
-	const dirs = (env.PATH ?? env.Path ?? "").split(delimiter).filter((dir) => dir !== "");
 	const files = process.platform === "win32" ? names.flatMap((name) => [`${name}.cmd`, `${name}.exe`]) : names;
-	const paths = dirs.flatMap((dir) => files.map((file) => join(resolve(dir), file)));
+	const paths = foldersOnPath(env).flatMap((dir) => files.map((file) => join(dir, file)));
 	return paths.filter(isReadableFile);
+}
+
+/** Where npm installs globally to: the user's npm, away from the working directory and what is set there. */
+function globalModules(env) {
+	const own = { ...env, PATH: foldersOnPath(env).join(delimiter), NoDefaultCurrentDirectoryInExePath: "1" };
+	if (process.platform === "win32") delete own.Path;
+	const options = { encoding: "utf8", shell: process.platform === "win32", env: own, cwd: dirname(process.execPath) };
+	const { status, stdout } = spawnSync("npm", ["root", "-g"], options);
+	return status === 0 && stdout.trim() !== "" ? stdout.trim() : undefined;
 }
 
 /** The folder of package `name` that a launcher script of npm or pnpm leads to. */
@@ -74,8 +111,7 @@ function fromLauncher(path, name) {
 
 /** Folders where a package of this name may be, the likeliest first; found one after the other as they are asked for. */
 function* candidates(name, env) {
-	const here = dirname(fileURLToPath(import.meta.url));
-	for (const modules of modulesUpwards(here)) yield join(modules, name);
+	for (const modules of modulesUpwards(OWN)) yield join(modules, name);
 	// Installed by a link, this package's real folder is elsewhere than the command.
 	if (process.argv[1])
 		for (const modules of modulesUpwards(dirname(resolve(process.argv[1])))) yield join(modules, name);
@@ -89,8 +125,8 @@ function* candidates(name, env) {
 		for (const modules of ["node_modules", "../lib/node_modules"]) yield join(dirname(command), modules, name);
 	}
 	for (const modules of ["../lib/node_modules", "node_modules"]) yield join(dirname(process.execPath), modules, name);
-	const npm = spawnSync("npm", ["root", "-g"], { encoding: "utf8", shell: process.platform === "win32", env });
-	if (npm.status === 0 && npm.stdout.trim() !== "") yield join(npm.stdout.trim(), name);
+	const modules = globalModules(env);
+	if (modules !== undefined) yield join(modules, name);
 }
 
 /** What the command of a package may be called: `pi`, or for a renamed build the last part of its name. */
@@ -119,6 +155,6 @@ export function findPi(packages, settings, env = process.env) {
 	if (binary) throw singleBinary(binary);
 	throw new Unfit(
 		`no pi is installed (${names.join(", ")}). Install one (npm install -g @earendil-works/pi-coding-agent), ` +
-			`or name its folder in ${PACKAGE_VARIABLE}`,
+			`or name its folder in ${PACKAGE_VARIABLE}. What comes with the working directory is not taken`,
 	);
 }

@@ -140,7 +140,7 @@ pub enum Damage {
 
 impl Damage {
     /// The reason in words.
-    pub fn reason(self) -> &'static str {
+    pub const fn reason(self) -> &'static str {
         match self {
             Damage::NotJson => "not valid JSON",
             Damage::NotAnObject => "valid JSON but no object",

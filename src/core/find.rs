@@ -1,51 +1,95 @@
 //! Finding a session by its header, without reading more of any file than that.
 
-use std::collections::HashSet;
 use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::catalog::rows::{self, Use};
-use super::catalog::{Catalog, Location};
 use super::error::Result;
 use super::header::Header;
-use super::info::Content;
-use super::json::is_json;
-use super::lines::{LineReader, HEAD};
-use super::listing::absolute;
+use super::listing::on_threads;
 use super::paths::{join, resolve, same, Host};
+use super::skim::{HeaderLine, Skimmer};
 use super::stamp::Stamp;
 use super::text::shown;
 
-/// The header in the first line that parses; None if that line is something else, or there is none.
-pub fn header_in<R: Read>(lines: &mut LineReader<R>) -> io::Result<Option<Header>> {
-    while let Some(line) = lines.next_line()? {
-        let text = line.text();
-        if is_json(&text) {
-            return Ok(Header::read(&text));
+/// Where a header ends at the latest, for being found among other files.
+pub const HEADER_WITHIN: u64 = 64 << 20;
+
+/// How far lines that are no JSON are passed over in search of one: what has no header by then is no session.
+const NO_JSON_WITHIN: u64 = 1 << 20;
+
+/// The header in the first line that parses; None if that line is something else, or there is none. No line is held in
+/// memory.
+pub fn header_in<R: Read>(source: R) -> io::Result<Option<Header>> {
+    first_header(source, u64::MAX)
+}
+
+fn first_header<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
+    let mut lines = Skimmer::for_header(source);
+    while !lines.is_done()? {
+        match lines.header_line()? {
+            HeaderLine::Header(header) => return Ok(Some(header)),
+            HeaderLine::Other => return Ok(None),
+            HeaderLine::NoJson => {}
+        }
+        if !lines.pass_line_before(limit)? {
+            break;
         }
     }
     Ok(None)
 }
 
-/// The header of the file at `path`, however long its line is.
-pub fn header_of(path: &str) -> io::Result<Option<Header>> {
-    header_in(&mut LineReader::new(File::open(path)?, 0, HEAD))
+/// Opens a file to read it. A pipe, a socket or a device is an error: it would keep whoever opens it waiting.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    let kind = fs::metadata(path)?.file_type();
+    match kind.is_file() || kind.is_dir() {
+        true => File::open(path),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
+    }
 }
 
-/// The session files of a directory in name order, as names. Names that are no text cannot be asked for and are left
-/// out.
-pub fn session_files(dir: &str) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(if dir.is_empty() { "." } else { dir })? {
-        if let Ok(name) = entry?.file_name().into_string() {
-            if name.ends_with(".jsonl") {
-                names.push(name);
-            }
-        }
+/// The header of the file at `path`, however long its line is.
+pub fn header_of(path: &str) -> io::Result<Option<Header>> {
+    header_in(open_file(Path::new(path))?)
+}
+
+/// What a directory says to be a session file.
+struct Named {
+    name: String,
+    /// A file without doubt: the system need not be asked what a link leads to.
+    is_file: bool,
+}
+
+impl Named {
+    fn of(entry: &DirEntry) -> Option<Self> {
+        let name = entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl"))?;
+        Some(Self { name, is_file: entry.file_type().is_ok_and(|kind| kind.is_file()) })
     }
-    names.sort_unstable();
-    Ok(names)
+
+    /// The header of this file among others. What cannot be read, or is very large without a header, is no session.
+    fn header(&self, dir: &str) -> Option<Header> {
+        let path = join(dir, &self.name);
+        let file = if self.is_file { File::open(&path) } else { open_file(Path::new(&path)) };
+        first_header(file.ok()?.take(HEADER_WITHIN), NO_JSON_WITHIN).ok().flatten()
+    }
+}
+
+/// The session files of a directory in name order. Names that are no text cannot be asked for and are left out.
+fn named(dir: &str) -> io::Result<Vec<Named>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(if dir.is_empty() { "." } else { dir })? {
+        all.extend(Named::of(&entry?));
+    }
+    all.sort_unstable_by(|left: &Named, right: &Named| left.name.cmp(&right.name));
+    Ok(all)
+}
+
+/// The session files of a directory in name order, as names.
+pub fn session_files(dir: &str) -> io::Result<Vec<String>> {
+    Ok(named(dir)?.into_iter().map(|named| named.name).collect())
 }
 
 /// Only sessions whose header names this working directory.
@@ -68,13 +112,13 @@ impl CwdFilter<'_> {
 const CROWD: usize = 256;
 
 /// The session files among these, each with the time it was modified last.
-fn times(entries: &[DirEntry]) -> Vec<(f64, String)> {
+fn times(entries: &[DirEntry]) -> Vec<(f64, Named)> {
     let time_of = |entry: &DirEntry| {
-        let name = entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl"))?;
+        let named = Named::of(entry)?;
         // Asked in its directory, the system need not walk the whole path; but a link is asked what it leads to.
-        let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
-        let meta = if is_link { fs::metadata(entry.path()) } else { entry.metadata() };
-        Some((Stamp::of(&meta.ok()?).modified_ms(), name))
+        let meta = if named.is_file { entry.metadata() } else { fs::metadata(entry.path()) };
+        let meta = meta.ok().filter(|meta| meta.is_file())?;
+        Some((Stamp::of(&meta).modified_ms(), named))
     };
     let threads = thread::available_parallelism().map_or(1, |n| n.get()).clamp(1, 4);
     if entries.len() < CROWD || threads == 1 {
@@ -110,73 +154,56 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Result<Option<S
     let entries: Vec<DirEntry> = entries.flatten().collect();
     let mut files = times(&entries);
     // Those of one time in name order, as they would be found there.
-    files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.cmp(right)));
-    for (_, name) in files {
-        let path = join(dir, &name);
-        if let Some(header) = header_of(&path).ok().flatten() {
+    files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.name.cmp(&right.name)));
+    for (_, named) in files {
+        if let Some(header) = named.header(dir) {
             if matches(&header, filter)? {
-                return Ok(Some(path));
+                return Ok(Some(join(dir, &named.name)));
             }
         }
     }
     Ok(None)
 }
 
-/// From how many files on it is worth while to ask the catalog before their headers are read.
-const MANY: usize = 64;
+/// How many headers a thread reads at once.
+const SHARE: usize = 16;
 
-/// The session file of a directory whose header has exactly this id. Files that have it in their name come first, then
-/// those that the catalog knows; of the rest the headers are read, but for those that the catalog knows to have
-/// another. `cwd` is what a relative directory starts from.
-pub fn by_id(
-    dir: &str,
-    id: &[u8],
-    filter: Option<&CwdFilter<'_>>,
-    location: Option<&Location>,
-    cwd: &str,
-) -> Result<Option<String>> {
-    let Ok(names) = session_files(dir) else {
-        return Ok(None);
-    };
-    let has_id = |name: &str| -> Result<bool> {
-        match header_of(&join(dir, name)).ok().flatten() {
-            Some(header) => Ok(header.id == id && matches(&header, filter)?),
-            None => Ok(false),
+/// The session file of a directory whose header has exactly this id; where several have it, the first of them in name
+/// order. Only the headers up to that one tell which it is, so they are read, on several threads: what a name, or the
+/// catalog, says of a file costs as much to check.
+pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Result<Option<String>> {
+    let files = named(dir).unwrap_or_default();
+    let mut rest = files.as_slice();
+    loop {
+        let Some((at, header)) = first_with_id(dir, rest, id) else {
+            return Ok(None);
+        };
+        if matches(&header, filter)? {
+            return Ok(rest.get(at).map(|file| join(dir, &file.name)));
         }
-    };
-    let ending = [b"_", id, b".jsonl"].concat();
-    for name in names.iter().filter(|name| name.as_bytes().ends_with(&ending)) {
-        if has_id(name)? {
-            return Ok(Some(join(dir, name)));
-        }
+        rest = rest.get(at + 1..).unwrap_or_default();
     }
-    let mut others = HashSet::new();
-    if let Some(catalog) = location.filter(|_| names.len() >= MANY).and_then(Catalog::open) {
-        let absolute = absolute(dir, cwd);
-        // A catalog that cannot be asked knows nothing.
-        for name in rows::names_of_id(catalog.db(), &absolute, id).unwrap_or_default() {
-            if names.binary_search(&name).is_ok() && has_id(&name)? {
-                return Ok(Some(join(dir, &name)));
+}
+
+/// The first of these files whose header has an id, and its header.
+fn first_with_id(dir: &str, files: &[Named], id: &[u8]) -> Option<(usize, Header)> {
+    let first = AtomicUsize::new(usize::MAX);
+    let found = Mutex::new(None);
+    on_threads(files.len().div_ceil(SHARE), |_: &mut (), share| {
+        for (at, file) in files.iter().enumerate().skip(share * SHARE).take(SHARE) {
+            if at > first.load(Ordering::Relaxed) {
+                break;
+            }
+            if let Some(header) = file.header(dir).filter(|header| header.id == id) {
+                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                if at < first.fetch_min(at, Ordering::Relaxed) {
+                    *found = Some((at, header));
+                }
+                break;
             }
         }
-        let known = rows::in_dir(catalog.db(), &absolute, |name, row| {
-            let now = fs::metadata(join(dir, &name)).ok().map(|meta| Stamp::of(&meta));
-            let is_current = now.is_some_and(|now| row.use_for(&now) != Use::Nothing && now == row.stamp);
-            let has_other = row.known.content.info().is_some_and(|info| info.id != id);
-            if is_current && (has_other || row.known.content == Content::NoSession) {
-                others.insert(name);
-            }
-        });
-        if known.is_err() {
-            others.clear();
-        }
-    }
-    for name in names.iter().filter(|name| !others.contains(*name)) {
-        if has_id(name)? {
-            return Ok(Some(join(dir, name)));
-        }
-    }
-    Ok(None)
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn matches(header: &Header, filter: Option<&CwdFilter<'_>>) -> Result<bool> {
@@ -200,7 +227,7 @@ mod tests {
         fs::write(at("long.jsonl"), long).expect("written");
         let dir = dir.path().to_str().expect("text");
         assert_eq!(most_recent(dir, None).expect("found"), Some(at("long.jsonl")));
-        assert_eq!(by_id(dir, b"s", None, None, "/").expect("found"), Some(at("long.jsonl")));
+        assert_eq!(by_id(dir, b"s", None).expect("found"), Some(at("long.jsonl")));
         let elsewhere = CwdFilter { cwd: "/d", host: &Fixed };
         assert_eq!(most_recent(dir, Some(&elsewhere)).expect("found"), None);
     }

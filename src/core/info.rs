@@ -6,11 +6,12 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::entry::{read_message, time_of};
+use super::find::HEADER_WITHIN;
 use super::header::{Header, Version};
-use super::json::{fields, is_json, read, string_bytes, Raw, Value};
+use super::json::{fields, read, string_bytes, Raw, Value};
 use super::lines::{text_of, LineReader, Positioned, WHOLE};
 use super::message::{AgentMessage, Role};
-use super::skim::{Skimmed, Skimmer, Stop, Wanted};
+use super::skim::{HeaderLine, Skimmed, Skimmer, Stop, Wanted};
 use super::text::trim;
 use super::time::Time;
 
@@ -164,13 +165,16 @@ fn read_lines(
                 }
             }
             Content::Nothing | Content::NoSession => {
-                let line = whole_line(file, offset, size)?;
-                let text = text_of(&line);
-                let content = match is_json(&text) {
-                    false => Content::Nothing,
-                    true => Header::read(&text).map_or(Content::NoSession, Info::of),
+                let content = match lines.header_line()? {
+                    HeaderLine::Header(header) => Info::of(header),
+                    HeaderLine::Other => Content::NoSession,
+                    HeaderLine::NoJson => Content::Nothing,
                 };
-                if !lines.pass_line()? {
+                if !lines.pass_line_before(offset.max(HEADER_WITHIN))? {
+                    if !lines.is_done()? {
+                        known = Known { content: Content::NoSession, end: lines.position() };
+                        return Ok(Some(Found { known, with_tail: None }));
+                    }
                     return Ok(Some(Found { known, with_tail: Some(content) }));
                 }
                 known.content = content;
@@ -293,6 +297,7 @@ impl Info {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::json::is_json;
 
     impl Info {
         /// Every line read whole: slow, and plainly right.

@@ -2,14 +2,15 @@
 //! threads.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 use super::catalog::rows::{self, Remembered, Update, Use};
 use super::catalog::{discard_if_broken, Catalog, Location, Outcome};
-use super::find::session_files;
+use super::find::{open_file, session_files};
 use super::info::{read_on, Info, Known};
 use super::paths::{clean, is_absolute, join};
 use super::stamp::{fingerprint, now, Stamp};
@@ -101,7 +102,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Does jobs, numbered from 0, on a few threads; each thread has a state of its own for all it does.
-fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) {
+pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(1, 8);
     let next = AtomicUsize::new(0);
     let run = || {
@@ -128,6 +129,11 @@ struct Job<'a> {
     at: usize,
     file: &'a Candidate,
     remembered: Option<Remembered>,
+}
+
+/// The one that a list shows first, then the large ones: a giant must not come last, alone.
+fn in_reading_order(jobs: &mut [Job<'_>]) {
+    jobs.sort_by_key(|job| (job.at != 0, std::cmp::Reverse(job.file.stamp.map_or(0, |stamp| stamp.size))));
 }
 
 /// Gives what a list shows of each of `files`, by its position; None for a file that is no session or cannot be read.
@@ -172,13 +178,12 @@ pub fn read_with(
             return catalog;
         }
     }
-    // The one that a list shows first, then the large ones: a giant must not come last, alone.
-    jobs.sort_by_key(|job| (job.at != 0, std::cmp::Reverse(job.file.stamp.map_or(0, |stamp| stamp.size))));
+    in_reading_order(&mut jobs);
     let updates = Mutex::new(Vec::new());
     on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
         if let Some(job) = jobs.get(job).filter(|_| !cancelled.load(Ordering::Relaxed)) {
             let read = read_one(job, buffer, cancelled).ok().flatten();
-            if cancelled.load(Ordering::Relaxed) {
+            if read.is_none() && cancelled.load(Ordering::Relaxed) {
                 return;
             }
             let (found, update) = read.map_or((None, None), |(found, update)| (found, Some(update)));
@@ -187,8 +192,9 @@ pub fn read_with(
         }
     });
     let updates = updates.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    // What was read before nobody waited any more is remembered, too.
+    catalog = remember(catalog, location, &updates, &rows);
     if !cancelled.load(Ordering::Relaxed) {
-        catalog = remember(catalog, location, &updates, &rows);
         last.finish();
     }
     catalog
@@ -229,7 +235,7 @@ fn read_one(
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
 ) -> io::Result<Option<(Option<Listed>, Update)>> {
-    let file = File::open(&job.file.path)?;
+    let file = open_file(Path::new(&job.file.path))?;
     let seen = now();
     let stamp = Stamp::of(&file.metadata()?);
     let remembered = job.remembered.as_ref().filter(|remembered| match remembered.use_for(&stamp) {

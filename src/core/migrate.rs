@@ -1,11 +1,16 @@
 //! Old files: version 1 has no tree (entries get ids and a linear chain), version 2 calls custom messages
 //! `hookMessage`. Lines are edited in place, key by key; what is not an entry is copied as it is.
 
+use std::io::Write;
+
 use super::entry::{is_blank, read_message};
+use super::error::{Error, Result};
 use super::header::Version;
 use super::ids::entry_id;
 use super::json::{fields, is_json, quoted, read, ObjectText, Raw, Value};
+use super::lines::{text_of, LineReader, WHOLE};
 use super::message::Role;
+use super::storage::{write_line, ReadTo, Renewal, Storage};
 
 fields! {
     /// What a migration looks at.
@@ -101,6 +106,73 @@ impl Migrator {
             None => {}
         }
         Some(written(&object))
+    }
+}
+
+/// The migration of a whole file.
+#[derive(Debug)]
+pub struct Migration {
+    migrator: Migrator,
+    header: Option<NewHeader>,
+}
+
+/// A header that is written in place of a damaged one.
+#[derive(Debug)]
+pub struct NewHeader {
+    pub text: Vec<u8>,
+    /// The line, counted from 1, that it is taken out of, and what else stands there.
+    pub instead: Option<(u64, Vec<Vec<u8>>)>,
+}
+
+impl Migration {
+    /// A migration from `version` to the current one.
+    pub fn new(version: Version) -> Self {
+        Self { migrator: Migrator::new(version), header: None }
+    }
+
+    /// The same of a file whose header is damaged.
+    pub fn with_header(version: Version, header: NewHeader) -> Self {
+        Self { migrator: Migrator::new(version), header: Some(header) }
+    }
+
+    /// Writes the new version of a line; tells whether it has a newline.
+    fn renewed(&mut self, line: &[u8], ended: bool, name: &str, out: &mut dyn Write) -> Result<bool> {
+        let new = self.migrator.line(&text_of(line));
+        let ended = ended || new.is_some();
+        write_line(out, new.as_deref().unwrap_or(line), ended, name).map(|()| ended)
+    }
+}
+
+impl Renewal for Migration {
+    fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
+        let mut read = ReadTo::default();
+        let mut instead = None;
+        if let Some(header) = self.header.take() {
+            self.renewed(&header.text, true, old.name(), out)?;
+            instead = header.instead;
+        }
+        let mut number = 0;
+        let mut lines = LineReader::new(old.reader(0)?, 0, WHOLE);
+        while let Some(line) = lines.next_line().map_err(|error| Error::io("read", old.name(), error))? {
+            read.pass(&line);
+            number += 1;
+            let parts = instead.take_if(|(at, _): &mut (u64, _)| *at == number);
+            let ended = match parts {
+                Some((_, parts)) => {
+                    parts.iter().try_for_each(|part| self.renewed(part, true, old.name(), out).map(drop))?;
+                    true
+                }
+                None => self.renewed(line.bytes, line.ended, old.name(), out)?,
+            };
+            if ended {
+                read.close();
+            }
+        }
+        Ok(read)
+    }
+
+    fn later(&mut self, line: &[u8]) -> Vec<u8> {
+        self.migrator.line(&text_of(line)).unwrap_or_else(|| line.to_vec())
     }
 }
 

@@ -34,6 +34,7 @@ pub mod lock;
 pub mod message;
 pub mod migrate;
 pub mod options;
+pub mod order;
 pub mod paths;
 pub mod pieces;
 pub mod repair;

@@ -6,23 +6,28 @@
 //!   before it. Other entries whose parent is nowhere become roots, as which they were shown.
 //! - Of several entries with one id each but the first gets an id of its own, and what follows it refers to that; an
 //!   entry that stands there twice is kept once. Cycles are cut where the tree shows them cut.
-//! - A file without a header gets one; the last line gets its newline.
+//! - A header is taken out of a damaged line like an entry; of half a header id, time and folder are kept. A file without
+//!   any gets one. The last line gets its newline.
 
 mod chain;
+mod header;
 mod salvage;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::entry::{EntryHead, Parent};
 use super::error::{Error, Result};
-use super::header::{new_header_line, Version};
-use super::ids::{check_session_id, session_id};
+use super::header::Version;
 use super::lock::FileLock;
-use super::session::migrate_lines;
-use super::storage::{replace_with_backup, Backup, FileStorage, Place, Storage};
+use super::migrate::Migration;
+use super::storage::{write_line, Backup, Original, Place, ReadTo, Renewal, Storage};
 use super::verify::{entry_in, Found, Survey, VerifyReport};
 use chain::{Chain, Gap, Record, Source};
+use header::Salvaged;
+use salvage::pieces;
 
 /// What was put right in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,62 +48,118 @@ pub struct RepairReport {
     pub repairs: Vec<Repair>,
 }
 
+/// How often a repair begins anew because the file changed meanwhile.
+const TRIES: usize = 20;
+
 /// Repairs the session file at an absolute path. A good file is left alone. An error, and nothing changed, if it cannot
 /// be read or written, or if it is locked by another process. `now` is the time, ms since 1970, and its text.
+///
+/// Lines that others add meanwhile are carried over as they are. The time this takes, and the length of the new file,
+/// grow with that of the old one: nothing of it is passed over more than a fixed number of times.
 pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
-    let mut storage = FileStorage::open(path)?;
-    let mut survey = Survey::of(&storage)?;
-    let before = survey.report(path);
+    let good = |report: VerifyReport| {
+        let (before, after) = (report.clone(), report);
+        Ok(RepairReport { path: path.into(), backup: None, before, after, repairs: Vec::new() })
+    };
+    let before = super::verify::verify(path)?;
     if before.ok {
-        return Ok(RepairReport {
-            path: path.into(),
-            backup: None,
-            after: before.clone(),
-            before,
-            repairs: Vec::new(),
-        });
+        return good(before);
     }
-    let _lock = FileLock::take(path)?;
+    // What was found without the lock may have changed since.
+    let _lock = FileLock::take_for_repair(path)?;
+    let mut before = None;
     let mut repairs = Vec::new();
     let mut backup = None;
-    let version = survey.header.as_ref().map_or(Version::Current, |header| header.version);
-    if version != Version::Current {
-        // Line by line: every line keeps its number.
-        let kept = replace_with_backup(path, Backup::OldVersion, |out| {
-            migrate_lines(&storage, version, &mut |line, ended| {
-                let written = out.write_all(line).and_then(|()| out.write_all(if ended { b"\n" } else { b"" }));
-                written.map_err(|error| Error::io("write", path, error))
-            })
-        })?;
-        backup = Some(kept);
-        repairs.push(Repair { line: 1, what: "migrated to version 3".into() });
-        storage = FileStorage::open(path)?;
-        survey = Survey::of(&storage)?;
+    for _ in 0..TRIES {
+        let original = Original::hold(path)?;
+        let storage = original.storage();
+        let survey = Survey::of(storage)?;
+        let found = survey.report(path);
+        let first = before.get_or_insert_with(|| found.clone());
+        if found.ok {
+            if repairs.is_empty() {
+                return good(found);
+            }
+            return Ok(done(path, first.clone(), found, repairs, backup));
+        }
+        let header = header::find(storage, &survey, now)?;
+        let stated = survey.header.as_ref().map(|header| header.version);
+        let version = header.as_ref().map(|header| header.version).or(stated).unwrap_or(Version::Current);
+        if version != Version::Current {
+            let mut made = vec![Repair { line: 1, what: "migrated to version 3".into() }];
+            let mut migration = match header {
+                // Line by line: every line keeps its number.
+                None => Migration::new(version),
+                Some(header) => {
+                    made.extend(header_repair(&header));
+                    Migration::with_header(version, header.for_migration())
+                }
+            };
+            if let Some(kept) = original.replace(Backup::OldVersion, &mut migration)? {
+                backup = backup.or(Some(kept));
+                repairs.append(&mut made);
+            }
+            continue;
+        }
+        let mut made = Vec::new();
+        let mut plan = Plan::of(storage, survey, header, &mut made)?;
+        if let Some(kept) = original.replace(Backup::Repaired, &mut plan)? {
+            backup = backup.or(Some(kept));
+            repairs.append(&mut made);
+            let after = super::verify::verify(path)?;
+            return Ok(done(path, first.clone(), after, repairs, backup));
+        }
     }
-    if !survey.report(path).ok {
-        let plan = Plan::of(&storage, &survey, now, &mut repairs)?;
-        let kept = replace_with_backup(path, Backup::Repaired, |out| plan.write(&storage, out))?;
-        backup = backup.or(Some(kept));
-    }
-    let after = super::verify::verify(path)?;
+    Err(Error::changed(path, "others keep writing to it while it is repaired"))
+}
+
+fn done(
+    path: &str,
+    before: VerifyReport,
+    after: VerifyReport,
+    mut repairs: Vec<Repair>,
+    backup: Option<PathBuf>,
+) -> RepairReport {
     repairs.sort_by_key(|repair| repair.line);
     let backup = backup.map(|path| path.to_string_lossy().into_owned());
-    Ok(RepairReport { path: path.into(), backup, before, after, repairs })
+    RepairReport { path: path.into(), backup, before, after, repairs }
+}
+
+/// What is told of a header that is not a line of its own. Of a whole one its line tells.
+fn header_repair(header: &Salvaged) -> Option<Repair> {
+    let what = match header.line {
+        None => "a header was written",
+        Some(_) if !header.whole => "a header was written with what is left of it",
+        Some(_) => return None,
+    };
+    Some(Repair { line: header.line.unwrap_or(1), what: what.into() })
 }
 
 /// The new file.
 struct Plan {
     header: Source,
     records: Vec<Record>,
+    read: ReadTo,
 }
 
 impl Plan {
-    fn of(storage: &dyn Storage, survey: &Survey, now: (f64, &str), repairs: &mut Vec<Repair>) -> Result<Self> {
+    fn of(
+        storage: &dyn Storage,
+        survey: Survey,
+        salvaged: Option<Salvaged>,
+        repairs: &mut Vec<Repair>,
+    ) -> Result<Self> {
         let mut records: Vec<Record> = Vec::new();
         let mut gaps: Vec<Gap> = Vec::new();
         let mut header = None;
+        repairs.extend(salvaged.as_ref().and_then(header_repair));
+        let header_line = salvaged.as_ref().filter(|header| header.whole).and_then(|header| header.line);
         for line in &survey.lines {
             match line.what {
+                Found::Header if salvaged.is_some() => {
+                    repairs
+                        .push(Repair { line: line.number, what: "left out: another header stands before it".into() });
+                }
                 Found::Header => {
                     if !survey.header_leads {
                         repairs
@@ -115,22 +176,18 @@ impl Plan {
                 }
                 Found::Unreadable(reason) => {
                     let text = text_at(storage, line.place)?;
-                    let salvaged = salvage::entries(&text);
-                    let what = match salvaged.len() {
-                        0 => format!("left out: {reason}"),
-                        1 => "left out but for an entry that stood inside of it".into(),
-                        count => format!("left out but for {count} entries that stood inside of it"),
-                    };
-                    repairs.push(Repair { line: line.number, what });
-                    if salvage::is_gap(&text, &salvaged) {
-                        let before = salvaged.first().map_or(text.len(), |(at, _)| *at);
-                        gaps.push(Gap::of(text.get(..before).unwrap_or(&text), records.len()));
-                    }
-                    for (_, entry) in salvaged {
-                        if let Some(head) = entry_in(&entry) {
-                            records.push(Record::of(head, Source::Text(entry.into_bytes()), line.number));
+                    let before = records.len();
+                    for piece in pieces(&text) {
+                        match piece.whole().and_then(|whole| Some((whole, salvaged_entry(whole)?))) {
+                            Some((whole, head)) => {
+                                records.push(Record::of(head, Source::Text(whole.into()), line.number));
+                            }
+                            None if piece.is_header() => {}
+                            None => gaps.push(Gap::of(piece.fields(), records.len())),
                         }
                     }
+                    let what = told(reason, header_line == Some(line.number), records.len() - before);
+                    repairs.push(Repair { line: line.number, what });
                 }
             }
         }
@@ -139,39 +196,49 @@ impl Plan {
         chain.rename_repeated(repairs);
         chain.rechain(repairs);
         chain.cut_cycles(repairs);
-        let header = match header {
-            Some(header) => header,
-            None => {
-                repairs.push(Repair { line: 1, what: "a header was written".into() });
-                Source::Text(header_for(storage.name(), now))
-            }
-        };
         if !survey.ends_with_newline {
             let line = survey.lines.len() as u64;
             repairs.push(Repair { line, what: "the last line was ended".into() });
         }
-        Ok(Self { header, records: chain.records })
-    }
-
-    fn write(&self, storage: &dyn Storage, out: &mut dyn std::io::Write) -> Result<()> {
-        let fail = |error| Error::io("write", storage.name(), error);
-        let header = chain::text_of(storage, &self.header);
-        let records = self.records.iter().map(|record| record.line_text(storage));
-        for line in std::iter::once(header).chain(records) {
-            let mut line = line?;
-            line.push(b'\n');
-            out.write_all(&line).map_err(fail)?;
-        }
-        Ok(())
+        let last = survey.lines.last().filter(|line| matches!(line.what, Found::Unreadable(_)));
+        let half = last.filter(|_| !survey.ends_with_newline).map(|line| line.place.offset);
+        // Where no header stands as a line of its own, one was salvaged or made.
+        let header = header.unwrap_or_else(|| Source::Text(salvaged.map(|header| header.text).unwrap_or_default()));
+        Ok(Self { header, records: chain.records, read: ReadTo::all(survey.bytes, half) })
     }
 }
 
-/// A header for a file that has lost its own: the id is the one in the file's name.
-fn header_for(path: &str, (ms, now): (f64, &str)) -> Vec<u8> {
-    let name = std::path::Path::new(path).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    let id = name.split_once('_').map(|(_, id)| id).filter(|id| check_session_id(id.as_bytes()).is_ok());
-    let id = id.map_or_else(|| session_id(ms), str::to_owned);
-    new_header_line(&id, now, "", None)
+impl Renewal for Plan {
+    fn write(&mut self, old: &dyn Storage, out: &mut dyn std::io::Write) -> Result<ReadTo> {
+        let header = chain::text_of(old, &self.header);
+        let records = self.records.iter().map(|record| record.line_text(old));
+        for line in std::iter::once(header).chain(records) {
+            write_line(out, &line?, true, old.name())?;
+        }
+        Ok(self.read)
+    }
+
+    fn later(&mut self, line: &[u8]) -> Vec<u8> {
+        line.to_vec()
+    }
+}
+
+/// What is told of an unreadable line.
+fn told(reason: &str, header: bool, entries: usize) -> String {
+    match (header, entries) {
+        (false, 0) => format!("left out: {reason}"),
+        (false, 1) => "left out but for an entry that stood inside of it".into(),
+        (false, count) => format!("left out but for {count} entries that stood inside of it"),
+        (true, 0) => "left out but for the header that stood inside of it".into(),
+        (true, 1) => "left out but for the header and an entry that stood inside of it".into(),
+        (true, count) => format!("left out but for the header and {count} entries that stood inside of it"),
+    }
+}
+
+/// The head of an entry that stood inside of a line. Blocks inside of messages have types too, and some have ids; parents
+/// have entries alone.
+fn salvaged_entry(text: &str) -> Option<EntryHead<'static>> {
+    entry_in(text).filter(|head| matches!(head.parent, Parent::Null | Parent::Id(_)))
 }
 
 fn bytes_at(storage: &dyn Storage, place: Place) -> Result<Vec<u8>> {

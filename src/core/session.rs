@@ -3,16 +3,18 @@
 //! Entries come in as heads; their bodies are lines in the storage, or are kept by the caller as long as the session
 //! has no file. Every call that can fail leaves the session as it was when it does. How a line is added is told in
 //! [`append`], what happens when the file changes underneath in [`changes`], how it is held against what is known in
-//! [`known`], and how a session goes on in another file in [`adopt`].
+//! [`known`], how a session goes on in another file in [`adopt`], and who may write in [`exclusive`].
 
 mod adopt;
 mod append;
 mod changes;
+mod exclusive;
 mod known;
 
 pub use append::{Below, NewEntry};
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::append::{Envelope, NewHead};
@@ -24,14 +26,17 @@ use super::entry::{EntryHead, Kind, Line};
 use super::error::{Error, Result};
 use super::header::{Header, Version};
 use super::ids::entry_id;
-use super::lines::{LineReader, HEAD};
+use super::lines::LineReader;
 use super::load::{load, DamagedLine, Index, Loaded};
 use super::lock::FileLock;
-use super::migrate::Migrator;
+use super::migrate::Migration;
 use super::options::Options;
 use super::pieces::Each;
-use super::storage::{replace_with_backup, Backup, FileStorage, MemoryStorage, NewFile, Place, Storage};
+use super::storage::{Backup, FileStorage, MemoryStorage, NewFile, Original, Place, Renewal, Storage};
 use super::tree::{RowNo, Tree};
+
+/// How often a migration begins anew because the file changed meanwhile.
+const MIGRATION_TRIES: usize = 20;
 
 /// How a session goes with files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,8 +90,10 @@ pub struct Session {
     /// Lines that the caller gave for them.
     lent: Option<HashMap<RowNo, Vec<u8>>>,
     lock: Option<FileLock>,
-    /// Whether it was made sure that nobody else has the lock.
-    lock_checked: bool,
+    /// When it was made sure that nobody else has the lock, by how often the storage had been looked at.
+    lock_checked: Option<u64>,
+    /// Where the lock file is, once it was looked for.
+    lock_path: Option<PathBuf>,
     notes: Notes,
 }
 
@@ -110,7 +117,8 @@ impl Session {
             wanted: Vec::new(),
             lent: None,
             lock: None,
-            lock_checked: false,
+            lock_checked: None,
+            lock_path: None,
             notes: Notes::default(),
         }
     }
@@ -165,22 +173,28 @@ impl Session {
     fn migrated(&mut self, path: &str, old: Box<dyn Storage>, version: Version) -> Result<Box<dyn Storage>> {
         if self.persistence == Persistence::Memory {
             let mut bytes = Vec::new();
-            migrate_lines(&*old, version, &mut |line, ended| {
-                bytes.extend_from_slice(line);
-                bytes.extend_from_slice(if ended { b"\n" } else { b"" });
-                Ok(())
-            })?;
+            Migration::new(version).write(&*old, &mut bytes)?;
             return Ok(Box::new(MemoryStorage::new(path.to_owned(), bytes)));
         }
-        self.check_lock()?;
-        replace_with_backup(path, Backup::OldVersion, |out| {
-            migrate_lines(&*old, version, &mut |line, ended| {
-                let written = out.write_all(line).and_then(|()| out.write_all(if ended { b"\n" } else { b"" }));
-                written.map_err(|error| Error::io("write", path, error))
-            })
-        })?;
-        self.notes.repaired("migrated to version 3, the original kept beside it");
-        Ok(Box::new(FileStorage::open(path)?.with_durability(self.options.durability)))
+        drop(old);
+        let opened = |session: &Self| {
+            let storage = FileStorage::open(path)?.with_durability(session.options.durability);
+            Ok(Box::new(storage) as Box<dyn Storage>)
+        };
+        for _ in 0..MIGRATION_TRIES {
+            self.check_lock()?;
+            let original = Original::hold(path)?;
+            let header = first_header(original.storage())?.ok_or_else(|| Error::not_a_session(path))?;
+            if header.version == Version::Current {
+                // Another process was quicker.
+                return opened(self);
+            }
+            if original.replace(Backup::OldVersion, &mut Migration::new(header.version))?.is_some() {
+                self.notes.repaired("migrated to version 3, the original kept beside it");
+                return opened(self);
+            }
+        }
+        Err(Error::changed(path, "others keep writing to it while it is migrated"))
     }
 
     /// The session in a file that was just written, with its index.
@@ -304,8 +318,8 @@ impl Session {
         let Some(path) = self.file.clone().filter(|_| self.persistence == Persistence::File) else {
             return Ok(true);
         };
-        let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
         self.check_lock()?;
+        let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
         let place = storage.append(&mut header_line.to_vec())?;
         if place.offset != 0 {
             storage.set_shared();
@@ -433,25 +447,7 @@ impl Session {
 
 /// The header in the first line that parses.
 pub fn first_header(storage: &dyn Storage) -> Result<Option<Header>> {
-    let mut lines = LineReader::new(storage.reader(0)?, 0, HEAD);
-    super::find::header_in(&mut lines).map_err(|error| Error::io("read", storage.name(), error))
-}
-
-/// Hands on every line of a storage, migrated.
-pub fn migrate_lines(
-    storage: &dyn Storage,
-    version: Version,
-    write: &mut dyn FnMut(&[u8], bool) -> Result<()>,
-) -> Result<()> {
-    let mut migrator = Migrator::new(version);
-    let mut lines = LineReader::new(storage.reader(0)?, 0, super::lines::WHOLE);
-    while let Some(line) = lines.next_line().map_err(|error| Error::io("read", storage.name(), error))? {
-        match migrator.line(&line.text()) {
-            Some(new) => write(&new, true)?,
-            None => write(line.bytes, line.ended)?,
-        }
-    }
-    Ok(())
+    super::find::header_in(storage.reader(0)?).map_err(|error| Error::io("read", storage.name(), error))
 }
 
 #[cfg(test)]

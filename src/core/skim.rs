@@ -6,8 +6,10 @@
 //! usual one (escaped or repeated keys, a message that is no object) are [`Stop::Odd`]: the caller reads them whole,
 //! with the reader that knows every shape.
 
+mod header;
 mod short;
 
+pub use header::HeaderLine;
 pub use short::Short;
 
 use std::io::{self, Read};
@@ -82,6 +84,8 @@ pub struct Skimmer<R> {
     offset: u64,
     /// From where on bytes are still wanted, although they were passed.
     mark: Option<usize>,
+    /// The longest value that is kept.
+    most: usize,
     at_end: bool,
     /// The closing brackets of the containers being passed over.
     open: Vec<u8>,
@@ -94,7 +98,11 @@ impl<R: Read> Skimmer<R> {
             true => vec![0; WINDOW].into_boxed_slice(),
             false => buffer,
         };
-        Self { source, buffer, end: 0, at: 0, offset, mark: None, at_end: false, open: Vec::new() }
+        Self::within(source, offset, buffer)
+    }
+
+    fn within(source: R, offset: u64, buffer: Box<[u8]>) -> Self {
+        Self { source, buffer, end: 0, at: 0, offset, mark: None, most: KEPT, at_end: false, open: Vec::new() }
     }
 
     /// The memory, for the next file.
@@ -114,6 +122,11 @@ impl<R: Read> Skimmer<R> {
 
     /// Passes over the rest of the line, its newline included. Gives whether a newline ended it.
     pub fn pass_line(&mut self) -> io::Result<bool> {
+        self.pass_line_before(u64::MAX)
+    }
+
+    /// As [`Skimmer::pass_line`], but gives up past a position.
+    pub fn pass_line_before(&mut self, limit: u64) -> io::Result<bool> {
         loop {
             let rest = self.buffer.get(self.at..self.end).unwrap_or_default();
             if let Some(length) = memchr::memchr(b'\n', rest) {
@@ -121,7 +134,7 @@ impl<R: Read> Skimmer<R> {
                 return Ok(true);
             }
             self.at = self.end;
-            if !self.more()? {
+            if self.position() > limit || !self.more()? {
                 return Ok(false);
             }
         }
@@ -325,17 +338,16 @@ impl<R: Read> Skimmer<R> {
             return Ok(false);
         }
         let mut from = self.mark.unwrap_or(self.at);
-        if from == 0 && self.end == self.buffer.len() {
-            // The window is full of what is kept.
-            if self.buffer.len() >= KEPT {
-                self.mark = None;
-                from = self.at;
-            } else {
-                let mut larger = vec![0; self.buffer.len() * 2];
-                let (front, _) = larger.split_at_mut(self.end);
-                front.copy_from_slice(self.buffer.get(..self.end).unwrap_or_default());
-                self.buffer = larger.into_boxed_slice();
-            }
+        let is_full = from == 0 && self.end == self.buffer.len();
+        if is_full && self.buffer.len() >= self.most {
+            // Of what is kept.
+            self.mark = None;
+            from = self.at;
+        } else if is_full || self.end > 0 && self.buffer.len() < WINDOW {
+            let mut larger = vec![0; self.buffer.len() * 2];
+            let (front, _) = larger.split_at_mut(self.end);
+            front.copy_from_slice(self.buffer.get(..self.end).unwrap_or_default());
+            self.buffer = larger.into_boxed_slice();
         }
         self.buffer.copy_within(from..self.end, 0);
         self.end -= from;

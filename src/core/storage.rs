@@ -11,10 +11,10 @@ mod replace;
 mod temporary;
 
 pub use disk::read_at;
-pub use file::{make_dir, FileStorage};
+pub use file::{make_dir, FileStorage, GLANCES};
 pub use memory::MemoryStorage;
 pub use new_file::NewFile;
-pub use replace::{replace_with_backup, Backup};
+pub use replace::{write_line, Backup, Original, ReadTo, Renewal};
 pub use temporary::sweep;
 
 use std::io::Read;
@@ -75,6 +75,8 @@ pub trait Storage: Send + Sync {
     /// Looks whether it is still what it was, before something is written to it. Not `thorough`, it costs one call
     /// and may miss what was done to its name, or without a change of its size, a moment ago.
     fn look(&self, thorough: bool) -> Result<Look>;
+    /// How often `look` looked at all there is to see, which it does not do every time.
+    fn looks(&self) -> u64;
     /// Adds one line (given without its newline) in one write and tells where it came to stand.
     fn append(&mut self, line: &mut Vec<u8>) -> Result<Place>;
     /// Takes out a line that `append` has just added: cut off, or made blank where others wrote behind it (its newline

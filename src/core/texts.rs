@@ -5,12 +5,12 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::entry::read_message;
-use super::header::{Header, Version};
+use super::header::Version;
 use super::info::{string_of, whole_line};
-use super::json::{fields, is_json, read, Raw, Value};
+use super::json::{fields, read, Raw, Value};
 use super::lines::{text_of, Positioned};
 use super::message::{AgentMessage, Role};
-use super::skim::{Skimmed, Skimmer, Stop, Wanted};
+use super::skim::{HeaderLine, Skimmed, Skimmer, Stop, Wanted};
 use super::text::trim;
 
 fields! {
@@ -122,15 +122,11 @@ fn read_lines(
         let offset = lines.position();
         let mut found = None;
         match version {
-            None => {
-                let line = whole_line(file, offset, to)?;
-                let text = text_of(&line);
-                match Header::read(&text) {
-                    Some(header) => version = Some(header.version),
-                    None if is_json(&text) => return Ok(Read::All),
-                    None => {}
-                }
-            }
+            None => match lines.header_line()? {
+                HeaderLine::Header(header) => version = Some(header.version),
+                HeaderLine::Other => return Ok(Read::All),
+                HeaderLine::NoJson => {}
+            },
             Some(version) => match lines.line(Wanted::Texts) {
                 Ok(line) if !line.kind.get().unwrap_or_default().contains(&b'\\') => found = of_skimmed(&line, version),
                 Err(Stop::Bad) => {}

@@ -33,6 +33,9 @@ pub struct VerifyReport {
     pub ends_with_newline: bool,
 }
 
+/// Why a line is unreadable that lacks an id alone.
+pub const NO_ID: &str = Damage::NoId.reason();
+
 /// One line of the file, and what it is taken for.
 #[derive(Debug)]
 pub struct Surveyed {

@@ -23,7 +23,8 @@ use crate::core::text::one_line;
 impl SessionManager {
     /// Appends a message below the leaf, which moves to it. The object is kept, not copied. Gives the entry's id.
     ///
-    /// @throws If the file cannot be written; the session is then as it was.
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
     /// @example
     /// ```ts
     /// const id = manager.appendMessage({ role: "user", content: "Hello", timestamp: Date.now() });
@@ -42,7 +43,8 @@ impl SessionManager {
 
     /// Appends a change of the thinking level. Gives the entry's id.
     ///
-    /// @throws If the file cannot be written; the session is then as it was.
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
     /// @example
     /// ```ts
     /// manager.appendThinkingLevelChange("high");
@@ -56,7 +58,8 @@ impl SessionManager {
 
     /// Appends a change of the model. Gives the entry's id.
     ///
-    /// @throws If the file cannot be written; the session is then as it was.
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
     /// @example
     /// ```ts
     /// manager.appendModelChange("acme", "large");
@@ -80,7 +83,8 @@ impl SessionManager {
 
     /// Appends usage that is no part of the model's context. Gives the entry.
     ///
-    /// @throws If the file cannot be written; the session is then as it was.
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
     /// @example
     /// ```ts
     /// const cost = { input: 0, output: 0, cacheRead: 0.015, cacheWrite: 0, total: 0.015 };
@@ -112,9 +116,12 @@ impl SessionManager {
     }
 
     /// Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
-    /// nothing before it). It carries the system prompt and tools as they are at the leaf. Gives the entry's id.
+    /// nothing before it). `tokensBefore` is the context's size before, in tokens; `details` are the summary writer's own,
+    /// `usage` is what the summary cost, and `fromHook` says that an extension wrote it. The entry carries the system
+    /// prompt and tools as they are at the leaf. Gives its id.
     ///
-    /// @throws If the file cannot be written; the session is then as it was.
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
     /// @example
     /// ```ts
     /// manager.appendCompaction("They greeted each other.", null, 12_000);
@@ -161,7 +168,8 @@ impl SessionManager {
 
     /// Appends an extension's own data, which is no part of the model's context. Gives the entry's id.
     ///
-    /// @throws If the file cannot be written; the session is then as it was.
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
     /// @example
     /// ```ts
     /// manager.appendCustomEntry("my-extension", { seen: ["a.ts"] });
@@ -184,7 +192,8 @@ impl SessionManager {
 
     /// Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id.
     ///
-    /// @throws `TypeError` if the name is no string. If the file cannot be written; the session is then as it was.
+    /// @throws `TypeError` if the name is no string. If the file cannot be written, is
+    /// locked by another manager, or holds another session by now. The session is then as it was.
     /// @example
     /// ```ts
     /// manager.appendSessionInfo("  Greetings ");
@@ -200,7 +209,8 @@ impl SessionManager {
 
     /// Appends an extension's message, which is part of the model's context. Gives the entry's id.
     ///
-    /// @throws If the file cannot be written; the session is then as it was.
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
     /// @example
     /// ```ts
     /// manager.appendCustomMessageEntry("my-extension", "The build is red.", true);
@@ -230,7 +240,8 @@ impl SessionManager {
     /// its own. Gives the entry's id.
     ///
     /// @throws If the entry is not there, is not on the path to the leaf, or gives no content that could be edited, and if the
-    /// replacement is neither null nor has content. If the file cannot be written; the session is then as it was.
+    /// replacement is neither null nor has content. If the file cannot be written, is
+    /// locked by another manager, or holds another session by now. The session is then as it was.
     /// @example
     /// ```ts
     /// manager.appendContextEdit(id, null);
@@ -276,7 +287,8 @@ impl SessionManager {
 
     /// Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id.
     ///
-    /// @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written; the session is then as it was.
+    /// @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written, is
+    /// locked by another manager, or holds another session by now. The session is then as it was.
     /// @example
     /// ```ts
     /// manager.appendLabelChange(id, "before the change");

@@ -42,7 +42,9 @@ export interface DamagedLine {
 	line: number;
 	/** Its bytes are `start` up to `end`, counted from 0, its newline not counted. */
 	start: number;
+	/** The byte behind its last. */
 	end: number;
+	/** Why it is no entry, in a few words. */
 	reason: string;
 }
 
@@ -103,6 +105,7 @@ export interface EntryCycle {
  */
 export interface ForeignChange {
 	kind: "grown" | "deleted" | "renamed" | "replaced" | "truncated";
+	/** How often. */
 	count: number;
 	/** Entries that came in with it. */
 	entries: number;
@@ -147,9 +150,11 @@ export interface VerifyReport {
 	/** The version that the header states, 1 if it states none; null without a header. */
 	version: number | null;
 	sessionId: string | null;
+	/** Of the file. */
 	bytes: number;
 	/** Lines of every kind, blank ones and an unfinished last one among them. */
 	lines: number;
+	/** Lines that are entries; the header is none. */
 	entries: number;
 	damaged: DamagedLine[];
 	orphans: OrphanEntry[];

@@ -169,7 +169,8 @@
 			}
 		},
 		// The engine lets a native method run on its own instance alone. Tests and hosts call methods on a Proxy of a
-		// manager, or on an object that inherits from one: each finds the manager through a property of it.
+		// manager, or on an object that inherits from one: each finds the manager through a property of it. Whatever else
+		// it is called on is refused here: of a wrong `this` V8 makes a TypeError, but Bun and Deno a plain Error.
 		throughProxies(prototype) {
 			for (const name of Object.getOwnPropertyNames(prototype)) {
 				const method = Object.getOwnPropertyDescriptor(prototype, name);
@@ -177,7 +178,9 @@
 				if (name === "constructor" || typeof native !== "function") continue;
 				const value = {
 					[name](...args) {
-						return Reflect.apply(native, this?.[SELF] ?? this, args);
+						const manager = this?.[SELF];
+						if (!anchors.has(manager)) throw new TypeError("Illegal invocation");
+						return Reflect.apply(native, manager, args);
 					},
 				}[name];
 				Object.defineProperty(prototype, name, { ...method, value });
@@ -347,7 +350,7 @@
 				: { provider: entry.provider, modelId: entry.modelId },
 
 		// `source` says which state of the file was listed, `catalog` where its text may be; the text is fetched when it
-		// is asked for, and is a plain property from then on.
+		// is asked for, and is a plain property from then on. Leaves in the slots when it was modified.
 		info(path, id, cwd, name, parent, headerTime, active, oddTimes, fileTime, counts, first, file, source, catalog) {
 			const created = new Date(headerTime);
 			let newest = active;
@@ -359,6 +362,7 @@
 			let modified = new Date(Math.round(fileTime));
 			if (newest > 0) modified = new Date(newest);
 			else if (!Number.isNaN(fromHeader)) modified = new Date(fromHeader);
+			slots[0] = modified.getTime();
 			const plain = (object, value) =>
 				Reflect.defineProperty(object, "allMessagesText", {
 					value,
@@ -399,13 +403,10 @@
 			timestamp,
 			snippet,
 		}),
-		// Holes, where a file was no session, are left out.
+		// For times that are none (a date too far away): only the engine's own sort gives what it gives. Holes, where a file
+		// was no session, are left out.
 		newestFirst: (infos) => infos.filter(() => true).sort((a, b) => b.modified.getTime() - a.modified.getTime()),
-		// Positions of names in descending `localeCompare` order; among files with times, the newest first.
-		fileOrder: (names, times) =>
-			names
-				.map((_, at) => at)
-				.sort((a, b) => (times ? times[b] - times[a] || 0 : 0) || names[b].localeCompare(names[a])),
+		compareNames: (left, right) => left.localeCompare(right),
 		// Puts an info where it belongs among those that are sorted, behind those of its time.
 		insertNewest(infos, info) {
 			const at = info.modified.getTime();

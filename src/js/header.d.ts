@@ -27,7 +27,9 @@ export interface SessionHeader {
 	/** Version of the format; a file without one is of version 1. */
 	version?: number;
 	id: string;
+	/** When the session was begun, ISO 8601. */
 	timestamp: string;
+	/** The working directory, absolute. */
 	cwd: string;
 	/** File of the session that this one was forked or branched from. */
 	parentSession?: string;
@@ -66,7 +68,9 @@ export interface NewSessionOptions {
  * ```
  */
 export interface SessionEntryBase {
+	/** The kind of entry. */
 	type: string;
+	/** 8 hexadecimal digits, or a UUID; no other entry of the session has it. */
 	id: string;
 	/** Entry that this one follows; null for a root. */
 	parentId: string | null;
@@ -101,6 +105,7 @@ export interface SessionMessageEntry extends SessionEntryBase {
  */
 export interface ThinkingLevelChangeEntry extends SessionEntryBase {
 	type: "thinking_level_change";
+	/** `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; any word is taken. */
 	thinkingLevel: string;
 }
 
@@ -134,6 +139,7 @@ export interface UsageEntry extends SessionEntryBase {
 	provider: string;
 	model: string;
 	usage: Usage;
+	/** A word for people. */
 	note?: string;
 }
 
@@ -150,6 +156,7 @@ export interface CompactionEntry<T = unknown> extends SessionEntryBase {
 	summary: string;
 	/** First entry before this one that stays in the context; the compaction's own id if none does. */
 	firstKeptEntryId: string;
+	/** Tokens of the context before. */
 	tokensBefore: number;
 	/** Data of whoever wrote the summary. */
 	details?: T;
@@ -192,7 +199,9 @@ export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
  */
 export interface CustomEntry<T = unknown> extends SessionEntryBase {
 	type: "custom";
+	/** Names the extension, or what of it this is. */
 	customType: string;
+	/** The extension's own. */
 	data?: T;
 }
 
@@ -206,6 +215,7 @@ export interface CustomEntry<T = unknown> extends SessionEntryBase {
  */
 export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 	type: "custom_message";
+	/** Names the extension, or what of it this is. */
 	customType: string;
 	content: string | (TextContent | ImageContent)[];
 	/** Data of the extension, not seen by models. */
@@ -317,8 +327,9 @@ export interface SessionTreeNode {
 	entry: SessionEntry;
 	/** Oldest first. */
 	children: SessionTreeNode[];
+	/** The newest on it; absent if it has none, or that was cleared. */
 	label?: string;
-	/** When the label was set. */
+	/** When the label was set, ISO 8601. */
 	labelTimestamp?: string;
 }
 
@@ -331,6 +342,7 @@ export interface SessionTreeNode {
  * ```
  */
 export interface ProjectedSessionEntry {
+	/** As it stands in the session. */
 	sourceEntry: SessionEntry;
 	/** Empty for entries that add none or were edited away. */
 	messages: AgentMessage[];
@@ -348,7 +360,9 @@ export interface SessionProjection {
 	entries: ProjectedSessionEntry[];
 	/** The messages of all entries: the same objects. */
 	messages: AgentMessage[];
+	/** The newest on the path; `off` if there is none. */
 	thinkingLevel: string;
+	/** The newest on the path, by a change of model or an answer; null if there is none. */
 	model: { provider: string; modelId: string } | null;
 }
 
@@ -362,8 +376,11 @@ export interface SessionProjection {
  * ```
  */
 export interface SessionContext {
+	/** In order, summaries in place of what was compacted. */
 	messages: AgentMessage[];
+	/** The newest on the path; `off` if there is none. */
 	thinkingLevel: string;
+	/** The newest on the path, by a change of model or an answer; null if there is none. */
 	model: { provider: string; modelId: string } | null;
 }
 
@@ -377,15 +394,19 @@ export interface SessionContext {
  * ```
  */
 export interface SessionInfo {
+	/** The session's file. */
 	path: string;
+	/** The session's id. */
 	id: string;
 	/** Empty if the file does not say. */
 	cwd: string;
+	/** The newest `session_info`'s. */
 	name?: string;
 	/** File of the session that this one came from. */
 	parentSessionPath?: string;
+	/** When the session was begun, by its header. */
 	created: Date;
-	/** Last word of user or model. */
+	/** When user or model said the last word; else when the session was begun, or its file was changed. */
 	modified: Date;
 	/** Messages of every role, on every branch. */
 	messageCount: number;
@@ -396,7 +417,7 @@ export interface SessionInfo {
 }
 
 /**
- * Told how far a list has come, now and then with the sessions found so far, newest first.
+ * Told how far a list has come, in files, now and then with the sessions found so far, newest first.
  *
  * @example
  * ```ts
@@ -423,7 +444,7 @@ export interface SearchOptions {
 	limit?: number;
 	/** Ends the search; the promise is rejected with its reason. */
 	signal?: AbortSignal;
-	/** Told how many of the sessions that were not indexed yet are by now. Not called when there are none. */
+	/** Told how many of the sessions that were not indexed yet are by now, or were looked through. Not called when there are none. */
 	onProgress?: (indexed: number, total: number) => void;
 	/** What is put before and after what was found, in snippets; `["«", "»"]` unless told. */
 	mark?: readonly [open: string, close: string];

@@ -12,6 +12,7 @@ use super::raw::{Js, Kept, Val};
 use super::slots::Slots;
 use crate::core::catalog::background;
 use crate::core::error::{Error as CoreError, Result as CoreResult};
+use crate::core::lock;
 use crate::core::paths;
 use crate::core::text::shown;
 
@@ -73,7 +74,7 @@ factory! {
     ModelOf = c"modelOf",
     Info = c"info",
     NewestFirst = c"newestFirst",
-    FileOrder = c"fileOrder",
+    CompareNames = c"compareNames",
     Hit = c"hit",
     InsertNewest = c"insertNewest",
     Later = c"later",
@@ -129,7 +130,15 @@ pub fn install(env: &napi::Env) -> Result<()> {
     ENVIRONMENTS.fetch_add(1, Ordering::Relaxed);
     // The engine frees the references itself when the environment ends.
     env.add_env_cleanup_hook(raw as usize, |raw| {
-        FACTORIES.with(|all| all.borrow_mut().retain(|(env, _)| *env != raw as sys::napi_env));
+        let was_last = FACTORIES.with(|all| {
+            let mut all = all.borrow_mut();
+            all.retain(|(env, _)| *env != raw as sys::napi_env);
+            all.is_empty()
+        });
+        // Managers that live until the end are told of it after this, if at all.
+        if was_last {
+            lock::release_all();
+        }
         super::texts::close();
         // With the last environment the library may go: nothing of it may run then.
         if ENVIRONMENTS.fetch_sub(1, Ordering::Relaxed) == 1 {

@@ -2,6 +2,7 @@
 //! lists and the promise follow the reference's rules.
 
 use std::cell::RefCell;
+use std::cmp::Ordering as Order;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use std::time::Duration;
 
 use napi::{Error, Result};
 
-use super::host::{make, on_paths, F};
-use super::queue::{self, queue};
+use super::host::{make, on_paths, slots, F};
+use super::queue::{self, queue, WeakSender};
 use super::raw::{Js, Kept, Val};
 use super::task::{self, abort_reason, Deferred, Task};
 use super::values::parse;
@@ -19,6 +20,7 @@ use crate::core::catalog::listed::Source;
 use crate::core::catalog::{location, Location};
 use crate::core::find::CwdFilter;
 use crate::core::listing::{in_all_dirs, in_dir, read_all, Candidate, Listed};
+use crate::core::order::{Key, Sorting};
 use crate::core::paths::Host;
 
 /// What is listed.
@@ -61,7 +63,10 @@ pub fn surroundings(js: Js) -> Result<(Option<Location>, String)> {
 
 /// What the reading threads tell.
 enum Event {
-    Found(Vec<(String, f64)>),
+    /// Files that are to be put into an order which the host must be asked for.
+    Sort(Box<Sorting>),
+    /// How many files there are.
+    Found(usize),
     Read(usize, Box<Option<(String, String, Listed)>>),
     Aborted,
 }
@@ -87,7 +92,8 @@ fn start(
     let progress = std::rc::Rc::new(RefCell::new(Progress {
         task,
         infos: Some(js.keep(js.array(0)?)?),
-        results: Some(js.keep(js.array(0)?)?),
+        results: None,
+        times: Vec::new(),
         catalog: location.as_ref().map(|location| location.path.to_string_lossy().into_owned()),
         filter: listing.filter.clone(),
         everything: listing.everything,
@@ -95,10 +101,12 @@ fn start(
         loaded: 0,
         first_loaded: false,
         order: Some(order),
+        again: None,
     }));
     let handled = progress.clone();
     let sender = queue(js, Box::new(move |js, event| take(&handled, js, event)))?;
     progress.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
+    progress.borrow_mut().again = Some(sender.weak());
     std::thread::Builder::new()
         .name("pi-session-list".into())
         .spawn(move || run(&listing, &cwd, location.as_ref(), &cancelled, &ordered, sender))
@@ -106,30 +114,40 @@ fn start(
     Ok(())
 }
 
-/// What the listing's own thread does: finds files, waits for their order, has them read, and in the end, when the
+/// What the listing's own thread does: finds files, puts them into order, has them read, and in the end, when the
 /// answer is given, takes texts into the catalog.
 fn run(
     listing: &Listing,
     cwd: &str,
     location: Option<&Location>,
     cancelled: &Arc<AtomicBool>,
-    ordered: &Receiver<Vec<usize>>,
+    ordered: &Receiver<Vec<u32>>,
     sender: queue::Sender<Event>,
 ) {
     let stop = Arc::new(AtomicBool::new(false));
     let _working = (Working::new(cancelled.clone()), Working::new(stop.clone()));
-    let mut candidates = listing.find(cwd);
-    let time = |file: &Candidate| file.stamp.map_or(f64::NEG_INFINITY, |stamp| stamp.modified_ms());
-    // Near the order that they get below, so that the sort has little left to do.
-    candidates.sort_by(|a, b| match listing.everything {
-        true => time(b).total_cmp(&time(a)).then_with(|| b.name.cmp(&a.name)),
-        false => b.name.cmp(&a.name),
-    });
-    sender.send(Event::Found(candidates.iter().map(|file| (file.name.clone(), time(file))).collect()));
-    let Some(order) = received(ordered, cancelled) else { return };
+    let candidates = listing.find(cwd);
+    let time = |file: &Candidate| match listing.everything {
+        true => file.stamp.map_or(f64::NEG_INFINITY, |stamp| stamp.modified_ms()),
+        false => 0.0,
+    };
+    let key = |file: &Candidate| Key { time: time(file), name: file.name.clone() };
+    let mut sorting = Sorting::new(candidates.iter().map(key).collect());
+    let order = match sorting.done() {
+        Some(order) => order,
+        None => {
+            sender.send(Event::Sort(Box::new(sorting)));
+            let Some(order) = received(ordered, cancelled) else { return };
+            order
+        }
+    };
+    sender.send(Event::Found(candidates.len()));
+    if candidates.is_empty() {
+        return;
+    }
     let mut candidates: Vec<_> = candidates.into_iter().map(Some).collect();
     let files: Vec<Candidate> =
-        order.into_iter().filter_map(|at| candidates.get_mut(at).and_then(Option::take)).collect();
+        order.into_iter().filter_map(|at| candidates.get_mut(at as usize).and_then(Option::take)).collect();
     let each = |at: usize, listed: Option<Listed>| {
         let file = files.get(at);
         let shown = listed.zip(file).map(|(listed, file)| {
@@ -163,8 +181,10 @@ struct Progress {
     task: Task,
     /// The sessions read so far, sorted; None when the list is over.
     infos: Option<Kept>,
-    /// The sessions at their files' positions.
+    /// The sessions at their files' positions; None before the files are known, too.
     results: Option<Kept>,
+    /// When the sessions read so far were modified, and their positions.
+    times: Vec<(f64, u32)>,
     /// The catalog's path, for texts that are asked for later.
     catalog: Option<String>,
     filter: Option<String>,
@@ -172,7 +192,9 @@ struct Progress {
     total: usize,
     loaded: usize,
     first_loaded: bool,
-    order: Option<Sender<Vec<usize>>>,
+    order: Option<Sender<Vec<u32>>>,
+    /// For what is left to a later slice.
+    again: Option<WeakSender<Event>>,
 }
 
 /// How many sessions come between two partial lists of one directory, and of all.
@@ -196,7 +218,8 @@ fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
     }
     let handled = match event {
         Event::Aborted => Ok(()),
-        Event::Found(files) => found(progress, js, &files),
+        Event::Sort(sorting) => sort(progress, js, sorting),
+        Event::Found(total) => found(progress, js, total),
         Event::Read(at, shown) => read(progress, js, at, *shown),
     };
     if let Err(error) = handled {
@@ -223,35 +246,45 @@ fn end(progress: &RefCell<Progress>, js: Js, value: Val, resolves: bool) -> Resu
     ending.settle(js, value, resolves)
 }
 
-/// Files were found: they are read in the reference's order.
-fn found(progress: &RefCell<Progress>, js: Js, files: &[(String, f64)]) -> Result<()> {
-    if files.is_empty() {
+/// Sorts on for a while, as the host's language has it; the rest is left to another message.
+fn sort(progress: &RefCell<Progress>, js: Js, mut sorting: Box<Sorting>) -> Result<()> {
+    sorting.step(|left, right| {
+        js.scoped(|| {
+            let names = [js.string(left.as_bytes())?, js.string(right.as_bytes())?];
+            let order = js.number_value(make(js, F::CompareNames, &names)?)?.unwrap_or_default();
+            Ok::<_, Error>(order.partial_cmp(&0.0).unwrap_or(Order::Equal))
+        })
+    })?;
+    let done = sorting.done();
+    let progress = progress.borrow();
+    // Where nobody receives it, the list is over.
+    match (done, &progress.order, &progress.again) {
+        (Some(order), Some(sender), _) => drop(sender.send(order)),
+        (None, _, Some(again)) => again.send(Event::Sort(sorting)),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// All files are known, in the reference's order: from now on they are read.
+fn found(progress: &RefCell<Progress>, js: Js, total: usize) -> Result<()> {
+    if total == 0 {
         return end(progress, js, js.array(0)?, true);
     }
-    let names = js.array(files.len())?;
-    for (at, (name, _)) in files.iter().enumerate() {
-        js.scoped(|| js.set_at(names, at as u32, js.string(name.as_bytes())?))?;
-    }
-    let times: Vec<f64> = files.iter().map(|(_, time)| *time).collect();
-    let times = if progress.borrow().everything { js.f64s(&times)? } else { js.undefined()? };
-    let order = make(js, F::FileOrder, &[names, times])?;
-    let mut positions = Vec::with_capacity(files.len());
-    for at in 0..js.len(order)? {
-        positions.push(js.scoped(|| js.number_value(js.at(order, at)?))?.unwrap_or_default() as usize);
-    }
+    let results = js.keep(js.array(total)?)?;
     let mut progress = progress.borrow_mut();
-    progress.total = positions.len();
-    if let Some(order) = progress.order.take() {
-        // The thread is gone only when the list is over.
-        let _ = order.send(positions);
-    }
+    progress.total = total;
+    progress.results = Some(results);
     Ok(())
 }
 
 fn read(progress: &RefCell<Progress>, js: Js, at: usize, shown: Option<(String, String, Listed)>) -> Result<()> {
     let info = match shown {
         Some((path, file, listed)) if is_listed(progress, js, &listed)? => {
-            Some(info_object(js, progress, &path, &file, &listed)?)
+            let info = info_object(js, progress, &path, &file, &listed)?;
+            let [modified, ..] = slots(js)?;
+            progress.borrow_mut().times.push((modified, at as u32));
+            Some(info)
         }
         _ => None,
     };
@@ -278,9 +311,21 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, shown: Option<(String, 
     }
     if loaded == total && !progress.borrow().task.is_over() {
         // Everything was read: an abort that the last progress call made comes too late, as in the reference.
-        return end(progress, js, make(js, F::NewestFirst, &[results])?, true);
+        let list = newest_first(progress, js, results)?;
+        return end(progress, js, list, true);
     }
     Ok(())
+}
+
+/// The list of all results, the newest first; those of one time in their files' order.
+fn newest_first(progress: &RefCell<Progress>, js: Js, results: Val) -> Result<Val> {
+    let mut times = std::mem::take(&mut progress.borrow_mut().times);
+    if times.iter().any(|(time, _)| time.is_nan()) {
+        return make(js, F::NewestFirst, &[results]);
+    }
+    times.sort_by(|(left, a), (right, b)| right.partial_cmp(left).unwrap_or(Order::Equal).then(a.cmp(b)));
+    let rows: Vec<u32> = times.into_iter().map(|(_, at)| at).collect();
+    make(js, F::Pick, &[results, js.u32s(&rows)?])
 }
 
 impl Progress {

@@ -384,7 +384,8 @@ impl SessionManager {
     /// Moves the leaf as `branch` does (null: as `resetLeaf`), and appends a summary of the branch left there. Gives
     /// the summary entry's id.
     ///
-    /// @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written; the session is then as it was.
+    /// @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written, is
+    /// locked by another manager, or holds another session by now. The session is then as it was.
     /// @example
     /// ```ts
     /// manager.branchWithSummary(id, "The answer was no good.");

@@ -67,7 +67,9 @@ export interface ThinkingContent {
  */
 export interface ImageContent {
 	type: "image";
+	/** The picture's bytes in base64. */
 	data: string;
+	/** `image/png`, say. */
 	mimeType: string;
 }
 
@@ -81,9 +83,13 @@ export interface ImageContent {
  */
 export interface ToolCall {
 	type: "toolCall";
+	/** The result names it as `toolCallId`. */
 	id: string;
+	/** Name of the tool. */
 	name: string;
+	/** As the model gave them, read from its JSON. */
 	arguments: JsonObject;
+	/** Opaque proof by which a provider recognises the thought that led here. */
 	thoughtSignature?: string;
 	/** Group the tool was offered under, for providers that group tools. */
 	namespace?: string;
@@ -100,15 +106,21 @@ export interface ToolCall {
  * ```
  */
 export interface Usage {
+	/** Tokens sent that no cache had. */
 	input: number;
+	/** Tokens the model wrote, its reasoning among them. */
 	output: number;
+	/** Tokens read from the provider's cache. */
 	cacheRead: number;
+	/** Tokens written to the provider's cache. */
 	cacheWrite: number;
-	/** Share of `cacheWrite` that is kept for an hour. */
+	/** Tokens of `cacheWrite` that are kept for an hour; absent if the provider does not say. */
 	cacheWrite1h?: number;
-	/** Share of `output` spent on reasoning; absent if the provider does not say. */
+	/** Tokens of `output` spent on reasoning; absent if the provider does not say. */
 	reasoning?: number;
+	/** Tokens of all four together. */
 	totalTokens: number;
+	/** US dollars. */
 	cost: {
 		input: number;
 		output: number;
@@ -137,13 +149,19 @@ export type StopReason = "pending" | "stop" | "length" | "toolUse" | "error" | "
  * ```
  */
 export interface DeferredHandle {
+	/** Who runs the model. */
 	provider: string;
+	/** The model that was asked. */
 	modelId: string;
+	/** The interface that was spoken. */
 	api: string;
 	/** The provider's own token for the answer. */
 	id: string;
+	/** When the provider forgets the answer, in milliseconds since 1970. */
 	expiresAt?: number;
+	/** Milliseconds to wait before asking for it. */
 	pollAfterMs?: number;
+	/** What is needed to make a message of the answer. */
 	data?: JsonValue;
 }
 
@@ -159,6 +177,7 @@ export interface DiagnosticErrorInfo {
 	name?: string;
 	message: string;
 	stack?: string;
+	/** An error number of HTTP or the system, or its name. */
 	code?: string | number;
 }
 
@@ -171,9 +190,12 @@ export interface DiagnosticErrorInfo {
  * ```
  */
 export interface AssistantMessageDiagnostic {
+	/** What kind of trouble, in a word of the writer's. */
 	type: string;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 	error?: DiagnosticErrorInfo;
+	/** Whatever else is worth knowing. */
 	details?: JsonObject;
 }
 
@@ -210,6 +232,7 @@ export type ConstrainedSamplingConfig =
 export interface Tool<TParameters extends ToolSchema = ToolSchema> {
 	name: string;
 	description: string;
+	/** JSON schema of the arguments. */
 	parameters: TParameters;
 	constrainedSampling?: false | ConstrainedSamplingConfig;
 }
@@ -239,12 +262,15 @@ export interface ToolReference {
  */
 export interface SystemMessage {
 	role: "system";
+	/** Instructions; those of a later message are added. */
 	content: string | TextContent[];
 	/** Named parts of the prompt. A later message replaces a part by its name; null takes it away. */
 	sections?: Record<string, string | null>;
+	/** Tools that models may use from here on. */
 	toolsAdded?: Tool[];
+	/** Tools that they may not use any more. */
 	toolsRemoved?: ToolReference[];
-	/** Milliseconds since 1970, as in every message. */
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
@@ -259,6 +285,7 @@ export interface SystemMessage {
 export interface UserMessage {
 	role: "user";
 	content: string | (TextContent | ImageContent)[];
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
@@ -283,23 +310,31 @@ export interface UserMessage {
 export interface AssistantMessage {
 	role: "assistant";
 	content: (TextContent | ThinkingContent | ToolCall)[];
+	/** The interface that was spoken. */
 	api: string;
+	/** Who runs the model. */
 	provider: string;
+	/** The model that was asked. */
 	model: string;
 	/** Model named in the answer, if another than the one asked. */
 	responseModel?: string;
+	/** The provider's id of the answer. */
 	responseId?: string;
 	/** Level of effort in the provider's own words. */
 	providerThinkingLevel?: string;
+	/** Troubles on the way. */
 	diagnostics?: AssistantMessageDiagnostic[];
 	usage: Usage;
 	stopReason: StopReason;
+	/** Where the answer will be had; with `stopReason` `deferred`. */
 	deferred?: DeferredHandle;
+	/** What went wrong; with `stopReason` `error` or `aborted`. */
 	errorMessage?: string;
 	/** Reason in the provider's own words. */
 	rawStopReason?: string;
 	/** Whether the model said itself that its turn is over. */
 	endTurn?: boolean;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
@@ -320,6 +355,7 @@ export interface AssistantMessage {
  */
 export interface ToolResultMessage<TDetails extends JsonValue = JsonValue> {
 	role: "toolResult";
+	/** The `id` of the tool call that it answers. */
 	toolCallId: string;
 	toolName: string;
 	content: (TextContent | ImageContent)[];
@@ -327,7 +363,9 @@ export interface ToolResultMessage<TDetails extends JsonValue = JsonValue> {
 	details?: TDetails;
 	/** Tokens that the tool itself spent on models. */
 	usage?: Usage;
+	/** Whether the tool failed; `content` tells how. */
 	isError: boolean;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
@@ -360,12 +398,16 @@ export type Message = SystemMessage | UserMessage | AssistantMessage | ToolResul
 export interface BashExecutionMessage {
 	role: "bashExecution";
 	command: string;
+	/** What it printed, both streams, cut if `truncated`. */
 	output: string;
+	/** Undefined if it was stopped. */
 	exitCode: number | undefined;
+	/** Whether the user stopped it. */
 	cancelled: boolean;
 	truncated: boolean;
 	/** File with the whole output, where `output` was cut. */
 	fullOutputPath?: string;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 	/** The command was run with `!!`: models do not see it. */
 	excludeFromContext?: boolean;
@@ -381,10 +423,14 @@ export interface BashExecutionMessage {
  */
 export interface CustomMessage<T = unknown> {
 	role: "custom";
+	/** Names the extension, or what of it this is. */
 	customType: string;
 	content: string | (TextContent | ImageContent)[];
+	/** Whether the user sees it; models do in any case. */
 	display: boolean;
+	/** The extension's own; never sent to a model. */
 	details?: T;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
@@ -399,7 +445,9 @@ export interface CustomMessage<T = unknown> {
 export interface BranchSummaryMessage {
 	role: "branchSummary";
 	summary: string;
+	/** Id of the leaf that was left, or `root`. */
 	fromId: string | null;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
@@ -414,7 +462,9 @@ export interface BranchSummaryMessage {
 export interface CompactionSummaryMessage {
 	role: "compactionSummary";
 	summary: string;
+	/** Tokens of the context before. */
 	tokensBefore: number;
+	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 

@@ -16,13 +16,14 @@ use super::queue::{queue, Sender};
 use super::raw::{Js, Kept, Val};
 use super::statics::{lookup, Lookup};
 use super::task::{self, abort_reason, Deferred, Task};
-use crate::core::catalog::background::Working;
-use crate::core::catalog::Location;
+use crate::core::catalog::background::{fill, Working};
+use crate::core::catalog::{Catalog, Location};
 use crate::core::find::CwdFilter;
 use crate::core::info::Info;
 use crate::core::paths;
 use crate::core::search::query::{Options, Query};
 use crate::core::search::run::{Found, Request};
+use crate::core::storage::Durability;
 use crate::core::text::shown;
 
 /// How many hits there are at most, unless told.
@@ -42,7 +43,7 @@ enum Event {
 /// Everything that was asked for.
 struct Asked {
     listing: Listing,
-    query: Option<Query>,
+    query: String,
     options: Options,
     location: Option<Location>,
     host: HostThen,
@@ -70,13 +71,7 @@ fn start(js: Js, query: Val, options: Val, deferred: Deferred) -> Result<()> {
     let listing = listing(js, option(c"cwd")?, option(c"dir")?)?;
     let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
     let (location, _) = surroundings(js)?;
-    let asked = Asked {
-        listing,
-        query: Query::of(&query).filter(|_| limit > 0),
-        options: Options { limit, mark },
-        location,
-        host: HostThen::of(js)?,
-    };
+    let asked = Asked { listing, query, options: Options { limit, mark }, location, host: HostThen::of(js)? };
     let cancelled = task.cancelled.clone();
     let searching = Rc::new(RefCell::new(Searching { task, hits: Some(js.keep(js.array(0)?)?) }));
     let handled = searching.clone();
@@ -84,7 +79,7 @@ fn start(js: Js, query: Val, options: Val, deferred: Deferred) -> Result<()> {
     searching.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
     std::thread::Builder::new()
         .name("pi-session-search".into())
-        .spawn(move || run(&asked, cancelled, sender))
+        .spawn(move || run(&asked, &cancelled, sender))
         .map_err(|error| Error::from_reason(format!("The search could not be started: {error}")))?;
     Ok(())
 }
@@ -113,16 +108,34 @@ fn listing(js: Js, cwd: Val, dir: Val) -> Result<Listing> {
         (None, Some(dir)) => Ok(Listing::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
         (Some(cwd), None) => Ok(Listing::dir(on_paths(js, |host| paths::default_session_dir(&cwd, None, host))?, None)),
         (Some(_), Some(_)) => {
-            let Lookup { dir, filter } = lookup(js, cwd, dir)?;
+            let Lookup { dir, filter } = lookup(js, cwd, dir, Durability::Os)?;
             Ok(Listing::dir(dir, filter))
         }
     }
 }
 
-/// What the searching thread does.
-fn run(asked: &Asked, cancelled: Arc<AtomicBool>, sender: Sender<Event>) {
-    let _working = Working::new(cancelled.clone());
-    let Some(query) = &asked.query else { return sender.send(Event::Done) };
+/// What the searching thread does: it answers, whatever happens, and then, when nobody waits any more, sees to the catalog.
+fn run(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: Sender<Event>) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let _working = (Working::new(cancelled.clone()), Working::new(stop.clone()));
+    let answered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| answer(asked, cancelled, &sender)));
+    let catalog = answered.unwrap_or_else(|_| {
+        sender.send(Event::Failed("The search failed".into()));
+        None
+    });
+    // From here on nothing keeps the process.
+    drop(sender);
+    if let (Some(catalog), Some(location)) = (catalog.filter(|catalog| !catalog.is_read_only()), &asked.location) {
+        fill(catalog, location, &stop);
+    }
+}
+
+/// Searches and tells what was found. Gives the catalog that was used.
+fn answer(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: &Sender<Event>) -> Option<Catalog> {
+    let Some(query) = Query::of(&asked.query).filter(|_| asked.options.limit > 0) else {
+        sender.send(Event::Done);
+        return None;
+    };
     let files = asked.listing.find(&asked.host.cwd);
     let takes = |info: &Info| match &asked.listing.filter {
         // A working directory that cannot be understood is not the one.
@@ -132,27 +145,23 @@ fn run(asked: &Asked, cancelled: Arc<AtomicBool>, sender: Sender<Event>) {
     let request = Request {
         files: &files,
         takes: &takes,
-        query,
+        query: &query,
         options: &asked.options,
         location: asked.location.as_ref(),
-        cancelled: &cancelled,
+        cancelled,
         progress: &|indexed, total| sender.send(Event::Progress(indexed, total)),
     };
-    match request.run() {
-        Ok(Some((mut hits, catalog))) => {
-            while !hits.is_empty() {
-                let rest = hits.split_off(hits.len().min(AT_ONCE));
-                sender.send(Event::Hits(std::mem::replace(&mut hits, rest)));
-            }
-            sender.send(Event::Done);
-            // From here on nothing keeps the process.
-            drop(sender);
-            catalog.tidy();
-        }
-        // Nobody waits any more.
-        Ok(None) => {}
-        Err(error) => sender.send(Event::Failed(format!("The search failed: {error}"))),
+    let Some((mut hits, catalog)) = request.run() else {
+        // Whoever cancelled it is told why by the signal.
+        sender.send(Event::Failed("The search was stopped".into()));
+        return None;
+    };
+    while !hits.is_empty() {
+        let rest = hits.split_off(hits.len().min(AT_ONCE));
+        sender.send(Event::Hits(std::mem::replace(&mut hits, rest)));
     }
+    sender.send(Event::Done);
+    catalog
 }
 
 /// A search that runs.

@@ -53,7 +53,7 @@ impl Place {
     pub fn on_disk(js: Js, cwd: String, dir: String, options: Options) -> Result<Self> {
         let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
         if !dir.is_empty() && !std::path::Path::new(&dir).exists() {
-            make_dir(&dir).map_err(|error| thrown(js, &error))?;
+            make_dir(&dir, options.durability).map_err(|error| thrown(js, &error))?;
         }
         Ok(Self { cwd, dir, persistence: Persistence::File, options })
     }
@@ -75,13 +75,13 @@ impl Place {
 }
 
 /// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
-pub fn session_dir(js: Js, cwd: &str, given: Val) -> Result<String> {
+pub fn session_dir(js: Js, cwd: &str, given: Val, durability: Durability) -> Result<String> {
     match args::optional_path(js, given, "sessionDir")? {
         Some(dir) => on_paths(js, |host| paths::normalize(&dir, host)),
         None => {
             let dir = on_paths(js, |host| paths::default_session_dir(cwd, None, host))?;
             if !std::path::Path::new(&dir).exists() {
-                make_dir(&dir).map_err(|error| thrown(js, &error))?;
+                make_dir(&dir, durability).map_err(|error| thrown(js, &error))?;
             }
             Ok(dir)
         }

@@ -18,7 +18,7 @@ use crate::core::find::{self, CwdFilter};
 use crate::core::fork::Source;
 use crate::core::header::new_header_line;
 use crate::core::paths;
-use crate::core::storage::make_dir;
+use crate::core::storage::{make_dir, Durability};
 use crate::core::text::shown;
 
 impl SessionManager {
@@ -40,9 +40,9 @@ pub(super) struct Lookup {
 
 /// Where a working directory's sessions are looked for. A directory that was given, and is not the default one, may
 /// hold other working directories' sessions too.
-pub(super) fn lookup(js: Js, cwd: Val, given: Val) -> Result<Lookup> {
+pub(super) fn lookup(js: Js, cwd: Val, given: Val, durability: Durability) -> Result<Lookup> {
     let cwd = args::path(js, cwd, "cwd")?;
-    let dir = session_dir(js, &cwd, given)?;
+    let dir = session_dir(js, &cwd, given, durability)?;
     let is_given = !js.is_undefined(given)?;
     let filter = on_paths(js, |host| {
         let default = paths::default_session_dir(&cwd, None, host)?;
@@ -75,8 +75,9 @@ impl SessionManager {
     pub fn create<'env>(env: &'env Env, cwd: Unknown, session_dir: Unknown, options: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let cwd = args::path(js, cwd.raw(), "cwd")?;
-        let dir = state::session_dir(js, &cwd, session_dir.raw())?;
-        let place = Place::on_disk(js, cwd, dir, state::options(js, options.raw())?)?;
+        let file_options = state::options(js, options.raw())?;
+        let dir = state::session_dir(js, &cwd, session_dir.raw(), file_options.durability)?;
+        let place = Place::on_disk(js, cwd, dir, file_options)?;
         Self::at(env, place, None, options)
     }
 
@@ -149,7 +150,7 @@ impl SessionManager {
     ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let file_options = state::options(js, options.raw())?;
-        let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw())?;
+        let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw(), file_options.durability)?;
         let cwd = args::path(js, cwd.raw(), "cwd")?;
         let recent = on_paths(js, |host| {
             // As in the reference, an empty working directory asks for the newest of all.
@@ -223,12 +224,12 @@ impl SessionManager {
         let source_path = resolved(js, source_path.raw(), "sourcePath")?;
         let cwd = resolved(js, target_cwd.raw(), "targetCwd")?;
         let source = Source::open(&source_path).map_err(fail)?;
-        let dir = state::session_dir(js, &cwd, session_dir.raw())?;
+        let file_options = state::options(js, options.raw())?;
+        let dir = state::session_dir(js, &cwd, session_dir.raw(), file_options.durability)?;
         if !std::path::Path::new(&dir).exists() {
-            make_dir(&dir).map_err(fail)?;
+            make_dir(&dir, file_options.durability).map_err(fail)?;
         }
         let now = now(js)?;
-        let file_options = state::options(js, options.raw())?;
         let id = state::session_id(js, options.raw(), now)?;
         let timestamp = iso(js, now)?;
         let file = session_file(&dir, &timestamp, &id);
@@ -240,8 +241,8 @@ impl SessionManager {
         Self { state: place.with((session, cache)) }.given(env)
     }
 
-    /// The path of the session with exactly this id; undefined if there is none. Looks for file names, then reads headers
-    /// alone.
+    /// The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
+    /// Reads headers alone.
     ///
     /// @example
     /// ```ts
@@ -257,15 +258,12 @@ impl SessionManager {
     )]
     pub fn find_by_id<'env>(env: &'env Env, cwd: Unknown, id: Unknown, session_dir: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
-        let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw())?;
+        let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
         let found = match js.text(id.raw())? {
-            Some(id) => {
-                let (location, here) = listing::surroundings(js)?;
-                on_paths(js, |host: &JsHost| {
-                    let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
-                    find::by_id(&dir, &id, filter.as_ref(), location.as_ref(), &here)
-                })?
-            }
+            Some(id) => on_paths(js, |host: &JsHost| {
+                let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
+                find::by_id(&dir, &id, filter.as_ref())
+            })?,
             None => None,
         };
         Ok(returned(env, js.optional_string(found.as_deref().map(str::as_bytes))?))
@@ -296,7 +294,7 @@ impl SessionManager {
     ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let promise = listing::promise(js, signal.raw(), on_progress.raw(), || {
-            let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw())?;
+            let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
             Ok(Listing::dir(dir, filter))
         })?;
         Ok(returned(env, promise))
@@ -347,9 +345,10 @@ impl SessionManager {
     /// Finds what users and assistants said, names, labels and summaries in all sessions, those of one working directory
     /// or those in one directory; the best hits first. Each part of the query that white space sets apart must stand in
     /// a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
-    /// indexed yet is indexed first, which takes time once.
+    /// indexed yet is indexed first, which takes time once; what cannot be indexed is looked for in the files.
     ///
-    /// Throws a `TypeError` for a query or an option of a wrong type; the promise is rejected with the signal's reason.
+    /// The promise is rejected with a `TypeError` for a query or an option of a wrong type, and with the signal's reason
+    /// if that is or becomes aborted.
     ///
     /// @example
     /// ```ts
@@ -397,7 +396,7 @@ pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown, opti
     let only_named = !js.is_nullish(create)? && !js.is_truthy(create)?;
     let dir = on_paths(js, |host| paths::default_session_dir(&cwd, agent.as_deref(), host))?;
     if !only_named && !std::path::Path::new(&dir).exists() {
-        make_dir(&dir).map_err(|error| thrown(js, &error))?;
+        make_dir(&dir, Durability::Os).map_err(|error| thrown(js, &error))?;
     }
     Ok(dir)
 }

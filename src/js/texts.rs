@@ -2,15 +2,16 @@
 
 use std::cell::RefCell;
 use std::ffi::c_void;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
+use std::time::{Duration, Instant};
 
 use napi::{sys, Result};
 
 use super::host::{make, F};
 use super::raw::{Js, Val};
 use crate::core::catalog::listed::{text, Source};
-use crate::core::catalog::{Catalog, Location};
+use crate::core::catalog::{Catalog, Location, SHORT_PATIENCE};
 use crate::core::paths;
 use crate::core::stamp::Stamp;
 use crate::core::text::shown;
@@ -18,10 +19,22 @@ use crate::core::text::shown;
 /// How many bytes of memory are kept for the next text: fresh memory is what costs most here.
 const KEPT_BYTES: usize = 8 << 20;
 
+/// How long a catalog that could not be asked is done without: texts are read from their files meanwhile. Waiting for it
+/// again at every text would keep the user waiting.
+const AVOIDED: Duration = Duration::from_secs(5);
+
+/// A catalog, as far as it was last seen.
+enum Seen {
+    /// Open, and which file it is: another one may take its place.
+    Open(Stamp, Catalog),
+    /// Locked by another process, or not to be read, at that time.
+    Avoided(Instant),
+}
+
 thread_local! {
     static FETCHED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    /// The catalog that was read last, and which file it is: another one may take its place.
-    static OPEN: RefCell<Option<(PathBuf, Stamp, Catalog)>> = const { RefCell::new(None) };
+    /// The catalog that was wanted last.
+    static SEEN: RefCell<Option<(PathBuf, Seen)>> = const { RefCell::new(None) };
 }
 
 /// Gives the factory the function that fetches texts.
@@ -46,7 +59,7 @@ pub fn install(js: Js) -> Result<()> {
 
 /// Closes what is kept open for a thread whose environment ends.
 pub fn close() {
-    OPEN.with(|open| open.borrow_mut().take());
+    SEEN.with(|seen| seen.borrow_mut().take());
 }
 
 fn fetch(js: Js, [file, source, catalog]: [Val; 3]) -> Result<Val> {
@@ -65,7 +78,9 @@ fn fetch(js: Js, [file, source, catalog]: [Val; 3]) -> Result<Val> {
             Some(path) => {
                 with_catalog(PathBuf::from(path), |catalog| text(catalog, &dir, name, &source, &mut fetched));
             }
-            None => text(None, &dir, name, &source, &mut fetched),
+            None => {
+                text(None, &dir, name, &source, &mut fetched);
+            }
         }
         let string = js.string(&fetched);
         if fetched.capacity() > KEPT_BYTES {
@@ -75,16 +90,33 @@ fn fetch(js: Js, [file, source, catalog]: [Val; 3]) -> Result<Val> {
     })
 }
 
-fn with_catalog<T>(path: PathBuf, work: impl FnOnce(Option<&Catalog>) -> T) -> T {
-    OPEN.with(|open| {
-        let mut open = open.borrow_mut();
-        let now = std::fs::metadata(&path).ok().map(|meta| Stamp::of(&meta));
-        let is_same =
-            matches!((&*open, &now), (Some((kept, stamp, _)), Some(now)) if *kept == path && stamp.is_same_file(now));
-        if !is_same {
-            let location = Location { path: path.clone(), makes_dir: false };
-            *open = now.zip(Catalog::open(&location)).map(|(stamp, catalog)| (path, stamp, catalog));
-        }
-        work(open.as_ref().map(|(_, _, catalog)| catalog))
+/// Does work with a catalog, if there is one that can be asked. `work` says whether it could.
+fn with_catalog(path: PathBuf, work: impl FnOnce(Option<&Catalog>) -> bool) {
+    SEEN.with(|seen| {
+        let mut seen = seen.borrow_mut();
+        let before = seen.take().filter(|(known, _)| *known == path).map(|(_, before)| before);
+        let found = look(&path, before);
+        let asked = match &found {
+            Some(Seen::Open(_, catalog)) => work(Some(catalog)),
+            Some(Seen::Avoided(_)) | None => work(None),
+        };
+        let found = if asked { found } else { Some(Seen::Avoided(Instant::now())) };
+        *seen = found.map(|found| (path, found));
+    });
+}
+
+/// The catalog at a path, which may be the one seen before. None if there is none.
+fn look(path: &Path, before: Option<Seen>) -> Option<Seen> {
+    if matches!(&before, Some(Seen::Avoided(since)) if since.elapsed() < AVOIDED) {
+        return before;
+    }
+    let now = Stamp::of(&std::fs::metadata(path).ok()?);
+    if matches!(&before, Some(Seen::Open(stamp, _)) if stamp.is_same_file(&now)) {
+        return before;
+    }
+    let location = Location { path: path.to_owned(), makes_dir: false };
+    Some(match Catalog::open_within(&location, SHORT_PATIENCE) {
+        Some(catalog) => Seen::Open(now, catalog),
+        None => Seen::Avoided(Instant::now()),
     })
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::fill::{clean, clean_dirs, lacking, take, Taken};
+use super::patience::wait;
 use super::{discard_if_broken, Catalog, Location, Outcome};
 
 /// How long this work waits for another process that is writing.
@@ -65,7 +66,7 @@ pub fn stop_all() {
 }
 
 /// Takes the texts that a catalog lacks, in this thread. If another one is at it, that one does it all.
-pub fn fill(mut catalog: Catalog, location: &Location, stop: &AtomicBool) {
+pub fn fill(mut catalog: Catalog, location: &Location, stop: &Arc<AtomicBool>) {
     {
         let mut running = THREADS.lock();
         let filled = &mut running.get_or_insert_default().filled;
@@ -92,8 +93,8 @@ pub fn fill(mut catalog: Catalog, location: &Location, stop: &AtomicBool) {
     }
 }
 
-fn fill_once(catalog: &mut Catalog, stop: &AtomicBool) -> Outcome<()> {
-    catalog.set_patience(PATIENCE)?;
+fn fill_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> Outcome<()> {
+    wait(catalog, PATIENCE, stop)?;
     let mut buffer = Box::default();
     for session in lacking(catalog.db(), None)? {
         // A file that cannot be read has no texts to take.
@@ -102,8 +103,7 @@ fn fill_once(catalog: &mut Catalog, stop: &AtomicBool) -> Outcome<()> {
         }
     }
     clean_dirs(catalog)?;
-    while !stop.load(Ordering::Relaxed) && clean(catalog)? {}
-    Ok(())
+    clean(catalog, stop)
 }
 
 /// Lets everything else go first.

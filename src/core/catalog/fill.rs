@@ -9,16 +9,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::{Connection, Transaction};
 
 use super::rows::{self, Remembered};
-use super::texts::{advance, taken_to, Batch};
+use super::texts::{advance, seal, taken_to, Batch};
 use super::{Catalog, Outcome};
-use crate::core::find::session_files;
+use crate::core::find::{open_file, session_files};
+use crate::core::header::Version;
 use crate::core::info::Content;
+use crate::core::search::index::forget_texts;
 use crate::core::stamp::{fingerprint, Stamp};
 use crate::core::storage::read_at;
 use crate::core::texts::{read_texts, Read, Text};
 
 /// How many bytes of text are written at once: few enough that other writers need not wait long.
-const WRITTEN_AT_ONCE: usize = 8 << 20;
+const WRITTEN_AT_ONCE: usize = 4 << 20;
 
 /// A session whose texts are not all in the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,29 +52,52 @@ pub enum Taken {
     Cancelled,
 }
 
-/// Takes the texts that a session lacks.
-pub fn take(
-    catalog: &mut Catalog,
-    lacking: &Lacking,
-    buffer: &mut Box<[u8]>,
-    cancelled: &AtomicBool,
-) -> Outcome<io::Result<Taken>> {
+/// A session whose texts are being taken.
+pub struct Start {
+    row: Remembered,
+    version: Version,
+    /// Where the first text that is lacking may stand.
+    pub from: u64,
+    file: File,
+}
+
+/// Some texts of a session, ready to be written.
+pub struct Part {
+    row: i64,
+    from: u64,
+    /// Where to read on.
+    pub to: u64,
+    /// Rows of texts.
+    pub batches: Vec<Batch>,
+    /// Whether these are the last.
+    pub is_last: bool,
+}
+
+/// What became of reading some texts.
+pub enum Reading {
+    Part(Part),
+    Changed,
+    Cancelled,
+}
+
+/// Looks where the texts that a session lacks begin; None if that was changed since it was listed.
+pub fn begin(catalog: &mut Catalog, lacking: &Lacking) -> Outcome<io::Result<Option<Start>>> {
     // In one view: another process may be writing the row.
     let (row, taken) = {
         let view = catalog.db().unchecked_transaction()?;
         let Some(row) = rows::of_file(&view, &lacking.dir, &lacking.name)? else {
-            return Ok(Ok(Taken::Changed));
+            return Ok(Ok(None));
         };
         let taken = taken_to(&view, row.row)?;
         (row, taken)
     };
     let Content::Session(version, _) = row.known.content else {
-        return Ok(Ok(Taken::Changed));
+        return Ok(Ok(None));
     };
     let Some(mut from) = taken.filter(|from| *from <= row.stamp.size) else {
-        return Ok(Ok(Taken::Changed));
+        return Ok(Ok(None));
     };
-    let file = match File::open(Path::new(&lacking.dir).join(&lacking.name)) {
+    let file = match open_file(&Path::new(&lacking.dir).join(&lacking.name)) {
         Ok(file) => file,
         Err(error) => return Ok(Err(error)),
     };
@@ -80,16 +105,19 @@ pub fn take(
         // A last line that had no newline was taken, and what came then belongs to it.
         let forgotten = catalog.write(|transaction| forget(transaction, row.row, from))?;
         if !forgotten {
-            return Ok(Ok(Taken::Changed));
+            return Ok(Ok(None));
         }
         from = 0;
     }
-    // Until everything is read, what there is so much of that it is written in between.
-    loop {
-        match still_is(&file, &row) {
-            Ok(true) => {}
-            Ok(false) => return Ok(Ok(Taken::Changed)),
-            Err(error) => return Ok(Err(error)),
+    Ok(Ok(Some(Start { row, version, from, file })))
+}
+
+impl Start {
+    /// Reads texts from a position on, as many as are written at once.
+    pub fn read(&self, from: u64, buffer: &mut Box<[u8]>, cancelled: &AtomicBool) -> io::Result<Reading> {
+        let Self { row, version, file, .. } = self;
+        if !still_is(file, row)? {
+            return Ok(Reading::Changed);
         }
         let mut batches = vec![Batch::default()];
         let mut size = 0;
@@ -113,41 +141,75 @@ pub fn take(
                 full.store(true, Ordering::Relaxed);
             }
         };
-        let version = (from > 0).then_some(version);
-        match read_texts(&file, (from, row.stamp.size), version, buffer, &full, &mut each) {
-            Ok(Read::All | Read::Cancelled) => {}
-            Err(error) => return Ok(Err(error)),
+        let version = (from > 0).then_some(*version);
+        match read_texts(file, (from, row.stamp.size), version, buffer, &full, &mut each)? {
+            Read::All | Read::Cancelled => {}
         }
         if cancelled.load(Ordering::Relaxed) {
-            return Ok(Ok(Taken::Cancelled));
+            return Ok(Reading::Cancelled);
         }
         // Read while it was changed, it may be a bit of both.
-        match still_is(&file, &row) {
-            Ok(true) => {}
-            Ok(false) => return Ok(Ok(Taken::Changed)),
-            Err(error) => return Ok(Err(error)),
+        if !still_is(file, row)? {
+            return Ok(Reading::Changed);
         }
-        let written = catalog.write(|transaction| {
-            if !advance(transaction, row.row, from, to)? {
-                return Ok(false);
-            }
-            for batch in batches.iter().filter(|batch| !batch.is_empty()) {
-                batch.put(transaction, row.row)?;
-            }
-            Ok(true)
-        })?;
-        if !written {
+        batches.retain(|batch| !batch.is_empty());
+        Ok(Reading::Part(Part { row: row.row, from, to, batches, is_last: to >= row.known.end }))
+    }
+}
+
+impl Part {
+    /// Writes the texts; `put` puts each row of them. False if somebody else was at it meanwhile.
+    pub fn write(
+        &self,
+        transaction: &Transaction<'_>,
+        mut put: impl FnMut(usize, &Batch, i64) -> Outcome<()>,
+    ) -> Outcome<bool> {
+        if !advance(transaction, self.row, self.from, self.to)? {
+            return Ok(false);
+        }
+        for (at, batch) in self.batches.iter().enumerate() {
+            put(at, batch, self.row)?;
+        }
+        seal(transaction, self.row)?;
+        Ok(true)
+    }
+}
+
+/// Takes the texts that a session lacks.
+pub fn take(
+    catalog: &mut Catalog,
+    lacking: &Lacking,
+    buffer: &mut Box<[u8]>,
+    cancelled: &AtomicBool,
+) -> Outcome<io::Result<Taken>> {
+    let start = match begin(catalog, lacking)? {
+        Ok(Some(start)) => start,
+        Ok(None) => return Ok(Ok(Taken::Changed)),
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut from = start.from;
+    loop {
+        let part = match start.read(from, buffer, cancelled) {
+            Ok(Reading::Part(part)) => part,
+            Ok(Reading::Changed) => return Ok(Ok(Taken::Changed)),
+            Ok(Reading::Cancelled) => return Ok(Ok(Taken::Cancelled)),
+            Err(error) => return Ok(Err(error)),
+        };
+        let put = |transaction: &Transaction<'_>| {
+            part.write(transaction, |_, batch, row| batch.put(transaction, row, false).map(|_| ()))
+        };
+        if !catalog.write(put)? {
             return Ok(Ok(Taken::Changed));
         }
-        if to >= row.known.end {
+        if part.is_last {
             return Ok(Ok(Taken::All));
         }
-        from = to;
+        from = part.to;
     }
 }
 
 /// Whether a line ends before a position of the file, or at it.
-fn is_line_end(file: &File, at: u64) -> io::Result<bool> {
+pub(super) fn is_line_end(file: &File, at: u64) -> io::Result<bool> {
     let mut around = [b'\n'; 2];
     let read = read_at(file, at - 1, &mut around)?;
     Ok(around.get(..read).unwrap_or_default().contains(&b'\n') || read < 2)
@@ -160,10 +222,8 @@ fn forget(transaction: &Transaction<'_>, session: i64, taken: u64) -> Outcome<bo
     }
     let mut rows = transaction.prepare_cached("SELECT id FROM text WHERE session = ?1")?;
     let rows: Vec<i64> = rows.query_map([session], |row| row.get(0))?.collect::<Outcome<_>>()?;
-    for row in rows {
-        crate::core::search::index::forget(transaction, row)?;
-        transaction.prepare_cached("DELETE FROM text WHERE id = ?1")?.execute([row])?;
-    }
+    rows.into_iter().try_for_each(|row| forget_texts(transaction, row))?;
+    seal(transaction, session)?;
     Ok(true)
 }
 
@@ -192,16 +252,19 @@ pub fn clean_dirs(catalog: &mut Catalog) -> Outcome<()> {
     Ok(())
 }
 
-/// Takes away what is left of sessions that the catalog knows no more, a bit at a time. True if there may be more.
-pub fn clean(catalog: &mut Catalog) -> Outcome<bool> {
-    catalog.write(|transaction| {
-        let mut orphans =
-            transaction.prepare_cached("SELECT id FROM text WHERE session NOT IN (SELECT id FROM session) LIMIT 64")?;
-        let ids: Vec<i64> = orphans.query_map([], |row| row.get(0))?.collect::<Outcome<_>>()?;
-        for id in &ids {
-            crate::core::search::index::forget(transaction, *id)?;
-            transaction.prepare_cached("DELETE FROM text WHERE id = ?1")?.execute([id])?;
+/// Takes away what is left of sessions that the catalog knows no more, a row of texts at a time: others want to write, too.
+pub fn clean(catalog: &mut Catalog, stop: &AtomicBool) -> Outcome<()> {
+    let orphans: Vec<i64> = {
+        let db = catalog.db();
+        let mut orphans = db.prepare_cached("SELECT id FROM text WHERE session NOT IN (SELECT id FROM session)")?;
+        let orphans = orphans.query_map([], |row| row.get(0))?;
+        orphans.collect::<Outcome<_>>()?
+    };
+    for id in orphans {
+        if stop.load(Ordering::Relaxed) {
+            break;
         }
-        Ok(ids.len() == 64)
-    })
+        catalog.write(|transaction| forget_texts(transaction, id))?;
+    }
+    Ok(())
 }

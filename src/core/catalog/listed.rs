@@ -1,13 +1,14 @@
 //! The text of a session that a list has shown: from the catalog, or read from its file.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use super::fill::is_line_end;
 use super::rows;
-use super::texts::{of_session, taken_to};
+use super::texts::{is_whole, of_session, taken_to};
 use super::{Catalog, Outcome};
+use crate::core::find::{header_of, open_file};
 use crate::core::info::Content;
 use crate::core::listing::Listed;
 use crate::core::stamp::{fingerprint, Stamp};
@@ -49,18 +50,17 @@ impl Source {
 }
 
 /// Puts the texts of users and assistants as they were when the file was listed into `all`, joined by spaces. It is empty
-/// if neither the catalog nor the file has them any more.
-pub fn text(catalog: Option<&Catalog>, dir: &str, name: &str, source: &Source, all: &mut Vec<u8>) {
+/// if neither the catalog nor the file has them any more. False if the catalog could not be asked.
+pub fn text(catalog: Option<&Catalog>, dir: &str, name: &str, source: &Source, all: &mut Vec<u8>) -> bool {
     all.clear();
-    let kept = catalog.and_then(|catalog| kept(catalog, dir, name, source, all).ok().flatten());
-    if kept.is_none() {
-        all.clear();
-    }
-    let from = kept.unwrap_or(0);
+    let kept = catalog.map_or(Ok(None), |catalog| kept(catalog, dir, name, source, all));
+    let asked = kept.is_ok();
+    let from = kept.ok().flatten().unwrap_or(0);
     // Half of it would be neither what was listed nor nothing.
     if from < source.size && !rest(dir, name, source, from, all).unwrap_or(false) {
         all.clear();
     }
+    asked
 }
 
 /// What the catalog has. Gives up to where in the file that is; None if it has nothing that can be used.
@@ -81,29 +81,42 @@ fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec
     let Some(taken) = taken_to(&view, row.row)? else {
         return Ok(None);
     };
+    if !is_whole(&view, row.row)? {
+        return Ok(None);
+    }
+    // Of a file that has grown, the line that was the last when it was listed may be another one by now.
+    let to = if taken <= source.size { taken } else { source.end };
+    let mut is_cut = false;
     let whole = of_session(&view, row.row, |texts| {
         for text in texts.iter() {
-            if text.end > source.size {
+            is_cut |= text.is_cut;
+            if text.end > to || is_cut {
                 return false;
             }
             join(all, text.kind, text.text);
         }
         true
     })?;
-    Ok(whole.then(|| taken.min(source.size)))
+    Ok((whole && !is_cut).then_some(to))
 }
 
-/// Reads on from where the catalog ends. False if the file is no longer what was listed.
+/// Reads on from where the catalog ends, or all if a line that had no newline was taken there and has grown since. False if
+/// the file is no longer what was listed.
 fn rest(dir: &str, name: &str, source: &Source, from: u64, all: &mut Vec<u8>) -> io::Result<bool> {
-    let file = File::open(Path::new(dir).join(name))?;
+    let path = Path::new(dir).join(name);
+    let file = open_file(&path)?;
     let now = Stamp::of(&file.metadata()?);
     if !source.is_of(&now) || now.size < source.size || fingerprint(&file, source.end)? != source.print {
         return Ok(false);
     }
-    let version = match from {
-        0 => None,
-        _ => super::super::find::header_of(&Path::new(dir).join(name).to_string_lossy())?.map(|header| header.version),
+    let version = match from > 0 && is_line_end(&file, from)? {
+        true => header_of(&path.to_string_lossy())?.map(|header| header.version),
+        false => None,
     };
+    let from = if version.is_some() { from } else { 0 };
+    if from == 0 {
+        all.clear();
+    }
     let mut each = |text: Text| join(all, text.kind, &text.text);
     read_texts(&file, (from, source.size), version, &mut Box::default(), &AtomicBool::new(false), &mut each)?;
     Ok(true)

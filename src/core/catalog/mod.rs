@@ -6,31 +6,33 @@
 //! and texts carry checksums, and a file's stamp must be the one that the row was made from.
 
 pub mod background;
+mod file;
 pub mod fill;
 pub mod listed;
+pub mod patience;
 pub mod rows;
 mod schema;
 pub mod texts;
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use self::file::{behind_links, create_private, look, remove_ours, Found, FILE_NAME};
 use super::error::Result;
 use super::paths::{self, Host};
 
 /// Names the catalog's file, or is `off`.
 pub const VARIABLE: &str = "PI_SESSION_CATALOG";
 
-/// The catalog's file in the agent's directory. The number is that of its form: each form has a file of its own, so that
-/// two releases never fight over one.
-const FILE_NAME: &str = "session-catalog-1.sqlite";
-
 /// How long a list waits for another process that is writing. What it could not write, the next list reads again.
 const LIST_PATIENCE: Duration = Duration::from_millis(250);
+
+/// How long the host's own thread waits, where it asks by itself: it answers a user's keys.
+pub const SHORT_PATIENCE: Duration = Duration::from_millis(20);
 
 /// Where the catalog is, and whether it may be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,63 +63,70 @@ pub struct Catalog {
 pub type Outcome<T> = std::result::Result<T, rusqlite::Error>;
 
 impl Catalog {
-    /// Opens the catalog if it is there and whole. One that is broken is taken away, so that a new one can be made.
+    /// Opens the catalog if it is there and whole. One of ours that is broken is taken away, so that a new one can be made.
     pub fn open(location: &Location) -> Option<Self> {
-        if !location.path.is_file() {
+        Self::open_within(location, LIST_PATIENCE)
+    }
+
+    /// As [`Catalog::open`], waiting no longer than this for other processes, then and later.
+    pub fn open_within(location: &Location, patience: Duration) -> Option<Self> {
+        let path = behind_links(&location.path);
+        if look(&path) != Found::Catalog {
             return None;
         }
         for flags in [OpenFlags::SQLITE_OPEN_READ_WRITE, OpenFlags::SQLITE_OPEN_READ_ONLY] {
-            match Self::connect(&location.path, flags) {
+            match Self::connect(&path, flags, patience) {
                 Ok(catalog) => return Some(catalog),
                 Err(error) if is_broken(&error) => {
-                    remove(&location.path);
+                    remove_ours(&path);
                     return None;
                 }
+                // Who only reads would wait as long.
+                Err(error) if is_busy(&error) => return None,
                 Err(_) => {}
             }
         }
         None
     }
 
-    /// Opens the catalog for writing, and makes it if it is not there. None if that cannot be.
+    /// Opens the catalog for writing, and makes it if it is not there. None if that cannot be, or if what is there is not
+    /// ours.
     pub fn make(location: &Location) -> Option<Self> {
-        if let Some(dir) = location.path.parent().filter(|dir| !dir.is_dir()) {
-            if !location.makes_dir {
+        let path = behind_links(&location.path);
+        if let Some(dir) = path.parent().filter(|dir| !dir.is_dir()) {
+            // Where a link leads to is made by who made the link: it may be a disk that is not there now.
+            if !location.makes_dir || path != location.path {
                 return None;
             }
-            super::storage::make_dir(dir.to_str()?).ok()?;
+            super::storage::make_dir(dir.to_str()?, super::storage::Durability::Os).ok()?;
         }
         // Twice: a broken one is taken away first.
         for _ in 0..2 {
-            create_private(&location.path).ok()?;
-            match Self::connect(&location.path, OpenFlags::SQLITE_OPEN_READ_WRITE) {
+            match look(&path) {
+                Found::Foreign => return None,
+                Found::Catalog => {}
+                Found::Spoiled => {
+                    remove_ours(&path);
+                    create_private(&path).ok()?;
+                }
+                Found::Nothing => create_private(&path).ok()?,
+            }
+            match Self::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, LIST_PATIENCE) {
                 Ok(catalog) => return Some(catalog),
-                Err(error) if is_broken(&error) => remove(&location.path),
+                Err(error) if is_broken(&error) => remove_ours(&path),
                 Err(_) => return None,
             }
         }
         None
     }
 
-    /// A catalog of this process's own, gone with it: for searches where no other can be had.
-    pub fn temporary() -> Outcome<Self> {
-        let db = Connection::open("")?;
-        schema::prepare(&db)?;
-        Ok(Self { db })
-    }
-
-    fn connect(path: &Path, flags: OpenFlags) -> Outcome<Self> {
+    fn connect(path: &Path, flags: OpenFlags, patience: Duration) -> Outcome<Self> {
         let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        db.busy_timeout(LIST_PATIENCE)?;
+        db.busy_timeout(patience)?;
         // A connection to a file that was taken away meanwhile would take the new one's log away with it.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         schema::prepare(&db)?;
         Ok(Self { db })
-    }
-
-    /// How long work on it waits for other processes.
-    pub fn set_patience(&self, patience: Duration) -> Outcome<()> {
-        self.db.busy_timeout(patience)
     }
 
     /// Whether nothing can be written to it.
@@ -125,14 +134,27 @@ impl Catalog {
         self.db.is_readonly("main").unwrap_or(true)
     }
 
-    /// Moves what was written from the log into the file, if it is much: who opens the catalog next reads the log first.
-    /// Another process that works on it may be in the way; then it does this.
+    /// Moves what was written from the log into the file, if it is much (who opens the catalog next reads the log first),
+    /// or if something was deleted that still stands in it. Another process that works on it may be in the way; then it
+    /// does this, or whoever comes next.
     pub fn tidy(&self) {
         const MUCH: u64 = 256 << 10;
         let log = self.db.path().map(|path| format!("{path}-wal"));
-        if log.and_then(|log| fs::metadata(log).ok()).is_some_and(|log| log.len() > MUCH) {
-            let _ = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        let is_much = log.and_then(|log| fs::metadata(log).ok()).is_some_and(|log| log.len() > MUCH);
+        let wipes = self.state("wipe").unwrap_or(0);
+        if self.is_read_only() || !is_much && wipes == 0 {
+            return;
         }
+        let blocked = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+        if wipes != 0 && matches!(blocked, Ok(false)) {
+            // Said last, and if nothing came since: until then the next one does it again.
+            let _ = self.db.execute("UPDATE state SET value = 0 WHERE name = 'wipe' AND value = ?1", [wipes]);
+        }
+    }
+
+    /// One of the numbers that the catalog keeps of itself.
+    pub fn state(&self, name: &str) -> Outcome<i64> {
+        self.db.prepare_cached("SELECT value FROM state WHERE name = ?1")?.query_row([name], |row| row.get(0))
     }
 
     /// Runs work that writes, all of it or nothing.
@@ -152,12 +174,17 @@ impl Catalog {
 /// Takes a catalog away that turned out to be broken while it was used. Any other error is no reason to.
 pub fn discard_if_broken(location: &Location, error: &rusqlite::Error) {
     if is_broken(error) {
-        remove(&location.path);
+        remove_ours(&behind_links(&location.path));
     }
 }
 
+/// Whether an error says that somebody else is at work on the catalog.
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
 /// Whether an error says that the file is no catalog (any more), and waiting would not help.
-fn is_broken(error: &rusqlite::Error) -> bool {
+pub fn is_broken(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(error, _) => {
             matches!(error.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
@@ -169,27 +196,5 @@ fn is_broken(error: &rusqlite::Error) -> bool {
         | rusqlite::Error::FromSqlConversionFailure(..)
         | rusqlite::Error::QueryReturnedNoRows => true,
         _ => false,
-    }
-}
-
-/// Makes an empty file that only its owner may read, unless it is there.
-fn create_private(path: &Path) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.map(|_| ()),
-    }
-}
-
-/// Takes the catalog's files away. Who has them open goes on with what has no name any more. What cannot be removed is
-/// met again by whoever opens it next.
-fn remove(path: &Path) {
-    for ending in ["-wal", "-shm", ""] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(ending);
-        let _ = fs::remove_file(name);
     }
 }

@@ -79,14 +79,6 @@ pub fn of_file(db: &Connection, dir: &str, name: &str) -> Outcome<Option<Remembe
     Ok(statement.query_row([dir, name], |row| remembered(row, dir, name)).optional()?.flatten())
 }
 
-/// The files of a directory whose header has this id, by name, as far as the catalog knows.
-pub fn names_of_id(db: &Connection, dir: &str, id: &[u8]) -> Outcome<Vec<String>> {
-    let mut statement =
-        db.prepare_cached("SELECT name FROM session WHERE session_id = ?1 AND dir = ?2 ORDER BY name")?;
-    let names = statement.query_map(params![id, dir], |row| row.get(0))?;
-    names.collect()
-}
-
 fn remembered(row: &Row<'_>, dir: &str, name: &str) -> Outcome<Option<Remembered>> {
     let number = |column: usize| row.get::<_, i64>(column).map(|number| number as u64);
     let stamp =

@@ -5,11 +5,17 @@ use rusqlite::Connection;
 use super::Outcome;
 
 /// Says that a file is a catalog: "pisc".
-const APPLICATION: i32 = 0x7069_7363;
+pub const APPLICATION: i32 = 0x7069_7363;
 
-/// `session`: a row for each file that was read. `text`: texts of sessions, a few at a time. `word_index`: which words
-/// stand in which text; its row ids tell the row of `text` and the place in it. `word`: every word of the index, for
-/// finding those that a part of a word is in.
+/// Which tables it has: raised with every change of them. A catalog of an older form is made anew, one of a newer form left
+/// alone.
+pub const FORM: i32 = 1;
+
+/// `session`: a row for each file that was read; `texts_print` says which rows of `text` it must have. `text`: texts of
+/// sessions, a few at a time. `word_index`: which words stand in which text; its row ids tell the row of `text` and the
+/// place in it. `word`: every word of the index, for finding those that a part of a word is in. `word_place`: the index
+/// by words. `state`: how many words there are and the sum of their hashes; how often words were taken away; how
+/// many sessions were deleted that may still stand in the log.
 const TABLES: &str = "
 CREATE TABLE session (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -35,39 +41,58 @@ CREATE TABLE session (
   first BLOB,
   checksum INTEGER NOT NULL,
   texts_to INTEGER NOT NULL DEFAULT 0,
+  texts_print INTEGER NOT NULL DEFAULT 0,
   UNIQUE (dir, name)
 );
-CREATE INDEX session_by_id ON session (session_id);
 CREATE TABLE text (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   session INTEGER NOT NULL,
   is_indexed INTEGER NOT NULL DEFAULT 0,
   read_to INTEGER NOT NULL,
+  checksum INTEGER NOT NULL,
   places BLOB NOT NULL,
-  texts BLOB NOT NULL,
-  checksum INTEGER NOT NULL
+  texts BLOB NOT NULL
 );
-CREATE INDEX text_by_session ON text (session, id);
+CREATE INDEX text_by_session ON text (session, id, is_indexed, checksum);
 CREATE INDEX text_to_index ON text (session, id) WHERE is_indexed = 0;
 CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE VIRTUAL TABLE word_index USING fts5(
-  words, content='', contentless_delete=1, tokenize='ascii'
-);
+CREATE VIRTUAL TABLE word_index USING fts5(words, content='', tokenize='ascii');
+INSERT INTO word_index (word_index, rank) VALUES ('hashsize', 33554432);
+CREATE VIRTUAL TABLE word_place USING fts5vocab(word_index, instance);
+CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO state VALUES ('words', 0), ('words_sum', 0), ('prunes', 0), ('wipe', 0);
+CREATE TRIGGER session_gone AFTER DELETE ON session BEGIN
+  UPDATE state SET value = value + 1 WHERE name = 'wipe';
+END;
 ";
 
 /// Makes the tables where there are none, and sets how this connection works.
 pub fn prepare(db: &Connection) -> Outcome<()> {
     db.pragma_update(None, "temp_store", "MEMORY")?;
+    // What is deleted is overwritten: the catalog holds what people said.
+    db.pragma_update(None, "secure_delete", "ON")?;
     // Enough for lists; pages of texts are not worth keeping.
     db.pragma_update(None, "cache_size", -8000)?;
-    if is_prepared(db)? {
-        // Commits wait for no disk: a lost one costs time alone.
-        return db.pragma_update(None, "synchronous", "NORMAL");
+    if !is_prepared(db)? {
+        make_tables(db)?;
     }
+    let mode: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    if mode != "wal" && !db.is_readonly("main")? {
+        // Another process that reads may be in the way; then the next one does this.
+        match db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())) {
+            Err(error) if super::is_busy(&error) => {}
+            set => set?,
+        }
+    }
+    // Commits wait for no disk: a lost one costs time alone.
+    db.pragma_update(None, "synchronous", "NORMAL")
+}
+
+/// Makes the tables in one go, before there is a log: a file that is not empty says from the beginning that it is ours.
+fn make_tables(db: &Connection) -> Outcome<()> {
     // What is lost here is made anew.
     db.pragma_update(None, "synchronous", "OFF")?;
     db.pragma_update(None, "page_size", 16384)?;
-    db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     db.execute_batch("BEGIN IMMEDIATE")?;
     let made = match is_prepared(db) {
         // Another process was first.
@@ -75,24 +100,22 @@ pub fn prepare(db: &Connection) -> Outcome<()> {
         Ok(false) => db
             .execute_batch(TABLES)
             .and_then(|()| db.pragma_update(None, "application_id", APPLICATION))
+            .and_then(|()| db.pragma_update(None, "user_version", FORM))
             .and_then(|()| db.execute_batch("COMMIT")),
         Err(error) => Err(error),
     };
     if !db.is_autocommit() {
         db.execute_batch("ROLLBACK")?;
     }
-    made?;
-    db.pragma_update(None, "synchronous", "NORMAL")
+    made
 }
 
 fn is_prepared(db: &Connection) -> Outcome<bool> {
-    let application: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-    if application == APPLICATION {
-        return Ok(true);
-    }
-    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    match (application, tables) {
-        (0, 0) => Ok(false),
+    let number = |pragma: &str| db.query_row(pragma, [], |row| row.get::<_, i32>(0));
+    let tables = || number("SELECT count(*) FROM sqlite_schema");
+    match (number("PRAGMA application_id")?, number("PRAGMA user_version")?) {
+        (APPLICATION, FORM) => Ok(true),
+        (0, 0) if tables()? == 0 => Ok(false),
         // Somebody else's database, or one of another form, is left to itself.
         _ => Err(rusqlite::Error::InvalidQuery),
     }

@@ -15,6 +15,26 @@ const ROW_BYTES: usize = 64 << 10;
 /// How many texts a row may have: a text's number is its row's number times this, and its place in the row.
 pub const ROW_TEXTS: i64 = 4096;
 
+/// How many bytes of a text are kept and searched. SQLite would refuse a row of 1 GB.
+pub const MOST_TEXT: usize = 16 << 20;
+
+/// Added to the code of a text's kind where it was cut.
+const IS_CUT: u8 = 0x80;
+
+/// As much of a text as is kept.
+pub fn cut(text: &[u8]) -> &[u8] {
+    cut_to(text, MOST_TEXT)
+}
+
+fn cut_to(text: &[u8], most: usize) -> &[u8] {
+    if text.len() <= most {
+        return text;
+    }
+    // Not within a character.
+    let is_start = |at: &usize| text.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
+    text.get(..(0..=most).rev().find(is_start).unwrap_or(0)).unwrap_or_default()
+}
+
 /// Texts on their way into one row.
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -43,29 +63,91 @@ impl Batch {
 
     /// Takes a text.
     pub fn push(&mut self, text: &Text) {
-        self.places.push(text.kind.code());
+        let kept = cut(&text.text);
+        self.places.push(text.kind.code() | if kept.len() < text.text.len() { IS_CUT } else { 0 });
         push_number(&mut self.places, text.end - self.end);
-        push_number(&mut self.places, text.text.len() as u64);
+        push_number(&mut self.places, kept.len() as u64);
         push_bytes(&mut self.places, &text.id);
         push_bytes(&mut self.places, &text.timestamp);
-        self.texts.extend_from_slice(&text.text);
+        self.texts.extend_from_slice(kept);
         self.end = text.end;
         self.count += 1;
     }
 
-    /// Writes it as a row of a session.
-    pub fn put(&self, transaction: &Transaction<'_>, session: i64) -> Outcome<()> {
+    /// What was taken.
+    pub fn as_row(&self) -> TextRow<'_> {
+        TextRow { places: Cow::Borrowed(&self.places), texts: Cow::Borrowed(&self.texts) }
+    }
+
+    /// Writes it as a row of a session and gives the row's number. `is_indexed` says that the index has it, too.
+    pub fn put(&self, transaction: &Transaction<'_>, session: i64, is_indexed: bool) -> Outcome<i64> {
         let mut put = transaction.prepare_cached(
-            "INSERT INTO text (session, read_to, places, texts, checksum) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO text (session, read_to, checksum, places, texts, is_indexed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?;
-        let checksum = checksum(&self.places, &self.texts) as i64;
-        put.execute(params![session, self.end as i64, self.places, self.texts, checksum])?;
-        Ok(())
+        let checksum = checksum(session, self.end as i64, &self.places, &self.texts);
+        put.insert(params![session, self.end as i64, checksum, self.places, self.texts, is_indexed])
     }
 }
 
-fn checksum(places: &[u8], texts: &[u8]) -> u64 {
-    xxh3_64(places).rotate_left(1) ^ xxh3_64(texts)
+fn checksum(session: i64, read_to: i64, places: &[u8], texts: &[u8]) -> i64 {
+    let whose = xxh3_64(&[session.to_le_bytes(), read_to.to_le_bytes()].concat());
+    (whose ^ xxh3_64(places).rotate_left(1) ^ xxh3_64(texts)) as i64
+}
+
+/// Which rows of texts a session has: their number and the sum of their checksums.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rows {
+    count: u64,
+    sum: i64,
+}
+
+impl Rows {
+    /// Counts a row.
+    pub fn add(&mut self, checksum: i64) {
+        self.count += 1;
+        self.sum = self.sum.wrapping_add(checksum);
+    }
+
+    /// A number that stands for them, and for how far texts were taken.
+    pub fn print(&self, texts_to: i64) -> i64 {
+        match (self.count, texts_to) {
+            (0, 0) => 0,
+            (count, to) => xxh3_64(&[count.to_le_bytes(), self.sum.to_le_bytes(), to.to_le_bytes()].concat()) as i64,
+        }
+    }
+}
+
+/// Notes which rows of texts a session has, after that was changed.
+pub fn seal(transaction: &Transaction<'_>, session: i64) -> Outcome<()> {
+    let mut rows = Rows::default();
+    let mut checksums = transaction.prepare_cached("SELECT checksum FROM text WHERE session = ?1")?;
+    let mut found = checksums.query([session])?;
+    while let Some(row) = found.next()? {
+        rows.add(row.get(0)?);
+    }
+    let Some(to) = taken_to(transaction, session)? else { return Ok(()) };
+    let mut put = transaction.prepare_cached("UPDATE session SET texts_print = ?2 WHERE id = ?1")?;
+    put.execute(params![session, rows.print(to as i64)])?;
+    Ok(())
+}
+
+/// Whether a session has the rows of texts that were written for it.
+pub fn is_whole(db: &Connection, session: i64) -> Outcome<bool> {
+    let mut rows = Rows::default();
+    let mut checksums = db.prepare_cached("SELECT checksum FROM text INDEXED BY text_by_session WHERE session = ?1")?;
+    let mut found = checksums.query([session])?;
+    while let Some(row) = found.next()? {
+        rows.add(row.get(0)?);
+    }
+    let mut noted = db.prepare_cached("SELECT texts_to, texts_print FROM session WHERE id = ?1")?;
+    let noted = noted.query_row([session], |row| Ok(rows.print(row.get(0)?) == row.get::<_, i64>(1)?));
+    Ok(noted.optional()?.unwrap_or(false))
+}
+
+/// Says that the catalog is not as it was written.
+pub fn broken(what: &str) -> rusqlite::Error {
+    let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    rusqlite::Error::SqliteFailure(error, Some(what.to_owned()))
 }
 
 /// A row of texts as it was written.
@@ -82,21 +164,19 @@ pub struct Placed<'a> {
     pub id: &'a [u8],
     pub timestamp: &'a [u8],
     pub text: &'a [u8],
+    /// Whether there was more of it.
+    pub is_cut: bool,
     /// Where its line ends in the file.
     pub end: u64,
 }
 
 impl<'a> TextRow<'a> {
-    /// Takes it from these columns, and the next one. None if it is not what was written.
-    fn checked(row: &'a Row<'_>, from: usize) -> Outcome<Option<Self>> {
-        let places = row.get_ref(from)?.as_blob()?;
-        let texts = row.get_ref(from + 1)?.as_blob()?;
-        let is_whole = checksum(places, texts) as i64 == row.get::<_, i64>(from + 2)?;
+    /// Takes it from [`COLUMNS`]. None if it is not what was written.
+    fn checked(row: &'a Row<'_>) -> Outcome<Option<Self>> {
+        let places = row.get_ref(3)?.as_blob()?;
+        let texts = row.get_ref(4)?.as_blob()?;
+        let is_whole = checksum(row.get(0)?, row.get(1)?, places, texts) == row.get::<_, i64>(2)?;
         Ok(is_whole.then_some(Self { places: Cow::Borrowed(places), texts: Cow::Borrowed(texts) }))
-    }
-
-    fn into_owned(self) -> TextRow<'static> {
-        TextRow { places: Cow::Owned(self.places.into_owned()), texts: Cow::Owned(self.texts.into_owned()) }
     }
 
     /// Its texts in file order.
@@ -113,17 +193,20 @@ impl<'a> TextRow<'a> {
             let timestamp = take_bytes(&mut places)?;
             let (text, rest) = texts.split_at_checked(size)?;
             texts = rest;
-            Some(Placed { kind: Kind::from_code(code)?, id, timestamp, text, end })
+            let kind = Kind::from_code(code & !IS_CUT)?;
+            Some(Placed { kind, id, timestamp, text, is_cut: code & IS_CUT != 0, end })
         })
     }
 }
 
+const COLUMNS: &str = "session, read_to, checksum, places, texts";
+
 /// Hands on a session's rows of texts in file order, until told to stop. False if a row was not as it was written.
 pub fn of_session(db: &Connection, session: i64, mut each: impl FnMut(&TextRow<'_>) -> bool) -> Outcome<bool> {
-    let mut statement = db.prepare_cached("SELECT places, texts, checksum FROM text WHERE session = ?1 ORDER BY id")?;
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM text WHERE session = ?1 ORDER BY id"))?;
     let mut rows = statement.query([session])?;
     while let Some(row) = rows.next()? {
-        match TextRow::checked(row, 0)? {
+        match TextRow::checked(row)? {
             Some(row) if each(&row) => {}
             Some(_) => break,
             None => return Ok(false),
@@ -132,14 +215,16 @@ pub fn of_session(db: &Connection, session: i64, mut each: impl FnMut(&TextRow<'
     Ok(true)
 }
 
-/// A row of texts, and whose it is.
-pub fn row(db: &Connection, id: i64) -> Outcome<Option<(i64, TextRow<'static>)>> {
-    let mut statement = db.prepare_cached("SELECT session, places, texts, checksum FROM text WHERE id = ?1")?;
-    let found = statement.query_row([id], |row| {
-        let session = row.get(0)?;
-        Ok(TextRow::checked(row, 1)?.map(|texts| (session, texts.into_owned())))
-    });
-    Ok(found.optional()?.flatten())
+/// Hands on a row of texts and whose it is. None if there is no such row; an error if it is not as it was written.
+pub fn row<T>(db: &Connection, id: i64, work: impl FnOnce(i64, &TextRow<'_>) -> T) -> Outcome<Option<T>> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM text WHERE id = ?1"))?;
+    let mut rows = statement.query([id])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let session = row.get(0)?;
+    match TextRow::checked(row)? {
+        Some(texts) => Ok(Some(work(session, &texts))),
+        None => Err(broken("texts are not as they were written")),
+    }
 }
 
 /// How far into its file a session's texts were taken; None if another process has taken the row away.

@@ -7,9 +7,12 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::core::faults::tests::promised;
+
 mod lines;
 mod open;
 mod operations;
+mod repair;
 
 /// Whether a target runs on the engine, or on one with a mistake in it that the target must find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +156,7 @@ fn check(name: &str, target: Target, cases: usize) {
         }
         panic!("{name}: input {count} fails: {}", input.escape_ascii());
     }
+    promised("Any bytes open, are repaired or are refused", cases, name);
 }
 
 /// The same target on a subject with a mistake in it must fail within as many inputs.
@@ -182,6 +186,11 @@ fn any_operations_leave_memory_and_file_agreeing() {
 }
 
 #[test]
+fn any_file_is_repaired_to_a_good_one_that_lacks_nothing() {
+    check("repair", repair::target, 4_000);
+}
+
+#[test]
 fn the_target_for_lines_finds_a_planted_bug() {
     finds_the_planted_bug("lines", lines::target, 20_000);
 }
@@ -194,4 +203,9 @@ fn the_target_for_open_finds_a_planted_bug() {
 #[test]
 fn the_target_for_operations_finds_a_planted_bug() {
     finds_the_planted_bug("operations", operations::target, 4_000);
+}
+
+#[test]
+fn the_target_for_repair_finds_a_planted_bug() {
+    finds_the_planted_bug("repair", repair::target, 4_000);
 }

@@ -28,6 +28,11 @@ impl Store {
         fs::write(self.dir.path().join(name), text).expect("written");
     }
 
+    fn append(&self, name: &str, text: &str) {
+        let mut file = fs::OpenOptions::new().append(true).open(self.dir.path().join(name)).expect("opened");
+        io::Write::write_all(&mut file, text.as_bytes()).expect("written");
+    }
+
     fn files(&self) -> Vec<Candidate> {
         in_dir(self.dir.path().to_str().expect("text"), "/")
     }
@@ -217,6 +222,99 @@ fn a_text_that_was_fetched_while_it_was_taken_stood_there_twice() {
             }
         });
     }
+}
+
+/// The text of a.jsonl as it was when it was listed.
+fn text_of_a(store: &Store, catalog: Option<&Catalog>, source: &Source) -> String {
+    let mut all = Vec::new();
+    text(catalog, store.dir.path().to_str().expect("text"), "a.jsonl", source, &mut all);
+    String::from_utf8(all).expect("text")
+}
+
+/// Takes every text that a catalog lacks.
+fn take_all(catalog: &mut Catalog) {
+    for todo in lacking(catalog.db(), None).expect("asked") {
+        take(catalog, &todo, &mut Box::default(), &AtomicBool::new(false)).expect("taken").expect("read");
+    }
+}
+
+#[test]
+fn a_last_line_that_went_on_left_its_old_text_in_the_catalog() {
+    for (more, want) in [
+        ("fused\n", "one"),
+        ("fused", "one"),
+        ("\n", "one tail"),
+        ("\n{\"type\":\"message\",\"id\":\"n\",\"message\":{\"role\":\"user\",\"content\":\"two\"}}", "one tail two"),
+    ] {
+        let store = Store::new();
+        let before = session("a", &(said("m", "user", "one") + &said("n", "user", "tail")));
+        store.write("a.jsonl", before.trim_end());
+        let (_, catalog) = store.list(Some(&store.location));
+        take_all(&mut catalog.expect("made"));
+        store.append("a.jsonl", more);
+        let (seen, catalog) = store.list(Some(&store.location));
+        let source = Source::of(seen["a.jsonl"].as_ref().expect("a session"));
+        assert_eq!(text_of_a(&store, catalog.as_ref(), &source), want, "{more}");
+        take_all(&mut catalog.expect("made"));
+        assert_eq!(text_of_a(&store, Catalog::open(&store.location).as_ref(), &source), want, "{more}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_text_stays_what_was_listed_however_the_file_grows(cuts in proptest::collection::vec((0usize..90, any::<bool>()), 1..8)) {
+        let store = Store::new();
+        let lines: String = (0..9).map(|n| said(&n.to_string(), "user", &format!("text {n}"))).collect();
+        store.write("a.jsonl", &session("a", ""));
+        let (mut at, mut listed) = (0, Vec::new());
+        for (size, takes) in cuts {
+            let more = &lines[at..(at + size).min(lines.len())];
+            at += more.len();
+            store.append("a.jsonl", more);
+            let (seen, catalog) = store.list(Some(&store.location));
+            let source = Source::of(seen["a.jsonl"].as_ref().expect("a session"));
+            let mut catalog = catalog.expect("made");
+            listed.push((source, text_of_a(&store, None, &source)));
+            if takes {
+                take_all(&mut catalog);
+            }
+            for (source, want) in &listed {
+                prop_assert_eq!(&text_of_a(&store, Some(&catalog), source), want);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_list_that_was_aborted_remembered_nothing() {
+    let store = Store::new();
+    (0..40).for_each(|n| store.write(&format!("{n}.jsonl"), &session(&n.to_string(), &said("m", "user", "hi"))));
+    let files = store.files();
+    let (cancelled, given) = (AtomicBool::new(false), AtomicUsize::new(0));
+    read_all(&files, Some(&store.location), &cancelled, &|_, _| {
+        cancelled.store(given.fetch_add(1, Ordering::SeqCst) >= 9, Ordering::SeqCst);
+    });
+    let catalog = Catalog::open(&store.location).expect("made");
+    let mut known = 0;
+    rows::in_dir(catalog.db(), &files[0].dir, |_, _| known += 1).expect("asked");
+    assert!((10..40).contains(&known), "{known}");
+}
+
+#[test]
+fn the_first_that_is_shown_is_read_first_then_giants() {
+    let store = Store::new();
+    for (name, size) in [("a", 10), ("b", 500), ("c", 9_000), ("d", 70)] {
+        store.write(&format!("{name}.jsonl"), &session(name, &"\n".repeat(size)));
+    }
+    let files = store.files();
+    let mut jobs: Vec<_> = files.iter().enumerate().map(|(at, file)| Job { at, file, remembered: None }).collect();
+    in_reading_order(&mut jobs);
+    assert_eq!(
+        jobs.iter().map(|job| job.file.name.as_str()).collect::<Vec<_>>(),
+        ["a.jsonl", "c.jsonl", "b.jsonl", "d.jsonl"]
+    );
 }
 
 /// Lines as they are, and as they should not be.

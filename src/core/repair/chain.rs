@@ -1,13 +1,17 @@
 //! The entries of a file that is being repaired, and how they hang together.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::salvage::Fields;
 use super::{bytes_at, Renamed, Repair};
 use crate::core::diagnostics::findings;
 use crate::core::entry::{EntryHead, Kind, Parent};
 use crate::core::error::Result;
 use crate::core::ids::entry_id;
-use crate::core::json::{quoted, ObjectText};
+use crate::core::json::{quoted, string_bytes, ObjectText};
 use crate::core::storage::{Place, Storage};
 use crate::core::text::shown;
 use crate::core::tree::Tree;
@@ -52,21 +56,29 @@ impl Record {
 pub struct Gap {
     /// How many records stand before it.
     at: usize,
-    id: Option<String>,
-    parent: Option<String>,
+    id: Option<Vec<u8>>,
+    parent: Option<Vec<u8>>,
 }
 
 impl Gap {
-    /// A gap before record `at`, of which this text is left.
-    pub fn of(text: &str, at: usize) -> Self {
-        let field = |name: &str| {
-            let (_, rest) = text.split_once(&format!("\"{name}\":\""))?;
-            let (value, _) = rest.split_once('"')?;
-            Some(value.to_owned()).filter(|value| !value.contains('\\'))
-        };
+    /// A gap before record `at`, of which these fields are left.
+    pub fn of(fields: &Fields<'_>, at: usize) -> Self {
+        let field = |name| Some(string_bytes(fields.get(name)?)?.into_owned());
         Self { at, id: field("id"), parent: field("parentId") }
     }
 }
+
+/// What the children of a gap hang from.
+#[derive(Debug, Clone, Copy)]
+enum Anchor {
+    /// The parent of this gap.
+    ParentOf(usize),
+    Record(usize),
+    Nothing,
+}
+
+/// Longer ids are given to no other entry: with each that refers to it the file would grow by so much.
+const LONGEST_ID: usize = 256;
 
 /// Everything that stays, in file order.
 pub struct Chain {
@@ -77,30 +89,43 @@ pub struct Chain {
 impl Chain {
     /// Leaves out lines that stand there twice, byte by byte the same.
     pub fn drop_repeated(&mut self, storage: &dyn Storage, repairs: &mut Vec<Repair>) -> Result<()> {
-        let mut first: HashMap<Vec<u8>, usize> = HashMap::new();
-        let mut dropped: HashSet<usize> = HashSet::new();
-        for (at, record) in self.records.iter().enumerate() {
-            match first.get(&*record.head.id) {
-                None => drop(first.insert(record.head.id.to_vec(), at)),
-                Some(&before) => {
-                    let before = self.records.get(before).map(|record| text_of(storage, &record.source));
-                    if before.transpose()? == Some(text_of(storage, &record.source)?) {
-                        dropped.insert(at);
-                        let what = format!("entry {} left out: it stands there twice", shown(&record.head.id));
-                        repairs.push(Repair { line: record.line, what });
-                    }
+        let mut counts: HashMap<&[u8], usize> = HashMap::new();
+        for record in &self.records {
+            *counts.entry(&record.head.id).or_default() += 1;
+        }
+        let mut first: HashMap<(&[u8], u64), usize> = HashMap::new();
+        let mut dropped = vec![false; self.records.len()];
+        for ((at, record), dropped) in self.records.iter().enumerate().zip(&mut dropped) {
+            let id: &[u8] = &record.head.id;
+            if counts.get(id).is_none_or(|&count| count < 2) {
+                continue;
+            }
+            let text = text_of(storage, &record.source)?;
+            let before = match first.entry((id, xxh3_64(&text))) {
+                Entry::Vacant(slot) => {
+                    slot.insert(at);
+                    continue;
                 }
+                Entry::Occupied(slot) => self.records.get(*slot.get()).map(|record| text_of(storage, &record.source)),
+            };
+            if before.transpose()? == Some(text) {
+                *dropped = true;
+                let what = format!("entry {} left out: it stands there twice", shown(id));
+                repairs.push(Repair { line: record.line, what });
             }
         }
-        let mut at = 0;
-        let gaps = &mut self.gaps;
-        for gap in gaps.iter_mut() {
-            gap.at -= dropped.iter().filter(|&&record| record < gap.at).count();
+        // Gaps stand in file order, and so do records.
+        let mut gaps = self.gaps.iter_mut().peekable();
+        let mut left_out = 0;
+        for (at, dropped) in dropped.iter().enumerate() {
+            while let Some(gap) = gaps.next_if(|gap| gap.at <= at) {
+                gap.at -= left_out;
+            }
+            left_out += usize::from(*dropped);
         }
-        self.records.retain(|_| {
-            at += 1;
-            !dropped.contains(&(at - 1))
-        });
+        gaps.for_each(|gap| gap.at -= left_out);
+        let mut dropped = dropped.into_iter();
+        self.records.retain(|_| !dropped.next().unwrap_or_default());
         Ok(())
     }
 
@@ -139,29 +164,30 @@ impl Chain {
 
     /// Gives parents to entries whose own is nowhere.
     pub fn rechain(&mut self, repairs: &mut Vec<Repair>) {
-        let ids: HashSet<Vec<u8>> = self.records.iter().map(|record| record.head.id.to_vec()).collect();
-        let order: Vec<Vec<u8>> = self.records.iter().map(|record| record.head.id.to_vec()).collect();
-        let gap_of: HashMap<&str, usize> =
+        let rows: HashMap<&[u8], usize> =
+            self.records.iter().enumerate().rev().map(|(at, record)| (&*record.head.id, at)).collect();
+        let gap_of: HashMap<&[u8], usize> =
             self.gaps.iter().enumerate().rev().filter_map(|(at, gap)| Some((gap.id.as_deref()?, at))).collect();
+        let anchors = self.anchors(&rows, &gap_of);
         let mut changes: Vec<(usize, Option<Vec<u8>>)> = Vec::new();
         let mut kept: Vec<(usize, Vec<u8>)> = Vec::new();
         for (at, record) in self.records.iter().enumerate() {
-            let text = |id: &[u8]| String::from_utf8_lossy(id).into_owned();
             let missing = match &record.head.parent {
-                Parent::Id(parent) if ids.contains(&**parent) => None,
-                Parent::Id(parent) => Some(gap_of.get(text(parent).as_str()).copied()),
+                Parent::Id(parent) if rows.contains_key(&**parent) => None,
+                Parent::Id(parent) => Some(gap_of.get(&**parent).copied()),
                 Parent::Number(_) | Parent::Other => Some(None),
                 Parent::Null | Parent::Missing => None,
             };
             if let Some(gap) = missing {
                 // Which unreadable line it was cannot always be made out: the last one before it is the likeliest.
-                let gap = gap.or_else(|| self.gaps.iter().rposition(|gap| gap.at <= at));
-                changes.push((at, gap.and_then(|gap| self.parent_of(gap, &ids, &gap_of, &order))));
+                let gap = gap.or_else(|| self.gaps.partition_point(|gap| gap.at <= at).checked_sub(1));
+                let anchor = gap.and_then(|gap| anchors.get(gap).copied()).unwrap_or(Anchor::Nothing);
+                changes.push((at, self.id_at(anchor)));
             }
-            let lost = record.head.first_kept.as_ref().filter(|id| !ids.contains(&***id));
-            if let Some(gap) = lost.and_then(|id| gap_of.get(text(id).as_str())) {
-                let next = self.gaps.get(*gap).and_then(|gap| order.get(gap.at)).filter(|_| at > *gap);
-                kept.extend(next.map(|next| (at, next.clone())));
+            let lost = record.head.first_kept.as_ref().filter(|id| !rows.contains_key(&***id));
+            if let Some(gap) = lost.and_then(|id| self.gaps.get(*gap_of.get(&**id)?)) {
+                let next = self.id_at(Anchor::Record(gap.at)).filter(|_| at > gap.at);
+                kept.extend(next.map(|next| (at, next)));
             }
         }
         for (at, parent) in changes {
@@ -179,27 +205,47 @@ impl Chain {
         }
     }
 
-    /// What the children of a gap hang from: the parent of what was lost, or the entry before it.
-    fn parent_of(
-        &self,
-        gap: usize,
-        ids: &HashSet<Vec<u8>>,
-        gap_of: &HashMap<&str, usize>,
-        order: &[Vec<u8>],
-    ) -> Option<Vec<u8>> {
-        let mut at = gap;
-        for _ in 0..=self.gaps.len() {
-            let Some(parent) = self.gaps.get(at).and_then(|gap| gap.parent.as_deref()) else { break };
-            if ids.contains(parent.as_bytes()) {
-                return Some(parent.as_bytes().to_vec());
-            }
-            match gap_of.get(parent) {
-                Some(&before) => at = before,
-                None => break,
+    fn id_at(&self, anchor: Anchor) -> Option<Vec<u8>> {
+        let id = match anchor {
+            Anchor::ParentOf(gap) => self.gaps.get(gap)?.parent.as_deref()?,
+            Anchor::Record(at) => &self.records.get(at)?.head.id,
+            Anchor::Nothing => return None,
+        };
+        (id.len() <= LONGEST_ID).then(|| id.to_vec())
+    }
+
+    /// What the children of each gap hang from: the parent of what was lost, through other gaps if need be, or the entry
+    /// before it. Each gap is followed once.
+    fn anchors(&self, rows: &HashMap<&[u8], usize>, gap_of: &HashMap<&[u8], usize>) -> Vec<Anchor> {
+        let mut known: Vec<Option<Anchor>> = vec![None; self.gaps.len()];
+        let mut seen_from: Vec<Option<usize>> = vec![None; self.gaps.len()];
+        for start in 0..self.gaps.len() {
+            let mut way = Vec::new();
+            let mut at = start;
+            let anchor = loop {
+                if let Some(anchor) = known.get(at).copied().flatten() {
+                    break anchor;
+                }
+                // A circle of gaps ends where it closes.
+                let closed = seen_from.get_mut(at).is_none_or(|seen| seen.replace(start) == Some(start));
+                way.push(at);
+                let Some(gap) = self.gaps.get(at) else { break Anchor::Nothing };
+                let parent = gap.parent.as_deref();
+                if parent.is_some_and(|parent| rows.contains_key(parent)) {
+                    break Anchor::ParentOf(at);
+                }
+                match parent.and_then(|parent| gap_of.get(parent)).filter(|_| !closed) {
+                    Some(&before) => at = before,
+                    None => break gap.at.checked_sub(1).map_or(Anchor::Nothing, Anchor::Record),
+                }
+            };
+            for gap in way {
+                if let Some(slot) = known.get_mut(gap) {
+                    *slot = Some(anchor);
+                }
             }
         }
-        let before = self.gaps.get(at)?.at.checked_sub(1)?;
-        order.get(before).cloned()
+        known.into_iter().map(|anchor| anchor.unwrap_or(Anchor::Nothing)).collect()
     }
 
     /// Cuts every cycle at its first entry.

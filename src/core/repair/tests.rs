@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::core::verify::verify;
 
+mod regressions;
+
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}";
 
 fn entry(id: &str, parent: &str) -> String {
@@ -165,7 +167,16 @@ fn a_locked_file_is_not_repaired() {
     assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
 }
 
+/// Random files that are repaired.
+const FILES: u32 = 1_000;
+
+#[test]
+fn as_many_files_as_the_readme_says() {
+    crate::core::faults::tests::promised("Damage is told", FILES as usize, "random files");
+}
+
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(FILES))]
     /// Whatever stands in a file, a repair ends, makes it good, and keeps every entry that could be read.
     #[test]
     fn any_file_becomes_a_good_one(

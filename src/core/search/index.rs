@@ -1,16 +1,17 @@
 //! The index of words over the catalog's texts: FTS5, which keeps words and where they stand, but no text.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rusqlite::{params, Transaction};
+use hashbrown::HashSet;
+use rusqlite::{params, Connection, Transaction};
 
+use super::vocabulary;
 use super::words::for_index;
-use crate::core::catalog::texts::{row, unicode, ROW_TEXTS};
+use crate::core::catalog::texts::{broken, row, unicode, ROW_TEXTS};
 use crate::core::catalog::{Catalog, Outcome};
 
 /// How many bytes of text are indexed at once: few enough that other writers need not wait long.
-const INDEXED_AT_ONCE: usize = 4 << 20;
+const INDEXED_AT_ONCE: usize = 8 << 20;
 
 /// How many words are remembered as known, so that they need not be looked up.
 const KNOWN_WORDS: usize = 1 << 20;
@@ -19,66 +20,89 @@ const KNOWN_WORDS: usize = 1 << 20;
 #[derive(Default)]
 pub struct Indexer {
     known: HashSet<Box<str>>,
+    /// How often words had been taken away when these were known.
+    prunes: i64,
+}
+
+/// Texts that are ready for the index.
+struct Prepared {
+    rows: Vec<(i64, Vec<String>)>,
+    words: HashSet<Box<str>>,
 }
 
 impl Indexer {
+    /// Forgets what is known if words were taken away since.
+    pub fn refresh(&mut self, db: &Connection) -> Outcome<()> {
+        let prunes = vocabulary::prunes(db)?;
+        if prunes != self.prunes || self.known.len() > KNOWN_WORDS {
+            self.known.clear();
+        }
+        self.prunes = prunes;
+        Ok(())
+    }
+
+    /// Adds those of some words that are not known.
+    pub fn add(&self, transaction: &Transaction<'_>, words: &HashSet<Box<str>>) -> Outcome<()> {
+        vocabulary::add(transaction, words.iter().map(|word| &**word).filter(|word| !self.known.contains(*word)))
+    }
+
+    /// Notes words that were added.
+    pub fn learn(&mut self, words: HashSet<Box<str>>) {
+        self.known.extend(words);
+    }
+
     /// Indexes what a session has of texts that are not. False if it was cancelled before all was done.
     pub fn index(&mut self, catalog: &mut Catalog, session: i64, cancelled: &AtomicBool) -> Outcome<bool> {
-        loop {
-            if cancelled.load(Ordering::Relaxed) {
-                return Ok(false);
-            }
+        while !cancelled.load(Ordering::Relaxed) {
             let rows: Vec<i64> = {
                 let db = catalog.db();
-                let mut statement = db
-                    .prepare_cached("SELECT id FROM text WHERE session = ?1 AND is_indexed = 0 ORDER BY id LIMIT 64")?;
+                let mut statement = db.prepare_cached(
+                    "SELECT id FROM text WHERE session = ?1 AND is_indexed = 0 ORDER BY id LIMIT 128",
+                )?;
                 let rows = statement.query_map([session], |row| row.get(0))?;
                 rows.collect::<Outcome<_>>()?
             };
             if rows.is_empty() {
                 return Ok(true);
             }
-            let mut batch = Vec::new();
-            let mut size = 0;
-            let mut fresh: HashSet<Box<str>> = HashSet::new();
-            for id in rows {
-                let mut prepared = Vec::new();
-                // A row that is broken has nothing to index.
-                if let Some((_, texts)) = row(catalog.db(), id)? {
-                    for placed in texts.iter() {
-                        let text = unicode(placed.text);
-                        let words = for_index(&text, &mut |word| {
-                            if !self.known.contains(word) && !fresh.contains(word) {
-                                fresh.insert(word.into());
-                            }
-                        });
-                        size += text.len();
-                        prepared.push(words.into_owned());
-                    }
-                }
-                batch.push((id, prepared));
-                if size >= INDEXED_AT_ONCE || cancelled.load(Ordering::Relaxed) {
-                    break;
-                }
-            }
+            let prepared = prepare(catalog, &rows, cancelled)?;
             catalog.write(|transaction| {
-                for (id, texts) in &batch {
+                self.refresh(transaction)?;
+                for (id, texts) in &prepared.rows {
                     put(transaction, *id, texts)?;
                 }
-                let mut put_word = transaction.prepare_cached("INSERT OR IGNORE INTO word (word) VALUES (?1)")?;
-                let mut sorted: Vec<&str> = fresh.iter().map(|word| &**word).collect();
-                sorted.sort_unstable();
-                for word in sorted {
-                    put_word.execute([word])?;
-                }
-                Ok(())
+                self.add(transaction, &prepared.words)
             })?;
-            if self.known.len() + fresh.len() > KNOWN_WORDS {
-                self.known.clear();
-            }
-            self.known.extend(fresh);
+            self.learn(prepared.words);
+        }
+        Ok(false)
+    }
+}
+
+fn prepare(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> Outcome<Prepared> {
+    let mut prepared = Prepared { rows: Vec::new(), words: HashSet::new() };
+    let mut size = 0;
+    for &id in rows {
+        let texts = row(catalog.db(), id, |_, texts| {
+            let words = |text: &[u8]| {
+                let text = unicode(text);
+                size += text.len();
+                let mut each = |word: &str| {
+                    if !prepared.words.contains(word) {
+                        prepared.words.insert(word.into());
+                    }
+                };
+                for_index(&text, &mut each).into_owned()
+            };
+            texts.iter().map(|placed| placed.text).map(words).collect::<Vec<_>>()
+        })?;
+        // Another process may have taken it away.
+        prepared.rows.extend(texts.map(|texts| (id, texts)));
+        if size >= INDEXED_AT_ONCE || cancelled.load(Ordering::Relaxed) {
+            break;
         }
     }
+    Ok(prepared)
 }
 
 fn put(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> Outcome<()> {
@@ -87,6 +111,11 @@ fn put(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> Outcome<()> 
     if mark.execute([id])? == 0 {
         return Ok(());
     }
+    put_words(transaction, id, texts)
+}
+
+/// Indexes the texts of a row, given as words.
+pub fn put_words(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> Outcome<()> {
     let mut insert = transaction.prepare_cached("INSERT INTO word_index (rowid, words) VALUES (?1, ?2)")?;
     for (at, words) in texts.iter().enumerate() {
         insert.execute(params![id * ROW_TEXTS + at as i64, words])?;
@@ -94,9 +123,41 @@ fn put(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> Outcome<()> 
     Ok(())
 }
 
-/// Takes a row of texts out of the index.
-pub fn forget(transaction: &Transaction<'_>, id: i64) -> Outcome<()> {
-    let mut delete = transaction.prepare_cached("DELETE FROM word_index WHERE rowid >= ?1 AND rowid < ?2")?;
-    delete.execute([id * ROW_TEXTS, (id + 1) * ROW_TEXTS])?;
+/// Takes a row of texts away, what the index has of it, and words that are in no other text.
+pub fn forget_texts(transaction: &Transaction<'_>, id: i64) -> Outcome<()> {
+    let mut is_indexed = transaction.prepare_cached("SELECT is_indexed FROM text WHERE id = ?1")?;
+    let is_indexed: Vec<bool> = is_indexed.query_map([id], |row| row.get(0))?.collect::<Outcome<_>>()?;
+    if is_indexed.contains(&true) {
+        let mut known: HashSet<Box<str>> = HashSet::new();
+        let texts: Option<Vec<String>> = row(transaction, id, |_, texts| {
+            let mut each = |word: &str| {
+                if !known.contains(word) {
+                    known.insert(word.into());
+                }
+            };
+            texts.iter().map(|placed| for_index(&unicode(placed.text), &mut each).into_owned()).collect()
+        })?;
+        let texts = texts.ok_or_else(|| broken("texts are missing"))?;
+        // The index takes a text away by what it was given of it, and overwrites it if told to. Only now: while it adds
+        // texts, it would look for some of them in vain.
+        secure(transaction, true)?;
+        let mut delete = transaction
+            .prepare_cached("INSERT INTO word_index (word_index, rowid, words) VALUES ('delete', ?1, ?2)")?;
+        for (at, words) in texts.iter().enumerate() {
+            delete.execute(params![id * ROW_TEXTS + at as i64, words])?;
+        }
+        transaction.execute("INSERT INTO word_index (word_index) VALUES ('flush')", [])?;
+        secure(transaction, false)?;
+        vocabulary::prune(transaction, &known)?;
+    }
+    transaction.prepare_cached("DELETE FROM text WHERE id = ?1")?.execute([id])?;
+    Ok(())
+}
+
+/// Sets whether the index overwrites what it takes away.
+fn secure(transaction: &Transaction<'_>, is_on: bool) -> Outcome<()> {
+    let mut set =
+        transaction.prepare_cached("INSERT INTO word_index (word_index, rank) VALUES ('secure-delete', ?1)")?;
+    set.execute([is_on])?;
     Ok(())
 }

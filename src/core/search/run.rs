@@ -1,27 +1,35 @@
 //! A search from its beginning: the files are listed, what is new in them is taken into the catalog and indexed, and
-//! then the index is asked.
+//! then the index is asked. What cannot be had from the catalog is looked for in the files.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::ask::Search;
+use super::build::build;
+use super::files::{look, Source};
+use super::hits::Hit;
 use super::index::Indexer;
-use super::query::{Hit, Options, Query, Search};
-use crate::core::catalog::fill::{lacking, take, Lacking, Taken};
-use crate::core::catalog::{discard_if_broken, Catalog, Location, Outcome};
+use super::query::{Options, Query};
+use crate::core::catalog::fill::{begin, lacking, Lacking};
+use crate::core::catalog::patience::wait;
+use crate::core::catalog::{discard_if_broken, is_broken, Catalog, Location, Outcome};
 use crate::core::info::Info;
 use crate::core::listing::{read_with, stamp_all, Candidate, Listed};
 
 /// How long a search waits for another process that is writing.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_millis(1_500);
 
-/// How often everything is looked at again if other processes changed it meanwhile. After that a temporary catalog is
-/// used, in which nobody else writes.
-const ROUNDS: usize = 8;
+/// How often everything is looked at again if it changes meanwhile.
+const ROUNDS: usize = 3;
+
+/// How many sessions are taken into the catalog at once: their files are open.
+const AT_ONCE: usize = 64;
 
 /// A hit with the session it is in.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,14 +43,24 @@ pub struct Found {
 /// A session that was listed.
 #[derive(Debug, Clone)]
 struct Session {
+    /// As a list shows it, and where it is.
     path: String,
-    info: Info,
-    /// Where the whole lines end that were listed.
-    end: u64,
+    file: PathBuf,
+    listed: Listed,
+    /// Its row in the catalog, if that is of this state of the file.
+    row: Option<i64>,
 }
 
-/// Sessions by the catalog's numbers.
-type Sessions = HashMap<i64, Session>;
+/// What became of taking everything into the catalog.
+#[derive(Default)]
+struct Done {
+    /// Rows whose texts were all taken and indexed.
+    taken: HashSet<i64>,
+    /// Rows whose files cannot be read any more.
+    unreadable: HashSet<i64>,
+    /// Whether the catalog cannot be written, or not now.
+    is_stuck: bool,
+}
 
 /// What is searched.
 pub struct Request<'a> {
@@ -52,98 +70,128 @@ pub struct Request<'a> {
     pub takes: &'a (dyn Fn(&Info) -> bool + Sync),
     pub query: &'a Query,
     pub options: &'a Options,
-    /// Where the catalog is. Without one, or one that cannot be written, a temporary one is made and filled.
+    /// Where the catalog is. Without one the files are looked through.
     pub location: Option<&'a Location>,
-    pub cancelled: &'a AtomicBool,
-    /// Told how many sessions of how many are indexed that were not.
+    pub cancelled: &'a Arc<AtomicBool>,
+    /// Told how many sessions of how many are indexed, or looked through, that were not indexed.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
 impl Request<'_> {
-    /// The hits, the best first, and the catalog they are from, to be tidied when they were given. None if it was cancelled.
-    pub fn run(&self) -> Outcome<Option<(Vec<Found>, Catalog)>> {
-        if let Some(location) = self.location {
-            match Catalog::open(location).or_else(|| Catalog::make(location)).map(|catalog| self.run_on(catalog)) {
-                Some(Ok(Some(found))) => return Ok(Some(found)),
-                Some(Err(error)) => discard_if_broken(location, &error),
-                Some(Ok(None)) | None => {}
+    /// The hits, the best first, and the catalog, if there is one that works. None if it was cancelled. Nothing that is
+    /// wrong with a catalog, and nothing that others do to files, keeps it from an answer.
+    pub fn run(&self) -> Option<(Vec<Found>, Option<Catalog>)> {
+        // Twice: a broken one is taken away first.
+        for _ in 0..2 {
+            let Some(location) = self.location else { break };
+            let Some(catalog) = Catalog::open(location).or_else(|| Catalog::make(location)) else { break };
+            match self.run_on(catalog, location) {
+                Ok(found) => return found,
+                Err(_) if self.is_cancelled() => return None,
+                Err(error) => {
+                    discard_if_broken(location, &error);
+                    if !is_broken(&error) {
+                        break;
+                    }
+                }
             }
         }
-        if self.is_cancelled() {
-            return Ok(None);
-        }
-        self.run_on(Catalog::temporary()?)
+        let (sessions, _) = self.list(self.files, None);
+        let hits = self.merged(None, &sessions, &|_| true)?;
+        Some((found(hits, &sessions), None))
     }
 
     fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// None if it was cancelled, or if this catalog lacks something and cannot be written, or does not come to rest.
-    fn run_on(&self, mut catalog: Catalog) -> Outcome<Option<(Vec<Found>, Catalog)>> {
-        catalog.set_patience(PATIENCE)?;
+    fn run_on(&self, catalog: Catalog, location: &Location) -> Outcome<Option<(Vec<Found>, Option<Catalog>)>> {
+        let mut catalog = catalog;
         let mut indexer = Indexer::default();
         let mut files = Cow::Borrowed(self.files);
-        for round in 0..ROUNDS {
-            if round > 0 {
-                stamp_all(files.to_mut());
-            }
-            let Some((listed, open)) = self.list(&files, catalog) else { return Ok(None) };
+        for round in 1.. {
+            wait(&catalog, PATIENCE, self.cancelled)?;
+            let (mut sessions, open) = self.list(&files, Some(catalog));
+            let was_written = open.is_some();
+            // What was read is known, if not to the catalog.
+            let Some(open) = open.or_else(|| Catalog::open(location)) else {
+                return Err(rusqlite::Error::InvalidQuery);
+            };
             catalog = open;
-            let Some(sessions) = self.sessions(&catalog, &files, &listed)? else { return Ok(None) };
+            wait(&catalog, PATIENCE, self.cancelled)?;
+            self.find_rows(&catalog, &files, &mut sessions)?;
+            let done = match was_written && !self.is_cancelled() {
+                true => self.complete(&mut catalog, &sessions, &mut indexer, round == 1)?,
+                false => Done { is_stuck: true, ..Done::default() },
+            };
             if self.is_cancelled() {
                 return Ok(None);
             }
-            let Some(unreadable) = self.complete(&mut catalog, &sessions, &mut indexer, round == 0)? else {
-                return Ok(None);
-            };
             // One view: what is seen to be there is what is asked.
             let view = catalog.db().unchecked_transaction()?;
-            if !is_complete(&view, &sessions, &unreadable)? {
+            let ready = ready(&view, &sessions, &done)?;
+            let lacks = |place: usize| {
+                let row = sessions.get(place).and_then(|session| session.row);
+                !ready.contains(&place) && !row.is_some_and(|row| done.unreadable.contains(&row))
+            };
+            if round < ROUNDS && !done.is_stuck && (0..sessions.len()).any(lacks) {
+                drop(view);
+                stamp_all(files.to_mut());
                 continue;
             }
-            let hits = self.ask(&view, &sessions)?;
-            drop(view);
-            let Some(hits) = hits else { return Ok(None) };
-            let found = |hit: Hit| {
-                let Session { path, info, .. } = sessions.get(&hit.session)?.clone();
-                Some(Found { hit, path, session: info })
+            let rows = sessions.iter().enumerate().filter(|(place, _)| ready.contains(place));
+            let rows = rows.filter_map(|(place, session)| Some((session.row?, place))).collect();
+            let search = Search {
+                db: &view,
+                query: self.query,
+                sessions: &rows,
+                options: self.options,
+                cancelled: self.cancelled,
             };
-            let found = hits.into_iter().filter_map(found).collect();
-            return Ok(Some((found, catalog)));
+            let Some(hits) = search.run()? else { return Ok(None) };
+            drop(view);
+            let hits = self.merged(Some(hits), &sessions, &lacks);
+            return Ok(hits.map(|hits| (found(hits, &sessions), Some(catalog))));
         }
         Ok(None)
     }
 
-    /// What a list shows of the sessions that count, each with its file's place.
-    fn list(&self, files: &[Candidate], catalog: Catalog) -> Option<(Vec<(usize, Listed)>, Catalog)> {
-        let listed: Mutex<Vec<(usize, Listed)>> = Mutex::new(Vec::new());
+    /// What a list shows of the sessions that count, the newest first.
+    fn list(&self, files: &[Candidate], catalog: Option<Catalog>) -> (Vec<Session>, Option<Catalog>) {
+        let sessions: Mutex<Vec<Session>> = Mutex::new(Vec::new());
         let each = |at: usize, found: Option<Listed>| {
-            if let Some(found) = found.filter(|found| (self.takes)(&found.info)) {
-                listed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((at, found));
-            }
+            let Some((file, listed)) = files.get(at).zip(found.filter(|found| (self.takes)(&found.info))) else {
+                return;
+            };
+            let whole = PathBuf::from(crate::core::paths::join(&file.dir, &file.name));
+            let session = Session { path: file.path.clone(), file: whole, listed, row: None };
+            sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(session);
         };
-        let catalog = read_with(files, Some(catalog), None, self.cancelled, &each)?;
-        Some((listed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()), catalog))
-    }
-
-    fn ask(&self, db: &Connection, sessions: &Sessions) -> Outcome<Option<Vec<Hit>>> {
-        let mut newest: Vec<(i64, &Session)> = sessions.iter().map(|(row, session)| (*row, session)).collect();
-        newest.sort_by(|(_, left), (_, right)| {
-            let time = |info: &Info| info.active.unwrap_or(0.0);
-            time(&right.info).total_cmp(&time(&left.info)).then_with(|| right.path.cmp(&left.path))
+        let catalog = read_with(files, catalog, None, self.cancelled, &each);
+        let mut sessions = sessions.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        sessions.sort_by(|left, right| {
+            let time = |session: &Session| session.listed.info.active.unwrap_or(0.0);
+            time(right).total_cmp(&time(left)).then_with(|| right.path.cmp(&left.path))
         });
-        let places = newest.into_iter().enumerate().map(|(place, (row, _))| (row, place)).collect();
-        Search { db, query: self.query, sessions: &places, options: self.options, cancelled: self.cancelled }.run()
+        (sessions, catalog)
     }
 
-    /// The sessions that were listed, by the catalog's numbers. None if it could not be written and lacks one of them.
-    fn sessions(
-        &self,
-        catalog: &Catalog,
-        files: &[Candidate],
-        listed: &[(usize, Listed)],
-    ) -> Outcome<Option<Sessions>> {
+    /// The hits of the catalog and those in files that it lacks. None if it was cancelled.
+    fn merged(&self, known: Option<Vec<Hit>>, sessions: &[Session], lacks: &dyn Fn(usize) -> bool) -> Option<Vec<Hit>> {
+        let lacking = sessions.iter().enumerate().filter(|(place, _)| lacks(*place));
+        let lacking: Vec<Source<'_>> = lacking.map(|(place, session)| Source { place, path: &session.file }).collect();
+        let mut hits = known.unwrap_or_default();
+        let found = look(&lacking, self.query, self.options, self.cancelled, self.progress);
+        if !found.is_empty() {
+            hits.extend(found);
+            hits.sort_by(|left, right| left.rank.compare(&right.rank).then_with(|| left.session.cmp(&right.session)));
+            hits.truncate(self.options.limit);
+        }
+        (!self.is_cancelled()).then_some(hits)
+    }
+
+    /// Notes the sessions' rows in the catalog.
+    fn find_rows(&self, catalog: &Catalog, files: &[Candidate], sessions: &mut [Session]) -> Outcome<()> {
         let mut rows = HashMap::new();
         let dirs: HashSet<&str> = files.iter().map(|file| file.dir.as_str()).collect();
         let mut statement =
@@ -152,133 +200,133 @@ impl Request<'_> {
             let mut found = statement.query([dir])?;
             while let Some(row) = found.next()? {
                 let state: [i64; 3] = [row.get(2)?, row.get(3)?, row.get(4)?];
-                rows.insert((dir, row.get::<_, String>(0)?), (row.get::<_, i64>(1)?, state));
+                let file = PathBuf::from(crate::core::paths::join(dir, &row.get::<_, String>(0)?));
+                rows.insert(file, (row.get::<_, i64>(1)?, state));
             }
         }
-        let mut sessions = HashMap::new();
-        for (at, Listed { info, stamp, end, print }) in listed {
-            let Some(file) = files.get(*at) else { continue };
-            let row = rows.get(&(file.dir.as_str(), file.name.clone()));
-            let is_current = row.is_some_and(|(_, state)| *state == [stamp.size as i64, *end as i64, *print as i64]);
-            if catalog.is_read_only() && !is_current {
-                return Ok(None);
-            }
-            // A row that another process took away meanwhile has no number; none is ever 0 or less.
-            let row = row.map_or(-(*at as i64), |(row, _)| *row);
-            sessions.insert(row, Session { path: file.path.clone(), info: info.clone(), end: *end });
+        for session in sessions {
+            let Listed { stamp, end, print, .. } = &session.listed;
+            let state = [stamp.size as i64, *end as i64, *print as i64];
+            session.row = rows.get(&session.file).filter(|(_, of)| *of == state).map(|(row, _)| *row);
         }
-        Ok(Some(sessions))
+        Ok(())
     }
 
-    /// Takes what the sessions lack into the catalog and the index. Gives those whose files cannot be read any more;
-    /// None if it was cancelled, or cannot be.
+    /// Takes what the sessions lack into the catalog and the index, as far as that can be written.
     fn complete(
         &self,
         catalog: &mut Catalog,
-        sessions: &Sessions,
+        sessions: &[Session],
         indexer: &mut Indexer,
         tells: bool,
-    ) -> Outcome<Option<HashSet<i64>>> {
-        let mut buffer = Box::default();
-        let mut unreadable = HashSet::new();
-        let todo = self.todo(catalog, sessions)?;
-        if catalog.is_read_only() {
-            return Ok(todo.is_empty().then_some(unreadable));
-        }
-        for (done, (session, lacking)) in todo.iter().enumerate() {
-            if tells {
-                (self.progress)(done, todo.len());
+    ) -> Outcome<Done> {
+        let mut done = Done { is_stuck: catalog.is_read_only(), ..Done::default() };
+        let rows: HashSet<i64> = sessions.iter().filter_map(|session| session.row).collect();
+        let todo = if done.is_stuck { Vec::new() } else { todo(catalog, &rows)? };
+        let tell = |count: usize| {
+            if tells && !todo.is_empty() {
+                (self.progress)(count, todo.len());
             }
-            if let Some(lacking) = lacking {
-                match take(catalog, lacking, &mut buffer, self.cancelled)? {
-                    // Whether it is there, or must be looked at again, is seen when all are done.
-                    Ok(Taken::All | Taken::Changed | Taken::Cancelled) => {}
-                    // A file that cannot be read any more has nothing to add.
-                    Err(_) => {
-                        unreadable.insert(*session);
+        };
+        tell(0);
+        match self.take_all(catalog, &todo, indexer, &mut done, &tell) {
+            Ok(()) => {}
+            Err(error) if is_broken(&error) => return Err(error),
+            // Locked, or a full disk: what is there can be read.
+            Err(_) => done.is_stuck = true,
+        }
+        if !done.is_stuck && !self.is_cancelled() {
+            tell(todo.len());
+        }
+        Ok(done)
+    }
+
+    fn take_all(
+        &self,
+        catalog: &mut Catalog,
+        todo: &[(i64, Option<Lacking>)],
+        indexer: &mut Indexer,
+        done: &mut Done,
+        tell: &dyn Fn(usize),
+    ) -> Outcome<()> {
+        let mut count = 0;
+        // As many at once as files may be open.
+        for some in todo.chunks(AT_ONCE) {
+            let (mut taken, mut starts) = (Vec::new(), Vec::new());
+            for (row, lacking) in some {
+                // What was taken before is not always in the index.
+                if !indexer.index(catalog, *row, self.cancelled)? {
+                    return Ok(());
+                }
+                match lacking.as_ref().map(|lacking| begin(catalog, lacking)).transpose()? {
+                    Some(Ok(Some(start))) => {
+                        taken.push(*row);
+                        starts.push(start);
+                    }
+                    // Changed meanwhile: seen when all are done.
+                    Some(Ok(None)) | None => {}
+                    Some(Err(_)) => {
+                        done.unreadable.insert(*row);
                     }
                 }
             }
-            if !indexer.index(catalog, *session, self.cancelled)? {
-                return Ok(None);
-            }
+            let built = build(catalog, indexer, &starts, self.cancelled, &|built| tell(count + built))?;
+            let rows = |places: HashSet<usize>| {
+                places.into_iter().filter_map(|at| taken.get(at).copied()).collect::<Vec<i64>>()
+            };
+            done.taken.extend(rows(built.done));
+            done.unreadable.extend(rows(built.unreadable));
+            count += some.len();
         }
-        if tells && !todo.is_empty() {
-            (self.progress)(todo.len(), todo.len());
-        }
-        Ok((!self.is_cancelled()).then_some(unreadable))
-    }
-
-    /// The sessions that lack something, those first that were changed longest ago.
-    fn todo(&self, catalog: &Catalog, sessions: &Sessions) -> Outcome<Vec<(i64, Option<Lacking>)>> {
-        let mut todo: Vec<_> = lacking(catalog.db(), None)?
-            .into_iter()
-            .filter(|lacking| sessions.contains_key(&lacking.session))
-            .map(|lacking| (lacking.session, Some(lacking)))
-            .collect();
-        let known: HashSet<i64> = todo.iter().map(|(session, _)| *session).collect();
-        let mut statement = catalog.db().prepare_cached(
-            "SELECT id FROM session AS s
-             WHERE EXISTS (SELECT 1 FROM text WHERE session = s.id AND is_indexed = 0) ORDER BY modified, dir, name",
-        )?;
-        let unindexed: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Outcome<_>>()?;
-        todo.extend(
-            unindexed
-                .into_iter()
-                .filter(|session| sessions.contains_key(session) && !known.contains(session))
-                .map(|session| (session, None)),
-        );
-        Ok(todo)
+        Ok(())
     }
 }
 
-/// Whether all that was listed is in the index: other processes may have put other rows in the place of some.
-fn is_complete(db: &Connection, sessions: &Sessions, unreadable: &HashSet<i64>) -> Outcome<bool> {
+fn found(hits: Vec<Hit>, sessions: &[Session]) -> Vec<Found> {
+    let found = |hit: Hit| {
+        let Session { path, listed, .. } = sessions.get(hit.session)?;
+        Some(Found { hit, path: path.clone(), session: listed.info.clone() })
+    };
+    hits.into_iter().filter_map(found).collect()
+}
+
+/// The rows that lack something, those first that were changed longest ago.
+fn todo(catalog: &Catalog, rows: &HashSet<i64>) -> Outcome<Vec<(i64, Option<Lacking>)>> {
+    let mut todo: Vec<_> = lacking(catalog.db(), None)?
+        .into_iter()
+        .filter(|lacking| rows.contains(&lacking.session))
+        .map(|lacking| (lacking.session, Some(lacking)))
+        .collect();
+    let known: HashSet<i64> = todo.iter().map(|(session, _)| *session).collect();
+    let mut statement = catalog.db().prepare_cached(
+        "SELECT id FROM session AS s
+         WHERE EXISTS (SELECT 1 FROM text WHERE session = s.id AND is_indexed = 0) ORDER BY modified, dir, name",
+    )?;
+    let unindexed: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Outcome<_>>()?;
+    let unindexed = unindexed.into_iter().filter(|session| rows.contains(session) && !known.contains(session));
+    todo.extend(unindexed.map(|session| (session, None)));
+    Ok(todo)
+}
+
+/// The places of those sessions all of whose texts are in the index: other processes may have put other rows in the place
+/// of some, and what was not written is not there.
+fn ready(db: &Connection, sessions: &[Session], done: &Done) -> Outcome<HashSet<usize>> {
     let mut statement = db.prepare_cached(
         "SELECT texts_to, EXISTS (SELECT 1 FROM text WHERE session = ?1 AND is_indexed = 0) FROM session WHERE id = ?1",
     )?;
-    for (row, session) in sessions.iter().filter(|(row, _)| !unreadable.contains(row)) {
+    let mut ready = HashSet::new();
+    for (place, session) in sessions.iter().enumerate() {
+        let Some(row) = session.row.filter(|row| !done.unreadable.contains(row)) else { continue };
         let found = statement.query_row([row], |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, bool>(1)?)));
-        match found.optional()? {
-            Some((taken, false)) if taken >= session.end => {}
-            _ => return Ok(false),
+        // A last line without a newline may have a text, and is looked at every time.
+        let Listed { stamp, end, .. } = &session.listed;
+        let is_known = |taken: u64| taken >= *end && (taken >= stamp.size || done.taken.contains(&row));
+        if matches!(found.optional()?, Some((taken, false)) if is_known(taken)) {
+            ready.insert(place);
         }
     }
-    Ok(true)
+    Ok(ready)
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-    use crate::core::listing::{in_dir, read_all};
-
-    #[test]
-    fn a_search_missed_what_another_list_had_put_a_new_row_for() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let location = Location { path: dir.path().join("catalog"), makes_dir: false };
-        let line = r#"{"type":"message","id":"m","message":{"role":"user","content":"found","timestamp":7}}"#;
-        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/c\"}}\n{line}\n");
-        fs::write(dir.path().join("a.jsonl"), text).expect("written");
-        let files = in_dir(dir.path().to_str().expect("text"), "/");
-        let never = AtomicBool::new(false);
-        let disturbs = |_: usize, _: usize| {
-            let other = Connection::open(&location.path).expect("opened");
-            other.execute("DELETE FROM session", []).expect("deleted");
-            read_all(&files, Some(&location), &never, &|_, _| {}).expect("listed");
-        };
-        let request = Request {
-            files: &files,
-            takes: &|_| true,
-            query: &Query::of("found").expect("a query"),
-            options: &Options { limit: 9, mark: ["<".into(), ">".into()] },
-            location: Some(&location),
-            cancelled: &never,
-            progress: &disturbs,
-        };
-        let (found, _catalog) = request.run().expect("asked").expect("not cancelled");
-        assert_eq!(found.iter().map(|one| one.hit.snippet.as_str()).collect::<Vec<_>>(), ["<found>"]);
-        assert!(fs::metadata(&location.path).is_ok(), "the catalog is whole and stays");
-    }
-}
+mod tests;

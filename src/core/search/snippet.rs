@@ -109,7 +109,7 @@ fn in_text(text: &str, folded: &str, places: &[(usize, usize, usize)]) -> Vec<(u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::search::query::folded;
+    use crate::core::search::judge::folded;
 
     fn of(text: &str, terms: &[&str]) -> String {
         snippet(text, &folded(text), terms, &["[".into(), "]".into()])

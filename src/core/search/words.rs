@@ -48,12 +48,18 @@ fn is_unspaced(c: char) -> bool {
     in_ranges && (c.is_alphanumeric() || c < '\u{1800}')
 }
 
+/// Whether a character is a letter or digit of a word that spaces set apart.
+pub fn is_of_word(c: char) -> bool {
+    form_of(c) == Some(Form::Word)
+}
+
 fn form_of(c: char) -> Option<Form> {
     if c.is_ascii() {
         c.is_ascii_alphanumeric().then_some(Form::Word)
     } else if is_unspaced(c) {
         Some(Form::Run)
-    } else if c.is_alphanumeric() {
+    } else if c.is_alphanumeric() || c == '\u{307}' {
+        // The dot above is what is left of a Turkish capital I in lower case.
         Some(Form::Word)
     } else if c.is_whitespace() || c.is_control() {
         None

@@ -35,6 +35,8 @@ impl Session {
         let Some(path) = self.file.clone() else {
             return Ok(());
         };
+        // A repair carries lines over until it is done; what was added before would stand there twice.
+        self.wait_for_repair()?;
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
         let size = storage.size()?;
         if size == 0 {
@@ -80,7 +82,7 @@ impl Session {
         before.header_text = std::mem::replace(&mut self.header_text, header_line);
         before.index = std::mem::replace(&mut self.index, index);
         before.storage = self.storage.replace(Box::new(storage));
-        self.lock_checked = false;
+        self.forget_lock();
         self.moved = Some(match self.moved.take() {
             None => Box::new(Moved { rows: moved, old: before }),
             // Moved twice since somebody asked: rows are followed to where they were at first.

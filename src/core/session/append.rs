@@ -69,7 +69,9 @@ impl Session {
         for _ in 0..TRIES {
             self.take_lock()?;
             self.take_in_foreign()?;
-            self.check_lock()?;
+            if self.check_lock()? {
+                continue;
+            }
             let parent = match self.below_now(new.below) {
                 Below::Leaf => self.tree().leaf(),
                 Below::Row(row) => Some(row),
@@ -184,7 +186,7 @@ impl Session {
 
     /// Remembers that other processes write here too.
     pub(super) fn share(&mut self) {
-        self.lock_checked = false;
+        self.lock_checked = None;
         if let Some(storage) = self.storage.as_mut() {
             storage.set_shared();
         }

@@ -5,8 +5,6 @@ use std::path::Path;
 
 use crate::core::diagnostics::Change;
 use crate::core::error::{Error, Result};
-use crate::core::lock::{self, FileLock};
-use crate::core::options::Lock;
 use crate::core::storage::{disk, FileStorage, Look, NewFile, Place, Storage};
 use crate::core::tree::RowNo;
 
@@ -89,38 +87,9 @@ impl Session {
         self.lent = Some(lines);
     }
 
-    /// Lets go of the lock; the next append takes it again.
-    pub fn release_lock(&mut self) {
-        self.lock = None;
-        self.lock_checked = false;
-    }
-
     /// After the file was replaced rows have other numbers: what they were before, once.
     pub fn take_moved(&mut self) -> Option<Moved> {
         self.moved.take().map(|moved| *moved)
-    }
-
-    /// Takes the lock that the session is to have, if it does not have it.
-    pub(super) fn take_lock(&mut self) -> Result<()> {
-        let wants = self.options.lock == Lock::Exclusive && self.persistence == Persistence::File;
-        if let (true, None, Some(file)) = (wants, &self.lock, &self.file) {
-            self.lock = Some(FileLock::take(file)?);
-        }
-        Ok(())
-    }
-
-    /// Makes sure that nobody else has the lock, once, and again whenever others turn out to write here.
-    pub(super) fn check_lock(&mut self) -> Result<()> {
-        if self.lock_checked {
-            return Ok(());
-        }
-        if let (None, Some(file)) = (&self.lock, &self.file) {
-            if let Some(holder) = lock::held(file)? {
-                return Err(Error::locked(file, holder));
-            }
-        }
-        self.lock_checked = true;
-        Ok(())
     }
 
     fn look(&mut self, care: Care) -> Result<()> {
@@ -213,7 +182,7 @@ impl Session {
         restored.set_unended(unended);
         self.size = restored.size()?;
         self.storage = Some(Box::new(restored));
-        self.lock_checked = false;
+        self.forget_lock();
         if !stands {
             self.notes.repaired(WRITTEN_AGAIN);
             return self.adopt(Old::Gone, care);
@@ -256,7 +225,7 @@ impl Session {
             }
             Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
         };
-        self.lock_checked = false;
+        self.forget_lock();
         self.adopt_file(storage, places, Vec::new());
         self.notes.repaired(WRITTEN_AGAIN);
         Ok(())

@@ -1,9 +1,12 @@
 //! The calls to the file system, one function each. Everything that the engine does to a session file goes through
 //! here, so that tests can make each call fail in turn ([`faults`]); elsewhere these are plain calls.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// How much is copied at once.
+const COPIED: usize = 1 << 18;
 
 /// A call, for the plan of faults and for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +22,10 @@ pub enum Call {
     Rename,
     Remove,
     Mkdir,
-    Copy,
+    Lock,
+    /// Mode and owner.
+    Attributes,
+    List,
 }
 
 #[cfg(not(test))]
@@ -105,6 +111,16 @@ pub fn open_regular(path: &Path, access: Access) -> io::Result<File> {
     }
 }
 
+/// Opens a lock file that is there, for reading and writing: no link is followed, nothing blocks.
+pub fn open_lock(path: &Path) -> io::Result<File> {
+    ask(Call::Open)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    options.open(path)
+}
+
 /// Creates a file for its owner alone; an error if something is there already.
 pub fn create(path: &Path) -> io::Result<File> {
     ask(Call::Open)?;
@@ -150,10 +166,26 @@ pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
     }
 }
 
+/// Looks at what has a name, be it a link; None if nothing has it.
+pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
+    ask(Call::Stat)?;
+    match fs::symlink_metadata(path) {
+        Ok(meta) => Ok(Some(meta)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Mode, owner and times of what a path leads to.
 pub fn metadata(path: &Path) -> io::Result<fs::Metadata> {
     ask(Call::Stat)?;
     fs::metadata(path)
+}
+
+/// The same of an open file.
+pub fn metadata_of(file: &File) -> io::Result<fs::Metadata> {
+    ask(Call::Stat)?;
+    file.metadata()
 }
 
 /// The path without links in it.
@@ -183,6 +215,8 @@ pub fn follow(path: &Path) -> io::Result<PathBuf> {
 #[inline]
 pub fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
     ask(Call::Write)?;
+    #[cfg(test)]
+    faults::about(file);
     #[cfg(test)]
     let bytes = bytes.get(..faults::shortened(bytes.len())).unwrap_or(bytes);
     io::Write::write(&mut file, bytes)
@@ -219,6 +253,8 @@ pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
 pub fn write_all_at(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let written = ask(Call::Write).and_then(|()| {
+            #[cfg(test)]
+            let bytes = bytes.get(..faults::shortened(bytes.len())).unwrap_or(bytes);
             #[cfg(unix)]
             return std::os::unix::fs::FileExt::write_at(file, bytes, offset);
             #[cfg(windows)]
@@ -245,6 +281,49 @@ pub fn position(mut file: &File) -> io::Result<u64> {
     io::Seek::stream_position(&mut file)
 }
 
+/// Takes the lock of a file if nobody has it. It ends with the last handle that was made of this one.
+pub fn try_lock(file: &File) -> io::Result<bool> {
+    ask(Call::Lock)?;
+    taken(file.try_lock())
+}
+
+/// The same for a lock that may be shared with others who share it.
+pub fn try_lock_shared(file: &File) -> io::Result<bool> {
+    ask(Call::Lock)?;
+    taken(file.try_lock_shared())
+}
+
+/// Ends the lock. Closing the file does so too; systems give this no way to fail while the file is open.
+pub fn unlock(file: &File) -> io::Result<()> {
+    file.unlock()
+}
+
+fn taken(result: Result<(), TryLockError>) -> io::Result<bool> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Gives a file another's mode, and its owner where that is allowed.
+pub fn set_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
+    ask(Call::Attributes)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        // Only a privileged process may give files away; another one's copy is its own.
+        let _ = std::os::unix::fs::fchown(file, Some(meta.uid()), Some(meta.gid()));
+    }
+    file.set_permissions(meta.permissions())
+}
+
+/// What is in a directory, as far as it can be read.
+pub fn list(dir: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    ask(Call::List)?;
+    Ok(fs::read_dir(dir)?.flatten().collect())
+}
+
 /// Cuts a file.
 pub fn truncate(file: &File, size: u64) -> io::Result<()> {
     ask(Call::Truncate)?;
@@ -254,12 +333,16 @@ pub fn truncate(file: &File, size: u64) -> io::Result<()> {
 /// Waits until the disk has what was written.
 pub fn sync(file: &File) -> io::Result<()> {
     ask(Call::Sync)?;
+    #[cfg(test)]
+    faults::about(file);
     file.sync_all()
 }
 
 /// The same without the times, for a line that was added.
 pub fn sync_data(file: &File) -> io::Result<()> {
     ask(Call::Sync)?;
+    #[cfg(test)]
+    faults::about(file);
     file.sync_data()
 }
 
@@ -282,14 +365,25 @@ pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to)
 }
 
-/// Copies a file to a new name; an error if that is taken.
-pub fn copy_new(from: &Path, to: &Path) -> io::Result<()> {
-    let source = open(from, Access::Read)?;
-    let mut out = create(to)?;
+/// Copies the first `end` bytes of an open file to a new name; an error if that is taken.
+pub fn copy_new(from: &File, end: u64, to: &Path) -> io::Result<()> {
+    let out = create(to)?;
     let copied = (|| {
-        ask(Call::Copy)?;
-        io::copy(&mut &source, &mut out)?;
-        out.set_permissions(metadata(from)?.permissions())?;
+        let mut buffer = vec![0; COPIED.min(end.max(1) as usize)];
+        let mut at = 0;
+        while at < end {
+            let left = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
+            match read_at(from, at, buffer.get_mut(..left).unwrap_or_default()) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(size) => {
+                    write_all(&out, buffer.get(..size).unwrap_or_default())?;
+                    at += size as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        set_like(&out, &metadata_of(from)?)?;
         sync(&out)
     })();
     if copied.is_err() {
@@ -311,14 +405,30 @@ pub fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Makes a directory and those above it, for their owner alone.
-pub fn make_dirs(path: &Path) -> io::Result<()> {
+/// Makes a directory and those above it, for their owner alone. `synced`: the disk has the names of those that were not
+/// there before this returns.
+pub fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {
+    let mut made = Vec::new();
+    for dir in path.ancestors().filter(|_| synced) {
+        if dir.as_os_str().is_empty() || stat_path(dir)?.is_some() {
+            break;
+        }
+        made.push(dir);
+    }
     ask(Call::Mkdir)?;
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    builder.create(path)?;
+    let synced = made.iter().rev().try_for_each(|dir| sync_dir_of(dir));
+    if synced.is_err() {
+        // The next try must find them missing, or it would not sync their names.
+        for dir in made {
+            let _ = fs::remove_dir(dir);
+        }
+    }
+    synced
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use super::{Durability, Look, Place, Storage};
 use crate::core::error::{Error, Result};
 use moment::{lock_for_a_moment, unlock};
 use watch::Watch;
+pub use watch::GLANCES;
 
 /// How many session files are kept open at once. Node raises the limit of its process to what the system allows,
 /// which is mostly thousands; where it is less, fewer stay open.
@@ -92,6 +93,11 @@ impl FileStorage {
             watch,
             reopened: AtomicBool::new(false),
         }
+    }
+
+    /// Whether it is this file.
+    pub(super) fn is(&self, identity: Identity) -> bool {
+        self.identity == identity
     }
 
     /// The same with another durability.
@@ -374,6 +380,10 @@ impl Storage for FileStorage {
         }
     }
 
+    fn looks(&self) -> u64 {
+        self.watch.looks()
+    }
+
     fn append(&mut self, line: &mut Vec<u8>) -> Result<Place> {
         let len = line.len();
         line.push(b'\n');
@@ -470,9 +480,10 @@ fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Resul
     Ok(())
 }
 
-/// Makes a directory and those above it, for their owner alone.
-pub fn make_dir(path: &str) -> Result<()> {
-    disk::make_dirs(Path::new(path)).map_err(|error| Error::io("mkdir", path, error))
+/// Makes a directory and those above it, for their owner alone. What durability asks for holds for their names too.
+pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
+    let made = disk::make_dirs(Path::new(path), durability == Durability::Fsync);
+    made.map_err(|error| Error::io("mkdir", path, error))
 }
 
 #[cfg(test)]

@@ -32,14 +32,14 @@ impl NewFile {
     pub fn again(path: &str) -> Result<Self> {
         let target = disk::follow(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
         if let Some(dir) = target.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-            disk::make_dirs(dir).map_err(|error| Error::io("mkdir", path, error))?;
+            disk::make_dirs(dir, true).map_err(|error| Error::io("mkdir", path, error))?;
         }
         Self::at(path, target)
     }
 
     fn at(path: &str, target: PathBuf) -> Result<Self> {
         let fail = |error| Error::io("open", path, error);
-        if std::fs::symlink_metadata(&target).is_ok() {
+        if disk::entry_at(&target).map_err(fail)?.is_some() {
             return Err(fail(taken()));
         }
         let temporary = Temporary::beside(&target).map_err(fail)?;

@@ -3,19 +3,22 @@
 //! The name ends in `.tmp`, so nothing takes it for a session. While it is being written the file is locked; one that
 //! nobody holds was left by a process that died, and is removed by whoever writes in the same directory next.
 
-use std::collections::HashSet;
-use std::fs::{File, TryLockError};
+use std::collections::HashMap;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use super::disk;
 
 const PREFIX: &str = ".pi-session-";
 const SUFFIX: &str = ".tmp";
 
-/// The directories that were looked through for files left behind: once per process is enough.
-static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
+/// The directories that were looked through for files left behind, and when. Others may die there at any time: a
+/// process that lives long looks again.
+static SWEPT: Mutex<Option<HashMap<PathBuf, Instant>>> = Mutex::new(None);
+const AGAIN: Duration = Duration::from_secs(600);
 
 /// A file beside a target that is removed unless it takes a name of its own.
 pub struct Temporary {
@@ -27,14 +30,13 @@ pub struct Temporary {
 impl Temporary {
     /// Creates the file, for its owner alone, in the directory of `target`.
     pub fn beside(target: &Path) -> io::Result<Self> {
-        sweep_once(target);
+        sweep_at_times(target);
         loop {
             let path = target.with_file_name(format!("{PREFIX}{}{SUFFIX}", uuid::Uuid::new_v4().simple()));
             let file = disk::create(&path)?;
             let temporary = Self { path, file, named: false };
             // Where files cannot be locked, none is ever taken for one left behind.
-            let locked = temporary.file.try_lock();
-            let taken = matches!(locked, Err(TryLockError::WouldBlock));
+            let taken = disk::try_lock(&temporary.file).is_ok_and(|locked| !locked);
             // Another process may have swept it away before it was locked.
             if !taken && !disk::stat(&temporary.file)?.deleted {
                 return Ok(temporary);
@@ -73,17 +75,30 @@ impl Drop for Temporary {
     }
 }
 
-fn sweep_once(target: &Path) {
+fn sweep_at_times(target: &Path) {
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut swept = SWEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if swept.get_or_insert_default().insert(dir.to_owned()) {
+    if is_due(dir, Instant::now()) {
         sweep(dir);
     }
 }
 
-/// Removes temporary files, and lock files, that their processes left behind. What cannot be removed hurts nobody and stays.
+/// Whether a directory is to be looked through now; if so it counts as looked through.
+fn is_due(dir: &Path, now: Instant) -> bool {
+    let mut swept = SWEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let swept = swept.get_or_insert_default();
+    let due = swept.get(dir).is_none_or(|last| now.saturating_duration_since(*last) >= AGAIN);
+    if due {
+        // Only what keeps a directory from being looked through is worth remembering.
+        swept.retain(|_, last| now.saturating_duration_since(*last) < AGAIN);
+        swept.insert(dir.to_owned(), now);
+    }
+    due
+}
+
+/// Removes temporary files, and lock files, that their processes left behind. What cannot be removed hurts nobody and
+/// stays, and so does what only has such a name.
 pub fn sweep(dir: &Path) {
-    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+    for entry in disk::list(dir).into_iter().flatten() {
         let name = entry.file_name();
         if name.to_str().is_some_and(|name| name.ends_with(".jsonl.lock")) {
             crate::core::lock::remove_stale(&entry.path());
@@ -93,10 +108,33 @@ pub fn sweep(dir: &Path) {
             continue;
         }
         // Opened for writing: some systems lock no file that is open for reading alone.
-        let nobody_has_it =
-            disk::open(&entry.path(), disk::Access::Overwrite).is_ok_and(|file| file.try_lock().is_ok());
-        if nobody_has_it {
+        let file = disk::open(&entry.path(), disk::Access::Overwrite);
+        if file.is_ok_and(|file| disk::try_lock(&file).is_ok_and(|free| free)) {
             let _ = disk::remove(&entry.path());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_lives_long_looks_again_for_what_others_left() {
+        let (dir, now) = (Path::new("/none/such"), Instant::now());
+        assert!(is_due(dir, now));
+        assert!(!is_due(dir, now + AGAIN / 2), "looked through a moment ago");
+        assert!(is_due(dir, now + AGAIN));
+        assert!(!is_due(dir, now + AGAIN + AGAIN / 2));
+    }
+
+    #[test]
+    fn a_lock_file_of_another_tool_outlived_the_sweep() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::write(dir.path().join("other.jsonl.lock"), "precious").expect("written");
+        std::fs::write(dir.path().join("dead.jsonl.lock"), "4711").expect("written");
+        sweep(dir.path());
+        let left: Vec<_> = std::fs::read_dir(dir.path()).expect("read").flatten().map(|one| one.file_name()).collect();
+        assert_eq!(left, ["other.jsonl.lock"]);
     }
 }

@@ -4,6 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod model;
+
 fn entry(id: &str, parent: Option<&str>) -> EntryHead<'static> {
     EntryHead {
         kind: Kind::Custom,

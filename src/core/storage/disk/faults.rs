@@ -1,9 +1,10 @@
 //! Faults on purpose: a plan per thread says which of the coming calls fails, and how.
 
 use std::cell::RefCell;
+use std::fs::File;
 use std::io;
 
-use super::Call;
+use super::{Call, Identity, Stat};
 
 /// How a call goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum Fault {
 struct State {
     plan: Option<(usize, Fault)>,
     made: Vec<Call>,
+    /// The files of the calls that have one, by the call's number.
+    files: Vec<(usize, Identity)>,
     /// Whether the write or read that is being made is to be cut short.
     cut: bool,
     hit: bool,
@@ -47,8 +50,28 @@ pub fn before_next(call: Call, meddle: impl FnOnce() + 'static) {
 pub struct Made {
     /// The calls that were made.
     pub calls: Vec<Call>,
+    files: Vec<(usize, Identity)>,
     /// Whether the fault came.
     pub hit: bool,
+}
+
+impl Made {
+    /// The numbers of the writes to a file, and of the calls that wait for it.
+    pub fn of(&self, call: Call, file: Identity) -> Vec<usize> {
+        let is_it = |(at, of): &(usize, Identity)| (self.calls.get(*at) == Some(&call) && *of == file).then_some(*at);
+        self.files.iter().filter_map(is_it).collect()
+    }
+}
+
+/// Notes which file the call is about that was just asked for.
+pub(super) fn about(file: &File) {
+    STATE.with(|state| {
+        let mut state = state.borrow_mut();
+        if let (Some(_), Ok(found)) = (state.plan, file.metadata().and_then(|meta| Stat::of(&meta))) {
+            let last = state.made.len().saturating_sub(1);
+            state.files.push((last, found.identity));
+        }
+    });
 }
 
 /// Runs work in which call number `at` (from 0) goes wrong.
@@ -56,7 +79,17 @@ pub fn with<T>(at: usize, fault: Fault, work: impl FnOnce() -> T) -> (T, Made) {
     STATE.with(|state| *state.borrow_mut() = State { plan: Some((at, fault)), ..State::default() });
     let result = work();
     let state = STATE.with(|state| state.take());
-    (result, Made { calls: state.made, hit: state.hit })
+    // What was to happen before a call that never came happens no more.
+    MEDDLING.with(|meddling| meddling.take());
+    (result, Made { calls: state.made, files: state.files, hit: state.hit })
+}
+
+/// Runs work without the plan that is under way.
+pub fn without_faults<T>(work: impl FnOnce() -> T) -> T {
+    let state = STATE.with(|state| state.take());
+    let result = work();
+    STATE.with(|now| *now.borrow_mut() = state);
+    result
 }
 
 pub(super) fn ask(call: Call) -> io::Result<()> {

@@ -1,7 +1,9 @@
 //! The lock of a moment: among our writers to one file, once they know of each other, one writes or cuts at a time.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::time::Duration;
+
+use crate::core::storage::disk;
 
 /// How long a writer waits for others who write to the same file, at most: this often, so long each time.
 const LOCK_TRIES: u32 = 2000;
@@ -14,11 +16,11 @@ pub fn lock_for_a_moment(file: &File) -> bool {
         return false;
     }
     for _ in 0..LOCK_TRIES {
-        match file.try_lock() {
-            Ok(()) => return true,
-            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+        match disk::try_lock(file) {
+            Ok(true) => return true,
+            Ok(false) => std::thread::sleep(LOCK_PAUSE),
             // Not every file system has locks.
-            Err(TryLockError::Error(_)) => return false,
+            Err(_) => return false,
         }
     }
     false
@@ -26,5 +28,5 @@ pub fn lock_for_a_moment(file: &File) -> bool {
 
 pub fn unlock(file: &File) {
     // Closing the file would end the lock as well; that it cannot be ended here is of no account.
-    let _ = file.unlock();
+    let _ = disk::unlock(file);
 }

@@ -1,10 +1,10 @@
 //! When a file was looked at and written to here, and what its times tell of others.
 
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long after a look at everything a glance is enough, ns.
-const GLANCES: i64 = 10_000_000;
+/// How long after a look at everything a glance is enough.
+pub const GLANCES: Duration = Duration::from_millis(10);
 
 /// Times that are this close to each other say nothing of what came first: file systems take them from a clock that
 /// ticks, ns.
@@ -22,6 +22,8 @@ pub struct Watch {
     written: AtomicI64,
     /// The inode's time when its content was known.
     known: AtomicI64,
+    /// How often everything was looked at.
+    looks: AtomicU64,
 }
 
 impl Watch {
@@ -36,14 +38,20 @@ impl Watch {
     /// The watch over a file that was just written here.
     pub fn of_written() -> Self {
         let never = || AtomicI64::new(NEVER);
-        Self { asked: never(), looked: never(), written: AtomicI64::new(now()), known: never() }
+        Self {
+            asked: never(),
+            looked: never(),
+            written: AtomicI64::new(now()),
+            known: never(),
+            looks: AtomicU64::new(0),
+        }
     }
 
     /// Notes a question, and tells whether a glance will do.
     pub fn ask(&self) -> bool {
         let now = now();
         self.asked.store(now, Relaxed);
-        now.checked_sub(self.looked.load(Relaxed)).is_some_and(|since| (0..GLANCES).contains(&since))
+        now.checked_sub(self.looked.load(Relaxed)).is_some_and(|since| (0..GLANCES.as_nanos() as i64).contains(&since))
     }
 
     /// Notes a look at everything, right behind the question; the inode was `changed` at that time. Tells whether
@@ -51,10 +59,16 @@ impl Watch {
     pub fn look(&self, changed: i64) -> bool {
         let asked = self.asked.load(Relaxed);
         self.looked.store(asked, Relaxed);
+        self.looks.fetch_add(1, Relaxed);
         let is_known = changed == self.known.load(Relaxed);
         let is_ours = changed <= self.written.load(Relaxed).saturating_add(TICK);
         self.settle(asked, changed);
         !(is_known || is_ours)
+    }
+
+    /// How often everything was looked at.
+    pub fn looks(&self) -> u64 {
+        self.looks.load(Relaxed)
     }
 
     fn settle(&self, now: i64, changed: i64) {

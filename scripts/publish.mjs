@@ -1,0 +1,71 @@
+// Publishes the packages of a release, from the tarballs that were tried: the platforms', and the main one last, so that
+// whoever installs it finds the others.
+//   node scripts/publish.mjs <folder of tarballs>
+//
+// It may be run again after it failed half way: what the registry has is passed over. A version like 1.2.0-beta.1 gets
+// the dist-tag `beta`, so that nobody has it who did not ask for it. Where GitHub gives a token for it, each package is
+// published with npm's statement of where it was built.
+import { execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** `latest` for a release; for a version before one, the word behind its dash, or `next` if there is none. */
+export function distTag(version) {
+	const before = /^\d+\.\d+\.\d+-([^+]+)/.exec(version)?.[1];
+	if (before === undefined) return "latest";
+	const word = before.split(".")[0];
+	return /^[a-z][a-z-]*$/i.test(word) && word.toLowerCase() !== "latest" ? word.toLowerCase() : "next";
+}
+
+/** The manifest in a tarball. */
+const manifestIn = (tarball) =>
+	JSON.parse(execFileSync("tar", ["-xzOf", tarball, "package/package.json"], { encoding: "utf8" }));
+
+/** The checksum of a version that the registry has; undefined if it has none. Throws if it cannot tell. */
+function published({ name, version }) {
+	const args = ["view", `${name}@${version}`, "dist.integrity", "--json"];
+	const { stdout, stderr, error } = spawnSync("npm", args, { encoding: "utf8" });
+	if (error) throw error;
+	// A package without this version gives nothing, an unknown package an error.
+	const told = stdout.trim() === "" ? "" : JSON.parse(stdout);
+	if (typeof told === "string") return told === "" ? undefined : told;
+	if (told.error?.code === "E404") return undefined;
+	throw new Error(`Whether ${name}@${version} is published, the registry did not say: ${stdout}${stderr}`);
+}
+
+/** Publishes what is not there yet. */
+export function publish(dir) {
+	const { name: main } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+	const tarballs = readdirSync(dir).filter((file) => file.endsWith(".tgz")).map((file) => join(dir, file));
+	const packages = tarballs.map((tarball) => ({ tarball, ...manifestIn(tarball) }));
+	packages.sort((a, b) => (a.name === main) - (b.name === main) || (a.name < b.name ? -1 : 1));
+	const last = packages.at(-1);
+	if (last?.name !== main) throw new Error(`${dir} holds no tarball of ${main}`);
+	const wanted = Object.entries(last.optionalDependencies ?? {});
+	const missing = wanted.filter(([name, version]) => !packages.some((one) => one.name === name && one.version === version));
+	if (wanted.length === 0 || missing.length > 0) {
+		throw new Error(`${dir} lacks platform packages: ${missing.map((one) => one.join("@")).join(", ") || "all"}`);
+	}
+	const provenance = process.env.ACTIONS_ID_TOKEN_REQUEST_URL ? ["--provenance"] : [];
+	for (const one of packages) {
+		const there = published(one);
+		if (there !== undefined) {
+			const own = `sha512-${createHash("sha512").update(readFileSync(one.tarball)).digest("base64")}`;
+			console.log(`${one.name}@${one.version} is published already${there === own ? "" : ", from another build"}`);
+			continue;
+		}
+		const tag = distTag(one.version);
+		execFileSync("npm", ["publish", one.tarball, "--access", "public", "--tag", tag, ...provenance], { stdio: "inherit" });
+		console.log(`${one.name}@${one.version} is published as ${tag}`);
+	}
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+	const dir = process.argv[2];
+	if (dir === undefined) throw new Error("Usage: node scripts/publish.mjs <folder of tarballs>");
+	publish(resolve(dir));
+}

@@ -1,0 +1,60 @@
+//! Searching in session files themselves, for those that the catalog has not, or not yet.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
+
+use super::hits::{Best, Hit, Maker};
+use super::query::{Options, Query};
+use crate::core::catalog::texts::{cut, Placed};
+use crate::core::listing::on_threads;
+use crate::core::texts::{read_texts, Text};
+
+/// A file that is searched.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The place of its session, the newest first.
+    pub place: usize,
+    pub path: &'a Path,
+}
+
+/// The best hits in files, as many as are asked for; fewer if it was cancelled. A file that cannot be read has none.
+/// `progress` is told how many files of how many were looked through.
+pub fn look(
+    files: &[Source<'_>],
+    query: &Query,
+    options: &Options,
+    cancelled: &AtomicBool,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Vec<Hit> {
+    if files.is_empty() {
+        return Vec::new();
+    }
+    progress(0, files.len());
+    let done = Mutex::new(0);
+    let best = Mutex::new(Best::new(options.limit));
+    let locked = || best.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    on_threads(files.len(), |buffer: &mut Box<[u8]>, at| {
+        let Some(source) = files.get(at).filter(|_| !cancelled.load(Ordering::Relaxed)) else { return };
+        let mut maker = Maker::new(query, options);
+        let mut each = |text: Text| {
+            let Text { kind, id, timestamp, text, end } = &text;
+            let kept = cut(text);
+            let is_cut = kept.len() < text.len();
+            let placed = Placed { kind: *kind, id, timestamp, text: kept, is_cut, end: *end };
+            if let Some(hit) = maker.hit_if(source.place, &placed, |rank| locked().wants(rank)) {
+                locked().offer(hit.rank, source.place, hit);
+            }
+        };
+        // What can be read of it counts.
+        if let Ok(file) = File::open(source.path) {
+            let size = file.metadata().map_or(0, |meta| meta.len());
+            let _ = read_texts(&file, (0, size), None, buffer, cancelled, &mut each);
+        }
+        let mut done = done.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        *done += 1;
+        progress(*done, files.len());
+    });
+    best.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).into_vec()
+}

@@ -1,0 +1,308 @@
+//! Searches from their beginning, on catalogs that others lock, change and harm.
+
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::core::catalog::background::fill;
+use crate::core::catalog::listed;
+use crate::core::catalog::texts::MOST_TEXT;
+use crate::core::listing::{in_dir, read_all};
+
+/// A directory of sessions, with a catalog beside them.
+struct Store {
+    dir: tempfile::TempDir,
+    location: Location,
+}
+
+impl Store {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let location = Location { path: dir.path().join("catalog"), makes_dir: false };
+        Self { dir, location }
+    }
+
+    /// Writes a session with these texts, said by a user.
+    fn say<T: AsRef<str>>(&self, name: &str, texts: &[T]) {
+        let line = |text: &T| {
+            let text = serde_json::to_string(text.as_ref()).expect("json");
+            format!(r#"{{"type":"message","id":"m","message":{{"role":"user","content":{text},"timestamp":7}}}}"#)
+        };
+        let header = format!(r#"{{"type":"session","version":3,"id":"{name}","cwd":"/c"}}"#);
+        let lines: Vec<String> = std::iter::once(header).chain(texts.iter().map(line)).collect();
+        fs::write(self.path(name), lines.join("\n") + "\n").expect("written");
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.dir.path().join(format!("{name}.jsonl"))
+    }
+
+    fn files(&self) -> Vec<Candidate> {
+        in_dir(self.dir.path().to_str().expect("text"), "/")
+    }
+
+    /// The snippets of a search's hits, or nothing if it was cancelled.
+    fn asked(&self, query: &str, location: Option<&Location>, cancelled: &Arc<AtomicBool>) -> Option<Vec<String>> {
+        let request = Request {
+            files: &self.files(),
+            takes: &|_| true,
+            query: &Query::of(query).expect("a query"),
+            options: &Options { limit: 30_000, mark: ["<".into(), ">".into()] },
+            location,
+            cancelled,
+            progress: &|_, _| {},
+        };
+        let found = request.run()?.0;
+        Some(found.into_iter().map(|one| one.hit.snippet).collect())
+    }
+
+    fn found(&self, query: &str) -> Vec<String> {
+        self.asked(query, Some(&self.location), &never()).expect("not cancelled")
+    }
+
+    /// The ids of the sessions with hits, without a catalog.
+    fn found_in_files(&self, query: &str) -> Vec<String> {
+        self.asked(query, None, &never()).expect("not cancelled")
+    }
+
+    fn sql(&self, sql: &str) {
+        let db = Connection::open(&self.location.path).expect("opened");
+        db.execute_batch(sql).expect("done");
+    }
+}
+
+fn never() -> Arc<AtomicBool> {
+    Arc::default()
+}
+
+fn sorted(mut all: Vec<String>) -> Vec<String> {
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn a_search_missed_what_another_list_had_put_a_new_row_for() {
+    let store = Store::new();
+    store.say("a", &["found"]);
+    let files = store.files();
+    let disturbs = |_: usize, _: usize| {
+        store.sql("DELETE FROM session");
+        read_all(&files, Some(&store.location), &never(), &|_, _| {}).expect("listed");
+    };
+    let request = Request {
+        files: &files,
+        takes: &|_| true,
+        query: &Query::of("found").expect("a query"),
+        options: &Options { limit: 9, mark: ["<".into(), ">".into()] },
+        location: Some(&store.location),
+        cancelled: &never(),
+        progress: &disturbs,
+    };
+    let (found, _catalog) = request.run().expect("not cancelled");
+    assert_eq!(found.iter().map(|one| one.hit.snippet.as_str()).collect::<Vec<_>>(), ["<found>"]);
+    assert!(fs::metadata(&store.location.path).is_ok(), "the catalog is whole and stays");
+}
+
+#[test]
+fn a_search_waited_ten_seconds_for_a_lock_and_then_read_everything_anew() {
+    let store = Store::new();
+    store.say("old", &["hello old"]);
+    assert_eq!(store.found("hello"), ["<hello> old"]);
+    let other = Connection::open(&store.location.path).expect("opened");
+    other.execute_batch("BEGIN IMMEDIATE").expect("locked");
+    store.say("new", &["hello new"]);
+    // The new one is read from its file: the lock stays.
+    assert_eq!(sorted(store.found("hello")), ["<hello> new", "<hello> old"]);
+    assert_eq!(store.found("hello new"), ["<hello> <new>"]);
+    other.execute_batch("COMMIT").expect("unlocked");
+    assert_eq!(sorted(store.found("hello")), ["<hello> new", "<hello> old"]);
+}
+
+#[test]
+fn texts_and_words_that_were_harmed_hid_hits_for_good() {
+    for harm in [
+        "UPDATE text SET texts = CAST(replace(CAST(texts AS TEXT), 'answer', 'ANSWER') AS BLOB)",
+        "UPDATE text SET places = x'ffffffffffffffffffff'",
+        "DELETE FROM text WHERE id = 2",
+        "INSERT INTO text (session, is_indexed, read_to, checksum, places, texts)
+         SELECT session, is_indexed, read_to, checksum, places, texts FROM text WHERE id = 1",
+        "UPDATE text SET session = 3 - session",
+        "UPDATE session SET texts_to = 999999",
+        "DELETE FROM word",
+        "DELETE FROM word WHERE word LIKE '%swe%'",
+        "DROP TABLE word",
+        "DROP TABLE word_index",
+        "DROP TABLE text",
+        "DELETE FROM state",
+    ] {
+        let store = Store::new();
+        store.say("a", &["question one", "answer one"]);
+        store.say("b", &["question two", "answer two"]);
+        let want = (store.found("answer"), store.found("nswe"));
+        assert_eq!((want.0.len(), want.1.len()), (2, 2));
+        store.sql(harm);
+        for _ in 0..2 {
+            // The part first: what is wrong with words shows there alone.
+            let parts = store.found("nswe");
+            assert_eq!((store.found("answer"), parts), want, "{harm}");
+        }
+        assert_eq!(sorted(store.found("question")).len(), 2, "{harm}");
+    }
+}
+
+#[test]
+fn a_part_of_a_word_was_looked_for_in_the_thousand_shortest_words_alone() {
+    let store = Store::new();
+    let noise: Vec<String> = (0..2_600).map(|n| format!("contr{n:x}")).collect();
+    store.say("noise", &[noise.join(" ")]);
+    store.say("target", &["a thecontrollersarehere needles"]);
+    for query in ["ontr eedl", "ontrollersare eedl", "contr needle", "ontrol", "ollersarehere"] {
+        assert_eq!(store.found(query).len(), 1, "{query}");
+    }
+    assert_eq!(store.found("ontr").len(), 2);
+}
+
+#[test]
+fn a_text_was_missed_behind_twenty_thousand_newer_ones_with_its_words() {
+    let store = Store::new();
+    store.say("old", &["see foo.bar here"]);
+    assert_eq!(store.found("foo.bar").len(), 1);
+    let newer: Vec<String> = (0..20_001).map(|n| format!("foo bar {n}")).collect();
+    store.say("new", &newer);
+    assert_eq!(store.found("foo.bar"), ["see <foo.bar> here"]);
+    assert_eq!(store.found("foo bar").len(), 20_002);
+    assert_eq!(store.found("oo.ba"), ["see f<oo.ba>r here"]);
+}
+
+#[test]
+fn every_text_that_holds_a_query_is_found_by_index_and_files_alike() {
+    let mut state = 20_251_121u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let syllables = ["get", "set", "ses", "man", "fac", "tor", "con", "trol", "日本", "é", ".", "_", "x1"];
+    let mut texts = Vec::new();
+    for _ in 0..300 {
+        let word = |random: &mut dyn FnMut(usize) -> usize| -> String {
+            (0..1 + random(6)).map(|_| syllables[random(syllables.len())]).collect()
+        };
+        let words: Vec<String> = (0..1 + random(30)).map(|_| word(&mut random)).collect();
+        texts.push(words.join(" "));
+    }
+    let store = Store::new();
+    for (n, texts) in texts.chunks(60).enumerate() {
+        store.say(&format!("s{n}"), texts);
+    }
+    for _ in 0..120 {
+        let whole: Vec<char> = texts[random(texts.len())].chars().collect();
+        let mut part = || {
+            let from = random(whole.len());
+            whole.iter().skip(from).take(1 + random(9)).collect::<String>()
+        };
+        let query = format!("{} {}", part(), part());
+        if query.trim().is_empty() {
+            continue;
+        }
+        let want = texts.iter().filter(|text| query.split_whitespace().all(|term| text.contains(term))).count();
+        assert_eq!(store.found(&query).len(), want, "{query:?} by the index");
+        assert_eq!(store.found_in_files(&query).len(), want, "{query:?} in the files");
+    }
+}
+
+#[test]
+fn a_text_beyond_what_the_catalog_takes_is_cut_and_shown_whole() {
+    let store = Store::new();
+    let text = format!("beginning {} ending", "filler ".repeat(MOST_TEXT / 7 + 1));
+    store.say("long", &[text.as_str(), "short"]);
+    assert_eq!(store.found("beginning").len(), 1);
+    assert_eq!(store.found("short").len(), 1);
+    assert_eq!(store.found("ending").len(), 0);
+    assert_eq!(store.found_in_files("ending").len(), 0);
+    let files = store.files();
+    let source = Mutex::new(None);
+    let take = |_: usize, found: Option<Listed>| {
+        *source.lock().expect("held") = found.map(|found| listed::Source::of(&found));
+    };
+    let catalog = read_all(&files, Some(&store.location), &never(), &take);
+    let source = source.into_inner().expect("held").expect("listed");
+    let mut all = Vec::new();
+    listed::text(catalog.as_ref(), store.dir.path().to_str().expect("text"), "long.jsonl", &source, &mut all);
+    assert_eq!(all.len(), text.len() + 1 + "short".len());
+}
+
+#[test]
+fn what_was_deleted_stayed_in_the_catalog() {
+    let store = Store::new();
+    let secrets: Vec<String> = (0..400).map(|n| format!("secretive{n} zq81SECRET{n} key")).collect();
+    store.say("gone", &secrets);
+    store.say("kept", &["key kept", "zq81SECRET7 is said here, too"]);
+    assert_eq!(store.found("key").len(), 401);
+    assert_eq!(store.found("secretive").len(), 400);
+    fs::remove_file(store.path("gone")).expect("removed");
+    assert_eq!(store.found("key").len(), 1);
+    let catalog = Catalog::open(&store.location).expect("opened");
+    fill(catalog, &store.location, &never());
+    let db = Connection::open(&store.location.path).expect("opened");
+    let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("counted");
+    assert_eq!(count("SELECT count(*) FROM text"), 1);
+    assert_eq!(count("SELECT count(*) FROM word WHERE word LIKE 'secretive%'"), 0);
+    assert_eq!(count("SELECT count(*) FROM word_place WHERE term LIKE 'secretive%'"), 0);
+    assert_eq!(count("SELECT count(*) FROM word WHERE word = 'zq81secret7'"), 1);
+    for ending in ["", "-wal"] {
+        let file = format!("{}{ending}", store.location.path.display());
+        for what in ["secretive1", "zq81SECRET1", "zq81secret3", "ecretive"] {
+            assert!(!holds(Path::new(&file), what), "{what} in {file}");
+        }
+    }
+    assert_eq!(store.found("zq81").len(), 1);
+    assert_eq!(store.found("secretive").len(), 0);
+}
+
+fn holds(file: &Path, what: &str) -> bool {
+    memchr::memmem::find(&fs::read(file).unwrap_or_default(), what.as_bytes()).is_some()
+}
+
+#[test]
+fn a_store_with_turnover_made_the_catalog_grow() {
+    let store = Store::new();
+    store.say("kept", &["kept"]);
+    let mut sizes = Vec::new();
+    for round in 0..8 {
+        let words: Vec<String> = (0..20_000).map(|n| format!("w{round}x{n}")).collect();
+        let texts: Vec<String> = words.chunks(100).map(|words| words.join(" ")).collect();
+        store.say("turned", &texts);
+        assert_eq!(store.found(&format!("w{round}x77")).len(), 3, "{round}");
+        fs::remove_file(store.path("turned")).expect("removed");
+        assert_eq!(store.found("kept").len(), 1);
+        fill(Catalog::open(&store.location).expect("opened"), &store.location, &never());
+        sizes.push(fs::metadata(&store.location.path).expect("there").len());
+    }
+    println!("{sizes:?}");
+    let db = Connection::open(&store.location.path).expect("opened");
+    let words: i64 = db.query_row("SELECT count(*) FROM word", [], |row| row.get(0)).expect("counted");
+    assert_eq!(words, 1);
+    assert!(sizes[7] <= sizes[1] * 3 / 2, "{sizes:?}");
+}
+
+#[test]
+fn a_long_query_passed_over_all_words_once_for_each_term() {
+    let store = Store::new();
+    let many: Vec<String> = (0..6_000).map(|n| format!("w{n}")).collect();
+    store.say("a", &[many.join(" "), many.join("."), "語".repeat(3_000), "q".repeat(70_000)]);
+    for size in [63, 64, 65, 1_000, 5_000] {
+        assert_eq!(store.found(&many[..size].join(" ")).len(), 2, "{size} terms");
+        assert_eq!(store.found(&many[..size].join(".")).len(), 1, "{size} words in one");
+        assert_eq!(store.found(&format!("{} missing", many[..size].join(" "))).len(), 0, "{size} terms and one more");
+    }
+    for size in [63, 64, 65, 3_000] {
+        assert_eq!(store.found(&"語".repeat(size)).len(), 1, "{size} characters");
+        assert_eq!(store.found(&"q".repeat(size)).len(), 1, "{size} letters");
+    }
+    assert_eq!(store.found(&"語".repeat(3_001)).len(), 0);
+    assert_eq!(store.found(&many[..4_000].join(".")[1..]).len(), 1, "more than is looked at, from within a word");
+    assert_eq!(store.found(&"q".repeat(60_000)).len(), 1);
+    let cancelled = Arc::new(AtomicBool::new(true));
+    assert_eq!(store.asked(&many.join(" "), Some(&store.location), &cancelled), None);
+    assert_eq!(store.asked("=>", Some(&store.location), &cancelled), None);
+}
