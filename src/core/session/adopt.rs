@@ -53,6 +53,10 @@ impl Session {
         let Some(Loaded { header_place, header_line, mut index, unended, .. }) = load(&storage)? else {
             return Err(Error::changed(&path, "it is no session any more"));
         };
+        if care == Care::Reading && index.damaged().len() > self.damaged().len() {
+            // Damage is told by the read that met it.
+            return Err(Error::changed(&path, "lines of it are damaged"));
+        }
         storage.set_unended(unended);
         storage.set_shared();
         let theirs = index.tree.len();
