@@ -26,7 +26,7 @@ use super::entry::{EntryHead, Kind, Line};
 use super::error::{Error, Result};
 use super::header::{Header, Version};
 use super::ids::entry_id;
-use super::lines::LineReader;
+
 use super::load::{load, DamagedLine, Index, Loaded};
 use super::lock::FileLock;
 use super::migrate::Migration;

@@ -10,7 +10,11 @@ use crate::core::verify::verify;
 const PROMISE: &str = "A migration, repair, branch, fork or new file";
 
 /// Runs work on a fresh directory with a fault at every call in turn, checking after each.
-fn in_turn(name: &str, work: impl Fn(&Path) -> Result<()>, check: impl Fn(&Path, &Result<()>, &str)) -> usize {
+pub(super) fn in_turn(
+    name: &str,
+    work: impl Fn(&Path) -> Result<()>,
+    check: impl Fn(&Path, &Result<()>, &str),
+) -> usize {
     let run = |at, fault: Fault| {
         let dir = scratch();
         let (result, made) = with(at, fault, || work(dir.path()));
@@ -44,7 +48,7 @@ fn session_at(path: &str, options: Options) -> Result<Box<Session>> {
     }
 }
 
-const OLD: &str = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n{\"type\":\"message\",\"timestamp\":\"t\",\"message\":{\"role\":\"user\"}}\ntorn {\n";
+pub(super) const OLD: &str = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n{\"type\":\"message\",\"timestamp\":\"t\",\"message\":{\"role\":\"user\"}}\ntorn {\n";
 
 #[test]
 fn a_migration_that_fails_leaves_the_old_file_or_the_new_one() {

@@ -1,7 +1,10 @@
 //! Locks and folders on a storage that fails.
 
+use super::files::{in_turn, OLD};
 use super::*;
+use crate::core::error::Error;
 use crate::core::storage::disk::faults::without_faults;
+use crate::core::storage::disk::Call;
 
 #[test]
 fn a_lock_that_fails_is_not_held_and_leaves_nothing() {
