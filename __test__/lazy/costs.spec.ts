@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, readlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { api, assistant, entry, header, message, scratch, user, writeSession } from "../support/store.js";
+import { type Json, api, assistant, entry, header, message, scratch, user, writeSession } from "../support/store.js";
 import { long, openLazy } from "./support.js";
 
 /** Overwrites the lines of these entries in place with what no reader takes. */
@@ -21,7 +21,7 @@ function harm(file: string, ids: readonly string[]): void {
 }
 
 const ids = Array.from({ length: 40 }, (_, at) => `m${at}`);
-const chain = (): object[] =>
+const chain = (): Json[] =>
 	ids.map((id, at) => message(id, ids[at - 1] ?? null, at % 2 ? assistant(long(id)) : user(long(id))));
 
 test("one entry is made by itself", () => {
