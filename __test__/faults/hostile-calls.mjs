@@ -178,10 +178,8 @@ const look = (clear) => {
 			return;
 		}
 		if (!entry.isFile()) return strange("neither a file nor a directory");
-		// What is no session is refused by all but `repair`, which makes one of whatever it is given and keeps the original.
-		const kept = `${path}.bak`;
-		const isRepaired = existsSync(kept) && readFileSync(kept, "utf8") === FOREIGN[path];
-		if (path in FOREIGN && !isRepaired) {
+		// What is no session is refused by all.
+		if (path in FOREIGN) {
 			const same = readFileSync(path, "utf8") === FOREIGN[path] && stat.mode === 0o100644 && stat.mtimeMs === 1_000_000;
 			if (!same) strange("was touched");
 			return;

@@ -52,7 +52,7 @@ pub struct RepairReport {
 const TRIES: usize = 20;
 
 /// Repairs the session file at an absolute path. A good file is left alone. An error, and nothing changed, if it cannot
-/// be read or written, or if it is locked by another process. `now` is the time, ms since 1970, and its text.
+/// be read or written, if it is locked by another process, or if nothing of a session is in it. `now` is the time, ms since 1970, and its text.
 ///
 /// Lines that others add meanwhile are carried over as they are. The time this takes, and the length of the new file,
 /// grow with that of the old one: nothing of it is passed over more than a fixed number of times.
@@ -102,7 +102,13 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
             continue;
         }
         let mut made = Vec::new();
+        let is_something = survey.lines.iter().any(|line| matches!(line.what, Found::Unreadable(_)));
+        let is_invented = header.as_ref().is_some_and(|header| header.line.is_none());
         let mut plan = Plan::of(storage, survey, header, &mut made)?;
+        if is_something && is_invented && plan.records.is_empty() {
+            // Notes, a program, a picture: whatever it is, a session it never was.
+            return Err(Error::not_a_session(path));
+        }
         if let Some(kept) = original.replace(Backup::Repaired, &mut plan)? {
             backup = backup.or(Some(kept));
             repairs.append(&mut made);

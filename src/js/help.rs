@@ -97,9 +97,9 @@ fn lend(state: &RefCell<State>, js: Js) -> Result<()> {
     };
     let mut lines = HashMap::new();
     for row in wanted {
-        let (is_kept, is_own) = {
+        let is_kept = {
             let state = state.borrow();
-            (state.cache.has(row) || state.cache.has_own(row), state.session.is_own(row))
+            state.cache.has(row) || state.cache.has_own(row)
         };
         if !is_kept {
             continue;
@@ -107,8 +107,8 @@ fn lend(state: &RefCell<State>, js: Js) -> Result<()> {
         let line = js.scoped(|| line_of(js, object(state, js, row)?));
         match line {
             Ok(line) => drop(lines.insert(row, line)),
-            Err(error) if is_own => return Err(error),
-            // A body that nobody looked at went with the file: without this ancestor its children are orphans.
+            // A body that nobody looked at went with the file. Without an ancestor its children are orphans; without
+            // an entry that was appended here the look that follows is an error.
             Err(_) => drop(js.take_exception()?),
         }
     }

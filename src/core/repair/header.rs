@@ -2,10 +2,11 @@
 
 use super::salvage::{pieces, Fields, Piece};
 use super::text_at;
+use crate::core::entry::Kind;
 use crate::core::error::Result;
 use crate::core::header::{new_header_line, Header, Version};
 use crate::core::ids::{check_session_id, session_id};
-use crate::core::json::{read, string_bytes, Raw};
+use crate::core::json::{read, string_bytes, ObjectText, Raw};
 use crate::core::migrate::NewHeader;
 use crate::core::storage::Storage;
 use crate::core::time::Time;
@@ -67,7 +68,10 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
                 let stated = fields.get("version").and_then(|text| read::<Raw<'_>>(text).ok());
                 torn = Some(Salvaged {
                     text: put_together(storage.name(), Some(fields), now),
-                    version: stated.map_or_else(|| version_of(survey), |stated| Version::of(Some(&stated))),
+                    version: match stated {
+                        Some(stated) => Version::of(Some(&stated)),
+                        None => version_of(storage, survey)?,
+                    },
                     line: Some(line.number),
                     whole: false,
                     beside: beside(Some(at)),
@@ -75,13 +79,16 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
             }
         }
     }
-    Ok(Some(torn.unwrap_or_else(|| Salvaged {
+    if torn.is_some() {
+        return Ok(torn);
+    }
+    Ok(Some(Salvaged {
         text: put_together(storage.name(), None, now),
-        version: version_of(survey),
+        version: version_of(storage, survey)?,
         line: None,
         whole: false,
         beside: Vec::new(),
-    })))
+    }))
 }
 
 impl<'a> Piece<'a> {
@@ -107,13 +114,19 @@ impl<'a> Piece<'a> {
 }
 
 /// The version of a file whose header says none: entries without ids are of the first.
-fn version_of(survey: &Survey) -> Version {
-    let any = |what: &dyn Fn(&Found) -> bool| survey.lines.iter().any(|line| what(&line.what));
-    let has_ids = any(&|what| matches!(what, Found::Entry(_)));
-    match !has_ids && any(&|what| *what == Found::Unreadable(NO_ID)) {
-        true => Version::V1,
-        false => Version::Current,
+fn version_of(storage: &dyn Storage, survey: &Survey) -> Result<Version> {
+    if survey.lines.iter().any(|line| matches!(line.what, Found::Entry(_))) {
+        return Ok(Version::Current);
     }
+    for line in survey.lines.iter().filter(|line| line.what == Found::Unreadable(NO_ID)) {
+        let text = text_at(storage, line.place)?;
+        let kind = ObjectText::read(&text).and_then(|entry| Some(Kind::from_name(&string_bytes(entry.get("type")?)?)));
+        // Any object lacks an id; what else an entry of the first version has is a type.
+        if kind.is_some_and(|kind| kind != Kind::Unknown) {
+            return Ok(Version::V1);
+        }
+    }
+    Ok(Version::Current)
 }
 
 /// A header of what is left of one, of the file's name, and of the time.

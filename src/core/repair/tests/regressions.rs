@@ -304,3 +304,16 @@ fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
     read.close();
     assert_eq!(read, ReadTo::all(survey.bytes, Some(survey.bytes - 4)));
 }
+
+#[test]
+fn a_text_that_is_no_session_was_made_an_empty_one() {
+    for text in ["shopping:\nmilk\n", "#!/bin/sh\n", "{\"key\":\"secret\"}\n", "[1]", "\u{0}\u{0}\u{0}"] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("notes.txt");
+        fs::write(&path, text).expect("written");
+        let error = repair(path.to_str().expect("text"), (0.0, "now")).expect_err("no session");
+        assert!(error.to_string().starts_with("Session file is not a valid pi session"), "{error}");
+        assert_eq!(fs::read_to_string(&path).expect("read"), text);
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
+    }
+}
