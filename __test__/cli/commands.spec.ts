@@ -1,8 +1,9 @@
 // What each command of `pi-sessions` gives, in a pipe.
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { type Json, api, assistant, entry, linesOf, message, modeOf, snapshot, user } from "../support/store.js";
+import { type Json, api, assistant, entry, linesOf, message, modeOf, root, snapshot, user } from "../support/store.js";
 import { type World, branched, put, run, world } from "./run.js";
 
 /** Lines of output. */
@@ -59,6 +60,22 @@ describe("list", () => {
 		expect(session).toMatchObject({ path, id: "s-json", cwd: at.cwd, name: "The parser", messageCount: 7, firstMessage: "What is wrong with the parser?" });
 		expect(session.bytes).toBe(statSync(path).size);
 		expect(await goodJson(world(), ["list"])).toEqual([]);
+	});
+
+	test("--json read every text of every session, and left it out", async () => {
+		const at = world();
+		put(at, "s-texts", branched);
+		const guard = join(at.cwd, "guard.mjs");
+		const code = `import { createRequire } from "node:module";
+			const { SessionManager } = createRequire(import.meta.url)(${JSON.stringify(join(root, "index.js"))});
+			const list = SessionManager.listAll;
+			const unread = { enumerable: true, configurable: true, get() { throw new Error("the texts were read"); } };
+			SessionManager.listAll = async (...args) => (await list.apply(SessionManager, args)).map((info) => Object.defineProperty(info, "allMessagesText", unread));`;
+		writeFileSync(guard, code);
+		const env = { NODE_OPTIONS: `--import=${pathToFileURL(guard)}` };
+		const [session] = await goodJson(at, ["list", "--all"], env);
+		expect(Object.keys(session)).toEqual(["path", "id", "cwd", "name", "created", "modified", "messageCount", "firstMessage", "bytes"]);
+		expect(await good(at, ["list", "--all"], env)).toContain("The parser");
 	});
 
 	test("shows enough of each id to tell it from the others", async () => {
@@ -150,6 +167,28 @@ test("looking changes no file: not an old one that opening would migrate, not on
 	expect(await good(at, ["show", long])).toContain("below a long header");
 	expect((await run(at, ["show", empty])).code).toBe(1);
 	expect(snapshot(dirname(at.agent))).toEqual(before);
+});
+
+test("looking was said to write nothing, and wrote the catalog: these files and no others, and with PI_SESSION_CATALOG=off none", async () => {
+	const at = world();
+	put(at, "s-1", branched);
+	const home = dirname(at.agent);
+	const before = snapshot(home);
+	const looks = [["list"], ["list", "--all", "--json"], ["search", "--all", "parser"], ["show", "s-1"], ["tree", "s-1"], ["stats", "--all"], ["verify", "--all"], ["export", "s-1"]];
+	for (const args of looks) await good(at, args, { PI_SESSION_CATALOG: "off" });
+	expect(snapshot(home)).toEqual(before);
+	for (const args of looks) await good(at, args);
+	const catalog = ["session-catalog-1.sqlite", "session-catalog-1.sqlite-shm", "session-catalog-1.sqlite-wal"];
+	expect(readdirSync(at.agent).sort()).toEqual([...catalog, "sessions"]);
+	for (const name of catalog) expect(modeOf(join(at.agent, name))).toBe(0o600);
+	const others = Object.entries(snapshot(home)).filter(([name]) => !catalog.some((one) => name === `./agent/${one}`));
+	expect(Object.fromEntries(others)).toEqual(before);
+	// The page and the help say so.
+	const page = readFileSync(join(root, "docs/cli.md"), "utf8");
+	for (const said of [page, await good(at, ["--help"])]) {
+		expect(said).toContain("session-catalog-1.sqlite");
+		expect(said).toContain("PI_SESSION_CATALOG=off");
+	}
 });
 
 test("looking for sessions of a folder that has none made a folder in the store", async () => {
@@ -364,10 +403,27 @@ describe("stats", () => {
 	test("--all adds up every session and tells which it could not read", async () => {
 		const at = world();
 		put(at, "s-1", spent);
-		put(at, "s-2", spent, { cwd: "/other" });
+		put(at, "s-2", spent.map((one) => ({ ...one, id: `other-${one.id}`, parentId: one.parentId && `other-${one.parentId}` })), { cwd: "/other" });
 		const told = await goodJson(at, ["stats", "--all"]);
 		expect(told).toMatchObject({ sessions: 2, entries: 14, total: { calls: 10 } });
 		expect(await good(at, ["stats", "--all"])).toContain("2 sessions, 14 entries");
+	});
+
+	test("--all counted what a forked session had cost before the fork again", async () => {
+		const at = world();
+		put(at, "s-source", spent);
+		const alone = await goodJson(at, ["stats", "--all"]);
+		await good(at, ["fork", "s-source", "--into", at.cwd]);
+		const { path } = await goodJson(at, ["fork", "s-source", "--entry", "d"]);
+		const after = await goodJson(at, ["stats", "--all"]);
+		expect(after).toMatchObject({ sessions: 3, total: alone.total, models: alone.models, days: alone.days });
+		// What the files hold is what they hold.
+		expect(after.bytes).toBeGreaterThan(2 * alone.bytes);
+		expect(after.entries).toBeGreaterThan(14);
+		// A call of the fork's own counts, and so does what was copied where the fork is looked at by itself.
+		api.SessionManager.open(path).appendMessage({ ...assistant("on"), provider: "acme", model: "large", usage: usage(100, 20, 0.5) } as any);
+		expect((await goodJson(at, ["stats", "--all"])).total).toMatchObject({ calls: 6, input: alone.total.input + 100, cost: expect.closeTo(1.4, 9) });
+		expect((await goodJson(at, ["stats", path])).total.calls).toBe(3);
 	});
 
 	test("sums hold when usage is missing or no number", async () => {
