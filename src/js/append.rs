@@ -122,17 +122,46 @@ fn plan(state: &State, head: &NewHead) -> Plan {
     }
 }
 
-/// Appends an entry, tells those who listen, and gives its row.
-pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<RowNo> {
-    let row = append_silently(state, js, new)?;
-    if state.borrow().listens {
-        let entry = object(state, js, row)?;
-        let anchor = state.borrow().cache.anchor(js)?;
-        if let Some(anchor) = anchor {
-            make(js, F::Notify, &[anchor, entry])?;
+/// An entry that was appended.
+pub enum Appended {
+    Row(RowNo),
+    /// Listeners were told of it. They may have taken the manager elsewhere, where rows are others.
+    Told {
+        id: Val,
+        entry: Val,
+    },
+}
+
+impl Appended {
+    /// The entry's id.
+    pub fn id(&self, state: &RefCell<State>, js: Js) -> Result<Val> {
+        match *self {
+            Self::Row(row) => js.string(state.borrow().session.tree().id_of(row)),
+            Self::Told { id, .. } => Ok(id),
         }
     }
-    Ok(row)
+
+    /// The entry's object.
+    pub fn entry(&self, state: &RefCell<State>, js: Js) -> Result<Val> {
+        match *self {
+            Self::Row(row) => object(state, js, row),
+            Self::Told { entry, .. } => Ok(entry),
+        }
+    }
+}
+
+/// Appends an entry and tells those who listen.
+pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<Appended> {
+    let appended = Appended::Row(append_silently(state, js, new)?);
+    if !state.borrow().listens {
+        return Ok(appended);
+    }
+    let (id, entry) = (appended.id(state, js)?, appended.entry(state, js)?);
+    let anchor = state.borrow().cache.anchor(js)?;
+    if let Some(anchor) = anchor {
+        make(js, F::Notify, &[anchor, entry])?;
+    }
+    Ok(Appended::Told { id, entry })
 }
 
 fn append_silently(state: &RefCell<State>, js: Js, mut new: New) -> Result<RowNo> {

@@ -5,8 +5,8 @@ use napi_derive::napi;
 
 use super::append::{append, New};
 use super::args;
-use super::entries;
 use super::errors::thrown;
+use super::help::reading;
 use super::host::{make, F};
 use super::manager::SessionManager;
 use super::message::new_message;
@@ -111,8 +111,8 @@ impl SessionManager {
         let values = [kind.raw(), provider.raw(), model.raw(), usage.raw(), note.raw()];
         let shape = if js.is_truthy(note.raw())? { F::OwnUsageWithNote } else { F::OwnUsage };
         let own = make(js, shape, &values)?;
-        let row = append(&self.state, js, New::entry(Kind::Usage, own))?;
-        Ok(returned(env, entries::object(&self.state, js, row)?))
+        let appended = append(&self.state, js, New::entry(Kind::Usage, own))?;
+        Ok(returned(env, appended.entry(&self.state, js)?))
     }
 
     /// Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
@@ -147,7 +147,7 @@ impl SessionManager {
     ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let now = super::host::now(js)?;
-        let system = system_message(&self.state, js, now)?;
+        let system = reading(&self.state, js, || system_message(&self.state, js, now))?;
         let id = {
             let state = self.state.borrow();
             entry_id(|id| state.session.tree().find(id).is_some())

@@ -9,7 +9,7 @@ use super::entries::{ensure, object};
 use super::errors::{thrown, wrong_argument};
 use super::host::{self, make, F};
 use super::raw::{Js, Val};
-use super::state::{iso, line_of, make_header, session_file, swap, State};
+use super::state::{iso, line_of, make_header, session_file, source, swap, State};
 use crate::core::branch::{plan, BranchLabel, BranchPlan, BranchStep};
 use crate::core::entry::{bodies_of, Kind};
 use crate::core::error::{Error as CoreError, Result as CoreResult};
@@ -60,6 +60,13 @@ pub fn branched_session(state: &RefCell<State>, js: Js, to: RowNo) -> Result<Opt
         Err(error) => {
             next.cache.release(js)?;
             return Err(error);
+        }
+    }
+    if writes {
+        // What was not read of the entries is in their own file by now, as it was in the one that was left.
+        if let Some(source) = source(state, js)? {
+            let list = state.borrow().cache.list(js)?;
+            make(js, F::MoveTo, &[list, source])?;
         }
     }
     Ok(file.filter(|_| on_disk))
@@ -187,11 +194,11 @@ impl Branched {
 /// Whether an entry that bodies are left of to read would be written as its line in the file says, in its new place.
 /// The caller's code may run.
 fn is_as_in_file(state: &RefCell<State>, js: Js, step: &BranchStep, entry: Val) -> Result<bool> {
-    let source = match &state.borrow().bodies {
+    let from = match &state.borrow().bodies {
         Some(bodies) => bodies.external(js)?,
         None => return Ok(false),
     };
-    let found = make(js, F::UnreadText, &[entry, js.number(f64::from(step.row))?, source])?;
+    let found = make(js, F::UnreadText, &[entry, js.number(f64::from(step.row))?, from])?;
     if js.is_undefined(found)? {
         return Ok(false);
     }

@@ -62,6 +62,7 @@ factory! {
     ParseLines = c"parseLines",
     Fill = c"fill",
     Defer = c"defer",
+    MoveTo = c"moveTo",
     LacksContent = c"lacksContent",
     Copy = c"copy",
     Pick = c"pick",

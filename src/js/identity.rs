@@ -3,6 +3,7 @@
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
+use super::help::reading;
 use super::host::on_paths;
 use super::manager::SessionManager;
 use super::raw::{returned, Js};
@@ -96,6 +97,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "string | undefined")]
     pub fn get_session_name<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        Ok(returned(env, reads::name(&self.state, Js::new(env))?))
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::name(&self.state, js))?))
     }
 }

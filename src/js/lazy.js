@@ -43,6 +43,11 @@
 		read(key) {
 			return readBody(this.#source, this.row, this.id, this.codes[key]);
 		}
+		// The same values stand in another file now.
+		moveTo(row, source) {
+			this.row = row;
+			this.#source = source;
+		}
 		isOf(row, source, id) {
 			return this.row === row && this.#source === source && this.id === id;
 		}
@@ -242,6 +247,16 @@
 
 	return {
 		defer,
+		// The entries of a list are read from a session of their own from here on: each row's from its line there.
+		moveTo(objects, source) {
+			for (let row = 0; row < objects.length; row++) {
+				const entry = objects[row];
+				for (const part of [entry, entry?.message]) {
+					const cell = typeof part === "object" && part !== null ? Marked.cellOf(part) : undefined;
+					if (cell !== undefined && cell.id === entry.id) cell.moveTo(row, source);
+				}
+			}
+		},
 		// In a new session an entry stands under the id by which its children know it, whatever became of its object.
 		rechained(entry, id, parentId) {
 			const copy = copyOf(entry);

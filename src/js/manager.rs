@@ -54,15 +54,10 @@ impl SessionManager {
         Ok(returned(env, instance.value))
     }
 
-    fn id_of(&self, js: Js, row: RowNo) -> Result<Val> {
-        js.string(self.state.borrow().session.tree().id_of(row))
-    }
-
     /// Appends and gives the new entry's id.
     pub(super) fn append_for_id<'env>(&self, env: &'env Env, new: New) -> Result<Unknown<'env>> {
         let js = Js::new(env);
-        let row = append(&self.state, js, new)?;
-        Ok(returned(env, self.id_of(js, row)?))
+        Ok(returned(env, append(&self.state, js, new)?.id(&self.state, js)?))
     }
 
     /// The row an id argument means, or the reference's error.

@@ -244,7 +244,8 @@ impl State {
     }
 
     /// Lets go of everything that is held; entries that may still read their bodies keep the session.
-    pub fn leave(self, js: Js) -> Result<()> {
+    pub fn leave(mut self, js: Js) -> Result<()> {
+        self.session.release_lock();
         self.cache.release(js)?;
         match self.bodies {
             Some(bodies) => bodies.leave(js, self.session),
@@ -260,7 +261,9 @@ pub fn swap(state: &RefCell<State>, js: Js, (session, mut cache): (Session, Cach
     }
     let (session, bodies, cache) = {
         let mut state = state.borrow_mut();
-        let session = std::mem::replace(&mut state.session, session);
+        let mut session = std::mem::replace(&mut state.session, session);
+        // Its entries may be held for long; nobody writes to it from here.
+        session.release_lock();
         state.epoch += 1;
         state.lazy = None;
         (session, state.bodies.take(), std::mem::replace(&mut state.cache, cache))
