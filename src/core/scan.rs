@@ -14,8 +14,10 @@ use super::error::{Error, Result};
 use super::lines::{text_of, LineReader};
 use super::storage::{Place, Storage};
 
-/// How many bytes a segment has.
+/// How many bytes a segment of a file has: what stays in the processor's cache while it is looked through. In large files
+/// there are more, for a line that reaches into the next segment is read once more, and large lines are there.
 const SEGMENT: u64 = 1 << 18;
+const LARGE_SEGMENT: u64 = 1 << 20;
 
 /// How much is read at first of a line that reaches beyond its segment.
 const ACROSS: usize = 32 << 10;
@@ -45,7 +47,13 @@ pub enum What {
 
 /// Hands on every line that starts in `from..to`, in order. `from` is the start of a line, `to` the end of what is read.
 pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMut(Scanned)) -> Result<()> {
-    let segments = (to.saturating_sub(from)).div_ceil(SEGMENT) as usize;
+    let is_large = to.saturating_sub(from) >= 16 * LARGE_SEGMENT;
+    scan_in(storage, from, to, if is_large { LARGE_SEGMENT } else { SEGMENT }, each)
+}
+
+/// The same in segments of that many bytes.
+fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut dyn FnMut(Scanned)) -> Result<()> {
+    let segments = (to.saturating_sub(from)).div_ceil(size) as usize;
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).clamp(1, 8).min(segments);
     let next = AtomicUsize::new(0);
     let work = |done: &mpsc::Sender<(usize, Result<Vec<Scanned>>)>| {
@@ -55,8 +63,8 @@ pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMut(Scan
             if segment >= segments {
                 break;
             }
-            let start = from + segment as u64 * SEGMENT;
-            let lines = scan_segment(storage, start == from, start, (start + SEGMENT).min(to), to, &mut buffer);
+            let start = from + segment as u64 * size;
+            let lines = scan_segment(storage, start == from, start, (start + size).min(to), to, &mut buffer);
             if done.send((segment, lines)).is_err() {
                 break;
             }
@@ -194,7 +202,8 @@ mod tests {
             let bytes = text(seed, seed % 2 == 0);
             let storage = MemoryStorage::new("test".into(), bytes.clone());
             let mut found = Vec::new();
-            scan(&storage, 0, bytes.len() as u64, &mut |line| found.push(line)).expect("read");
+            let size = if seed < 3 { SEGMENT } else { SEGMENT / 3 };
+            scan_in(&storage, 0, bytes.len() as u64, size, &mut |line| found.push(line)).expect("read");
             let mut reader = LineReader::new(bytes.as_slice(), 0, WHOLE);
             let mut expected = Vec::new();
             while let Some(line) = reader.next_line().expect("read") {
