@@ -81,6 +81,29 @@ test("the texts of a deleted session stayed in the catalog's files", async () =>
 	expect(await ids("question")).toHaveLength(12);
 });
 
+test("the texts of a deleted session stayed in the catalog if the process ended while others were taken", async () => {
+	const at = store();
+	const secret = "sk-Zq81secretTOKENabc";
+	const path = session(at.dir, 77, [message("s", "c", user(`my password is ${secret} `.repeat(3)))]);
+	await tick();
+	expect(await ids("zq81")).toEqual(["s-77"]);
+	await settled(at);
+	const texts = Array.from({ length: 400 }, (_, n) => message(`x${n}`, "c", user(`new words ${n} `.repeat(400))));
+	session(at.dir, 0, texts);
+	rmSync(path);
+	const { status, stderr } = spawnSync(process.execPath, [
+		"-e",
+		`require(${JSON.stringify(join(root, "index.js"))}).SessionManager.listAll()`,
+	]);
+	expect(status, String(stderr)).toBe(0);
+	await SessionManager.listAll();
+	await settled(at);
+	const bytes = ["", "-wal"].map((end) => (existsSync(at.catalog + end) ? readFileSync(at.catalog + end, "latin1") : "")).join();
+	for (const what of [secret, "zq81secrettokenabc", "my password", "question 77"]) {
+		expect(bytes.toLowerCase().includes(what.toLowerCase()), what).toBe(false);
+	}
+});
+
 test("the catalog of a store with turnover grew for ever", async () => {
 	const at = store();
 	let made = 0;
