@@ -2,6 +2,7 @@
 import { closeSync, openSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { runtime } from "../support/runtime.js";
 import { api, header, message, scratch, user, writeSession } from "../support/store.js";
 import { listed, peer, session, store, tick } from "./store.js";
 
@@ -51,7 +52,8 @@ test("the catalog, or a file's name, gave another file than pi where two have on
 	const put = (name: string, cwd = "/project") => writeSession(dir, [header({ id: "twice", cwd })], name);
 	const both = () => {
 		const found = SessionManager.findById("/project", "twice", dir);
-		expect(found).toBe(peer.SessionManager.findById("/project", "twice", dir));
+		// pi takes the first that its directory gives, which Bun does not sort.
+		if (runtime !== "bun") expect(found).toBe(peer.SessionManager.findById("/project", "twice", dir));
 		return found;
 	};
 	const last = put("z.jsonl");
@@ -71,5 +73,5 @@ test("the catalog, or a file's name, gave another file than pi where two have on
 		writeSession(given, [header({ id: "twice", cwd })], `${name}.jsonl`);
 	}
 	expect(SessionManager.findById("/project", "twice", given)).toBe(join(given, "b.jsonl"));
-	expect(peer.SessionManager.findById("/project", "twice", given)).toBe(join(given, "b.jsonl"));
+	if (runtime !== "bun") expect(peer.SessionManager.findById("/project", "twice", given)).toBe(join(given, "b.jsonl"));
 });

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { Random } from "../differential/random.js";
+import { runtime } from "../support/runtime.js";
 import { api, header, scratch, user, writeSession, message } from "../support/store.js";
 import { peer, run, store } from "./store.js";
 
@@ -90,7 +91,8 @@ test("names are in the order of the process's own language", async () => {
 		expect([locale, same]).toEqual([locale, "true"]);
 		languages.add(language as string);
 	}
-	expect(languages.size).toBe(6);
+	// Bun has one language, whatever the environment says.
+	expect(languages.size).toBe(runtime === "bun" ? 1 : 6);
 });
 
 test("times that no date can have come where the engine's own sort puts them", async () => {

@@ -1,6 +1,6 @@
 // What hosts of sessions use beyond pi's own API: listening to appends, and windows of long branches.
 import { expect, test } from "vitest";
-import { api } from "../support/store.js";
+import { api, scratch, user } from "../support/store.js";
 
 const say = (content: string) => ({ role: "user" as const, content, timestamp: 1 });
 
@@ -69,5 +69,25 @@ test("a limit gives the end of a branch", () => {
 	for (const limit of [-1, 1.5, Number.NaN, "3", null]) {
 		const wrong = () => manager.getBranch(undefined, { limit: limit as any });
 		expect(wrong).toThrow(new TypeError("options.limit must be a whole number from 0 on"));
+	}
+});
+
+test("an append gave another session's entry when a listener moved the manager", () => {
+	const moves: ((manager: ReturnType<typeof api.SessionManager.create>) => void)[] = [
+		(manager) => void manager.newSession(),
+		(manager) => void manager.createBranchedSession(manager.getLeafId() as string),
+	];
+	for (const move of moves) {
+		const manager = api.SessionManager.create("/work", scratch());
+		manager.appendMessage(user("before"));
+		const told: string[] = [];
+		manager.onAppend((entry) => {
+			told.push(entry.id);
+			move(manager);
+		});
+		const id = manager.appendMessage(user("mine"));
+		const usage = manager.appendUsage("tool", "p", "m", { input: 1 } as never);
+		expect([id, usage.id]).toEqual(told);
+		expect(usage).toMatchObject({ type: "usage", kind: "tool" });
 	}
 });

@@ -181,3 +181,31 @@ test("a log of an entry ended with an error when its body could not be read", ()
 	expect(inspect(one)).toContain("content: [Error: Session file changed underneath: ");
 	expect(() => (one as any).message.content).toThrow("Session file changed underneath");
 });
+
+test("a second branch read and wrote every body; and what was handed out needed the file that had been left", () => {
+	const lines = Array.from({ length: 6 }, (_, at) => lineOf(`m${at}`, at ? `m${at - 1}` : null, at % 2 ? { message: { role: "assistant", content: long(`m${at}`) } } : said(long(`m${at}`))));
+	const path = written(join(scratch(), "s.jsonl"), lines);
+	const manager = openLazy(path);
+	const left = (): number => (manager.getEntries() as any[]).filter((one) => waits(one.message, "content")).length;
+	expect(left()).toBe(6);
+	for (let time = 0; time < 3; time++) {
+		const before = manager.getSessionFile() as string;
+		const branch = manager.createBranchedSession("m5") as string;
+		expect(left()).toBe(6);
+		// Nothing of what was left is needed any more.
+		writeFileSync(before, "gone\n");
+		expect((Peer.open(branch).getEntries() as any[]).map((one) => one.message.content)).toEqual(lines.map((_, at) => long(`m${at}`)));
+	}
+	expect((manager.getEntries() as any[]).map((one) => one.message.content)).toEqual(lines.map((_, at) => long(`m${at}`)));
+});
+
+test("the name, and a compaction, were errors for a file whose change everything else took in", () => {
+	const info = { type: "session_info", id: "n", parentId: "b", timestamp: "2025-01-01T00:00:00.000Z", name: "called" };
+	const of = (text: string): object[] => [lineOf("a", null, said(text)), lineOf("b", "a", { message: { role: "system", content: "be" } }), info];
+	for (const ask of [(manager: any) => manager.getSessionName(), (manager: any) => manager.appendCompaction("so far", "a", 5).length]) {
+		const path = written(join(scratch(), "s.jsonl"), of("one"));
+		const manager = openLazy(path);
+		written(path, of("one more word"));
+		expect(ask(manager)).toBe(ask(openLazy(written(join(scratch(), "s.jsonl"), of("one more word")))));
+	}
+});

@@ -80,6 +80,14 @@ impl FileStorage {
         Ok(Self::with(path, identity, file.try_clone().map_err(fail)?, Watch::of_written(), durability))
     }
 
+    /// Takes the lock off a file that was locked while it was written: the handle is the same one.
+    pub(super) fn unlock(&self) {
+        if let Some(handle) = &*lock(&self.slot) {
+            // A file that cannot be unlocked was never locked.
+            let _ = disk::unlock(&handle.file);
+        }
+    }
+
     fn with(path: &str, identity: Identity, file: File, watch: Watch, durability: Durability) -> Self {
         let slot = Arc::new(Mutex::new(None));
         keep_open(&slot, Handle { file: Arc::new(file), appends: false });

@@ -99,6 +99,8 @@ impl NewFile {
         let storage = FileStorage::of_new(&self.path, &self.temporary.file, durability)?;
         let path = self.target.as_path();
         self.temporary.appear_as(path).map_err(fail("link"))?;
+        // The second name is gone, and with it what the lock was for.
+        storage.unlock();
         if syncs {
             if let Err(error) = disk::sync_dir_of(path) {
                 // Not known to be on disk, so not there at all: a retry must find its name free.
@@ -162,6 +164,18 @@ mod tests {
         let text = std::fs::read(&path).expect("read");
         assert_eq!(text, [b"one\n", &long[..], b"\ntwo\nthree\n"].concat());
         assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 1);
+    }
+
+    /// Another manager's appends waited a quarter of a second each for it, and a repair ten.
+    #[test]
+    fn a_new_file_kept_the_lock_of_its_making() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("new.jsonl");
+        let mut file = NewFile::create(path.to_str().expect("text")).expect("created");
+        file.line(b"{}").expect("written");
+        let _storage = file.finish(Durability::Os).expect("named");
+        let other = disk::open(&path, disk::Access::Overwrite).expect("opened");
+        assert!(disk::try_lock(&other).expect("asked"), "nobody has it");
     }
 
     #[test]
