@@ -1738,6 +1738,8 @@ export declare class SessionManager {
   /**
    * The session of a working directory that was changed last, or a new one.
    *
+   * @throws `TypeError` for a path or an option of a wrong type; and if the directory cannot be made, or the session cannot be
+   * opened: it cannot be read, or another process holds its lock.
    * @example
    * ```ts
    * console.log(SessionManager.continueRecent(cwd, dir, { lock: "none" }).getSessionFile() === file); // → true
@@ -1747,6 +1749,7 @@ export declare class SessionManager {
   /**
    * The same, written to as the environment says, or as pi does.
    *
+   * @throws As with options.
    * @example
    * ```ts
    * const session = SessionManager.continueRecent(cwd, dir);
@@ -1780,6 +1783,7 @@ export declare class SessionManager {
    * The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
    * Reads headers alone.
    *
+   * @throws `TypeError` for a directory that is no string, or no path.
    * @example
    * ```ts
    * console.log(SessionManager.findById(cwd, manager.getSessionId(), dir) === file); // → true
@@ -1814,9 +1818,8 @@ export declare class SessionManager {
    * a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
    * indexed yet is indexed first, which takes time once; what cannot be indexed is looked for in the files.
    *
-   * The promise is rejected with a `TypeError` for a query or an option of a wrong type, and with the signal's reason
-   * if that is or becomes aborted.
-   *
+   * @throws `TypeError` for a query or an option of a wrong type, and the signal's reason, if it is or becomes aborted: the
+   * promise is rejected with it.
    * @example
    * ```ts
    * const hits = await SessionManager.search("Hello", { dir });
@@ -1885,6 +1888,7 @@ export declare const CURRENT_SESSION_VERSION: SessionVersion
  * The session file of a directory that was changed last, optionally of one working directory alone; null if there is
  * none.
  *
+ * @throws `TypeError` for a directory that is no string, or no path. One that is not there or cannot be read has none.
  * @example
  * ```ts
  * console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null

@@ -15,7 +15,9 @@ export const referenceDir = join(here, "pi-1.5.2");
 export const agentDir = join(here, "node_modules/@earendil-works/pi-coding-agent");
 export const nodeBin = join(here, "node_modules/node/bin/node");
 
-const npm = (args, options) => execFileSync("npm", args, { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8", ...options });
+// npm is a script on Windows, which only a shell starts.
+const common = { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8", shell: process.platform === "win32" };
+const npm = (args, options) => execFileSync("npm", args, { ...common, ...options });
 
 function runs(bin) {
 	try {

@@ -15,7 +15,10 @@ export function install() {
 	const stamp = createHash("sha256").update(readFileSync(join(root, "package-lock.json"))).digest("hex");
 	const stampFile = join(root, "node_modules/.stamp");
 	if (existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp) return 0;
-	const { status } = spawnSync("npm", ["install", "--no-save", "--no-audit", "--no-fund"], { cwd: root, stdio: "inherit" });
+	// npm is a script on Windows, which only a shell starts.
+	const options = { cwd: root, stdio: "inherit", shell: process.platform === "win32" };
+	const { status, error } = spawnSync("npm", ["install", "--no-save", "--no-audit", "--no-fund"], options);
+	if (error) throw error;
 	if (status === 0) writeFileSync(stampFile, stamp);
 	return status ?? 1;
 }

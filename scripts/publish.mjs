@@ -11,6 +11,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
+/** npm is a script on Windows, which only a shell starts. */
+const shell = process.platform === "win32";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
 /** `latest` for a release; for a version before one, the word behind its dash, or `next` if there is none. */
@@ -28,7 +30,7 @@ const manifestIn = (tarball) =>
 /** The checksum of a version that the registry has; undefined if it has none. Throws if it cannot tell. */
 function published({ name, version }) {
 	const args = ["view", `${name}@${version}`, "dist.integrity", "--json"];
-	const { stdout, stderr, error } = spawnSync("npm", args, { encoding: "utf8" });
+	const { stdout, stderr, error } = spawnSync("npm", args, { encoding: "utf8", shell });
 	if (error) throw error;
 	// A package without this version gives nothing, an unknown package an error.
 	const told = stdout.trim() === "" ? "" : JSON.parse(stdout);
@@ -59,7 +61,9 @@ export function publish(dir) {
 			continue;
 		}
 		const tag = distTag(one.version);
-		execFileSync("npm", ["publish", one.tarball, "--access", "public", "--tag", tag, ...provenance], { stdio: "inherit" });
+		const tarball = shell ? `"${one.tarball}"` : one.tarball;
+		const args = ["publish", tarball, "--access", "public", "--tag", tag, ...provenance];
+		execFileSync("npm", args, { stdio: "inherit", shell });
 		console.log(`${one.name}@${one.version} is published as ${tag}`);
 	}
 }

@@ -1,6 +1,6 @@
 // Makes the packages of a release ready to be published, from the addons that the platforms' builds left in a folder.
 //   node scripts/release.mjs <folder with pi-session-native.<platform>.node for every platform>
-//   node scripts/release.mjs --tag v1.2.3     whether a tag may be released: all manifests and the changelog say so
+//   node scripts/release.mjs --tag v1.2.3     whether a tag may be released: all manifests, Cargo.toml and the changelog say so
 //
 // It refuses to go on while one is missing. Afterwards each folder of npm/ holds its addon and the licenses of what the
 // addon is compiled from, and the main package names all of them as optional dependencies of its own version: that is
@@ -22,12 +22,20 @@ const platformsOf = (dir) => readdirSync(join(dir, "npm")).sort();
 /** The manifests of all packages of a clone: the platforms', and the main one last. */
 const manifestsOf = (dir) => [...platformsOf(dir).map((name) => join(dir, "npm", name)), dir].map((one) => join(one, "package.json"));
 
+/** The version of the package in a `Cargo.toml`. */
+function crateVersion(file) {
+	const [, section = ""] = readFileSync(file, "utf8").split(/^\[package\]$/m);
+	return /^version = "([^"]*)"$/m.exec(section.split(/^\[/m)[0])?.[1];
+}
+
 /** Throws unless the clone at `dir` is what the tag names: in every manifest, and with a section of the changelog. */
 export function checkTag(dir, tag) {
 	const version = tag.replace(/^v/, "");
-	const wrong = manifestsOf(dir).filter((file) => read(file).version !== version);
-	if (!tag.startsWith("v") || wrong.length > 0) {
-		const said = wrong.map((file) => `${file} says ${read(file).version}`);
+	const crate = join(dir, "Cargo.toml");
+	const said = [...manifestsOf(dir).map((file) => [file, read(file).version]), [crate, crateVersion(crate)]]
+		.filter(([, says]) => says !== version)
+		.map(([file, says]) => `${file} says ${says}`);
+	if (!tag.startsWith("v") || said.length > 0) {
 		throw new Error(`The tag ${tag} is not of this version: ${said.join(", ") || "it should begin with v"}`);
 	}
 	const sections = readFileSync(join(dir, "CHANGELOG.md"), "utf8").match(/^## \S+/gm) ?? [];

@@ -12,15 +12,21 @@ const given = process.argv[2];
 const path = given ? resolve(given) : join(dirname(fileURLToPath(import.meta.url)), "../index.js");
 const { SessionManager } = createRequire(import.meta.url)(path);
 const dir = mkdtempSync(join(tmpdir(), "pi-session-native-smoke-"));
+/** Closed before the folder goes: Windows removes no file that is open. */
+const managers = [];
+const kept = (manager) => {
+	managers.push(manager);
+	return manager;
+};
 try {
 	const text = "Grüße, 日本, \u{1f44b}";
-	const manager = SessionManager.create(dir, join(dir, "sessions"));
+	const manager = kept(SessionManager.create(dir, join(dir, "sessions")));
 	const first = manager.appendMessage({ role: "user", content: text, timestamp: Date.now() });
 	manager.appendLabelChange(first, "here");
 	const file = manager.getSessionFile();
 	assert.equal(readFileSync(file, "utf8").split("\n").length, 4);
 
-	const opened = SessionManager.open(file);
+	const opened = kept(SessionManager.open(file));
 	assert.equal(opened.getCwd(), resolve(dir));
 	assert.equal(opened.buildSessionContext().messages[0].content, text);
 	assert.equal(opened.getLabel(first), "here");
@@ -36,11 +42,11 @@ try {
 		},
 	];
 	writeFileSync(old, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-	const migrated = SessionManager.open(old);
+	const migrated = kept(SessionManager.open(old));
 	assert.equal(migrated.getHeader().version, 3);
 	assert.ok(existsSync(`${old}.v1.bak`));
 	migrated.appendMessage({ role: "user", content: "and now", timestamp: 2 });
-	assert.equal(SessionManager.forkFrom(old, dir, join(dir, "sessions")).getEntryCount(), 2);
+	assert.equal(kept(SessionManager.forkFrom(old, dir, join(dir, "sessions"))).getEntryCount(), 2);
 
 	const calls = [];
 	const list = await SessionManager.listAll(join(dir, "sessions"), (loaded, total) => calls.push([loaded, total]));
@@ -52,5 +58,6 @@ try {
 	);
 	console.log(`works on ${process.platform} ${process.arch}: ${list.length} sessions`);
 } finally {
+	for (const manager of managers) manager.close();
 	rmSync(dir, { recursive: true, force: true });
 }

@@ -1,21 +1,10 @@
 // What each command of `pi-sessions` gives, in a pipe.
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { type Json, api, assistant, entry, linesOf, message, modeOf, snapshot, user } from "../support/store.js";
-import { type World, branched, put, run, world } from "./run.js";
-
-/** Lines of output. */
-const lines = (text: string): string[] => text.split("\n").slice(0, -1);
-
-/** Runs a command that must succeed, and gives its output. */
-async function good(at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
-	const { code, out, err } = await run(at, args, env);
-	expect({ code, err }).toEqual({ code: 0, err: "" });
-	return out;
-}
-
-const goodJson = async (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<any> => JSON.parse(await good(at, [...args, "--json"], env));
+import { type Json, api, assistant, entry, message, modeOf, root, snapshot, user } from "../support/store.js";
+import { branched, good, goodJson, lines, put, run, world } from "./run.js";
 
 describe("list", () => {
 	test("is a table of this folder's sessions, the newest activity first", async () => {
@@ -59,6 +48,22 @@ describe("list", () => {
 		expect(session).toMatchObject({ path, id: "s-json", cwd: at.cwd, name: "The parser", messageCount: 7, firstMessage: "What is wrong with the parser?" });
 		expect(session.bytes).toBe(statSync(path).size);
 		expect(await goodJson(world(), ["list"])).toEqual([]);
+	});
+
+	test("--json read every text of every session, and left it out", async () => {
+		const at = world();
+		put(at, "s-texts", branched);
+		const guard = join(at.cwd, "guard.mjs");
+		const code = `import { createRequire } from "node:module";
+			const { SessionManager } = createRequire(import.meta.url)(${JSON.stringify(join(root, "index.js"))});
+			const list = SessionManager.listAll;
+			const unread = { enumerable: true, configurable: true, get() { throw new Error("the texts were read"); } };
+			SessionManager.listAll = async (...args) => (await list.apply(SessionManager, args)).map((info) => Object.defineProperty(info, "allMessagesText", unread));`;
+		writeFileSync(guard, code);
+		const env = { NODE_OPTIONS: `--import=${pathToFileURL(guard)}` };
+		const [session] = await goodJson(at, ["list", "--all"], env);
+		expect(Object.keys(session)).toEqual(["path", "id", "cwd", "name", "created", "modified", "messageCount", "firstMessage", "bytes"]);
+		expect(await good(at, ["list", "--all"], env)).toContain("The parser");
 	});
 
 	test("shows enough of each id to tell it from the others", async () => {
@@ -150,6 +155,28 @@ test("looking changes no file: not an old one that opening would migrate, not on
 	expect(await good(at, ["show", long])).toContain("below a long header");
 	expect((await run(at, ["show", empty])).code).toBe(1);
 	expect(snapshot(dirname(at.agent))).toEqual(before);
+});
+
+test("looking was said to write nothing, and wrote the catalog: these files and no others, and with PI_SESSION_CATALOG=off none", async () => {
+	const at = world();
+	put(at, "s-1", branched);
+	const home = dirname(at.agent);
+	const before = snapshot(home);
+	const looks = [["list"], ["list", "--all", "--json"], ["search", "--all", "parser"], ["show", "s-1"], ["tree", "s-1"], ["stats", "--all"], ["verify", "--all"], ["export", "s-1"]];
+	for (const args of looks) await good(at, args, { PI_SESSION_CATALOG: "off" });
+	expect(snapshot(home)).toEqual(before);
+	for (const args of looks) await good(at, args);
+	const catalog = ["session-catalog-1.sqlite", "session-catalog-1.sqlite-shm", "session-catalog-1.sqlite-wal"];
+	expect(readdirSync(at.agent).sort()).toEqual([...catalog, "sessions"]);
+	for (const name of catalog) expect(modeOf(join(at.agent, name))).toBe(0o600);
+	const others = Object.entries(snapshot(home)).filter(([name]) => !catalog.some((one) => name === `./agent/${one}`));
+	expect(Object.fromEntries(others)).toEqual(before);
+	// The page and the help say so.
+	const page = readFileSync(join(root, "docs/cli.md"), "utf8");
+	for (const said of [page, await good(at, ["--help"])]) {
+		expect(said).toContain("session-catalog-1.sqlite");
+		expect(said).toContain("PI_SESSION_CATALOG=off");
+	}
 });
 
 test("looking for sessions of a folder that has none made a folder in the store", async () => {
@@ -312,68 +339,6 @@ describe("tree", () => {
 		expect(await goodJson(at, ["tree", path, "--html", "--force"])).toMatchObject({ path: "talk.html", entries: 11 });
 		expect(await run(at, ["tree", "--html", "s-page"])).toMatchObject({ code: 2, err: expect.stringContaining("It goes before --html") });
 		expect(await good(at, ["tree", path, "--html", "-"])).toMatch(/^<!doctype html>/);
-	});
-});
-
-describe("stats", () => {
-	const usage = (input: number, output: number, total: number): Json => ({ input, output, cacheRead: 10, cacheWrite: 1, totalTokens: input + output + 11, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total } });
-	const spent: Json[] = [
-		message("a", null, user("go")),
-		message("b", "a", { ...assistant("one"), provider: "acme", model: "large", usage: usage(100, 20, 0.5), timestamp: Date.UTC(2025, 0, 1, 12) }),
-		message("c", "a", { ...assistant("left behind"), provider: "acme", model: "large", usage: usage(100, 30, 0.25), timestamp: Date.UTC(2025, 0, 2, 23, 30) }),
-		message("d", "b", { ...assistant("two"), provider: "other", model: "small", usage: usage(1, 2, 0.01), timestamp: Date.UTC(2025, 0, 2, 12) }),
-		entry("usage", "e", "d", { kind: "warm", provider: "acme", model: "large", usage: usage(0, 0, 0.1), timestamp: "2025-01-03T00:00:00.000Z" }),
-		entry("compaction", "f", "e", { summary: "s", firstKeptEntryId: "f", tokensBefore: 1, usage: usage(5, 5, 0.04), timestamp: "2025-01-03T00:00:00.000Z" }),
-		message("g", "f", user("x".repeat(3000))),
-	];
-
-	test("adds up tokens and cost by model and day, those of branches that were left too", async () => {
-		const at = world();
-		put(at, "s-stats", spent);
-		const told = await goodJson(at, ["stats"]);
-		expect(told.total).toMatchObject({ calls: 5, input: 206, output: 57, cacheRead: 50, cacheWrite: 5 });
-		expect(told.total.cost).toBeCloseTo(0.9, 9);
-		expect(told.models.map(({ model, calls, cost }: any) => [model, calls, Number(cost.toFixed(9))])).toEqual([["acme/large", 3, 0.85], ["(compaction)", 1, 0.04], ["other/small", 1, 0.01]]);
-		expect(told.days.map(({ day, calls }: any) => [day, calls])).toEqual([["2025-01-01", 1], ["2025-01-02", 2], ["2025-01-03", 2]]);
-	});
-
-	test("days are the clock's, or UTC's", async () => {
-		const at = world();
-		put(at, "s-stats", spent);
-		const days = async (args: string[]): Promise<string[]> => (await goodJson(at, ["stats", ...args], { TZ: "Asia/Tokyo" })).days.map(({ day, calls }: any) => `${day} ${calls}`);
-		expect(await days([])).toEqual(["2025-01-01 1", "2025-01-02 1", "2025-01-03 3"]);
-		expect(await days(["--utc"])).toEqual(["2025-01-01 1", "2025-01-02 2", "2025-01-03 2"]);
-	});
-
-	test("names the largest entries and draws the growth", async () => {
-		const at = world();
-		const path = put(at, "s-stats", spent);
-		const told = await goodJson(at, ["stats", "--top", "2"]);
-		expect(told.largest).toHaveLength(2);
-		expect(told.largest[0]).toMatchObject({ id: "g", role: "user", session: "s-stats" });
-		// Everything but the header is an entry.
-		expect(told.bytes).toBe(statSync(path).size - Buffer.byteLength(linesOf(path)[0] as string) - 1);
-		expect(told.growth.at(-1).bytes).toBe(told.bytes);
-		const out = await good(at, ["stats"]);
-		expect(out).toContain("7 entries, 5.0 KB; 5 model calls, $0.9000");
-		expect(out).toMatch(/acme\/large +3 +200 +50 +30 +3 +\$0\.8500/);
-		expect(out).toMatch(/2025-01-02 +2 +101 +32 +20 +2 +\$0\.2600 +█/);
-		expect(out).toMatch(/^▁[▁▂▃▄▅▆▇█]+█ 5\.0 KB$/m);
-	});
-
-	test("--all adds up every session and tells which it could not read", async () => {
-		const at = world();
-		put(at, "s-1", spent);
-		put(at, "s-2", spent, { cwd: "/other" });
-		const told = await goodJson(at, ["stats", "--all"]);
-		expect(told).toMatchObject({ sessions: 2, entries: 14, total: { calls: 10 } });
-		expect(await good(at, ["stats", "--all"])).toContain("2 sessions, 14 entries");
-	});
-
-	test("sums hold when usage is missing or no number", async () => {
-		const at = world();
-		put(at, "s-odd", [message("a", null, { ...assistant(), usage: null }), message("b", "a", { ...assistant(), usage: { input: "many", cost: null } }), entry("usage", "c", "b", {})]);
-		expect((await goodJson(at, ["stats"])).total).toEqual({ calls: 1, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0 });
 	});
 });
 

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { expect } from "vitest";
 import { type Json, assistant, entry, header, message, root, scratch, text, toolResult, user } from "../support/store.js";
 
 export const bin = join(root, "bin/pi-sessions.mjs");
@@ -53,6 +54,19 @@ export function runProgram(command: string, args: string[], options: { cwd: stri
 /** Runs `pi-sessions` with its output in pipes. */
 export const run = (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Result> =>
 	runProgram(process.execPath, [bin, ...args], { cwd: at.cwd, env: { ...at.env, ...env } });
+
+/** Lines of output. */
+export const lines = (text: string): string[] => text.split("\n").slice(0, -1);
+
+/** Runs a command that must succeed, and gives its output. */
+export async function good(at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+	const { code, out, err } = await run(at, args, env);
+	expect({ code, err }).toEqual({ code: 0, err: "" });
+	return out;
+}
+
+/** The same with `--json`: gives what it says. */
+export const goodJson = async (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<any> => JSON.parse(await good(at, [...args, "--json"], env));
 
 /** Runs `pi-sessions` in a terminal, by `script` of util-linux. Its output holds what the terminal was sent. */
 export function runInTerminal(at: World, args: string[], env: NodeJS.ProcessEnv = {}, columns = 100): Promise<Result> {

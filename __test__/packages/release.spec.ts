@@ -31,7 +31,7 @@ const json = (file: string): any => JSON.parse(readFileSync(file, "utf8"));
 /** What a release reads of a clone, and the addons of all platforms, as far as their names go. */
 function clone(): { dir: string; addons: string; manifests: string[] } {
 	const dir = join(scratch(), "clone");
-	for (const part of ["npm", "package.json", "CHANGELOG.md", "LICENSE", "THIRD_PARTY_NOTICES.md"]) {
+	for (const part of ["npm", "package.json", "Cargo.toml", "CHANGELOG.md", "LICENSE", "THIRD_PARTY_NOTICES.md"]) {
 		cpSync(join(root, part), join(dir, part), { recursive: true });
 	}
 	const addons = join(dir, "artifacts");
@@ -52,6 +52,18 @@ test("a tag is of the version of every manifest, and the changelog has a section
 	const one = manifests[3] as string;
 	write(one, JSON.stringify({ ...json(one), version: "0.0.1" }));
 	expect(caught(() => checkTag(dir, `v${version}`)).message).toContain(`${one} says 0.0.1`);
+});
+
+test("a tag was released with another version in Cargo.toml", () => {
+	const { dir } = clone();
+	const { version } = manifest;
+	write(join(dir, "CHANGELOG.md"), `# Changelog\n\n## ${version}\n`);
+	const crate = join(dir, "Cargo.toml");
+	const text = readFileSync(crate, "utf8");
+	write(crate, text.replace(`version = "${version}"`, 'version = "0.0.7"'));
+	expect(caught(() => checkTag(dir, `v${version}`)).message).toBe(`The tag v${version} is not of this version: ${crate} says 0.0.7`);
+	write(crate, text.replace(`version = "${version}"\n`, ""));
+	expect(caught(() => checkTag(dir, `v${version}`)).message).toContain(`${crate} says undefined`);
 });
 
 test("the notices are those of the crates that are compiled in: node scripts/notices.mjs", () => {

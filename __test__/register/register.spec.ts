@@ -193,6 +193,26 @@ describe("a pi that is started", () => {
 		stopped(node(["--import", register, binary], { cwd }), `${binary} is a single-binary build of pi`);
 	});
 
+	it("is stopped, when it is a single binary of a renamed build, or by a link", () => {
+		const cwd = scratch();
+		const binary = write(join(cwd, "tau-linux-x64"), "\x7fELF and so on", 0o755);
+		symlinkSync(binary, join(cwd, "tau"));
+		const env = { PI_SESSION_NATIVE_PACKAGE: "@acme/tau" };
+		stopped(node(["--import", register, join(cwd, "tau")], { cwd, env }), `${binary} is a single-binary build of pi`);
+	});
+
+	it("is stopped, when a package manager's shell script starts it: Node said nothing but SyntaxError", () => {
+		const cwd = scratch();
+		const modules = "global/5/node_modules/@earendil-works/pi-coding-agent";
+		const launcher = write(join(cwd, "bin/pi"), `#!/bin/sh\nbasedir=$(dirname "$0")\nexec node "$basedir/../${modules}/dist/bundle/cli.js" "$@"\n`, 0o755);
+		const outcome = node(["--import", register, launcher], { cwd });
+		stopped(outcome, `${launcher} is a shell script that starts pi`);
+		expect(outcome.stderr).toContain(`Start pi-native, or ${join(cwd, modules, "dist/cli.js")}`);
+		// Such a line may stand at the top of what Node does run.
+		const script = write(join(cwd, "both.cjs"), `#!/bin/sh\n":" //; exec node "$0" "$@"\nconsole.log("runs");\n`);
+		expect(node(["--import", register, script], { cwd })).toEqual({ code: 0, stdout: "runs\n", stderr: "" });
+	});
+
 	it("is stopped, when it is its source", () => {
 		const outcome = start({ files: { "src/cli.ts": "console.log(1);" } }, "src/cli.ts").outcome;
 		stopped(outcome, "is pi's source");
@@ -203,6 +223,26 @@ describe("a pi that is started", () => {
 		const script = write(join(cwd, "script.cjs"), `console.log("runs", module.children.length);`);
 		expect(node(["--import", register, script], { cwd })).toEqual({ code: 0, stdout: "runs 0\n", stderr: "" });
 		expect(node(["--import", register, "-p", "6 * 7"], { cwd })).toEqual({ code: 0, stdout: "42\n", stderr: "" });
+	});
+});
+
+describe("a program that has nothing to do with pi", () => {
+	it("was ended for an argument that names a program: `-e code /bin/ls`", () => {
+		const cwd = scratch();
+		const binary = write(join(cwd, "pi"), "\x7fELF and so on", 0o755);
+		for (const argument of [process.execPath, binary]) {
+			const runs = (...options: string[]) => node(["--import", register, ...options, argument], { cwd });
+			for (const options of [["-e", "console.log(1)"], ["--eval", "console.log(1)"], ["--eval=console.log(1)"], ["-p", "1"], ["-pe", "1"], ["--print", "1"]])
+				expect(runs(...options), options[0]).toEqual({ code: 0, stdout: "1\n", stderr: "" });
+		}
+	});
+
+	it("was called a single binary of pi, whatever its name", () => {
+		const cwd = scratch();
+		const binary = write(join(cwd, "ls"), "\x7fELF and so on", 0o755);
+		const { stderr } = node(["--import", register, binary], { cwd });
+		expect(stderr).toContain("SyntaxError");
+		expect(stderr).not.toContain("single-binary");
 	});
 });
 

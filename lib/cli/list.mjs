@@ -59,10 +59,12 @@ export async function list(options) {
 	if (sessions.length < all.length) await write(`${paint.dim(`${counted(all.length - sessions.length, "older session")} not shown; --limit 0 shows all`)}\n`);
 }
 
-/** @param {SessionInfo} session */
-function asJson(session) {
-	const { allMessagesText: _, ...fields } = session;
-	return { ...fields, bytes: bytesOf(session.path) };
+/**
+ * Without the texts, which would be read for it.
+ * @param {SessionInfo} session
+ */
+function asJson({ path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage }) {
+	return { path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage, bytes: bytesOf(path) };
 }
 
 /**

@@ -37,8 +37,17 @@ function callsOf(entry) {
 }
 
 /**
+ * What tells a model call from all others. Forks and branches that were made sessions of their own hold copies of entries:
+ * the id, the time and the usage stay.
+ * @param {any} entry
+ * @param {any} usage
+ */
+const identityOf = (entry, usage) => JSON.stringify([entry.id, entry.timestamp, ...Object.values(addUsage(nothing(), usage))]);
+
+/**
  * @param {Sum} sum
  * @param {any} usage
+ * @returns {Sum} the sum
  */
 function addUsage(sum, usage) {
 	sum.calls++;
@@ -47,6 +56,7 @@ function addUsage(sum, usage) {
 	sum.cacheRead += number(usage.cacheRead);
 	sum.cacheWrite += number(usage.cacheWrite);
 	sum.cost += number(usage.cost?.total);
+	return sum;
 }
 
 /**
@@ -71,6 +81,8 @@ class Totals {
 		this.entries = 0;
 		this.bytes = 0;
 		this.total = nothing();
+		/** @type {Set<string>} the calls that are in the sums, over all sessions */
+		this.counted = new Set();
 		/** @type {Map<string, Sum>} */
 		this.models = new Map();
 		/** @type {Map<string, Sum>} */
@@ -107,6 +119,9 @@ class Totals {
 		kind.bytes += bytes;
 		this.growth.push({ time: timeOf(entry.timestamp), bytes });
 		for (const { model, usage, time } of callsOf(entry)) {
+			const identity = identityOf(entry, usage);
+			if (this.counted.has(identity)) continue;
+			this.counted.add(identity);
 			for (const sum of [this.total, at(this.models, model, nothing), at(this.days, dayOf(time, this.utc), nothing)]) addUsage(sum, usage);
 		}
 		if (this.largest.length < this.top || bytes > (this.largest.at(-1)?.bytes ?? 0)) {

@@ -15,22 +15,44 @@ import {
 } from "node:fs";
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Unfit } from "./package.mjs";
+import { Unfit, manifestOf } from "./package.mjs";
 import { PACKAGE_VARIABLE } from "./settings.mjs";
 
 /** How executables of the three systems begin: ELF, PE, and Mach-O in its forms. */
 const MAGIC = ["7f454c46", "4d5a", "cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe"];
 
-/** Whether a file is machine code, not a script: such a pi has its session manager compiled in. */
-export function isBinary(path) {
-	const head = Buffer.alloc(4);
+function headOf(path, length) {
+	const head = Buffer.alloc(length);
 	const file = openSync(path, "r");
 	try {
-		readSync(file, head, 0, head.length, 0);
+		return head.subarray(0, readSync(file, head, 0, length, 0));
 	} finally {
 		closeSync(file);
 	}
-	return MAGIC.some((magic) => head.toString("hex").startsWith(magic));
+}
+
+/** Whether a file is machine code, not a script: such a pi has its session manager compiled in. */
+export function isBinary(path) {
+	const head = headOf(path, 4).toString("hex");
+	return MAGIC.some((magic) => head.startsWith(magic));
+}
+
+/** Whether a path ends in a name that pi's command may have, or that of a renamed build that was set. */
+export function isNamedAsPi(path, { names, folders }) {
+	const packages = [...names, ...folders.map((dir) => manifestOf(dir)?.name ?? basename(dir))];
+	return packages.flatMap(commandNames).includes(basename(path).replace(/\.exe$/i, ""));
+}
+
+/** Ends the start of a script of a package manager that starts pi by a shell: to Node it is a syntax error. */
+export function refuseLauncher(path, names) {
+	if (!/^#!.*\b(ba|da|z|k)?sh\b/.test(headOf(path, 80).toString("latin1").split("\n", 1)[0])) return;
+	for (const name of names) {
+		const folder = fromLauncher(path, name);
+		if (folder === undefined) continue;
+		throw new Unfit(
+			`${path} is a shell script that starts pi, which Node cannot run. Start pi-native, or ${join(resolve(folder), "dist/cli.js")}`,
+		);
+	}
 }
 
 export const singleBinary = (path) =>

@@ -4,7 +4,7 @@ import module from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
-import { findPi, isBinary, singleBinary } from "./find.mjs";
+import { findPi, isBinary, isNamedAsPi, refuseLauncher, singleBinary } from "./find.mjs";
 import { guards } from "./guards.mjs";
 import { Hooks } from "./hooks.mjs";
 import { Packages, Unfit } from "./package.mjs";
@@ -66,12 +66,23 @@ function install(settings) {
 	return packages;
 }
 
-/** The real path of the script that Node was started with, if it is a file. */
+/** Options by which Node runs what stands in its command line: the first argument is then no script. */
+const EVALUATES = /^(?:-e|-p|-pe|--eval(?:=.*)?|--print(?:=.*)?)$/s;
+
+/** The script that Node was started with, if it is a file: `given` as it was named, and its `real` path. */
 function mainScript() {
 	const given = process.argv[1];
 	if (!isMainThread || given === undefined || given === "-") return undefined;
+	if (process.execArgv.some((option) => EVALUATES.test(option))) return undefined;
 	const path = [given, `${given}.js`].map((path) => resolve(path)).find((path) => existsSync(path));
-	return path !== undefined && statSync(path).isFile() ? realpathSync(path) : undefined;
+	return path !== undefined && statSync(path).isFile() ? { given: path, real: realpathSync(path) } : undefined;
+}
+
+/** Stops the start of a pi that is no script of Node's. What is not named as pi is none of our business. */
+function refuseOthers({ given, real }, settings) {
+	const isNamed = [given, real].some((path) => isNamedAsPi(path, settings));
+	if (isNamed && !real.endsWith(".node") && isBinary(real)) throw singleBinary(real);
+	refuseLauncher(real, settings.names);
 }
 
 /** Replaces the manager of whatever pi this process loads; checks a pi that is being started before it starts. */
@@ -79,9 +90,11 @@ export function registerMain() {
 	if (installed) return;
 	startsPi = true;
 	guarded(() => {
-		const script = mainScript();
-		if (script && !script.endsWith(".node") && isBinary(script)) throw singleBinary(script);
-		const packages = install(readSettings());
+		const main = mainScript();
+		const settings = readSettings();
+		if (main) refuseOthers(main, settings);
+		const script = main?.real;
+		const packages = install(settings);
 		const pi = script && packages.around(script);
 		startsPi = pi !== undefined && checkStart(packages, pi, script);
 		if (startsPi) rememberCompiledCode();

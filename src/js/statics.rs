@@ -131,6 +131,8 @@ impl SessionManager {
 
     /// The session of a working directory that was changed last, or a new one.
     ///
+    /// @throws `TypeError` for a path or an option of a wrong type; and if the directory cannot be made, or the session cannot be
+    /// opened: it cannot be read, or another process holds its lock.
     /// @example
     /// ```ts
     /// console.log(SessionManager.continueRecent(cwd, dir, { lock: "none" }).getSessionFile() === file); // → true
@@ -140,7 +142,7 @@ impl SessionManager {
         writable = true,
         enumerable = false,
         configurable = true,
-        ts_type = "(cwd: string, sessionDir: string | undefined, options?: SessionFileOptions): SessionManager\n/**\n * The same, written to as the environment says, or as pi does.\n *\n * @example\n * ```ts\n * const session = SessionManager.continueRecent(cwd, dir);\n * console.log(session.getEntryCount()); // → 2\n * ```\n */\nstatic continueRecent(cwd: string, sessionDir?: string): SessionManager"
+        ts_type = "(cwd: string, sessionDir: string | undefined, options?: SessionFileOptions): SessionManager\n/**\n * The same, written to as the environment says, or as pi does.\n *\n * @throws As with options.\n * @example\n * ```ts\n * const session = SessionManager.continueRecent(cwd, dir);\n * console.log(session.getEntryCount()); // → 2\n * ```\n */\nstatic continueRecent(cwd: string, sessionDir?: string): SessionManager"
     )]
     pub fn continue_recent<'env>(
         env: &'env Env,
@@ -244,6 +246,7 @@ impl SessionManager {
     /// The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
     /// Reads headers alone.
     ///
+    /// @throws `TypeError` for a directory that is no string, or no path.
     /// @example
     /// ```ts
     /// console.log(SessionManager.findById(cwd, manager.getSessionId(), dir) === file); // → true
@@ -347,9 +350,8 @@ impl SessionManager {
     /// a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
     /// indexed yet is indexed first, which takes time once; what cannot be indexed is looked for in the files.
     ///
-    /// The promise is rejected with a `TypeError` for a query or an option of a wrong type, and with the signal's reason
-    /// if that is or becomes aborted.
-    ///
+    /// @throws `TypeError` for a query or an option of a wrong type, and the signal's reason, if it is or becomes aborted: the
+    /// promise is rejected with it.
     /// @example
     /// ```ts
     /// const hits = await SessionManager.search("Hello", { dir });
@@ -404,6 +406,7 @@ pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown, opti
 /// The session file of a directory that was changed last, optionally of one working directory alone; null if there is
 /// none.
 ///
+/// @throws `TypeError` for a directory that is no string, or no path. One that is not there or cannot be read has none.
 /// @example
 /// ```ts
 /// console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null

@@ -1,5 +1,6 @@
 //! Every call in turn, in every way: what sessions append ([`appends`]), what is written whole or only read
-//! ([`files`]), and what waits for the disk, in which order ([`syncs`]).
+//! ([`files`]), and what waits for the disk, in which order ([`syncs`]). The error numbers are those of Unix, and so are
+//! the rules of open files: elsewhere there are only the helpers, for other tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,9 +14,13 @@ use crate::core::session::{Below, Found, NewEntry, Persistence, Session};
 use crate::core::storage::disk::faults::{with, Fault};
 use crate::core::storage::Durability;
 
+#[cfg(unix)]
 mod appends;
+#[cfg(unix)]
 mod files;
+#[cfg(unix)]
 mod locks;
+#[cfg(unix)]
 mod syncs;
 
 const OS: Options = Options { durability: Durability::Os, lock: Lock::None };
@@ -102,6 +107,7 @@ fn at(dir: &Path, name: &str) -> String {
     dir.join(name).to_str().expect("text").to_owned()
 }
 
+#[cfg(unix)]
 fn every_fault() -> Vec<Fault> {
     let mut all = vec![Fault::Short, Fault::ShortThen(libc::ENOSPC), Fault::ShortThen(libc::EIO)];
     for code in [libc::ENOSPC, libc::EIO, libc::EINTR, libc::EACCES, libc::ENOENT] {

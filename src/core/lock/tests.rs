@@ -89,6 +89,7 @@ fn a_lock_file_deleted_by_hand_is_noticed_and_that_of_the_next_holder_stays() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_lock_that_could_not_be_written_leaves_no_file() {
     let dir = crate::core::faults::tests::scratch();
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();

@@ -82,6 +82,7 @@ fn what_ours_hang_from_comes_along_into_an_older_copy() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_line_that_stands_nobody_knows_where_is_taken_out_only_if_it_is_the_last() {
     for others_follow in [false, true] {
         let world = World::with(&["a"]);
