@@ -1,10 +1,11 @@
-// Files among the sessions that are none: pipes, sockets, giants of zeros.
+// Files among the sessions that are none, or odd ones: pipes, sockets, giants of zeros.
+import { constants } from "node:buffer";
 import { execFileSync } from "node:child_process";
-import { chmodSync, closeSync, ftruncateSync, mkdirSync, openSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, ftruncateSync, mkdirSync, openSync, rmSync, symlinkSync, utimesSync, writeFileSync, writeSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { api, header, lockedOut, text } from "../support/store.js";
+import { api, header, lockedOut, message, scratch, setEnv, text, user } from "../support/store.js";
 import { listedByPeer, run, session, store } from "./store.js";
 
 const { SessionManager } = api;
@@ -118,3 +119,43 @@ test("unreadable files hide no other from any call", async () => {
 	});
 	expect(SessionManager.findById("/project", "s-9")).toBe(newest);
 });
+
+test.each(["file://host/x", "file://host/%zz", "file:///%zz", "file:///a%2fb"])(
+	"one session with the cwd %s hid all others from list, and findById and continueRecent threw",
+	async (cwd) => {
+		store(0);
+		const dir = scratch();
+		const odd = join(dir, "odd.jsonl");
+		const here = session(dir, 1);
+		for (const setting of [undefined, "off"]) {
+			setEnv({ PI_SESSION_CATALOG: setting });
+			writeFileSync(odd, text([header({ id: "odd", cwd })]));
+			utimesSync(odd, 4_000_000_000, 4_000_000_000);
+			expect((await SessionManager.list("/project", dir)).map((info) => info.id)).toEqual(["s-1"]);
+			expect((await SessionManager.search("question", { cwd: "/project", dir })).map((hit) => hit.id)).toEqual(["s-1"]);
+			expect(SessionManager.findById("/project", "odd", dir)).toBeUndefined();
+			expect(SessionManager.findById("/project", "s-1", dir)).toBe(here);
+			expect(api.findMostRecentSession(dir, "/project")).toBe(here);
+			expect(SessionManager.continueRecent("/project", dir).getSessionFile()).toBe(here);
+			// Of all sessions it is one.
+			expect((await SessionManager.listAll(dir)).map((info) => info.id).sort()).toEqual(["odd", "s-1"]);
+		}
+	},
+);
+
+test("a first message longer than a string may be kept a list from ever settling", async () => {
+	const { agent, dir } = store(0);
+	session(dir, 1);
+	const [begin, end] = JSON.stringify(message("a", null, user("|"))).split("|") as [string, string];
+	const file = openSync(join(dir, "endless.jsonl"), "w");
+	writeFileSync(file, `${JSON.stringify(header({ id: "endless", cwd: "/project" }))}\n${begin}`);
+	const piece = Buffer.alloc(4 << 20, "x");
+	for (let size = 0; size <= constants.MAX_STRING_LENGTH; size += piece.length) writeSync(file, piece);
+	writeFileSync(file, `${end}\n`);
+	closeSync(file);
+	const script = `
+		process.on("exit", () => console.log("ended"));
+		SessionManager.listAll().then((list) => console.log(list.length, list.find((info) => info.id === "endless").firstMessage.length));`;
+	expect(await run(script, { PI_CODING_AGENT_DIR: agent, PI_SESSION_CATALOG: "off" })).toBe(`2 ${1 << 20}\nended\n`);
+	rmSync(join(dir, "endless.jsonl"));
+}, 120_000);

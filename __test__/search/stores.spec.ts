@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync, statSync } from "node
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { namesIn, session, settled, store, tick } from "../catalog/store.js";
-import { api, entry, header, message, root, user, writeSession } from "../support/store.js";
+import { api, entry, header, message, root, setEnv, user, writeSession } from "../support/store.js";
 
 const { SessionManager } = api;
 
@@ -81,6 +81,29 @@ test("the texts of a deleted session stayed in the catalog's files", async () =>
 	expect(await ids("question")).toHaveLength(12);
 });
 
+test("the texts of a deleted session stayed in the catalog if the process ended while others were taken", async () => {
+	const at = store();
+	const secret = "sk-Zq81secretTOKENabc";
+	const path = session(at.dir, 77, [message("s", "c", user(`my password is ${secret} `.repeat(3)))]);
+	await tick();
+	expect(await ids("zq81")).toEqual(["s-77"]);
+	await settled(at);
+	const texts = Array.from({ length: 400 }, (_, n) => message(`x${n}`, "c", user(`new words ${n} `.repeat(400))));
+	session(at.dir, 0, texts);
+	rmSync(path);
+	const { status, stderr } = spawnSync(process.execPath, [
+		"-e",
+		`require(${JSON.stringify(join(root, "index.js"))}).SessionManager.listAll()`,
+	]);
+	expect(status, String(stderr)).toBe(0);
+	await SessionManager.listAll();
+	await settled(at);
+	const bytes = ["", "-wal"].map((end) => (existsSync(at.catalog + end) ? readFileSync(at.catalog + end, "latin1") : "")).join();
+	for (const what of [secret, "zq81secrettokenabc", "my password", "question 77"]) {
+		expect(bytes.toLowerCase().includes(what.toLowerCase()), what).toBe(false);
+	}
+});
+
 test("the catalog of a store with turnover grew for ever", async () => {
 	const at = store();
 	let made = 0;
@@ -100,6 +123,41 @@ test("the catalog of a store with turnover grew for ever", async () => {
 		sizes.push(statSync(at.catalog).size);
 	}
 	expect(sizes.at(-1) as number, sizes.join()).toBeLessThanOrEqual((sizes[1] as number) * 1.5);
+});
+
+test("hits in files came in another order where nothing decides, and only their number was compared", async () => {
+	const at = store();
+	const words = ["alpha", "beta", "gamma", "delta", "eps", "zeta"];
+	let state = 7;
+	const random = (below: number): number => (state = (state * 48_271) % 2_147_483_647) % below;
+	for (let n = 0; n < 20; n++) {
+		const texts = Array.from({ length: 5 }, (_, at) => {
+			const said = Array.from({ length: 3 + random(50) }, () => words[random(6)]).join(" ");
+			return message(`x${at}`, "c", user(said));
+		});
+		session(at.dir, 100 + n, texts);
+	}
+	session(at.dir, 200, [1, 2, 3].map((n) => message(`o${n}`, "c", user("same omega text"))));
+	await tick();
+	const hits = async (query: string, limit: number): Promise<string[]> =>
+		(await SessionManager.search(query, { limit })).map((hit) => `${hit.id} ${hit.entryId} ${hit.snippet}`);
+	const inFiles = async (query: string, limit: number): Promise<string[]> => {
+		setEnv({ PI_SESSION_CATALOG: "off" });
+		const found = await hits(query, limit);
+		setEnv({ PI_SESSION_CATALOG: undefined });
+		return found;
+	};
+	for (const query of ["alpha", "alpha beta", "beta alpha", "lph", "ta gam", "eps zeta delta", "question 7", "none"]) {
+		const found = await hits(query, 10_000);
+		expect((await inFiles(query, 10_000)).sort(), query).toEqual(found.sort());
+	}
+	for (const query of ["omega", "same omega", "meg"]) {
+		for (const limit of [1, 2, 3]) {
+			const found = await hits(query, limit);
+			expect(found.map((hit) => hit.split(" ")[1])).toEqual(["o3", "o2", "o1"].slice(0, limit));
+			expect(await inFiles(query, limit)).toEqual(found);
+		}
+	}
 });
 
 test("names, labels and forks are searched as they are now", async () => {

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::error::Result;
 use super::header::Header;
 use super::listing::on_threads;
 use super::paths::{join, resolve, same, Host};
@@ -99,12 +98,15 @@ pub struct CwdFilter<'a> {
 }
 
 impl CwdFilter<'_> {
-    /// Whether a header's working directory is the one. An absent or empty one never is.
-    pub fn takes(&self, cwd: Option<&[u8]>) -> Result<bool> {
-        match cwd.map(shown).filter(|cwd| !cwd.is_empty()) {
-            Some(cwd) => same(&resolve(&cwd, self.host)?, self.cwd, self.host),
-            None => Ok(false),
-        }
+    /// Whether a header's working directory is the one. An absent or empty one never is, nor is one that cannot be
+    /// understood: whatever one file says, the others are found.
+    pub fn takes(&self, cwd: Option<&[u8]>) -> bool {
+        let Some(cwd) = cwd.map(shown).filter(|cwd| !cwd.is_empty()) else { return false };
+        let is_same = resolve(&cwd, self.host).and_then(|cwd| same(&cwd, self.cwd, self.host));
+        is_same.unwrap_or_else(|_| {
+            self.host.give_up();
+            false
+        })
     }
 }
 
@@ -147,22 +149,14 @@ fn times(entries: &[DirEntry]) -> Vec<(f64, Named)> {
 }
 
 /// The session file of a directory that was modified last. Unreadable files and dangling links are passed over.
-pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Result<Option<String>> {
-    let Ok(entries) = fs::read_dir(if dir.is_empty() { "." } else { dir }) else {
-        return Ok(None);
-    };
+pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> {
+    let entries = fs::read_dir(if dir.is_empty() { "." } else { dir }).ok()?;
     let entries: Vec<DirEntry> = entries.flatten().collect();
     let mut files = times(&entries);
     // Those of one time in name order, as they would be found there.
     files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.name.cmp(&right.name)));
-    for (_, named) in files {
-        if let Some(header) = named.header(dir) {
-            if matches(&header, filter)? {
-                return Ok(Some(join(dir, &named.name)));
-            }
-        }
-    }
-    Ok(None)
+    let is_one = |named: &Named| named.header(dir).is_some_and(|header| matches(&header, filter));
+    files.iter().find(|(_, named)| is_one(named)).map(|(_, named)| join(dir, &named.name))
 }
 
 /// How many headers a thread reads at once.
@@ -171,15 +165,13 @@ const SHARE: usize = 16;
 /// The session file of a directory whose header has exactly this id; where several have it, the first of them in name
 /// order. Only the headers up to that one tell which it is, so they are read, on several threads: what a name, or the
 /// catalog, says of a file costs as much to check.
-pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Result<Option<String>> {
+pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<String> {
     let files = named(dir).unwrap_or_default();
     let mut rest = files.as_slice();
     loop {
-        let Some((at, header)) = first_with_id(dir, rest, id) else {
-            return Ok(None);
-        };
-        if matches(&header, filter)? {
-            return Ok(rest.get(at).map(|file| join(dir, &file.name)));
+        let (at, header) = first_with_id(dir, rest, id)?;
+        if matches(&header, filter) {
+            return rest.get(at).map(|file| join(dir, &file.name));
         }
         rest = rest.get(at + 1..).unwrap_or_default();
     }
@@ -206,8 +198,8 @@ fn first_with_id(dir: &str, files: &[Named], id: &[u8]) -> Option<(usize, Header
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn matches(header: &Header, filter: Option<&CwdFilter<'_>>) -> Result<bool> {
-    filter.map_or(Ok(true), |filter| filter.takes(header.cwd.as_deref()))
+fn matches(header: &Header, filter: Option<&CwdFilter<'_>>) -> bool {
+    filter.is_none_or(|filter| filter.takes(header.cwd.as_deref()))
 }
 
 #[cfg(test)]
@@ -226,9 +218,9 @@ mod tests {
         let long = format!("{{\"type\":\"session\",\"x\":\"{}\",\"id\":\"s\",\"cwd\":\"/c\"}}\n", "x".repeat(3 << 20));
         fs::write(at("long.jsonl"), long).expect("written");
         let dir = dir.path().to_str().expect("text");
-        assert_eq!(most_recent(dir, None).expect("found"), Some(at("long.jsonl")));
-        assert_eq!(by_id(dir, b"s", None).expect("found"), Some(at("long.jsonl")));
+        assert_eq!(most_recent(dir, None), Some(at("long.jsonl")));
+        assert_eq!(by_id(dir, b"s", None), Some(at("long.jsonl")));
         let elsewhere = CwdFilter { cwd: "/d", host: &Fixed };
-        assert_eq!(most_recent(dir, Some(&elsewhere)).expect("found"), None);
+        assert_eq!(most_recent(dir, Some(&elsewhere)), None);
     }
 }

@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::entry::{read_message, time_of};
 use super::find::HEADER_WITHIN;
 use super::header::{Header, Version};
 use super::json::{fields, read, string_bytes, Raw, Value};
-use super::lines::{text_of, LineReader, Positioned, WHOLE};
+use super::lines::{text_of, Positioned};
 use super::message::{AgentMessage, Role};
 use super::skim::{HeaderLine, Skimmed, Skimmer, Stop, Wanted};
 use super::text::trim;
@@ -116,14 +117,13 @@ pub fn read_on(
 ) -> io::Result<Option<Found>> {
     let source = Positioned::new(file, known.end, size);
     let mut lines = Skimmer::new(source, known.end, std::mem::take(buffer));
-    let found = read_lines(file, size, known, &mut lines, cancelled);
+    let found = read_lines(file, known, &mut lines, cancelled);
     *buffer = lines.into_buffer();
     found
 }
 
 fn read_lines(
     file: &File,
-    size: u64,
     mut known: Known,
     lines: &mut Skimmer<Positioned<'_>>,
     cancelled: &AtomicBool,
@@ -135,6 +135,7 @@ fn read_lines(
         let offset = lines.position();
         // A last line that no newline ends is taken on a copy: another writer may still be at it.
         let mut before = None;
+        let mut is_odd = false;
         match &mut known.content {
             Content::Session(version, info) => {
                 let wanted = if info.first_message.is_none() { Wanted::UserTexts } else { Wanted::Names };
@@ -146,16 +147,16 @@ fn read_lines(
                         info.take_skimmed(line, *version);
                     }
                     Err(Stop::Bad) => {}
-                    Err(Stop::Odd) => {
-                        let line = whole_line(file, offset, size)?;
-                        if !line.ends_with(b"\n") {
-                            before = Some(info.clone());
-                        }
-                        info.take(&text_of(&line), *version);
-                    }
+                    Err(Stop::Odd) => is_odd = true,
                     Err(Stop::Io(error)) => return Err(error),
                 }
                 let ended = lines.pass_line()?;
+                if is_odd {
+                    if !ended {
+                        before = Some(info.clone());
+                    }
+                    with_line(file, (offset, lines.position()), |line| info.take(line, *version))?;
+                }
                 if !ended {
                     let with_tail = Some(known.content.clone());
                     if let (Some(before), Content::Session(version, _)) = (before, &known.content) {
@@ -185,15 +186,23 @@ fn read_lines(
     Ok(Some(Found { known, with_tail: None }))
 }
 
-/// The line that starts at an offset, with its newline if it has one.
-pub fn whole_line(file: &File, offset: u64, size: u64) -> io::Result<Vec<u8>> {
-    let mut lines = LineReader::new(Positioned::new(file, offset, size), offset, WHOLE.min(4 << 10));
-    let line = lines.next_line()?;
-    Ok(line.map_or_else(Vec::new, |line| {
-        let mut bytes = line.bytes.to_vec();
-        bytes.extend(line.ended.then_some(b'\n'));
-        bytes
-    }))
+/// From how many bytes on a line is read while no other such line is.
+const GIANT: u64 = 4 << 20;
+
+/// Held by whoever reads such a line.
+static GIANTS: Mutex<()> = Mutex::new(());
+
+/// Does work with the line in a file's bytes `from..to`, read whole. Of long ones, one at a time is in memory, whatever
+/// the number of threads.
+pub fn with_line<T>(file: &File, (from, to): (u64, u64), work: impl FnOnce(&str) -> T) -> io::Result<T> {
+    let length = to.saturating_sub(from);
+    let _alone = (length > GIANT).then(|| GIANTS.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut bytes = Vec::new();
+    // As much as there is and no more; a line that there is no memory for is one that cannot be read.
+    let room = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    bytes.try_reserve_exact(room).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    Positioned::new(file, from, to).read_to_end(&mut bytes)?;
+    Ok(work(&text_of(&bytes)))
 }
 
 /// The string that a JSON text of any bytes is.

@@ -19,6 +19,8 @@ pub trait Host {
     fn agent_dir(&self) -> Result<Option<String>> {
         Ok(None)
     }
+    /// What failed last is done without: nothing of its error may stay behind.
+    fn give_up(&self) {}
 }
 
 /// Names the agent's directory.

@@ -3,9 +3,10 @@
 //!
 //! Most of a file is tool output, and texts that a list does not show. They are passed over where they stand, block by
 //! block, however long they are: neither a line nor a text need ever fit into memory. Lines whose shape is not the
-//! usual one (escaped or repeated keys, a message that is no object) are [`Stop::Odd`]: the caller reads them whole,
-//! with the reader that knows every shape.
+//! usual one (escaped or repeated keys, a content before its role, a kept text of more than 4 MB) are [`Stop::Odd`]: the
+//! caller reads them whole, one long one at a time, with the reader that knows every shape.
 
+mod content;
 mod header;
 mod short;
 
@@ -69,7 +70,7 @@ pub struct Skimmed {
     pub name: Option<Vec<u8>>,
     pub label: Option<Vec<u8>>,
     pub summary: Option<Vec<u8>>,
-    /// The message's content, if it was asked for.
+    /// The message's content, if it was asked for, without its images' data.
     pub content: Option<Vec<u8>>,
 }
 
@@ -255,7 +256,7 @@ impl<R: Read> Skimmer<R> {
                         // Whose content it is comes later: then it is too late to keep it.
                         (None, _) => return Err(Stop::Odd),
                         (Some(b"\"user\""), _) | (Some(b"\"assistant\""), Wanted::Texts) => {
-                            line.content = Some(self.kept()?.to_vec());
+                            line.content = Some(self.kept_content()?);
                         }
                         (Some(role), _) => {
                             check_key(role)?;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::entry::read_message;
 use super::header::Version;
-use super::info::{string_of, whole_line};
+use super::info::{string_of, with_line};
 use super::json::{fields, read, Raw, Value};
 use super::lines::{text_of, Positioned};
 use super::message::{AgentMessage, Role};
@@ -102,14 +102,13 @@ pub fn read_texts(
     each: &mut dyn FnMut(Text),
 ) -> io::Result<Read> {
     let mut lines = Skimmer::new(Positioned::new(file, from, to), from, std::mem::take(buffer));
-    let read = read_lines(file, to, version, &mut lines, cancelled, each);
+    let read = read_lines(file, version, &mut lines, cancelled, each);
     *buffer = lines.into_buffer();
     read
 }
 
 fn read_lines(
     file: &File,
-    to: u64,
     mut version: Option<Version>,
     lines: &mut Skimmer<Positioned<'_>>,
     cancelled: &AtomicBool,
@@ -121,6 +120,7 @@ fn read_lines(
         }
         let offset = lines.position();
         let mut found = None;
+        let mut odd = None;
         match version {
             None => match lines.header_line()? {
                 HeaderLine::Header(header) => version = Some(header.version),
@@ -130,11 +130,14 @@ fn read_lines(
             Some(version) => match lines.line(Wanted::Texts) {
                 Ok(line) if !line.kind.get().unwrap_or_default().contains(&b'\\') => found = of_skimmed(&line, version),
                 Err(Stop::Bad) => {}
-                Ok(_) | Err(Stop::Odd) => found = of_line(&text_of(&whole_line(file, offset, to)?), version),
+                Ok(_) | Err(Stop::Odd) => odd = Some(version),
                 Err(Stop::Io(error)) => return Err(error),
             },
         }
         lines.pass_line()?;
+        if let Some(version) = odd {
+            found = with_line(file, (offset, lines.position()), |line| of_line(line, version))?;
+        }
         if let Some(mut text) = found.filter(|text| !text.text.is_empty()) {
             text.end = lines.position();
             each(text);

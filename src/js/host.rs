@@ -218,6 +218,11 @@ impl paths::Host for JsHost {
     fn agent_dir(&self) -> CoreResult<Option<String>> {
         crossing(self.ask(F::AgentDir, &[]))
     }
+
+    fn give_up(&self) {
+        // Whether one was pending is no matter.
+        let _ = self.0.take_exception();
+    }
 }
 
 /// The name that the application gives itself, if it is a renamed pi.

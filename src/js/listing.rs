@@ -13,15 +13,16 @@ use napi::{Error, Result};
 use super::host::{make, on_paths, slots, F};
 use super::queue::{self, queue, WeakSender};
 use super::raw::{Js, Kept, Val};
-use super::task::{self, abort_reason, Deferred, Task};
+use super::task::{self, abort_reason, reason_of, Deferred, Task};
 use super::values::parse;
 use crate::core::catalog::background::{fill, Working};
 use crate::core::catalog::listed::Source;
-use crate::core::catalog::{location, Location};
+use crate::core::catalog::{location, Catalog, Location};
 use crate::core::find::CwdFilter;
 use crate::core::listing::{in_all_dirs, in_dir, read_all, Candidate, Listed};
 use crate::core::order::{Key, Sorting};
 use crate::core::paths::Host;
+use crate::core::text::shown;
 
 /// What is listed.
 pub struct Listing {
@@ -68,6 +69,7 @@ enum Event {
     /// How many files there are.
     Found(usize),
     Read(usize, Box<Option<(String, String, Listed)>>),
+    Failed(&'static str),
     Aborted,
 }
 
@@ -114,8 +116,8 @@ fn start(
     Ok(())
 }
 
-/// What the listing's own thread does: finds files, puts them into order, has them read, and in the end, when the
-/// answer is given, takes texts into the catalog.
+/// What the listing's own thread does: it answers, whatever happens, and in the end, when the answer is given, takes
+/// texts into the catalog.
 fn run(
     listing: &Listing,
     cwd: &str,
@@ -126,6 +128,27 @@ fn run(
 ) {
     let stop = Arc::new(AtomicBool::new(false));
     let _working = (Working::new(cancelled.clone()), Working::new(stop.clone()));
+    let work = || answer(listing, cwd, location, cancelled, ordered, &sender);
+    let catalog = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        sender.send(Event::Failed("The list failed"));
+        None
+    });
+    // From here on nothing keeps the process.
+    drop(sender);
+    if let (Some(catalog), Some(location)) = (catalog.filter(|catalog| !catalog.is_read_only()), location) {
+        fill(catalog, location, &stop);
+    }
+}
+
+/// Finds files, puts them into order and has them read. Gives the catalog that was used.
+fn answer(
+    listing: &Listing,
+    cwd: &str,
+    location: Option<&Location>,
+    cancelled: &Arc<AtomicBool>,
+    ordered: &Receiver<Vec<u32>>,
+    sender: &queue::Sender<Event>,
+) -> Option<Catalog> {
     let candidates = listing.find(cwd);
     let time = |file: &Candidate| match listing.everything {
         true => file.stamp.map_or(f64::NEG_INFINITY, |stamp| stamp.modified_ms()),
@@ -137,13 +160,12 @@ fn run(
         Some(order) => order,
         None => {
             sender.send(Event::Sort(Box::new(sorting)));
-            let Some(order) = received(ordered, cancelled) else { return };
-            order
+            received(ordered, cancelled)?
         }
     };
     sender.send(Event::Found(candidates.len()));
     if candidates.is_empty() {
-        return;
+        return None;
     }
     let mut candidates: Vec<_> = candidates.into_iter().map(Some).collect();
     let files: Vec<Candidate> =
@@ -156,12 +178,7 @@ fn run(
         });
         sender.send(Event::Read(at, Box::new(shown)));
     };
-    let catalog = read_all(&files, location, cancelled, &each);
-    // From here on nothing keeps the process.
-    drop(sender);
-    if let (Some(catalog), Some(location)) = (catalog.filter(|catalog| !catalog.is_read_only()), location) {
-        fill(catalog, location, &stop);
-    }
+    read_all(&files, location, cancelled, &each)
 }
 
 /// What the JavaScript thread answers; None if it never will.
@@ -212,7 +229,7 @@ fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
         Ok(Some(reason)) => return end(progress, js, reason, false),
         // A signal that cannot be asked ends the list with what it threw.
         Err(error) => {
-            let reason = js.take_exception()?.ok_or(error)?;
+            let reason = reason_of(js, &error)?;
             return end(progress, js, reason, false);
         }
     }
@@ -221,10 +238,15 @@ fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
         Event::Sort(sorting) => sort(progress, js, sorting),
         Event::Found(total) => found(progress, js, total),
         Event::Read(at, shown) => read(progress, js, at, *shown),
+        Event::Failed(why) => Err(Error::from_reason(why)),
     };
     if let Err(error) = handled {
+        // What no callback threw rejects.
+        if js.take_exception()?.is_none() {
+            let reason = reason_of(js, &error)?;
+            return end(progress, js, reason, false);
+        }
         // A progress callback that throws ends the list, empty, as in the reference; an abort comes first.
-        js.take_exception()?.ok_or(error)?;
         let signal = progress.borrow().task.signal(js)?;
         let reason = abort_reason(js, signal).unwrap_or(None);
         let value = reason.map_or_else(|| js.array(0), Ok)?;
@@ -282,9 +304,11 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, shown: Option<(String, 
     let info = match shown {
         Some((path, file, listed)) if is_listed(progress, js, &listed)? => {
             let info = info_object(js, progress, &path, &file, &listed)?;
-            let [modified, ..] = slots(js)?;
-            progress.borrow_mut().times.push((modified, at as u32));
-            Some(info)
+            if info.is_some() {
+                let [modified, ..] = slots(js)?;
+                progress.borrow_mut().times.push((modified, at as u32));
+            }
+            info
         }
         _ => None,
     };
@@ -342,13 +366,31 @@ impl Progress {
 /// Whether a session is of the working directory that is listed.
 fn is_listed(progress: &RefCell<Progress>, js: Js, listed: &Listed) -> Result<bool> {
     match &progress.borrow().filter {
-        Some(cwd) => on_paths(js, |host| CwdFilter { cwd, host }.takes(Some(&listed.info.cwd))),
+        Some(cwd) => on_paths(js, |host| Ok(CwdFilter { cwd, host }.takes(Some(&listed.info.cwd)))),
         None => Ok(true),
     }
 }
 
-/// The object of a session.
-fn info_object(js: Js, progress: &RefCell<Progress>, path: &str, file: &str, listed: &Listed) -> Result<Val> {
+/// How much is shown of a first message that is longer than the engine's strings may be.
+const SHOWN_OF_ENDLESS: usize = 1 << 20;
+
+/// The object of a session; None if the engine has no room for one, such as for a name longer than its strings may be.
+fn info_object(js: Js, progress: &RefCell<Progress>, path: &str, file: &str, listed: &Listed) -> Result<Option<Val>> {
+    let first = listed.info.first_message.as_deref().unwrap_or(b"(no messages)");
+    let first = js.string(first).or_else(|_| {
+        js.take_exception()?;
+        js.string(shown(first.get(..SHOWN_OF_ENDLESS).unwrap_or(first)).trim_end_matches('\u{fffd}').as_bytes())
+    });
+    match first.and_then(|first| info_with(js, progress, path, file, listed, first)) {
+        Ok(info) => Ok(Some(info)),
+        Err(_) => match js.take_exception()? {
+            Some(exception) => Err(js.throw(exception)),
+            None => Ok(None),
+        },
+    }
+}
+
+fn info_with(js: Js, progress: &RefCell<Progress>, path: &str, file: &str, listed: &Listed, first: Val) -> Result<Val> {
     let Listed { info, stamp, .. } = listed;
     let parsed = |text: &Option<String>| text.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text));
     let odd = info.odd_times.iter().map(|text| parse(js, text)).collect::<Result<Vec<_>>>()?;
@@ -364,7 +406,7 @@ fn info_object(js: Js, progress: &RefCell<Progress>, path: &str, file: &str, lis
         js.array_of(&odd)?,
         js.number(stamp.modified_ms())?,
         js.number(info.message_count as f64)?,
-        js.string(info.first_message.as_deref().unwrap_or(b"(no messages)"))?,
+        first,
         if path == file { shown } else { js.string(file.as_bytes())? },
         js.string(Source::of(listed).to_text().as_bytes())?,
         js.optional_string(progress.borrow().catalog.as_deref().map(str::as_bytes))?,

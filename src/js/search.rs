@@ -15,7 +15,7 @@ use super::listing::{surroundings, Listing};
 use super::queue::{queue, Sender};
 use super::raw::{Js, Kept, Val};
 use super::statics::{lookup, Lookup};
-use super::task::{self, abort_reason, Deferred, Task};
+use super::task::{self, abort_reason, reason_of, Deferred, Task};
 use crate::core::catalog::background::{fill, Working};
 use crate::core::catalog::{Catalog, Location};
 use crate::core::find::CwdFilter;
@@ -138,8 +138,7 @@ fn answer(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: &Sender<Event>) ->
     };
     let files = asked.listing.find(&asked.host.cwd);
     let takes = |info: &Info| match &asked.listing.filter {
-        // A working directory that cannot be understood is not the one.
-        Some(cwd) => CwdFilter { cwd, host: &asked.host }.takes(Some(&info.cwd)).unwrap_or(false),
+        Some(cwd) => CwdFilter { cwd, host: &asked.host }.takes(Some(&info.cwd)),
         None => true,
     };
     let request = Request {
@@ -185,7 +184,7 @@ fn take(searching: &RefCell<Searching>, js: Js, event: Event) -> Result<()> {
         Ok(()) => Ok(()),
         // What a callback, or a signal, throws ends the search.
         Err(error) => {
-            let reason = js.take_exception()?.ok_or(error)?;
+            let reason = reason_of(js, &error)?;
             end(searching, js, reason, false)
         }
     }

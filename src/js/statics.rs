@@ -157,7 +157,7 @@ impl SessionManager {
         let recent = on_paths(js, |host| {
             // As in the reference, an empty working directory asks for the newest of all.
             let filter = filter.as_deref().filter(|_| !cwd.is_empty()).map(|cwd| CwdFilter { cwd, host });
-            find::most_recent(&dir, filter.as_ref())
+            Ok(find::most_recent(&dir, filter.as_ref()))
         })?;
         let file = match recent {
             Some(path) => Some(on_paths(js, |host| paths::resolve(&path, host))?),
@@ -265,7 +265,7 @@ impl SessionManager {
         let found = match js.text(id.raw())? {
             Some(id) => on_paths(js, |host: &JsHost| {
                 let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
-                find::by_id(&dir, &id, filter.as_ref())
+                Ok(find::by_id(&dir, &id, filter.as_ref()))
             })?,
             None => None,
         };
@@ -420,7 +420,7 @@ pub fn find_most_recent_session<'env>(env: &'env Env, session_dir: Unknown, cwd:
         let dir = paths::normalize(&dir, host)?;
         let cwd = cwd.as_deref().map(|cwd| paths::resolve(cwd, host)).transpose()?;
         let filter = cwd.as_deref().map(|cwd| CwdFilter { cwd, host });
-        find::most_recent(&dir, filter.as_ref())
+        Ok(find::most_recent(&dir, filter.as_ref()))
     })?;
     let value = found.map_or_else(|| js.null(), |path| js.string(path.as_bytes()))?;
     Ok(returned(env, value))

@@ -24,13 +24,18 @@ pub fn promise(js: Js, start: impl FnOnce(Deferred) -> Result<()>) -> Result<Val
     }
     let settled = Rc::new(Cell::new(Some(deferred)));
     if let Err(error) = start(Deferred(settled.clone())) {
-        let reason = match js.take_exception()? {
-            Some(reason) => reason,
-            None => make(js, F::Failure, &[js.string(error.reason.as_bytes())?])?,
-        };
-        Deferred(settled).settle(js, reason, false)?;
+        Deferred(settled).settle(js, reason_of(js, &error)?, false)?;
     }
     Ok(promise)
+}
+
+/// What a promise rejects with for an error: the exception that is pending, which is taken, or else an Error that says
+/// what failed.
+pub fn reason_of(js: Js, error: &Error) -> Result<Val> {
+    match js.take_exception()? {
+        Some(reason) => Ok(reason),
+        None => make(js, F::Failure, &[js.string(error.reason.as_bytes())?]),
+    }
 }
 
 /// The other end of a promise.

@@ -95,6 +95,9 @@ pub fn fill(mut catalog: Catalog, location: &Location, stop: &Arc<AtomicBool>) {
 
 fn fill_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> Outcome<()> {
     wait(catalog, PATIENCE, stop)?;
+    // First of all what must not stay. The process may end at any time; then the next one goes on with it.
+    clean_dirs(catalog)?;
+    clean(catalog, stop)?;
     let mut buffer = Box::default();
     for session in lacking(catalog.db(), None)? {
         // A file that cannot be read has no texts to take.
@@ -102,8 +105,7 @@ fn fill_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> Outcome<()> {
             return Ok(());
         }
     }
-    clean_dirs(catalog)?;
-    clean(catalog, stop)
+    Ok(())
 }
 
 /// Lets everything else go first.

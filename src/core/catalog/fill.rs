@@ -252,11 +252,19 @@ pub fn clean_dirs(catalog: &mut Catalog) -> Outcome<()> {
     Ok(())
 }
 
+/// The texts of sessions that the catalog knows no more.
+const ORPHANS: &str = "SELECT id FROM text WHERE session NOT IN (SELECT id FROM session)";
+
+/// Whether texts are left of sessions that the catalog knows no more.
+pub fn has_orphans(db: &Connection) -> Outcome<bool> {
+    db.prepare_cached(ORPHANS)?.exists([])
+}
+
 /// Takes away what is left of sessions that the catalog knows no more, a row of texts at a time: others want to write, too.
 pub fn clean(catalog: &mut Catalog, stop: &AtomicBool) -> Outcome<()> {
     let orphans: Vec<i64> = {
         let db = catalog.db();
-        let mut orphans = db.prepare_cached("SELECT id FROM text WHERE session NOT IN (SELECT id FROM session)")?;
+        let mut orphans = db.prepare_cached(ORPHANS)?;
         let orphans = orphans.query_map([], |row| row.get(0))?;
         orphans.collect::<Outcome<_>>()?
     };

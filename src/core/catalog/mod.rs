@@ -146,8 +146,9 @@ impl Catalog {
             return;
         }
         let blocked = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
-        if wipes != 0 && matches!(blocked, Ok(false)) {
-            // Said last, and if nothing came since: until then the next one does it again.
+        let is_clean = || matches!(fill::has_orphans(&self.db), Ok(false));
+        if wipes != 0 && matches!(blocked, Ok(false)) && is_clean() {
+            // Said last, if nothing is left to take away and nothing came since: until then the next one does it again.
             let _ = self.db.execute("UPDATE state SET value = 0 WHERE name = 'wipe' AND value = ?1", [wipes]);
         }
     }

@@ -332,9 +332,13 @@ fn lines() -> impl Strategy<Value = String> {
     ]);
     let role = prop::sample::select(vec!["\"user\"", "\"assistant\"", "\"toolResult\"", "\"us\\u0065r\"", "5"]);
     let time = prop::sample::select(vec!["7", "\"2024-01-01T00:00:00.000Z\"", "\"Jan 5 2031\"", "null", "1e999", "[]"]);
-    let content = (text, any::<bool>()).prop_map(|(text, blocks)| match blocks {
-        true => format!("[{{\"type\":\"text\",\"text\":\"{text}\"}},{{\"type\":\"image\",\"data\":\"{text}\"}}]"),
-        false => format!("\"{text}\""),
+    let content = (text, 0..7).prop_map(|(text, blocks)| match blocks {
+        1 => format!("[ {{ \"data\" : \"{text}\" , \"type\":\"text\",\"text\":\"{text}\"}} , 5,[\"{text}\"],{{}}]"),
+        2 => format!("[{{\"type\":\"text\",\"text\":\"{text}\",\"data\":{{\"data\":\"{text}\"}},\"d\\u0061ta\":7}}]"),
+        3 => format!("[{{\"type\":\"image\",\"data\":\"{text}}},{{\"type\":\"text\",\"text\":\"{text}\"}}]"),
+        4 => String::from("[ ]"),
+        5 | 6 => format!("[{{\"type\":\"text\",\"text\":\"{text}\"}},{{\"type\":\"image\",\"data\":\"{text}\"}}]"),
+        _ => format!("\"{text}\""),
     });
     let message = (role, content.clone(), time.clone(), 0..5).prop_map(|(role, content, time, form)| match form {
         0 => format!("{{\"content\":{content},\"role\":{role}}}"),

@@ -253,7 +253,7 @@ impl Search<'_> {
             // The last of a session is its newest.
             for (rank, number) in ranked.ok_or_else(|| broken("texts are missing"))?.into_iter().rev() {
                 count += 1;
-                best.offer(rank, place, (place, number));
+                best.offer(rank, (place, Reverse(0)), (place, number));
             }
         }
         for (place, id) in best.into_vec() {

@@ -1,5 +1,6 @@
 //! Searching in session files themselves, for those that the catalog has not, or not yet.
 
+use std::cmp::Reverse;
 use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +45,7 @@ pub fn look(
             let is_cut = kept.len() < text.len();
             let placed = Placed { kind: *kind, id, timestamp, text: kept, is_cut, end: *end };
             if let Some(hit) = maker.hit_if(source.place, &placed, |rank| locked().wants(rank)) {
-                locked().offer(hit.rank, source.place, hit);
+                locked().offer(hit.rank, (source.place, Reverse(*end)), hit);
             }
         };
         // What can be read of it counts.

@@ -1,5 +1,7 @@
 //! What a search finds.
 
+use std::cmp::Reverse;
+
 use super::judge::{fold_into, Judge, Rank};
 use super::query::{Options, Query};
 use super::snippet::snippet;
@@ -71,10 +73,13 @@ impl<'a> Maker<'a> {
     }
 }
 
+/// The place of a text's session, the newest first, and where the text ends in it: of a session, the last comes first.
+pub type Place = (usize, Reverse<u64>);
+
 /// The best of what is offered.
 pub struct Best<T> {
     most: usize,
-    all: Vec<(Rank, usize, T)>,
+    all: Vec<(Rank, Place, T)>,
     /// What the last one had when it was looked, if there were enough.
     worst: Option<Rank>,
 }
@@ -85,8 +90,8 @@ impl<T> Best<T> {
         Self { most, all: Vec::new(), worst: None }
     }
 
-    /// Offers something of a session's place. What is offered first comes first where nothing else decides.
-    pub fn offer(&mut self, rank: Rank, place: usize, what: T) {
+    /// Offers something of a place. What is offered first comes first where nothing else decides.
+    pub fn offer(&mut self, rank: Rank, place: Place, what: T) {
         self.all.push((rank, place, what));
         if self.all.len() >= self.most.saturating_mul(2).max(64) {
             self.sort();
