@@ -1343,8 +1343,8 @@ export declare class SessionManager {
    */
   reload(): void
   /**
-   * Looks at the file as `reload` does, but for changes in place that leave its length, and waits until the disk has
-   * it.
+   * Looks at the file as `reload` does, but where it changed in place and kept its length no further than at its
+   * header and its last lines, and waits until the disk has it.
    *
    * @throws As `reload` does, and if the disk reports an error.
    * @example

@@ -1,5 +1,5 @@
 // What is wrong is told: `getDiagnostics`, `verify`, `repair`.
-import { appendFileSync, readFileSync, readdirSync } from "node:fs";
+import { appendFileSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
 import { api, caught, entry, header, ids, inMemory, jsonLines, message, scratch, snapshot, user, writeSession } from "../support/store.js";
@@ -132,4 +132,14 @@ test("repair writes a good file, keeps the original, and an open manager follows
 	const again = SessionManager.repair(file);
 	expect(again).toMatchObject({ backup: null, repairs: [] });
 	expect(readdirSync(dirname(file)).sort()).toEqual(["session.jsonl", "session.jsonl.bak"]);
+});
+
+test("a closed session whose file is gone still tells what is wrong with it", () => {
+	const file = writeSession(scratch(), [header(), "no json", message("a", "nowhere")]);
+	const manager = SessionManager.open(file);
+	manager.close();
+	rmSync(file);
+	const { damaged, orphans } = manager.getDiagnostics();
+	expect(damaged.map(({ line }) => line)).toEqual([2]);
+	expect(orphans).toEqual([{ line: 3, id: "a", parentId: "nowhere" }]);
 });

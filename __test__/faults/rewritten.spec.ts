@@ -339,3 +339,53 @@ describe("another file under the name", () => {
 		agrees(manager, file);
 	});
 });
+
+describe("rewritten, and then another file in its place", () => {
+	test("rewritten in place, then replaced: what was appended keeps its object, and is there when it is taken out later", async () => {
+		const { manager, file } = opened(chain("a", "b"));
+		const data = { n: 1 };
+		const mine = manager.appendCustomEntry("x", data);
+		const [first, ...rest] = read(file).split(/(?<=\n)/);
+		writeFileSync(file, first + text([message("theirs", "a", user("t"))]) + rest.join(""));
+		replace(file, read(file));
+		await pause(SPACED);
+		const next = manager.appendMessage(user("next"));
+		expect((manager.getEntry(mine) as any).data).toBe(data);
+		expect(fileIds(file)).toEqual(["s-1", "theirs", "a", "b", mine, next]);
+		writeFileSync(file, text(jsonLines(file).filter(({ id }) => id !== mine)));
+		manager.appendMessage(user("last"));
+		expect(fileIds(file)).toContain(mine);
+		agrees(manager, file);
+	});
+
+	test("what was appended here and altered by others is not lost when they take it out", () => {
+		const { manager, file } = opened(chain("a", "b"));
+		const mine = manager.appendMessage(user(long("mine")));
+		replace(file, text(jsonLines(file).map((one) => (one.id === mine ? { ...one, parentId: null } : one))));
+		manager.reload();
+		replace(file, text(jsonLines(file).filter(({ id }) => id !== mine)));
+		manager.close();
+		expect(fileIds(file)).toEqual(["s-1", "a", "b", mine]);
+		writeFileSync(file, text([header(), ...chain("longer than before", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l")]));
+		manager.reload();
+		expect(jsonLines(file).at(-1)).toMatchObject({ id: mine, parentId: null });
+		agrees(manager, file);
+	});
+
+	test("a large file changed in its middle is read anew by reload, also after the append that saw it touched", async () => {
+		const names = Array.from({ length: 1500 }, (_, at) => `m${at}`);
+		const { manager, file } = opened(names.map((name, at) => message(name, names[at - 1] ?? null, user(long(name)))));
+		manager.appendMessage(user("x"));
+		manager.getEntries();
+		await pause(SPACED);
+		const before = read(file);
+		expect(before.length).toBeGreaterThan(1 << 20);
+		writeFileSync(file, before.replace('"id":"m5","parentId":"m4"', '"id":"m5","parentId":"m0"'));
+		await pause(SPACED);
+		manager.appendMessage(user("y"));
+		manager.flush();
+		manager.reload();
+		expect(manager.getEntry("m5")?.parentId).toBe("m0");
+		agrees(manager, file);
+	});
+});

@@ -223,16 +223,18 @@ pub struct ForeignChange {
 }
 
 impl Session {
-    /// What is wrong with this session, and what happened to it since it was opened.
-    pub fn diagnostics(&self) -> Result<Diagnostics> {
+    /// What is wrong with this session, and what happened to it since it was opened. Where the file cannot be read now,
+    /// lines are counted by what is known of it, blank ones not.
+    pub fn diagnostics(&self) -> Diagnostics {
         let tree = self.tree();
         let findings = findings(tree);
         let rows = findings.orphans.iter().chain(findings.duplicates.iter().flatten());
-        let lines = self.line_numbers(rows.copied().collect())?;
-        let line = |no: RowNo| lines.get(&no).copied().unwrap_or(u64::from(no) + 2);
+        // A file that is gone, or another by now, is what they are asked for: they tell what is known without it.
+        let lines = self.line_numbers(rows.copied().collect()).unwrap_or_default();
+        let line = |no: RowNo| lines.get(&no).copied().unwrap_or_else(|| self.line_by_rows(no));
         let (orphans, duplicate_ids, cycles) = described(tree, &line);
         let notes = self.notes();
-        Ok(Diagnostics {
+        Diagnostics {
             path: self.file().map(str::to_owned),
             damaged: self.damaged().iter().map(Damaged::from).collect(),
             repairs: notes.repairs.iter().map(|(&what, &count)| RepairMade { what, count }).collect(),
@@ -244,7 +246,14 @@ impl Session {
             orphans,
             duplicate_ids,
             cycles,
-        })
+        }
+    }
+
+    /// The line of a row as far as it is known without the file: behind the header, the rows and the damaged lines.
+    fn line_by_rows(&self, no: RowNo) -> u64 {
+        let offset = self.place(no).map_or(0, |place| place.offset);
+        let damaged = self.damaged().iter().filter(|line| line.place.offset < offset).count();
+        u64::from(no) + 2 + damaged as u64
     }
 
     /// The lines that rows stand in, counted from 1; none for a session that has no file.

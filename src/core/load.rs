@@ -181,12 +181,13 @@ impl Index {
         self.places.get(row as usize).copied().flatten()
     }
 
-    /// Says where the header, every entry and their bodies stand now; `places` has one for each row.
+    /// Says where the header, every entry and their bodies stand now, and nothing else; `places` has one for each row.
     pub fn set_places(&mut self, header: Option<Place>, places: Vec<Place>, bodies: Vec<(RowNo, Body)>) {
         self.lines = places.len() as u64 + u64::from(header.is_some());
         let last = places.last().or(header.as_ref());
         self.read_to = last.map_or(0, |last| last.end() + 1);
         self.inside = false;
+        self.damaged.clear();
         self.places = places.into_iter().map(Some).collect();
         self.bodies = bodies;
     }

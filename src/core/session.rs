@@ -84,10 +84,14 @@ pub struct Session {
     misread: AtomicBool,
     /// Whether the last look found something that could not be taken in.
     unsettled: bool,
+    /// Whether others touched the file and it was not read whole since.
+    touched: bool,
     /// The rows whose lines are needed of the caller.
     wanted: Vec<RowNo>,
     /// Lines that the caller gave for them.
     lent: Option<HashMap<RowNo, Vec<u8>>>,
+    /// The lines of own entries that others altered, by id.
+    altered: HashMap<Vec<u8>, String>,
     lock: Option<FileLock>,
     /// When it was made sure that nobody else has the lock, by how often the storage had been looked at.
     lock_checked: Option<u64>,
@@ -113,8 +117,10 @@ impl Session {
             moved: None,
             misread: AtomicBool::new(false),
             unsettled: false,
+            touched: false,
             wanted: Vec::new(),
             lent: None,
+            altered: HashMap::new(),
             lock: None,
             lock_checked: None,
             lock_path: None,

@@ -39,8 +39,8 @@ impl SessionManager {
         with_file(&self.state, Js::new(env), Session::reload)
     }
 
-    /// Looks at the file as `reload` does, but for changes in place that leave its length, and waits until the disk has
-    /// it.
+    /// Looks at the file as `reload` does, but where it changed in place and kept its length no further than at its
+    /// header and its last lines, and waits until the disk has it.
     ///
     /// @throws As `reload` does, and if the disk reports an error.
     /// @example
@@ -86,7 +86,7 @@ impl SessionManager {
     pub fn get_diagnostics<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let diagnostics = self.state.borrow().session.diagnostics();
-        Ok(returned(env, reported(js, diagnostics)?))
+        Ok(returned(env, reported(js, Ok(diagnostics))?))
     }
 
     /// Checks a session file, changing nothing.

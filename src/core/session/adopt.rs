@@ -23,7 +23,7 @@ use super::{first_header, Moved, Persistence, Session};
 pub(super) enum Old {
     /// Another one has its name; it is still open.
     Open,
-    /// Another one has its name, and nothing of it can be read any more.
+    /// Another one has its name, and nothing of it can be read any more, or not where it was.
     Gone,
     /// It has another content.
     Rewritten,
@@ -71,11 +71,15 @@ impl Session {
             self.notes.repaired("entries of ours that a replaced file lacked were added to it");
         }
         let moved = self.moved_rows(&index, &storage, old, &added)?;
+        let own = own_rows(&self.own, &self.index, &index);
+        let altered = altered(&own, &moved, &index, &storage)?;
         let leaf = self.leaf_in(&index);
         index.tree.set_leaf(leaf);
         self.size = storage.size()?.max(index.read_to());
         // Nothing can fail any more from here on.
-        self.own = own_rows(&self.own, &self.index, &index);
+        self.touched = false;
+        self.own = own;
+        self.altered.extend(altered);
         let known = moved.iter().filter(|row| row.is_some()).count();
         let mut before = Self::new(self.id.clone(), Persistence::Memory, self.file.clone());
         before.header_place = self.header_place.replace(header_place);
@@ -153,7 +157,7 @@ impl Session {
                 read => read?,
             };
             let lent = || self.lent.as_ref()?.get(&row).map(|line| text_of(line).into_owned());
-            match line.or_else(lent) {
+            match line.or_else(lent).or_else(|| self.altered.get(self.tree().id_of(row)).cloned()) {
                 Some(line) => lines.push((row, line)),
                 None => wanted.push(row),
             }
@@ -169,7 +173,8 @@ impl Session {
     }
 
     /// For each row of a new index the row it was in the old one: the same id, of several the same in order, and the
-    /// same in what it says. `added` are those that were just added there.
+    /// same in what it says. What was appended here goes by what the index knows of it: the caller's objects are the
+    /// only other copy. `added` are those that were just added there.
     fn moved_rows(
         &self,
         new: &Index,
@@ -198,7 +203,8 @@ impl Session {
             rows.push(match (was, added.get(&row)) {
                 (_, Some(&was)) => Some(was),
                 (Some(was), None) => {
-                    let is_same = is_same(&self.index, was, new, row, !self.is_own(was)) && same_bytes(was, row)?;
+                    let is_own = self.is_own(was);
+                    let is_same = is_same(&self.index, was, new, row, !is_own) && (is_own || same_bytes(was, row)?);
                     Some(was).filter(|_| is_same)
                 }
                 (None, None) => None,
@@ -231,6 +237,22 @@ fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) 
         });
     }
     Ok(added)
+}
+
+/// The lines of own rows that others altered, by id: no object has what they say now.
+fn altered(
+    own: &[(RowNo, RowNo)],
+    moved: &[Option<RowNo>],
+    index: &Index,
+    storage: &FileStorage,
+) -> Result<Vec<(Vec<u8>, String)>> {
+    let mut lines = Vec::new();
+    for row in own.iter().flat_map(|&(first, end)| first..end) {
+        if moved.get(row as usize).is_some_and(Option::is_none) {
+            lines.extend(index.line(storage, row)?.map(|line| (index.tree.id_of(row).to_vec(), line)));
+        }
+    }
+    Ok(lines)
 }
 
 /// The rows of a new index that carry the ids of own rows of the old one, whatever others made of them.

@@ -39,7 +39,8 @@ impl Session {
         self.look(Care::Usual)
     }
 
-    /// The same, and notices what one look cannot: another file under the name, another text of the same length.
+    /// The same, and notices what one look cannot: another file under the name, and another text of the same length. For
+    /// that a file of up to 1 MiB is read whole, a larger one if its times told a look of somebody else.
     pub fn reload(&mut self) -> Result<()> {
         self.look(Care::Whole)
     }
@@ -49,7 +50,8 @@ impl Session {
         self.look(Care::Reading)
     }
 
-    /// Looks at the file, its name included, and waits until the disk has it.
+    /// Looks at the file, its name included, but at no more of its text than the header and the last lines, and waits
+    /// until the disk has it.
     pub fn flush(&mut self) -> Result<()> {
         self.look(Care::Thorough)?;
         match self.storage.as_mut().filter(|_| self.persistence == Persistence::File) {
@@ -116,14 +118,19 @@ impl Session {
         let name = self.storage.as_ref().map(|storage| storage.name().to_owned()).unwrap_or_default();
         match found {
             Look::Here { size, touched, reopened } => {
+                // Growth is why a file was touched, as a rule; where it did not grow, a line may say something else.
+                self.touched |= touched && size == self.size;
                 let closely = match care {
                     Care::Usual | Care::Thorough => false,
-                    Care::Whole | Care::Reading => size <= SMALL || (touched && size == self.size),
+                    Care::Whole | Care::Reading => size <= SMALL || self.touched,
                 };
                 let stands = match closely || self.is_doubted() {
                     true => self.agrees()?,
                     false => self.stands()?,
                 };
+                if closely && stands {
+                    self.touched = false;
+                }
                 match (stands, reopened) {
                     (true, _) if size == self.size => Ok(()),
                     (true, _) if size > self.size => self.take_in(size),
@@ -147,8 +154,11 @@ impl Session {
                 self.notes.changed(if deleted { Change::Deleted } else { Change::Renamed });
                 Ok(())
             }
-            Look::Replaced { readable: true } => self.adopt(Old::Open, care),
-            Look::Replaced { readable: false } => self.adopt(Old::Gone, care),
+            // It may have been written anew before another took its name: then nothing is where it was.
+            Look::Replaced { readable } => match readable && self.stands()? {
+                true => self.adopt(Old::Open, care),
+                false => self.adopt(Old::Gone, care),
+            },
         }
     }
 
