@@ -177,6 +177,13 @@ class World {
 		else this.replace(before.toString());
 	}
 
+	/** Half lines are taken out, orphans hung up again: nothing that was acknowledged goes. */
+	private repair(): void {
+		const before = readFileSync(this.file);
+		const { backup } = SessionManager.repair(this.file);
+		if (backup) expect(readFileSync(backup)).toEqual(before);
+	}
+
 	private readonly steps: [string, (writer: Writer) => void][] = [
 		["append", (writer) => this.append(writer)],
 		["append", (writer) => this.append(writer)],
@@ -200,6 +207,7 @@ class World {
 			renameSync(this.file, `${this.file}~`);
 			writeFileSync(this.file, readFileSync(`${this.file}~`));
 		}],
+		["repair", () => this.repair()],
 		["another session in its place", () => this.usurped(false)],
 		["another session written into it", () => this.usurped(true)],
 		["a pause", () => asleep(12)],

@@ -340,6 +340,34 @@ describe("another file under the name", () => {
 	});
 });
 
+describe("what a replaced file says of itself", () => {
+	test("its header is what getHeader gives from then on; the same text keeps the object", () => {
+		const { manager, file } = opened(chain("a", "b"));
+		const before = manager.getHeader();
+		replace(file, text([header(), ...chain("a", "b", "c")]));
+		manager.reload();
+		expect(manager.getHeader()).toBe(before);
+		replace(file, text([header({ cwd: "/moved", parentSession: "/p.jsonl" }), ...chain("a", "b", "c")]));
+		manager.reload();
+		expect(manager.getHeader()).toEqual(header({ cwd: "/moved", parentSession: "/p.jsonl" }));
+		writeFileSync(file, text([header({ cwd: "/else", parentSession: "/p.jsonl" }), ...chain("a", "b", "c", "d")]));
+		manager.reload();
+		expect(manager.getHeader()?.cwd).toBe("/else");
+		expect(manager.getHeader()).toBe(manager.getHeader());
+	});
+
+	test("a summary below an entry that went with the replaced file is refused, and hangs from nothing else", () => {
+		const { manager, file } = opened(chain("a", "b"));
+		replace(file, text([header(), ...chain("a")]));
+		expect(() => manager.branchWithSummary("b", "went")).toThrow("Entry b not found");
+		expect(fileIds(file)).toEqual(["s-1", "a"]);
+		expect(ids(manager.getEntries())).toEqual(["a"]);
+		replace(file, text([header(), message("z", null, user("z")), ...chain("a")]));
+		const id = manager.branchWithSummary("a", "stays");
+		expect(manager.getEntry(id)?.parentId).toBe("a");
+	});
+});
+
 describe("rewritten, and then another file in its place", () => {
 	test("rewritten in place, then replaced: what was appended keeps its object, and is there when it is taken out later", async () => {
 		const { manager, file } = opened(chain("a", "b"));

@@ -85,12 +85,41 @@ function isOpenOn(fd: string, file: string): boolean {
 	}
 }
 
+/** What a script gives that may collect, in a process of its own. */
+function measured(body: string): Record<string, number> {
+	const script = `
+		const { SessionManager } = require(${JSON.stringify(join(process.cwd(), "index.js"))});
+		process.stdout.write(JSON.stringify((() => {${body}})()));`;
+	// Other runtimes have no such flag.
+	const node = process.versions.bun || process.versions.deno ? "node" : process.execPath;
+	const { stdout, stderr } = spawnSync(node, ["--expose-gc", "-e", script], { encoding: "utf8" });
+	expect(stderr).toBe("");
+	return JSON.parse(stdout);
+}
+
+test("an append makes no entry object; who reads it does", () => {
+	const { appended, looked, count } = measured(`
+		const COUNT = 50_000;
+		const heap = () => (gc(), gc(), process.memoryUsage().heapUsed);
+		const message = { role: "user", content: "the same every time", timestamp: 1 };
+		const manager = SessionManager.create("/work", ${JSON.stringify(scratch())});
+		manager.appendMessage(message);
+		const before = heap();
+		for (let at = 0; at < COUNT; at++) manager.appendMessage(message);
+		const appended = (heap() - before) / COUNT;
+		const entries = manager.getEntries();
+		return { appended, looked: (heap() - before) / COUNT - appended, count: entries.length };`);
+	expect(count).toBe(50_001);
+	// A place in the list, and an object with what the entry is about; then id, parent's id and time besides.
+	expect(appended).toBeLessThan(80);
+	expect(looked).toBeGreaterThan(100);
+});
+
 test("what an open keeps is the index, not the file", () => {
 	const body = [{ type: "text", text: long("x", 100_000) }];
 	const lines = Array.from({ length: 600 }, (_, at) => message(`m${at}`, at ? `m${at - 1}` : null, { ...user(""), content: body }));
 	const file = writeSession(scratch(), [header(), ...lines]);
-	const script = `
-		const { SessionManager } = require(${JSON.stringify(join(process.cwd(), "index.js"))});
+	const { opened, looked, peak, count } = measured(`
 		const rss = () => (gc(), gc(), process.memoryUsage.rss());
 		// Of this program: what getrusage says counts the process it was forked from.
 		const peak = () => Number(/VmHWM:\\s+(\\d+)/.exec(require("node:fs").readFileSync("/proc/self/status", "utf8"))[1]) * 1024;
@@ -101,12 +130,7 @@ test("what an open keeps is the index, not the file", () => {
 		for (const one of manager.getEntries()) if (one.message.role !== "user") throw new Error("no");
 		manager.buildSessionContext();
 		const looked = rss() - before;
-		process.stdout.write(JSON.stringify({ opened, looked, peak: peak() - before, count: manager.getEntryCount() }));`;
-	// Other runtimes have no such flag.
-	const node = process.versions.bun || process.versions.deno ? "node" : process.execPath;
-	const { stdout, stderr } = spawnSync(node, ["--expose-gc", "-e", script], { encoding: "utf8" });
-	expect(stderr).toBe("");
-	const { opened, looked, peak, count } = JSON.parse(stdout);
+		return { opened, looked, peak: peak() - before, count: manager.getEntryCount() };`);
 	expect(count).toBe(600);
 	// The file has 60 MB; the reading threads keep buffers of theirs for a while.
 	expect(opened).toBeLessThan(15e6);

@@ -44,33 +44,35 @@ impl Kind {
     }
 }
 
-fields! {
-    /// The fields of an entry that the index reads; `M` is what its message is read as.
-    pub struct EntryFields<V, M> {
-        kind: V = "type",
-        id: V = "id",
-        parent: V = "parentId",
-        timestamp: V = "timestamp",
-        message: M = "message",
-        first_kept: V = "firstKeptEntryId",
-        target: V = "targetId",
-        label: V = "label",
-        summary: V = "summary",
-    }
+/// A struct of the fields of an entry that the index reads, and more; `M` is what its message is read as.
+macro_rules! entry_fields {
+    ($(#[$doc:meta])* $vis:vis struct $name:ident { $($more:tt)* }) => {
+        fields! {
+            $(#[$doc])*
+            $vis struct $name<V, M> {
+                kind: V = "type",
+                id: V = "id",
+                parent: V = "parentId",
+                timestamp: V = "timestamp",
+                message: M = "message",
+                first_kept: V = "firstKeptEntryId",
+                target: V = "targetId",
+                label: V = "label",
+                summary: V = "summary",
+                $($more)*
+            }
+        }
+    };
 }
 
-fields! {
+entry_fields! {
+    /// What the index reads of an entry.
+    pub struct EntryFields {}
+}
+
+entry_fields! {
     /// The same of a line, with the values that may be large.
-    struct EntryLine<V, M> {
-        kind: V = "type",
-        id: V = "id",
-        parent: V = "parentId",
-        timestamp: V = "timestamp",
-        message: M = "message",
-        first_kept: V = "firstKeptEntryId",
-        target: V = "targetId",
-        label: V = "label",
-        summary: V = "summary",
+    struct EntryLine {
         content: V = "content",
         details: V = "details",
         data: V = "data",

@@ -17,18 +17,20 @@ pub struct LeafPath {
     thinking: Vec<usize>,
     models: Vec<usize>,
     compactions: Vec<usize>,
-    edits: Vec<usize>,
     /// The context, if it was asked for.
     context: Option<Context>,
+    /// How many rows were looked at for all that.
+    #[cfg(test)]
+    looked_at: usize,
 }
 
 /// The steps of a context, and what is needed to add to them.
 #[derive(Debug, Default)]
 struct Context {
     steps: Vec<Step>,
-    /// By target, the newest edit.
-    edits: HashMap<Sym, RowNo>,
-    /// Where the steps of an id are; made when the first edit is added.
+    /// By target, its edits from the oldest to the newest.
+    edits: HashMap<Sym, Vec<RowNo>>,
+    /// Where the steps of an id are; made when the first edit is added or taken away.
     places: Option<Places>,
 }
 
@@ -62,44 +64,68 @@ impl Places {
 
 impl Context {
     fn of(tree: &Tree, path: &[RowNo]) -> Self {
-        let edit =
-            |step: &Step| Some((tree.row(step.row).filter(|row| row.kind == Kind::ContextEdit)?.target?, step.row));
         let steps = project(tree, path).steps;
-        let edits = steps.iter().filter_map(edit).collect();
+        let mut edits: HashMap<Sym, Vec<RowNo>> = HashMap::new();
+        for step in &steps {
+            if let Some(target) = edited(tree, step) {
+                edits.entry(target).or_default().push(step.row);
+            }
+        }
         Self { steps, edits, places: None }
+    }
+
+    /// Makes an edit the newest one of what it is about, or takes the newest one back.
+    fn edit(&mut self, tree: &Tree, target: Sym, newest: Option<RowNo>) {
+        let edits = self.edits.entry(target).or_default();
+        match newest {
+            Some(edit) => edits.push(edit),
+            None => {
+                edits.pop();
+            }
+        }
+        let newest = edits.last().copied();
+        let steps = &mut self.steps;
+        let places = self.places.get_or_insert_with(|| {
+            let mut places = Places::default();
+            steps.iter().for_each(|step| places.push(id_of(tree, step)));
+            places
+        });
+        for place in places.of(target) {
+            if let Some(step) = steps.get_mut(place) {
+                step.edit = newest;
+            }
+        }
     }
 
     /// Adds an entry behind the others.
     fn push(&mut self, tree: &Tree, no: RowNo, row: &Row) {
         if let (Kind::ContextEdit, Some(target)) = (row.kind, row.target) {
-            self.edits.insert(target, no);
-            let steps = &mut self.steps;
-            let places = self.places.get_or_insert_with(|| {
-                let mut places = Places::default();
-                steps.iter().for_each(|step| places.push(id_of(tree, step)));
-                places
-            });
-            for place in places.of(target) {
-                if let Some(step) = steps.get_mut(place) {
-                    step.edit = Some(no);
-                }
-            }
+            self.edit(tree, target, Some(no));
         }
         if let Some(places) = &mut self.places {
             places.push(Some(row.id));
         }
-        self.steps.push(Step { row: no, gives: Contribution::of(row), edit: self.edits.get(&row.id).copied() });
+        let edit = self.edits.get(&row.id).and_then(|edits| edits.last()).copied();
+        self.steps.push(Step { row: no, gives: Contribution::of(row), edit });
     }
 
-    /// Takes that many entries, no edits among them, from the end.
+    /// Takes that many entries from the end.
     fn pop(&mut self, tree: &Tree, count: usize) {
-        let left = self.steps.len().saturating_sub(count);
-        for step in self.steps.drain(left..).rev() {
+        for _ in 0..count {
+            let Some(step) = self.steps.pop() else { return };
             if let Some(places) = &mut self.places {
                 places.pop(id_of(tree, &step));
             }
+            if let Some(target) = edited(tree, &step) {
+                self.edit(tree, target, None);
+            }
         }
     }
+}
+
+/// What a step edits, if it is an edit.
+fn edited(tree: &Tree, step: &Step) -> Option<Sym> {
+    tree.row(step.row).filter(|row| row.kind == Kind::ContextEdit)?.target
 }
 
 fn id_of(tree: &Tree, step: &Step) -> Option<Sym> {
@@ -115,6 +141,10 @@ impl LeafPath {
     /// The context of the path that was followed last.
     pub fn projection(&mut self, tree: &Tree) -> Projection {
         let settings = self.settings();
+        #[cfg(test)]
+        if self.context.is_none() {
+            self.looked_at += self.rows.len();
+        }
         let rows = &self.rows;
         let context = self.context.get_or_insert_with(|| Context::of(tree, rows));
         Projection { steps: context.steps.clone(), settings }
@@ -186,14 +216,18 @@ impl LeafPath {
         keep(&mut self.thinking);
         keep(&mut self.models);
         // Behind the newest compaction every row of the path is a step, so what was cut is as many steps.
-        let same_shape = keep(&mut self.compactions) & keep(&mut self.edits);
+        let same_choice = keep(&mut self.compactions);
         match &mut self.context {
-            Some(context) if same_shape => context.pop(tree, cut),
+            Some(context) if same_choice => context.pop(tree, cut),
             context => *context = None,
         }
     }
 
     fn add(&mut self, tree: &Tree, no: RowNo) {
+        #[cfg(test)]
+        {
+            self.looked_at += 1;
+        }
         let place = self.rows.len();
         self.rows.push(no);
         let Some(row) = tree.row(no) else { return };
@@ -204,7 +238,6 @@ impl LeafPath {
                 self.compactions.push(place);
                 self.context = None;
             }
-            Kind::ContextEdit => self.edits.push(place),
             _ => {}
         }
         if let Some(context) = &mut self.context {
@@ -244,6 +277,49 @@ mod tests {
             sets_label: false,
             has_summary: false,
         }
+    }
+
+    fn named(id: &str, parent: Option<&str>, kind: Kind, target: Option<&str>) -> EntryHead<'static> {
+        EntryHead {
+            kind,
+            id: id.as_bytes().to_vec().into(),
+            parent: parent.map_or(Parent::Null, |id| Parent::Id(id.as_bytes().to_vec().into())),
+            target: target.map(|id| id.as_bytes().to_vec().into()),
+            ..head(0, None, 0, 0)
+        }
+    }
+
+    #[test]
+    fn a_move_of_the_leaf_looks_at_what_is_not_common_to_both_paths_alone() {
+        const ROWS: usize = 10_000;
+        let mut tree = Tree::default();
+        for n in 0..ROWS {
+            let parent = n.checked_sub(1).map(|before| format!("e{before}"));
+            let (kind, target) = match n % 1_000 {
+                500 => (Kind::ContextEdit, Some(format!("e{}", n - 499))),
+                _ => (Kind::Message, None),
+            };
+            tree.push(&named(&format!("e{n}"), parent.as_deref(), kind, target.as_deref()), true);
+        }
+        let mut kept = LeafPath::default();
+        let mut cost = |tree: &Tree, end: usize| {
+            let before = kept.looked_at;
+            kept.follow(tree, Some(end as RowNo));
+            let path = tree.path(end as RowNo);
+            assert_eq!(kept.rows(), path);
+            assert_eq!(kept.projection(tree), project(tree, &path));
+            kept.looked_at - before
+        };
+        assert!(cost(&tree, ROWS - 1) >= ROWS, "all of it is looked at once");
+        // Back over edits, which are taken back, and forth again.
+        assert_eq!(cost(&tree, ROWS - 600), 0);
+        assert_eq!(cost(&tree, ROWS - 1), 599);
+        // Another branch, and on at its end.
+        tree.push(&named("s0", Some("e9990"), Kind::Message, None), true);
+        assert_eq!(cost(&tree, ROWS), 1);
+        tree.push(&named("s1", Some("s0"), Kind::ContextEdit, Some("e9990")), true);
+        assert_eq!(cost(&tree, ROWS + 1), 1);
+        assert_eq!(cost(&tree, ROWS - 1), 9);
     }
 
     proptest! {

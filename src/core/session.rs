@@ -60,6 +60,8 @@ pub struct Moved {
     pub rows: Vec<Option<RowNo>>,
     /// The session with its old rows and its old file, as far as that can still be read.
     pub old: Session,
+    /// Whether the header still says what it said.
+    pub same_header: bool,
 }
 
 /// A session's entries and where they are kept.

@@ -105,6 +105,14 @@ impl Cache {
         self.header.as_ref().map(|kept| js.kept(kept)).transpose()
     }
 
+    /// Lets go of the header's object: the file has another one.
+    pub fn forget_header(&mut self, js: Js) -> Result<()> {
+        if let Some(anchor) = self.anchor(js)? {
+            js.set(anchor, c"header", js.undefined()?)?;
+        }
+        self.header.take().map_or(Ok(()), |kept| js.release(kept))
+    }
+
     /// Keeps the header's object.
     pub fn set_header(&mut self, js: Js, header: Val) -> Result<()> {
         let kept = js.keep(header)?;

@@ -227,11 +227,14 @@ impl State {
     pub fn settle(&mut self, js: Js) -> Result<bool> {
         let moved = self.session.take_moved();
         let has_moved = moved.is_some();
-        if let Some(Moved { rows, old }) = moved {
+        if let Some(Moved { rows, old, same_header }) = moved {
             self.epoch += 1;
             // Entries made before read their bodies from where they were then.
             let left = self.bodies.take().map_or(Ok(()), |bodies| bodies.leave(js, old));
             self.cache.follow(js, &rows)?;
+            if !same_header {
+                self.cache.forget_header(js)?;
+            }
             left?;
         }
         self.cache.grow(self.session.tree().len());

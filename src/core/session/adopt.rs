@@ -11,7 +11,7 @@ use crate::core::error::{Error, Result};
 use crate::core::header::Version;
 use crate::core::lines::text_of;
 use crate::core::load::{load, Index, Loaded};
-use crate::core::storage::{FileStorage, Storage};
+use crate::core::storage::{FileStorage, Place, Storage};
 use crate::core::tree::RowNo;
 
 use super::changes::{copy, Care, WRITTEN_AGAIN};
@@ -73,6 +73,7 @@ impl Session {
         let moved = self.moved_rows(&index, &storage, old, &added)?;
         let own = own_rows(&self.own, &self.index, &index);
         let altered = altered(&own, &moved, &index, &storage)?;
+        let same_header = self.has_header(&storage, header_place, old)?;
         let leaf = self.leaf_in(&index);
         index.tree.set_leaf(leaf);
         self.size = storage.size()?.max(index.read_to());
@@ -88,17 +89,34 @@ impl Session {
         before.storage = self.storage.replace(Box::new(storage));
         self.forget_lock();
         self.moved = Some(match self.moved.take() {
-            None => Box::new(Moved { rows: moved, old: before }),
+            None => Box::new(Moved { rows: moved, old: before, same_header }),
             // Moved twice since somebody asked: rows are followed to where they were at first.
             Some(mut first) => {
                 let was = |row: RowNo| first.rows.get(row as usize).copied().flatten();
                 first.rows = moved.into_iter().map(|row| row.and_then(was)).collect();
+                first.same_header &= same_header;
                 first
             }
         });
         self.notes.changed(if is_cut { Change::Truncated } else { Change::Replaced });
         self.notes.grown(0, theirs.saturating_sub(known));
         Ok(())
+    }
+
+    /// Whether the header at a place of another file is known to be the very text of ours.
+    fn has_header(&self, storage: &FileStorage, place: Place, old: Old) -> Result<bool> {
+        let Some(was) = self.header_place.filter(|was| was.len == place.len) else {
+            return Ok(false);
+        };
+        let mut before = vec![0; was.len as usize];
+        match (&self.header_text, self.storage.as_deref().filter(|_| old == Old::Open)) {
+            (Some(text), _) => before = text.clone().into_bytes(),
+            (None, Some(old)) if old.read_at(was.offset, &mut before).is_ok() => {}
+            _ => return Ok(false),
+        }
+        let mut now = vec![0; place.len as usize];
+        storage.read_at(place.offset, &mut now)?;
+        Ok(before == now)
     }
 
     /// An empty file has no bytes of anybody: all of ours go there, if they can still be read.

@@ -13,6 +13,7 @@ use crate::core::append::{line, Envelope, NewHead};
 use crate::core::entry::{EntryHead, Kind};
 use crate::core::error::{Error, Result};
 use crate::core::storage::Place;
+use crate::core::text::shown;
 use crate::core::tree::RowNo;
 
 use super::Session;
@@ -72,7 +73,7 @@ impl Session {
             if self.check_lock()? {
                 continue;
             }
-            let parent = match self.below_now(new.below) {
+            let parent = match self.below_now(new.below)? {
                 Below::Leaf => self.tree().leaf(),
                 Below::Row(row) => Some(row),
                 Below::Nothing => None,
@@ -106,15 +107,16 @@ impl Session {
         Err(Error::changed(self.file().unwrap_or_default(), "other processes keep writing into the same place"))
     }
 
-    /// The parent that the caller chose, whose row may be another one since the file was replaced.
-    fn below_now(&self, below: Below) -> Below {
-        match (below, &self.moved) {
-            (Below::Row(old), Some(moved)) => {
-                let now = moved.rows.iter().position(|before| *before == Some(old));
-                now.map_or(Below::Leaf, |row| Below::Row(row as RowNo))
-            }
-            (below, _) => below,
-        }
+    /// The parent that the caller chose, whose row may be another one since the file was replaced, or gone.
+    fn below_now(&self, below: Below) -> Result<Below> {
+        let (Below::Row(old), Some(moved)) = (below, &self.moved) else {
+            return Ok(below);
+        };
+        let id = moved.old.tree().id_of(old);
+        // What others made of it counts; entries of its id are found where it has no row of its own any more.
+        let now = moved.rows.iter().position(|before| *before == Some(old)).map(|row| row as RowNo);
+        let row = now.or_else(|| self.tree().find(id));
+        row.map(Below::Row).ok_or_else(|| Error::entry_not_found(shown(id)))
     }
 
     /// Looks at what stands before a line that did not land where it was expected, or behind a half line.

@@ -359,6 +359,26 @@ pub fn sync_dir_of(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// The same for the names of the directories above it, as far up as its file system goes: any of them may be new. One that
+/// may not be read had its names before.
+pub fn sync_dirs_of(path: &Path) -> io::Result<()> {
+    sync_dir_of(path)?;
+    let device = |path: &Path| Ok::<_, io::Error>(stat_path(path)?.map(|stat| stat.identity.device));
+    let mut dirs = path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
+    let Some(mut dir) = dirs.next() else { return Ok(()) };
+    for above in dirs {
+        if device(above)? != device(dir)? {
+            break;
+        }
+        match sync_dir_of(dir) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            synced => synced?,
+        }
+        dir = above;
+    }
+    Ok(())
+}
+
 /// Gives a file a second name; an error if that is taken.
 pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     ask(Call::Link)?;

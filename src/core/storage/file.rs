@@ -443,7 +443,7 @@ impl Storage for FileStorage {
         // On Unix any handle will do, and the file may be one that is not ours to write.
         let handle = self.handle(cfg!(not(unix)))?;
         disk::sync(&handle.file).map_err(self.fail("fsync"))?;
-        disk::sync_dir_of(Path::new(&self.path)).map_err(self.fail("fsync"))
+        disk::sync_dirs_of(Path::new(&self.path)).map_err(self.fail("fsync"))
     }
 
     fn is_open(&self) -> bool {
