@@ -51,8 +51,12 @@ describe("pi --mode rpc on our session manager", () => {
 				}),
 		}));
 
-	it("forks, clones, compacts and navigates", () =>
+	it.each([
+		["", {}],
+		[", alone with its sessions", { PI_SESSION_NATIVE_LOCK: "exclusive" }],
+	])("forks, clones, goes back, compacts and navigates%s", (_, env: Record<string, string>) =>
 		sameOnBoth({
+			env,
 			steps: [
 				{ text: "One. ".repeat(40) },
 				{ text: "Two. ".repeat(40) },
@@ -92,6 +96,9 @@ describe("pi --mode rpc on our session manager", () => {
 					await get("get_entries");
 					await get("get_messages");
 					const files = run.sessionFiles();
+					await get("switch_session", { sessionPath: files[0] });
+					await get("get_messages");
+					await get("switch_session", { sessionPath: files[2] });
 					expect(files).toHaveLength(3);
 					expect(run.lines(files[1])[0].parentSession).toBe(files[0]);
 					expect(run.lines(files[2])[0].parentSession).toBe(files[1]);

@@ -54,6 +54,7 @@ export class Run {
 		readonly sessionModule: string,
 		readonly server: ModelServer,
 		settings: Record<string, unknown>,
+		readonly env: Record<string, string> = {},
 	) {
 		mkdirSync(this.work, { recursive: true });
 		writeFileSync(join(this.work, "notes.md"), "# Notes\n\n- call Zoë back\n");
@@ -143,7 +144,7 @@ export class Run {
 	#hooked(args: string[]) {
 		const log = join(this.root, `hook-${++this.#processes}.log`);
 		const command = pi.piCommand(args, { home: this.home, sessionModule: this.sessionModule, hookLog: log });
-		return { log, command };
+		return { log, command: { ...command, env: { ...command.env, ...this.env } } };
 	}
 
 	#observeLines(name: string, file: string): void {
@@ -174,6 +175,8 @@ function execute({ command, args, env }: pi.PiCommand, cwd: string, input: strin
 export interface Scenario {
 	steps: ScriptedStep[];
 	settings?: Record<string, unknown>;
+	/** More of the environment that pi runs in. */
+	env?: Record<string, string>;
 	act: (run: Run) => Promise<void>;
 }
 
@@ -182,9 +185,9 @@ const SETTINGS = {
 	compaction: { enabled: false, keepRecentTokens: 20, reserveTokens: 1000 },
 };
 
-async function observe(sessionModule: string, { steps, settings, act }: Scenario) {
+async function observe(sessionModule: string, { steps, settings, env, act }: Scenario) {
 	const server = await startModelServer(steps);
-	const run = new Run(sessionModule, server, { ...SETTINGS, ...settings });
+	const run = new Run(sessionModule, server, { ...SETTINGS, ...settings }, env);
 	try {
 		await act(run);
 		run.finish();

@@ -12,7 +12,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { loadReference } from "../support/peer.js";
 import { runtime } from "../support/runtime.js";
-import { api, caught, header, linesOf, message, scratch, setEnv, user, writeSession } from "../support/store.js";
+import { api, caught, header, ids, linesOf, message, scratch, setEnv, user, writeSession } from "../support/store.js";
 import { ended, run, saying, start } from "./children.js";
 
 const { SessionManager } = api;
@@ -133,6 +133,31 @@ test("every static takes the options, the environment gives them where they do n
 	byEnvironment.close();
 	expect(SessionManager.open(path, undefined, undefined, { lock: "none" }).getEntryCount()).toBe(1);
 	expect(SessionManager.isLocked(path)).toBe(false);
+});
+
+test("under PI_SESSION_NATIVE_LOCK pi met its own lock when it forked: what the environment asks for holds for the process", async () => {
+	const path = file();
+	setEnv({ PI_SESSION_NATIVE_LOCK: "exclusive" });
+	const mine = SessionManager.open(path);
+	mine.appendCustomEntry("mine");
+	const again = SessionManager.open(path);
+	again.appendCustomEntry("again");
+	expect(ids(again.getEntries())).toEqual(ids(SessionManager.open(path).getEntries()));
+	// Whoever asks for a lock of its own gets none while others have it, in this process or another.
+	expect(caught(() => openExclusive(path)).message).toContain(`locked by process ${process.pid}`);
+	const other = async (): Promise<string> =>
+		(await run("try { SessionManager.open(args[0]); say('opened'); } catch (error) { say(error.message); }", [path])).lines.join();
+	expect(await other()).toContain(`locked by process ${process.pid}`);
+	// The one that stays keeps it.
+	mine.close();
+	expect(await other()).toContain(`locked by process ${process.pid}`);
+	again.appendCustomEntry("still");
+	again.createBranchedSession(again.getLeafId() as string);
+	expect(SessionManager.isLocked(again.getSessionFile() as string)).toBe(true);
+	again.close();
+	mine.appendCustomEntry("taken again");
+	expect(SessionManager.isLocked(path)).toBe(true);
+	mine.close();
 });
 
 /** Longer than a manager goes without looking at everything there is to see of its file. */

@@ -12,7 +12,7 @@ mod exit;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use super::error::{Error, Result};
@@ -29,9 +29,12 @@ const REPAIR: &[u8] = b" repair";
 /// More than a lock file ever holds.
 const LONGEST: usize = 32;
 
-/// The lock of one session. It ends when this value goes.
+/// The lock of one session. It ends when this value goes, or the last that shares it.
 #[derive(Debug)]
 pub struct FileLock(Arc<Held>);
+
+/// The locks that this process shares, by their files.
+static SHARED: Mutex<Vec<(PathBuf, Weak<Held>)>> = Mutex::new(Vec::new());
 
 #[derive(Debug)]
 struct Held {
@@ -75,7 +78,25 @@ impl FileLock {
         Self::take_saying(session, b"")
     }
 
-    /// The same for the time of a repair: others wait for its end.
+    /// The lock, shared with all in this process who take it so. Tells whether it was not held before.
+    pub fn share(session: &str) -> Result<(Self, bool)> {
+        let path = path_of(session);
+        // Held meanwhile: of two threads the second finds what the first took.
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.retain(|(_, held)| held.strong_count() > 0);
+        let known = shared.iter().find(|(other, _)| *other == path).and_then(|(_, held)| held.upgrade());
+        if let Some(lock) = known.map(Self) {
+            if lock.is_found()? {
+                return Ok((lock, false));
+            }
+        }
+        let lock = Self::take(session)?;
+        shared.retain(|(other, _)| *other != path);
+        shared.push((path, Arc::downgrade(&lock.0)));
+        Ok((lock, true))
+    }
+
+    /// The lock for the time of a repair: others wait for its end.
     pub fn take_for_repair(session: &str) -> Result<Self> {
         Self::take_saying(session, REPAIR)
     }
@@ -134,9 +155,9 @@ impl FileLock {
     }
 }
 
-impl Drop for FileLock {
+impl Drop for Held {
     fn drop(&mut self) {
-        self.0.release();
+        self.release();
     }
 }
 

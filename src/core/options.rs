@@ -16,6 +16,9 @@ pub enum Lock {
     None,
     /// This session alone, as far as others ask; pi does not.
     Exclusive,
+    /// The sessions of this process that have it so, and no other's. What the environment asks of a whole process: pi opens
+    /// the session that it is in once more to fork it.
+    ExclusiveProcess,
 }
 
 /// How a session's file is written.
@@ -37,6 +40,14 @@ impl Durability {
 }
 
 impl Lock {
+    /// The same, asked of a whole process.
+    pub fn of_process(self) -> Self {
+        match self {
+            Lock::None => Lock::None,
+            Lock::Exclusive | Lock::ExclusiveProcess => Lock::ExclusiveProcess,
+        }
+    }
+
     /// The lock with this name; `shown` names the option or variable in the error.
     pub fn named(name: &[u8], shown: &str) -> Result<Self> {
         match name {

@@ -95,26 +95,31 @@ pub fn iso(js: Js, ms: f64) -> Result<String> {
 
 /// How a session's file is written, from the options of a static; from the environment where they do not say.
 pub fn options(js: Js, given: Val) -> Result<Options> {
-    let named = |key: &CStr, variable: &str| -> Result<Option<(Vec<u8>, String)>> {
+    // With what names it in an error, and whether it is the environment's.
+    let named = |key: &CStr, variable: &str| -> Result<Option<(Vec<u8>, String, bool)>> {
         let value = match js.is_nullish(given)? {
             true => js.undefined()?,
             false => js.get(given, key)?,
         };
         if js.is_nullish(value)? {
             let set = on_paths(js, |host| host.env(variable))?.filter(|text| !text.is_empty());
-            return Ok(set.map(|text| (text.into_bytes(), variable.to_owned())));
+            return Ok(set.map(|text| (text.into_bytes(), variable.to_owned(), true)));
         }
         let name = format!("options.{}", key.to_string_lossy());
-        Ok(Some((args::text(js, value, &name)?, name)))
+        Ok(Some((args::text(js, value, &name)?, name, false)))
     };
     let fail = |error: CoreError| thrown(js, &error);
     let durability = named(c"durability", DURABILITY_VARIABLE)?;
     let lock = named(c"lock", LOCK_VARIABLE)?;
     Ok(Options {
         durability: durability
-            .map_or(Ok(Durability::default()), |(name, shown)| Durability::named(&name, &shown))
+            .map_or(Ok(Durability::default()), |(name, shown, _)| Durability::named(&name, &shown))
             .map_err(fail)?,
-        lock: lock.map_or(Ok(Lock::default()), |(name, shown)| Lock::named(&name, &shown)).map_err(fail)?,
+        lock: match lock {
+            None => Lock::default(),
+            Some((name, shown, false)) => Lock::named(&name, &shown).map_err(fail)?,
+            Some((name, shown, true)) => Lock::named(&name, &shown).map_err(fail)?.of_process(),
+        },
     })
 }
 

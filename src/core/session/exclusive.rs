@@ -20,10 +20,13 @@ const MARGIN: Duration = Duration::from_millis(2);
 impl Session {
     /// Takes the lock that the session is to have, if it does not have it.
     pub(super) fn take_lock(&mut self) -> Result<()> {
-        let wants = self.options.lock == Lock::Exclusive && self.persistence == Persistence::File;
+        let wants = self.options.lock != Lock::None && self.persistence == Persistence::File;
         if let (true, None, Some(file)) = (wants, &self.lock, &self.file) {
-            let taken = FileLock::take(file)?;
-            if disk::stat_path(Path::new(file)).map_err(|error| Error::io("stat", file, error))?.is_some() {
+            let (taken, is_new) = match self.options.lock {
+                Lock::ExclusiveProcess => FileLock::share(file)?,
+                Lock::Exclusive | Lock::None => (FileLock::take(file)?, true),
+            };
+            if is_new && disk::stat_path(Path::new(file)).map_err(|error| Error::io("stat", file, error))?.is_some() {
                 std::thread::sleep(GLANCES + MARGIN);
             }
             self.lock = Some(taken);
