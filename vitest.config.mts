@@ -6,7 +6,7 @@ export default defineConfig({
 		// One process per file: the addon's state, the environment and the clock of one file never reach another.
 		pool: "forks",
 		maxWorkers: 2,
-		testTimeout: 120_000,
-		hookTimeout: 120_000,
+		testTimeout: 600_000,
+		hookTimeout: 600_000,
 	},
 });

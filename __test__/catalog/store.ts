@@ -1,6 +1,6 @@
 // A store of sessions under an agent's directory, and what the peer lists of it.
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionInfo } from "../../index.js";
 import { loadReference } from "../support/peer.js";
@@ -56,15 +56,32 @@ export async function listedByPeer(): Promise<unknown> {
 	return plain(await peer.SessionManager.listAll());
 }
 
-/** Waits until the catalog's files keep still. */
+/** Waits until what lists and searches go on with in the background is done: until their threads are gone. */
 export async function settled({ catalog }: Store): Promise<void> {
-	let before = "";
-	for (;;) {
-		const now = ["", "-wal"].map((ending) => (existsSync(catalog + ending) ? statSync(catalog + ending).mtimeMs : 0)).join();
-		if (now === before) return;
-		before = now;
-		await new Promise((resolve) => setTimeout(resolve, 150));
-	}
+	while (works() ?? (await moves(catalog))) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** Whether threads of lists or searches are there, where the system tells. */
+function works(): boolean | undefined {
+	const tasks = "/proc/self/task";
+	if (!existsSync(tasks)) return undefined;
+	const names = readdirSync(tasks).map((task) => {
+		try {
+			return readFileSync(join(tasks, task, "comm"), "utf8");
+		} catch {
+			return "";
+		}
+	});
+	return names.some((name) => name.startsWith("pi-session-"));
+}
+
+/** Elsewhere: whether the catalog's files were written to in a moment. */
+async function moves(catalog: string): Promise<boolean> {
+	const times = (): string =>
+		["", "-wal"].map((ending) => (existsSync(catalog + ending) ? statSync(catalog + ending).mtimeMs : 0)).join();
+	const before = times();
+	await new Promise((resolve) => setTimeout(resolve, 150));
+	return times() !== before;
 }
 
 /** The names in the agent's directory. */

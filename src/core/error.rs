@@ -9,6 +9,8 @@ pub const APP_NAME: &str = "pi";
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+const ELSEWHERE: &str = "the path leads to another file";
+
 /// An error of the session engine. `Display` gives the text that users see.
 #[derive(Debug)]
 pub struct Error(Kind);
@@ -86,6 +88,11 @@ impl Error {
         Self(Kind::Changed { path: path.to_owned(), what: what.into() })
     }
 
+    /// Another file has taken the name of the one that is read and written here.
+    pub fn elsewhere(path: &str) -> Self {
+        Self::changed(path, ELSEWHERE)
+    }
+
     /// The file was deleted, and what it held cannot be read any more.
     pub fn lost(path: &str) -> Self {
         Self(Kind::Lost { path: path.to_owned() })
@@ -135,6 +142,11 @@ impl Error {
     /// Whether the file is not what the index says.
     pub fn is_changed(&self) -> bool {
         matches!(self.0, Kind::Changed { .. })
+    }
+
+    /// Whether the file's name had come to lead elsewhere since it was looked at: nothing was done, a look tells the rest.
+    pub fn needs_a_look(&self) -> bool {
+        matches!(&self.0, Kind::Changed { what, .. } if what == ELSEWHERE) || self.is_missing()
     }
 
     /// Whether a file was not there.

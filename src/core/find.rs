@@ -13,6 +13,7 @@ use super::paths::{join, resolve, same, Host};
 use super::skim::{HeaderLine, Skimmer};
 use super::stamp::Stamp;
 use super::text::shown;
+use super::threads::cores;
 
 /// Where a header ends at the latest, for being found among other files.
 pub const HEADER_WITHIN: u64 = 64 << 20;
@@ -122,7 +123,7 @@ fn times(entries: &[DirEntry]) -> Vec<(f64, Named)> {
         let meta = meta.ok().filter(|meta| meta.is_file())?;
         Some((Stamp::of(&meta).modified_ms(), named))
     };
-    let threads = thread::available_parallelism().map_or(1, |n| n.get()).clamp(1, 4);
+    let threads = cores().min(4);
     if entries.len() < CROWD || threads == 1 {
         return entries.iter().filter_map(time_of).collect();
     }

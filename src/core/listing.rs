@@ -14,6 +14,7 @@ use super::find::{open_file, session_files};
 use super::info::{read_on, Info, Known};
 use super::paths::{clean, is_absolute, join};
 use super::stamp::{fingerprint, now, Stamp};
+use super::threads::cores;
 
 /// A file that may be a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +104,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// Does jobs, numbered from 0, on a few threads; each thread has a state of its own for all it does.
 pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) {
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(1, 8);
+    let threads = cores().min(8);
     let next = AtomicUsize::new(0);
     let run = || {
         let mut state = S::default();

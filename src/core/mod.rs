@@ -47,6 +47,7 @@ pub mod storage;
 pub mod system;
 pub mod text;
 pub mod texts;
+pub mod threads;
 pub mod time;
 pub mod tree;
 pub mod verify;

@@ -13,6 +13,7 @@ use super::entry::{read_line_and_bodies, Damage, EntryHead, Line};
 use super::error::{Error, Result};
 use super::lines::{text_of, LineReader};
 use super::storage::{Place, Storage};
+use super::threads::cores;
 
 /// How many bytes a segment of a file has: what stays in the processor's cache while it is looked through. In large files
 /// there are more, for a line that reaches into the next segment is read once more, and large lines are there.
@@ -54,39 +55,47 @@ pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMut(Scan
 /// The same in segments of that many bytes.
 fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut dyn FnMut(Scanned)) -> Result<()> {
     let segments = (to.saturating_sub(from)).div_ceil(size) as usize;
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).clamp(1, 8).min(segments);
+    let others = cores().min(8).min(segments).saturating_sub(1);
     let next = AtomicUsize::new(0);
-    let work = |done: &mpsc::Sender<(usize, Result<Vec<Scanned>>)>| {
-        let mut buffer = Vec::new();
-        loop {
-            let segment = next.fetch_add(1, Ordering::Relaxed);
-            if segment >= segments {
-                break;
-            }
+    // Takes the next segment that nobody has; None if all are taken.
+    let work = |buffer: &mut Vec<u8>| {
+        let segment = next.fetch_add(1, Ordering::Relaxed);
+        (segment < segments).then(|| {
             let start = from + segment as u64 * size;
-            let lines = scan_segment(storage, start == from, start, (start + size).min(to), to, &mut buffer);
-            if done.send((segment, lines)).is_err() {
-                break;
-            }
-        }
+            (segment, scan_segment(storage, start == from, start, (start + size).min(to), to, buffer))
+        })
     };
     std::thread::scope(|scope| {
-        let (done, finished) = mpsc::channel();
+        let (done, finished) = mpsc::sync_channel(segments);
         let work = &work;
-        let spawned = (0..threads).filter(|_| {
+        for _ in 0..others {
             let done = done.clone();
-            std::thread::Builder::new().spawn_scoped(scope, move || work(&done)).is_ok()
-        });
-        if spawned.count() == 0 {
-            // No thread can be had: this one does it all.
-            work(&done);
+            // A thread that cannot be had leaves its part to the others.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
+                let mut buffer = Vec::new();
+                while let Some(lines) = work(&mut buffer) {
+                    if done.send(lines).is_err() {
+                        break;
+                    }
+                }
+            });
         }
         drop(done);
+        let mut buffer = Vec::new();
         let mut early = BTreeMap::new();
         for segment in 0..segments {
             let lines = loop {
                 if let Some(lines) = early.remove(&segment) {
                     break lines;
+                }
+                // This thread takes its part, too, and looks for what the others have done between two segments.
+                early.extend(finished.try_iter());
+                if early.contains_key(&segment) {
+                    continue;
+                }
+                if let Some((number, lines)) = work(&mut buffer) {
+                    early.insert(number, lines);
+                    continue;
                 }
                 let (number, lines) = finished.recv().map_err(|_| {
                     // A thread that panicked sends nothing; the scope passes the panic on.

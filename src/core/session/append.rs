@@ -67,7 +67,7 @@ impl Session {
 
     /// Writes an entry's line and adds the entry. What others wrote comes in first; the leaf moves to the new entry.
     pub fn append(&mut self, new: &NewEntry<'_>) -> Result<RowNo> {
-        for _ in 0..TRIES {
+        for left in (0..TRIES).rev() {
             self.take_lock()?;
             self.take_in_foreign()?;
             if self.check_lock()? {
@@ -90,7 +90,14 @@ impl Session {
                 return Ok(self.push_kept(&head));
             };
             let mut text = line(new.kind, &envelope, new.own);
-            let place = storage.append(&mut text)?;
+            let place = match storage.append(&mut text) {
+                // It was opened for writing only now, and others were quicker.
+                Err(error) if error.needs_a_look() && left > 0 => {
+                    self.unsettled = true;
+                    continue;
+                }
+                result => result?,
+            };
             // A newline that ended somebody's last line stands before it.
             let start = place.offset - (text.len() as u64 - 1 - u64::from(place.len));
             if start == self.size && self.index.read_to() == start {

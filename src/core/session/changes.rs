@@ -19,6 +19,9 @@ const CHUNK: usize = 1 << 20;
 /// Up to how many bytes a file is read whole to be sure that it says what it said.
 const SMALL: u64 = 1 << 20;
 
+/// How often it is looked at once more when another file took its name meanwhile.
+const LOOKS: usize = 4;
+
 /// How closely the file is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Care {
@@ -106,7 +109,17 @@ impl Session {
         }
         // Until all that was found is taken in, the next look begins with a doubt.
         self.unsettled = true;
-        let done = self.take(found, care);
+        let mut done = self.take(found, care);
+        for _ in 0..LOOKS {
+            if !done.as_ref().is_err_and(Error::needs_a_look) {
+                break;
+            }
+            // Another file has its name since it was looked at.
+            done = match self.storage.as_ref().map(|storage| storage.look(true)) {
+                Some(found) => found.and_then(|found| self.take(found, care)),
+                None => break,
+            };
+        }
         self.lent = None;
         if done.is_ok() {
             self.trust();

@@ -235,6 +235,28 @@ fn a_rename_is_noticed_by_reload_and_flush() {
 }
 
 #[test]
+#[cfg(unix)]
+fn an_append_was_an_error_when_another_file_took_the_name_between_the_look_and_the_opening() {
+    for gone in [false, true] {
+        let world = World::with(&["a", "b"]);
+        let mut session = opened(&world.path);
+        let path = world.path.clone();
+        let again = HEADER.to_owned() + &entry("a") + &entry("b") + &entry("theirs");
+        before_next(Call::Open, move || match gone {
+            true => fs::remove_file(path).expect("removed"),
+            false => {
+                fs::write(format!("{path}.new"), again).expect("written");
+                fs::rename(format!("{path}.new"), path).expect("renamed");
+            }
+        });
+        let id = append(&mut session);
+        let theirs = (!gone).then_some("theirs");
+        assert_eq!(ids(&session), ["a", "b"].into_iter().chain(theirs).chain([&*id]).collect::<Vec<_>>());
+        expect_whole(&session, &world);
+    }
+}
+
+#[test]
 fn a_line_of_another_process_comes_in_before_ours() {
     let world = World::with(&["a"]);
     let mut session = opened(&world.path);

@@ -145,7 +145,7 @@ impl FileStorage {
         match self.reach(appends)? {
             Reach::Handle(handle) => Ok(handle),
             Reach::Missing => Err(Error::io("open", &self.path, io::ErrorKind::NotFound.into())),
-            Reach::Other => Err(Error::changed(&self.path, "the path leads to another file")),
+            Reach::Other => Err(Error::elsewhere(&self.path)),
         }
     }
 
