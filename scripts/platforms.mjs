@@ -47,7 +47,7 @@ export function checkPlatforms() {
 			["CC", "AR"].map((tool) => [`${tool}_${target.replaceAll("-", "_")}`, standIn]),
 		);
 		const targets = TARGETS.flatMap((target) => ["--target", target]);
-		const clippy = ["clippy", "--locked", "--lib", ...targets, "--", "-D", "warnings"];
+		const clippy = ["clippy", "--locked", "--lib", "--tests", ...targets, "--", "-D", "warnings"];
 		return run("cargo", clippy, Object.fromEntries(tools)).status ?? 1;
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
