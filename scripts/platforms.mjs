@@ -1,5 +1,5 @@
-// Compiles the Rust code for the systems that this one is not, as far as that can be done anywhere: what is written for
-// Windows or macOS alone must pass clippy, too. Nothing is linked, so C code of dependencies is not needed: what stands
+// Compiles the Rust code and its tests for the systems that this one is not, as far as that can be done anywhere: what is
+// written for Windows or macOS alone must pass clippy, too. Nothing is linked, so C code of dependencies is not needed: what stands
 // in for a C compiler makes empty files.
 //   node scripts/platforms.mjs
 import { spawnSync } from "node:child_process";
