@@ -101,6 +101,17 @@ describe("in a working directory that was deleted", () => {
 });
 
 describe("fork", () => {
+	test("goes where the settings of the new session's folder say, not those of the folder it is called in", async () => {
+		const at = world();
+		const [here, there] = [put(at, "s-here", branched), join(at.env.HOME as string, "there")];
+		settings(join(there, ".pi"), { sessionDir: "own" });
+		settings(join(at.cwd, ".pi"), { sessionDir: "mine" });
+		expect(dirname((await goodJson(at, ["fork", here, "--into", there])).path)).toBe(join(there, "own"));
+		expect(dirname((await goodJson(at, ["fork", here])).path)).toBe(join(at.cwd, "mine"));
+		const elsewhere = put(at, "s-there", branched, { cwd: there });
+		expect(dirname((await goodJson(at, ["fork", elsewhere, "--entry", "e4"])).path)).toBe(join(there, "own"));
+	});
+
 	test("--entry put the new session beside its source, a fork of the whole into the store", async () => {
 		const at = world();
 		const source = join(at.cwd, "apart.jsonl");

@@ -42,12 +42,19 @@ async function refuseUsedId(id, options) {
 }
 
 /**
+ * Where sessions of a working directory are kept, if not in the default directory: its own settings count.
+ * @param {string} cwd
+ * @param {ForkOptions} options
+ */
+const keptIn = (cwd, options) => sessionDir({ ...options, cwd });
+
+/**
  * @param {string} source
  * @param {ForkOptions} options
  */
 function forkWhole(source, options) {
 	const target = options.into === undefined ? openReadOnly(source).getCwd() : pathOf(options.into);
-	return SessionManager.forkFrom(source, target, sessionDir(options), { ...UNLOCKED, ...(options.id === undefined ? {} : { id: options.id }) });
+	return SessionManager.forkFrom(source, target, keptIn(target, options), { ...UNLOCKED, ...(options.id === undefined ? {} : { id: options.id }) });
 }
 
 /**
@@ -63,7 +70,7 @@ async function forkAt(source, entry, options) {
 	const { id } = entryNamed(looked, entry);
 	if (!looked.isPersisted()) return await forkOldAt(looked, source, id, options);
 	// As for a whole session: where sessions of its working directory are kept, wherever the source lies.
-	const dir = sessionDir(options) ?? getDefaultSessionDir(looked.getCwd());
+	const dir = keptIn(looked.getCwd(), options) ?? getDefaultSessionDir(looked.getCwd());
 	const manager = SessionManager.open(source, dir, undefined, UNLOCKED);
 	manager.createBranchedSession(id);
 	return manager;
@@ -80,7 +87,7 @@ async function forkOldAt(migrated, source, id, options) {
 	migrated.createBranchedSession(id);
 	const entries = migrated.getEntries();
 	if (!entries.some((entry) => entry.type === "message" && ["user", "assistant"].includes(roleOf(entry)))) throw nothingToFork();
-	const made = SessionManager.create(migrated.getCwd(), sessionDir(options), { ...UNLOCKED, parentSession: source });
+	const made = SessionManager.create(migrated.getCwd(), keptIn(migrated.getCwd(), options), { ...UNLOCKED, parentSession: source });
 	const file = /** @type {string} */ (made.getSessionFile());
 	await writeText(file, jsonLines(made, entries), { force: false, source });
 	return SessionManager.open(file, undefined, undefined, UNLOCKED);
