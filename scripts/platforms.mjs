@@ -1,5 +1,5 @@
-// Compiles the Rust code for the systems that this one is not, as far as that can be done anywhere: what is written for
-// Windows or macOS alone must pass clippy, too. Nothing is linked, so C code of dependencies is not needed: what stands
+// Compiles the Rust code and its tests for the systems that this one is not, as far as that can be done anywhere: what is
+// written for Windows or macOS alone must pass clippy, too. Nothing is linked, so C code of dependencies is not needed: what stands
 // in for a C compiler makes empty files.
 //   node scripts/platforms.mjs
 import { spawnSync } from "node:child_process";
@@ -47,7 +47,7 @@ export function checkPlatforms() {
 			["CC", "AR"].map((tool) => [`${tool}_${target.replaceAll("-", "_")}`, standIn]),
 		);
 		const targets = TARGETS.flatMap((target) => ["--target", target]);
-		const clippy = ["clippy", "--locked", "--lib", ...targets, "--", "-D", "warnings"];
+		const clippy = ["clippy", "--locked", "--lib", "--tests", ...targets, "--", "-D", "warnings"];
 		return run("cargo", clippy, Object.fromEntries(tools)).status ?? 1;
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });

@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import { RUNTIMES, setup } from "../runtimes/setup.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-/** What depends on the runtime. The rest runs a Node of its own: pi's agent, the hook, `tsc`, npm, the command. */
+/** What depends on the runtime. The rest runs a Node of its own: pi's agent, the hook, `tsc`, npm. */
 export const SPECS = ["contract", "differential", "lazy", "catalog", "search", "faults", "runtimes"].map(
 	(folder) => `__test__/${folder}/`,
 );
@@ -21,12 +21,24 @@ export const SPECS = ["contract", "differential", "lazy", "catalog", "search", "
 export const LEFT_OUT = ["faults/kill", "faults/leaks", "faults/processes", "faults/promises", "search/stores"].map(
 	(name) => `__test__/${name}.spec.ts`,
 );
-/** About sizes and combinations, and the same on every V8: a quick run leaves them to Bun, and `npm test` to the Node it is run by. */
-export const SLOW = ["lazy/copies", "lazy/limits", "lazy/size", "faults/hostile"].map((name) => `__test__/${name}.spec.ts`);
+/** The command is Node's: run on each of its releases. A browser and the shells are the same on all of them. */
+export const COMMAND = "__test__/cli/";
+export const COMMAND_LEFT_OUT = ["cli/page", "cli/completion"].map((name) => `__test__/${name}.spec.ts`);
+/** About sizes, combinations and widths, and the same on every V8: a quick run leaves them to Bun, and `npm test` to the Node it is run by. */
+export const SLOW = ["lazy/copies", "lazy/limits", "lazy/size", "faults/hostile", "cli/terminal"].map((name) => `__test__/${name}.spec.ts`);
 /** How much of what is random or many in a quick run. */
 const QUICK = { PSN_CASES: "400", PSN_FILES: "5000" };
 /** Node's module hooks change from release to release, so pi is hooked on each that it runs on. */
 const HOOKED = ["node24", "node26"];
+
+/** What vitest is told to run on a runtime: folders, and what of them is left out. */
+export function filesOf(name, { specs = SPECS, quick = false } = {}) {
+	if (specs !== SPECS) return specs;
+	const isNode = name.startsWith("node");
+	const leftOut = [...LEFT_OUT, ...(isNode ? COMMAND_LEFT_OUT : []), ...(quick && name !== "bun" ? SLOW : [])];
+	const more = [...(HOOKED.includes(name) ? ["__test__/register/"] : []), ...(isNode ? [COMMAND] : [])];
+	return [...specs, ...more, ...leftOut.flatMap((file) => ["--exclude", file])];
+}
 
 /** Runs the specs on one runtime; gives `{ passed, failed }`, and `broken` with what failed without being a test. */
 function runOn(name, { specs, quick }) {
@@ -34,14 +46,7 @@ function runOn(name, { specs, quick }) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-runtime-"));
 	const report = join(scratch, "report.json");
 	const hooked = HOOKED.includes(name);
-	const leftOut = [...LEFT_OUT, ...(quick && name !== "bun" ? SLOW : [])];
-	const vitest = [
-		join(root, "node_modules/vitest/vitest.mjs"),
-		"run",
-		...specs,
-		...(hooked && specs === SPECS ? ["__test__/register/"] : []),
-		...(specs === SPECS ? leftOut.flatMap((file) => ["--exclude", file]) : []),
-	];
+	const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", ...filesOf(name, { specs, quick })];
 	const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
 	const env = { ...process.env, PSN_RUNTIME: name, ...(quick ? QUICK : {}) };
 	if (hooked) env.PSN_PI_NODE = binary;

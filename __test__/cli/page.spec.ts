@@ -135,6 +135,48 @@ describe("the page of a session", () => {
 		await page.close();
 	});
 
+	test("a letter that stands in a text a million times froze the page: the first thousand places are marked", async () => {
+		const many = "ab ".repeat(300_000);
+		const { page, errors } = await open([message("a", null, user(many)), message("b", "a", assistant("ab and ab"))], ["--full"], "#a");
+		expect(await find(page, "ab")).toBe("2 found");
+		await page.keyboard.press("Enter");
+		await page.waitForSelector("#detail mark");
+		const shown = (): Promise<{ marks: number; text: string; places: string }> =>
+			page.$eval("#detail", (detail) => ({ marks: detail.querySelectorAll("mark").length, text: detail.querySelector("pre")?.textContent ?? "", places: detail.querySelector(".places")?.textContent ?? "" }));
+		expect(await shown()).toEqual({ marks: 1000, text: many, places: "The first 1000 of 300000 places are marked" });
+		await page.keyboard.press("Enter");
+		await page.waitForFunction(() => document.querySelectorAll("#detail mark").length === 2);
+		expect(await shown()).toEqual({ marks: 2, text: "ab and ab", places: "" });
+		expect(errors).toEqual([]);
+		await page.close();
+	});
+
+	test("an address that ends in #100% left the page without its script", async () => {
+		const plain = await open(branched, [], "#100%");
+		expect(plain.errors).toEqual([]);
+		await plain.page.close();
+		const { page, errors } = await open([message("100%", null, user("all of it"))], [], "#100%");
+		await page.waitForSelector("#detail:not([hidden])");
+		expect(await detailText(page)).toContain("all of it");
+		expect(errors).toEqual([]);
+		await page.close();
+	});
+
+	test("an image that was left out for its size did not say so", async () => {
+		const image = (mimeType: string, length: number): Json => ({ type: "image", mimeType, data: "A".repeat(length) });
+		const lines = [message("a", null, { role: "user", content: [image("image/png", 8000), image("image/png", 400), image("image/svg+xml", 400)] })];
+		const { page } = await open(lines, ["--max-entry", "4"], "#a");
+		await page.waitForSelector("#detail:not([hidden])");
+		const notes = (where: Page): Promise<(string | null)[]> => where.$$eval("#detail pre", (all) => all.map((one) => one.textContent));
+		expect(await notes(page)).toEqual(["image, image/png, 5.9 KB, not in this page (--full)", "image, image/svg+xml, 300 B"]);
+		expect(await page.$$eval("#detail img", (all) => all.length)).toBe(1);
+		await page.close();
+		const whole = await open(lines, ["--full"], "#a");
+		await whole.page.waitForSelector("#detail img");
+		expect(await notes(whole.page)).toEqual(["image, image/svg+xml, 300 B"]);
+		await whole.page.close();
+	});
+
 	test("goes along the tree by keys, and to the entry that the address names", async () => {
 		const { page } = await open(branched, [], "#e3");
 		await page.waitForFunction(() => document.querySelector("#detail")?.textContent?.includes("Only the first"));

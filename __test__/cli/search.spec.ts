@@ -1,7 +1,7 @@
 // `pi-sessions search`: places where words were said.
 import { expect, test } from "vitest";
 import { assistant, message, user } from "../support/store.js";
-import { branched, put, run, world } from "./run.js";
+import { branched, good, goodJson, lines, put, run, world } from "./run.js";
 
 test("shows places by session, the words in them marked on a terminal", async () => {
 	const at = world();
@@ -32,4 +32,23 @@ test("no text of a session acts on the terminal", async () => {
 	const { out } = await run(at, ["search", "needle"]);
 	expect(out).toContain("needle");
 	expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+});
+
+test("--limit 0 gave 50 hits where help said all; that there were more was not told", async () => {
+	const at = world();
+	put(at, "s-many", Array.from({ length: 120 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`needle ${index}`))));
+	expect(await goodJson(at, ["search", "needle", "--limit", "0"])).toHaveLength(120);
+	expect(await goodJson(at, ["search", "needle"])).toHaveLength(50);
+	const hits = (out: string): number => out.match(/^ {2}m\d/gm)?.length ?? 0;
+	const all = await good(at, ["search", "needle", "--limit", "0"]);
+	expect(hits(all)).toBe(120);
+	expect(all).not.toContain("There are more");
+	for (const [args, count] of [[[], 50], [["--limit", "119"], 119]] as const) {
+		const out = await good(at, ["search", "needle", ...args]);
+		expect(hits(out)).toBe(count);
+		expect(lines(out).at(-1)).toBe(`There are more than ${count}; --limit 0 shows all`);
+	}
+	const exact = await good(at, ["search", "needle", "--limit", "120"]);
+	expect(hits(exact)).toBe(120);
+	expect(exact).not.toContain("There are more");
 });

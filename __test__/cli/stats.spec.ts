@@ -1,5 +1,7 @@
 // What sessions cost and what fills them: `pi-sessions stats`.
-import { statSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { type Json, api, assistant, entry, linesOf, message, user } from "../support/store.js";
 import { good, goodJson, put, world } from "./run.js";
@@ -53,7 +55,7 @@ describe("stats", () => {
 	test("--all adds up every session and tells which it could not read", async () => {
 		const at = world();
 		put(at, "s-1", spent);
-		put(at, "s-2", spent.map((one) => ({ ...one, id: `other-${one.id}`, parentId: one.parentId && `other-${one.parentId}` })), { cwd: "/other" });
+		put(at, "s-2", spent.map((one) => ({ ...one, timestamp: "2025-02-01T00:00:00.000Z" })), { cwd: "/other" });
 		const told = await goodJson(at, ["stats", "--all"]);
 		expect(told).toMatchObject({ sessions: 2, entries: 14, total: { calls: 10 } });
 		expect(await good(at, ["stats", "--all"])).toContain("2 sessions, 14 entries");
@@ -74,6 +76,36 @@ describe("stats", () => {
 		api.SessionManager.open(path).appendMessage({ ...assistant("on"), provider: "acme", model: "large", usage: usage(100, 20, 0.5) } as any);
 		expect((await goodJson(at, ["stats", "--all"])).total).toMatchObject({ calls: 6, input: alone.total.input + 100, cost: expect.closeTo(1.4, 9) });
 		expect((await goodJson(at, ["stats", path])).total.calls).toBe(3);
+	});
+
+	test("--all counted a forked session of version 1 again: its entries get new ids at each fork", async () => {
+		const at = world();
+		const old = (text: string): Json => ({ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: { ...assistant(text), provider: "acme", model: "large", usage: usage(100, 20, 0.5), timestamp: Date.UTC(2024, 0, 1) } });
+		// Two calls alike in one file are two.
+		const path = put(at, "s-old", [{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: user("go") }, old("one"), old("two")], { header: { version: undefined } });
+		expect((await goodJson(at, ["stats", path])).total).toMatchObject({ calls: 2, cost: 1 });
+		await good(at, ["fork", path]);
+		await good(at, ["fork", path, "--entry", "00000002"]);
+		expect(await goodJson(at, ["stats", "--all"])).toMatchObject({ sessions: 3, entries: 8, total: { calls: 2, cost: 1 }, models: [{ calls: 2 }], days: [{ calls: 2 }] });
+	});
+
+	test("--top many sorted all of them again at each entry", async () => {
+		const at = world();
+		const entries = Array.from({ length: 4000 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user("x".repeat(index % 997))));
+		put(at, "s-many", entries);
+		const guard = join(at.cwd, "guard.mjs");
+		writeFileSync(
+			guard,
+			`let sorted = 0;
+			const { sort } = Array.prototype;
+			Array.prototype.sort = function (...args) { sorted += this.length; return sort.apply(this, args); };
+			process.on("exit", () => { if (sorted > 100_000) console.error("sorted " + sorted); });`,
+		);
+		const { largest } = await goodJson(at, ["stats", "--top", "2000"], { NODE_OPTIONS: `--import=${pathToFileURL(guard)}` });
+		const bytes = entries.map((one) => JSON.stringify(one).length + 1).sort((a, b) => b - a);
+		expect(largest.map((one: any) => one.bytes)).toEqual(bytes.slice(0, 2000));
+		expect((await goodJson(at, ["stats", "--top", "3"])).largest.map((one: any) => one.bytes)).toEqual(bytes.slice(0, 3));
+		expect((await goodJson(at, ["stats", "--top", "0"])).largest).toEqual([]);
 	});
 
 	test("sums hold when usage is missing or no number", async () => {

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { api, read, root, scratch } from "../support/store.js";
 import { allBlocks, blocksOf, pages, placeOf, textOf } from "./blocks.js";
 import { Project, put } from "./project.js";
+import { unknown } from "./known.js";
 import { runShell } from "./shell.js";
 
 const run = promisify(execFile);
@@ -68,6 +69,30 @@ describe("commands", () => {
 	test.each(inLanguage("sh", "console").map((block) => [placeOf(block), block] as const))("%s", async (_, block) => {
 		expect(await runShell(block)).toEqual([]);
 	});
+});
+
+test("commands in the text name scripts, files, options, cases and runtimes that are there", () => {
+	const spans = pages.flatMap((page) => {
+		const prose = textOf(page).replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
+		return [...prose.matchAll(/`((?:[A-Z_]+=\S+ )*(?:npm (?:run|start|test)\b|npx vitest|node (?:scripts|bench|peer)\/)[^`]*)`/g)].map(([, span]) => ({ page, command: (span as string).replace(/\s+/g, " ") }));
+	});
+	expect(spans.length).toBeGreaterThan(30);
+	const wrong = spans.filter(({ command }) => command !== "npm run").flatMap(({ page, command }) => (unknown(command) ? [`${page}: ${command}: ${unknown(command)}`] : []));
+	expect(wrong).toEqual([]);
+});
+
+test.each([
+	["npm run benchmark", "package.json has no script benchmark"],
+	["npm run bench -- --cases list-25,list-of-nothing", "the benchmark has no case list-of-nothing"],
+	["npm run bench -- --round 3", "bench/run.mjs takes no --round"],
+	["npm run kills --kills 3", "npm run kills takes what follows -- alone"],
+	["npm run runtimes -- node20 node19", "no runtime node19"],
+	["npm run fuzz -- --seconds", "--seconds needs a value"],
+	["npm install && npm run built", "package.json has no script built"],
+	["npx vitest run __test__/nothing", "no file __test__/nothing"],
+	["node scripts/nothing.mjs", "no file scripts/nothing.mjs"],
+])("a command that is only looked up was good whatever its options were: %s", (command, problem) => {
+	expect(unknown(command)).toBe(problem);
 });
 
 test("every example in the help of pi-sessions does what it should", async () => {

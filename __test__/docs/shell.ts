@@ -1,14 +1,21 @@
-// Commands in the documentation. Those of `pi-sessions` are run on a store like the reader's; of others it is checked that
-// what they name is there.
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+// Commands in the documentation. Those of `pi-sessions` are run on a store like the reader's, those that start pi start the
+// published one; of others it is checked that what they name is there.
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { isolatedEnv, nodeBin, piPackage } from "../../scripts/demo/pi.mjs";
 import { root } from "../support/store.js";
-import { bin, put as putSession, runProgram, world } from "../cli/run.js";
+import { type Result, bin, put as putSession, runProgram, world } from "../cli/run.js";
 import type { Block } from "./blocks.js";
+import { unknown } from "./known.js";
 import { put } from "./project.js";
 import { session } from "./session.js";
 
-const pack = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+/** The version of the pi that is started here. */
+const { version } = JSON.parse(readFileSync(join(piPackage, "package.json"), "utf8"));
+
+const OWN = /(^|[|;&(]\s*|<\()pi-sessions\b/;
+/** A line that starts pi on this manager. */
+const PI = /^(?:pi-native|node (?:--import pi-session-native\/register|bin\/pi-native\.mjs))(?: |$)/;
 
 /** What is wrong with a block of commands. */
 export async function runShell(block: Block): Promise<string[]> {
@@ -16,9 +23,14 @@ export async function runShell(block: Block): Promise<string[]> {
 	const problems: string[] = [];
 	const at = reader();
 	for (const { command, output } of steps) {
-		const own = /(^|[|;&(]\s*|<\()pi-sessions\b/.test(command);
-		if (!own) {
-			const problem = known(command);
+		if (PI.test(command)) {
+			const { code, out, err } = await startPi(command);
+			const isReplaced = err.includes(`the session manager of @earendil-works/pi-coding-agent ${version}`) && err.includes("is replaced");
+			if (code !== 0 || out !== `${version}\n` || !isReplaced) problems.push(`${command} --version: exit code ${code}, ${out}${err}`);
+			continue;
+		}
+		if (!OWN.test(command)) {
+			const problem = unknown(command);
 			if (problem) problems.push(`${command}: ${problem}`);
 			continue;
 		}
@@ -66,35 +78,23 @@ function reader(): { cwd: string; env: NodeJS.ProcessEnv } {
 	return { cwd: at.cwd, env: { ...at.env, PATH: `${join(at.cwd, ".bin")}:${at.env.PATH}` } };
 }
 
-/** What is wrong with a command that is not ours to run here; nothing if it names what is there. */
-function known(command: string): string | undefined {
-	const words = command.replace(/^(?:[A-Z_]+=\S+ )+/, "").split(/\s+/);
-	const [program = "", first = "", second = ""] = words;
-	switch (program) {
-		case "npm": {
-			if (["install", "ci", "pack", "publish", "uninstall"].includes(first)) return undefined;
-			const script = first === "run" ? second : first;
-			return script in pack.scripts ? undefined : `package.json has no script ${script}`;
-		}
-		case "npx":
-			return existsSync(join(root, "node_modules/.bin", first)) || first in (pack.bin ?? {}) ? undefined : `no ${first}`;
-		case "node": {
-			if (first === "--import" && second.startsWith("pi-session-native/")) {
-				const entry = `./${second.slice("pi-session-native/".length)}`;
-				return entry in pack.exports ? undefined : `the package exports no ${entry}`;
-			}
-			return existsSync(join(root, first)) ? undefined : `no file ${first}`;
-		}
-		case "cargo":
-			return ["test", "build", "fmt", "clippy", "run", "fuzz", "+nightly"].includes(first) ? undefined : `cargo ${first} is not one of ours`;
-		case "git":
-		case "cd":
-		case "apt-get":
-		case "sudo":
-		case "export":
-			return undefined;
-		default:
-			if (program in (pack.bin ?? {})) return undefined;
-			return existsSync(join(root, program)) ? undefined : `nobody knows ${program}`;
-	}
+/**
+ * Runs a command that starts pi, with \`--version\` after it: what comes then would wait for a person. By then the session
+ * manager is replaced, which is told. The folder is a project that has pi and this package installed, and in it stands what a
+ * clone of this package has.
+ */
+async function startPi(command: string): Promise<Result> {
+	const at = world();
+	const home = at.env.HOME as string;
+	const modules = join(at.cwd, "node_modules");
+	mkdirSync(join(modules, "@earendil-works"), { recursive: true });
+	mkdirSync(join(home, "bin"));
+	symlinkSync(root, join(modules, "pi-session-native"));
+	symlinkSync(piPackage, join(modules, "@earendil-works/pi-coding-agent"));
+	symlinkSync(join(root, "bin"), join(at.cwd, "bin"));
+	// Global commands: pi, and this package's own.
+	symlinkSync(join(piPackage, "dist/bundle/cli.js"), join(home, "bin/pi"));
+	symlinkSync(join(root, "bin/pi-native.mjs"), join(home, "bin/pi-native"));
+	const PATH = `${join(home, "bin")}:${dirname(nodeBin)}:/usr/bin:/bin`;
+	return runProgram("bash", ["-c", `${command} --version`], { cwd: at.cwd, env: { ...isolatedEnv(home), PATH, PI_SESSION_NATIVE_VERBOSE: "1" } });
 }

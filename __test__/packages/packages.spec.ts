@@ -15,6 +15,7 @@ import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { parseTriple } from "@napi-rs/cli";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -189,11 +190,22 @@ test("the contributor's page said that one command is all that CI does: it names
 	for (const command of commands.filter((one) => !one.startsWith("sudo apt-get "))) {
 		expect(page).toContain(`\`${command.replace(/\$\{\{ matrix\.(\w+) \}\}/, "<$1>")}\``);
 	}
-	const listed = spawnSync(process.execPath, ["-e", `import(${JSON.stringify(join(root, "scripts/runtimes.mjs"))}).then(({ SPECS, LEFT_OUT, SLOW }) => console.log(JSON.stringify([...SPECS, ...LEFT_OUT, ...SLOW])))`], { encoding: "utf8" });
+	const listed = spawnSync(process.execPath, ["-e", `import(${JSON.stringify(join(root, "scripts/runtimes.mjs"))}).then(({ SPECS, COMMAND, COMMAND_LEFT_OUT, LEFT_OUT, SLOW }) => console.log(JSON.stringify([...SPECS, COMMAND, ...COMMAND_LEFT_OUT, ...LEFT_OUT, ...SLOW])))`], { encoding: "utf8" });
 	for (const path of JSON.parse(checked(listed)) as string[]) {
 		expect(existsSync(join(root, path)), path).toBe(true);
 		expect(readFileSync(join(root, "README.md"), "utf8")).toContain(path.split("/").filter((part) => part !== "" && part !== "__test__").at(-1)?.replace(".spec.ts", "") as string);
 	}
+});
+
+test("the command was run on one release of Node alone", async () => {
+	const { filesOf } = (await import(pathToFileURL(join(root, "scripts/runtimes.mjs")).href)) as { filesOf(name: string, how?: { quick: boolean }): string[] };
+	for (const name of ["node20", "node22", "node24", "node26"]) {
+		for (const how of [undefined, { quick: true }]) expect(filesOf(name, how), name).toContain("__test__/cli/");
+		// A browser and shells are not on every machine of the workflow.
+		for (const file of ["page", "completion"]) expect(filesOf(name).join(" ")).toContain(`--exclude __test__/cli/${file}.spec.ts`);
+		expect(filesOf(name)).not.toContain("__test__/cli/terminal.spec.ts");
+	}
+	for (const name of ["bun", "deno"]) expect(filesOf(name)).not.toContain("__test__/cli/");
 });
 
 describe("the main package", () => {

@@ -3,10 +3,11 @@ import { existsSync } from "node:fs";
 import { roleOf } from "./entries.mjs";
 import { CommandError, UsageError } from "./errors.mjs";
 import { writeText } from "./files.mjs";
-import { SessionManager } from "./library.mjs";
+import { SessionManager, getDefaultSessionDir } from "./library.mjs";
 import { markdown } from "./markdown.mjs";
 import { json, write, writeJson } from "./output.mjs";
-import { entryNamed, listSessions, openReadOnly, pathOf, sessionDir, sessionPath } from "./sessions.mjs";
+import { pathOf, sessionDir, targetOf } from "./place.mjs";
+import { UNLOCKED, entryNamed, listSessions, openReadOnly, sessionPath } from "./sessions.mjs";
 import { safeLine } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").Manager} Manager */
@@ -41,12 +42,19 @@ async function refuseUsedId(id, options) {
 }
 
 /**
+ * Where sessions of a working directory are kept, if not in the default directory: its own settings count.
+ * @param {string} cwd
+ * @param {ForkOptions} options
+ */
+const keptIn = (cwd, options) => sessionDir({ ...options, cwd });
+
+/**
  * @param {string} source
  * @param {ForkOptions} options
  */
 function forkWhole(source, options) {
 	const target = options.into === undefined ? openReadOnly(source).getCwd() : pathOf(options.into);
-	return SessionManager.forkFrom(source, target, sessionDir(options), options.id === undefined ? undefined : { id: options.id });
+	return SessionManager.forkFrom(source, target, keptIn(target, options), { ...UNLOCKED, ...(options.id === undefined ? {} : { id: options.id }) });
 }
 
 /**
@@ -61,7 +69,9 @@ async function forkAt(source, entry, options) {
 	const looked = openReadOnly(source);
 	const { id } = entryNamed(looked, entry);
 	if (!looked.isPersisted()) return await forkOldAt(looked, source, id, options);
-	const manager = SessionManager.open(source, sessionDir(options));
+	// As for a whole session: where sessions of its working directory are kept, wherever the source lies.
+	const dir = keptIn(looked.getCwd(), options) ?? getDefaultSessionDir(looked.getCwd());
+	const manager = SessionManager.open(source, dir, undefined, UNLOCKED);
 	manager.createBranchedSession(id);
 	return manager;
 }
@@ -77,10 +87,10 @@ async function forkOldAt(migrated, source, id, options) {
 	migrated.createBranchedSession(id);
 	const entries = migrated.getEntries();
 	if (!entries.some((entry) => entry.type === "message" && ["user", "assistant"].includes(roleOf(entry)))) throw nothingToFork();
-	const made = SessionManager.create(migrated.getCwd(), sessionDir(options), { parentSession: source });
+	const made = SessionManager.create(migrated.getCwd(), keptIn(migrated.getCwd(), options), { ...UNLOCKED, parentSession: source });
 	const file = /** @type {string} */ (made.getSessionFile());
 	await writeText(file, jsonLines(made, entries), { force: false, source });
-	return SessionManager.open(file);
+	return SessionManager.open(file, undefined, undefined, UNLOCKED);
 }
 
 /**
@@ -90,14 +100,15 @@ async function forkOldAt(migrated, source, id, options) {
 export async function exportSession(query, options) {
 	const source = await sessionPath(query, options);
 	const manager = openReadOnly(source);
-	const format = options.format ?? (options.output?.endsWith(".jsonl") || options.json ? "jsonl" : "md");
+	const output = targetOf(options.output ?? "-");
+	const format = options.format ?? (output.endsWith(".jsonl") || options.json ? "jsonl" : "md");
 	if (options.json && format !== "jsonl") throw new UsageError("--json exports JSON lines; --format md goes without it");
 	if (options.all && format === "md") throw new UsageError("Markdown is one conversation: --all goes with --format jsonl");
 	if (options.all && options.leaf !== undefined) throw new UsageError("Either --all or --leaf");
 	const leaf = options.leaf === undefined ? undefined : entryNamed(manager, options.leaf).id;
 	const entries = options.all ? manager.getEntries() : manager.getBranch(leaf);
 	const pieces = format === "jsonl" ? jsonLines(manager, entries) : markdown(manager, entries, { full: Boolean(options.full) });
-	await writeText(options.output ?? "-", pieces, { force: Boolean(options.force), source });
+	await writeText(output, pieces, { force: Boolean(options.force), source });
 }
 
 /**

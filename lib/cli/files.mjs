@@ -5,11 +5,9 @@ import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, ren
 import { basename, dirname, join } from "node:path";
 import { CommandError } from "./errors.mjs";
 import { write } from "./output.mjs";
+import { onSignal, turns } from "./signals.mjs";
 
 /** @typedef {{ force: boolean, source: string }} Target whether a file that is there may go; the session that is read, which never may */
-
-/** How long others wait, in milliseconds: signals among them. */
-const STROKE = 50;
 
 /**
  * Writes a text to a file, or to standard output (`-`).
@@ -48,12 +46,7 @@ async function writeWhole(path, pieces, force) {
 	const folder = dirname(path);
 	if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such folder: ${folder}`);
 	const draft = join(folder, `.${basename(path).slice(0, 40)}.${randomUUID().slice(0, 8)}.tmp`);
-	const stopped = (/** @type {NodeJS.Signals} */ signal) => {
-		rmSync(draft, { force: true });
-		for (const one of SIGNALS) process.off(one, stopped);
-		process.kill(process.pid, signal);
-	};
-	for (const signal of SIGNALS) process.on(signal, stopped);
+	const off = onSignal(() => rmSync(draft, { force: true }));
 	try {
 		const bytes = await fill(draft, "wx", pieces);
 		if (force) renameSync(draft, path);
@@ -63,11 +56,9 @@ async function writeWhole(path, pieces, force) {
 		rmSync(draft, { force: true });
 		throw error;
 	} finally {
-		for (const signal of SIGNALS) process.off(signal, stopped);
+		off();
 	}
 }
-
-const SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
 
 /**
  * Gives a draft a name that must be free. Not every file system has links, so the name is taken first.
@@ -96,15 +87,13 @@ function claim(draft, path) {
 async function fill(path, flags, pieces) {
 	const file = openSync(path, flags, 0o600);
 	let written = 0;
-	let turn = Date.now();
+	const turn = turns();
 	try {
 		for (const piece of pieces) {
 			const bytes = Buffer.from(piece);
 			for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 			written += bytes.length;
-			if (Date.now() - turn < STROKE) continue;
-			await new Promise((done) => void setImmediate(done));
-			turn = Date.now();
+			await turn();
 		}
 		if (fstatSync(file).isFile()) fsyncSync(file);
 		return written;

@@ -4,8 +4,9 @@ import { homedir } from "node:os";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { columns, paint, progress, table, write, writeJson } from "./output.mjs";
-import { ID_COLUMNS, listSessions, sessionDir, title, workingDirectory } from "./sessions.mjs";
-import { age, asText, clip, counted, safeLine, size, widthOf } from "./text.mjs";
+import { sessionDir, workingDirectory } from "./place.mjs";
+import { ID_COLUMNS, listSessions, title } from "./sessions.mjs";
+import { age, asText, clip, counted, safeLine, size, widthOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").SearchHit} SearchHit */
 /** @typedef {import("./library.mjs").SessionInfo} SessionInfo */
@@ -13,6 +14,8 @@ import { age, asText, clip, counted, safeLine, size, widthOf } from "./text.mjs"
 
 /** Ids are UUIDv7: so many characters hold the millisecond. */
 const ID_SHOWN = 13;
+/** Columns of a whole one. */
+const ID_MOST = 36;
 
 /** @param {string} path */
 function bytesOf(path) {
@@ -35,9 +38,11 @@ export async function list(options) {
 	if (all.length === 0) {
 		return await write(options.all ? "No sessions\n" : `No sessions for ${safeLine(workingDirectory(options))}; --all lists those of every folder\n`);
 	}
-	const ids = shortIds(sessions);
-	const rows = sessions.map((session) => [
-		clip(ids.get(session), 36),
+	// A beginning is looked for among all sessions, so it must tell this one from all.
+	const others = options.all ? all : await listSessions({ ...options, all: true });
+	const { ids, repeated } = shownIds(sessions, others);
+	const rows = sessions.map((session, index) => [
+		ids[index] ?? "",
 		age(session.modified),
 		size(bytesOf(session.path)),
 		String(session.messageCount),
@@ -46,7 +51,7 @@ export async function list(options) {
 	]);
 	const drawn = table(
 		[
-			{ title: "ID", least: ID_SHOWN, paint: paint.cyan },
+			{ title: "ID", paint: paint.cyan },
 			{ title: "AGE", align: "right", rank: 1 },
 			{ title: "SIZE", align: "right", rank: 3 },
 			{ title: "MSGS", align: "right", rank: 4 },
@@ -56,6 +61,7 @@ export async function list(options) {
 		rows,
 	);
 	await write(`${drawn}\n`);
+	if (repeated) for (const line of wrapped(REPEATED, columns())) await write(`${paint.dim(line)}\n`);
 	if (sessions.length < all.length) await write(`${paint.dim(`${counted(all.length - sessions.length, "older session")} not shown; --limit 0 shows all`)}\n`);
 }
 
@@ -67,22 +73,49 @@ function asJson({ path, id, cwd, name, parentSessionPath, created, modified, mes
 	return { path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage, bytes: bytesOf(path) };
 }
 
+const REPEATED = "Sessions whose ids are alike so far are numbered; name them by their files (--json has these)";
+
 /**
- * The shortest beginnings of ids that tell these sessions apart.
+ * The ids of sessions as they are listed: as much of each as names it, and what is cut alike numbered.
  * @param {SessionInfo[]} sessions
- * @returns {Map<SessionInfo, string>}
+ * @param {SessionInfo[]} others all that there are
  */
-function shortIds(sessions) {
-	const sorted = [...sessions].sort((a, b) => (a.id < b.id ? -1 : 1));
+function shownIds(sessions, others) {
+	// The other columns leave that much in any terminal.
+	const most = Math.max(ID_SHOWN, Math.min(ID_MOST, columns() - 6));
+	const names = shortIds([...sessions.map(({ id }) => id), ...others.map(({ id }) => id)]);
+	/** @type {Map<string, number>} */
+	const counts = new Map();
+	const cut = sessions.map(({ id }) => clip(names.get(id), most));
+	for (const text of cut) counts.set(text, (counts.get(text) ?? 0) + 1);
+	/** @type {Map<string, number>} */
+	const seen = new Map();
+	const ids = cut.map((text) => {
+		if (counts.get(text) === 1) return text;
+		const place = (seen.get(text) ?? 0) + 1;
+		seen.set(text, place);
+		const mark = ` (${place})`;
+		return `${clip(text, most - mark.length)}${mark}`;
+	});
+	return { ids, repeated: seen.size > 0 };
+}
+
+/**
+ * The shortest beginnings that tell ids from each other.
+ * @param {string[]} all
+ * @returns {Map<string, string>} by id
+ */
+function shortIds(all) {
+	const sorted = [...new Set(all)].sort();
 	const shared = (/** @type {string} */ a, /** @type {string | undefined} */ b) => {
 		let at = 0;
 		while (b !== undefined && at < a.length && a[at] === b[at]) at++;
 		return b === undefined ? 0 : at;
 	};
 	return new Map(
-		sorted.map((session, index) => {
-			const same = Math.max(shared(session.id, sorted[index - 1]?.id), shared(session.id, sorted[index + 1]?.id));
-			return [session, session.id.slice(0, Math.max(ID_SHOWN, same + 1))];
+		sorted.map((id, index) => {
+			const same = Math.max(shared(id, sorted[index - 1]), shared(id, sorted[index + 1]));
+			return [id, id.slice(0, Math.max(ID_SHOWN, same + 1))];
 		}),
 	);
 }
@@ -105,7 +138,8 @@ export async function search(words, options) {
 		hits = await SessionManager.search(query, {
 			...(options.all ? {} : { cwd: workingDirectory(options) }),
 			...(sessionDir(options) === undefined ? {} : { dir: sessionDir(options) }),
-			...(options.limit > 0 ? { limit: options.limit } : {}),
+			// One more tells whether there are more.
+			limit: options.limit > 0 ? options.limit + (options.json ? 0 : 1) : Infinity,
 			...(options.json ? {} : { mark: [OPEN, CLOSE] }),
 			onProgress: bar.update,
 		});
@@ -114,12 +148,14 @@ export async function search(words, options) {
 	}
 	if (options.json) return await writeJson(hits);
 	if (hits.length === 0) return await write(`Nothing found for ${safeLine(query)}${options.all ? "" : " in this folder's sessions; --all searches every folder's"}\n`);
+	const more = options.limit > 0 && hits.length > options.limit;
 	let session = "";
-	for (const hit of hits) {
+	for (const hit of more ? hits.slice(0, options.limit) : hits) {
 		if (hit.path !== session) await write(`${sessionLine(hit)}\n`);
 		session = hit.path;
 		await write(`${hitLines(hit).join("\n")}\n`);
 	}
+	if (more) for (const line of wrapped(`There are more than ${options.limit}; --limit 0 shows all`, columns())) await write(`${paint.dim(line)}\n`);
 }
 
 /** @param {SearchHit} hit */

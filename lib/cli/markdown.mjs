@@ -1,5 +1,6 @@
 // A conversation as Markdown.
 import { partsOf, roleOf } from "./entries.mjs";
+import { missingEnd } from "./markdown-end.mjs";
 import { counted, safeBlock, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("./entries.mjs").Part} Part */
@@ -57,8 +58,11 @@ function fenced(text, language = "") {
 function partText({ kind, text, title = "", failed }, full) {
 	switch (kind) {
 		// What was said is Markdown itself, most of the time.
-		case "text":
-			return text;
+		case "text": {
+			// A fence or a comment that it leaves open would take in all that follows.
+			const end = missingEnd(text);
+			return end === undefined ? text : `${text}${text.endsWith("\n") ? "" : "\n"}${end}`;
+		}
 		case "thinking":
 			return text
 				.split("\n")

@@ -5,6 +5,7 @@ import Table from "cli-table3";
 import cliProgress from "cli-progress";
 import picocolors from "picocolors";
 import { CommandError } from "./errors.mjs";
+import { onSignal } from "./signals.mjs";
 import { clip, escapes, safeBlock, widthOf } from "./text.mjs";
 
 /**
@@ -29,6 +30,15 @@ export function watchOutput(asJson) {
  */
 export function writeError(message, asJson, details) {
 	process.stderr.write(asJson ? `${json({ error: { message, ...details } })}\n` : `Error: ${safeBlock(message)}\n`);
+}
+
+/**
+ * Something that the user should know, and that keeps nothing from being done.
+ * @param {string} message
+ * @param {boolean} asJson
+ */
+export function writeWarning(message, asJson) {
+	process.stderr.write(asJson ? `${json({ warning: { message } })}\n` : `Warning: ${safeBlock(message)}\n`);
 }
 
 /** Colours are for terminals; `NO_COLOR` takes them away, `FORCE_COLOR` brings them anywhere. */
@@ -173,37 +183,45 @@ export function table(all, rows) {
 	}
 	const shown = [...kept].map((column) => ({ column, width: widths[column] ?? 0, ...(/** @type {Column} */ (all[column])) }));
 	const missing = all.filter(({ title }, column) => title !== "" && !kept.has(column)).map(({ title }) => title);
-	const drawn = drawnTable(
+	const cells = [
 		shown.map(({ title, width }) => paint.bold(clip(title, width))),
-		rows.map((row, index) => shown.map(({ column, width, paint: painted = (text) => text }) => painted(clip(row[column], width), index))),
+		...rows.map((row, index) => shown.map(({ column, width, paint: painted = (text) => text }) => painted(clip(row[column], width), index))),
+	];
+	const drawn = drawnRows(
+		cells,
 		shown.map(({ align }) => align ?? "left"),
+		shown.map(({ width }) => width),
 	);
 	return missing.length === 0 ? drawn : `${drawn}\n${paint.dim(clip(`(no room for ${missing.join(", ")})`, width))}`;
 }
 
+/** Rows that are drawn at once: what a row costs the library grows with those before it. */
+const BLOCK = 100;
+
 /**
- * @param {string[]} head
  * @param {string[][]} rows
  * @param {("left" | "right")[]} aligns
+ * @param {number[]} widths of the columns, in which every text fits
  */
-function drawnTable(head, rows, aligns) {
+function drawnRows(rows, aligns, widths) {
 	const none = Object.fromEntries(
 		["top", "top-mid", "top-left", "top-right", "bottom", "bottom-mid", "bottom-left", "bottom-right"]
 			.concat(["left", "left-mid", "mid", "mid-mid", "right", "right-mid"])
 			.map((place) => [place, ""]),
 	);
-	const drawn = new Table({
-		head,
-		chars: { ...none, middle: " ".repeat(GAP) },
-		style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
-		colAligns: aligns,
-	});
-	drawn.push(...rows);
-	return drawn
-		.toString()
-		.split("\n")
-		.map((line) => line.trimEnd())
-		.join("\n");
+	/** @type {string[]} */
+	const lines = [];
+	for (let at = 0; at < rows.length; at += BLOCK) {
+		const block = new Table({
+			chars: { ...none, middle: " ".repeat(GAP) },
+			style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
+			colAligns: aligns,
+			colWidths: widths,
+		});
+		block.push(...rows.slice(at, at + BLOCK));
+		lines.push(...block.toString().split("\n").map((line) => line.trimEnd()));
+	}
+	return lines.join("\n");
 }
 
 /**
@@ -219,17 +237,23 @@ export function progress(what) {
 		clearOnComplete: true,
 		barsize: 30,
 	});
-	let begun = false;
+	/** @type {(() => void) | undefined} */
+	let off;
 	return {
 		/** @type {(done: number, total: number) => void} */
 		update(done, total) {
-			if (!begun) bar.start(total, done);
-			begun = true;
+			if (!off) {
+				// The bar hides the cursor and ends the wrapping of lines: a command that is ended gives both back.
+				off = onSignal(() => bar.stop());
+				bar.start(total, done);
+			}
 			bar.setTotal(total);
 			bar.update(done);
 		},
 		stop() {
-			if (begun) bar.stop();
+			if (off) bar.stop();
+			off?.();
+			off = undefined;
 		},
 	};
 }

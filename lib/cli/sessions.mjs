@@ -1,54 +1,26 @@
 // From what the user typed to a session.
 import { closeSync, existsSync, openSync, readSync, readdirSync, statSync } from "node:fs";
-import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { CommandError } from "./errors.mjs";
 import {
 	CURRENT_SESSION_VERSION,
 	SessionManager,
 	findMostRecentSession,
-	getDefaultSessionDir,
 	loadEntriesFromFile,
 	migrateSessionEntries,
 } from "./library.mjs";
 import { progress } from "./output.mjs";
+import { defaultDir, pathOf, sessionDir, store, workingDirectory } from "./place.mjs";
 import { asText, clip } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").Manager} Manager */
 /** @typedef {import("./library.mjs").SessionInfo} SessionInfo */
 /** @typedef {import("./library.mjs").SessionEntry} SessionEntry */
-/** @typedef {{ cwd?: string, dir?: string, all?: boolean }} Place */
+/** @typedef {import("./place.mjs").Place} Place */
 
 const CANDIDATES_SHOWN = 10;
 /** Columns of an id where it is told to people; pi's own take 36. */
 export const ID_COLUMNS = 64;
-
-/**
- * A path as the library understands it, where no shell has put the home in.
- * @param {string} text
- */
-export function pathOf(text) {
-	if (text.startsWith("file://")) return fileURLToPath(text);
-	return resolve(/^~(?=[\\/]|$)/.test(text) ? join(homedir(), text.slice(1)) : text);
-}
-
-/**
- * The directory to look in, if another than the default one is asked for. pi's own variable counts here as it does there.
- * @param {Place} place
- */
-export const sessionDir = ({ dir }) => dir ?? (process.env.PI_CODING_AGENT_SESSION_DIR || undefined);
-
-/**
- * @param {Place} place
- */
-export const workingDirectory = ({ cwd }) => pathOf(cwd ?? ".");
-
-/**
- * The default directory of a working directory's sessions. It is not made: looking makes nothing.
- * @param {string} cwd
- */
-const defaultDir = (cwd) => getDefaultSessionDir(cwd, undefined, { create: false });
 
 /**
  * The sessions of a working directory, or all of them, with a progress bar while they are read.
@@ -57,10 +29,10 @@ const defaultDir = (cwd) => getDefaultSessionDir(cwd, undefined, { create: false
  */
 export async function listSessions(place) {
 	const dir = sessionDir(place);
-	const cwd = workingDirectory(place);
+	const cwd = place.all ? undefined : workingDirectory(place);
 	const bar = progress("Reading sessions");
 	try {
-		if (!place.all) return await SessionManager.list(cwd, dir ?? defaultDir(cwd), bar.update);
+		if (cwd !== undefined) return await SessionManager.list(cwd, dir ?? defaultDir(cwd), bar.update);
 		return dir === undefined ? await SessionManager.listAll(bar.update) : await SessionManager.listAll(dir, bar.update);
 	} finally {
 		bar.stop();
@@ -75,8 +47,7 @@ export async function listSessions(place) {
  */
 export function sessionFiles(place) {
 	const dir = sessionDir(place);
-	const root = dirname(defaultDir(workingDirectory(place)));
-	const folders = dir === undefined ? pathsIn(root) : [pathOf(dir)];
+	const folders = dir === undefined ? pathsIn(store()) : [pathOf(dir)];
 	return folders.flatMap((folder) => pathsIn(folder).filter((path) => path === folder || (path.endsWith(".jsonl") && !isFolder(path))));
 }
 
@@ -185,22 +156,44 @@ export function entryNamed(manager, query) {
 	return /** @type {SessionEntry} */ (entries[chosen(query, entries, (entry) => `${clip(entry.id, ID_COLUMNS)}  ${clip(entry.type, 30)}`, "entry")]);
 }
 
+/** Whoever looks takes no lock, though the environment may say so, and is kept out by none. */
+export const UNLOCKED = /** @type {const} */ ({ lock: "none" });
+
 /**
  * Opens a session to look at it: nothing is written, not even where `SessionManager.open` would migrate an old file or
- * begin an empty one.
+ * begin an empty one. The file stays open as long as the manager lives.
  * @param {string} path
  * @returns {Manager}
  */
 export function openReadOnly(path) {
-	if (isCurrent(headerAtOnce(path))) return SessionManager.open(path);
+	if (isCurrent(headerAtOnce(path))) return SessionManager.open(path, undefined, undefined, UNLOCKED);
 	const entries = loadEntriesFromFile(path);
 	const header = /** @type {import("./library.mjs").SessionHeader | undefined} */ (entries[0]);
 	if (!header) throw new CommandError(`Session file is not a valid pi session: ${path}`);
-	if (isCurrent(header)) return SessionManager.open(path);
+	if (isCurrent(header)) return SessionManager.open(path, undefined, undefined, UNLOCKED);
 	const hasNoIds = Number(header.version ?? 1) < 2;
 	migrateSessionEntries(entries);
 	if (hasNoIds) number(/** @type {SessionEntry[]} */ (entries.slice(1)));
 	return SessionManager.inMemory(typeof header.cwd === "string" ? header.cwd : undefined, undefined, entries);
+}
+
+/**
+ * Looks at a session and lets go of its file: for those who look at many.
+ * @template T
+ * @param {string} path
+ * @param {(manager: Manager) => T} look
+ * @returns {T}
+ */
+export function lookAt(path, look) {
+	const manager = openReadOnly(path);
+	const before = statSync(path, { bigint: true, throwIfNoEntry: false });
+	try {
+		return look(manager);
+	} finally {
+		const now = statSync(path, { bigint: true, throwIfNoEntry: false });
+		// `close` would write a file anew that somebody deleted or replaced meanwhile. That one stays as they left it.
+		if (before && now && before.dev === now.dev && before.ino === now.ino) manager.close();
+	}
 }
 
 /**

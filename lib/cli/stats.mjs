@@ -2,7 +2,8 @@
 import { roleOf, preview } from "./entries.mjs";
 import { UsageError } from "./errors.mjs";
 import { columns, paint, progress, table, write, writeJson } from "./output.mjs";
-import { openReadOnly, sessionFiles, sessionPath } from "./sessions.mjs";
+import { lookAt, sessionFiles, sessionPath } from "./sessions.mjs";
+import { turns } from "./signals.mjs";
 import { asText, clip, count, counted, dollars, safeLine, size, timeOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").SessionEntry} SessionEntry */
@@ -12,6 +13,8 @@ import { asText, clip, count, counted, dollars, safeLine, size, timeOf, wrapped 
 
 const BARS = "▁▂▃▄▅▆▇█";
 const BUCKETS = 60;
+/** Entries beside the largest ones that are kept before they are sorted out. */
+const SPARE = 100;
 
 /** @returns {Sum} */
 const nothing = () => ({ calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0 });
@@ -38,11 +41,16 @@ function callsOf(entry) {
 
 /**
  * What tells a model call from all others. Forks and branches that were made sessions of their own hold copies of entries:
- * the id, the time and the usage stay.
+ * the times, the model and the usage stay. The id does not: entries of version 1 get a new one at each fork. It counts
+ * where nothing tells the time.
  * @param {any} entry
+ * @param {string} model
  * @param {any} usage
  */
-const identityOf = (entry, usage) => JSON.stringify([entry.id, entry.timestamp, ...Object.values(addUsage(nothing(), usage))]);
+function identityOf(entry, model, usage) {
+	const times = [entry.timestamp, entry.message?.timestamp].filter((time) => time !== undefined && time !== null);
+	return JSON.stringify([times.length > 0 ? times : entry.id, model, ...Object.values(addUsage(nothing(), usage))]);
+}
 
 /**
  * @param {Sum} sum
@@ -81,16 +89,18 @@ class Totals {
 		this.entries = 0;
 		this.bytes = 0;
 		this.total = nothing();
-		/** @type {Set<string>} the calls that are in the sums, over all sessions */
-		this.counted = new Set();
+		/** @type {Map<string, number>} how many of each call are in the sums: the most that one session has of it */
+		this.counted = new Map();
 		/** @type {Map<string, Sum>} */
 		this.models = new Map();
 		/** @type {Map<string, Sum>} */
 		this.days = new Map();
 		/** @type {Map<string, { entries: number, bytes: number }>} */
 		this.kinds = new Map();
-		/** @type {Large[]} */
-		this.largest = [];
+		/** @type {Large[]} the largest so far, and some more that are sorted out when there are as many again */
+		this.large = [];
+		/** Bytes that an entry must have more of to be among the largest. */
+		this.least = top > 0 ? -1 : Infinity;
 		/** @type {{ time: number, bytes: number }[]} */
 		this.growth = [];
 	}
@@ -101,14 +111,17 @@ class Totals {
 	 */
 	add(session, entries) {
 		this.sessions++;
-		for (const entry of entries) this.addEntry(session, entry);
+		/** @type {Map<string, number>} */
+		const calls = new Map();
+		for (const entry of entries) this.addEntry(session, entry, calls);
 	}
 
 	/**
 	 * @param {string} session
 	 * @param {SessionEntry} entry
+	 * @param {Map<string, number>} calls of this session so far
 	 */
-	addEntry(session, entry) {
+	addEntry(session, entry, calls) {
 		// As it stands in the file, its line end too.
 		const bytes = Buffer.byteLength(asText(entry)) + 1;
 		const role = roleOf(entry);
@@ -119,16 +132,29 @@ class Totals {
 		kind.bytes += bytes;
 		this.growth.push({ time: timeOf(entry.timestamp), bytes });
 		for (const { model, usage, time } of callsOf(entry)) {
-			const identity = identityOf(entry, usage);
-			if (this.counted.has(identity)) continue;
-			this.counted.add(identity);
+			const identity = identityOf(entry, model, usage);
+			// Two calls alike in one session are two; in another session they are its copies.
+			const nth = (calls.get(identity) ?? 0) + 1;
+			calls.set(identity, nth);
+			if (nth <= (this.counted.get(identity) ?? 0)) continue;
+			this.counted.set(identity, nth);
 			for (const sum of [this.total, at(this.models, model, nothing), at(this.days, dayOf(time, this.utc), nothing)]) addUsage(sum, usage);
 		}
-		if (this.largest.length < this.top || bytes > (this.largest.at(-1)?.bytes ?? 0)) {
-			this.largest.push({ bytes, session, id: entry.id, role, text: clip(preview(entry), 200) });
-			this.largest.sort((a, b) => b.bytes - a.bytes);
-			this.largest.length = Math.min(this.largest.length, this.top);
-		}
+		if (bytes <= this.least) return;
+		this.large.push({ bytes, session, id: entry.id, role, text: clip(preview(entry), 200) });
+		if (this.large.length >= 2 * this.top + SPARE) this.sortOut();
+	}
+
+	sortOut() {
+		this.large.sort((a, b) => b.bytes - a.bytes);
+		if (this.large.length < this.top) return;
+		this.large.length = this.top;
+		this.least = this.large.at(-1)?.bytes ?? Infinity;
+	}
+
+	get largest() {
+		this.sortOut();
+		return this.large;
 	}
 
 	/** Bytes at equal steps of the entries, in the order of their time. */
@@ -188,6 +214,7 @@ export async function stats(query, options) {
 	if (options.all) {
 		const files = sessionFiles(options);
 		const bar = progress("Adding up");
+		const turn = turns();
 		try {
 			for (const [index, path] of files.entries()) {
 				try {
@@ -196,6 +223,7 @@ export async function stats(query, options) {
 					unreadable.push({ path, error: /** @type {Error} */ (error).message });
 				}
 				bar.update(index + 1, files.length);
+				await turn();
 			}
 		} finally {
 			bar.stop();
@@ -212,8 +240,7 @@ export async function stats(query, options) {
  * @param {string} path
  */
 function addFile(totals, path) {
-	const manager = openReadOnly(path);
-	totals.add(manager.getSessionId(), manager.getEntries());
+	lookAt(path, (manager) => totals.add(manager.getSessionId(), manager.getEntries()));
 }
 
 /** @type {(title: string, rank?: number) => import("./output.mjs").Column} a column of numbers */

@@ -8,6 +8,7 @@ import { partsOf, previewOf, roleOf } from "./entries.mjs";
 import { writeText } from "./files.mjs";
 import { FreeColumns, runsOf } from "./layout.mjs";
 import { write, writeJson } from "./output.mjs";
+import { targetOf } from "./place.mjs";
 import { asText, clip, counted, safeBlock, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("./layout.mjs").Run} Run */
@@ -56,7 +57,7 @@ export async function writeTreePage(manager, path, options) {
 	const told = options.full || options.maxEntry === 0 ? Infinity : options.maxEntry && options.maxEntry * 1024;
 	const most = told ?? limitFor(laid.lengths);
 	const pieces = page(manager, path, laid, most);
-	const file = options.html === true || options.html === undefined ? `${basename(path).replace(/\.jsonl$/, "")}.html` : options.html;
+	const file = options.html === true || options.html === undefined ? `${basename(path).replace(/\.jsonl$/, "")}.html` : targetOf(options.html);
 	const bytes = await writeText(file, pieces, { force: Boolean(options.force), source: path });
 	if (file === "-") return;
 	const cut = laid.lengths.filter((length) => length > most).length;
@@ -143,8 +144,10 @@ function bodyOf(entry, most) {
 	const about = model || tokens ? { about: safeLine(`${asText(provider)}/${asText(model)}${tokens}`) } : {};
 	const parts = partsOf(entry).map((one) => {
 		const title = one.title === undefined ? {} : { title: one.kind === "image" ? one.title : safeLine(one.title) };
-		if (one.kind === "image" && (!IMAGES.test(one.title ?? "") || !/^[A-Za-z0-9+/=]*$/.test(one.text) || one.text.length > room)) {
-			return /** @type {const} */ ({ kind: "note", text: `image, ${safeLine(one.title)}, ${size(Math.floor((one.text.length * 3) / 4))}` });
+		const tooLarge = one.kind === "image" && one.text.length > room;
+		if (one.kind === "image" && (tooLarge || !IMAGES.test(one.title ?? "") || !/^[A-Za-z0-9+/=]*$/.test(one.text))) {
+			const where = tooLarge ? ", not in this page (--full)" : "";
+			return /** @type {const} */ ({ kind: "note", text: `image, ${safeLine(one.title)}, ${size(Math.floor((one.text.length * 3) / 4))}${where}` });
 		}
 		const text = one.kind === "image" ? one.text : safeBlock(one.text.slice(0, room));
 		const left = one.kind === "image" ? 0 : Math.max(0, one.text.length - room);

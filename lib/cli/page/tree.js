@@ -9,6 +9,8 @@
 	const CARD = { width: 230, height: 42, across: 262, down: 54 };
 	const SCALE = { least: 0.002, most: 3, text: 0.38 };
 	const CHUNKS_KEPT = 16;
+	/** Places marked in one text: each is an element, and a letter may stand in a text a million times. */
+	const MARKS = 1000;
 	/** What one key press or button moves. */
 	const STEP = 1.3;
 	const hues = /** @type {Record<string, number>} */ ({ user: 140, assistant: 205, toolResult: 40, bashExecution: 40, system: 260, compaction: 310, branch_summary: 310, custom_message: 260 });
@@ -283,7 +285,7 @@
 				const image = document.createElement("img");
 				image.src = `data:${part.title};base64,${part.text}`;
 				parts.push(image);
-			} else parts.push(highlighted(element("pre", "", part.kind), part.text));
+			} else parts.push(...highlighted(element("pre", "", part.kind), part.text));
 			if (part.left) parts.push(element("p", `${part.left} more characters are not in this page (--full)`));
 		}
 		detail.replaceChildren(...parts);
@@ -296,18 +298,22 @@
 		}
 	}
 
-	/** @param {HTMLElement} into @param {string} text */
+	/** The text with what is searched for marked, and a line below it if not all is. @param {HTMLElement} into @param {string} text */
 	function highlighted(into, text) {
 		const words = query.value.trim().toLowerCase();
 		const lower = text.toLowerCase();
-		let from = 0;
+		let [from, places] = [0, 0];
 		// Lower case may be longer than the text (İ): marks would stand in the wrong place.
 		for (let at = lower.indexOf(words); words && lower.length === text.length && at >= 0; at = lower.indexOf(words, from)) {
-			into.append(text.slice(from, at), element("mark", text.slice(at, at + words.length)));
+			if (places++ < MARKS) into.append(text.slice(from, at), element("mark", text.slice(at, at + words.length)));
+			else if (places === MARKS + 1) into.append(text.slice(from));
 			from = at + words.length;
 		}
-		into.append(text.slice(from));
-		return into;
+		if (places <= MARKS) {
+			into.append(text.slice(from));
+			return [into];
+		}
+		return [into, element("p", `The first ${MARKS} of ${places} places are marked`, "places")];
 	}
 
 	function deselect() {
@@ -484,7 +490,18 @@
 
 	// ---- The first sight: the leaf, or the entry that the address names -----------------------------------------
 
-	const named = ids.indexOf(decodeURIComponent(location.hash.slice(1)));
+	/** What stands behind `#`. Somebody may have typed an id as it is, which need not be how addresses write it. */
+	function addressed() {
+		const text = location.hash.slice(1);
+		try {
+			return decodeURIComponent(text);
+		} catch (error) {
+			if (error instanceof URIError) return text;
+			throw error;
+		}
+	}
+
+	const named = ids.indexOf(addressed());
 	if (named >= 0) go(named);
 	else if (index.leaf >= 0) {
 		view.x = -40;

@@ -1,0 +1,34 @@
+// Signals that end the command: what it has begun is put right first.
+
+const SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
+
+/** How long signals wait, and whoever else has a turn of the event loop coming, in milliseconds. */
+const STROKE = 50;
+
+/**
+ * Does something before a signal ends the process, which then dies of that signal.
+ * @param {() => void} clean
+ * @returns {() => void} takes it back
+ */
+export function onSignal(clean) {
+	const stopped = (/** @type {NodeJS.Signals} */ signal) => {
+		off();
+		clean();
+		process.kill(process.pid, signal);
+	};
+	const off = () => {
+		for (const one of SIGNALS) process.off(one, stopped);
+	};
+	for (const one of SIGNALS) process.on(one, stopped);
+	return off;
+}
+
+/** For loops that never wait: gives signals their turn now and then. */
+export function turns() {
+	let last = Date.now();
+	return async () => {
+		if (Date.now() - last < STROKE) return;
+		await new Promise((done) => void setImmediate(done));
+		last = Date.now();
+	};
+}
