@@ -1356,8 +1356,8 @@ export declare class SessionManager {
    */
   flush(): void
   /**
-   * Lets go of the file and of the lock on it, after a last look at the file, which does what `flush` does but for the
-   * wait. The manager can still be used: it opens the file again when it needs it, and an exclusive one takes the lock
+   * Lets go of the file and of the lock on it. A manager that has appended looks at the file once more, which does what
+   * `flush` does but for the wait. The manager can still be used: it opens the file again when it needs it, and an exclusive one takes the lock
    * again with its next append.
    *
    * @throws If another session, or none, stands in the file's place, or it cannot be read or written: the lock is let

@@ -3,6 +3,7 @@
 import {
 	appendFileSync,
 	chmodSync,
+	existsSync,
 	mkdirSync,
 	readFileSync,
 	renameSync,
@@ -70,6 +71,19 @@ describe("deleted or renamed away: written anew, whole, with its header", () => 
 		manager.appendCustomEntry("y");
 		expect(linesOf(file)).toHaveLength(5);
 		expect(modeOf(dirname(file))).toBe(0o700);
+	});
+
+	test("a viewer that was closed brought back the session that its user had deleted", () => {
+		const { manager, file } = opened([message("a", null)]);
+		manager.getEntries();
+		rmSync(file);
+		manager.close();
+		expect(existsSync(file)).toBe(false);
+		const writer = opened([message("a", null)]);
+		const id = writer.manager.appendMessage(user("mine"));
+		rmSync(writer.file);
+		writer.manager.close();
+		expect(ids(SessionManager.open(writer.file).getEntries())).toEqual(["a", id]);
 	});
 
 	test("deleted before the manager wrote anything, and after it closed the file", () => {

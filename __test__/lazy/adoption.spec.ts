@@ -26,7 +26,7 @@ test("adopted entries give messages as those of a file do", () => {
 	const [ours, pis] = [openLazy(file), openPeer(file)];
 	const [copy, peers] = [ours, pis].map((manager) => {
 		const { SessionManager } = manager === ours ? api : { SessionManager: pis.constructor as any };
-		const copied = SessionManager.inMemory("/x", undefined, [manager.getHeader(), ...manager.getBranch()] as Json[]);
+		const copied = SessionManager.inMemory("/x", undefined, [manager.getHeader(), ...manager.getBranch()]);
 		copied.branch("e9");
 		return copied;
 	});

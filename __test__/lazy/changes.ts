@@ -115,7 +115,7 @@ export const CHANGES: Record<string, Look> = {
 		return [Object.keys(heir), heir.content, o.content, heir.details];
 	},
 	"an heir of a class is written to": (o) => {
-		const Base = function (this: unknown) {} as unknown as { prototype: unknown; new (): any };
+		const Base = function (this: unknown) {} as unknown as { prototype: unknown; new (): { content: unknown } };
 		Base.prototype = o;
 		class Heir extends Base {
 			override content = "field";

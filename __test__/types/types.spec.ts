@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../..");
@@ -37,6 +37,10 @@ function exportedNames(file: string): string[] {
 	}
 	return [...names].sort();
 }
+
+test("the tests are typed", async () => {
+	expect(await complaints("../../tsconfig.json")).toBe("");
+});
 
 describe("the declarations", () => {
 	it("stand by themselves, without pi", async () => {

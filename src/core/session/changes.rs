@@ -63,10 +63,10 @@ impl Session {
         }
     }
 
-    /// Looks at the file once more while it is open, for it may be the only copy of what was written, and closes it.
-    /// After an error it stays open.
+    /// Looks at the file once more while it is open, for it may be the only copy of what was written here, and closes it.
+    /// After an error it stays open. Who wrote nothing has nothing to lose: a file that was deleted stays so.
     pub fn look_and_close(&mut self) -> Result<()> {
-        if self.storage.as_ref().is_some_and(|storage| storage.is_open()) {
+        if !self.own.is_empty() && self.storage.as_ref().is_some_and(|storage| storage.is_open()) {
             self.look(Care::Thorough)?;
         }
         self.close();
