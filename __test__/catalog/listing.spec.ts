@@ -146,6 +146,51 @@ describe("the list is pi's", () => {
 		}));
 });
 
+test("texts and parents that are no texts were listed as JSON, or not at all", async () => {
+	const blocks = [5, -0, 1.5, 1e21, 1e-7, null, true, [], ["a", [1, [null, "b"]], {}], {}, { x: "}" }, "plain"];
+	const each = blocks.map((value, n) => message(`t${n}`, null, user([{ type: "text", text: value }], { timestamp: n + 1 })));
+	const all = message("all", null, user([...blocks.map((value) => ({ type: "text", text: value })), { type: "text" }], { timestamp: 50 }));
+	await after(({ dir, other }) => {
+		writeSession(dir, [header({ id: "texts" }), all, ...each], "texts.jsonl");
+		for (const [n, one] of each.entries()) writeSession(other, [header({ id: `one-${n}` }), one], `one-${n}.jsonl`);
+		for (const [n, parentSession] of [null, 5, "", { a: [1] }, "/p"].entries()) {
+			writeSession(other, [header({ id: `parent-${n}`, parentSession })], `parent-${n}.jsonl`);
+		}
+		writeSession(other, [header({ id: "both", version: 2, parentSession: null, branchedFrom: "/x" })], "both.jsonl");
+	});
+});
+
+test("thousands of times that only JavaScript can read, and the newest of them", () =>
+	after(({ dir, other }) => {
+		const forms: ((n: number) => unknown)[] = [
+			(n) => new Date(Date.UTC(2025, 0, 1, 0, 0, n)).toUTCString(),
+			(n) => `2025-02-01T00:00:${String(n % 60).padStart(2, "0")}Z`,
+			(n) => `2025-03-01T00:00:00.${String(n).padStart(6, "0")}+05:30`,
+			(n) => `2025-04-01 00:${String(n % 60).padStart(2, "0")}`,
+			(n) => [`2025-05-${String((n % 28) + 1)}`],
+			(n) => `no time ${n}`,
+		];
+		const at = (n: number, timestamp: unknown) => ({ ...message(`e${n}`, null, user("x", { timestamp: undefined })), timestamp });
+		for (const [which, form] of forms.entries()) {
+			writeSession(dir, [header({ id: `odd-${which}` }), ...Array.from({ length: 700 }, (_, n) => at(n, form(n)))], `odd-${which}.jsonl`);
+		}
+		const mixed = Array.from({ length: 600 }, (_, n) => at(n, forms[n % forms.length]?.(n)));
+		writeSession(other, [header({ id: "mixed" }), ...mixed, message("last", null, user("y", { timestamp: 7 }))], "mixed.jsonl");
+	}));
+
+test("a time that throws as one emptied the list", async () => {
+	const at = store();
+	const thrown = { toString: 1, valueOf: 1 };
+	writeSession(at.dir, [header({ id: "made", timestamp: thrown })], "made.jsonl");
+	expect(await listed()).toEqual(await listedByPeer());
+	expect(await listed()).toHaveLength(12);
+	const said = { ...message("a", null, user("x", { timestamp: undefined })), timestamp: thrown };
+	writeSession(at.dir, [header({ id: "said", timestamp: "2024-01-01T00:00:00.000Z" }), said], "said.jsonl");
+	// Not by pi; but what one message says hides no session.
+	expect((await SessionManager.listAll()).find((info) => info.id === "said")?.messageCount).toBe(1);
+	expect(await listed()).toHaveLength(13);
+});
+
 test("an unreadable file is left out, and is back when it can be read", async () => {
 	const { agent, dir, other } = store();
 	for (const open of [agent, join(agent, "sessions"), dir, other]) chmodSync(open, 0o755);

@@ -59,6 +59,24 @@ test("a search among files that kept changing never settled, and its process end
 	}
 });
 
+test("each hit held a copy of its session's first message", async () => {
+	const at = store(0);
+	const large = `${"many words ".repeat(1 << 20)}${"x".repeat(1 << 20)}`;
+	const hits = Array.from({ length: 400 }, (_, n) => message(`h${n}`, null, user(`needle ${n}`)));
+	writeSession(at.dir, [header({ id: "large" }), message("a", null, user(large)), ...hits], "large.jsonl");
+	await tick();
+	const asked = `
+		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+		SessionManager.search("needle", { limit: 1_000 }).then((hits) => console.log(hits.length, process.resourceUsage().maxRSS >> 10));`;
+	for (const PI_SESSION_CATALOG of ["", "off"]) {
+		const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8", env: { ...process.env, PI_SESSION_CATALOG } });
+		const [count, peakMB] = ran.stdout.split(" ").map(Number);
+		expect(count, ran.stderr).toBe(400);
+		// 400 copies of 12 MB would be 4.8 GB.
+		expect(peakMB).toBeLessThan(1_000);
+	}
+});
+
 test("the texts of a deleted session stayed in the catalog's files", async () => {
 	const at = store();
 	const secret = "sk-Zq81secretTOKENabc";

@@ -31,7 +31,22 @@ pub struct Header {
     /// The creation time's JSON text.
     pub timestamp: Option<String>,
     /// The path of the session this one was forked or branched from.
-    pub parent: Option<Vec<u8>>,
+    pub parent: Option<ParentSession>,
+}
+
+/// What a header says of the session that its own came from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ParentSession {
+    /// Its path, WTF-8.
+    Path(Vec<u8>),
+    /// The JSON text of what is no path: lists show it as it is.
+    Other(Box<str>),
+}
+
+impl ParentSession {
+    fn of(raw: Raw<'_>) -> Self {
+        raw.text().map_or_else(|| Self::Other(raw.get().into()), |text| Self::Path(text.into_owned()))
+    }
 }
 
 /// The version a header states, as far as migrations care.
@@ -89,7 +104,10 @@ impl Header {
             version: Version::of(fields.version.as_ref()),
             cwd: text(fields.cwd),
             timestamp: fields.timestamp.map(|raw| raw.get().to_owned()),
-            parent: text(fields.parent_session).or_else(|| text(fields.branched_from)),
+            parent: fields
+                .parent_session
+                .map(ParentSession::of)
+                .or_else(|| text(fields.branched_from).map(ParentSession::Path)),
         })
     }
 }
@@ -118,7 +136,7 @@ mod tests {
     #[test]
     fn headers_are_told_from_other_lines() {
         let header = Header::read(r#"{"type":"session","id":"a","branchedFrom":"/x","cwd":7}"#).expect("a header");
-        assert_eq!(header.parent.as_deref(), Some(&b"/x"[..]));
+        assert_eq!(header.parent, Some(ParentSession::Path(b"/x".to_vec())));
         assert_eq!((header.cwd, header.version), (None, Version::V1));
         for other in
             ["null", "[]", r#"{"type":"session"}"#, r#"{"type":"session","id":1}"#, r#"{"type":"message","id":"a"}"#]

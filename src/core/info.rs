@@ -3,15 +3,16 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use super::entry::{read_message, time_of};
 use super::find::HEADER_WITHIN;
-use super::header::{Header, Version};
+use super::header::{Header, ParentSession, Version};
 use super::json::{fields, read, string_bytes, Raw, Value};
-use super::lines::{text_of, Positioned};
+use super::lines::{is_stopped, text_of, Positioned};
 use super::message::{AgentMessage, Role};
+use super::odd_times::OddTimes;
 use super::skim::{HeaderLine, Skimmed, Skimmer, Stop, Wanted};
 use super::text::trim;
 use super::time::Time;
@@ -35,13 +36,13 @@ pub struct Info {
     pub cwd: Vec<u8>,
     /// The newest session_info's name, unless it is empty.
     pub name: Option<Vec<u8>>,
-    pub parent: Option<Vec<u8>>,
+    pub parent: Option<ParentSession>,
     /// The JSON text of the header's timestamp.
     pub created: Option<String>,
     /// The newest user or assistant activity, ms since 1970.
     pub active: Option<f64>,
-    /// JSON texts of entry timestamps that only JavaScript can read; the newest of them counts too.
-    pub odd_times: Vec<String>,
+    /// Entry timestamps that only JavaScript can read; the newest of them counts too.
+    pub odd_times: OddTimes,
     /// Message entries of every role on every branch.
     pub message_count: u64,
     /// The first text of a user.
@@ -115,21 +116,25 @@ pub fn read_on(
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
 ) -> io::Result<Option<Found>> {
-    let source = Positioned::new(file, known.end, size);
+    let stops = [cancelled];
+    let source = Positioned::new(file, known.end, size).stopped_by(&stops);
     let mut lines = Skimmer::new(source, known.end, std::mem::take(buffer));
-    let found = read_lines(file, known, &mut lines, cancelled);
+    let found = read_lines(file, known, &mut lines, &stops);
     *buffer = lines.into_buffer();
-    found
+    match is_stopped(&stops) {
+        true => Ok(None),
+        false => found,
+    }
 }
 
 fn read_lines(
     file: &File,
     mut known: Known,
     lines: &mut Skimmer<Positioned<'_>>,
-    cancelled: &AtomicBool,
+    stops: &[&AtomicBool],
 ) -> io::Result<Option<Found>> {
     while known.content != Content::NoSession && !lines.is_done()? {
-        if cancelled.load(Ordering::Relaxed) {
+        if is_stopped(stops) {
             return Ok(None);
         }
         let offset = lines.position();
@@ -155,7 +160,7 @@ fn read_lines(
                     if !ended {
                         before = Some(info.clone());
                     }
-                    with_line(file, (offset, lines.position()), |line| info.take(line, *version))?;
+                    with_line(file, (offset, lines.position()), stops, |line| info.take(line, *version))?;
                 }
                 if !ended {
                     let with_tail = Some(known.content.clone());
@@ -194,14 +199,19 @@ static GIANTS: Mutex<()> = Mutex::new(());
 
 /// Does work with the line in a file's bytes `from..to`, read whole. Of long ones, one at a time is in memory, whatever
 /// the number of threads.
-pub fn with_line<T>(file: &File, (from, to): (u64, u64), work: impl FnOnce(&str) -> T) -> io::Result<T> {
+pub fn with_line<T>(
+    file: &File,
+    (from, to): (u64, u64),
+    stops: &[&AtomicBool],
+    work: impl FnOnce(&str) -> T,
+) -> io::Result<T> {
     let length = to.saturating_sub(from);
     let _alone = (length > GIANT).then(|| GIANTS.lock().unwrap_or_else(PoisonError::into_inner));
     let mut bytes = Vec::new();
     // As much as there is and no more; a line that there is no memory for is one that cannot be read.
     let room = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
     bytes.try_reserve_exact(room).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    Positioned::new(file, from, to).read_to_end(&mut bytes)?;
+    Positioned::new(file, from, to).stopped_by(stops).read_to_end(&mut bytes)?;
     Ok(work(&text_of(&bytes)))
 }
 
@@ -219,7 +229,7 @@ impl Info {
             parent: header.parent,
             created: header.timestamp,
             active: None,
-            odd_times: Vec::new(),
+            odd_times: OddTimes::default(),
             message_count: 0,
             first_message: None,
         };
@@ -295,7 +305,11 @@ impl Info {
         match message.activity().map_or_else(|| time_of(timestamp.as_ref()), Time::At) {
             Time::At(ms) if !ms.is_nan() => self.active = Some(self.active.unwrap_or(0.0).max(ms)),
             Time::At(_) => {}
-            Time::Ask => self.odd_times.extend(timestamp.map(|raw| raw.get().to_owned())),
+            Time::Ask => {
+                if let Some(raw) = timestamp {
+                    self.odd_times.add(raw.get());
+                }
+            }
         }
         if self.first_message.is_none() && role == Role::User {
             self.first_message = Some(message.text()).filter(|text| !text.is_empty());
@@ -342,9 +356,9 @@ torn"#,
         )
         .expect("a session");
         assert_eq!(info.name.as_deref(), Some(&b"one"[..]));
-        assert_eq!(info.parent.as_deref(), Some(&b"/p"[..]));
+        assert_eq!(info.parent, Some(ParentSession::Path(b"/p".to_vec())));
         assert_eq!((info.message_count, info.active), (4, Some(1704067200000.0)));
-        assert_eq!(info.odd_times, ["\"Jan 5 2031\""]);
+        assert_eq!(Vec::from_iter(info.odd_times.iter()), ["\"Jan 5 2031\""]);
         assert_eq!(info.first_message.as_deref(), Some(&b"yo"[..]));
     }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::storage::read_at;
 
@@ -43,17 +44,33 @@ pub struct Positioned<'a> {
     at: u64,
     /// Nothing is read from here on.
     end: u64,
+    /// Nothing is read any more once one of these is set.
+    stops: &'a [&'a AtomicBool],
 }
 
 impl<'a> Positioned<'a> {
     /// The file's bytes in `from..end`, as far as it has them.
     pub fn new(file: &'a File, from: u64, end: u64) -> Self {
-        Self { file, at: from, end }
+        Self { file, at: from, end, stops: &[] }
     }
+
+    /// The same; once one of the flags is set, the next read fails. A line may be as long as the file, so who must stop
+    /// soon cannot wait for its end.
+    pub fn stopped_by(self, stops: &'a [&'a AtomicBool]) -> Self {
+        Self { stops, ..self }
+    }
+}
+
+/// Whether one of the flags is set.
+pub fn is_stopped(stops: &[&AtomicBool]) -> bool {
+    stops.iter().any(|stop| stop.load(Ordering::Relaxed))
 }
 
 impl Read for Positioned<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if is_stopped(self.stops) {
+            return Err(io::Error::other("it was stopped"));
+        }
         let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX).min(into.len());
         let read = read_at(self.file, self.at, into.get_mut(..left).unwrap_or_default())?;
         self.at += read as u64;

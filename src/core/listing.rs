@@ -10,7 +10,9 @@ use std::sync::Mutex;
 
 use super::catalog::rows::{self, Remembered, Update, Use};
 use super::catalog::{discard_if_broken, Catalog, Location, Outcome};
+use super::error::{Error, Result};
 use super::find::{open_file, session_files};
+use super::handles::{is_exhausted, patiently, with_room};
 use super::info::{read_on, Info, Known};
 use super::paths::{clean, is_absolute, join};
 use super::stamp::{fingerprint, now, Stamp};
@@ -38,18 +40,18 @@ pub struct Listed {
     pub print: u64,
 }
 
-/// The session files of one directory, in name order; none if it cannot be read. `cwd` is what a relative path starts
-/// from.
-pub fn in_dir(dir: &str, cwd: &str) -> Vec<Candidate> {
-    let mut files = names_in(dir, cwd);
+/// The session files of one directory, in name order; none if it cannot be read, an error if there are no handles to read
+/// it with. `cwd` is what a relative path starts from.
+pub fn in_dir(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
+    let mut files = names_in(dir, cwd)?;
     stamp_all(&mut files);
-    files
+    Ok(files)
 }
 
 /// The session files in every directory of `root`.
 pub fn in_all_dirs(root: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
     let mut dirs = Vec::new();
-    for entry in fs::read_dir(root)? {
+    for entry in with_room(|| fs::read_dir(root))? {
         let entry = entry?;
         let kind = entry.file_type()?;
         if let (true, Ok(name)) = (kind.is_dir() || kind.is_symlink(), entry.file_name().into_string()) {
@@ -57,16 +59,22 @@ pub fn in_all_dirs(root: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
         }
     }
     dirs.sort_unstable();
-    let mut files: Vec<_> = dirs.iter().flat_map(|dir| names_in(dir, cwd)).collect();
+    let mut files = Vec::new();
+    for dir in &dirs {
+        files.append(&mut names_in(dir, cwd)?);
+    }
     stamp_all(&mut files);
     Ok(files)
 }
 
-fn names_in(dir: &str, cwd: &str) -> Vec<Candidate> {
+fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
     let absolute = absolute(dir, cwd);
-    let names = session_files(dir).unwrap_or_default();
+    let names = match session_files(dir) {
+        Err(error) if is_exhausted(&error) => return Err(error),
+        names => names.unwrap_or_default(),
+    };
     let candidate = |name: String| Candidate { path: join(dir, &name), dir: absolute.clone(), name, stamp: None };
-    names.into_iter().map(candidate).collect()
+    Ok(names.into_iter().map(candidate).collect())
 }
 
 /// A directory as the catalog names it.
@@ -139,13 +147,14 @@ fn in_reading_order(jobs: &mut [Job<'_>]) {
 
 /// Gives what a list shows of each of `files`, by its position; None for a file that is no session or cannot be read.
 /// What the catalog at `location` knows is not read again, and what is read is written there before the last of all is
-/// given. Stops early, without giving the rest, once `cancelled` is set. Gives the catalog, if there is one that works.
+/// given. Stops early, without giving the rest, once `cancelled` is set. Gives the catalog, if there is one that works. Where
+/// handles are short, the files that had none are read one at a time in the end; it is an error if that cannot be either.
 pub fn read_all(
     files: &[Candidate],
     location: Option<&Location>,
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<Listed>) + Sync),
-) -> Option<Catalog> {
+) -> Result<Option<Catalog>> {
     read_with(files, location.and_then(Catalog::open), location, cancelled, each)
 }
 
@@ -156,7 +165,7 @@ pub fn read_with(
     location: Option<&Location>,
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<Listed>) + Sync),
-) -> Option<Catalog> {
+) -> Result<Option<Catalog>> {
     let mut rows = Rows::default();
     if let Some(open) = &catalog {
         if let Err(error) = rows.load(open, files) {
@@ -176,29 +185,55 @@ pub fn read_with(
             (Some(_), remembered) => jobs.push(Job { at, file, remembered }),
         }
         if cancelled.load(Ordering::Relaxed) {
-            return catalog;
+            return Ok(catalog);
         }
     }
     in_reading_order(&mut jobs);
     let updates = Mutex::new(Vec::new());
+    let take = |job: &Job<'_>, read: io::Result<Option<(Option<Listed>, Update)>>| {
+        let read = read.ok().flatten();
+        if read.is_none() && cancelled.load(Ordering::Relaxed) {
+            return;
+        }
+        let (found, update) = read.map_or((None, None), |(found, update)| (found, Some(update)));
+        locked(&updates).extend(update);
+        last.give(job.at, found);
+    };
+    let without = Mutex::new(Vec::new());
     on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
         if let Some(job) = jobs.get(job).filter(|_| !cancelled.load(Ordering::Relaxed)) {
-            let read = read_one(job, buffer, cancelled).ok().flatten();
-            if read.is_none() && cancelled.load(Ordering::Relaxed) {
-                return;
+            match read_one(job, buffer, cancelled) {
+                Err(error) if is_exhausted(&error) => locked(&without).push(job),
+                read => take(job, read),
             }
-            let (found, update) = read.map_or((None, None), |(found, update)| (found, Some(update)));
-            locked(&updates).extend(update);
-            last.give(job.at, found);
         }
     });
+    let without = without.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !without.is_empty() {
+        // Its handles are worth more elsewhere now.
+        catalog = None;
+    }
+    let mut failed = None;
+    let mut buffer = Box::default();
+    for job in without {
+        match patiently(cancelled, || read_one(job, &mut buffer, cancelled)) {
+            Err(error) if is_exhausted(&error) => {
+                failed = Some(Error::io("open", &job.file.path, error));
+                break;
+            }
+            read => take(job, read),
+        }
+    }
     let updates = updates.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     // What was read before nobody waited any more is remembered, too.
     catalog = remember(catalog, location, &updates, &rows);
+    if let Some(error) = failed.filter(|_| !cancelled.load(Ordering::Relaxed)) {
+        return Err(error);
+    }
     if !cancelled.load(Ordering::Relaxed) {
         last.finish();
     }
-    catalog
+    Ok(catalog)
 }
 
 /// Keeps the last of all back until everything else is done.

@@ -1,8 +1,7 @@
 //! Agent messages, as far as the engine looks into them: `AgentMessage` is what context, listing and search read.
 
-use std::borrow::Cow;
-
 use super::json::{fields, read, Raw, Value};
+use super::shown::push_shown;
 
 fields! {
     /// A message of the agent, read from a line of the file or from the caller's object.
@@ -137,25 +136,12 @@ impl AgentMessage<Raw<'_>> {
                 out.push(b' ');
             }
             first = false;
-            out.extend_from_slice(&block.text.map_or(Cow::Borrowed(&b""[..]), shown_text));
+            if let Some(text) = block.text {
+                push_shown(text.get(), &mut out);
+            }
         }
         out
     }
-}
-
-/// A block's text as JavaScript's `join` shows it.
-fn shown_text(raw: Raw<'_>) -> Cow<'_, [u8]> {
-    match string_or_null(raw) {
-        Some(text) => text,
-        None => Cow::Borrowed(raw.get().as_bytes()),
-    }
-}
-
-fn string_or_null(raw: Raw<'_>) -> Option<Cow<'_, [u8]>> {
-    if raw.get() == "null" {
-        return Some(Cow::Borrowed(b""));
-    }
-    super::json::string_bytes(raw.get())
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod replace;
 mod temporary;
 
 pub use disk::read_at;
-pub use file::{make_dir, FileStorage, GLANCES};
+pub use file::{make_dir, make_room, FileStorage, GLANCES};
 pub use memory::MemoryStorage;
 pub use new_file::NewFile;
 pub use replace::{write_line, Backup, Original, ReadTo, Renewal};

@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use super::entry::read_message;
 use super::header::Version;
 use super::info::{string_of, with_line};
 use super::json::{fields, read, Raw, Value};
-use super::lines::{text_of, Positioned};
+use super::lines::{is_stopped, text_of, Positioned};
 use super::message::{AgentMessage, Role};
 use super::skim::{HeaderLine, Skimmed, Skimmer, Stop, Wanted};
 use super::text::trim;
@@ -92,30 +92,35 @@ pub enum Read {
 }
 
 /// Hands on the texts in a file's bytes `from..to`, none of which is empty. `from` is the start of a line behind the
-/// header, whose version this is; with `None` the file is read from its start. A last line that no newline ends counts.
+/// header, whose version this is; with `None` the file is read from its start. A last line that no newline ends counts. Once
+/// one of the flags in `stops` is set, be it by `each`, nothing more is read.
 pub fn read_texts(
     file: &File,
     (from, to): (u64, u64),
     version: Option<Version>,
     buffer: &mut Box<[u8]>,
-    cancelled: &AtomicBool,
+    stops: &[&AtomicBool],
     each: &mut dyn FnMut(Text),
 ) -> io::Result<Read> {
-    let mut lines = Skimmer::new(Positioned::new(file, from, to), from, std::mem::take(buffer));
-    let read = read_lines(file, version, &mut lines, cancelled, each);
+    let source = Positioned::new(file, from, to).stopped_by(stops);
+    let mut lines = Skimmer::new(source, from, std::mem::take(buffer));
+    let read = read_lines(file, version, &mut lines, stops, each);
     *buffer = lines.into_buffer();
-    read
+    match is_stopped(stops) {
+        true => Ok(Read::Cancelled),
+        false => read,
+    }
 }
 
 fn read_lines(
     file: &File,
     mut version: Option<Version>,
     lines: &mut Skimmer<Positioned<'_>>,
-    cancelled: &AtomicBool,
+    stops: &[&AtomicBool],
     each: &mut dyn FnMut(Text),
 ) -> io::Result<Read> {
     while !lines.is_done()? {
-        if cancelled.load(Ordering::Relaxed) {
+        if is_stopped(stops) {
             return Ok(Read::Cancelled);
         }
         let offset = lines.position();
@@ -136,7 +141,7 @@ fn read_lines(
         }
         lines.pass_line()?;
         if let Some(version) = odd {
-            found = with_line(file, (offset, lines.position()), |line| of_line(line, version))?;
+            found = with_line(file, (offset, lines.position()), stops, |line| of_line(line, version))?;
         }
         if let Some(mut text) = found.filter(|text| !text.text.is_empty()) {
             text.end = lines.position();
@@ -210,4 +215,41 @@ pub fn join(all: &mut Vec<u8>, kind: Kind, text: &[u8]) {
         all.push(b' ');
     }
     all.extend_from_slice(text);
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::info::{read_on, Known};
+    use std::io::Write;
+
+    /// A session whose first line after the header does not end for a terabyte, and where it does.
+    fn endless(line: &str) -> (File, u64) {
+        let mut file = tempfile::tempfile().expect("a file");
+        writeln!(file, r#"{{"type":"session","version":3,"id":"s","cwd":"/c"}}"#).expect("written");
+        file.write_all(line.as_bytes()).expect("written");
+        file.set_len(1 << 40).expect("made longer");
+        (file, 1 << 40)
+    }
+
+    #[test]
+    fn a_process_that_ended_waited_for_the_end_of_a_long_line() {
+        for line in ["", r#"{"type":"message","id":"a","message":{"role":"toolResult","content":""#, "[1,\"\\u00"] {
+            let (file, size) = endless(line);
+            let (stop, full) = (AtomicBool::new(false), AtomicBool::new(false));
+            std::thread::scope(|scope| {
+                let reading = scope.spawn(|| {
+                    let stops = [&full, &stop];
+                    let each = &mut |_: Text| panic!("there is none");
+                    let read = read_texts(&file, (0, size), None, &mut Box::default(), &stops, each);
+                    let listed = read_on(&file, size, Known::default(), &mut Box::default(), &stop);
+                    (read.expect("read"), listed.expect("read"))
+                });
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+                assert_eq!(reading.join().expect("an end"), (Read::Cancelled, None));
+            });
+        }
+    }
 }

@@ -349,18 +349,25 @@
 				? { provider: entry.message.provider, modelId: entry.message.model }
 				: { provider: entry.provider, modelId: entry.modelId },
 
+		// Undefined where none is a time. What throws as one is none.
+		newestTime(odd) {
+			let newest;
+			for (const value of odd) {
+				let at = Number.NaN;
+				try {
+					at = time(value);
+				} catch {}
+				if (!Number.isNaN(at)) newest = Math.max(newest ?? at, at);
+			}
+			return newest;
+		},
 		// `source` says which state of the file was listed, `catalog` where its text may be; the text is fetched when it
 		// is asked for, and is a plain property from then on. Leaves in the slots when it was modified.
-		info(path, id, cwd, name, parent, headerTime, active, oddTimes, fileTime, counts, first, file, source, catalog) {
+		info(path, id, cwd, name, parent, headerTime, active, fileTime, counts, first, file, source, catalog) {
 			const created = new Date(headerTime);
-			let newest = active;
-			for (const odd of oddTimes) {
-				const at = time(odd);
-				if (!Number.isNaN(at)) newest = Math.max(newest ?? 0, at);
-			}
 			const fromHeader = typeof headerTime === "string" ? created.getTime() : Number.NaN;
 			let modified = new Date(Math.round(fileTime));
-			if (newest > 0) modified = new Date(newest);
+			if (active > 0) modified = new Date(active);
 			else if (!Number.isNaN(fromHeader)) modified = new Date(fromHeader);
 			slots[0] = modified.getTime();
 			const plain = (object, value) =>

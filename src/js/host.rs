@@ -75,6 +75,7 @@ factory! {
     ModelOf = c"modelOf",
     Info = c"info",
     NewestFirst = c"newestFirst",
+    NewestTime = c"newestTime",
     CompareNames = c"compareNames",
     Hit = c"hit",
     InsertNewest = c"insertNewest",

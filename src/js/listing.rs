@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::cmp::Ordering as Order;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use napi::{Error, Result};
 
+use super::errors::thrown;
 use super::host::{make, on_paths, slots, F};
 use super::queue::{self, queue, WeakSender};
 use super::raw::{Js, Kept, Val};
@@ -18,8 +20,12 @@ use super::values::parse;
 use crate::core::catalog::background::{fill, Working};
 use crate::core::catalog::listed::Source;
 use crate::core::catalog::{location, Catalog, Location};
+use crate::core::error::{Error as CoreError, Result as CoreResult};
 use crate::core::find::CwdFilter;
+use crate::core::handles::{is_exhausted, patiently};
+use crate::core::header::ParentSession;
 use crate::core::listing::{in_all_dirs, in_dir, read_all, Candidate, Listed};
+use crate::core::odd_times::OddTimes;
 use crate::core::order::{Key, Sorting};
 use crate::core::paths::Host;
 use crate::core::text::shown;
@@ -43,11 +49,16 @@ impl Listing {
         Self { dir: sessions_dir, filter: None, everything: true }
     }
 
-    /// The files that may be sessions. `cwd` is what a relative path starts from.
-    pub fn find(&self, cwd: &str) -> Vec<Candidate> {
-        match self.everything {
-            true => in_all_dirs(&self.dir, cwd).unwrap_or_default(),
+    /// The files that may be sessions; none where there is no directory that can be read. `cwd` is what a relative path
+    /// starts from.
+    pub fn find(&self, cwd: &str, cancelled: &AtomicBool) -> CoreResult<Vec<Candidate>> {
+        let found = patiently(cancelled, || match self.everything {
+            true => in_all_dirs(&self.dir, cwd),
             false => in_dir(&self.dir, cwd),
+        });
+        match found {
+            Err(error) if is_exhausted(&error) => Err(CoreError::io("scandir", &self.dir, error)),
+            found => Ok(found.unwrap_or_default()),
         }
     }
 }
@@ -68,8 +79,10 @@ enum Event {
     Sort(Box<Sorting>),
     /// How many files there are.
     Found(usize),
+    /// Some of the times of a file that only the host can read, before the file itself.
+    OddTimes(usize, String),
     Read(usize, Box<Option<(String, String, Listed)>>),
-    Failed(&'static str),
+    Failed(Box<CoreError>),
     Aborted,
 }
 
@@ -95,6 +108,7 @@ fn start(
         task,
         infos: Some(js.keep(js.array(0)?)?),
         results: None,
+        odd_times: HashMap::new(),
         times: Vec::new(),
         catalog: location.as_ref().map(|location| location.path.to_string_lossy().into_owned()),
         filter: listing.filter.clone(),
@@ -129,8 +143,9 @@ fn run(
     let stop = Arc::new(AtomicBool::new(false));
     let _working = (Working::new(cancelled.clone()), Working::new(stop.clone()));
     let work = || answer(listing, cwd, location, cancelled, ordered, &sender);
-    let catalog = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        sender.send(Event::Failed("The list failed"));
+    let answered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    let catalog = answered.unwrap_or_else(|_| Err(CoreError::failed("The list failed"))).unwrap_or_else(|error| {
+        sender.send(Event::Failed(Box::new(error)));
         None
     });
     // From here on nothing keeps the process.
@@ -148,8 +163,8 @@ fn answer(
     cancelled: &Arc<AtomicBool>,
     ordered: &Receiver<Vec<u32>>,
     sender: &queue::Sender<Event>,
-) -> Option<Catalog> {
-    let candidates = listing.find(cwd);
+) -> CoreResult<Option<Catalog>> {
+    let candidates = listing.find(cwd, cancelled)?;
     let time = |file: &Candidate| match listing.everything {
         true => file.stamp.map_or(f64::NEG_INFINITY, |stamp| stamp.modified_ms()),
         false => 0.0,
@@ -160,25 +175,51 @@ fn answer(
         Some(order) => order,
         None => {
             sender.send(Event::Sort(Box::new(sorting)));
-            received(ordered, cancelled)?
+            let Some(order) = received(ordered, cancelled) else { return Ok(None) };
+            order
         }
     };
     sender.send(Event::Found(candidates.len()));
     if candidates.is_empty() {
-        return None;
+        return Ok(None);
     }
     let mut candidates: Vec<_> = candidates.into_iter().map(Some).collect();
     let files: Vec<Candidate> =
         order.into_iter().filter_map(|at| candidates.get_mut(at as usize).and_then(Option::take)).collect();
     let each = |at: usize, listed: Option<Listed>| {
         let file = files.get(at);
-        let shown = listed.zip(file).map(|(listed, file)| {
+        let shown = listed.zip(file).map(|(mut listed, file)| {
+            odd_times(&std::mem::take(&mut listed.info.odd_times), |some| sender.send(Event::OddTimes(at, some)));
             let absolute = crate::core::paths::join(&file.dir, &file.name);
             (file.path.clone(), absolute, listed)
         });
         sender.send(Event::Read(at, Box::new(shown)));
     };
     read_all(&files, location, cancelled, &each)
+}
+
+/// How many of a file's times the host is asked for at once, and how much text that is at most.
+const ODD_AT_ONCE: usize = 64;
+const ODD_BYTES: usize = 8 << 10;
+
+/// Hands on times that only the host can read, as JSON texts of lists: a few at once, for its thread has other work.
+fn odd_times(times: &OddTimes, mut send: impl FnMut(String)) {
+    let (mut some, mut count) = (String::new(), 0);
+    let mut send = |some: &mut String| send(format!("[{}]", std::mem::take(some)));
+    for time in times.iter() {
+        if count == ODD_AT_ONCE || count > 0 && some.len() + time.len() > ODD_BYTES {
+            send(&mut some);
+            count = 0;
+        }
+        if count > 0 {
+            some.push(',');
+        }
+        some.push_str(time);
+        count += 1;
+    }
+    if count > 0 {
+        send(&mut some);
+    }
 }
 
 /// What the JavaScript thread answers; None if it never will.
@@ -200,6 +241,8 @@ struct Progress {
     infos: Option<Kept>,
     /// The sessions at their files' positions; None before the files are known, too.
     results: Option<Kept>,
+    /// The newest of the times of files to come that only the host can read, by the files' positions.
+    odd_times: HashMap<usize, f64>,
     /// When the sessions read so far were modified, and their positions.
     times: Vec<(f64, u32)>,
     /// The catalog's path, for texts that are asked for later.
@@ -237,8 +280,12 @@ fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
         Event::Aborted => Ok(()),
         Event::Sort(sorting) => sort(progress, js, sorting),
         Event::Found(total) => found(progress, js, total),
+        Event::OddTimes(at, times) => ask_times(progress, js, at, &times),
         Event::Read(at, shown) => read(progress, js, at, *shown),
-        Event::Failed(why) => Err(Error::from_reason(why)),
+        Event::Failed(error) => {
+            let reason = reason_of(js, &thrown(js, &error))?;
+            return end(progress, js, reason, false);
+        }
     };
     if let Err(error) = handled {
         // What no callback threw rejects.
@@ -300,7 +347,21 @@ fn found(progress: &RefCell<Progress>, js: Js, total: usize) -> Result<()> {
     Ok(())
 }
 
-fn read(progress: &RefCell<Progress>, js: Js, at: usize, shown: Option<(String, String, Listed)>) -> Result<()> {
+/// Asks the host which of some times of a file is the newest.
+fn ask_times(progress: &RefCell<Progress>, js: Js, at: usize, times: &str) -> Result<()> {
+    let newest = js.number_value(make(js, F::NewestTime, &[parse(js, times)?])?)?;
+    if let Some(newest) = newest {
+        let mut progress = progress.borrow_mut();
+        let known = progress.odd_times.entry(at).or_insert(newest);
+        *known = known.max(newest);
+    }
+    Ok(())
+}
+
+fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(String, String, Listed)>) -> Result<()> {
+    if let Some((newest, (.., listed))) = progress.borrow_mut().odd_times.remove(&at).zip(shown.as_mut()) {
+        listed.info.active = Some(listed.info.active.unwrap_or(0.0).max(newest));
+    }
     let info = match shown {
         Some((path, file, listed)) if is_listed(progress, js, &listed)? => {
             let info = info_object(js, progress, &path, &file, &listed)?;
@@ -374,7 +435,8 @@ fn is_listed(progress: &RefCell<Progress>, js: Js, listed: &Listed) -> Result<bo
 /// How much is shown of a first message that is longer than the engine's strings may be.
 const SHOWN_OF_ENDLESS: usize = 1 << 20;
 
-/// The object of a session; None if the engine has no room for one, such as for a name longer than its strings may be.
+/// The object of a session; None if the engine has no room for one, such as for a name longer than its strings may be, or
+/// if what its header calls a time throws as one: pi leaves it out then, too.
 fn info_object(js: Js, progress: &RefCell<Progress>, path: &str, file: &str, listed: &Listed) -> Result<Option<Val>> {
     let first = listed.info.first_message.as_deref().unwrap_or(b"(no messages)");
     let first = js.string(first).or_else(|_| {
@@ -383,27 +445,26 @@ fn info_object(js: Js, progress: &RefCell<Progress>, path: &str, file: &str, lis
     });
     match first.and_then(|first| info_with(js, progress, path, file, listed, first)) {
         Ok(info) => Ok(Some(info)),
-        Err(_) => match js.take_exception()? {
-            Some(exception) => Err(js.throw(exception)),
-            None => Ok(None),
-        },
+        Err(_) => js.take_exception().map(|_| None),
     }
 }
 
 fn info_with(js: Js, progress: &RefCell<Progress>, path: &str, file: &str, listed: &Listed, first: Val) -> Result<Val> {
     let Listed { info, stamp, .. } = listed;
     let parsed = |text: &Option<String>| text.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text));
-    let odd = info.odd_times.iter().map(|text| parse(js, text)).collect::<Result<Vec<_>>>()?;
     let shown = js.string(path.as_bytes())?;
     let args = [
         shown,
         js.string(&info.id)?,
         js.string(&info.cwd)?,
         js.optional_string(info.name.as_deref())?,
-        js.optional_string(info.parent.as_deref())?,
+        match &info.parent {
+            Some(ParentSession::Path(path)) => js.string(path)?,
+            Some(ParentSession::Other(json)) => parse(js, json)?,
+            None => js.undefined()?,
+        },
         parsed(&info.created)?,
         info.active.map_or_else(|| js.undefined(), |ms| js.number(ms))?,
-        js.array_of(&odd)?,
         js.number(stamp.modified_ms())?,
         js.number(info.message_count as f64)?,
         first,
@@ -412,4 +473,24 @@ fn info_with(js: Js, progress: &RefCell<Progress>, path: &str, file: &str, liste
         js.optional_string(progress.borrow().catalog.as_deref().map(str::as_bytes))?,
     ];
     make(js, F::Info, &args)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_odd_times_of_a_file_were_asked_for_at_once() {
+        let mut times = OddTimes::default();
+        (0..1_000).for_each(|n| times.add(&format!("\"Jan {n} 2025\"")));
+        times.add(&format!("\"{}\"", "x".repeat(3 * ODD_BYTES)));
+        let (mut count, mut longest) = (0, 0);
+        odd_times(&times, |some| {
+            let some: Vec<String> = serde_json::from_str(&some).expect("a list");
+            count += some.len();
+            longest = longest.max(some.len());
+        });
+        assert_eq!((count, longest), (1_001, ODD_AT_ONCE));
+        odd_times(&OddTimes::default(), |_| panic!("there are none"));
+    }
 }

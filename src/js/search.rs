@@ -9,7 +9,7 @@ use std::sync::Arc;
 use napi::{Error, Result};
 
 use super::args;
-use super::errors::wrong_argument;
+use super::errors::{thrown, wrong_argument};
 use super::host::{make, on_paths, HostThen, F};
 use super::listing::{surroundings, Listing};
 use super::queue::{queue, Sender};
@@ -18,6 +18,7 @@ use super::statics::{lookup, Lookup};
 use super::task::{self, abort_reason, reason_of, Deferred, Task};
 use crate::core::catalog::background::{fill, Working};
 use crate::core::catalog::{Catalog, Location};
+use crate::core::error::{Error as CoreError, Result as CoreResult};
 use crate::core::find::CwdFilter;
 use crate::core::info::Info;
 use crate::core::paths;
@@ -36,7 +37,7 @@ enum Event {
     Progress(usize, usize),
     Hits(Vec<Found>),
     Done,
-    Failed(String),
+    Failed(Box<CoreError>),
     Aborted,
 }
 
@@ -119,8 +120,8 @@ fn run(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: Sender<Event>) {
     let stop = Arc::new(AtomicBool::new(false));
     let _working = (Working::new(cancelled.clone()), Working::new(stop.clone()));
     let answered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| answer(asked, cancelled, &sender)));
-    let catalog = answered.unwrap_or_else(|_| {
-        sender.send(Event::Failed("The search failed".into()));
+    let catalog = answered.unwrap_or_else(|_| Err(CoreError::failed("The search failed"))).unwrap_or_else(|error| {
+        sender.send(Event::Failed(Box::new(error)));
         None
     });
     // From here on nothing keeps the process.
@@ -131,12 +132,12 @@ fn run(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: Sender<Event>) {
 }
 
 /// Searches and tells what was found. Gives the catalog that was used.
-fn answer(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: &Sender<Event>) -> Option<Catalog> {
+fn answer(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: &Sender<Event>) -> CoreResult<Option<Catalog>> {
     let Some(query) = Query::of(&asked.query).filter(|_| asked.options.limit > 0) else {
         sender.send(Event::Done);
-        return None;
+        return Ok(None);
     };
-    let files = asked.listing.find(&asked.host.cwd);
+    let files = asked.listing.find(&asked.host.cwd, cancelled)?;
     let takes = |info: &Info| match &asked.listing.filter {
         Some(cwd) => CwdFilter { cwd, host: &asked.host }.takes(Some(&info.cwd)),
         None => true,
@@ -150,17 +151,16 @@ fn answer(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: &Sender<Event>) ->
         cancelled,
         progress: &|indexed, total| sender.send(Event::Progress(indexed, total)),
     };
-    let Some((mut hits, catalog)) = request.run() else {
+    let Some((mut hits, catalog)) = request.run()? else {
         // Whoever cancelled it is told why by the signal.
-        sender.send(Event::Failed("The search was stopped".into()));
-        return None;
+        return Err(CoreError::failed("The search was stopped"));
     };
     while !hits.is_empty() {
         let rest = hits.split_off(hits.len().min(AT_ONCE));
         sender.send(Event::Hits(std::mem::replace(&mut hits, rest)));
     }
     sender.send(Event::Done);
-    catalog
+    Ok(catalog)
 }
 
 /// A search that runs.
@@ -211,9 +211,9 @@ fn handle(searching: &RefCell<Searching>, js: Js, event: Event) -> Result<()> {
             let hits = searching.borrow().hits.as_ref().map(|hits| js.kept(hits)).transpose()?;
             end(searching, js, hits.map_or_else(|| js.array(0), Ok)?, true)
         }
-        Event::Failed(why) => {
-            let error = make(js, F::Failure, &[js.string(why.as_bytes())?])?;
-            end(searching, js, error, false)
+        Event::Failed(error) => {
+            let reason = reason_of(js, &thrown(js, &error))?;
+            end(searching, js, reason, false)
         }
     }
 }
@@ -232,9 +232,9 @@ fn end(searching: &RefCell<Searching>, js: Js, value: Val, resolves: bool) -> Re
 
 /// The object of a hit.
 fn hit_object(js: Js, found: &Found) -> Result<Val> {
-    let Found { hit, path, session } = found;
+    let Found { hit, session } = found;
     let args = [
-        js.string(path.as_bytes())?,
+        js.string(session.path.as_bytes())?,
         js.string(&session.id)?,
         js.optional_string(session.name.as_deref())?,
         js.string(&session.cwd)?,

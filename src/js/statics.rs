@@ -274,7 +274,7 @@ impl SessionManager {
 
     /// The sessions of a working directory, the newest activity first.
     ///
-    /// @throws The signal's reason, if it is or becomes aborted.
+    /// @throws The signal's reason, if it is or becomes aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
     /// @example
     /// ```ts
     /// const sessions = await SessionManager.list(cwd, dir, (loaded, total) => console.log(`${loaded} of ${total}`)); // → 1 of 1
@@ -305,7 +305,7 @@ impl SessionManager {
 
     /// The sessions of every working directory, or those in one directory, the newest activity first.
     ///
-    /// @throws The signal's reason, if it is or becomes aborted.
+    /// @throws The signal's reason, if it is or becomes aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
     /// @example
     /// ```ts
     /// const sessions = await SessionManager.listAll(dir);
@@ -350,8 +350,8 @@ impl SessionManager {
     /// a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
     /// indexed yet is indexed first, which takes time once; what cannot be indexed is looked for in the files.
     ///
-    /// @throws `TypeError` for a query or an option of a wrong type, and the signal's reason, if it is or becomes aborted: the
-    /// promise is rejected with it.
+    /// @throws `TypeError` for a query or an option of a wrong type, and the signal's reason, if it is or becomes aborted,
+    /// and the system's error (`EMFILE`, `ENFILE`) if no file can be opened: the promise is rejected with it.
     /// @example
     /// ```ts
     /// const hits = await SessionManager.search("Hello", { dir });

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::{Connection, Transaction};
@@ -58,7 +58,8 @@ pub struct Start {
     version: Version,
     /// Where the first text that is lacking may stand.
     pub from: u64,
-    file: File,
+    /// The file is open only while it is read: a search has many of these, and handles are few.
+    path: PathBuf,
 }
 
 /// Some texts of a session, ready to be written.
@@ -97,11 +98,15 @@ pub fn begin(catalog: &mut Catalog, lacking: &Lacking) -> Outcome<io::Result<Opt
     let Some(mut from) = taken.filter(|from| *from <= row.stamp.size) else {
         return Ok(Ok(None));
     };
-    let file = match open_file(&Path::new(&lacking.dir).join(&lacking.name)) {
-        Ok(file) => file,
-        Err(error) => return Ok(Err(error)),
+    let path = Path::new(&lacking.dir).join(&lacking.name);
+    let goes_on = match from {
+        0 => true,
+        from => match open_file(&path) {
+            Ok(file) => is_line_end(&file, from).unwrap_or(false),
+            Err(error) => return Ok(Err(error)),
+        },
     };
-    if from > 0 && !is_line_end(&file, from).unwrap_or(false) {
+    if !goes_on {
         // A last line that had no newline was taken, and what came then belongs to it.
         let forgotten = catalog.write(|transaction| forget(transaction, row.row, from))?;
         if !forgotten {
@@ -109,13 +114,15 @@ pub fn begin(catalog: &mut Catalog, lacking: &Lacking) -> Outcome<io::Result<Opt
         }
         from = 0;
     }
-    Ok(Ok(Some(Start { row, version, from, file })))
+    Ok(Ok(Some(Start { row, version, from, path })))
 }
 
 impl Start {
     /// Reads texts from a position on, as many as are written at once.
     pub fn read(&self, from: u64, buffer: &mut Box<[u8]>, cancelled: &AtomicBool) -> io::Result<Reading> {
-        let Self { row, version, file, .. } = self;
+        let Self { row, version, path, .. } = self;
+        // Whatever the path leads to by now: it is looked at.
+        let file = &open_file(path)?;
         if !still_is(file, row)? {
             return Ok(Reading::Changed);
         }
@@ -136,13 +143,13 @@ impl Start {
             }
             // Behind the whole lines there is at most one more.
             to = to.max(text.end);
-            if size >= WRITTEN_AT_ONCE || cancelled.load(Ordering::Relaxed) {
+            if size >= WRITTEN_AT_ONCE {
                 to = text.end;
                 full.store(true, Ordering::Relaxed);
             }
         };
         let version = (from > 0).then_some(*version);
-        match read_texts(file, (from, row.stamp.size), version, buffer, &full, &mut each)? {
+        match read_texts(file, (from, row.stamp.size), version, buffer, &[&full, cancelled], &mut each)? {
             Read::All | Read::Cancelled => {}
         }
         if cancelled.load(Ordering::Relaxed) {

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use super::fill::is_line_end;
 use super::rows;
@@ -118,6 +117,6 @@ fn rest(dir: &str, name: &str, source: &Source, from: u64, all: &mut Vec<u8>) ->
         all.clear();
     }
     let mut each = |text: Text| join(all, text.kind, &text.text);
-    read_texts(&file, (from, source.size), version, &mut Box::default(), &AtomicBool::new(false), &mut each)?;
+    read_texts(&file, (from, source.size), version, &mut Box::default(), &[], &mut each)?;
     Ok(true)
 }

@@ -1,11 +1,13 @@
 //! The catalog's rows of session files: what lists show, and which state of which file it was read from.
 
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::Outcome;
-use crate::core::header::Version;
+use crate::core::header::{ParentSession, Version};
 use crate::core::info::{Content, Info, Known};
+use crate::core::odd_times::OddTimes;
 use crate::core::stamp::{Nanos, Stamp};
 
 /// What is remembered of a file.
@@ -92,10 +94,10 @@ fn remembered(row: &Row<'_>, dir: &str, name: &str) -> Outcome<Option<Remembered
                 id: row.get(10)?,
                 cwd: row.get(11)?,
                 name: row.get(12)?,
-                parent: row.get(13)?,
+                parent: parent(row.get_ref(13)?)?,
                 created: row.get(14)?,
                 active: row.get(15)?,
-                odd_times: odd_times.iter().flat_map(|all| all.lines()).map(str::to_owned).collect(),
+                odd_times: odd_times.as_deref().map(OddTimes::from_lines).unwrap_or_default(),
                 message_count: number(17)?,
                 first_message: row.get(18)?,
             },
@@ -116,6 +118,22 @@ fn remembered(row: &Row<'_>, dir: &str, name: &str) -> Outcome<Option<Remembered
         print: number(8)?,
     };
     Ok((checksum(&found, dir, name) == number(19)?).then_some(found))
+}
+
+/// A path is stored as bytes, anything else as text.
+fn stored(parent: &ParentSession) -> ValueRef<'_> {
+    match parent {
+        ParentSession::Path(path) => ValueRef::Blob(path),
+        ParentSession::Other(json) => ValueRef::Text(json.as_bytes()),
+    }
+}
+
+fn parent(stored: ValueRef<'_>) -> Outcome<Option<ParentSession>> {
+    Ok(match stored {
+        ValueRef::Null => None,
+        ValueRef::Text(_) => Some(ParentSession::Other(stored.as_str()?.into())),
+        _ => Some(ParentSession::Path(stored.as_blob()?.to_owned())),
+    })
 }
 
 fn state_of(content: &Content) -> i64 {
@@ -148,10 +166,14 @@ fn checksum(of: &Remembered, dir: &str, name: &str) -> u64 {
         take(&info.id);
         take(&info.cwd);
         take(&text(&info.name));
-        take(&text(&info.parent));
+        take(&match &info.parent {
+            Some(ParentSession::Path(path)) => [b"=", &path[..]].concat(),
+            Some(ParentSession::Other(json)) => [b"?", json.as_bytes()].concat(),
+            None => b"none".to_vec(),
+        });
         take(info.created.as_deref().unwrap_or_default().as_bytes());
         take(&info.active.map_or([0; 8], f64::to_le_bytes));
-        take(info.odd_times.join("\n").as_bytes());
+        take(info.odd_times.to_lines().as_bytes());
         take(&info.message_count.to_le_bytes());
         take(&text(&info.first_message));
     }
@@ -180,7 +202,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> Outcome<i64> {
         return Ok(newer.row);
     }
     let info = file.known.content.info();
-    let odd_times = info.map(|info| info.odd_times.join("\n")).filter(|all| !all.is_empty());
+    let odd_times = info.map(|info| info.odd_times.to_lines()).filter(|all| !all.is_empty());
     // A row that does not go on gets a new number: what hangs on the old one has nothing to hang on any more.
     let mut replace =
         transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2 AND id IS NOT ?3")?;
@@ -218,7 +240,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> Outcome<i64> {
             info.map(|info| &info.id),
             info.map(|info| &info.cwd),
             info.and_then(|info| info.name.as_ref()),
-            info.and_then(|info| info.parent.as_ref()),
+            info.and_then(|info| info.parent.as_ref()).map(|parent| ToSqlOutput::Borrowed(stored(parent))),
             info.and_then(|info| info.created.as_ref()),
             info.and_then(|info| info.active),
             odd_times,

@@ -34,7 +34,7 @@ impl Store {
     }
 
     fn files(&self) -> Vec<Candidate> {
-        in_dir(self.dir.path().to_str().expect("text"), "/")
+        in_dir(self.dir.path().to_str().expect("text"), "/").expect("found")
     }
 
     /// What a list shows, by name, and the catalog.
@@ -43,7 +43,8 @@ impl Store {
         let seen = Mutex::new(HashMap::new());
         let catalog = read_all(&files, location, &AtomicBool::new(false), &|at, listed| {
             assert!(seen.lock().expect("whole").insert(files[at].name.clone(), listed).is_none());
-        });
+        })
+        .expect("read");
         (seen.into_inner().expect("whole"), catalog)
     }
 }
@@ -70,7 +71,8 @@ fn a_cancelled_reading_stops() {
     let store = Store::new();
     (0..20).for_each(|n| store.write(&format!("{n}.jsonl"), &session("s", "")));
     let files = store.files();
-    read_all(&files, Some(&store.location), &AtomicBool::new(true), &|_, _| panic!("nothing should be read"));
+    read_all(&files, Some(&store.location), &AtomicBool::new(true), &|_, _| panic!("nothing should be read"))
+        .expect("read");
     assert!(!store.location.path.exists());
 }
 
@@ -112,7 +114,8 @@ fn nobody_is_kept_from_writing_while_files_are_read() {
             other.busy_timeout(Duration::ZERO).expect("set");
             other.execute_batch("BEGIN IMMEDIATE; ROLLBACK").expect("not locked");
         }
-    });
+    })
+    .expect("read");
 }
 
 #[test]
@@ -134,7 +137,8 @@ fn a_list_that_took_longer_put_an_older_state_over_a_newer_one() {
             let row = rows::of_file(catalog.db(), &files[at].dir, &files[at].name).expect("asked");
             *newer = Some((at, row.expect("there")));
         }
-    });
+    })
+    .expect("read");
     let (at, want) = newer.into_inner().expect("whole").expect("listed");
     let catalog = Catalog::open(&store.location).expect("opened");
     let row = rows::of_file(catalog.db(), &files[at].dir, &files[at].name).expect("asked");
@@ -157,7 +161,8 @@ fn a_catalog_that_has_no_room_changes_no_answer() {
     let seen = Mutex::new(0);
     let after = read_with(&files, Some(catalog), Some(&store.location), &AtomicBool::new(false), &|_, listed| {
         *seen.lock().expect("whole") += usize::from(listed.is_some());
-    });
+    })
+    .expect("read");
     assert_eq!(seen.into_inner().expect("whole"), 201);
     assert!(after.is_none(), "the disk was full");
     wait();
@@ -295,7 +300,8 @@ fn a_list_that_was_aborted_remembered_nothing() {
     let (cancelled, given) = (AtomicBool::new(false), AtomicUsize::new(0));
     read_all(&files, Some(&store.location), &cancelled, &|_, _| {
         cancelled.store(given.fetch_add(1, Ordering::SeqCst) >= 9, Ordering::SeqCst);
-    });
+    })
+    .expect("read");
     let catalog = Catalog::open(&store.location).expect("made");
     let mut known = 0;
     rows::in_dir(catalog.db(), &files[0].dir, |_, _| known += 1).expect("asked");

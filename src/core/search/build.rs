@@ -1,7 +1,8 @@
 //! Taking the texts of many sessions into the catalog and the index at once: other threads read files and find the
 //! words, this one writes.
 
-use std::collections::HashSet as Set;
+use std::collections::{HashMap, HashSet as Set};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 
@@ -13,6 +14,7 @@ use super::words::for_index;
 use crate::core::catalog::fill::{Part, Reading, Start};
 use crate::core::catalog::texts::unicode;
 use crate::core::catalog::{Catalog, Outcome};
+use crate::core::handles::is_exhausted;
 
 /// How many parts wait to be written, and how much text is written at once: few enough that other writers need not wait
 /// long, enough that the index is not made of crumbs.
@@ -25,7 +27,7 @@ pub struct Built {
     /// All is written.
     pub done: Set<usize>,
     /// The file cannot be read.
-    pub unreadable: Set<usize>,
+    pub failed: HashMap<usize, io::Error>,
 }
 
 /// A part with its words, one text after the other for each row of texts.
@@ -39,7 +41,7 @@ struct Prepared {
 /// What a reading thread tells of a session.
 enum Told {
     Part(Prepared),
-    Unreadable,
+    Failed(io::Error),
     Changed,
 }
 
@@ -90,7 +92,11 @@ fn read_session(
             Ok(Reading::Part(part)) => part,
             Ok(Reading::Changed) => return tell(Told::Changed).then_some(()),
             Ok(Reading::Cancelled) => return None,
-            Err(_) => return tell(Told::Unreadable).then_some(()),
+            Err(error) => {
+                // The next file would find no handle either.
+                let goes_on = !is_exhausted(&error);
+                return (tell(Told::Failed(error)) && goes_on).then_some(());
+            }
         };
         from = part.to;
         let is_last = part.is_last;
@@ -139,8 +145,8 @@ fn write_all(
                     size += part.size;
                     parts.push((at, part));
                 }
-                Told::Unreadable => {
-                    ended += usize::from(built.unreadable.insert(at));
+                Told::Failed(error) => {
+                    ended += usize::from(built.failed.insert(at, error).is_none());
                 }
                 Told::Changed => ended += 1,
             }

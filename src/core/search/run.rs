@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -19,6 +20,8 @@ use super::query::{Options, Query};
 use crate::core::catalog::fill::{begin, lacking, Lacking};
 use crate::core::catalog::patience::wait;
 use crate::core::catalog::{discard_if_broken, is_broken, Catalog, Location, Outcome};
+use crate::core::error::{Error, Result};
+use crate::core::handles::{is_exhausted, is_unreadable};
 use crate::core::info::Info;
 use crate::core::listing::{read_with, stamp_all, Candidate, Listed};
 
@@ -28,16 +31,24 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 /// How often everything is looked at again if it changes meanwhile.
 const ROUNDS: usize = 3;
 
-/// How many sessions are taken into the catalog at once: their files are open.
+/// How many sessions are taken into the catalog at once.
 const AT_ONCE: usize = 64;
 
 /// A hit with the session it is in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     pub hit: Hit,
+    pub session: Arc<Shown>,
+}
+
+/// What hits show of the session that they are in: all of one have the same.
+#[derive(Debug, PartialEq)]
+pub struct Shown {
     /// The file's path, as a list shows it.
     pub path: String,
-    pub session: Info,
+    pub id: Vec<u8>,
+    pub cwd: Vec<u8>,
+    pub name: Option<Vec<u8>>,
 }
 
 /// A session that was listed.
@@ -58,8 +69,20 @@ struct Done {
     taken: HashSet<i64>,
     /// Rows whose files cannot be read any more.
     unreadable: HashSet<i64>,
-    /// Whether the catalog cannot be written, or not now.
+    /// Rows whose files fail: another round would not help, but what can be read of them counts.
+    failing: HashSet<i64>,
+    /// Whether the catalog cannot be written, or not now; or there are no handles for the files.
     is_stuck: bool,
+}
+
+impl Done {
+    fn note(&mut self, row: i64, error: &io::Error) {
+        match error {
+            error if is_exhausted(error) => self.is_stuck = true,
+            error if is_unreadable(error) => drop(self.unreadable.insert(row)),
+            _ => drop(self.failing.insert(row)),
+        }
+    }
 }
 
 /// What is searched.
@@ -79,15 +102,16 @@ pub struct Request<'a> {
 
 impl Request<'_> {
     /// The hits, the best first, and the catalog, if there is one that works. None if it was cancelled. Nothing that is
-    /// wrong with a catalog, and nothing that others do to files, keeps it from an answer.
-    pub fn run(&self) -> Option<(Vec<Found>, Option<Catalog>)> {
+    /// wrong with a catalog, and nothing that others do to files, keeps it from an answer; it is an error if there are no
+    /// handles to read files with, not even one.
+    pub fn run(&self) -> Result<Option<(Vec<Found>, Option<Catalog>)>> {
         // Twice: a broken one is taken away first.
         for _ in 0..2 {
             let Some(location) = self.location else { break };
             let Some(catalog) = Catalog::open(location).or_else(|| Catalog::make(location)) else { break };
             match self.run_on(catalog, location) {
-                Ok(found) => return found,
-                Err(_) if self.is_cancelled() => return None,
+                Ok(found) => return Ok(found),
+                Err(_) if self.is_cancelled() => return Ok(None),
                 Err(error) => {
                     discard_if_broken(location, &error);
                     if !is_broken(&error) {
@@ -96,9 +120,14 @@ impl Request<'_> {
                 }
             }
         }
-        let (sessions, _) = self.list(self.files, None);
-        let hits = self.merged(None, &sessions, &|_| true)?;
-        Some((found(hits, &sessions), None))
+        let answer = self.list(self.files, None).and_then(|(sessions, _)| {
+            let hits = self.merged(None, &sessions, &|_| true)?;
+            Ok((found(hits, sessions), None))
+        });
+        match answer {
+            _ if self.is_cancelled() => Ok(None),
+            answer => answer.map(Some),
+        }
     }
 
     fn is_cancelled(&self) -> bool {
@@ -111,7 +140,7 @@ impl Request<'_> {
         let mut files = Cow::Borrowed(self.files);
         for round in 1.. {
             wait(&catalog, PATIENCE, self.cancelled)?;
-            let (mut sessions, open) = self.list(&files, Some(catalog));
+            let (mut sessions, open) = self.list(&files, Some(catalog)).map_err(without_handles)?;
             let was_written = open.is_some();
             // What was read is known, if not to the catalog.
             let Some(open) = open.or_else(|| Catalog::open(location)) else {
@@ -130,11 +159,13 @@ impl Request<'_> {
             // One view: what is seen to be there is what is asked.
             let view = catalog.db().unchecked_transaction()?;
             let ready = ready(&view, &sessions, &done)?;
-            let lacks = |place: usize| {
+            let is_one = |rows: &HashSet<i64>, place: usize| {
                 let row = sessions.get(place).and_then(|session| session.row);
-                !ready.contains(&place) && !row.is_some_and(|row| done.unreadable.contains(&row))
+                row.is_some_and(|row| rows.contains(&row))
             };
-            if round < ROUNDS && !done.is_stuck && (0..sessions.len()).any(lacks) {
+            let lacks = |place: usize| !ready.contains(&place) && !is_one(&done.unreadable, place);
+            let may_get = |place: usize| lacks(place) && !is_one(&done.failing, place);
+            if round < ROUNDS && !done.is_stuck && (0..sessions.len()).any(may_get) {
                 drop(view);
                 stamp_all(files.to_mut());
                 continue;
@@ -150,44 +181,48 @@ impl Request<'_> {
             };
             let Some(hits) = search.run()? else { return Ok(None) };
             drop(view);
-            let hits = self.merged(Some(hits), &sessions, &lacks);
-            return Ok(hits.map(|hits| (found(hits, &sessions), Some(catalog))));
+            let hits = self.merged(Some(hits), &sessions, &lacks).map_err(without_handles)?;
+            return Ok((!self.is_cancelled()).then(|| (found(hits, sessions), Some(catalog))));
         }
         Ok(None)
     }
 
     /// What a list shows of the sessions that count, the newest first.
-    fn list(&self, files: &[Candidate], catalog: Option<Catalog>) -> (Vec<Session>, Option<Catalog>) {
+    fn list(&self, files: &[Candidate], catalog: Option<Catalog>) -> Result<(Vec<Session>, Option<Catalog>)> {
         let sessions: Mutex<Vec<Session>> = Mutex::new(Vec::new());
         let each = |at: usize, found: Option<Listed>| {
-            let Some((file, listed)) = files.get(at).zip(found.filter(|found| (self.takes)(&found.info))) else {
+            let Some((file, mut listed)) = files.get(at).zip(found.filter(|found| (self.takes)(&found.info))) else {
                 return;
             };
+            // May be large, and is not shown.
+            listed.info.first_message = None;
             let whole = PathBuf::from(crate::core::paths::join(&file.dir, &file.name));
             let session = Session { path: file.path.clone(), file: whole, listed, row: None };
             sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(session);
         };
-        let catalog = read_with(files, catalog, None, self.cancelled, &each);
+        let catalog = read_with(files, catalog, None, self.cancelled, &each)?;
         let mut sessions = sessions.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         sessions.sort_by(|left, right| {
             let time = |session: &Session| session.listed.info.active.unwrap_or(0.0);
             time(right).total_cmp(&time(left)).then_with(|| right.path.cmp(&left.path))
         });
-        (sessions, catalog)
+        Ok((sessions, catalog))
     }
 
-    /// The hits of the catalog and those in files that it lacks. None if it was cancelled.
-    fn merged(&self, known: Option<Vec<Hit>>, sessions: &[Session], lacks: &dyn Fn(usize) -> bool) -> Option<Vec<Hit>> {
+    /// The hits of the catalog and those in files that it lacks; fewer if it was cancelled.
+    fn merged(&self, known: Option<Vec<Hit>>, sessions: &[Session], lacks: &dyn Fn(usize) -> bool) -> Result<Vec<Hit>> {
         let lacking = sessions.iter().enumerate().filter(|(place, _)| lacks(*place));
         let lacking: Vec<Source<'_>> = lacking.map(|(place, session)| Source { place, path: &session.file }).collect();
+        // Nothing is waited for while a catalog's handles are held: without it, they are there to read with.
+        let waits = known.is_none();
+        let found = look(&lacking, self.query, self.options, self.cancelled, waits, self.progress)?;
         let mut hits = known.unwrap_or_default();
-        let found = look(&lacking, self.query, self.options, self.cancelled, self.progress);
         if !found.is_empty() {
             hits.extend(found);
             hits.sort_by(|left, right| left.rank.compare(&right.rank).then_with(|| left.session.cmp(&right.session)));
             hits.truncate(self.options.limit);
         }
-        (!self.is_cancelled()).then_some(hits)
+        Ok(hits)
     }
 
     /// Notes the sessions' rows in the catalog.
@@ -265,28 +300,37 @@ impl Request<'_> {
                     }
                     // Changed meanwhile: seen when all are done.
                     Some(Ok(None)) | None => {}
-                    Some(Err(_)) => {
-                        done.unreadable.insert(*row);
-                    }
+                    Some(Err(error)) => done.note(*row, &error),
                 }
             }
             let built = build(catalog, indexer, &starts, self.cancelled, &|built| tell(count + built))?;
-            let rows = |places: HashSet<usize>| {
-                places.into_iter().filter_map(|at| taken.get(at).copied()).collect::<Vec<i64>>()
-            };
-            done.taken.extend(rows(built.done));
-            done.unreadable.extend(rows(built.unreadable));
+            done.taken.extend(built.done.into_iter().filter_map(|at| taken.get(at)));
+            for (at, error) in built.failed {
+                if let Some(row) = taken.get(at) {
+                    done.note(*row, &error);
+                }
+            }
+            if done.is_stuck {
+                return Ok(());
+            }
             count += some.len();
         }
         Ok(())
     }
 }
 
-fn found(hits: Vec<Hit>, sessions: &[Session]) -> Vec<Found> {
-    let found = |hit: Hit| {
-        let Session { path, listed, .. } = sessions.get(hit.session)?;
-        Some(Found { hit, path: path.clone(), session: listed.info.clone() })
+/// The answer is looked for without the catalog, which frees its handles: this error says no more than that.
+fn without_handles(_: Error) -> rusqlite::Error {
+    rusqlite::Error::InvalidQuery
+}
+
+fn found(hits: Vec<Hit>, sessions: Vec<Session>) -> Vec<Found> {
+    let shown = |Session { path, listed, .. }: Session| {
+        let Info { id, cwd, name, .. } = listed.info;
+        Arc::new(Shown { path, id, cwd, name })
     };
+    let sessions: Vec<Arc<Shown>> = sessions.into_iter().map(shown).collect();
+    let found = |hit: Hit| Some(Found { session: sessions.get(hit.session)?.clone(), hit });
     hits.into_iter().filter_map(found).collect()
 }
 

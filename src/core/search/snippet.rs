@@ -17,11 +17,7 @@ pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String
         places.extend(found.map(|at| (at, at + term.len(), which)));
     }
     places.sort_unstable();
-    let together = |from: usize| {
-        let near = places.iter().filter(|(at, ..)| (from..from + AFTER).contains(at));
-        near.map(|(.., which)| which).collect::<std::collections::HashSet<_>>().len()
-    };
-    let best = places.iter().map(|(at, ..)| *at).rev().max_by_key(|at| together(*at)).unwrap_or(0);
+    let best = most_together(&places, terms.len());
     let places = in_text(text, folded, &places);
     let anchor = in_text(text, folded, &[(best, best, 0)]).first().map_or(0, |(at, _)| *at);
 
@@ -54,6 +50,32 @@ pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String
         shown.push('…');
     }
     shown
+}
+
+/// The first place from which on most of the terms are near. `places` are in order.
+fn most_together(places: &[(usize, usize, usize)], terms: usize) -> usize {
+    // How often each term is among those places that are near, and how many terms are.
+    let mut near = vec![0_usize; terms];
+    let mut count = 0;
+    let mut ahead = places.iter().peekable();
+    let (mut best, mut most) = (0, 0);
+    for &(from, _, first) in places {
+        while let Some((.., which)) = ahead.next_if(|(at, ..)| *at < from + AFTER) {
+            if let Some(times) = near.get_mut(*which) {
+                count += usize::from(*times == 0);
+                *times += 1;
+            }
+        }
+        if count > most {
+            (best, most) = (from, count);
+        }
+        // From the next place on, this one is behind.
+        if let Some(times) = near.get_mut(first) {
+            *times -= 1;
+            count -= usize::from(*times == 0);
+        }
+    }
+    best
 }
 
 /// Text in which white space of any length is one space.
@@ -121,6 +143,27 @@ mod tests {
         assert_eq!(of("ΟΔΟΣ x", &["οδοσ"]), "[ΟΔΟΣ] x");
         assert_eq!(of("日本語のテスト", &["本語"]), "日[本語]のテスト");
         assert_eq!(of("aaa", &["aa", "aaa"]), "[aa][a]");
+    }
+
+    #[test]
+    fn most_terms_together_took_every_place_with_every_other() {
+        use proptest::prelude::*;
+        let plainly = |places: &[(usize, usize, usize)]| {
+            let together = |from: usize| {
+                let near = places.iter().filter(|(at, ..)| (from..from + AFTER).contains(at));
+                near.map(|(.., which)| which).collect::<std::collections::HashSet<_>>().len()
+            };
+            places.iter().map(|(at, ..)| *at).rev().max_by_key(|at| together(*at)).unwrap_or(0)
+        };
+        proptest!(|(mut places in proptest::collection::vec((0_usize..900, 0_usize..3, 0_usize..9), 0..80))| {
+            places.sort_unstable();
+            prop_assert_eq!(most_together(&places, 9), plainly(&places));
+        });
+        // Hours, with every other.
+        let mut many: Vec<_> = (0..1_000_000).map(|at| (at, at + 1, 0)).collect();
+        many.push((2_000_000, 2_000_001, 1));
+        many.push((2_000_000 + AFTER - 1, 2_000_001, 0));
+        assert_eq!(most_together(&many, 2), 2_000_000);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::disk::{self, Access, Identity};
 use super::{Durability, Look, Place, Storage};
 use crate::core::error::{Error, Result};
+use crate::core::handles::with_room;
 use moment::{lock_for_a_moment, unlock};
 use watch::Watch;
 pub use watch::GLANCES;
@@ -293,27 +294,11 @@ fn holds(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
 
 /// Opens a file. Pipes and devices are refused, which may have no end; when too many files are open, ours make room.
 fn open_file(path: &Path, access: Access) -> io::Result<File> {
-    let file = match disk::open_regular(path, access) {
-        Err(error) if is_exhausted(&error) => {
-            close_half();
-            disk::open_regular(path, access)
-        }
-        result => result,
-    }?;
-    Ok(file)
+    with_room(|| disk::open_regular(path, access))
 }
 
-fn is_exhausted(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    return matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE));
-    #[cfg(not(unix))]
-    {
-        let _ = error;
-        false
-    }
-}
-
-fn close_half() {
+/// Closes half of the files that are kept open, those first that are so for the longest time.
+pub fn make_room() {
     let mut open = lock(&OPEN);
     let half = open.len().div_ceil(2);
     for oldest in open.drain(..half).filter_map(|slot| slot.upgrade()) {

@@ -195,7 +195,8 @@ fn a_torn_header_keeps_what_can_be_read_of_it() {
             let time = kept("2025-01-01T00:00:00.000Z\"", "2025-01-01T00:00:00.000Z", "2026-01-02T03:04:05.006Z");
             assert_eq!(header.timestamp, Some(format!("\"{time}\"")), "{line}");
             assert_eq!(header.cwd, Some(kept("\"/my/project\"", "/my/project", "").into_bytes()), "{line}");
-            assert_eq!(header.parent, has("\"/p\"").then(|| b"/p".to_vec()), "{line}");
+            let parent = has("\"/p\"").then(|| crate::core::header::ParentSession::Path(b"/p".to_vec()));
+            assert_eq!(header.parent, parent, "{line}");
         }
     }
 }

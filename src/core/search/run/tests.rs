@@ -38,7 +38,7 @@ impl Store {
     }
 
     fn files(&self) -> Vec<Candidate> {
-        in_dir(self.dir.path().to_str().expect("text"), "/")
+        in_dir(self.dir.path().to_str().expect("text"), "/").expect("found")
     }
 
     /// The snippets of a search's hits, or nothing if it was cancelled.
@@ -52,7 +52,7 @@ impl Store {
             cancelled,
             progress: &|_, _| {},
         };
-        let found = request.run()?.0;
+        let found = request.run().expect("an answer")?.0;
         Some(found.into_iter().map(|one| one.hit.snippet).collect())
     }
 
@@ -87,7 +87,7 @@ fn a_search_missed_what_another_list_had_put_a_new_row_for() {
     let files = store.files();
     let disturbs = |_: usize, _: usize| {
         store.sql("DELETE FROM session");
-        read_all(&files, Some(&store.location), &never(), &|_, _| {}).expect("listed");
+        read_all(&files, Some(&store.location), &never(), &|_, _| {}).expect("read").expect("listed");
     };
     let request = Request {
         files: &files,
@@ -98,7 +98,7 @@ fn a_search_missed_what_another_list_had_put_a_new_row_for() {
         cancelled: &never(),
         progress: &disturbs,
     };
-    let (found, _catalog) = request.run().expect("not cancelled");
+    let (found, _catalog) = request.run().expect("an answer").expect("not cancelled");
     assert_eq!(found.iter().map(|one| one.hit.snippet.as_str()).collect::<Vec<_>>(), ["<found>"]);
     assert!(fs::metadata(&store.location.path).is_ok(), "the catalog is whole and stays");
 }
@@ -224,7 +224,7 @@ fn a_text_beyond_what_the_catalog_takes_is_cut_and_shown_whole() {
     let take = |_: usize, found: Option<Listed>| {
         *source.lock().expect("held") = found.map(|found| listed::Source::of(&found));
     };
-    let catalog = read_all(&files, Some(&store.location), &never(), &take);
+    let catalog = read_all(&files, Some(&store.location), &never(), &take).expect("read");
     let source = source.into_inner().expect("held").expect("listed");
     let mut all = Vec::new();
     listed::text(catalog.as_ref(), store.dir.path().to_str().expect("text"), "long.jsonl", &source, &mut all);
