@@ -3,13 +3,14 @@
 //! Entries come in as heads; their bodies are lines in the storage, or are kept by the caller as long as the session
 //! has no file. Every call that can fail leaves the session as it was when it does. How a line is added is told in
 //! [`append`], what happens when the file changes underneath in [`changes`], how it is held against what is known in
-//! [`known`], how a session goes on in another file in [`adopt`],
+//! [`known`], against objects that the caller changed in [`given`], how a session goes on in another file in [`adopt`],
 //! and who may write in [`exclusive`].
 
 mod adopt;
 mod append;
 mod changes;
 mod exclusive;
+mod given;
 mod known;
 
 pub use append::{Below, NewEntry};

@@ -127,7 +127,7 @@ fn flush_waits_for_the_names_of_new_directories_too() {
     let dir = scratch.path().join("agent").join("sessions");
     crate::core::storage::make_dir(dir.to_str().expect("text"), OS.durability).expect("made");
     let path = at(&dir, "n.jsonl");
-    let mut session = Session::new(b"n".to_vec(), Persistence::File, Some(path)).with_options(OS).expect("free");
+    let mut session = Session::new(b"s".to_vec(), Persistence::File, Some(path)).with_options(OS).expect("free");
     let made = calls(|| {
         session.make_file(three().lines().map(str::as_bytes), None)?;
         session.flush()
