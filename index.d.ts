@@ -1068,6 +1068,22 @@ export interface OrphanEntry {
 }
 
 /**
+ * How many faults of each kind there are. The lists of a report have the first 1,000 of each kind.
+ *
+ * @example
+ * ```ts
+ * const totals: FaultTotals = SessionManager.verify(file).totals;
+ * console.log(totals.damaged, totals.orphans); // → 0 0
+ * ```
+ */
+export interface FaultTotals {
+	damaged: number;
+	orphans: number;
+	duplicateIds: number;
+	cycles: number;
+}
+
+/**
  * An id that several entries carry; it means the last of them.
  *
  * @example
@@ -1078,8 +1094,10 @@ export interface OrphanEntry {
  */
 export interface DuplicateEntryId {
 	id: string;
-	/** Counted from 1. */
+	/** Counted from 1; the first 1,000 of them. */
 	lines: number[];
+	/** How many entries carry it. */
+	count: number;
 }
 
 /**
@@ -1092,7 +1110,10 @@ export interface DuplicateEntryId {
  * ```
  */
 export interface EntryCycle {
+	/** The first 1,000 of them. */
 	ids: string[];
+	/** How many entries it has. */
+	count: number;
 }
 
 /**
@@ -1128,6 +1149,7 @@ export interface ForeignChange {
 export interface SessionDiagnostics {
 	/** The session's file, whether it exists yet or not; null in memory. */
 	path: string | null;
+	/** The first 1,000, as of orphans, ids and cycles; `totals` counts all. */
 	damaged: DamagedLine[];
 	/** What was put right, and how often. */
 	repairs: { what: string; count: number }[];
@@ -1135,6 +1157,7 @@ export interface SessionDiagnostics {
 	orphans: OrphanEntry[];
 	duplicateIds: DuplicateEntryId[];
 	cycles: EntryCycle[];
+	totals: FaultTotals;
 }
 
 /**
@@ -1159,10 +1182,12 @@ export interface VerifyReport {
 	lines: number;
 	/** Lines that are entries; the header is none. */
 	entries: number;
+	/** The first 1,000, as of orphans, ids and cycles; `totals` counts all. */
 	damaged: DamagedLine[];
 	orphans: OrphanEntry[];
 	duplicateIds: DuplicateEntryId[];
 	cycles: EntryCycle[];
+	totals: FaultTotals;
 	endsWithNewline: boolean;
 }
 
@@ -1181,8 +1206,10 @@ export interface RepairReport {
 	backup: string | null;
 	before: VerifyReport;
 	after: VerifyReport;
-	/** By line of the original, counted from 1. */
+	/** By line of the original, counted from 1; the first 1,000. */
 	repairs: { line: number; what: string }[];
+	/** How many repairs there were. */
+	repairCount: number;
 }
 
 /**

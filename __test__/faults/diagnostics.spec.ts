@@ -26,8 +26,9 @@ const FINDINGS = {
 		{ line: 5, id: "c", parentId: "torn" },
 		{ line: 7, id: "d", parentId: "nowhere" },
 	],
-	duplicateIds: [{ id: "a", lines: [2, 10] }],
-	cycles: [{ ids: ["e", "f"] }],
+	duplicateIds: [{ id: "a", lines: [2, 10], count: 2 }],
+	cycles: [{ ids: ["e", "f"], count: 2 }],
+	totals: { damaged: 2, orphans: 2, duplicateIds: 1, cycles: 1 },
 };
 
 function damagedOf(file: string): unknown[] {
@@ -60,7 +61,9 @@ test("an open session tells what is wrong with it", () => {
 });
 
 test("a session in memory, or one without a file, has nothing to tell", () => {
-	const nothing = { damaged: [], repairs: [], foreignChanges: [], orphans: [], duplicateIds: [], cycles: [] };
+	const lists = { damaged: [], orphans: [], duplicateIds: [], cycles: [] };
+	const totals = { damaged: 0, orphans: 0, duplicateIds: 0, cycles: 0 };
+	const nothing = { ...lists, repairs: [], foreignChanges: [], totals };
 	expect(inMemory().getDiagnostics()).toEqual({ path: null, ...nothing });
 	const made = SessionManager.create("/somewhere", scratch());
 	made.appendCustomEntry("x");
@@ -135,11 +138,39 @@ test("repair writes a good file, keeps the original, and an open manager follows
 });
 
 test("a closed session whose file is gone still tells what is wrong with it", () => {
-	const file = writeSession(scratch(), [header(), "no json", message("a", "nowhere")]);
+	const file = writeSession(scratch(), [header(), "no json", message("a", "nowhere"), "null", "5", message("b", "nowhere")]);
 	const manager = SessionManager.open(file);
 	manager.close();
 	rmSync(file);
 	const { damaged, orphans } = manager.getDiagnostics();
-	expect(damaged.map(({ line }) => line)).toEqual([2]);
-	expect(orphans).toEqual([{ line: 3, id: "a", parentId: "nowhere" }]);
+	expect(damaged.map(({ line }) => line)).toEqual([2, 4, 5]);
+	expect(orphans).toEqual([
+		{ line: 3, id: "a", parentId: "nowhere" },
+		{ line: 6, id: "b", parentId: "nowhere" },
+	]);
+});
+
+test("reports tell the first thousand of each kind, and how many there are", () => {
+	const many = Array.from({ length: 1_500 }, (_, at) => at);
+	const orphans = many.map((at) => message(`o${at}`, "gone"));
+	const twice = many.flatMap((at) => [message(`t${at}`, null), message(`t${at}`, null)]);
+	const cycles = many.map((at) => message(`c${at}`, `c${at}`));
+	const often = many.map(() => message("often", null));
+	const long = many.map((at) => message(`l${at}`, `l${(at + 1) % many.length}`));
+	const file = writeSession(scratch(), [header(), ...many.map(() => "x"), ...long, ...orphans, ...cycles, ...often, ...twice]);
+	const totals = { damaged: 1_500, orphans: 1_500, duplicateIds: 1_501, cycles: 1_501 };
+	const manager = SessionManager.open(file);
+	for (const report of [SessionManager.verify(file), manager.getDiagnostics()]) {
+		const { damaged, orphans, duplicateIds, cycles } = report;
+		expect([damaged, orphans, duplicateIds, cycles].map((list) => list.length)).toEqual([1000, 1000, 1000, 1000]);
+		expect(report.totals).toEqual(totals);
+		expect(orphans[999]).toEqual({ line: 1 + 1500 + 1500 + 1000, id: "o999", parentId: "gone" });
+		expect([cycles[0]?.ids.length, cycles[0]?.count]).toEqual([1000, 1500]);
+		expect([duplicateIds[0]?.lines.length, duplicateIds[0]?.count]).toEqual([1000, 1500]);
+	}
+	const { repairs, repairCount, after } = SessionManager.repair(file);
+	expect(after).toMatchObject({ ok: true, totals: { damaged: 0, orphans: 0, duplicateIds: 0, cycles: 0 } });
+	expect(repairs).toHaveLength(1000);
+	expect(repairs.map(({ line }) => line)).toEqual(Array.from({ length: 1000 }, (_, at) => at + 2));
+	expect(repairCount).toBeGreaterThan(6_000);
 });

@@ -10,7 +10,7 @@ import { count, counted, safeLine, size } from "./text.mjs";
 /** @typedef {{ path: string, ok: false, error: string }} Failure a file, or a name of one, that led to no report */
 /** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean }} Options */
 
-/** Faults of one kind that are listed one by one; `--json` has all. */
+/** Faults of one kind that are listed one by one; `--json` has as many as a report does. */
 const SHOWN = 20;
 
 /**
@@ -89,12 +89,12 @@ function verdict(report) {
 }
 
 /** @param {VerifyReport} report */
-function faults({ damaged, orphans, duplicateIds, cycles, endsWithNewline }) {
+function faults({ damaged, orphans, duplicateIds, cycles, totals, endsWithNewline }) {
 	return [
-		...some(damaged, ({ line, start, end, reason }) => `line ${line} is damaged (bytes ${start} to ${end}): ${reason}`),
-		...some(orphans, ({ line, id, parentId }) => `line ${line}: entry ${id} names a parent that is not there, ${parentId}`),
-		...some(duplicateIds, ({ id, lines }) => `id ${id} stands on lines ${lines.join(", ")}`),
-		...some(cycles, ({ ids }) => `entries are each other's parents: ${ids.slice(0, 8).join(", ")}${ids.length > 8 ? ", …" : ""}`),
+		...some(damaged, totals.damaged, ({ line, start, end, reason }) => `line ${line} is damaged (bytes ${start} to ${end}): ${reason}`),
+		...some(orphans, totals.orphans, ({ line, id, parentId }) => `line ${line}: entry ${id} names a parent that is not there, ${parentId}`),
+		...some(duplicateIds, totals.duplicateIds, ({ id, lines, count }) => `id ${id} stands on lines ${lines.slice(0, SHOWN).join(", ")}${count > SHOWN ? ", …" : ""}`),
+		...some(cycles, totals.cycles, ({ ids }) => `entries are each other's parents: ${ids.slice(0, 8).join(", ")}${ids.length > 8 ? ", …" : ""}`),
 		...(endsWithNewline ? [] : ["  the last line has no end"]),
 	];
 }
@@ -102,11 +102,13 @@ function faults({ damaged, orphans, duplicateIds, cycles, endsWithNewline }) {
 /**
  * @template T
  * @param {T[]} items
+ * @param {number} total how many there are, of which `items` are the first
  * @param {(item: T) => string} show
  */
-function some(items, show) {
+function some(items, total, show) {
 	const lines = items.slice(0, SHOWN).map((item) => `  ${safeLine(show(item))}`);
-	return items.length > SHOWN ? [...lines, `  and ${items.length - SHOWN} more of these (--json lists all)`] : lines;
+	const more = total > items.length ? `the first ${count(items.length)} of all` : "all";
+	return total > SHOWN ? [...lines, `  and ${count(total - SHOWN)} more of these (--json lists ${more})`] : lines;
 }
 
 /**
@@ -120,7 +122,7 @@ export async function repair(query, options) {
 	const done = SessionManager.repair(path);
 	if (options.json) await writeJson(done);
 	else {
-		const lines = done.repairs.length === 0 ? ["Nothing to repair"] : some(done.repairs, ({ line, what }) => `line ${line}: ${what}`);
+		const lines = done.repairs.length === 0 ? ["Nothing to repair"] : some(done.repairs, done.repairCount, ({ line, what }) => `line ${line}: ${what}`);
 		if (done.backup !== null) lines.push(`The file as it was: ${safeLine(done.backup)}`);
 		await write(`${[...lines, ...verdict(done.after)].join("\n")}\n`);
 	}

@@ -2,7 +2,7 @@
 
 use super::error::{Error, Result};
 use super::load::Index;
-use super::storage::{Durability, FileStorage, NewFile, Place, Storage};
+use super::storage::{read_into, Durability, FileStorage, NewFile, Place, Storage};
 use super::text::shown;
 use super::tree::RowNo;
 
@@ -66,8 +66,7 @@ impl<'a> Copier<'a> {
         let end = last.offset + u64::from(last.len);
         // The newline behind the last of them, too, if there is one.
         let behind = u64::from(end < from.size()?);
-        self.bytes.resize((end + behind - start) as usize, 0);
-        from.read_at(start, &mut self.bytes)?;
+        read_into(from, start, (end + behind - start) as usize, &mut self.bytes)?;
         if behind == 0 {
             self.bytes.push(b'\n');
         }

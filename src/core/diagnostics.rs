@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::error::{Error, Result};
+use super::findings::{findings, Findings};
 use super::lines::{LineReader, WHOLE};
 use super::load::DamagedLine;
 use super::session::Session;
@@ -76,8 +77,7 @@ pub struct Damaged {
 
 impl From<&DamagedLine> for Damaged {
     fn from(line: &DamagedLine) -> Self {
-        let (start, end) = (line.place.offset, line.place.end());
-        Self { line: line.number, start, end, reason: line.damage.reason() }
+        Self { line: line.number, start: line.offset, end: line.end(), reason: line.damage.reason() }
     }
 }
 
@@ -94,7 +94,10 @@ pub struct Orphan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DuplicateId {
     pub id: String,
+    /// The first of them.
     pub lines: Vec<u64>,
+    /// How many entries carry it.
+    pub count: u64,
 }
 
 /// Entries that are each other's ancestors.
@@ -102,95 +105,68 @@ pub struct DuplicateId {
 pub struct Cycle {
     /// Each the child of the one before it, the first of the last; the first in file order stands first.
     pub ids: Vec<String>,
+    /// How many entries it has.
+    pub count: u64,
 }
 
-/// What is wrong with a tree.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Findings {
-    pub orphans: Vec<RowNo>,
-    /// Rows with one id, in file order.
-    pub duplicates: Vec<Vec<RowNo>>,
-    pub cycles: Vec<Vec<RowNo>>,
+/// How many things of a kind a report tells one by one. There may be millions of them in a file.
+pub const TOLD: usize = 1_000;
+
+/// How many things of each kind are wrong with a session, those counted that a report does not tell one by one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Totals {
+    pub damaged: u64,
+    pub orphans: u64,
+    pub duplicate_ids: u64,
+    pub cycles: u64,
 }
 
-/// Looks for what is wrong with a tree, in time that grows with its size alone.
-pub fn findings(tree: &Tree) -> Findings {
-    let rows = 0..tree.len() as RowNo;
-    let mut same: BTreeMap<RowNo, Vec<RowNo>> = BTreeMap::new();
-    let mut repeated: std::collections::HashSet<_> = Default::default();
-    let superseded = rows.clone().filter(|&no| !tree.is_current(no)).filter_map(|no| tree.row(no));
-    repeated.extend(superseded.map(|row| row.id));
-    if !repeated.is_empty() {
-        for no in rows.clone() {
-            let id = tree.row(no).map(|row| row.id).filter(|id| repeated.contains(id));
-            if let Some(last) = id.and_then(|id| tree.row_of(id)) {
-                same.entry(last).or_default().push(no);
-            }
+/// A tree's findings as reports show them, the first of each kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Faults {
+    pub orphans: Vec<Orphan>,
+    pub duplicate_ids: Vec<DuplicateId>,
+    pub cycles: Vec<Cycle>,
+}
+
+impl Faults {
+    /// What reports show of these findings. `line` gives a row's line.
+    pub fn of(tree: &Tree, findings: &Findings, line: &dyn Fn(RowNo) -> u64) -> Self {
+        let id = |no: RowNo| shown(tree.id_of(no)).into_owned();
+        let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {
+            Some(ParentRef::Id(sym)) => shown(tree.id_bytes(sym)).into_owned(),
+            Some(ParentRef::Number(number)) => number.to_string(),
+            _ => "[object]".to_owned(),
+        };
+        let orphan = |&no: &RowNo| Orphan { line: line(no), id: id(no), parent_id: parent(no) };
+        let duplicate = |rows: &Vec<RowNo>| DuplicateId {
+            id: rows.first().map(|&no| id(no)).unwrap_or_default(),
+            lines: rows.iter().take(TOLD).map(|&no| line(no)).collect(),
+            count: rows.len() as u64,
+        };
+        let cycle = |rows: &Vec<RowNo>| Cycle {
+            ids: rows.iter().take(TOLD).map(|&no| id(no)).collect(),
+            count: rows.len() as u64,
+        };
+        Self {
+            orphans: findings.orphans.iter().take(TOLD).map(orphan).collect(),
+            duplicate_ids: findings.duplicates.iter().take(TOLD).map(duplicate).collect(),
+            cycles: findings.cycles.iter().take(TOLD).map(cycle).collect(),
         }
     }
-    let mut duplicates: Vec<Vec<RowNo>> = same.into_values().collect();
-    duplicates.sort_unstable();
-    Findings { orphans: rows.filter(|&no| is_orphan(tree, no)).collect(), duplicates, cycles: cycles(tree) }
 }
 
-fn is_orphan(tree: &Tree, no: RowNo) -> bool {
-    match tree.row(no).map(|row| row.parent) {
-        Some(ParentRef::Id(sym)) => tree.row_of(sym).is_none(),
-        Some(ParentRef::Number(_) | ParentRef::Other) => true,
-        Some(ParentRef::Null | ParentRef::Missing) | None => false,
-    }
-}
-
-fn cycles(tree: &Tree) -> Vec<Vec<RowNo>> {
-    let mut state = vec![0u32; tree.len()];
-    let mut found = Vec::new();
-    for start in 0..tree.len() as RowNo {
-        let mark = start + 1;
-        let mut at = Some(start);
-        while let Some(no) = at {
-            match state.get_mut(no as usize) {
-                Some(slot) if *slot == 0 => *slot = mark,
-                Some(slot) if *slot == mark => {
-                    found.push(cycle_through(tree, no));
-                    break;
-                }
-                _ => break,
-            }
-            at = tree.parent_row(no);
+impl Totals {
+    /// How much was found, and so many damaged lines.
+    pub fn of(findings: &Findings, damaged: u64) -> Self {
+        Self {
+            damaged,
+            orphans: findings.orphans.len() as u64,
+            duplicate_ids: findings.duplicates.len() as u64,
+            cycles: findings.cycles.len() as u64,
         }
     }
-    found.sort_unstable();
-    found
-}
-
-fn cycle_through(tree: &Tree, no: RowNo) -> Vec<RowNo> {
-    let next = |at: &RowNo| tree.parent_row(*at).filter(|&at| at != no);
-    let mut rows: Vec<RowNo> = std::iter::successors(Some(no), next).take(tree.len()).collect();
-    rows.reverse();
-    let first = rows.iter().enumerate().min_by_key(|(_, row)| **row).map_or(0, |(at, _)| at);
-    rows.rotate_left(first);
-    rows
-}
-
-/// A tree's findings as reports show them. `line` gives a row's line.
-pub fn described(tree: &Tree, line: &dyn Fn(RowNo) -> u64) -> (Vec<Orphan>, Vec<DuplicateId>, Vec<Cycle>) {
-    let findings = findings(tree);
-    let id = |no: RowNo| shown(tree.id_of(no)).into_owned();
-    let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {
-        Some(ParentRef::Id(sym)) => shown(tree.id_bytes(sym)).into_owned(),
-        Some(ParentRef::Number(number)) => number.to_string(),
-        _ => "[object]".to_owned(),
-    };
-    let orphan = |&no: &RowNo| Orphan { line: line(no), id: id(no), parent_id: parent(no) };
-    let duplicate = |rows: &Vec<RowNo>| DuplicateId {
-        id: rows.first().map(|&no| id(no)).unwrap_or_default(),
-        lines: rows.iter().map(|&no| line(no)).collect(),
-    };
-    (
-        findings.orphans.iter().map(orphan).collect(),
-        findings.duplicates.iter().map(duplicate).collect(),
-        findings.cycles.iter().map(|rows| Cycle { ids: rows.iter().map(|&no| id(no)).collect() }).collect(),
-    )
 }
 
 /// What a session knows of itself.
@@ -205,6 +181,7 @@ pub struct Diagnostics {
     pub orphans: Vec<Orphan>,
     pub duplicate_ids: Vec<DuplicateId>,
     pub cycles: Vec<Cycle>,
+    pub totals: Totals,
 }
 
 /// Something that was put right, and how often.
@@ -228,15 +205,16 @@ impl Session {
     pub fn diagnostics(&self) -> Diagnostics {
         let tree = self.tree();
         let findings = findings(tree);
-        let rows = findings.orphans.iter().chain(findings.duplicates.iter().flatten());
+        let repeated = findings.duplicates.iter().take(TOLD).flat_map(|rows| rows.iter().take(TOLD));
+        let rows = findings.orphans.iter().take(TOLD).chain(repeated);
         // A file that is gone, or another by now, is what they are asked for: they tell what is known without it.
         let lines = self.line_numbers(rows.copied().collect()).unwrap_or_default();
         let line = |no: RowNo| lines.get(&no).copied().unwrap_or_else(|| self.line_by_rows(no));
-        let (orphans, duplicate_ids, cycles) = described(tree, &line);
+        let Faults { orphans, duplicate_ids, cycles } = Faults::of(tree, &findings, &line);
         let notes = self.notes();
         Diagnostics {
             path: self.file().map(str::to_owned),
-            damaged: self.damaged().iter().map(Damaged::from).collect(),
+            damaged: self.damaged().iter().take(TOLD).map(Damaged::from).collect(),
             repairs: notes.repairs.iter().map(|(&what, &count)| RepairMade { what, count }).collect(),
             foreign_changes: notes
                 .changes
@@ -246,13 +224,15 @@ impl Session {
             orphans,
             duplicate_ids,
             cycles,
+            totals: Totals::of(&findings, self.damaged().len() as u64),
         }
     }
 
     /// The line of a row as far as it is known without the file: behind the header, the rows and the damaged lines.
     fn line_by_rows(&self, no: RowNo) -> u64 {
         let offset = self.place(no).map_or(0, |place| place.offset);
-        let damaged = self.damaged().iter().filter(|line| line.place.offset < offset).count();
+        // They stand in file order.
+        let damaged = self.damaged().partition_point(|line| line.offset < offset);
         u64::from(no) + 2 + damaged as u64
     }
 
@@ -278,61 +258,11 @@ fn numbers_of(storage: &dyn Storage, offsets: &[u64]) -> Result<Vec<u64>> {
         let line = lines.next_line().map_err(|error| Error::io("read", storage.name(), error))?;
         let Some(line) = line else { break };
         number += 1;
-        let end = line.offset + line.bytes.len() as u64;
+        let end = line.offset + line.length();
         while offsets.get(numbers.len()).is_some_and(|&offset| offset <= end) {
             numbers.push(number);
         }
     }
     numbers.resize(offsets.len(), number);
     Ok(numbers)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::core::entry::{read_line, Line};
-
-    fn tree(entries: &[(&str, &str)]) -> Tree {
-        let mut tree = Tree::default();
-        for (id, parent) in entries {
-            read_line(&format!("{{\"id\":\"{id}\",\"parentId\":{parent}}}"), |line| {
-                if let Line::Entry(head) = line {
-                    tree.push(&head, true);
-                }
-            });
-        }
-        tree
-    }
-
-    #[test]
-    fn orphans_repeated_ids_and_cycles_are_found() {
-        let tree = tree(&[
-            ("a", "null"),
-            ("b", "\"gone\""),
-            ("c", "\"e\""),
-            ("d", "\"c\""),
-            ("e", "\"d\""),
-            ("a", "\"a\""),
-            ("f", "\"e\""),
-            ("g", "7"),
-        ]);
-        let found = findings(&tree);
-        assert_eq!(found.orphans, [1, 7]);
-        assert_eq!(found.duplicates, [vec![0, 5]]);
-        assert_eq!(found.cycles, [vec![2, 3, 4], vec![5]]);
-        let (orphans, ..) = described(&tree, &|no| u64::from(no) + 10);
-        assert_eq!(orphans[1], Orphan { line: 17, id: "g".into(), parent_id: "7".into() });
-    }
-
-    #[test]
-    fn a_long_chain_and_a_long_cycle_end() {
-        let ids: Vec<String> = (0..100_000).map(|n| n.to_string()).collect();
-        let parents: Vec<String> = (0..100_000).map(|n| format!("\"{}\"", (n + 99_999) % 100_000)).collect();
-        let entries: Vec<_> = ids.iter().zip(&parents).map(|(id, parent)| (id.as_str(), parent.as_str())).collect();
-        let found = findings(&tree(&entries));
-        assert_eq!(found.cycles.len(), 1);
-        assert_eq!(found.cycles[0].len(), 100_000);
-        assert_eq!(found.cycles[0][..3], [0, 1, 2]);
-        assert_eq!(findings(&tree(&entries[1..])).cycles.len(), 0);
-    }
 }

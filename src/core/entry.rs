@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::body::{Body, BodyOf, LARGE};
 use super::json::{fields, is_json, read, Raw, Value};
+use super::lines::PassedOver;
 use super::message::{AgentMessage, MessageHead, Role};
 use super::time::Time;
 
@@ -138,6 +139,8 @@ pub enum Damage {
     NotJson,
     NotAnObject,
     NoId,
+    /// It has more bytes than are read of a line.
+    TooLong,
 }
 
 impl Damage {
@@ -147,6 +150,16 @@ impl Damage {
             Damage::NotJson => "not valid JSON",
             Damage::NotAnObject => "valid JSON but no object",
             Damage::NoId => "an entry without a string id",
+            Damage::TooLong => "longer than 2 GiB",
+        }
+    }
+}
+
+impl From<PassedOver> for Damage {
+    fn from(why: PassedOver) -> Self {
+        match why {
+            PassedOver::NotJson => Damage::NotJson,
+            PassedOver::TooLong => Damage::TooLong,
         }
     }
 }

@@ -202,6 +202,7 @@ pub fn code_of(error: &io::Error) -> Option<(&'static str, &'static str)> {
             io::ErrorKind::PermissionDenied => Some(("EACCES", "permission denied")),
             io::ErrorKind::AlreadyExists => Some(("EEXIST", "file already exists")),
             io::ErrorKind::InvalidInput => Some(("EINVAL", "invalid argument")),
+            io::ErrorKind::OutOfMemory => Some(("ENOMEM", "not enough memory")),
             _ => None,
         },
     }

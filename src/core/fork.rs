@@ -8,7 +8,7 @@ use super::load::{load, DamagedLine, Index};
 use super::migrate::Migrator;
 use super::options::Options;
 use super::session::{first_header, Found, Persistence, Session};
-use super::storage::{FileStorage, NewFile, Place, Storage};
+use super::storage::{bytes_at, FileStorage, NewFile, Place, Storage};
 
 /// A session file that can be forked.
 pub struct Source {
@@ -47,17 +47,20 @@ impl Source {
         let mut damaged = Vec::new();
         let mut odd = odd_lines(&self.storage, &index)?.into_iter().peekable();
         for (row, place) in index.placed() {
-            while let Some(line) = odd.next_if(|line| line.place.offset < place.offset) {
-                damaged.push((places.len() + damaged.len(), copier.keep_line(line.place)?, line.damage));
+            while let Some(line) = odd.next_if(|line| line.offset < place.offset) {
+                damaged.push((places.len() + damaged.len(), copier.keep_line(place_of(&line))?, line.damage));
             }
             places.extend(copier.keep(row)?);
         }
         for line in odd {
-            damaged.push((places.len() + damaged.len(), copier.keep_line(line.place)?, line.damage));
+            damaged.push((places.len() + damaged.len(), copier.keep_line(place_of(&line))?, line.damage));
         }
         let storage = copier.finish(options.durability)?;
         // Lines are counted from 1, and the header is the first.
-        let renumbered = |(before, place, damage)| DamagedLine { number: before as u64 + 2, place, damage };
+        let renumbered = |(before, place, damage): (usize, Place, Damage)| {
+            let number = before as u64 + 2;
+            DamagedLine { number, offset: place.offset, len: u64::from(place.len), damage }
+        };
         index.move_to(header, places, damaged.into_iter().map(renumbered).collect());
         Session::of_file(id, target, storage, header, index).with_options(options)
     }
@@ -69,6 +72,10 @@ impl Source {
         let mut lines = LineReader::new(self.storage.reader(0)?, 0, WHOLE);
         let mut migrator = Migrator::new(self.version);
         while let Some(line) = lines.next_line().map_err(fail)? {
+            if line.passed.is_some() {
+                // It stays in the source, as does what does not parse.
+                continue;
+            }
             let migrated = migrator.line(&line.text());
             let bytes = migrated.as_deref().unwrap_or(line.bytes);
             if is_kept(&String::from_utf8_lossy(bytes)) {
@@ -87,13 +94,11 @@ impl Source {
 fn odd_lines(storage: &FileStorage, index: &Index) -> Result<Vec<DamagedLine>> {
     let mut kept = Vec::new();
     for line in index.damaged() {
-        let Place { offset, len } = line.place;
         let keep = match line.damage {
-            Damage::NotJson => false,
+            Damage::NotJson | Damage::TooLong => false,
             Damage::NoId => true,
             Damage::NotAnObject => {
-                let mut bytes = vec![0; len as usize];
-                storage.read_at(offset, &mut bytes)?;
+                let bytes = bytes_at(storage, place_of(line))?;
                 is_kept(&String::from_utf8_lossy(&bytes))
             }
         };
@@ -104,11 +109,16 @@ fn odd_lines(storage: &FileStorage, index: &Index) -> Result<Vec<DamagedLine>> {
     Ok(kept)
 }
 
+/// The place of a line that is JSON, and so none of those too long for one.
+fn place_of(line: &DamagedLine) -> Place {
+    Place::of(line.offset, line.len as usize)
+}
+
 /// Entries are kept, and so is other JSON that says something.
 fn is_kept(line: &str) -> bool {
     read_line(line, |read| match read {
         Line::Entry(_) | Line::Damaged(Damage::NoId) => true,
         Line::Damaged(Damage::NotAnObject) => !matches!(line.trim(), "null" | "false" | "0" | "-0" | "\"\""),
-        Line::Damaged(Damage::NotJson) | Line::Header | Line::Blank => false,
+        Line::Damaged(Damage::NotJson | Damage::TooLong) | Line::Header | Line::Blank => false,
     })
 }

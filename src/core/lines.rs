@@ -12,18 +12,46 @@ pub const WHOLE: usize = 1 << 18;
 /// How much is read at first from a file of which the header is wanted.
 pub const HEAD: usize = 4 << 10;
 
+/// The longest line that is read. Node's engine makes no string of more than 2^29 units, of three bytes of UTF-8 each at
+/// most, so neither pi nor this module writes a longer one there.
+pub const LONGEST: usize = 2 << 30;
+/// A line of this length is looked through for zero bytes, which no JSON has. A file that was made longer without being
+/// written, or that lost what the disk did not have yet, holds as many of them as you like.
+const GIANT: usize = 16 << 20;
+
 /// One line as it stands in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawLine<'a> {
     /// Where it starts, in bytes from the start of the file.
     pub offset: u64,
-    /// Its bytes, without the newline.
+    /// Its bytes, without the newline; none if it was passed over.
     pub bytes: &'a [u8],
     /// Whether a newline ends it; only a file's last line may lack one.
     pub ended: bool,
+    /// Why it was passed over without being held in memory, and how many bytes it has; None for a line that was read.
+    pub passed: Option<(PassedOver, u64)>,
+}
+
+/// Why a line was passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PassedOver {
+    /// It cannot be JSON.
+    NotJson,
+    /// It is longer than [`LONGEST`].
+    TooLong,
 }
 
 impl<'a> RawLine<'a> {
+    /// How many bytes it has, without the newline.
+    pub fn length(&self) -> u64 {
+        self.passed.map_or(self.bytes.len() as u64, |(_, len)| len)
+    }
+
+    /// Where its bytes end, its newline counted if it has one.
+    pub fn end(&self) -> u64 {
+        self.offset + self.length() + u64::from(self.ended)
+    }
+
     /// The line as text: invalid UTF-8 becomes U+FFFD.
     pub fn text(&self) -> Cow<'a, str> {
         text_of(self.bytes)
@@ -78,7 +106,15 @@ impl Read for Positioned<'_> {
     }
 }
 
-/// Reads lines from a source, holding at most a chunk or the longest line.
+/// Makes a buffer `len` bytes long; an error, not the end of the process, if there is no memory for that.
+pub fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
+    let more = len.saturating_sub(bytes.len());
+    bytes.try_reserve_exact(more).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    bytes.resize(len, 0);
+    Ok(())
+}
+
+/// Reads lines from a source, holding at most a chunk or the longest line that is read.
 pub struct LineReader<R> {
     source: R,
     buffer: Vec<u8>,
@@ -87,14 +123,35 @@ pub struct LineReader<R> {
     start: usize,
     end: usize,
     searched: usize,
+    /// No zero byte is in that many of the unread ones.
+    without_zero: usize,
     offset: u64,
     at_end: bool,
+    longest: usize,
+    giant: usize,
 }
 
 impl<R: Read> LineReader<R> {
     /// Reads `source`, whose first byte is at `offset` of the file, `chunk` bytes at once at first.
     pub fn new(source: R, offset: u64, chunk: usize) -> Self {
-        Self { source, buffer: Vec::new(), chunk, start: 0, end: 0, searched: 0, offset, at_end: false }
+        Self {
+            source,
+            buffer: Vec::new(),
+            chunk,
+            start: 0,
+            end: 0,
+            searched: 0,
+            without_zero: 0,
+            offset,
+            at_end: false,
+            longest: LONGEST,
+            giant: GIANT,
+        }
+    }
+
+    #[cfg(test)]
+    fn with_limits(self, longest: usize, giant: usize) -> Self {
+        Self { longest, giant, ..self }
     }
 
     /// The next line, or None at the end.
@@ -112,6 +169,11 @@ impl<R: Read> LineReader<R> {
                 break (unread.len(), false);
             }
             self.searched = unread.len();
+            if self.searched >= self.giant {
+                if let Some(why) = self.hopeless() {
+                    return self.pass_over(why).map(Some);
+                }
+            }
             self.fill()?;
         };
         let from = self.start;
@@ -119,9 +181,45 @@ impl<R: Read> LineReader<R> {
         let taken = length + usize::from(ended);
         self.start += taken;
         self.offset += taken as u64;
-        self.searched = 0;
+        (self.searched, self.without_zero) = (0, 0);
         let bytes = self.buffer.get(from..from + length).unwrap_or_default();
-        Ok(Some(RawLine { offset, bytes, ended }))
+        Ok(Some(RawLine { offset, bytes, ended, passed: None }))
+    }
+
+    /// Why it is no use to read the line on, of which all that is unread is the beginning.
+    fn hopeless(&mut self) -> Option<PassedOver> {
+        let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
+        let fresh = unread.get(self.without_zero..).unwrap_or_default();
+        self.without_zero = unread.len();
+        if memchr::memchr(0, fresh).is_some() {
+            return Some(PassedOver::NotJson);
+        }
+        (unread.len() > self.longest).then_some(PassedOver::TooLong)
+    }
+
+    /// Passes over the line that all that is unread is the beginning of, holding no more of it than a chunk.
+    fn pass_over(&mut self, why: PassedOver) -> io::Result<RawLine<'_>> {
+        let offset = self.offset;
+        let mut len = (self.end - self.start) as u64;
+        (self.start, self.end, self.searched, self.without_zero) = (0, 0, 0, 0);
+        self.buffer.truncate(WHOLE);
+        self.buffer.shrink_to_fit();
+        let ended = loop {
+            self.fill()?;
+            let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
+            if let Some(at) = memchr::memchr(b'\n', unread) {
+                len += at as u64;
+                self.start += at + 1;
+                break true;
+            }
+            len += unread.len() as u64;
+            (self.start, self.end) = (0, 0);
+            if self.at_end {
+                break false;
+            }
+        };
+        self.offset = offset + len + u64::from(ended);
+        Ok(RawLine { offset, bytes: &[], ended, passed: Some((why, len)) })
     }
 
     fn fill(&mut self) -> io::Result<()> {
@@ -129,7 +227,8 @@ impl<R: Read> LineReader<R> {
         self.end -= self.start;
         self.start = 0;
         if self.buffer.len() < self.end + self.chunk {
-            self.buffer.resize((self.end + self.chunk).max(self.buffer.len() * 2), 0);
+            let doubled = (self.buffer.len() * 2).min(self.longest.saturating_add(WHOLE));
+            resize(&mut self.buffer, (self.end + self.chunk).max(doubled))?;
         }
         self.chunk = (self.chunk * 2).min(WHOLE);
         let free = self.buffer.get_mut(self.end..).unwrap_or_default();
@@ -178,5 +277,52 @@ mod tests {
             }
             prop_assert_eq!(seen, bytes);
         }
+
+        #[test]
+        fn what_is_passed_over_is_told_and_what_follows_is_read(bytes in proptest::collection::vec(prop_oneof![1 => Just(b'\n'), 1 => Just(0), 9 => Just(b'x')], 0..400), step in 1usize..9, chunk in 1usize..16) {
+            let mut reader = LineReader::new(Trickle(&bytes, step), 7, chunk).with_limits(32, 16);
+            let mut at = 7;
+            for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+                let line = reader.next_line().expect("no error").expect("a line");
+                let text = piece.strip_suffix(b"\n").unwrap_or(piece);
+                prop_assert_eq!((line.offset, line.length(), line.end()), (at, text.len() as u64, at + piece.len() as u64));
+                at = line.end();
+                match line.passed {
+                    None => {
+                        prop_assert_eq!(line.bytes, text);
+                        // A buffer's last reading may reach beyond the border.
+                        prop_assert!(text.len() <= 32 + WHOLE);
+                    }
+                    Some((PassedOver::NotJson, _)) => prop_assert!(text.len() >= 16 && text.contains(&0)),
+                    Some((PassedOver::TooLong, _)) => prop_assert!(text.len() > 32),
+                }
+                prop_assert!(text.len() < 16 + 16 || !text[..16].contains(&0) || line.passed.is_some());
+            }
+            prop_assert_eq!(reader.next_line().expect("no error"), None);
+        }
+    }
+
+    /// Gives so many bytes and then a newline and `end`.
+    struct Run(u64, &'static [u8]);
+
+    impl Read for Run {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let size = into.len().min(self.0 as usize);
+            into[..size].fill(0);
+            self.0 -= size as u64;
+            if size > 0 || into.is_empty() {
+                return Ok(size);
+            }
+            self.1.read(into)
+        }
+    }
+
+    #[test]
+    fn gigabytes_of_zeros_are_not_held() {
+        let mut reader = LineReader::new(Run(3 << 30, b"\nnext\n"), 0, HEAD);
+        let line = reader.next_line().expect("no error").expect("a line");
+        assert_eq!((line.passed, line.end()), (Some((PassedOver::NotJson, 3 << 30)), (3 << 30) + 1));
+        assert_eq!(reader.next_line().expect("no error").expect("a line").bytes, b"next");
+        assert!(reader.buffer.capacity() <= 4 * GIANT);
     }
 }

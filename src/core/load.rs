@@ -7,17 +7,26 @@ use super::entry::Damage;
 use super::error::{Error, Result};
 use super::header::Header;
 use super::lines::{LineReader, RawLine, HEAD, WHOLE};
-use super::scan::{scan, scanned, Scanned, What, LARGE};
+use super::scan::{scan, scanned_line, Scanned, What, LARGE};
 use super::storage::{Place, Storage};
 use super::tree::{RowNo, Tree};
 
-/// A line that is no entry.
+/// A line that is no entry. It may be longer than any [`Place`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedLine {
     /// Counted from 1.
     pub number: u64,
-    pub place: Place,
+    pub offset: u64,
+    /// How many bytes it has, without the newline.
+    pub len: u64,
     pub damage: Damage,
+}
+
+impl DamagedLine {
+    /// Where its bytes end, its newline not counted.
+    pub fn end(&self) -> u64 {
+        self.offset + self.len
+    }
 }
 
 /// The index of a session: its tree, and where each entry's line stands.
@@ -60,11 +69,11 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
         };
         unended = !line.ended;
         let text = line.text();
-        if !super::json::is_json(&text) {
-            index.take(scanned(line.offset, line.bytes, line.ended), true);
+        if line.passed.is_some() || !super::json::is_json(&text) {
+            index.take(scanned_line(line), true);
             continue;
         }
-        index.pass(line.offset, line.bytes.len(), line.ended);
+        index.pass(line.end(), 1, line.ended);
         match Header::read(&text) {
             Some(header) => {
                 header_line = Some(text.into_owned()).filter(|text| text.len() <= HEAD);
@@ -86,7 +95,7 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
         let chunk = usize::try_from(size.saturating_sub(from) + 1).unwrap_or(WHOLE).min(WHOLE);
         let mut reader = LineReader::new(storage.reader(from)?, from, chunk);
         while let Some(line) = next(&mut reader, storage)? {
-            each(scanned(line.offset, line.bytes, line.ended));
+            each(scanned_line(line));
         }
     }
     Ok(Some(Loaded { header, header_place, header_line, index, unended }))
@@ -98,32 +107,36 @@ fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Re
 
 impl Index {
     fn take(&mut self, line: Scanned, advance: bool) {
-        let Scanned { place, ended, what, bodies } = line;
+        let Scanned { offset, len, mut lines, ended, what, bodies } = line;
         // A last line without newline that does not parse may be half of what another process writes: it is read
         // again when there is more.
-        if !ended && what == What::Damaged(Damage::NotJson) {
+        if !ended && matches!(what, What::Damaged(Damage::NotJson | Damage::TooLong)) {
             return;
         }
+        let end = offset + len + u64::from(ended);
         if std::mem::take(&mut self.inside) && what == What::Nothing {
             // The end of a line that counted before it had its newline.
-            self.read_to = place.end() + u64::from(ended);
-            return;
+            self.read_to = end;
+            lines -= 1;
+            if lines == 0 {
+                return;
+            }
         }
-        self.pass(place.offset, place.len as usize, ended);
+        self.pass(end, lines, ended);
         match what {
             What::Entry(head) => {
                 let row = self.tree.push(&head, advance);
-                self.places.push(Some(place));
+                self.places.push(Some(Place::of(offset, len as usize)));
                 self.bodies.extend(bodies.into_iter().map(|body| (row, body)));
             }
             What::Nothing => {}
-            What::Damaged(damage) => self.damaged.push(DamagedLine { number: self.lines, place, damage }),
+            What::Damaged(damage) => self.damaged.push(DamagedLine { number: self.lines, offset, len, damage }),
         }
     }
 
-    fn pass(&mut self, offset: u64, len: usize, ended: bool) {
-        self.lines += 1;
-        self.read_to = offset + len as u64 + u64::from(ended);
+    fn pass(&mut self, end: u64, lines: u64, ended: bool) {
+        self.lines += lines;
+        self.read_to = end;
         self.inside = !ended;
     }
 
@@ -149,7 +162,7 @@ impl Index {
         let mut unended = false;
         while let Some(line) = next(&mut reader, storage)? {
             unended = !line.ended;
-            self.take(scanned(line.offset, line.bytes, line.ended), false);
+            self.take(scanned_line(line), false);
         }
         Ok(unended)
     }
@@ -203,11 +216,11 @@ impl Index {
     pub fn move_to(&mut self, header: Place, places: Vec<Place>, damaged: Vec<DamagedLine>) {
         let bodies = std::mem::take(&mut self.bodies);
         let odd = damaged.len() as u64;
-        let last = damaged.last().map(|line| line.place);
+        let last = damaged.last().map(DamagedLine::end);
         self.set_places(Some(header), places, bodies);
         self.lines += odd;
         if let Some(last) = last {
-            self.read_to = self.read_to.max(last.offset + u64::from(last.len) + 1);
+            self.read_to = self.read_to.max(last + 1);
         }
         self.damaged = damaged;
     }

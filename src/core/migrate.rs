@@ -10,7 +10,7 @@ use super::ids::entry_id;
 use super::json::{fields, is_json, quoted, read, ObjectText, Raw, Value};
 use super::lines::{text_of, LineReader, WHOLE};
 use super::message::Role;
-use super::storage::{write_line, ReadTo, Renewal, Storage};
+use super::storage::{copy_bytes, write_line, ReadTo, Renewal, Storage};
 
 fields! {
     /// What a migration looks at.
@@ -158,6 +158,13 @@ impl Renewal for Migration {
             number += 1;
             let parts = instead.take_if(|(at, _): &mut (u64, _)| *at == number);
             let ended = match parts {
+                // As it is, without holding it.
+                None if line.passed.is_some() => {
+                    let (from, to, ended) = (line.offset, line.offset + line.length(), line.ended);
+                    copy_bytes(old, from, to, &mut |bytes| write_line(out, bytes, false, old.name()))?;
+                    write_line(out, b"", ended, old.name())?;
+                    ended
+                }
                 Some((_, parts)) => {
                     parts.iter().try_for_each(|part| self.renewed(part, true, old.name(), out).map(drop))?;
                     true

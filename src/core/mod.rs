@@ -19,6 +19,7 @@ pub mod error;
 #[cfg(test)]
 mod faults;
 pub mod find;
+pub mod findings;
 pub mod fork;
 #[cfg(test)]
 mod fuzz;

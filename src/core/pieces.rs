@@ -7,7 +7,7 @@ use super::error::{Error, Result};
 use super::json::is_json;
 use super::lines::{text_of, WHOLE};
 use super::load::Index;
-use super::storage::{Place, Storage};
+use super::storage::{bytes_at, read_into, Place, Storage};
 use super::tree::RowNo;
 
 /// Pieces closer to each other than this are read together.
@@ -82,8 +82,7 @@ impl Index {
         if around.is_err() || !fits {
             return Ok(None);
         }
-        let mut bytes = vec![0; body.len as usize];
-        storage.read_at(place.offset + u64::from(body.from), &mut bytes)?;
+        let bytes = bytes_at(storage, Place { offset: place.offset + u64::from(body.from), len: body.len })?;
         Ok(String::from_utf8(bytes).ok().filter(|text| is_json(text)))
     }
 
@@ -106,8 +105,7 @@ impl Index {
                 reach = end(piece);
                 count += 1;
             }
-            bytes.resize((reach - start) as usize, 0);
-            storage.read_at(start, &mut bytes)?;
+            read_into(storage, start, (reach - start) as usize, &mut bytes)?;
             let (stroke, later) = rest.split_at(count);
             for piece in stroke {
                 let from = (piece.place.offset - start) as usize;

@@ -18,16 +18,18 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::diagnostics::TOLD;
 use super::entry::{EntryHead, Parent};
 use super::error::{Error, Result};
 use super::header::Version;
+use super::lines::{LONGEST, WHOLE};
 use super::lock::FileLock;
 use super::migrate::Migration;
-use super::storage::{write_line, Backup, Original, Place, ReadTo, Renewal, Storage};
-use super::verify::{entry_in, Found, Survey, VerifyReport};
+use super::storage::{bytes_at, copy_bytes, write_line, Backup, Original, Place, ReadTo, Renewal, Storage};
+use super::verify::{entry_in, Found, Keep, Survey, Surveyed, VerifyReport};
 use chain::{Chain, Gap, Record, Source};
 use header::Salvaged;
-use salvage::pieces;
+use salvage::{pieces, Fields};
 
 /// What was put right in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -39,13 +41,45 @@ pub struct Repair {
 
 /// What a repair did.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RepairReport {
     pub path: String,
     /// Where the original is kept; none if there was nothing to repair.
     pub backup: Option<String>,
     pub before: VerifyReport,
     pub after: VerifyReport,
+    /// The first of them, by line.
     pub repairs: Vec<Repair>,
+    /// How many there were.
+    pub repair_count: u64,
+}
+
+/// The repairs made so far, of which the first by line are kept.
+#[derive(Debug, Default)]
+struct Repairs {
+    kept: Vec<Repair>,
+    count: u64,
+}
+
+impl Repairs {
+    fn push(&mut self, repair: Repair) {
+        self.count += 1;
+        self.kept.push(repair);
+        if self.kept.len() >= 2 * TOLD {
+            self.shorten();
+        }
+    }
+
+    fn shorten(&mut self) {
+        self.kept.sort_by_key(|repair| repair.line);
+        self.kept.truncate(TOLD);
+    }
+
+    fn append(&mut self, other: Self) {
+        let count = self.count + other.count;
+        other.kept.into_iter().for_each(|repair| self.push(repair));
+        self.count = count;
+    }
 }
 
 /// How often a repair begins anew because the file changed meanwhile.
@@ -59,7 +93,7 @@ const TRIES: usize = 20;
 pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
     let good = |report: VerifyReport| {
         let (before, after) = (report.clone(), report);
-        Ok(RepairReport { path: path.into(), backup: None, before, after, repairs: Vec::new() })
+        Ok(RepairReport { path: path.into(), backup: None, before, after, repairs: Vec::new(), repair_count: 0 })
     };
     let before = super::verify::verify(path)?;
     if before.ok {
@@ -68,16 +102,16 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
     // What was found without the lock may have changed since.
     let _lock = FileLock::take_for_repair(path)?;
     let mut before = None;
-    let mut repairs = Vec::new();
+    let mut repairs = Repairs::default();
     let mut backup = None;
     for _ in 0..TRIES {
         let original = Original::hold(path)?;
         let storage = original.storage();
-        let survey = Survey::of(storage)?;
+        let survey = Survey::of(storage, Keep::Lines)?;
         let found = survey.report(path);
         let first = before.get_or_insert_with(|| found.clone());
         if found.ok {
-            if repairs.is_empty() {
+            if repairs.count == 0 {
                 return good(found);
             }
             return Ok(done(path, first.clone(), found, repairs, backup));
@@ -86,22 +120,23 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
         let stated = survey.header.as_ref().map(|header| header.version);
         let version = header.as_ref().map(|header| header.version).or(stated).unwrap_or(Version::Current);
         if version != Version::Current {
-            let mut made = vec![Repair { line: 1, what: "migrated to version 3".into() }];
+            let mut made = Repairs::default();
+            made.push(Repair { line: 1, what: "migrated to version 3".into() });
             let mut migration = match header {
                 // Line by line: every line keeps its number.
                 None => Migration::new(version),
                 Some(header) => {
-                    made.extend(header_repair(&header));
+                    header_repair(&header).into_iter().for_each(|repair| made.push(repair));
                     Migration::with_header(version, header.for_migration())
                 }
             };
             if let Some(kept) = original.replace(Backup::OldVersion, &mut migration)? {
                 backup = backup.or(Some(kept));
-                repairs.append(&mut made);
+                repairs.append(made);
             }
             continue;
         }
-        let mut made = Vec::new();
+        let mut made = Repairs::default();
         let is_something = survey.lines.iter().any(|line| matches!(line.what, Found::Unreadable(_)));
         let is_invented = header.as_ref().is_some_and(|header| header.line.is_none());
         let mut plan = Plan::of(storage, survey, header, &mut made)?;
@@ -111,7 +146,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
         }
         if let Some(kept) = original.replace(Backup::Repaired, &mut plan)? {
             backup = backup.or(Some(kept));
-            repairs.append(&mut made);
+            repairs.append(made);
             let after = super::verify::verify(path)?;
             return Ok(done(path, first.clone(), after, repairs, backup));
         }
@@ -123,12 +158,12 @@ fn done(
     path: &str,
     before: VerifyReport,
     after: VerifyReport,
-    mut repairs: Vec<Repair>,
+    mut repairs: Repairs,
     backup: Option<PathBuf>,
 ) -> RepairReport {
-    repairs.sort_by_key(|repair| repair.line);
+    repairs.shorten();
     let backup = backup.map(|path| path.to_string_lossy().into_owned());
-    RepairReport { path: path.into(), backup, before, after, repairs }
+    RepairReport { path: path.into(), backup, before, after, repairs: repairs.kept, repair_count: repairs.count }
 }
 
 /// What is told of a header that is not a line of its own. Of a whole one its line tells.
@@ -149,16 +184,11 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(
-        storage: &dyn Storage,
-        survey: Survey,
-        salvaged: Option<Salvaged>,
-        repairs: &mut Vec<Repair>,
-    ) -> Result<Self> {
+    fn of(storage: &dyn Storage, survey: Survey, salvaged: Option<Salvaged>, repairs: &mut Repairs) -> Result<Self> {
         let mut records: Vec<Record> = Vec::new();
         let mut gaps: Vec<Gap> = Vec::new();
         let mut header = None;
-        repairs.extend(salvaged.as_ref().and_then(header_repair));
+        salvaged.as_ref().and_then(header_repair).into_iter().for_each(|repair| repairs.push(repair));
         let header_line = salvaged.as_ref().filter(|header| header.whole).and_then(|header| header.line);
         for line in &survey.lines {
             match line.what {
@@ -171,43 +201,46 @@ impl Plan {
                         repairs
                             .push(Repair { line: line.number, what: "the header was moved to the first line".into() });
                     }
-                    header = Some(Source::Same(line.place));
+                    header = Some(Source::Same(line.place()));
                 }
                 Found::Blank => {}
-                Found::Entry(_) => {
-                    let text = text_at(storage, line.place)?;
+                Found::Entry => {
+                    let text = text_at(storage, line.place())?;
                     if let Some(head) = entry_in(&text) {
-                        records.push(Record::of(head, Source::Same(line.place), line.number));
+                        records.push(Record::of(head, Source::Same(line.place()), line.number));
                     }
                 }
-                Found::Unreadable(reason) => {
-                    let text = text_at(storage, line.place)?;
+                Found::Unreadable(fault) => {
+                    let text = unreadable_text(storage, line)?;
                     let before = records.len();
-                    for piece in pieces(&text) {
+                    if text.is_none() {
+                        Gap::add(&mut gaps, &Fields::default(), records.len());
+                    }
+                    for piece in text.as_deref().map(pieces).unwrap_or_default() {
                         match piece.whole().and_then(|whole| Some((whole, salvaged_entry(whole)?))) {
                             Some((whole, head)) => {
                                 records.push(Record::of(head, Source::Text(whole.into()), line.number));
                             }
                             None if piece.is_header() => {}
-                            None => gaps.push(Gap::of(piece.fields(), records.len())),
+                            None => Gap::add(&mut gaps, piece.fields(), records.len()),
                         }
                     }
-                    let what = told(reason, header_line == Some(line.number), records.len() - before);
+                    let what = told(fault.reason(), header_line == Some(line.number), records.len() - before);
                     repairs.push(Repair { line: line.number, what });
                 }
             }
         }
         let mut chain = Chain { records, gaps };
         chain.drop_repeated(storage, repairs)?;
-        chain.rename_repeated(repairs);
+        chain.rename_repeated(storage, repairs)?;
         chain.rechain(repairs);
         chain.cut_cycles(repairs);
         if !survey.ends_with_newline {
-            let line = survey.lines.len() as u64;
+            let line = survey.count;
             repairs.push(Repair { line, what: "the last line was ended".into() });
         }
         let last = survey.lines.last().filter(|line| matches!(line.what, Found::Unreadable(_)));
-        let half = last.filter(|_| !survey.ends_with_newline).map(|line| line.place.offset);
+        let half = last.filter(|_| !survey.ends_with_newline).map(|line| line.offset);
         // Where no header stands as a line of its own, one was salvaged or made.
         let header = header.unwrap_or_else(|| Source::Text(salvaged.map(|header| header.text).unwrap_or_default()));
         Ok(Self { header, records: chain.records, read: ReadTo::all(survey.bytes, half) })
@@ -247,15 +280,35 @@ fn salvaged_entry(text: &str) -> Option<EntryHead<'static>> {
     entry_in(text).filter(|head| matches!(head.parent, Parent::Null | Parent::Id(_)))
 }
 
-fn bytes_at(storage: &dyn Storage, place: Place) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; place.len as usize];
-    storage.read_at(place.offset, &mut bytes)?;
-    Ok(bytes)
-}
-
 fn text_at(storage: &dyn Storage, place: Place) -> Result<String> {
     Ok(String::from_utf8(bytes_at(storage, place)?)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+/// The text of a line that cannot be read, without the zeros and blanks that it begins and ends with, of which there may
+/// be gigabytes. None if it is too long even so.
+fn unreadable_text(storage: &dyn Storage, line: &Surveyed) -> Result<Option<String>> {
+    if line.len <= WHOLE as u64 {
+        return text_at(storage, line.place()).map(Some);
+    }
+    let is_nothing = |byte: &u8| *byte <= b' ';
+    let end = line.offset + line.len;
+    let (mut from, mut to, mut at) = (end, line.offset, line.offset);
+    copy_bytes(storage, line.offset, end, &mut |bytes| {
+        if let Some(first) = bytes.iter().position(|byte| !is_nothing(byte)) {
+            from = from.min(at + first as u64);
+        }
+        if let Some(last) = bytes.iter().rposition(|byte| !is_nothing(byte)) {
+            to = at + last as u64 + 1;
+        }
+        at += bytes.len() as u64;
+        Ok(())
+    })?;
+    let len = to.saturating_sub(from);
+    match usize::try_from(len).ok().filter(|&len| len <= LONGEST) {
+        Some(len) => text_at(storage, Place::of(from.min(to), len)).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Ids that were given anew, by what they were.

@@ -11,8 +11,8 @@ use std::sync::mpsc;
 use super::body::{Body, LARGE as LARGE_BODY};
 use super::entry::{read_line_and_bodies, Damage, EntryHead, Line};
 use super::error::{Error, Result};
-use super::lines::{text_of, LineReader};
-use super::storage::{Place, Storage};
+use super::lines::{text_of, LineReader, RawLine};
+use super::storage::{read_into, Storage};
 use super::threads::cores;
 
 /// How many bytes a segment of a file has: what stays in the processor's cache while it is looked through. In large files
@@ -29,7 +29,11 @@ pub const LARGE: u64 = SEGMENT;
 /// A line as the index takes it.
 #[derive(Debug, PartialEq)]
 pub struct Scanned {
-    pub place: Place,
+    pub offset: u64,
+    /// How many bytes it has, without the newline.
+    pub len: u64,
+    /// How many lines it is: blank ones that follow each other are taken as one.
+    pub lines: u64,
     /// Whether a newline ends it.
     pub ended: bool,
     pub what: What,
@@ -44,6 +48,66 @@ pub enum What {
     /// A later header, or white space.
     Nothing,
     Damaged(Damage),
+}
+
+/// The lines of a segment. Those that are no entries are kept apart, for they may be short and many.
+#[derive(Default)]
+struct Segment {
+    entries: Vec<Scanned>,
+    others: Vec<Other>,
+}
+
+/// A line that is no entry, or several blank ones.
+struct Other {
+    offset: u64,
+    len: u64,
+    lines: u32,
+    ended: bool,
+    /// None for what is no damage.
+    damage: Option<Damage>,
+}
+
+impl Segment {
+    fn push(&mut self, line: Scanned) {
+        let damage = match line.what {
+            What::Entry(_) => return self.entries.push(line),
+            What::Nothing => None,
+            What::Damaged(damage) => Some(damage),
+        };
+        let Scanned { offset, len, ended, .. } = line;
+        let run = self.others.last_mut().filter(|last| {
+            let follows = last.offset + last.len + 1 == offset && last.lines < u32::MAX;
+            damage.is_none() && last.damage.is_none() && last.ended && follows
+        });
+        match run {
+            Some(last) => {
+                last.len = offset + len - last.offset;
+                last.lines += 1;
+                last.ended = ended;
+            }
+            None => self.others.push(Other { offset, len, lines: 1, ended, damage }),
+        }
+    }
+
+    /// Hands on its lines in order.
+    fn hand_on(self, each: &mut dyn FnMut(Scanned)) {
+        let mut others = self.others.into_iter().map(Other::scanned).peekable();
+        for entry in self.entries {
+            while let Some(other) = others.next_if(|other| other.offset < entry.offset) {
+                each(other);
+            }
+            each(entry);
+        }
+        others.for_each(each);
+    }
+}
+
+impl Other {
+    fn scanned(self) -> Scanned {
+        let Self { offset, len, lines, ended, damage } = self;
+        let what = damage.map_or(What::Nothing, What::Damaged);
+        Scanned { offset, len, lines: u64::from(lines), ended, what, bodies: Vec::new() }
+    }
 }
 
 /// Hands on every line that starts in `from..to`, in order. `from` is the start of a line, `to` the end of what is read.
@@ -66,7 +130,7 @@ fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut dyn 
         })
     };
     std::thread::scope(|scope| {
-        let (done, finished) = mpsc::sync_channel(segments);
+        let (done, finished) = mpsc::channel();
         let work = &work;
         for _ in 0..others {
             let done = done.clone();
@@ -103,7 +167,7 @@ fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut dyn 
                 })?;
                 early.insert(number, lines);
             };
-            lines?.into_iter().for_each(&mut *each);
+            lines?.hand_on(&mut *each);
         }
         Ok(())
     })
@@ -117,19 +181,18 @@ fn scan_segment(
     end: u64,
     to: u64,
     buffer: &mut Vec<u8>,
-) -> Result<Vec<Scanned>> {
+) -> Result<Segment> {
     // A line starts here if the byte before is a newline.
     let read_from = start - u64::from(!at_line);
-    buffer.resize((end - read_from) as usize, 0);
-    storage.read_at(read_from, buffer)?;
+    read_into(storage, read_from, (end - read_from) as usize, buffer)?;
     let mut at = 0;
     if !at_line {
         match memchr::memchr(b'\n', buffer) {
             Some(newline) => at = newline + 1,
-            None => return Ok(Vec::new()),
+            None => return Ok(Segment::default()),
         }
     }
-    let mut lines = Vec::new();
+    let mut lines = Segment::default();
     while let Some(rest) = buffer.get(at..).filter(|rest| !rest.is_empty()) {
         let offset = read_from + at as u64;
         match memchr::memchr(b'\n', rest) {
@@ -156,11 +219,22 @@ fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<Scanned> {
     // Most such lines end soon after the segment.
     let mut reader = LineReader::new(source, offset, ACROSS);
     let line = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))?;
-    Ok(line.map_or_else(|| scanned(offset, &[], false), |line| scanned(offset, line.bytes, line.ended)))
+    Ok(line.map_or_else(|| scanned(offset, &[], false), scanned_line))
+}
+
+/// What a line that was read, or passed over, is to the index.
+pub fn scanned_line(line: RawLine<'_>) -> Scanned {
+    let RawLine { offset, bytes, ended, passed } = line;
+    match passed {
+        None => scanned(offset, bytes, ended),
+        Some((why, len)) => {
+            Scanned { offset, len, lines: 1, ended, what: What::Damaged(why.into()), bodies: Vec::new() }
+        }
+    }
 }
 
 /// What a line is to the index.
-pub fn scanned(offset: u64, bytes: &[u8], ended: bool) -> Scanned {
+fn scanned(offset: u64, bytes: &[u8], ended: bool) -> Scanned {
     let text = text_of(bytes);
     // Places in a text that was mended are not those in the file.
     let least = if matches!(text, Cow::Borrowed(_)) { LARGE_BODY } else { usize::MAX };
@@ -169,7 +243,7 @@ pub fn scanned(offset: u64, bytes: &[u8], ended: bool) -> Scanned {
         Line::Header | Line::Blank => (What::Nothing, Vec::new()),
         Line::Damaged(damage) => (What::Damaged(damage), Vec::new()),
     });
-    Scanned { place: Place::of(offset, bytes.len()), ended, what, bodies }
+    Scanned { offset, len: bytes.len() as u64, lines: 1, ended, what, bodies }
 }
 
 #[cfg(test)]
@@ -194,7 +268,7 @@ mod tests {
             };
             match random(9) {
                 0 => out.extend_from_slice(b"torn {"),
-                1 => {}
+                1 => out.resize(out.len() + random(4) as usize, b'\n'),
                 n => out.extend_from_slice(format!("{{\"id\":\"{n}\",\"x\":\"{}\"}}", "x".repeat(length)).as_bytes()),
             }
             out.push(b'\n');
@@ -203,6 +277,21 @@ mod tests {
             out.extend_from_slice(b"{\"id\":\"last\"}");
         }
         out
+    }
+
+    /// Blank lines that were taken as one, each by itself.
+    fn one_by_one(bytes: &[u8], line: Scanned) -> Vec<Scanned> {
+        if line.lines == 1 {
+            return vec![line];
+        }
+        let (from, to) = (line.offset as usize, (line.offset + line.len) as usize);
+        let mut reader = LineReader::new(&bytes[from..(to + 1).min(bytes.len())], line.offset, WHOLE);
+        let mut lines = Vec::new();
+        while let Some(line) = reader.next_line().expect("read") {
+            lines.push(scanned_line(line));
+        }
+        assert_eq!(lines.len() as u64, line.lines);
+        lines
     }
 
     #[test]
@@ -216,8 +305,9 @@ mod tests {
             let mut reader = LineReader::new(bytes.as_slice(), 0, WHOLE);
             let mut expected = Vec::new();
             while let Some(line) = reader.next_line().expect("read") {
-                expected.push(scanned(line.offset, line.bytes, line.ended));
+                expected.push(scanned_line(line));
             }
+            let found: Vec<_> = found.into_iter().flat_map(|line| one_by_one(&bytes, line)).collect();
             assert_eq!(found.len(), expected.len(), "seed {seed}");
             // Times that are no number equal nothing, themselves included; printed they do.
             assert_eq!(format!("{found:?}"), format!("{expected:?}"), "seed {seed}");

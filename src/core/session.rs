@@ -3,12 +3,14 @@
 //! Entries come in as heads; their bodies are lines in the storage, or are kept by the caller as long as the session
 //! has no file. Every call that can fail leaves the session as it was when it does. How a line is added is told in
 //! [`append`], what happens when the file changes underneath in [`changes`], how it is held against what is known in
-//! [`known`], how a session goes on in another file in [`adopt`], and who may write in [`exclusive`].
+//! [`known`], against objects that the caller changed in [`given`], how a session goes on in another file in [`adopt`],
+//! and who may write in [`exclusive`].
 
 mod adopt;
 mod append;
 mod changes;
 mod exclusive;
+mod given;
 mod known;
 
 pub use append::{Below, NewEntry};
@@ -26,12 +28,15 @@ use super::entry::{EntryHead, Kind, Line};
 use super::error::{Error, Result};
 use super::header::{Header, Version};
 use super::ids::entry_id;
+use super::lines::LONGEST;
 use super::load::{load, DamagedLine, Index, Loaded};
 use super::lock::FileLock;
 use super::migrate::Migration;
 use super::options::Options;
 use super::pieces::Each;
-use super::storage::{Backup, FileStorage, MemoryStorage, NewFile, Original, Place, Renewal, Storage};
+use super::storage::{
+    bytes_at, Backup, FileStorage, Memory, MemoryStorage, NewFile, Original, Place, Renewal, Storage,
+};
 use super::tree::{RowNo, Tree};
 
 /// How often a migration begins anew because the file changed meanwhile.
@@ -179,9 +184,9 @@ impl Session {
 
     fn migrated(&mut self, path: &str, old: Box<dyn Storage>, version: Version) -> Result<Box<dyn Storage>> {
         if self.persistence == Persistence::Memory {
-            let mut bytes = Vec::new();
-            Migration::new(version).write(&*old, &mut bytes)?;
-            return Ok(Box::new(MemoryStorage::new(path.to_owned(), bytes)));
+            let mut memory = Memory::default();
+            Migration::new(version).write(&*old, &mut memory)?;
+            return Ok(Box::new(MemoryStorage::new(path.to_owned(), memory.bytes)));
         }
         drop(old);
         let opened = |session: &Self| {
@@ -309,6 +314,7 @@ impl Session {
         let mut file = NewFile::create(&path)?;
         let mut places = Vec::with_capacity(self.tree().len() + 2);
         for line in lines {
+            check_length(line)?;
             places.push(file.line(line)?);
         }
         let storage = file.finish(self.options.durability)?;
@@ -408,8 +414,7 @@ impl Session {
         let (Some(storage), Some(place)) = (&self.storage, self.header_place) else {
             return Ok(None);
         };
-        let mut bytes = vec![0; place.len as usize];
-        self.noting(storage.read_at(place.offset, &mut bytes))?;
+        let bytes = self.noting(bytes_at(&**storage, place))?;
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
@@ -449,6 +454,16 @@ impl Session {
             true => Ok(row),
             false => Err(Error::not_editable(shown())),
         }
+    }
+}
+
+/// Refuses a line that nobody would read again.
+fn check_length(line: &[u8]) -> Result<()> {
+    match line.len() > LONGEST {
+        true => {
+            Err(Error::failed(format!("A line of a session may have {LONGEST} bytes, this one has {}", line.len())))
+        }
+        false => Ok(()),
     }
 }
 

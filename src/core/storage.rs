@@ -12,14 +12,18 @@ mod temporary;
 
 pub use disk::read_at;
 pub use file::{make_dir, make_room, FileStorage, GLANCES};
-pub use memory::MemoryStorage;
+pub use memory::{Memory, MemoryStorage};
 pub use new_file::NewFile;
 pub use replace::{write_line, Backup, Original, ReadTo, Renewal};
 pub use temporary::sweep;
 
-use std::io::Read;
+use std::io::{self, Read};
 
-use super::error::Result;
+use super::error::{Error, Result};
+use super::lines::resize;
+
+/// How many bytes are copied at once.
+const CHUNK: usize = 1 << 20;
 
 /// A place in the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +33,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of a line's bytes. Lines of 4 GiB and more cannot become text anyway; they are capped here.
+    /// The place of a line's bytes. No line is read, or written, that has 4 GiB; what is longer is capped here.
     pub fn of(offset: u64, len: usize) -> Self {
         Self { offset, len: u32::try_from(len).unwrap_or(u32::MAX) }
     }
@@ -37,6 +41,44 @@ impl Place {
     /// Where the line's bytes end, its newline not counted.
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.len)
+    }
+}
+
+/// The bytes at a place; an error if there are not that many, or no memory for them.
+pub fn bytes_at(storage: &dyn Storage, place: Place) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    read_into(storage, place.offset, place.len as usize, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Makes `bytes` the `len` bytes that stand at `offset`.
+pub fn read_into(storage: &dyn Storage, offset: u64, len: usize, bytes: &mut Vec<u8>) -> Result<()> {
+    resize(bytes, len).map_err(|error| Error::io("read", storage.name(), error))?;
+    storage.read_at(offset, bytes)
+}
+
+/// Hands on the bytes `from..to`, as far as there are any, in pieces. Tells the last of them.
+pub fn copy_bytes(
+    storage: &dyn Storage,
+    from: u64,
+    to: u64,
+    each: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<Option<u8>> {
+    let mut reader = storage.reader(from)?.take(to.saturating_sub(from));
+    let size = storage.size()?.min(to).saturating_sub(from);
+    let mut buffer = vec![0; usize::try_from(size + 1).unwrap_or(CHUNK).min(CHUNK)];
+    let mut last = None;
+    loop {
+        let size = match reader.read(&mut buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            result => result.map_err(|error| Error::io("read", storage.name(), error))?,
+        };
+        let bytes = buffer.get(..size).unwrap_or_default();
+        match bytes.last() {
+            None => return Ok(last),
+            Some(&byte) => last = Some(byte),
+        }
+        each(bytes)?;
     }
 }
 

@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 
-use super::diagnostics::{described, Cycle, Damaged, DuplicateId, Orphan};
+use super::diagnostics::{Cycle, Damaged, DuplicateId, Faults, Orphan, Totals, TOLD};
 use super::entry::{is_blank, read_line, Damage, EntryHead, Line};
 use super::error::{Error, Result};
+use super::findings::findings;
 use super::header::{Header, HeaderFields, Version};
 use super::json::{is_json, read, Raw, Value};
-use super::lines::{text_of, LineReader, WHOLE};
+use super::lines::{LineReader, WHOLE};
 use super::storage::{FileStorage, Place, Storage};
 use super::text::shown;
 use super::tree::{RowNo, Tree};
@@ -30,35 +31,72 @@ pub struct VerifyReport {
     pub orphans: Vec<Orphan>,
     pub duplicate_ids: Vec<DuplicateId>,
     pub cycles: Vec<Cycle>,
+    pub totals: Totals,
     pub ends_with_newline: bool,
 }
-
-/// Why a line is unreadable that lacks an id alone.
-pub const NO_ID: &str = Damage::NoId.reason();
 
 /// One line of the file, and what it is taken for.
 #[derive(Debug)]
 pub struct Surveyed {
     pub number: u64,
-    pub place: Place,
+    pub offset: u64,
+    /// How many bytes it has, without the newline.
+    pub len: u64,
     pub what: Found,
 }
 
+impl Surveyed {
+    /// The place of a line that was read, and so is none of those too long for one.
+    pub fn place(&self) -> Place {
+        Place::of(self.offset, self.len as usize)
+    }
+}
+
 /// What a line is.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// The session's header, though it may stand in the wrong place.
     Header,
-    /// An entry with its row; in version 1 it has none.
-    Entry(Option<RowNo>),
+    Entry,
     Blank,
-    Unreadable(&'static str),
+    Unreadable(Fault),
+}
+
+/// Why a line is neither the header nor an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    Damage(Damage),
+    /// It is a header, and not in the first line.
+    LateHeader,
+}
+
+impl Fault {
+    /// The reason in words.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Fault::Damage(damage) => damage.reason(),
+            Fault::LateHeader => "a header that is not in the first line",
+        }
+    }
+}
+
+/// What a survey keeps of each line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Nothing but what a report shows.
+    Report,
+    /// Where every line stands, the blank ones aside.
+    Lines,
 }
 
 /// A whole file, line by line.
 #[derive(Debug)]
 pub struct Survey {
+    /// The lines that are not blank, if they are kept.
     pub lines: Vec<Surveyed>,
+    /// How many lines there are.
+    pub count: u64,
+    pub entries: u64,
     pub tree: Tree,
     pub header: Option<Header>,
     /// Whether the header is the first line that parses.
@@ -66,37 +104,71 @@ pub struct Survey {
     stated_version: Option<f64>,
     pub bytes: u64,
     pub ends_with_newline: bool,
+    /// The line of each row.
+    row_lines: Vec<u64>,
+    /// The first of the damaged lines, and how many there are.
+    damaged: Vec<Damaged>,
+    damaged_count: u64,
 }
 
 /// Checks the session file at an absolute path. Nothing is changed; an error if it cannot be read.
 pub fn verify(path: &str) -> Result<VerifyReport> {
-    Ok(Survey::of(&FileStorage::open(path)?)?.report(path))
+    Ok(Survey::of(&FileStorage::open(path)?, Keep::Report)?.report(path))
 }
 
 impl Survey {
     /// Reads every line.
-    pub fn of(storage: &dyn Storage) -> Result<Self> {
+    pub fn of(storage: &dyn Storage, keep: Keep) -> Result<Self> {
         let mut survey = Self {
             lines: Vec::new(),
+            count: 0,
+            entries: 0,
             tree: Tree::default(),
             header: None,
             header_leads: false,
             stated_version: None,
             bytes: 0,
             ends_with_newline: true,
+            row_lines: Vec::new(),
+            damaged: Vec::new(),
+            damaged_count: 0,
         };
         let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
         let mut parsed_any = false;
         while let Some(line) = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))? {
             survey.ends_with_newline = line.ended;
-            let place = Place::of(line.offset, line.bytes.len());
-            survey.bytes = place.end() + u64::from(line.ended);
-            let text = text_of(line.bytes);
-            let what = survey.take(&text, &mut parsed_any);
-            let number = survey.lines.len() as u64 + 1;
-            survey.lines.push(Surveyed { number, place, what });
+            survey.bytes = line.end();
+            survey.count += 1;
+            let what = match line.passed {
+                Some((why, _)) => Found::Unreadable(Fault::Damage(why.into())),
+                None => survey.take(&line.text(), &mut parsed_any),
+            };
+            let (number, offset, len) = (survey.count, line.offset, line.length());
+            survey.note(what, Damaged { line: number, start: offset, end: offset + len, reason: "" });
+            if keep == Keep::Lines && what != Found::Blank {
+                survey.lines.push(Surveyed { number, offset, len, what });
+            }
         }
         Ok(survey)
+    }
+
+    fn note(&mut self, what: Found, line: Damaged) {
+        let reason = match what {
+            Found::Entry => {
+                self.entries += 1;
+                if self.row_lines.len() < self.tree.len() {
+                    self.row_lines.push(line.line);
+                }
+                return;
+            }
+            Found::Unreadable(fault) => fault.reason(),
+            Found::Header if !self.header_leads => Fault::LateHeader.reason(),
+            Found::Header | Found::Blank => return,
+        };
+        self.damaged_count += 1;
+        if self.damaged.len() < TOLD {
+            self.damaged.push(Damaged { reason, ..line });
+        }
     }
 
     fn take(&mut self, text: &str, parsed_any: &mut bool) -> Found {
@@ -110,15 +182,19 @@ impl Survey {
         let first_version = self.header.as_ref().is_some_and(|header| header.version == Version::V1);
         let tree = &mut self.tree;
         let found = read_line(text, |line| match line {
-            Line::Entry(_) if first_version => Found::Entry(None),
-            Line::Entry(head) => Found::Entry(Some(tree.push(&head, true))),
-            Line::Header => Found::Unreadable("a header that is not in the first line"),
+            // In version 1 entries have no ids, and so no rows.
+            Line::Entry(_) if first_version => Found::Entry,
+            Line::Entry(head) => {
+                tree.push(&head, true);
+                Found::Entry
+            }
+            Line::Header => Found::Unreadable(Fault::LateHeader),
             Line::Blank => Found::Blank,
-            Line::Damaged(Damage::NoId) if first_version => Found::Entry(None),
-            Line::Damaged(damage) => Found::Unreadable(damage.reason()),
+            Line::Damaged(Damage::NoId) if first_version => Found::Entry,
+            Line::Damaged(damage) => Found::Unreadable(Fault::Damage(damage)),
         });
         // A header in the wrong place is better than none.
-        let late_header = found == Found::Unreadable("a header that is not in the first line") && self.header.is_none();
+        let late_header = found == Found::Unreadable(Fault::LateHeader) && self.header.is_none();
         match late_header && self.take_header(text) {
             true => Found::Header,
             false => found,
@@ -135,39 +211,25 @@ impl Survey {
         self.header.is_some()
     }
 
-    /// The line of each row.
-    pub fn row_lines(&self) -> Vec<u64> {
-        let rows = self.lines.iter().filter(|line| matches!(line.what, Found::Entry(Some(_))));
-        rows.map(|line| line.number).collect()
-    }
-
     /// The report on the file.
     pub fn report(&self, path: &str) -> VerifyReport {
-        let numbers = self.row_lines();
-        let line = |no: RowNo| numbers.get(no as usize).copied().unwrap_or_default();
-        let (orphans, duplicate_ids, cycles) = described(&self.tree, &line);
-        let mut damaged: Vec<Damaged> = Vec::new();
-        for line in &self.lines {
-            let reason = match line.what {
-                Found::Unreadable(reason) => reason,
-                Found::Header if !self.header_leads => "a header that is not in the first line",
-                _ => continue,
-            };
-            damaged.push(Damaged { line: line.number, start: line.place.offset, end: line.place.end(), reason });
-        }
-        let sound = damaged.is_empty() && orphans.is_empty() && duplicate_ids.is_empty() && cycles.is_empty();
+        let line = |no: RowNo| self.row_lines.get(no as usize).copied().unwrap_or_default();
+        let findings = findings(&self.tree);
+        let totals = Totals::of(&findings, self.damaged_count);
+        let Faults { orphans, duplicate_ids, cycles } = Faults::of(&self.tree, &findings, &line);
         VerifyReport {
             path: path.to_owned(),
-            ok: self.header.is_some() && sound && self.ends_with_newline,
+            ok: self.header.is_some() && totals == Totals::default() && self.ends_with_newline,
             version: self.stated_version,
             session_id: self.header.as_ref().map(|header| shown(&header.id).into_owned()),
             bytes: self.bytes,
-            lines: self.lines.len() as u64,
-            entries: self.lines.iter().filter(|line| matches!(line.what, Found::Entry(_))).count() as u64,
-            damaged,
+            lines: self.count,
+            entries: self.entries,
+            damaged: self.damaged.clone(),
             orphans,
             duplicate_ids,
             cycles,
+            totals,
             ends_with_newline: self.ends_with_newline,
         }
     }

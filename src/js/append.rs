@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use napi::{Error, Result};
 
 use super::entries::{ensure, object};
-use super::errors::wrong_argument;
+use super::errors::{thrown, wrong_argument};
 use super::help::Help;
 use super::host::{make, now, F};
 use super::raw::{Js, Val};
@@ -277,7 +277,8 @@ fn write(
     Ok(session.tree().len() as RowNo - 1)
 }
 
-/// The lines of the header and every entry that the manager holds as objects, serialised now.
+/// The lines of the header and every entry that the manager holds as objects, serialised now: what the objects say, in
+/// the tree's structure.
 pub(super) fn kept_lines(state: &RefCell<State>, js: Js) -> Result<Vec<Vec<u8>>> {
     let rows = state.borrow().session.tree().len() as RowNo;
     ensure(state, js, 0..rows)?;
@@ -296,5 +297,11 @@ pub(super) fn kept_lines(state: &RefCell<State>, js: Js) -> Result<Vec<Vec<u8>>>
             })?;
         }
     }
-    Ok(lines)
+    let state = state.borrow();
+    let is_header = |at: usize| at < usize::from(header.is_some());
+    let known = lines.into_iter().enumerate().map(|(at, line)| match is_header(at) {
+        true => state.session.header_as_known(line),
+        false => state.session.line_as_known((at - usize::from(header.is_some())) as RowNo, line),
+    });
+    known.collect::<CoreResult<_>>().map_err(|error| thrown(js, &error))
 }

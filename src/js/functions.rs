@@ -364,6 +364,9 @@ fn load_lines(js: Js, storage: &dyn Storage, values: Val) -> Result<()> {
     loop {
         let line = lines.next_line().map_err(|error| fail(CoreError::io("read", storage.name(), error)))?;
         let Some(line) = line else { return Ok(()) };
+        if line.passed.is_some() {
+            continue;
+        }
         let text = line.text();
         let counts = read_line(&text, |line| match line {
             Line::Entry(_) | Line::Header => true,

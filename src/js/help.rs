@@ -105,6 +105,11 @@ fn lend(state: &RefCell<State>, js: Js) -> Result<()> {
             continue;
         }
         let line = js.scoped(|| line_of(js, object(state, js, row)?));
+        // An object that cannot be its entry any more is as good as none.
+        let line = line.and_then(|line| {
+            let known = state.borrow().session.line_as_known(row, line);
+            known.map_err(|error| thrown(js, &error))
+        });
         match line {
             Ok(line) => drop(lines.insert(row, line)),
             // A body that nobody looked at went with the file. Without an ancestor its children are orphans; without

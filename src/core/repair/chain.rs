@@ -6,13 +6,13 @@ use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::salvage::Fields;
-use super::{bytes_at, Renamed, Repair};
-use crate::core::diagnostics::findings;
+use super::{Renamed, Repair, Repairs};
 use crate::core::entry::{EntryHead, Kind, Parent};
 use crate::core::error::Result;
+use crate::core::findings::findings;
 use crate::core::ids::entry_id;
 use crate::core::json::{quoted, string_bytes, ObjectText};
-use crate::core::storage::{Place, Storage};
+use crate::core::storage::{bytes_at, Place, Storage};
 use crate::core::text::shown;
 use crate::core::tree::Tree;
 
@@ -61,10 +61,15 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// A gap before record `at`, of which these fields are left.
-    pub fn of(fields: &Fields<'_>, at: usize) -> Self {
+    /// Adds a gap before record `at`, of which these fields are left. Of several in a row that nothing is left of, one
+    /// tells as much as all.
+    pub fn add(gaps: &mut Vec<Self>, fields: &Fields<'_>, at: usize) {
         let field = |name| Some(string_bytes(fields.get(name)?)?.into_owned());
-        Self { at, id: field("id"), parent: field("parentId") }
+        let gap = Self { at, id: field("id"), parent: field("parentId") };
+        let says_nothing = |gap: &Self| gap.id.is_none() && gap.parent.is_none();
+        if !(says_nothing(&gap) && gaps.last().is_some_and(|last| last.at == at && says_nothing(last))) {
+            gaps.push(gap);
+        }
     }
 }
 
@@ -88,7 +93,7 @@ pub struct Chain {
 
 impl Chain {
     /// Leaves out lines that stand there twice, byte by byte the same.
-    pub fn drop_repeated(&mut self, storage: &dyn Storage, repairs: &mut Vec<Repair>) -> Result<()> {
+    pub fn drop_repeated(&mut self, storage: &dyn Storage, repairs: &mut Repairs) -> Result<()> {
         let mut counts: HashMap<&[u8], usize> = HashMap::new();
         for record in &self.records {
             *counts.entry(&record.head.id).or_default() += 1;
@@ -130,7 +135,7 @@ impl Chain {
     }
 
     /// Gives each entry whose id stands before it already an id of its own; what follows refers to that.
-    pub fn rename_repeated(&mut self, repairs: &mut Vec<Repair>) {
+    pub fn rename_repeated(&mut self, storage: &dyn Storage, repairs: &mut Repairs) -> Result<()> {
         let mut taken: HashSet<Vec<u8>> = self.records.iter().map(|record| record.head.id.to_vec()).collect();
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
         let mut now: Renamed = HashMap::new();
@@ -141,12 +146,16 @@ impl Chain {
                 }
             }
             let pointed = match record.head.kind {
-                Kind::Compaction => Some(("firstKeptEntryId", record.head.first_kept.clone())),
-                Kind::Label | Kind::ContextEdit => Some(("targetId", record.head.target.clone())),
+                Kind::Compaction => Some(("firstKeptEntryId", record.head.first_kept.as_deref().map(<[u8]>::to_vec))),
+                Kind::Label | Kind::ContextEdit => {
+                    Some(("targetId", record.head.target.as_deref().map(<[u8]>::to_vec)))
+                }
+                // The index has no use for it, so it is read from the line; most files have nothing to rename.
+                Kind::BranchSummary if !now.is_empty() => Some(("fromId", text_field(storage, record, "fromId")?)),
                 _ => None,
             };
             if let Some((key, Some(target))) = pointed {
-                if let Some(target) = now.get(&*target) {
+                if let Some(target) = now.get(&target) {
                     record.set(key, quoted(target));
                 }
             }
@@ -160,10 +169,11 @@ impl Chain {
                 now.insert(old.into_owned(), id);
             }
         }
+        Ok(())
     }
 
     /// Gives parents to entries whose own is nowhere.
-    pub fn rechain(&mut self, repairs: &mut Vec<Repair>) {
+    pub fn rechain(&mut self, repairs: &mut Repairs) {
         let rows: HashMap<&[u8], usize> =
             self.records.iter().enumerate().rev().map(|(at, record)| (&*record.head.id, at)).collect();
         let gap_of: HashMap<&[u8], usize> =
@@ -249,7 +259,7 @@ impl Chain {
     }
 
     /// Cuts every cycle at its first entry.
-    pub fn cut_cycles(&mut self, repairs: &mut Vec<Repair>) {
+    pub fn cut_cycles(&mut self, repairs: &mut Repairs) {
         let mut tree = Tree::default();
         for record in &self.records {
             tree.push(&record.head, true);
@@ -261,6 +271,14 @@ impl Chain {
             record.set_parent(None);
         }
     }
+}
+
+/// A field of a record's line, if it is a text.
+fn text_field(storage: &dyn Storage, record: &Record, name: &str) -> Result<Option<Vec<u8>>> {
+    let bytes = text_of(storage, &record.source)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let object = ObjectText::read(&text);
+    Ok(object.and_then(|object| Some(string_bytes(object.get(name)?)?.into_owned())))
 }
 
 /// The bytes of a line.

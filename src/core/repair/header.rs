@@ -1,8 +1,8 @@
 //! The header of a file whose own cannot be read as it stands.
 
 use super::salvage::{pieces, Fields, Piece};
-use super::text_at;
-use crate::core::entry::Kind;
+use super::{text_at, unreadable_text};
+use crate::core::entry::{Damage, Kind};
 use crate::core::error::Result;
 use crate::core::header::{new_header_line, Header, Version};
 use crate::core::ids::{check_session_id, session_id};
@@ -10,7 +10,7 @@ use crate::core::json::{read, string_bytes, ObjectText, Raw};
 use crate::core::migrate::NewHeader;
 use crate::core::storage::Storage;
 use crate::core::time::Time;
-use crate::core::verify::{Found, Survey, NO_ID};
+use crate::core::verify::{Fault, Found, Survey};
 
 /// A header that is not a line of its own.
 pub struct Salvaged {
@@ -42,9 +42,9 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
         match line.what {
             Found::Header => return Ok(None),
             Found::Unreadable(_) => {}
-            Found::Entry(_) | Found::Blank => continue,
+            Found::Entry | Found::Blank => continue,
         }
-        let text = text_at(storage, line.place)?;
+        let Some(text) = unreadable_text(storage, line)? else { continue };
         if memchr::memmem::find(text.as_bytes(), b"session").is_none() {
             continue;
         }
@@ -115,11 +115,11 @@ impl<'a> Piece<'a> {
 
 /// The version of a file whose header says none: entries without ids are of the first.
 fn version_of(storage: &dyn Storage, survey: &Survey) -> Result<Version> {
-    if survey.lines.iter().any(|line| matches!(line.what, Found::Entry(_))) {
+    if survey.entries > 0 {
         return Ok(Version::Current);
     }
-    for line in survey.lines.iter().filter(|line| line.what == Found::Unreadable(NO_ID)) {
-        let text = text_at(storage, line.place)?;
+    for line in survey.lines.iter().filter(|line| line.what == Found::Unreadable(Fault::Damage(Damage::NoId))) {
+        let text = text_at(storage, line.place())?;
         let kind = ObjectText::read(&text).and_then(|entry| Some(Kind::from_name(&string_bytes(entry.get("type")?)?)));
         // Any object lacks an id; what else an entry of the first version has is a type.
         if kind.is_some_and(|kind| kind != Kind::Unknown) {

@@ -11,7 +11,7 @@ use crate::core::error::{Error, Result};
 use crate::core::header::Version;
 use crate::core::lines::text_of;
 use crate::core::load::{load, Index, Loaded};
-use crate::core::storage::{FileStorage, Place, Storage};
+use crate::core::storage::{bytes_at, read_into, FileStorage, Place, Storage};
 use crate::core::tree::RowNo;
 
 use super::changes::{copy, Care, WRITTEN_AGAIN};
@@ -108,15 +108,15 @@ impl Session {
         let Some(was) = self.header_place.filter(|was| was.len == place.len) else {
             return Ok(false);
         };
-        let mut before = vec![0; was.len as usize];
-        match (&self.header_text, self.storage.as_deref().filter(|_| old == Old::Open)) {
-            (Some(text), _) => before = text.clone().into_bytes(),
-            (None, Some(old)) if old.read_at(was.offset, &mut before).is_ok() => {}
+        let before = match (&self.header_text, self.storage.as_deref().filter(|_| old == Old::Open)) {
+            (Some(text), _) => text.clone().into_bytes(),
+            (None, Some(old)) => match bytes_at(old, was) {
+                Ok(before) => before,
+                Err(_) => return Ok(false),
+            },
             _ => return Ok(false),
-        }
-        let mut now = vec![0; place.len as usize];
-        storage.read_at(place.offset, &mut now)?;
-        Ok(before == now)
+        };
+        Ok(before == bytes_at(storage, place)?)
     }
 
     /// An empty file has no bytes of anybody: all of ours go there, if they can still be read.
@@ -128,6 +128,8 @@ impl Session {
         };
         let mut all = Vec::new();
         copy(&**old, &mut |bytes| {
+            let room = all.try_reserve(bytes.len());
+            room.map_err(|_| Error::io("read", path, std::io::ErrorKind::OutOfMemory.into()))?;
             all.extend_from_slice(bytes);
             Ok(())
         })?;
@@ -210,10 +212,8 @@ impl Session {
             let (Some(before), Some(from), Some(to)) = (before, self.place(was), new.place(row)) else {
                 return Ok(true);
             };
-            a.resize(from.len as usize, 0);
-            b.resize(to.len as usize, 0);
-            storage.read_at(to.offset, &mut b)?;
-            Ok(before.read_at(from.offset, &mut a).is_err() || a == b)
+            read_into(storage, to.offset, to.len as usize, &mut b)?;
+            Ok(read_into(before, from.offset, from.len as usize, &mut a).is_err() || a == b)
         };
         let mut rows = Vec::with_capacity(new.tree.len());
         for row in 0..new.tree.len() as RowNo {

@@ -16,7 +16,7 @@ use crate::core::storage::Place;
 use crate::core::text::shown;
 use crate::core::tree::RowNo;
 
-use super::Session;
+use super::{check_length, Session};
 
 /// How often a line is written anew before the append is given up.
 const TRIES: usize = 8;
@@ -90,6 +90,7 @@ impl Session {
                 return Ok(self.push_kept(&head));
             };
             let mut text = line(new.kind, &envelope, new.own);
+            check_length(&text)?;
             let place = match storage.append(&mut text) {
                 // It was opened for writing only now, and others were quicker.
                 Err(error) if error.needs_a_look() && left > 0 => {

@@ -5,16 +5,13 @@ use std::path::Path;
 
 use crate::core::diagnostics::Change;
 use crate::core::error::{Error, Result};
-use crate::core::storage::{disk, FileStorage, Look, NewFile, Place, Storage};
+use crate::core::storage::{copy_bytes, disk, FileStorage, Look, NewFile, Place, Storage};
 use crate::core::tree::RowNo;
 
 use super::adopt::Old;
-use super::{first_header, Moved, Persistence, Session};
+use super::{check_length, first_header, Moved, Persistence, Session};
 
 pub(super) const WRITTEN_AGAIN: &str = "the deleted, renamed or emptied file was written again, whole";
-
-/// How many bytes are copied at once.
-const CHUNK: usize = 1 << 20;
 
 /// Up to how many bytes a file is read whole to be sure that it says what it said.
 const SMALL: u64 = 1 << 20;
@@ -230,6 +227,7 @@ impl Session {
             None => {
                 let mut file = NewFile::again(&path)?;
                 for line in lines {
+                    check_length(line)?;
                     places.push(file.line(line)?);
                 }
                 file.finish_safely(self.options.durability)?
@@ -237,6 +235,7 @@ impl Session {
             Some(now) if now.size == 0 => {
                 let mut all = Vec::new();
                 for line in lines {
+                    check_length(line)?;
                     places.push(Place::of(all.len() as u64, line.len()));
                     all.extend_from_slice(line);
                     all.push(b'\n');
@@ -268,19 +267,6 @@ impl Session {
 
 /// Hands on all bytes of a storage. Tells whether they end in the middle of a line.
 pub(super) fn copy(storage: &dyn Storage, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
-    let mut reader = storage.reader(0)?;
-    let mut buffer = vec![0; CHUNK.min(storage.size()? as usize + 1)];
-    let mut last = b'\n';
-    loop {
-        let size = match reader.read(&mut buffer) {
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            result => result.map_err(|error| Error::io("read", storage.name(), error))?,
-        };
-        let bytes = buffer.get(..size).unwrap_or_default();
-        match bytes.last() {
-            None => return Ok(last != b'\n'),
-            Some(&byte) => last = byte,
-        }
-        each(bytes)?;
-    }
+    let last = copy_bytes(storage, 0, u64::MAX, each)?;
+    Ok(last.is_some_and(|byte| byte != b'\n'))
 }

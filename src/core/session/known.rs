@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use crate::core::error::{Error, Result};
 use crate::core::header::{Header, Version};
 use crate::core::lines::text_of;
-use crate::core::load::{load, Index};
-use crate::core::storage::{Place, Storage};
+use crate::core::load::{load, DamagedLine, Index};
+use crate::core::storage::{read_into, Place, Storage};
 use crate::core::tree::{ParentRef, RowNo, Sym};
 
 use super::Session;
@@ -49,7 +49,11 @@ impl Session {
             self.index.check_line(storage, row, &line_at(storage, place, end)?)?;
         }
         if let Some(line) = self.damaged().last() {
-            line_at(storage, line.place, end)?;
+            match usize::try_from(line.len) {
+                Ok(len) if len as u64 <= TAIL => drop(line_at(storage, Place::of(line.offset, len), end)?),
+                // However long it is, it begins and ends where it did.
+                _ => check_borders(storage, line, end)?,
+            }
         }
         Ok(())
     }
@@ -63,8 +67,8 @@ impl Session {
             return Ok(false);
         };
         let rows = 0..self.tree().len() as RowNo;
-        let damaged = self.damaged().iter().map(|line| line.place);
-        let damaged_now = now.index.damaged().iter().map(|line| line.place).take(self.damaged().len());
+        let damaged = self.damaged().iter().map(stretch);
+        let damaged_now = now.index.damaged().iter().map(stretch).take(self.damaged().len());
         Ok(now.header.version == Version::Current
             && Some(now.header_place) == self.header_place
             && damaged.eq(damaged_now)
@@ -83,10 +87,11 @@ impl Session {
     /// Whether an index is this session's, cut at the end: the same lines in the same places, as far as they go.
     pub(super) fn is_cut_to(&self, index: &Index, size: u64) -> bool {
         let rows = index.tree.len();
-        let places = |index: &Index| index.damaged().iter().map(|line| line.place).collect::<Vec<_>>();
+        let (before, now) = (self.damaged(), index.damaged());
         size < self.size
             && rows <= self.tree().len()
-            && places(&self.index).starts_with(&places(index))
+            && before.len() >= now.len()
+            && now.iter().map(stretch).eq(before.iter().map(stretch).take(now.len()))
             && (0..rows as RowNo)
                 .all(|row| self.place(row) == index.place(row) && is_same(&self.index, row, index, row, false))
     }
@@ -98,12 +103,32 @@ impl Session {
     }
 }
 
+fn stretch(line: &DamagedLine) -> (u64, u64) {
+    (line.offset, line.len)
+}
+
+/// An error unless newlines are where a line begins and ends, in a storage of which everything before `end` is known.
+fn check_borders(storage: &dyn Storage, line: &DamagedLine, end: u64) -> Result<()> {
+    let before = line.offset.checked_sub(1);
+    let behind = Some(line.end()).filter(|&at| at < end);
+    for at in before.into_iter().chain(behind) {
+        let mut byte = [0];
+        storage.read_at(at, &mut byte)?;
+        if byte != *b"\n" {
+            return Err(Error::changed(storage.name(), MOVED));
+        }
+    }
+    Ok(())
+}
+
+const MOVED: &str = "a line is no longer where it was";
+
 /// The line at a place in a storage of which everything before `end` is known: an error if it is none.
 fn line_at(storage: &dyn Storage, place: Place, end: u64) -> Result<Vec<u8>> {
     let (before, behind) = (place.offset > 0, place.end() < end);
     let from = place.offset - u64::from(before);
-    let mut bytes = vec![0; place.len as usize + usize::from(before) + usize::from(behind)];
-    storage.read_at(from, &mut bytes)?;
+    let mut bytes = Vec::new();
+    read_into(storage, from, place.len as usize + usize::from(before) + usize::from(behind), &mut bytes)?;
     let starts = !before || bytes.first() == Some(&b'\n');
     let ends = !behind || bytes.pop() == Some(b'\n');
     if before {
@@ -111,7 +136,7 @@ fn line_at(storage: &dyn Storage, place: Place, end: u64) -> Result<Vec<u8>> {
     }
     match starts && ends && memchr::memchr(b'\n', &bytes).is_none() {
         true => Ok(bytes),
-        false => Err(Error::changed(storage.name(), "a line is no longer where it was")),
+        false => Err(Error::changed(storage.name(), MOVED)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lines in memory.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 
 use super::{Look, Place, Storage};
 use crate::core::error::{Error, Result};
@@ -15,6 +15,24 @@ impl MemoryStorage {
     /// Holds these bytes, whole lines; `name` stands in messages.
     pub fn new(name: String, bytes: Vec<u8>) -> Self {
         Self { name, bytes }
+    }
+}
+
+/// Bytes that are being written. Where there is no memory for more, that is an error, not the end of the process.
+#[derive(Default)]
+pub struct Memory {
+    pub bytes: Vec<u8>,
+}
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.try_reserve(bytes.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -52,8 +52,8 @@ pub struct ReadTo {
 impl ReadTo {
     /// Takes note of the next line, which stands in the new version too.
     pub fn pass(&mut self, line: &RawLine<'_>) {
-        self.end = line.offset + line.bytes.len() as u64 + u64::from(line.ended);
-        self.half = (!line.ended && !is_json(&line.text())).then_some(line.offset);
+        self.end = line.end();
+        self.half = (!line.ended && (line.passed.is_some() || !is_json(&line.text()))).then_some(line.offset);
         self.open = !line.ended;
     }
 
@@ -243,6 +243,10 @@ impl Original {
         let mut reader = LineReader::new(source, from, CHUNK);
         let mut lines = Vec::new();
         while let Some(line) = reader.next_line().map_err(self.fail("read"))? {
+            if line.passed.is_some() {
+                // Nobody writes such a line; and it cannot be carried over in memory.
+                return Err(self.fail("read")(io::ErrorKind::OutOfMemory.into()));
+            }
             if !line.ended {
                 return Ok((lines, Some(line.bytes.to_vec())));
             }

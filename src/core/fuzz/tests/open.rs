@@ -5,8 +5,8 @@ use std::hash::{Hash, Hasher};
 
 use super::Subject;
 use crate::core::context::project;
-use crate::core::diagnostics::findings;
 use crate::core::entry::{read_line, Line};
+use crate::core::findings::findings;
 use crate::core::header::Header;
 use crate::core::json::is_json;
 use crate::core::lines::text_of;

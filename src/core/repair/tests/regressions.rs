@@ -5,6 +5,7 @@ use std::io::Write;
 
 use super::super::salvage::{pieces, Piece};
 use super::*;
+use crate::core::json::ObjectText;
 use crate::core::lines::RawLine;
 use crate::core::storage::disk::faults::before_next;
 use crate::core::storage::disk::Call;
@@ -299,9 +300,9 @@ fn a_file_that_another_replaced_during_a_repair_lost_the_others_work() {
 fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
     let (_dir, path) = written(&format!("{HEADER}\n{}\nhalf", entry("a", "null")));
     let storage = FileStorage::open(&path).expect("opened");
-    let survey = Survey::of(&storage).expect("read");
+    let survey = Survey::of(&storage, Keep::Lines).expect("read");
     let mut read = ReadTo::default();
-    read.pass(&RawLine { offset: survey.bytes - 4, bytes: b"half", ended: false });
+    read.pass(&RawLine { offset: survey.bytes - 4, bytes: b"half", ended: false, passed: None });
     read.close();
     assert_eq!(read, ReadTo::all(survey.bytes, Some(survey.bytes - 4)));
 }
@@ -317,4 +318,33 @@ fn a_text_that_is_no_session_was_made_an_empty_one() {
         assert_eq!(fs::read_to_string(&path).expect("read"), text);
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
     }
+}
+
+#[test]
+fn a_branch_summary_follows_the_entry_that_got_another_id() {
+    let summary = |id: &str, from: &str| {
+        format!("{{\"type\":\"branch_summary\",\"id\":\"{id}\",\"parentId\":\"a\",\"timestamp\":\"t\",\"fromId\":{from},\"summary\":\"s\"}}")
+    };
+    let second = entry("a", "a").replace("1.50", "2");
+    let (before, root) = (summary("p", "\"a\""), summary("r", "\"root\""));
+    let (behind, odd) = (summary("q", "\"a\""), summary("o", "5"));
+    let (_, lines) = repaired(&[HEADER, &entry("a", "null"), &before, &second, &behind, &root, &odd, ""]);
+    let field = |line: &str, key: &str| ObjectText::read(line).and_then(|object| object.get(key).map(str::to_owned));
+    let renamed = field(&lines[3], "id");
+    assert_ne!(renamed.as_deref(), Some("\"a\""));
+    assert_eq!(field(&lines[2], "fromId").as_deref(), Some("\"a\""));
+    assert_eq!((field(&lines[4], "parentId"), field(&lines[4], "fromId")), (renamed.clone(), renamed));
+    assert_eq!(field(&lines[5], "fromId").as_deref(), Some("\"root\""));
+    assert_eq!(field(&lines[6], "fromId").as_deref(), Some("5"));
+}
+
+#[test]
+fn an_entry_behind_a_run_of_zeros_is_kept_however_long_that_is() {
+    let zeros = "\0".repeat(17 << 20);
+    let fused = format!("{zeros}{}{zeros}", entry("b", "a"));
+    let (report, lines) = repaired(&[HEADER, &entry("a", "null"), &fused, &zeros, &entry("c", "b"), ""]);
+    assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("b", "a"), ("c", "b")]));
+    let told: Vec<_> = report.repairs.iter().map(|repair| (repair.line, repair.what.as_str())).collect();
+    let found = [(3, "left out but for an entry that stood inside of it"), (4, "left out: not valid JSON")];
+    assert_eq!(told, found);
 }

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::core::branch::plan;
 use crate::core::context::Contribution;
-use crate::core::diagnostics::findings;
 use crate::core::entry::{read_line, Line};
 use crate::core::faults::tests::promised;
+use crate::core::findings::findings;
 
 const CASES: u32 = 3_000;
 
