@@ -12,6 +12,7 @@ use super::listing::on_threads;
 use super::paths::{join, resolve, same, Host};
 use super::skim::{HeaderLine, Skimmer};
 use super::stamp::Stamp;
+use super::storage::disk::with_room;
 use super::text::shown;
 
 /// Where a header ends at the latest, for being found among other files.
@@ -45,7 +46,7 @@ fn first_header<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
 pub fn open_file(path: &Path) -> io::Result<File> {
     let kind = fs::metadata(path)?.file_type();
     match kind.is_file() || kind.is_dir() {
-        true => File::open(path),
+        true => with_room(|| File::open(path)),
         false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
     }
 }
@@ -71,7 +72,7 @@ impl Named {
     /// The header of this file among others. What cannot be read, or is very large without a header, is no session.
     fn header(&self, dir: &str) -> Option<Header> {
         let path = join(dir, &self.name);
-        let file = if self.is_file { File::open(&path) } else { open_file(Path::new(&path)) };
+        let file = if self.is_file { with_room(|| File::open(&path)) } else { open_file(Path::new(&path)) };
         first_header(file.ok()?.take(HEADER_WITHIN), NO_JSON_WITHIN).ok().flatten()
     }
 }
@@ -79,7 +80,7 @@ impl Named {
 /// The session files of a directory in name order. Names that are no text cannot be asked for and are left out.
 fn named(dir: &str) -> io::Result<Vec<Named>> {
     let mut all = Vec::new();
-    for entry in fs::read_dir(if dir.is_empty() { "." } else { dir })? {
+    for entry in with_room(|| fs::read_dir(if dir.is_empty() { "." } else { dir }))? {
         all.extend(Named::of(&entry?));
     }
     all.sort_unstable_by(|left: &Named, right: &Named| left.name.cmp(&right.name));
