@@ -17,8 +17,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 export const SPECS = ["contract", "differential", "lazy", "catalog", "search", "faults", "runtimes"].map(
 	(folder) => `__test__/${folder}/`,
 );
-/** Loops of processes that are killed or counted, full disks, and what the README counts: run on one Node. */
-export const LEFT_OUT = ["faults/kill", "faults/leaks", "faults/processes", "faults/promises", "search/stores"].map(
+/** Loops of processes that are killed, counted or limited, full disks, and what the README counts: run on one Node. */
+export const LEFT_OUT = ["faults/kill", "faults/leaks", "faults/limits", "faults/processes", "faults/promises", "search/stores"].map(
 	(name) => `__test__/${name}.spec.ts`,
 );
 /** About sizes and combinations, and the same on every V8: a quick run leaves them to Bun, and `npm test` to the Node it is run by. */
