@@ -17,11 +17,12 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 export const SPECS = ["contract", "differential", "lazy", "catalog", "search", "faults", "runtimes"].map(
 	(folder) => `__test__/${folder}/`,
 );
-/** Processes that are killed, counted or watched from outside, full disks, and what the README counts: run on one Node. */
+/** Processes that are killed, counted, limited or watched from outside, full disks, and what the README counts: run on one Node. */
 export const LEFT_OUT = [
 	"faults/durability",
 	"faults/kill",
 	"faults/leaks",
+	"faults/limits",
 	"faults/processes",
 	"faults/promises",
 	"faults/sizes",

@@ -1,5 +1,5 @@
 // Sections 3 and 9: files of versions 1 and 2.
-import { chmodSync, existsSync, lstatSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Random } from "../differential/random.js";
@@ -13,6 +13,7 @@ import {
 	header,
 	jsonLines,
 	linesOf,
+	lockedOut,
 	modeOf,
 	read,
 	root,
@@ -325,12 +326,15 @@ test("in memory, old entries with a header are migrated in place; without one th
 	expect(bare.message.role).toBe("hookMessage");
 });
 
-test("a migration that cannot write fails, names the path and leaves everything", () => {
+test("a migration that cannot write fails, names the path and leaves everything", async () => {
 	const dir = scratch();
-	const file = writeSession(dir, [oldHeader(), said(user())], `${"x".repeat(249)}.jsonl`);
+	const file = writeSession(dir, [oldHeader(), said(user())]);
+	mkdirSync(join(dir, "locked"));
 	const before = snapshot(dir);
-	// The name leaves no room for what must be put beside it.
-	const error = caught(() => api.SessionManager.open(file));
+	// Nothing can be put beside it.
+	chmodSync(dir, 0o555);
+	const error = await lockedOut(join(dir, "locked"), () => caught(() => api.SessionManager.open(file)));
+	chmodSync(dir, 0o755);
 	expect(error.message).toContain(file);
 	expect(snapshot(dir)).toEqual(before);
 });

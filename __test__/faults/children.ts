@@ -7,12 +7,21 @@ const MODULE = process.env.PSN_MODULE ?? join(root, "index.js");
 
 /** Starts a process that runs `script` with `SessionManager` and its arguments as `args`. */
 export function start(script: string, args: readonly unknown[] = [], flags: readonly string[] = []): ChildProcess {
-	const code = `const { SessionManager } = require(${JSON.stringify(MODULE)});
+	return spawn(process.execPath, [...flags, "-e", coded(script, args)], { stdio: ["pipe", "pipe", "pipe"] });
+}
+
+/** The same in a shell that has said `limit` first. */
+export function startLimited(limit: string, script: string, args: readonly unknown[] = []): ChildProcess {
+	const command = ["-c", `${limit} && exec "$0" "$@"`, process.execPath, "-e", coded(script, args)];
+	return spawn("/bin/sh", command, { stdio: ["pipe", "pipe", "pipe"] });
+}
+
+function coded(script: string, args: readonly unknown[]): string {
+	return `const { SessionManager } = require(${JSON.stringify(MODULE)});
 		const args = ${JSON.stringify(args)};
 		const fs = require("node:fs");
 		const say = (text) => fs.writeSync(1, text + "\\n");
 		${script}`;
-	return spawn(process.execPath, [...flags, "-e", code], { stdio: ["pipe", "pipe", "pipe"] });
 }
 
 /** What a process said, and how it ended. */

@@ -9,6 +9,8 @@ export interface KillTotal {
 	refused: number;
 	/** Lines that a kill cut, each alone. */
 	cut: number;
+	/** Originals that repairs kept, all whole. */
+	kept: number;
 }
 
 export function killLoop(options: {

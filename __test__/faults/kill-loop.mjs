@@ -2,8 +2,9 @@
 // every file is whole. `kill.spec.ts` runs a few kills, `npm run kills` thousands.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const modulePath = process.env.PSN_MODULE ?? resolve(dirname(fileURLToPath(import.meta.url)), "../../index.js");
@@ -13,6 +14,7 @@ const WRITER = `
 	const { SessionManager } = require(${JSON.stringify(modulePath)});
 	const fs = require("node:fs");
 	const path = require("node:path");
+	const { createHash } = require("node:crypto");
 	const [dir, seed, durability, lock] = [process.argv[1], Number(process.argv[2]), process.argv[3], process.argv[4]];
 	let state = seed;
 	const random = (below) => {
@@ -49,9 +51,12 @@ const WRITER = `
 		}
 		if (random(40) === 0) {
 			const broken = path.join(dir, "broken-" + seed + "-" + n + ".jsonl");
-			const text = fs.readFileSync(main, "utf8").split("\\n").slice(0, 30).join("\\n");
-			fs.writeFileSync(broken + ".part", text + '\\n{"type":"mess');
+			// Some are large: their copy takes a while.
+			const large = random(4) === 0 ? '\\n{"type":"custom","data":"' + "y".repeat(1000000) + '"}' : "";
+			const text = fs.readFileSync(main, "utf8").split("\\n").slice(0, 30).join("\\n") + large + '\\n{"type":"mess';
+			fs.writeFileSync(broken + ".part", text);
 			fs.renameSync(broken + ".part", broken);
+			say("broken", broken, createHash("sha256").update(text).digest("hex"));
 			SessionManager.repair(broken);
 		}
 		if (random(25) === 0) {
@@ -149,10 +154,21 @@ function checkOld(SessionManager, file) {
 	if (lines.length !== 51 || JSON.parse(lines[0]).version !== 3) throw new Error(`${file}: half migrated`);
 }
 
+/** What a repair kept, or was about to keep: all of the original, or nothing. Tells whether there is a copy. */
+function checkKept(dir, name, sum) {
+	const kept = readdirSync(dir).filter((one) => one.startsWith(`${name}.bak`));
+	for (const one of kept) {
+		const found = createHash("sha256").update(readFileSync(join(dir, one))).digest("hex");
+		if (found !== sum) throw new Error(`${join(dir, one)}: the kept original is not what was repaired`);
+	}
+	if (kept.length > 1) throw new Error(`${dir}: one repair kept ${kept.join(", ")}`);
+	return kept.length > 0;
+}
+
 /** Kills `kills` writers, several in one directory after each other, and gives how much was checked. */
 export async function killLoop({ kills, seed, scratch, each = 25, progress = () => {} }) {
 	const { SessionManager } = createRequire(import.meta.url)(modulePath);
-	const total = { kills: 0, acknowledged: 0, files: 0, deleted: 0, locked: 0, refused: 0, cut: 0 };
+	const total = { kills: 0, acknowledged: 0, files: 0, deleted: 0, locked: 0, refused: 0, cut: 0, kept: 0 };
 	let state = seed >>> 0;
 	const random = (below) => {
 		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -182,6 +198,7 @@ export async function killLoop({ kills, seed, scratch, each = 25, progress = () 
 					total.acknowledged++;
 				}
 				if (what === "old") old.push(file);
+				if (what === "broken" && checkKept(dir, basename(file), id)) total.kept++;
 			}
 			if (check(SessionManager, dir, { acknowledged, main, kills: n + 1 }) === "deleted") {
 				// The writer deleted its file itself and died before it wrote again: begin anew.

@@ -15,6 +15,8 @@ test("a writer killed at random moments loses nothing that it acknowledged", asy
 	// Every third writer has the lock, and half of those are asked for it by another meanwhile.
 	expect(total.locked).toBeGreaterThan(5);
 	expect(total.refused).toBeGreaterThan(2);
+	// Repairs are among what they do, and what those kept is whole.
+	expect(total.kept).toBeGreaterThan(0);
 	expect(total.acknowledged).toBeGreaterThan(1_000);
 });
 

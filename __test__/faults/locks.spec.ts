@@ -1,5 +1,6 @@
 // `lock: "exclusive"`: one writer, known by its process; gone with it; nothing that pi would notice.
 import {
+	chmodSync,
 	mkdirSync,
 	readFileSync,
 	readdirSync,
@@ -12,7 +13,19 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { loadReference } from "../support/peer.js";
 import { runtime } from "../support/runtime.js";
-import { api, caught, header, ids, linesOf, message, scratch, setEnv, user, writeSession } from "../support/store.js";
+import {
+	api,
+	caught,
+	header,
+	ids,
+	linesOf,
+	lockedOut,
+	message,
+	scratch,
+	setEnv,
+	user,
+	writeSession,
+} from "../support/store.js";
 import { ended, run, saying, start } from "./children.js";
 
 const { SessionManager } = api;
@@ -232,6 +245,9 @@ test("a lock file that was a link destroyed what it led to; a directory of its n
 	for (const make of [
 		() => symlinkSync(victim, lock),
 		() => writeFileSync(lock, "precious"),
+		// What tools write that lock by a file's being there.
+		() => writeFileSync(lock, ""),
+		() => writeFileSync(lock, "4711"),
 		() => mkdirSync(lock),
 		() => symlinkSync(join(dir, "none"), lock),
 	]) {
@@ -254,13 +270,17 @@ test("other tools' lock files of a directory were swept away", async () => {
 	const dir = scratch();
 	writeFileSync(join(dir, "other.jsonl.lock"), "precious");
 	mkdirSync(join(dir, "third.jsonl.lock"));
-	writeFileSync(join(dir, "dead.jsonl.lock"), "4711");
+	writeFileSync(join(dir, "used.jsonl.lock"), "");
+	writeFileSync(join(dir, "pid.jsonl.lock"), "4711");
+	writeFileSync(join(dir, "dead.jsonl.lock"), "pi-session-native 4711");
 	// Once per process and directory.
 	const script = `SessionManager.create("/somewhere", args[0]).appendMessage({ role: "user", content: "x", timestamp: 1 });`;
 	expect((await run(script, [dir])).errors).toBe("");
 	expect(readdirSync(dir).filter((name) => name.endsWith(".lock")).sort()).toEqual([
 		"other.jsonl.lock",
+		"pid.jsonl.lock",
 		"third.jsonl.lock",
+		"used.jsonl.lock",
 	]);
 });
 
@@ -388,4 +408,20 @@ test("options that do not exist are refused by name", () => {
 		'PI_SESSION_NATIVE_DURABILITY must be "os" or "fsync", not "maybe"',
 	);
 	expect(linesOf(path)).toHaveLength(2);
+});
+
+test("a lock file of another user's refused every append", async () => {
+	const dir = scratch();
+	chmodSync(dir, 0o777);
+	const path = writeSession(dir, [header(), message("a", null)]);
+	chmodSync(path, 0o666);
+	const lock = `${path}.lock`;
+	writeFileSync(lock, "pi-session-native 4711");
+	await lockedOut(lock, () => {
+		SessionManager.open(path).appendCustomEntry("x");
+		expect(caught(() => openExclusive(path)).message).toContain(lock);
+	});
+	expect(linesOf(path)).toHaveLength(3);
+	expect(SessionManager.isLocked(path)).toBe(false);
+	expect(readdirSync(dir)).toEqual(["session.jsonl"]);
 });

@@ -56,11 +56,12 @@ describe("deleted or renamed away: written anew, whole, with its header", () => 
 		const { manager, file } = begun();
 		const own = manager.appendCustomEntry("x", { kept: true });
 		const before = read(file);
+		chmodSync(file, 0o640);
 		rmSync(file);
 		const id = manager.appendMessage(user("after"));
 		expect(read(file).startsWith(before)).toBe(true);
 		expect(jsonLines(file).map((one) => one.id)).toEqual(["s-1", "a", "b", own, id]);
-		expect(modeOf(file)).toBe(0o600);
+		expect(modeOf(file)).toBe(0o640);
 		expect(kinds(manager)).toEqual(["deleted"]);
 	});
 
@@ -249,6 +250,23 @@ test("private by default: files 0600, directories 0700, modes that are there sta
 	SessionManager.repair(old);
 	expect([old, `${old}.bak`, `${old}.v1.bak`].map(modeOf)).toEqual([0o640, 0o640, 0o640]);
 	expect(readFileSync(`${old}.bak`, "utf8").endsWith("torn")).toBe(true);
+});
+
+test("a deleted file that was written again had lost its mode", () => {
+	const call: Record<string, (manager: ReturnType<typeof SessionManager.open>) => unknown> = {
+		append: (manager) => manager.appendCustomEntry("x"),
+		flush: (manager) => manager.flush(),
+		reload: (manager) => manager.reload(),
+		close: (manager) => manager.close(),
+	};
+	for (const [name, again] of Object.entries(call)) {
+		const file = writeSession(scratch(), [header(), message("a", null)]);
+		chmodSync(file, 0o664);
+		const manager = SessionManager.open(file);
+		rmSync(file);
+		again(manager);
+		expect([name, modeOf(file)]).toEqual([name, 0o664]);
+	}
 });
 
 test("ids and names cannot leave the session directory", () => {

@@ -32,7 +32,8 @@ pub fn is_unreadable(error: &io::Error) -> bool {
 pub fn with_room<T>(open: impl Fn() -> io::Result<T>) -> io::Result<T> {
     match open() {
         Err(error) if is_exhausted(&error) => {
-            make_room();
+            // Others may have made room meanwhile.
+            let _ = make_room();
             open()
         }
         result => result,

@@ -4,8 +4,10 @@
 //! ever. The lock is the operating system's and ends with the process that has it, however it ends; a lock file
 //! without a holder means nothing and is removed by the next who looks.
 //!
-//! A lock file is a regular file with nothing in it or with its holder's process, as written here. Whatever else has its
-//! name is somebody else's: it is neither written to nor removed, locks nothing, and makes taking the lock an error.
+//! A lock file is a regular file that says so ([`MARK`]) and names its holder's process. It is written and locked before it
+//! gets its name, and never changed: so it says so from its first moment, and an empty one is not ours. Whatever else has
+//! its name is somebody else's (other tools lock by a file's being there, with nothing in it, or a number): it is neither
+//! written to nor removed, locks nothing, and makes taking the lock an error.
 
 mod exit;
 
@@ -16,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use super::error::{Error, Result};
-use super::storage::disk;
+use super::storage::{beside, disk, Temporary};
 pub use exit::release_all;
 
 /// How often a lock is tried for before it is refused: a look by another process holds it for a moment.
@@ -24,10 +26,12 @@ const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(2);
 /// How often one is tried for that is held for the time of a repair.
 const REPAIR_TRIES: u32 = 1000;
+/// What a lock file begins with. Behind it stands the process.
+const MARK: &[u8] = b"pi-session-native ";
 /// What stands behind the process in a lock that is held for the time of a repair alone.
 const REPAIR: &[u8] = b" repair";
 /// More than a lock file ever holds.
-const LONGEST: usize = 32;
+const LONGEST: usize = 64;
 
 /// The lock of one session. It ends when this value goes, or the last that shares it.
 #[derive(Debug)]
@@ -45,7 +49,7 @@ struct Held {
 /// Who has a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
-    /// The process. One that has only just taken it may have no number yet.
+    /// The process. Elsewhere than on Unix what a locked file says cannot be read.
     pub pid: Option<u32>,
     /// Whether it will let go soon by itself.
     pub repairs: bool,
@@ -67,9 +71,7 @@ pub fn path_of(session: &str) -> PathBuf {
         let dir = disk::real_path(path.parent()?).ok()?;
         Some(dir.join(path.file_name()?))
     });
-    let mut name = real.unwrap_or_else(|| path.to_owned()).into_os_string();
-    name.push(".lock");
-    PathBuf::from(name)
+    beside(&real.unwrap_or_else(|| path.to_owned()), ".lock")
 }
 
 impl FileLock {
@@ -103,47 +105,36 @@ impl FileLock {
 
     fn take_saying(session: &str, purpose: &[u8]) -> Result<Self> {
         let path = path_of(session);
-        let fail = |error| failed(&path, error);
-        let says = [std::process::id().to_string().as_bytes(), purpose].concat();
         let mut tries = 0;
         loop {
-            let Some((file, made)) = reach(&path)? else {
+            if let Some(file) = make(&path, session, purpose)? {
+                let held = Arc::new(Held { path: path.clone(), file: Mutex::new(Some(file)) });
+                exit::remember(&held);
+                let lock = Self(held);
+                // Without hard links another may have come in the same moment, and have taken the name over.
+                match lock.is_found()? {
+                    true => return Ok(lock),
+                    false => continue,
+                }
+            }
+            let Some(file) = reach(&path)? else {
                 continue;
             };
-            match disk::try_lock(&file) {
-                Ok(true) => {}
-                Ok(false) => {
-                    tries += 1;
-                    let repairs = || matches!(content(&file), Ok(Some(Holder { repairs: true, .. })));
-                    if tries < TRIES || tries < REPAIR_TRIES && repairs() {
-                        std::thread::sleep(PAUSE);
-                        continue;
-                    }
-                    return Err(Error::locked(session, holder(&file).pid));
+            if disk::try_lock(&file).map_err(|error| failed(&path, error))? {
+                // Its holder is dead, or has just removed it.
+                if leads_to(&path, &file).map_err(|error| failed(&path, error))? {
+                    remove(&path, file).map_err(|error| failed(&path, error))?;
                 }
-                Err(error) => {
-                    // Nothing can be locked here, so nobody has it.
-                    if made {
-                        let _ = disk::remove(&path);
-                    }
-                    return Err(fail(error));
-                }
-            }
-            let lock = Self::held(path.clone(), file);
-            // Its last holder may have removed it between the two calls: then it is nobody's lock.
-            if !lock.is_found()? {
                 continue;
             }
-            // A lock that cannot say its process is given up, and its file removed.
-            lock.0.say(&says).map_err(fail)?;
-            return Ok(lock);
+            tries += 1;
+            let repairs = || matches!(content(&file), Ok(Some(Holder { repairs: true, .. })));
+            if tries < TRIES || tries < REPAIR_TRIES && repairs() {
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+            return Err(Error::locked(session, pid_in(&file)));
         }
-    }
-
-    fn held(path: PathBuf, file: File) -> Self {
-        let held = Arc::new(Held { path, file: Mutex::new(Some(file)) });
-        exit::remember(&held);
-        Self(held)
     }
 
     /// Whether the lock still is what others find: nobody has removed its file.
@@ -162,36 +153,34 @@ impl Drop for Held {
 }
 
 impl Held {
-    fn say(&self, text: &[u8]) -> io::Result<()> {
-        match &*self.file.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(file) => disk::truncate(file, 0).and_then(|()| disk::write_all_at(file, 0, text)),
-            None => Ok(()),
-        }
-    }
-
     fn release(&self) {
         let Some(file) = self.file.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return;
         };
         // Removed while it is still held, so that nobody else's is. Elsewhere than on Unix it must be closed first.
         if leads_to(&self.path, &file).unwrap_or(false) {
-            let held = cfg!(unix).then_some(file);
-            let _ = disk::remove(&self.path);
-            drop(held);
+            let _ = remove(&self.path, file);
         }
     }
 }
 
-/// The process that has the lock of the session file at `session`; None if nobody has. A process that has only just
-/// taken it may have no number yet.
+/// The process that has the lock of the session file at `session`; None if nobody has. Elsewhere than on Unix its number
+/// cannot be read.
 pub fn held(session: &str) -> Result<Option<Option<u32>>> {
-    Ok(holder_at(&path_of(session))?.map(|holder| holder.pid))
+    let path = path_of(session);
+    let found = holder_at(&path).map_err(|error| failed(&path, error))?;
+    Ok(found.map(|holder| holder.pid))
 }
 
-/// Who has the lock file at `path`. The end of a repair is waited for, a while.
+/// Who has the lock file at `path`. The end of a repair is waited for, a while. A lock file that may not be read, or cannot
+/// be locked or be there at all, has nobody.
 pub fn ask(path: &Path) -> Result<Asked> {
     for tries in 0.. {
-        match holder_at(path)? {
+        let found = match holder_at(path) {
+            Err(error) if is_refused(&error) => None,
+            found => found.map_err(|error| failed(path, error))?,
+        };
+        match found {
             None if tries == 0 => return Ok(Asked::Free),
             None => return Ok(Asked::Waited),
             Some(holder) if !holder.repairs || tries >= REPAIR_TRIES => return Ok(Asked::Held(holder)),
@@ -201,47 +190,77 @@ pub fn ask(path: &Path) -> Result<Asked> {
     Ok(Asked::Free)
 }
 
-fn holder_at(path: &Path) -> Result<Option<Holder>> {
-    let fail = |error| failed(path, error);
-    let Some(file) = open_ours(path).map_err(fail)? else {
+/// Whether the system will never let this user, or anybody, look at that lock file.
+fn is_refused(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+    matches!(error.kind(), InvalidFilename | PermissionDenied | ReadOnlyFilesystem | Unsupported)
+}
+
+fn holder_at(path: &Path) -> io::Result<Option<Holder>> {
+    // To look it is enough to read: it may be another user's, or on a disk that nobody may write to.
+    let Some(file) = open_ours(path, false)? else {
         return Ok(None);
     };
-    match disk::try_lock_shared(&file) {
-        Ok(false) => Ok(Some(holder(&file))),
-        Err(error) => Err(fail(error)),
-        Ok(true) => {
-            drop(file);
-            remove_stale(path);
-            Ok(None)
-        }
+    if disk::try_lock_shared(&file)? {
+        drop(file);
+        remove_stale(path);
+        return Ok(None);
     }
+    content(&file)
 }
 
 /// Removes a lock file that nobody holds.
 pub fn remove_stale(path: &Path) {
-    let Ok(Some(file)) = open_ours(path) else {
+    let Ok(Some(file)) = open_ours(path, true) else {
         return;
     };
-    let free = disk::try_lock(&file).is_ok_and(|free| free);
-    if free && leads_to(path, &file).unwrap_or(false) && content(&file).is_ok_and(|found| found.is_some()) {
-        let _ = disk::remove(path);
+    if disk::try_lock(&file).is_ok_and(|free| free) && leads_to(path, &file).unwrap_or(false) {
+        // One that cannot be removed locks nothing, and is tried again by the next who looks.
+        let _ = remove(path, file);
     }
 }
 
-/// The lock file at `path`, and whether it was made here because there was none; None if it came or went meanwhile.
-fn reach(path: &Path) -> Result<Option<(File, bool)>> {
+/// Makes the lock file at `path`, locked and whole; None if something has its name.
+fn make(path: &Path, session: &str, purpose: &[u8]) -> Result<Option<File>> {
     let fail = |error| failed(path, error);
-    if disk::entry_at(path).map_err(fail)?.is_none() {
-        return match disk::create(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-            result => result.map(|file| Some((file, true))).map_err(fail),
-        };
+    if disk::entry_at(path).map_err(fail)?.is_some() {
+        return Ok(None);
     }
-    if let Some(file) = open_ours(path).map_err(fail)? {
-        return Ok(Some((file, false)));
+    let mut temporary = Temporary::beside(path).map_err(fail)?;
+    if let Some(error) = temporary.unlockable.take() {
+        return Err(fail(error));
     }
+    let says = [MARK, std::process::id().to_string().as_bytes(), purpose].concat();
+    disk::write_all(&temporary.file, &says).map_err(fail)?;
+    match disk::metadata(Path::new(session)) {
+        // Whoever may read the session may see that it is locked.
+        Ok(meta) => disk::set_readable_like(&temporary.file, &meta).map_err(fail)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(fail(error)),
+    }
+    let file = disk::duplicate(&temporary.file).map_err(fail)?;
+    match temporary.appear_as(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+        named => named.map(|()| Some(file)).map_err(fail),
+    }
+}
+
+/// Removes a lock file that is held here, so that nobody else's is. Elsewhere than on Unix it must be closed first.
+fn remove(path: &Path, file: File) -> io::Result<()> {
+    let _held = cfg!(unix).then_some(file);
+    disk::remove(path)
+}
+
+/// The lock file at `path`; None if it went meanwhile.
+fn reach(path: &Path) -> Result<Option<File>> {
+    let fail = |error| failed(path, error);
+    if let Some(file) = open_ours(path, true).map_err(fail)? {
+        return Ok(Some(file));
+    }
+    // Looked at again: one of ours may have come and gone meanwhile.
     match disk::entry_at(path).map_err(fail)? {
         None => Ok(None),
+        Some(_) if open_ours(path, true).map_err(fail)?.is_some() => Ok(None),
         Some(_) => Err(Error::failed(format!(
             "Session cannot be locked: what has the name of its lock file is no lock file: {}",
             path.to_string_lossy()
@@ -250,16 +269,15 @@ fn reach(path: &Path) -> Result<Option<(File, bool)>> {
 }
 
 /// The file at `path` if it is a lock file as they are written here.
-fn open_ours(path: &Path) -> io::Result<Option<File>> {
+fn open_ours(path: &Path, writes: bool) -> io::Result<Option<File>> {
     if !disk::entry_at(path)?.is_some_and(|meta| meta.is_file() && meta.len() < LONGEST as u64) {
         return Ok(None);
     }
-    let file = match disk::open_lock(path) {
+    let file = match disk::open_lock(path, writes) {
         Err(error) if error.kind() == io::ErrorKind::NotFound || is_link(&error) => return Ok(None),
         result => result?,
     };
-    let meta = disk::metadata_of(&file)?;
-    let ours = meta.is_file() && has_one_name(&meta) && content(&file)?.is_some();
+    let ours = disk::metadata_of(&file)?.is_file() && content(&file)?.is_some();
     Ok(ours.then_some(file))
 }
 
@@ -270,16 +288,6 @@ fn is_link(error: &io::Error) -> bool {
     {
         let _ = error;
         false
-    }
-}
-
-fn has_one_name(meta: &std::fs::Metadata) -> bool {
-    #[cfg(unix)]
-    return std::os::unix::fs::MetadataExt::nlink(meta) <= 1;
-    #[cfg(not(unix))]
-    {
-        let _ = meta;
-        true
     }
 }
 
@@ -298,32 +306,26 @@ fn content(file: &File) -> io::Result<Option<Holder>> {
             Ok(read) => size += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             // Elsewhere than on Unix a file that is locked cannot be read.
-            Err(_) if cfg!(not(unix)) => break,
+            Err(_) if cfg!(not(unix)) => return Ok(Some(Holder { pid: None, repairs: false })),
             Err(error) => return Err(error),
         }
     }
     let text = buffer.get(..size).unwrap_or_default();
+    let Some(text) = text.strip_prefix(MARK) else {
+        return Ok(None);
+    };
     let (pid, repairs) = match text.strip_suffix(REPAIR) {
         Some(pid) => (pid, true),
         None => (text, false),
     };
-    if text.is_empty() {
-        return Ok(Some(Holder { pid: None, repairs: false }));
-    }
     let digits = !pid.is_empty() && pid.iter().all(u8::is_ascii_digit);
     let pid = std::str::from_utf8(pid).ok().filter(|_| digits).and_then(|pid| pid.parse().ok());
     Ok(pid.map(|pid| Holder { pid: Some(pid), repairs }))
 }
 
-/// The holder of a lock file that is held.
-fn holder(file: &File) -> Holder {
-    for _ in 0..TRIES {
-        if let Ok(Some(holder @ Holder { pid: Some(_), .. })) = content(file) {
-            return holder;
-        }
-        std::thread::sleep(PAUSE);
-    }
-    Holder { pid: None, repairs: false }
+/// The process in a lock file that is held.
+fn pid_in(file: &File) -> Option<u32> {
+    content(file).ok().flatten().and_then(|holder| holder.pid)
 }
 
 fn failed(path: &Path, error: io::Error) -> Error {

@@ -6,6 +6,7 @@
 pub mod disk;
 mod file;
 mod memory;
+mod names;
 mod new_file;
 mod replace;
 mod temporary;
@@ -13,10 +14,12 @@ mod temporary;
 pub use disk::read_at;
 pub use file::{make_dir, make_room, FileStorage, GLANCES};
 pub use memory::{Memory, MemoryStorage};
+pub use names::beside;
 pub use new_file::NewFile;
 pub use replace::{write_line, Backup, Original, ReadTo, Renewal};
-pub use temporary::sweep;
+pub use temporary::{sweep, Temporary};
 
+use std::fs::Metadata;
 use std::io::{self, Read};
 
 use super::error::{Error, Result};
@@ -130,6 +133,8 @@ pub trait Storage: Send + Sync {
     fn set_shared(&mut self);
     /// Waits until the disk has everything.
     fn flush(&mut self) -> Result<()>;
+    /// Mode and owner of the file, which may have no name any more; None where there is no file.
+    fn metadata(&self) -> Result<Option<Metadata>>;
     /// Whether what it holds can be read even if its name leads elsewhere by now.
     fn is_open(&self) -> bool;
     /// Lets go of the file; it is opened again when it is needed.

@@ -197,6 +197,7 @@ impl Session {
             return Err(Error::lost(storage.name()));
         }
         let mut file = NewFile::again(storage.name())?;
+        file.set_like(&**storage)?;
         let unended = copy(&**storage, &mut |bytes| file.bytes(bytes))?;
         let mut restored = file.finish_safely(self.options.durability)?;
         restored.set_unended(unended);

@@ -5,6 +5,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::core::handles::with_room;
+
 /// How much is copied at once.
 const COPIED: usize = 1 << 18;
 
@@ -99,7 +101,7 @@ pub fn open(path: &Path, access: Access) -> io::Result<File> {
         Access::Append => options.read(true).append(true),
         Access::Overwrite => options.write(true),
     };
-    options.open(path)
+    with_room(|| options.open(path))
 }
 
 /// Opens a file, but nothing that may have no end or block: no pipe, no device. Directories fail when they are read.
@@ -111,14 +113,14 @@ pub fn open_regular(path: &Path, access: Access) -> io::Result<File> {
     }
 }
 
-/// Opens a lock file that is there, for reading and writing: no link is followed, nothing blocks.
-pub fn open_lock(path: &Path) -> io::Result<File> {
+/// Opens a lock file that is there, for reading, or for writing as well: no link is followed, nothing blocks.
+pub fn open_lock(path: &Path, writes: bool) -> io::Result<File> {
     ask(Call::Open)?;
     let mut options = OpenOptions::new();
-    options.read(true).write(true);
+    options.read(true).write(writes);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    options.open(path)
+    with_room(|| options.open(path))
 }
 
 /// Creates a file for its owner alone; an error if something is there already.
@@ -128,7 +130,12 @@ pub fn create(path: &Path) -> io::Result<File> {
     options.read(true).write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    with_room(|| options.open(path))
+}
+
+/// Another handle of the same open file.
+pub fn duplicate(file: &File) -> io::Result<File> {
+    with_room(|| file.try_clone())
 }
 
 /// Looks at an open file.
@@ -318,10 +325,23 @@ pub fn set_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
     file.set_permissions(meta.permissions())
 }
 
+/// Lets others read a file who may read another one with these attributes.
+pub fn set_readable_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
+    ask(Call::Attributes)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(fs::Permissions::from_mode(0o600 | meta.permissions().mode() & 0o044))?;
+    }
+    #[cfg(not(unix))]
+    let _ = (file, meta);
+    Ok(())
+}
+
 /// What is in a directory, as far as it can be read.
 pub fn list(dir: &Path) -> io::Result<Vec<fs::DirEntry>> {
     ask(Call::List)?;
-    Ok(fs::read_dir(dir)?.flatten().collect())
+    Ok(with_room(|| fs::read_dir(dir))?.flatten().collect())
 }
 
 /// Cuts a file.
@@ -346,13 +366,18 @@ pub fn sync_data(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Waits until the disk has the names in the directory of `path`.
+/// Waits until the disk has the names in the directory of `path`, where the file system has a way to wait for them: some
+/// of networks and of user space have none.
 pub fn sync_dir_of(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let dir = open(dir, Access::Read)?;
-        sync(&dir)?;
+        const NO_WAY: [i32; 4] = [libc::EINVAL, libc::ENOTSUP, libc::EOPNOTSUPP, libc::EBADF];
+        match sync(&dir) {
+            Err(error) if error.raw_os_error().is_some_and(|code| NO_WAY.contains(&code)) => {}
+            synced => synced?,
+        }
     }
     #[cfg(not(unix))]
     let _ = path;
@@ -385,32 +410,24 @@ pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to)
 }
 
-/// Copies the first `end` bytes of an open file to a new name; an error if that is taken.
-pub fn copy_new(from: &File, end: u64, to: &Path) -> io::Result<()> {
-    let out = create(to)?;
-    let copied = (|| {
-        let mut buffer = vec![0; COPIED.min(end.max(1) as usize)];
-        let mut at = 0;
-        while at < end {
-            let left = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
-            match read_at(from, at, buffer.get_mut(..left).unwrap_or_default()) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(size) => {
-                    write_all(&out, buffer.get(..size).unwrap_or_default())?;
-                    at += size as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+/// Copies the first `end` bytes of an open file to another, with mode and owner, and waits until the disk has them.
+pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
+    let mut buffer = vec![0; COPIED.min(end.max(1) as usize)];
+    let mut at = 0;
+    while at < end {
+        let left = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
+        match read_at(from, at, buffer.get_mut(..left).unwrap_or_default()) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(size) => {
+                write_all(out, buffer.get(..size).unwrap_or_default())?;
+                at += size as u64;
             }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
-        set_like(&out, &metadata_of(from)?)?;
-        sync(&out)
-    })();
-    if copied.is_err() {
-        // Half a copy is of no use; the error that led here is the one to report.
-        let _ = remove(to);
     }
-    copied
+    set_like(out, &metadata_of(from)?)?;
+    sync(out)
 }
 
 /// Renames a file over whatever has the new name.

@@ -5,7 +5,7 @@ mod moment;
 mod watch;
 
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,6 @@ use std::time::Duration;
 use super::disk::{self, Access, Identity};
 use super::{Durability, Look, Place, Storage};
 use crate::core::error::{Error, Result};
-use crate::core::handles::with_room;
 use moment::{lock_for_a_moment, unlock};
 use watch::Watch;
 pub use watch::GLANCES;
@@ -69,7 +68,7 @@ pub struct FileStorage {
 impl FileStorage {
     /// The file at `path`, which must be there. It is opened for reading; the first append opens it for writing.
     pub fn open(path: &str) -> Result<Self> {
-        let file = open_file(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
+        let file = disk::open_regular(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
         let stat = disk::stat(&file).map_err(|error| Error::io("fstat", path, error))?;
         Ok(Self::with(path, stat.identity, file, Watch::of_known(stat.changed), Durability::Os))
     }
@@ -78,7 +77,7 @@ impl FileStorage {
     pub(super) fn of_new(path: &str, file: &File, durability: Durability) -> Result<Self> {
         let fail = |error| Error::io("open", path, error);
         let identity = disk::stat(file).map_err(fail)?.identity;
-        Ok(Self::with(path, identity, file.try_clone().map_err(fail)?, Watch::of_written(), durability))
+        Ok(Self::with(path, identity, disk::duplicate(file).map_err(fail)?, Watch::of_written(), durability))
     }
 
     /// Takes the lock off a file that was locked while it was written: the handle is the same one.
@@ -127,7 +126,7 @@ impl FileStorage {
             return Ok(Reach::Handle(handle));
         }
         let access = if appends { Access::Append } else { Access::Read };
-        let file = match open_file(Path::new(&self.path), access) {
+        let file = match disk::open_regular(Path::new(&self.path), access) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reach::Missing),
             result => result.map_err(self.fail("open"))?,
         };
@@ -292,18 +291,25 @@ fn holds(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Opens a file. Pipes and devices are refused, which may have no end; when too many files are open, ours make room.
-fn open_file(path: &Path, access: Access) -> io::Result<File> {
-    with_room(|| disk::open_regular(path, access))
-}
-
-/// Closes half of the files that are kept open, those first that are so for the longest time.
-pub fn make_room() {
+/// Closes half of the open files, the longest open first, and tells whether there were any. One that was deleted stays
+/// open: it could not be opened again, and may be all there is of it.
+pub fn make_room() -> bool {
     let mut open = lock(&OPEN);
     let half = open.len().div_ceil(2);
-    for oldest in open.drain(..half).filter_map(|slot| slot.upgrade()) {
-        lock(&oldest).take();
+    let mut closed = false;
+    let (mut kept, newer) = (VecDeque::new(), open.split_off(half));
+    for slot in std::mem::take(&mut *open) {
+        let Some(held) = slot.upgrade() else { continue };
+        let deleted =
+            lock(&held).as_ref().is_some_and(|handle| disk::stat(&handle.file).is_ok_and(|stat| stat.deleted));
+        match deleted {
+            true => kept.push_back(slot),
+            false => closed |= lock(&held).take().is_some(),
+        }
     }
+    kept.extend(newer);
+    *open = kept;
+    closed
 }
 
 fn keep_open(slot: &Arc<Slot>, handle: Handle) {
@@ -429,6 +435,11 @@ impl Storage for FileStorage {
         let handle = self.handle(cfg!(not(unix)))?;
         disk::sync(&handle.file).map_err(self.fail("fsync"))?;
         disk::sync_dirs_of(Path::new(&self.path)).map_err(self.fail("fsync"))
+    }
+
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        let handle = self.handle(false)?;
+        disk::metadata_of(&handle.file).map(Some).map_err(self.fail("fstat"))
     }
 
     fn is_open(&self) -> bool {

@@ -82,6 +82,10 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
+    fn metadata(&self) -> Result<Option<std::fs::Metadata>> {
+        Ok(None)
+    }
+
     fn is_open(&self) -> bool {
         true
     }

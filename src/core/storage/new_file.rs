@@ -1,11 +1,10 @@
 //! A session file that is written for the first time.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::disk;
-use super::temporary::Temporary;
-use super::{Durability, FileStorage, Place};
+use super::temporary::{taken, Temporary};
+use super::{Durability, FileStorage, Place, Storage};
 use crate::core::error::{Error, Result};
 
 /// How much is collected before it is written.
@@ -76,6 +75,16 @@ impl NewFile {
         disk::write_all(&self.temporary.file, bytes).map_err(|error| Error::io("write", &self.path, error))
     }
 
+    /// Gives it the mode of the file it takes the place of, and the owner where that is allowed.
+    pub fn set_like(&self, old: &dyn Storage) -> Result<()> {
+        match old.metadata()? {
+            Some(meta) => {
+                disk::set_like(&self.temporary.file, &meta).map_err(|error| Error::io("fchmod", &self.path, error))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Hands everything to the system, or to the disk, and gives the file its name.
     pub fn finish(self, durability: Durability) -> Result<FileStorage> {
         self.finish_with(durability, false)
@@ -112,17 +121,10 @@ impl NewFile {
     }
 }
 
-fn taken() -> io::Error {
-    #[cfg(unix)]
-    return io::Error::from_raw_os_error(libc::EEXIST);
-    #[cfg(not(unix))]
-    return io::ErrorKind::AlreadyExists.into();
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::storage::{temporary, Storage};
+    use crate::core::storage::temporary;
 
     #[test]
     fn a_file_that_was_not_finished_is_gone() {

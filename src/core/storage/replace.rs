@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::disk::{self, Identity};
+use super::names;
 use super::temporary::Temporary;
 use super::{Durability, FileStorage, Storage};
 use crate::core::error::{Error, Result};
@@ -144,17 +145,18 @@ impl Original {
             read
         };
         // Until the new file has its name a backup beside the old one would only be one more.
-        let (kept, linked) = self.keep_backup(backup, read.end).map_err(self.fail("link"))?;
-        let kept = Unwanted(Some(kept));
-        let link = kept.0.as_deref().filter(|_| linked);
+        let kept = self.keep_backup(backup, read.end).map_err(self.fail("link"))?;
+        let link = kept.path.as_deref().filter(|_| kept.linked);
         if !self.carry_before(&temporary, &mut read, renewal)? || !self.is_there(link)? {
             return Ok(None);
         }
         let identity = disk::stat(&temporary.file).map_err(self.fail("fstat"))?.identity;
         temporary.replace(&self.target).map_err(self.fail("rename"))?;
         let kept = kept.wanted();
-        disk::sync_dir_of(&self.target).map_err(self.fail("fsync"))?;
+        // Whether the disk has the name or not, from here on it leads to the new file.
+        let synced = disk::sync_dir_of(&self.target).map_err(self.fail("fsync"));
         self.carry_after(identity, read, renewal)?;
+        synced?;
         Ok(Some(kept))
     }
 
@@ -256,35 +258,59 @@ impl Original {
         Ok((lines, None))
     }
 
-    /// Makes the backup of the first `end` bytes; tells whether it is the old file itself, by another name.
-    fn keep_backup(&self, backup: Backup, end: u64) -> io::Result<(PathBuf, bool)> {
+    /// Makes the backup of the first `end` bytes.
+    fn keep_backup(&self, backup: Backup, end: u64) -> io::Result<Kept> {
         let suffix = match backup {
             Backup::OldVersion => ".v1.bak",
             Backup::Repaired => ".bak",
         };
+        let mut copy = None;
         let mut number = 0u32;
         loop {
-            let mut name = self.target.as_os_str().to_owned();
-            name.push(if number == 0 { suffix.into() } else { format!("{suffix}.{number}") });
-            let name = PathBuf::from(name);
-            let taken = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
-            let kept = match backup {
-                // A second name would keep the old file alive for whoever has it open: that it was replaced shows by its
-                // having no name.
-                Backup::Repaired => disk::copy_new(&self.file, end, &name).map(|()| false),
-                // File systems without hard links get a copy.
-                Backup::OldVersion => match disk::link(&self.target, &name) {
-                    Err(error) if !taken(&error) => disk::copy_new(&self.file, end, &name).map(|()| false),
-                    result => result.map(|()| true),
-                },
+            let numbered = if number == 0 { suffix.to_owned() } else { format!("{suffix}.{number}") };
+            let path = names::beside(&self.target, &numbered);
+            // A second name would keep the old file alive for whoever has it open: that it was replaced shows by its
+            // having no name. So a repair copies.
+            if let (Backup::OldVersion, None) = (backup, &copy) {
+                match disk::link(&self.target, &path) {
+                    Ok(()) => return Ok(Kept { path: Some(path), linked: true, ours: true }),
+                    Err(error) if is_taken(&error) && self.is_at(&path)? => {
+                        // Whoever made it was killed before it replaced the file, or is about to find it replaced.
+                        return Ok(Kept { path: Some(path), linked: true, ours: false });
+                    }
+                    Err(error) if is_taken(&error) => {
+                        number += 1;
+                        continue;
+                    }
+                    // File systems without hard links get a copy, too.
+                    Err(_) => {}
+                }
+            }
+            let copied = match &mut copy {
+                Some(copied) => copied,
+                None => {
+                    let made = Temporary::beside(&self.target)?;
+                    disk::copy(&self.file, end, &made.file)?;
+                    copy.insert(made)
+                }
             };
-            match kept {
-                Err(error) if taken(&error) => number += 1,
+            match copied.name(&path) {
+                Ok(()) => return Ok(Kept { path: Some(path), linked: false, ours: true }),
+                Err(error) if is_taken(&error) => number += 1,
                 Err(error) => return Err(error),
-                Ok(linked) => return Ok((name, linked)),
             }
         }
     }
+
+    /// Whether a name is one of the old file itself.
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        let is_file = disk::entry_at(path)?.is_some_and(|found| found.is_file());
+        Ok(is_file && disk::stat_path(path)?.is_some_and(|stat| stat.identity == self.identity))
+    }
+}
+
+fn is_taken(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::AlreadyExists
 }
 
 /// The first bytes of a file, as many as hold a usual header.
@@ -297,18 +323,24 @@ fn head_of(file: &File) -> io::Result<Vec<u8>> {
 /// The new version of a line that came later, and where the old one ends with its newline.
 type Later = (Vec<u8>, u64);
 
-/// A backup that is removed unless it is wanted.
-struct Unwanted(Option<PathBuf>);
+/// A backup, which is removed unless it is wanted.
+struct Kept {
+    path: Option<PathBuf>,
+    /// Whether it is the old file itself, by another name.
+    linked: bool,
+    /// Whether it was made here. One that was there already may be somebody else's.
+    ours: bool,
+}
 
-impl Unwanted {
+impl Kept {
     fn wanted(mut self) -> PathBuf {
-        self.0.take().unwrap_or_default()
+        self.path.take().unwrap_or_default()
     }
 }
 
-impl Drop for Unwanted {
+impl Drop for Kept {
     fn drop(&mut self) {
-        if let Some(path) = &self.0 {
+        if let Some(path) = self.path.as_ref().filter(|_| self.ours) {
             let _ = disk::remove(path);
         }
     }

@@ -24,6 +24,8 @@ const AGAIN: Duration = Duration::from_secs(600);
 pub struct Temporary {
     path: PathBuf,
     pub file: File,
+    /// Why it could not be locked, where files cannot be.
+    pub unlockable: Option<io::Error>,
     named: bool,
 }
 
@@ -34,9 +36,15 @@ impl Temporary {
         loop {
             let path = target.with_file_name(format!("{PREFIX}{}{SUFFIX}", uuid::Uuid::new_v4().simple()));
             let file = disk::create(&path)?;
-            let temporary = Self { path, file, named: false };
-            // Where files cannot be locked, none is ever taken for one left behind.
-            let taken = disk::try_lock(&temporary.file).is_ok_and(|locked| !locked);
+            let mut temporary = Self { path, file, unlockable: None, named: false };
+            let taken = match disk::try_lock(&temporary.file) {
+                Ok(locked) => !locked,
+                // Where files cannot be locked, none is ever taken for one left behind.
+                Err(error) => {
+                    temporary.unlockable = Some(error);
+                    false
+                }
+            };
             // Another process may have swept it away before it was locked.
             if !taken && !disk::stat(&temporary.file)?.deleted {
                 return Ok(temporary);
@@ -46,23 +54,32 @@ impl Temporary {
 
     /// Puts the file in the place of whatever is at `target`.
     pub fn replace(mut self, target: &Path) -> io::Result<()> {
-        disk::rename(&self.path, target)?;
-        self.named = true;
-        Ok(())
+        self.rename(target)
     }
 
     /// Gives the file the name `target`; an error if something has it already.
-    pub fn appear_as(self, target: &Path) -> io::Result<()> {
+    pub fn appear_as(mut self, target: &Path) -> io::Result<()> {
+        self.name(target)
+    }
+
+    /// The same; after an error it can be tried with another name.
+    pub fn name(&mut self, target: &Path) -> io::Result<()> {
         match disk::link(&self.path, target) {
             // The second name is removed when this value goes.
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
             // Not every file system has hard links.
-            Err(error) => match disk::stat_path(target)? {
-                Some(_) => Err(error),
-                None => self.replace(target),
+            Err(_) => match disk::entry_at(target)? {
+                Some(_) => Err(taken()),
+                None => self.rename(target),
             },
         }
+    }
+
+    fn rename(&mut self, target: &Path) -> io::Result<()> {
+        disk::rename(&self.path, target)?;
+        self.named = true;
+        Ok(())
     }
 }
 
@@ -73,6 +90,14 @@ impl Drop for Temporary {
             let _ = disk::remove(&self.path);
         }
     }
+}
+
+/// The error of a name that something has already.
+pub(super) fn taken() -> io::Error {
+    #[cfg(unix)]
+    return io::Error::from_raw_os_error(libc::EEXIST);
+    #[cfg(not(unix))]
+    return io::ErrorKind::AlreadyExists.into();
 }
 
 fn sweep_at_times(target: &Path) {
@@ -132,7 +157,7 @@ mod tests {
     fn a_lock_file_of_another_tool_outlived_the_sweep() {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::write(dir.path().join("other.jsonl.lock"), "precious").expect("written");
-        std::fs::write(dir.path().join("dead.jsonl.lock"), "4711").expect("written");
+        std::fs::write(dir.path().join("dead.jsonl.lock"), "pi-session-native 4711").expect("written");
         sweep(dir.path());
         let left: Vec<_> = std::fs::read_dir(dir.path()).expect("read").flatten().map(|one| one.file_name()).collect();
         assert_eq!(left, ["other.jsonl.lock"]);

@@ -190,6 +190,9 @@ fn a_repair_that_fails_leaves_the_old_file_or_the_new_one() {
         |dir, result, what| {
             let path = at(dir, "s.jsonl");
             let text = fs::read_to_string(&path).expect("read");
+            // A kill is a disk on which nothing works from then on.
+            let kept = fs::read_to_string(at(dir, "s.jsonl.bak")).ok();
+            assert!(kept.is_none_or(|kept| kept == broken), "{what}: half of the original was kept under its name");
             match text == broken {
                 true => assert!(result.is_err(), "{what}"),
                 false => {
@@ -268,7 +271,8 @@ fn reading_that_fails_changes_nothing() {
                 assert_eq!(fs::read_to_string(at(dir, "s.jsonl")).expect("read"), three(), "{what}");
                 let all = fs::read_dir(dir).expect("read").filter(|one| {
                     let name = one.as_ref().expect("read").file_name();
-                    !name.to_str().expect("text").ends_with(".lock")
+                    let name = name.to_str().expect("text");
+                    !name.ends_with(".lock") && !name.ends_with(".tmp")
                 });
                 assert_eq!(all.count(), 1, "{what}");
             },

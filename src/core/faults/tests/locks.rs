@@ -8,7 +8,7 @@ use crate::core::storage::disk::Call;
 
 #[test]
 fn a_lock_that_fails_is_not_held_and_leaves_nothing() {
-    for left in [None, Some(""), Some("4711")] {
+    for left in [None, Some("pi-session-native 4711")] {
         let cases = in_turn(
             "lock",
             |dir| {

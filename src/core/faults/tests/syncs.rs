@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::core::fork::Source;
-use crate::core::storage::disk::faults::Made;
+use crate::core::storage::disk::faults::{before_next, Made};
 use crate::core::storage::disk::{stat_path, Call, Identity};
+use crate::core::verify::verify;
 
 const PROMISE: &str = "With `durability: \"fsync\"`";
 
@@ -205,4 +206,74 @@ fn the_copy_that_a_repair_keeps_is_on_disk_before_the_file_is_replaced() {
     let kept = made.of(Call::Sync, identity(at(dir.path(), "s.jsonl.bak").as_ref()));
     let renamed = made.calls.iter().rposition(|call| *call == Call::Rename);
     assert!(kept.last().is_some() && kept.last().copied() < renamed, "kept at {kept:?}, renamed at {renamed:?}");
+}
+
+/// Some mounts of networks and of user space have no fsync for directories: there a deleted file could never be written
+/// again, and a migration threw after it was made.
+#[test]
+fn where_a_directory_cannot_be_synced_all_is_written_as_ever() {
+    const OLD: &str = "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\"}}\n";
+    type Work = fn(&Path) -> Result<()>;
+    let ways: [(&str, &str, Work); 5] = [
+        ("migration", OLD, |dir| Session::open(&at(dir, "s.jsonl"), Persistence::File, OS).map(drop)),
+        ("repair", "torn", |dir| crate::core::repair::repair(&at(dir, "s.jsonl"), (0.0, "t")).map(drop)),
+        ("deleted file", "", |dir| {
+            let mut session = opened(&at(dir, "s.jsonl"), OS);
+            fs::remove_file(at(dir, "s.jsonl")).expect("removed");
+            append(&mut session)
+        }),
+        ("new file", "", |dir| new_file(dir, FSYNC)),
+        ("flush", "", |dir| opened(&at(dir, "s.jsonl"), OS).flush()),
+    ];
+    for (what, text, work) in ways {
+        let run = |at_call, fault| {
+            let dir = scratch();
+            let text = if text == OLD { OLD.to_owned() } else { three() + text };
+            fs::write(at(dir.path(), "s.jsonl"), text).expect("written");
+            let (result, made) = with(at_call, fault, || work(dir.path()));
+            let of_dir = made.of(Call::Sync, identity(dir.path()));
+            (dir, result, of_dir)
+        };
+        let (_dir, result, of_dir) = run(usize::MAX, Fault::Short);
+        result.expect("nothing fails");
+        assert!(!of_dir.is_empty(), "{what}: the directory is synced");
+        for call in of_dir {
+            for code in [libc::EINVAL, libc::ENOTSUP, libc::EBADF] {
+                let (dir, result, _) = run(call, Fault::Once(code));
+                result.unwrap_or_else(|error| panic!("{what}, {code}: {error}"));
+                assert!(verify(&at(dir.path(), "s.jsonl")).expect("read").ok, "{what}");
+            }
+            let (_dir, result, _) = run(call, Fault::Once(libc::EIO));
+            result.expect_err("a disk that fails is told");
+        }
+    }
+}
+
+/// Its error came before what others had written meanwhile was carried over.
+#[test]
+fn a_directory_that_could_not_be_synced_kept_lines_from_the_new_file() {
+    let (dir, path, session) = with_three(OS);
+    drop(session);
+    add(&path, "torn\n");
+    let line = "{\"type\":\"custom\",\"id\":\"late\",\"parentId\":\"c\"}\n";
+    let late = |path: &str| {
+        let mut old = fs::OpenOptions::new().append(true).open(path).expect("opened");
+        before_next(Call::Rename, move || std::io::Write::write_all(&mut old, line.as_bytes()).expect("written"));
+    };
+    let repair = |path: &str| crate::core::repair::repair(path, (0.0, "t")).map(drop);
+    let run = |at_call, fault| {
+        let (other, path) = (scratch(), fs::read(&path).expect("read"));
+        fs::write(at(other.path(), "s.jsonl"), path).expect("written");
+        let path = at(other.path(), "s.jsonl");
+        late(&path);
+        let (result, made) = with(at_call, fault, || repair(&path));
+        (other, path, result, made)
+    };
+    let (other, _, result, made) = run(usize::MAX, Fault::Short);
+    result.expect("repaired");
+    let call = made.of(Call::Sync, identity(other.path())).last().copied().expect("the directory is synced");
+    let (_other, path, result, _) = run(call, Fault::Once(libc::EIO));
+    result.expect_err("the disk's failure is told");
+    assert!(fs::read_to_string(&path).expect("read").contains(line), "the line is in the new file");
+    drop(dir);
 }

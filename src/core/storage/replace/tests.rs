@@ -139,3 +139,14 @@ fn eight_threads_that_opened_one_old_file_each_had_ids_of_their_own() {
         assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.v1.bak"]);
     }
 }
+
+/// A process that was killed behind the link left it: the next open kept the original a second time, as `.v1.bak.1`.
+#[test]
+fn the_backup_that_a_killed_migration_had_made_is_the_backup() {
+    let (dir, path) = old_file(OLD);
+    fs::hard_link(&path, format!("{path}.v1.bak")).expect("linked");
+    opened(&path);
+    assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.v1.bak"]);
+    assert_eq!(fs::read_to_string(format!("{path}.v1.bak")).expect("kept"), OLD);
+    assert!(verify(&path).expect("read").ok);
+}

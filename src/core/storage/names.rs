@@ -1,0 +1,55 @@
+//! Names of files beside a session's: the session's name with something behind it.
+
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// How long a name may be, in bytes; no file system in use takes more.
+const LONGEST: usize = 255;
+/// What every session file ends with, and what is beside it has before its own suffix.
+const SESSION: &str = ".jsonl";
+
+/// The name of `path` with `suffix` behind it. Where that is longer than a name may be, the end of the session's name
+/// gives way to a hash of all of it, so that two sessions do not meet in one name.
+pub fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let Some(name) = path.file_name().filter(|name| name.len() + suffix.len() > LONGEST) else {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        return PathBuf::from(name);
+    };
+    let text = name.to_string_lossy();
+    let stem = text.strip_suffix(SESSION).unwrap_or(&text);
+    let end = format!("-{:016x}{SESSION}{suffix}", xxh3_64(name.as_encoded_bytes()));
+    let mut left = LONGEST.saturating_sub(end.len()).min(stem.len());
+    while !stem.is_char_boundary(left) {
+        left -= 1;
+    }
+    path.with_file_name(stem.get(..left).unwrap_or_default().to_owned() + &end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_whose_name_was_long_had_a_lock_with_a_name_too_long_for_any_file() {
+        let dir = Path::new("/sessions");
+        for suffix in [".lock", ".bak", ".v1.bak", ".v1.bak.17"] {
+            for letter in ["a", "é", "漢", "😀"] {
+                for length in 1..=LONGEST / letter.len() {
+                    let session = dir.join(letter.repeat(length));
+                    let name = beside(&session, suffix);
+                    let text = name.file_name().and_then(|name| name.to_str()).expect("a name");
+                    assert_eq!(name.parent(), Some(dir));
+                    assert!(text.len() <= LONGEST && text.ends_with(suffix), "{text}");
+                    let fits = letter.len() * length + suffix.len() <= LONGEST;
+                    assert_eq!(text == letter.repeat(length) + suffix, fits, "{text}");
+                    assert_eq!(name, beside(&session, suffix));
+                }
+            }
+        }
+        let long = |last: &str| beside(&dir.join("a".repeat(240) + last + SESSION), ".lock");
+        assert_ne!(long("1"), long("2"));
+        assert!(long("1").to_str().expect("text").ends_with(".jsonl.lock"), "a sweep finds it");
+    }
+}
