@@ -1,18 +1,27 @@
-//! Lines of one storage in a new file. Lines that stay as they are go as bytes, neighbours together.
+//! Lines of one storage in a new file. Lines that stay as they are go as bytes, neighbours together, and each is read to
+//! see that it says what was indexed: on other threads, while this one writes.
 
-mod checks;
+use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
 
-use std::thread::Scope;
-
-use checks::{Checks, Copied};
-
-use super::error::Result;
+use super::error::{Error, Result};
+use super::lines::text_of;
 use super::load::Index;
 use super::storage::{Durability, FileStorage, NewFile, Place, Storage};
+use super::text::shown;
 use super::tree::RowNo;
 
 /// How many bytes go at once, a longer line aside.
 const RUN: u64 = 256 << 10;
+
+/// Longer runs are read by the thread that writes, one at a time: a session may be of very long lines.
+const LARGE: u64 = 4 << 20;
+
+/// From how many bytes on threads are worth their start.
+const MANY: u64 = 1 << 20;
+
+/// How many threads read, and how many runs each may be ahead.
+const READERS: usize = 2;
+const AHEAD: usize = 1;
 
 /// Writes a new file from lines of `from`, of which `index` is the index, and lines of its own: what `work` adds. Without
 /// a storage there is none to copy. The file has its name when all of it is there and was found to be what was indexed.
@@ -21,95 +30,189 @@ pub fn copied<T>(
     index: &Index,
     out: NewFile,
     durability: Durability,
-    work: impl FnOnce(&mut Copier<'_, '_>) -> Result<T>,
+    work: impl FnOnce(&mut Copier<'_>) -> Result<T>,
 ) -> Result<(FileStorage, T)> {
-    std::thread::scope(|scope| {
-        let mut copier = Copier::new(from, index, out, scope);
-        let done = work(&mut copier)?;
-        Ok((copier.finish(durability)?, done))
-    })
+    let mut copier = Copier { index, parts: Vec::new(), size: 0 };
+    let done = work(&mut copier)?;
+    let out = match from {
+        Some(from) => Source { from, index }.write(&copier.parts, out)?,
+        None => write_own(&copier.parts, out)?,
+    };
+    Ok((out.finish(durability)?, done))
 }
 
-/// Adds lines to a new file, see [`copied`].
-pub struct Copier<'scope, 'env> {
-    from: Option<&'env dyn Storage>,
-    out: NewFile,
-    /// Neighbouring lines that are still to be copied, with the rows that they must be found to be.
-    run: Vec<(Place, Option<RowNo>)>,
-    index: &'env Index,
-    checks: Checks<'scope, 'env>,
+/// What a new file is to be, see [`copied`].
+pub struct Copier<'a> {
+    index: &'a Index,
+    parts: Vec<Part>,
     size: u64,
-    bytes: Vec<u8>,
 }
 
-impl<'scope, 'env> Copier<'scope, 'env> {
-    fn new(
-        from: Option<&'env dyn Storage>,
-        index: &'env Index,
-        out: NewFile,
-        scope: &'scope Scope<'scope, 'env>,
-    ) -> Self {
-        let checks = Checks::new(index, from.map_or("", |from| from.name()), scope);
-        Self { from, out, run: Vec::new(), index, checks, size: 0, bytes: Vec::new() }
-    }
+enum Part {
+    /// A line of its own.
+    Own(Vec<u8>),
+    Run(Run),
+}
 
-    /// Adds a line of its own, given without its newline, and tells where it stands.
-    pub fn write(&mut self, line: &[u8]) -> Result<Place> {
-        self.flush()?;
-        let place = self.out.line(line)?;
-        self.size = place.offset + line.len() as u64 + 1;
-        Ok(place)
+/// Neighbouring lines, with the rows that they must be found to be.
+type Run = Vec<(Place, Option<RowNo>)>;
+
+impl Copier<'_> {
+    /// Adds a line of its own, given without its newline, and tells where it will stand.
+    pub fn write(&mut self, line: impl Into<Vec<u8>>) -> Place {
+        let line = line.into();
+        let place = Place::of(self.size, line.len());
+        self.size += line.len() as u64 + 1;
+        self.parts.push(Part::Own(line));
+        place
     }
 
     /// Adds an entry's line as it stands and tells where it will. It is checked to say what was indexed.
-    pub fn keep(&mut self, row: RowNo) -> Result<Option<Place>> {
-        self.index.place(row).map(|place| self.copy(place, Some(row))).transpose()
+    pub fn keep(&mut self, row: RowNo) -> Option<Place> {
+        self.index.place(row).map(|place| self.copy(place, Some(row)))
     }
 
     /// Adds the line at a place, whatever it is.
-    pub fn keep_line(&mut self, place: Place) -> Result<Place> {
+    pub fn keep_line(&mut self, place: Place) -> Place {
         self.copy(place, None)
     }
 
-    fn copy(&mut self, place: Place, row: Option<RowNo>) -> Result<Place> {
-        let end = |place: &Place| place.offset + u64::from(place.len);
-        // Only a newline is between neighbours.
-        let follows = self.run.last().is_some_and(|(last, _)| place.offset == end(last) + 1);
-        let start = self.run.first().map_or(place.offset, |(first, _)| first.offset);
-        if !follows || end(&place) - start > RUN {
-            self.flush()?;
-        }
-        self.run.push((place, row));
+    fn copy(&mut self, place: Place, row: Option<RowNo>) -> Place {
         let copied = Place { offset: self.size, len: place.len };
         self.size += u64::from(place.len) + 1;
-        Ok(copied)
+        match self.parts.last_mut() {
+            Some(Part::Run(run)) if fits(run, place) => run.push((place, row)),
+            _ => self.parts.push(Part::Run(vec![(place, row)])),
+        }
+        copied
+    }
+}
+
+/// Whether a line belongs to a run. Only a newline is between neighbours.
+fn fits(run: &Run, place: Place) -> bool {
+    let follows = run.last().is_some_and(|(last, _)| place.offset == last.end() + 1);
+    follows && run.first().is_some_and(|(first, _)| place.end() - first.offset <= RUN)
+}
+
+/// Where a run begins and ends.
+fn span(run: &Run) -> (u64, u64) {
+    let start = run.first().map_or(0, |(first, _)| first.offset);
+    (start, run.last().map_or(start, |(last, _)| last.end()))
+}
+
+fn is_large(run: &Run) -> bool {
+    let (start, end) = span(run);
+    end - start > LARGE
+}
+
+fn write_own(parts: &[Part], mut out: NewFile) -> Result<NewFile> {
+    for part in parts {
+        if let Part::Own(line) = part {
+            out.line(line)?;
+        }
+    }
+    Ok(out)
+}
+
+/// What is copied from.
+struct Source<'a> {
+    from: &'a dyn Storage,
+    index: &'a Index,
+}
+
+/// What a thread reads, and what takes its memory back.
+struct Reader {
+    bytes: Receiver<Result<Vec<u8>>>,
+    free: Sender<Vec<u8>>,
+}
+
+impl Source<'_> {
+    fn write(&self, parts: &[Part], mut out: NewFile) -> Result<NewFile> {
+        let runs = parts.iter().filter_map(|part| match part {
+            Part::Run(run) => Some(run),
+            Part::Own(_) => None,
+        });
+        let bytes: u64 = runs.clone().map(span).map(|(start, end)| end - start).sum();
+        let ahead: Vec<&Run> = runs.filter(|run| bytes >= MANY && !is_large(run)).collect();
+        std::thread::scope(|scope| {
+            let ahead = &ahead;
+            // Each reads every other run, so that they come in order.
+            let readers: Vec<Reader> = (0..READERS.min(ahead.len()))
+                .map(|number| {
+                    let (send, bytes) = sync_channel(AHEAD);
+                    let (free, freed) = channel();
+                    let read = move || {
+                        for run in ahead.iter().skip(number).step_by(READERS) {
+                            let memory = freed.try_recv().unwrap_or_default();
+                            if send.send(self.read(run, memory)).is_err() {
+                                break;
+                            }
+                        }
+                    };
+                    // If no thread can be had nothing comes from it, and this one reads.
+                    let _ = std::thread::Builder::new().spawn_scoped(scope, read);
+                    Reader { bytes, free }
+                })
+                .collect();
+            let mut turns = readers.iter().cycle();
+            let mut own = Vec::new();
+            for part in parts {
+                let run = match part {
+                    Part::Own(line) => {
+                        out.line(line)?;
+                        continue;
+                    }
+                    Part::Run(run) => run,
+                };
+                let reader = if is_large(run) { None } else { turns.next() };
+                match reader.and_then(|reader| Some((reader.bytes.recv().ok()?, reader))) {
+                    Some((bytes, reader)) => {
+                        let bytes = bytes?;
+                        out.bytes(&bytes)?;
+                        // It may have read everything.
+                        let _ = reader.free.send(bytes);
+                    }
+                    None => {
+                        own = self.read(run, own)?;
+                        out.bytes(&own)?;
+                    }
+                }
+            }
+            Ok(out)
+        })
     }
 
-    fn flush(&mut self) -> Result<()> {
-        let (Some(from), Some((first, _)), Some((last, _))) = (self.from, self.run.first(), self.run.last()) else {
-            return Ok(());
-        };
-        let start = first.offset;
-        let end = last.offset + u64::from(last.len);
+    /// The bytes of a run, its last newline too, looked through.
+    fn read(&self, run: &Run, mut bytes: Vec<u8>) -> Result<Vec<u8>> {
+        let (start, end) = span(run);
         // The newline behind the last of them, too, if there is one.
-        let behind = u64::from(end < from.size()?);
-        let mut bytes = std::mem::take(&mut self.bytes);
+        let behind = u64::from(end < self.from.size()?);
         bytes.resize((end + behind - start) as usize, 0);
-        from.read_at(start, &mut bytes)?;
+        self.from.read_at(start, &mut bytes)?;
         if behind == 0 {
             bytes.push(b'\n');
         }
-        // The file has no name yet: what is found wrong with them later still keeps them from anybody's eyes.
-        self.out.bytes(&bytes)?;
-        self.bytes = self.checks.take(Copied { bytes, lines: std::mem::take(&mut self.run) })?;
-        Ok(())
+        self.check(run, &bytes)?;
+        Ok(bytes)
     }
 
-    /// Hands everything to the system and keeps the file.
-    fn finish(mut self, durability: Durability) -> Result<FileStorage> {
-        self.flush()?;
-        self.checks.finish()?;
-        self.out.finish(durability)
+    fn check(&self, run: &Run, bytes: &[u8]) -> Result<()> {
+        let (start, name) = (span(run).0, self.from.name());
+        for (place, row) in run {
+            let at = (place.offset - start) as usize;
+            let end = at + place.len as usize;
+            if let Some(row) = *row {
+                let line = bytes.get(at..end).unwrap_or_default();
+                self.index.check_copy(name, row, memchr::memchr(b'\n', line).is_none(), &text_of(line))?;
+            }
+            // A line that became longer where it stands still begins as it did.
+            if bytes.get(end) != Some(&b'\n') {
+                let line = row.map(|row| format!("entry {}", shown(self.index.tree.id_of(row))));
+                let line = line.unwrap_or_else(|| "a line".into());
+                return Err(Error::changed(name, format!("{line} no longer ends where it did")));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -139,11 +242,11 @@ mod tests {
                 match row % 97 {
                     0 => {}
                     1 => {
-                        places.push(copier.write(b"mine")?);
+                        places.push(copier.write(*b"mine"));
                         expected.push("mine");
                     }
                     _ => {
-                        places.push(copier.keep(row)?.expect("a place"));
+                        places.push(copier.keep(row).expect("a place"));
                         expected.push(&lines[row as usize]);
                     }
                 }
@@ -192,7 +295,10 @@ mod tests {
                 let storage = MemoryStorage::new("test".into(), bytes);
                 let path = dir.path().join("copy");
                 let out = NewFile::create(path.to_str().expect("text")).expect("created");
-                let keep = |copier: &mut Copier<'_, '_>| (0..5_999).try_for_each(|row| copier.keep(row).map(drop));
+                let keep = |copier: &mut Copier<'_>| {
+                    assert!((0..5_999).all(|row| copier.keep(row).is_some()));
+                    Ok(())
+                };
                 let error = copied(Some(&storage), &index, out, Durability::Os, keep).err().expect("an error");
                 assert!(error.is_changed() && error.to_string().contains(&format!("{odd:05}")), "{error}");
                 assert!(!path.exists());

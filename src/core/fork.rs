@@ -44,17 +44,17 @@ impl Source {
         let mut odd = odd_lines(&self.storage, &index)?.into_iter().peekable();
         let out = NewFile::create(target)?;
         let copy = copied(Some(&self.storage), &index, out, options.durability, |copier| {
-            let header = copier.write(header_line)?;
+            let header = copier.write(header_line);
             let mut places = Vec::with_capacity(index.tree.len());
             let mut damaged = Vec::new();
             for (row, place) in index.placed() {
                 while let Some(line) = odd.next_if(|line| line.place.offset < place.offset) {
-                    damaged.push((places.len() + damaged.len(), copier.keep_line(line.place)?, line.damage));
+                    damaged.push((places.len() + damaged.len(), copier.keep_line(line.place), line.damage));
                 }
-                places.extend(copier.keep(row)?);
+                places.extend(copier.keep(row));
             }
             for line in odd {
-                damaged.push((places.len() + damaged.len(), copier.keep_line(line.place)?, line.damage));
+                damaged.push((places.len() + damaged.len(), copier.keep_line(line.place), line.damage));
             }
             Ok((header, places, damaged))
         });

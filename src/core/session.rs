@@ -387,7 +387,7 @@ impl Session {
         &self,
         out: NewFile,
         durability: Durability,
-        work: impl FnOnce(&mut Copier<'_, '_>) -> Result<T>,
+        work: impl FnOnce(&mut Copier<'_>) -> Result<T>,
     ) -> Result<(FileStorage, T)> {
         copied(self.storage.as_deref(), &self.index, out, durability, work)
     }

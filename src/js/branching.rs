@@ -163,15 +163,15 @@ impl Branched {
         let copy = old.copied(out, self.session.options().durability, |copier| {
             let mut places = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
             let mut bodies = Vec::new();
-            places.push(copier.write(&own.next().flatten().ok_or_else(gone)?)?);
+            places.push(copier.write(own.next().flatten().ok_or_else(gone)?));
             for (at, step) in plan.steps.iter().enumerate() {
                 let row = at as RowNo;
                 let own = if self.cache.has(row) { own.next().ok_or_else(gone)? } else { None };
                 let place = if let Some(line) = own {
-                    copier.write(&line)?
+                    copier.write(line)
                 } else if step.stays {
                     bodies.extend(old.bodies(step.row).iter().map(|(_, body)| (row, *body)));
-                    copier.keep(step.row)?.ok_or_else(gone)?
+                    copier.keep(step.row).ok_or_else(gone)?
                 } else {
                     let line = old.line_to_copy(step.row)?.ok_or_else(gone)?;
                     let line = step.line(&line).ok_or_else(|| {
@@ -179,12 +179,12 @@ impl Branched {
                         CoreError::changed(old.file().unwrap_or_default(), format!("entry {id} is no longer JSON"))
                     })?;
                     bodies.extend(bodies_of(&line).into_iter().map(|body| (row, body)));
-                    copier.write(&line)?
+                    copier.write(line)
                 };
                 places.push(place);
             }
             for line in own.flatten() {
-                places.push(copier.write(&line)?);
+                places.push(copier.write(line));
             }
             Ok((places, bodies))
         });

@@ -133,11 +133,11 @@ pub(super) fn branch(dir: &Path, options: Options) -> Result<Session> {
     let mut session = Session::new(b"b".to_vec(), Persistence::File, Some(path.clone())).with_options(options)?;
     let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"b\"}";
     let (storage, places) = old.copied(NewFile::create(&path)?, options.durability, |copier| {
-        let mut places = vec![copier.write(header)?];
+        let mut places = vec![copier.write(*header)];
         for step in &plan.steps {
-            places.push(copier.keep(step.row)?.expect("an entry with a line"));
+            places.push(copier.keep(step.row).expect("an entry with a line"));
         }
-        places.push(copier.write(LABEL.as_bytes())?);
+        places.push(copier.write(LABEL));
         Ok(places)
     })?;
     for step in &plan.steps {
