@@ -183,12 +183,12 @@ impl LeafPath {
         let mut at = Some(end);
         let mut common = 0;
         while let Some(row) = at {
+            if new.last().is_some_and(|&child| child <= row) {
+                return self.start_over(tree, end);
+            }
             if let Ok(place) = self.rows.binary_search(&row) {
                 common = place + 1;
                 break;
-            }
-            if new.last().is_some_and(|&child| child <= row) {
-                return self.start_over(tree, end);
             }
             new.push(row);
             at = tree.parent_row(row);
@@ -297,6 +297,7 @@ mod tests {
             id: id.as_bytes().to_vec().into(),
             parent: parent.map_or(Parent::Null, |id| Parent::Id(id.as_bytes().to_vec().into())),
             target: target.map(|id| id.as_bytes().to_vec().into()),
+            message: head(0, None, 0, 0).message.filter(|_| kind == Kind::Message),
             ..head(0, None, 0, 0)
         }
     }
