@@ -135,7 +135,7 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// Adds an entry. The leaf moves to it if `advance`, else it stays.
+    /// Adds an entry. The leaf moves to it if `advance`, or if it takes the leaf's id; else it stays.
     pub fn push(&mut self, head: &EntryHead<'_>, advance: bool) -> RowNo {
         let no = self.rows.len() as RowNo;
         let id = self.intern(&head.id);
@@ -173,7 +173,7 @@ impl Tree {
             self.last_info = Some(no);
         }
         self.conversation |= head.is_conversation();
-        if advance {
+        if advance || self.leaf.and_then(|leaf| self.row(leaf)).is_some_and(|leaf| leaf.id == id) {
             self.leaf = Some(no);
         }
         no
