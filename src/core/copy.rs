@@ -261,8 +261,8 @@ mod tests {
             assert_eq!(bytes, line.as_bytes());
         }
     }
-    /// What a line says is changed in place, its length and beginning kept: near the start, where there is no thread yet,
-    /// and far behind it.
+
+    /// What a line says is changed in place, its length and beginning kept, early and late in a file that threads read.
     #[test]
     fn lines_that_no_longer_say_what_was_indexed_are_not_copied() {
         let line = |n: usize, parent: usize| {
@@ -278,7 +278,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         for odd in [3, 5_990] {
             let same_type = |bytes: &mut [u8]| bytes.copy_from_slice(b"label-");
-            let places: [(&str, &dyn Fn(&mut [u8])); 3] = [
+            type Harm<'a> = (&'a str, &'a dyn Fn(&mut [u8]));
+            let places: [Harm<'_>; 3] = [
                 ("\"data\":\"xx", &|bytes| bytes.fill(0)),
                 ("\"parentId\":\"0", &|bytes| bytes.fill(b' ')),
                 ("custom", &same_type),
