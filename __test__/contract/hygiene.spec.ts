@@ -69,6 +69,19 @@ test("every unsafe block and impl has a SAFETY comment just above", () => {
 	expect(found).toEqual([]);
 });
 
+test("ARCHITECTURE.md names the files with unsafe code, and no other", () => {
+	const rows = readFileSync(join(root, "ARCHITECTURE.md"), "utf8").split("\n");
+	for (const folder of ["src/core", "src/js"]) {
+		const row = rows.find((one) => one.startsWith(`| \`${folder}\` |`)) ?? "";
+		// From the word on, up to the end of what it lists.
+		const listed = /`unsafe`(.*?)\balone\b/.exec(row)?.[1] ?? "";
+		const named = [...listed.matchAll(/`([^`]+\.rs)`/g)].map(([, name]) => `${folder}/${name}`);
+		const found = rust.filter((file) => file.path.startsWith(`${folder}/`) && shipped(file).some(([, line]) => /\bunsafe\b/.test(code(line))));
+		expect(named.sort()).toEqual(found.map(({ path }) => path).sort());
+	}
+	expect(rust.some(({ path, text }) => !/^src\/(core|js)\//.test(path) && /\bunsafe (fn|impl)\b|\bunsafe \{/.test(text))).toBe(false);
+});
+
 describe("index.d.ts", () => {
 	test("names every export", () => {
 		for (const name of Object.keys(api)) {

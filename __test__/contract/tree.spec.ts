@@ -1,4 +1,5 @@
 // Section 5 and 9: the tree, and ids and parents that make no tree.
+import { appendFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
 	api,
@@ -12,6 +13,7 @@ import {
 	message,
 	opened,
 	scratch,
+	text,
 	user,
 	writeSession,
 } from "../support/store.js";
@@ -194,6 +196,25 @@ describe("cycles of parents", () => {
 		expect(manager.getEntry("x")?.parentId).toBeNull();
 		expect(api.SessionManager.forkFrom(file, "/x", scratch()).getEntryCount()).toBe(6);
 	});
+});
+
+test("another process appends an entry with the leaf's id: the leaf is that entry, for every read", () => {
+	for (const take of ["reload", "append"] as const) {
+		const { manager, file } = opened([message("a", null), message("b", "a"), message("c", "b")]);
+		expect(ids(manager.getBranch())).toEqual(["a", "b", "c"]);
+		appendFileSync(file, text([message("c", "a", user("theirs"))]));
+		if (take === "reload") manager.reload();
+		else manager.branch((manager.appendMessage(user("ours")), "c"));
+		expect(manager.getLeafId()).toBe("c");
+		const leaf = manager.getLeafEntry() as any;
+		expect(leaf.message.content).toBe("theirs");
+		expect(manager.getEntry("c")).toBe(leaf);
+		for (const branch of [manager.getBranch(), manager.getBranch("c"), manager.buildContextEntries()]) {
+			expect(ids(branch)).toEqual(["a", "c"]);
+			expect(branch[1]).toBe(leaf);
+		}
+		expect(manager.getEntries()).toHaveLength(take === "reload" ? 4 : 5);
+	}
 });
 
 test("a hundred thousand siblings and labels are no matter", () => {

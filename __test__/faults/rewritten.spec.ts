@@ -4,6 +4,7 @@ import {
 	existsSync,
 	linkSync,
 	readFileSync,
+	readdirSync,
 	renameSync,
 	rmSync,
 	statSync,
@@ -12,10 +13,10 @@ import {
 	unlinkSync,
 	writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { api, caught, header, ids, jsonLines, message, opened, read, scratch, text, user } from "../support/store.js";
+import { api, caught, entry, header, ids, jsonLines, message, opened, read, scratch, text, user } from "../support/store.js";
 
 const { SessionManager } = api;
 type Manager = ReturnType<typeof opened>["manager"];
@@ -414,6 +415,68 @@ describe("rewritten, and then another file in its place", () => {
 		manager.flush();
 		manager.reload();
 		expect(manager.getEntry("m5")?.parentId).toBe("m0");
+		agrees(manager, file);
+	});
+});
+
+describe("a line changed where it stands, its beginning and length kept", () => {
+	/** Puts a text in the place of another of the same length. */
+	const put = (file: string, old: string, now: string): void => {
+		expect(now.length).toBe(old.length);
+		const content = read(file);
+		expect(content.split(old)).toHaveLength(2);
+		writeFileSync(file, content.replace(old, () => now));
+	};
+	const names = Array.from({ length: 12 }, (_, at) => `e${at}`);
+	const lines = (): any[] => names.map((name, at) => message(name, at ? names[at - 1] : null, user(long(name))));
+
+	test("an entry that was overwritten with zeros: no branch is made of what is left", () => {
+		const { manager, file } = opened(lines());
+		const dir = dirname(file);
+		const before = readdirSync(dir);
+		put(file, long("e3"), "\0".repeat(long("e3").length));
+		const error = caught(() => manager.createBranchedSession("e11"));
+		expect(error.message).toContain("Session file changed underneath");
+		expect(error.message).toContain("e3");
+		expect(readdirSync(dir)).toEqual(before);
+		expect([manager.getSessionFile(), manager.getEntryCount()]).toEqual([file, 12]);
+		// What does not hold the entry can still be made.
+		const branch = manager.createBranchedSession("e2") as string;
+		expect(fileIds(branch).slice(1)).toEqual(["e0", "e1", "e2"]);
+	});
+
+	test("an entry that hangs elsewhere now: the branch is the path that there is, in the file as in the manager", () => {
+		for (const cut of [false, true]) {
+			const { manager, file } = opened([...lines(), ...(cut ? [entry("label", "l", "e11", { targetId: "e2", label: "x" })] : []), message("z", cut ? "l" : "e11", user("z"))]);
+			put(file, '"parentId":"e8"', '"parentId":"e1"');
+			const branch = manager.createBranchedSession("z") as string;
+			const path = ["e0", "e1", "e9", "e10", "e11", "z"];
+			expect(ids(manager.getBranch("z"))).toEqual(path);
+			expect(ids(SessionManager.open(branch).getBranch("z"))).toEqual(path);
+			agrees(manager, branch);
+		}
+	});
+
+	test("lines that are a list together and none by themselves are not taken for the entries", () => {
+		const { manager, file } = opened([message("a", null, user("x".repeat(80))), message("b", "a", user("y".repeat(80)))]);
+		const [head, a, b] = read(file).split("\n") as [string, string, string];
+		const fit = (start: string, end: string, { length }: string): string => start + end.padStart(length - start.length);
+		const harmed = [
+			fit('{"type":"message","id":"a","m":[', "{}", a),
+			fit('{"type":"message","id":"b","z":1}]},', '{"type":"message","id":"zzz","evil":1}', b),
+		];
+		writeFileSync(file, `${[head, ...harmed].join("\n")}\n`);
+		for (const look of [() => manager.getEntries(), () => manager.getEntry("a"), () => manager.getBranch()]) {
+			expect(caught(look).message).toContain("Session file changed underneath");
+		}
+	});
+
+	test("an entry that says it is another one at the end of its line is not taken for what it was", () => {
+		const { manager, file } = opened([message("a", null, user("x")), message("b", "a", user("y"), { filler: "xxxxxxxxx" })]);
+		put(file, '"filler":"xxxxxxxxx"', '"id":"zzz"'.padEnd(20));
+		expect(ids(manager.getEntries())).toEqual(["a", "zzz"]);
+		expect(manager.getEntry("b")).toBeUndefined();
+		expect(manager.getEntry("zzz")).toBe(manager.getEntries()[1]);
 		agrees(manager, file);
 	});
 });

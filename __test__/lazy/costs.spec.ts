@@ -86,13 +86,13 @@ function isOpenOn(fd: string, file: string): boolean {
 }
 
 /** What a script gives that may collect, in a process of its own. */
-function measured(body: string): Record<string, number> {
+function measured(body: string, env: Record<string, string> = {}): Record<string, number> {
 	const script = `
 		const { SessionManager } = require(${JSON.stringify(join(process.cwd(), "index.js"))});
 		process.stdout.write(JSON.stringify((() => {${body}})()));`;
 	// Other runtimes have no such flag.
 	const node = process.versions.bun || process.versions.deno ? "node" : process.execPath;
-	const { stdout, stderr } = spawnSync(node, ["--expose-gc", "-e", script], { encoding: "utf8" });
+	const { stdout, stderr } = spawnSync(node, ["--expose-gc", "-e", script], { encoding: "utf8", env: { ...process.env, ...env } });
 	expect(stderr).toBe("");
 	return JSON.parse(stdout);
 }
@@ -136,4 +136,87 @@ test("what an open keeps is the index, not the file", () => {
 	expect(opened).toBeLessThan(15e6);
 	expect(looked).toBeLessThan(15e6);
 	expect(peak).toBeLessThan(30e6);
+});
+
+/** What a script says of its own memory: `rss()` now, `peak()` at most. (What getrusage says counts the process it was forked from.) */
+const MEMORY = `
+	const rss = () => process.memoryUsage.rss();
+	const peak = () => Number(/VmHWM:\\s+(\\d+)/.exec(require("node:fs").readFileSync("/proc/self/status", "utf8"))[1]) * 1024;`;
+
+test("with laziness turned off large bodies are read in strokes, not as one text", () => {
+	const size = 200_000;
+	const lines = Array.from({ length: 400 }, (_, at) =>
+		// Half of them numbers: little is left of their text.
+		message(`m${at}`, at ? `m${at - 1}` : null, { ...user(""), content: at % 2 ? "x".repeat(size) : [`${"1,".repeat(size / 2)}`] }),
+	);
+	const file = writeSession(scratch(), [header(), ...lines]);
+	const { whole, grown, count } = measured(
+		`${MEMORY}
+		SessionManager.inMemory("/work").appendMessage({ role: "user", content: "warm", timestamp: 1 });
+		const before = rss();
+		const manager = SessionManager.open(${JSON.stringify(file)});
+		let [whole, count] = [0, 0];
+		for (const { message } of manager.getEntries()) {
+			whole += String(message.content).length;
+			count++;
+		}
+		return { whole, grown: peak() - before, count };`,
+		{ PI_SESSION_LAZY_BODIES: "off" },
+	);
+	expect(count).toBe(400);
+	expect(whole).toBe(400 * size);
+	// The values take 80 MB. All lines as one text, read and given to the engine, are two times that besides.
+	expect(grown).toBeLessThan(150e6);
+});
+
+/** A session of very many small entries: its index is as large as its file. */
+function indexed(count: number): string {
+	const lines = Array.from({ length: count }, (_, at) => message(`m${at}`, at ? `m${at - 1}` : null, user("x")));
+	return writeSession(scratch(), [header(), ...lines]);
+}
+
+const LOOPS: Record<string, string> = {
+	"opened and dropped": "SessionManager.open(file).getEntryCount();",
+	"left for the next by one manager": "manager.setSessionFile(file); manager.getLeafEntry();",
+	"forked and dropped": "SessionManager.forkFrom(file, dir, dir).getLeafId();",
+};
+
+for (const [what, work] of Object.entries(LOOPS)) {
+	test(`sessions ${what} give their memory back though the event loop does not turn`, () => {
+		const file = indexed(60_000);
+		const rounds = 40;
+		const { one, all } = measured(`${MEMORY}
+			const [file, dir] = ${JSON.stringify([file, scratch()])};
+			const before = rss();
+			const manager = SessionManager.open(file);
+			const one = rss() - before;
+			let most = 0;
+			for (let at = 0; at < ${rounds}; at++) {
+				${work}
+				most = Math.max(most, rss());
+			}
+			return { one, all: most - before, held: manager.getEntryCount() };`) as { one: number; all: number };
+		// It was some of the session's own for each; a collection takes them when they are many enough for one.
+		expect(one).toBeGreaterThan(5e6);
+		expect(all).toBeLessThan(rounds * 5e6);
+	});
+}
+
+test("entries that outlive their manager read their bodies however many sessions were opened since", () => {
+	const lines = Array.from({ length: 200 }, (_, at) => message(`m${at}`, at ? `m${at - 1}` : null, user(long(`m${at}`))));
+	const file = writeSession(scratch(), [header(), ...lines]);
+	const { read, more } = measured(`
+		const file = ${JSON.stringify(file)};
+		const held = [];
+		for (let at = 0; at < 200; at++) {
+			const manager = SessionManager.open(file);
+			if (at % 3 === 0) manager.getEntries();
+			held.push(manager.getEntry("m" + at));
+			if (at % 10 === 0) gc();
+		}
+		gc();
+		for (let at = 0; at < 50; at++) SessionManager.open(file);
+		const read = held.filter(({ id, message }) => message.content.startsWith(id + " ")).length;
+		return { read, more: held.filter((one) => JSON.stringify(one).length > 500).length };`);
+	expect([read, more]).toEqual([200, 200]);
 });

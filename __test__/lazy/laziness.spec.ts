@@ -44,6 +44,11 @@ const READS: Record<string, (manager: SessionManager) => unknown> = {
 	appendCustomEntry: (manager) => manager.appendCustomEntry("x", { y: 1 }),
 	appendCustomMessageEntry: (manager) => manager.appendCustomMessageEntry("x", "text", true, { y: 1 }),
 	appendContextEdit: (manager) => manager.appendContextEdit("e13", null),
+	appendCompaction: (manager) => {
+		// With a custom message, whose message is made anew, in the context.
+		manager.branch("e9");
+		manager.appendCompaction("a summary", "e3", 5);
+	},
 	branch: (manager) => manager.branch("e3"),
 	resetLeaf: (manager) => manager.resetLeaf(),
 	branchWithSummary: (manager) => manager.branchWithSummary("e3", "a summary", { read: [] }),

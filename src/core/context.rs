@@ -77,8 +77,18 @@ pub struct Projection {
 
 /// The rows of the context of a path: if it holds compactions, the newest, then what it kept, then all after it.
 pub fn context_rows(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
-    let row = |no: &RowNo| tree.row(*no);
-    let is_compaction = |no: &RowNo| row(no).is_some_and(|row| row.kind == Kind::Compaction);
+    let is = |no, sym| look(tree, no).is_some_and(|row| row.id == sym);
+    rows_with(tree, path, |before, sym| before.iter().position(|&no| is(no, sym)))
+}
+
+/// The same of a path of the tree whose rows ascend: of all before its end each is the one that its id means, so the
+/// first kept one need not be looked for along the path.
+pub fn context_rows_ascending(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
+    rows_with(tree, path, |before, sym| before.binary_search(&tree.row_of(sym)?).ok())
+}
+
+fn rows_with(tree: &Tree, path: &[RowNo], place: impl FnOnce(&[RowNo], Sym) -> Option<usize>) -> Vec<RowNo> {
+    let is_compaction = |no: &RowNo| look(tree, *no).is_some_and(|row| row.kind == Kind::Compaction);
     let Some(last) = path.iter().rposition(is_compaction) else {
         return path.to_vec();
     };
@@ -86,15 +96,27 @@ pub fn context_rows(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
     let Some((&compaction, after)) = from.split_first() else {
         return path.to_vec();
     };
-    let first_kept = row(&compaction).and_then(|row| row.target);
-    let kept_from = first_kept.and_then(|sym| before.iter().position(|no| row(no).map(|row| row.id) == Some(sym)));
+    let first_kept = tree.row(compaction).and_then(|row| row.target);
+    let kept_from = first_kept.and_then(|sym| place(before, sym));
     let kept = kept_from.and_then(|at| before.get(at..)).unwrap_or_default();
-    let is_system = |no: &&RowNo| row(no).is_some_and(|row| row.role() == Some(Role::System));
+    let is_system = |no: &&RowNo| look(tree, **no).is_some_and(|row| row.role() == Some(Role::System));
     let mut rows = Vec::with_capacity(1 + kept.len() + after.len());
     rows.push(compaction);
     rows.extend(kept.iter().filter(|no| !is_system(no)));
     rows.extend_from_slice(after);
     rows
+}
+
+fn look(tree: &Tree, no: RowNo) -> Option<&Row> {
+    #[cfg(test)]
+    LOOKED_AT.with(|count| count.set(count.get() + 1));
+    tree.row(no)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many rows were looked at to choose those of contexts.
+    pub static LOOKED_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// The settings of a path.
@@ -110,7 +132,11 @@ pub fn decides_model(row: &Row) -> bool {
 
 /// The projection of a path: per context entry what it contributes after the newest edit on it.
 pub fn project(tree: &Tree, path: &[RowNo]) -> Projection {
-    let rows = context_rows(tree, path);
+    Projection { steps: steps_of(tree, &context_rows(tree, path)), settings: settings(tree, path) }
+}
+
+/// The steps of a context of these rows.
+pub fn steps_of(tree: &Tree, rows: &[RowNo]) -> Vec<Step> {
     let edits: HashMap<Sym, RowNo> = rows
         .iter()
         .filter_map(|&no| {
@@ -128,7 +154,7 @@ pub fn project(tree: &Tree, path: &[RowNo]) -> Projection {
             edit: edits.get(&row.id).copied(),
         })
     });
-    Projection { steps: steps.collect(), settings: settings(tree, path) }
+    steps.collect()
 }
 
 #[cfg(test)]

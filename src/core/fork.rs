@@ -1,6 +1,6 @@
 //! Forking: a session's whole history in a new file under a new header, moved as bytes.
 
-use super::copy::Copier;
+use super::copy::copied;
 use super::entry::{read_line, Damage, Line};
 use super::error::{Error, Result};
 use super::lines::{LineReader, WHOLE};
@@ -41,21 +41,24 @@ impl Source {
             return Err(Error::fork_source(self.storage.name()));
         };
         let mut index = loaded.index;
-        let mut copier = Copier::new(Some(&self.storage), &index, NewFile::create(target)?);
-        let header = copier.write(header_line)?;
-        let mut places = Vec::with_capacity(index.tree.len());
-        let mut damaged = Vec::new();
         let mut odd = odd_lines(&self.storage, &index)?.into_iter().peekable();
-        for (row, place) in index.placed() {
-            while let Some(line) = odd.next_if(|line| line.offset < place.offset) {
-                damaged.push((places.len() + damaged.len(), copier.keep_line(place_of(&line))?, line.damage));
+        let out = NewFile::create(target)?;
+        let copy = copied(Some(&self.storage), &index, out, options.durability, |copier| {
+            let header = copier.write(header_line);
+            let mut places = Vec::with_capacity(index.tree.len());
+            let mut damaged = Vec::new();
+            for (row, place) in index.placed() {
+                while let Some(line) = odd.next_if(|line| line.offset < place.offset) {
+                    damaged.push((places.len() + damaged.len(), copier.keep_line(place_of(&line)), line.damage));
+                }
+                places.extend(copier.keep(row));
             }
-            places.extend(copier.keep(row)?);
-        }
-        for line in odd {
-            damaged.push((places.len() + damaged.len(), copier.keep_line(place_of(&line))?, line.damage));
-        }
-        let storage = copier.finish(options.durability)?;
+            for line in odd {
+                damaged.push((places.len() + damaged.len(), copier.keep_line(place_of(&line)), line.damage));
+            }
+            Ok((header, places, damaged))
+        });
+        let (storage, (header, places, damaged)) = copy?;
         // Lines are counted from 1, and the header is the first.
         let renumbered = |(before, place, damage): (usize, Place, Damage)| {
             let number = before as u64 + 2;

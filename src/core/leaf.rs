@@ -3,9 +3,15 @@
 
 use std::collections::HashMap;
 
-use super::context::{decides_model, project, Contribution, Projection, Settings, Step};
+#[cfg(test)]
+use super::context::LOOKED_AT;
+use super::context::{context_rows, context_rows_ascending, decides_model, steps_of};
+use super::context::{Contribution, Projection, Settings, Step};
 use super::entry::Kind;
 use super::tree::{Row, RowNo, Sym, Tree};
+
+/// In place of a count of changes, for a path that is not kept.
+const ODD: u64 = u64::MAX;
 
 /// A path and its context. What is kept counts for one tree alone.
 #[derive(Debug, Default)]
@@ -63,8 +69,11 @@ impl Places {
 }
 
 impl Context {
-    fn of(tree: &Tree, path: &[RowNo]) -> Self {
-        let steps = project(tree, path).steps;
+    fn of(tree: &Tree, path: &[RowNo], ascends: bool) -> Self {
+        let steps = match ascends {
+            true => steps_of(tree, &context_rows_ascending(tree, path)),
+            false => steps_of(tree, &context_rows(tree, path)),
+        };
         let mut edits: HashMap<Sym, Vec<RowNo>> = HashMap::new();
         for step in &steps {
             if let Some(target) = edited(tree, step) {
@@ -141,12 +150,14 @@ impl LeafPath {
     /// The context of the path that was followed last.
     pub fn projection(&mut self, tree: &Tree) -> Projection {
         let settings = self.settings();
+        let (rows, ascends) = (&self.rows, self.changes != ODD);
         #[cfg(test)]
-        if self.context.is_none() {
-            self.looked_at += self.rows.len();
+        let before = LOOKED_AT.get();
+        let context = self.context.get_or_insert_with(|| Context::of(tree, rows, ascends));
+        #[cfg(test)]
+        {
+            self.looked_at += LOOKED_AT.get() - before;
         }
-        let rows = &self.rows;
-        let context = self.context.get_or_insert_with(|| Context::of(tree, rows));
         Projection { steps: context.steps.clone(), settings }
     }
 
@@ -172,12 +183,12 @@ impl LeafPath {
         let mut at = Some(end);
         let mut common = 0;
         while let Some(row) = at {
+            if new.last().is_some_and(|&child| child <= row) {
+                return self.start_over(tree, end);
+            }
             if let Ok(place) = self.rows.binary_search(&row) {
                 common = place + 1;
                 break;
-            }
-            if new.last().is_some_and(|&child| child <= row) {
-                return self.start_over(tree, end);
             }
             new.push(row);
             at = tree.parent_row(row);
@@ -198,7 +209,7 @@ impl LeafPath {
         let ascends = self.rows.windows(2).all(|pair| matches!(pair, [before, row] if before < row));
         // A path that starts inside a cycle is no part of the paths of other rows.
         let rooted = self.rows.first().is_none_or(|&first| tree.parent_row(first).is_none());
-        self.changes = if ascends && rooted { tree.path_changes() } else { u64::MAX };
+        self.changes = if ascends && rooted { tree.path_changes() } else { ODD };
     }
 
     /// Keeps the first `len` rows.
@@ -249,6 +260,7 @@ impl LeafPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::context::project;
     use crate::core::entry::{EntryHead, Parent};
     use crate::core::message::MessageHead;
     use crate::core::message::Role;
@@ -285,6 +297,7 @@ mod tests {
             id: id.as_bytes().to_vec().into(),
             parent: parent.map_or(Parent::Null, |id| Parent::Id(id.as_bytes().to_vec().into())),
             target: target.map(|id| id.as_bytes().to_vec().into()),
+            message: head(0, None, 0, 0).message.filter(|_| kind == Kind::Message),
             ..head(0, None, 0, 0)
         }
     }
@@ -320,6 +333,30 @@ mod tests {
         tree.push(&named("s1", Some("s0"), Kind::ContextEdit, Some("e9990")), true);
         assert_eq!(cost(&tree, ROWS + 1), 1);
         assert_eq!(cost(&tree, ROWS - 1), 9);
+    }
+
+    #[test]
+    fn a_compaction_looks_at_what_it_kept_alone() {
+        const ROWS: usize = 20_000;
+        const TURN: usize = 50;
+        let mut tree = Tree::default();
+        let mut kept = LeafPath::default();
+        let id = |n: usize| format!("e{n}");
+        // What each compaction says is kept: an entry near it, itself, and one that is nowhere.
+        let first_kept = |n: usize| [id(n - 10), id(n), "nowhere".to_owned()][n / TURN % 3].clone();
+        for n in 0..ROWS {
+            let parent = n.checked_sub(1).map(id);
+            let compacts = n % TURN == TURN - 1;
+            let (kind, target) = if compacts { (Kind::Compaction, Some(first_kept(n))) } else { (Kind::Message, None) };
+            tree.push(&named(&id(n), parent.as_deref(), kind, target.as_deref()), true);
+            let before = kept.looked_at;
+            kept.follow(&tree, tree.leaf());
+            let projection = kept.projection(&tree);
+            assert!(kept.looked_at - before < 3 * TURN, "{n}: {}", kept.looked_at - before);
+            if n % 997 == 0 || n % (40 * TURN) == TURN - 1 {
+                assert_eq!(projection, project(&tree, &tree.path(n as RowNo)));
+            }
+        }
     }
 
     proptest! {

@@ -167,6 +167,14 @@ impl Index {
         Ok(unended)
     }
 
+    /// How many bytes of memory it takes, about.
+    pub fn memory(&self) -> usize {
+        let places = self.places.capacity() * std::mem::size_of::<Option<Place>>();
+        let bodies = self.bodies.capacity() * std::mem::size_of::<(RowNo, Body)>();
+        let damaged = self.damaged.capacity() * std::mem::size_of::<DamagedLine>();
+        self.tree.memory() + places + bodies + damaged
+    }
+
     /// How far the storage was read, in bytes.
     pub fn read_to(&self) -> u64 {
         self.read_to

@@ -148,6 +148,17 @@ impl Index {
         }
     }
 
+    /// An error unless a line says all that the index has of this entry. `is_one`: whether it is still one line.
+    pub fn check_copy(&self, name: &str, row: RowNo, is_one: bool, line: &str) -> Result<()> {
+        let is_same = |line: Line<'_>| matches!(line, Line::Entry(head) if self.tree.is_as_said(row, &head));
+        let what = match is_one {
+            false => "is no longer one line",
+            true if read_line(line, is_same) => return Ok(()),
+            true => "no longer says what it said",
+        };
+        Err(Error::changed(name, format!("entry {} {what}", super::text::shown(self.tree.id_of(row)))))
+    }
+
     fn check_text(&self, storage: &dyn Storage, row: RowNo, line: &str) -> Result<()> {
         if self.shows(row, line.as_bytes()) || read_line(line, |line| self.is_entry(row, &line)) {
             return Ok(());

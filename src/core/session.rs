@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::append::{Envelope, NewHead};
 use super::body::{Body, BodyOf};
 use super::context::Projection;
-use super::copy::Copier;
+use super::copy::{copied, Copier};
 use super::diagnostics::Notes;
 use super::entry::{EntryHead, Kind, Line};
 use super::error::{Error, Result};
@@ -35,7 +35,7 @@ use super::migrate::Migration;
 use super::options::Options;
 use super::pieces::Each;
 use super::storage::{
-    bytes_at, Backup, FileStorage, Memory, MemoryStorage, NewFile, Original, Place, Renewal, Storage,
+    bytes_at, Backup, Durability, FileStorage, Memory, MemoryStorage, NewFile, Original, Place, Renewal, Storage,
 };
 use super::tree::{RowNo, Tree};
 
@@ -264,6 +264,11 @@ impl Session {
         self.index.damaged()
     }
 
+    /// How many bytes of memory its index takes, about.
+    pub fn memory(&self) -> usize {
+        self.index.memory()
+    }
+
     /// What happened to it since it was opened.
     pub fn notes(&self) -> &Notes {
         &self.notes
@@ -383,9 +388,23 @@ impl Session {
         self.misread.load(Ordering::Relaxed)
     }
 
-    /// Copies lines of this session to a new file.
-    pub fn copier(&self, out: NewFile) -> Copier<'_> {
-        Copier::new(self.storage.as_deref(), &self.index, out)
+    /// Copies lines of this session to a new file, those that `work` wants.
+    pub fn copied<T>(
+        &self,
+        out: NewFile,
+        durability: Durability,
+        work: impl FnOnce(&mut Copier<'_>) -> Result<T>,
+    ) -> Result<(FileStorage, T)> {
+        copied(self.storage.as_deref(), &self.index, out, durability, work)
+    }
+
+    /// The text of an entry's line, checked to say all that the index has of it; None if the caller keeps its body.
+    pub fn line_to_copy(&self, row: RowNo) -> Result<Option<String>> {
+        let line = self.line(row)?;
+        if let (Some(storage), Some(line)) = (&self.storage, &line) {
+            self.noting(self.index.check_copy(storage.name(), row, !line.contains('\n'), line))?;
+        }
+        Ok(line)
     }
 
     /// The large values of an entry's line.

@@ -135,7 +135,7 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// Adds an entry. The leaf moves to it if `advance`, else it stays.
+    /// Adds an entry. The leaf moves to it if `advance`, or if it takes the leaf's id; else it stays.
     pub fn push(&mut self, head: &EntryHead<'_>, advance: bool) -> RowNo {
         let no = self.rows.len() as RowNo;
         let id = self.intern(&head.id);
@@ -173,7 +173,7 @@ impl Tree {
             self.last_info = Some(no);
         }
         self.conversation |= head.is_conversation();
-        if advance {
+        if advance || self.leaf.and_then(|leaf| self.row(leaf)).is_some_and(|leaf| leaf.id == id) {
             self.leaf = Some(no);
         }
         no
@@ -230,6 +230,15 @@ impl Tree {
         self.rows.is_empty()
     }
 
+    /// How many bytes of memory it takes, about.
+    pub fn memory(&self) -> usize {
+        let rows = self.rows.capacity() * std::mem::size_of::<Row>();
+        let symbols = self.symbols.capacity() * std::mem::size_of::<Symbol>();
+        let lookup = self.lookup.capacity() * (std::mem::size_of::<Sym>() + 1);
+        let labels = self.labels.capacity() * (std::mem::size_of::<(Sym, Label)>() + 1);
+        rows + symbols + lookup + labels + self.arena.capacity()
+    }
+
     /// How many ids there are.
     pub fn distinct(&self) -> usize {
         self.distinct
@@ -274,6 +283,24 @@ impl Tree {
     /// Whether a row is the one its id means.
     pub fn is_current(&self, no: RowNo) -> bool {
         self.row(no).is_some_and(|row| self.row_of(row.id) == Some(no))
+    }
+
+    /// Whether a head says of an entry what its row does: what it is, where it hangs and what it is about.
+    pub fn is_as_said(&self, no: RowNo, head: &EntryHead<'_>) -> bool {
+        let Some(row) = self.row(no) else { return false };
+        let same_parent = match (row.parent, &head.parent) {
+            (ParentRef::Missing, Parent::Missing) | (ParentRef::Null, Parent::Null) => true,
+            (ParentRef::Other, Parent::Other) => true,
+            (ParentRef::Id(sym), Parent::Id(id)) => self.id_bytes(sym) == &**id,
+            (ParentRef::Number(one), Parent::Number(other)) => one == *other,
+            _ => false,
+        };
+        let target = head.first_kept.as_deref().or(head.target.as_deref());
+        row.kind == head.kind
+            && row.message == head.message
+            && same_parent
+            && self.id_bytes(row.id) == &*head.id
+            && row.target.map(|sym| self.id_bytes(sym)) == target
     }
 
     /// The leaf: the row that the next entry will have as its parent.

@@ -15,6 +15,7 @@ use super::errors::thrown;
 use super::host::{make, F};
 use super::raw::{Js, Kept, Val};
 use super::state::State;
+use super::unheld::{self, Told};
 use super::values::parse;
 use crate::core::body::BodyOf;
 use crate::core::entry::{read_line_and_bodies, Kind, Line};
@@ -31,13 +32,13 @@ pub struct Source {
     manager: Weak<RefCell<State>>,
     epoch: u64,
     /// The session, once its manager has let it go.
-    left: RefCell<Option<Session>>,
+    left: RefCell<Option<(Session, Told)>>,
 }
 
 impl Source {
     /// Does something with the session that the entry was given out of.
     fn with_session<T>(&self, work: impl FnOnce(&Session) -> CoreResult<T>) -> Result<CoreResult<T>> {
-        if let Some(session) = &*self.left.borrow() {
+        if let Some((session, _)) = &*self.left.borrow() {
             return Ok(work(session));
         }
         let manager = self.manager.upgrade();
@@ -46,6 +47,11 @@ impl Source {
             Some(state) => Ok(work(&state.session)),
             None => Err(Error::from_reason("The session of an entry is gone")),
         }
+    }
+
+    /// Lets go of the session that its manager left: nobody can ask for bodies any more.
+    pub fn forget(&self) {
+        self.left.take();
     }
 
     /// Finds a body that is not where it was: the manager takes in what is there now, and where it is still at the same
@@ -110,9 +116,9 @@ impl Bodies {
     }
 
     /// Leaves the session to the entries that may still read their bodies from it.
-    pub fn leave(self, js: Js, session: Session) -> Result<()> {
-        self.source.left.replace(Some(session));
-        js.release(self.external)
+    pub fn leave(self, js: Js, session: Session, told: Told) -> Result<()> {
+        self.source.left.replace(Some((session, told)));
+        unheld::list_source(js, &self.source, self.external)
     }
 }
 

@@ -159,33 +159,36 @@ impl Branched {
         own: &mut dyn Iterator<Item = Option<Vec<u8>>>,
     ) -> CoreResult<()> {
         let gone = || CoreError::failed("An entry of the branch has no line");
-        let mut copier = old.copier(NewFile::create(file)?);
-        let mut places = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
-        let mut bodies = Vec::new();
-        places.push(copier.write(&own.next().flatten().ok_or_else(gone)?)?);
-        for (at, step) in plan.steps.iter().enumerate() {
-            let row = at as RowNo;
-            let own = if self.cache.has(row) { own.next().ok_or_else(gone)? } else { None };
-            let place = if let Some(line) = own {
-                copier.write(&line)?
-            } else if step.stays {
-                bodies.extend(old.bodies(step.row).iter().map(|(_, body)| (row, *body)));
-                copier.keep(step.row)?.ok_or_else(gone)?
-            } else {
-                let line = old.line(step.row)?.ok_or_else(gone)?;
-                let line = step.line(&line).ok_or_else(|| {
-                    let id = shown(old.tree().id_of(step.row)).into_owned();
-                    CoreError::changed(old.file().unwrap_or_default(), format!("entry {id} is no longer JSON"))
-                })?;
-                bodies.extend(bodies_of(&line).into_iter().map(|body| (row, body)));
-                copier.write(&line)?
-            };
-            places.push(place);
-        }
-        for line in own.flatten() {
-            places.push(copier.write(&line)?);
-        }
-        let storage = copier.finish(self.session.options().durability)?;
+        let out = NewFile::create(file)?;
+        let copy = old.copied(out, self.session.options().durability, |copier| {
+            let mut places = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
+            let mut bodies = Vec::new();
+            places.push(copier.write(own.next().flatten().ok_or_else(gone)?));
+            for (at, step) in plan.steps.iter().enumerate() {
+                let row = at as RowNo;
+                let own = if self.cache.has(row) { own.next().ok_or_else(gone)? } else { None };
+                let place = if let Some(line) = own {
+                    copier.write(line)
+                } else if step.stays {
+                    bodies.extend(old.bodies(step.row).iter().map(|(_, body)| (row, *body)));
+                    copier.keep(step.row).ok_or_else(gone)?
+                } else {
+                    let line = old.line_to_copy(step.row)?.ok_or_else(gone)?;
+                    let line = step.line(&line).ok_or_else(|| {
+                        let id = shown(old.tree().id_of(step.row)).into_owned();
+                        CoreError::changed(old.file().unwrap_or_default(), format!("entry {id} is no longer JSON"))
+                    })?;
+                    bodies.extend(bodies_of(&line).into_iter().map(|body| (row, body)));
+                    copier.write(line)
+                };
+                places.push(place);
+            }
+            for line in own.flatten() {
+                places.push(copier.write(line));
+            }
+            Ok((places, bodies))
+        });
+        let (storage, (places, bodies)) = copy?;
         self.session.adopt_file(storage, places, bodies);
         Ok(())
     }

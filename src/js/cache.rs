@@ -59,6 +59,16 @@ impl Cache {
         self.anchor.as_ref().map(|anchor| js.kept(anchor)).transpose()
     }
 
+    /// Whether the manager's object is gone, and with it all that was made.
+    pub fn is_unheld(&self, js: Js) -> Result<bool> {
+        self.anchor.as_ref().map_or(Ok(false), |anchor| js.is_gone(anchor))
+    }
+
+    /// Forgets what was made, after everything is gone.
+    pub fn clear(&mut self) {
+        (self.slots, self.missing) = (Vec::new(), 0);
+    }
+
     /// Forgets every object.
     pub fn release(self, js: Js) -> Result<()> {
         for kept in [Some(self.entries), self.header, self.anchor].into_iter().flatten() {

@@ -10,7 +10,7 @@ use super::errors::thrown;
 use super::host::{make, F};
 use super::raw::{Js, Val};
 use super::state::{iso, source, State};
-use super::stroke::Stroke;
+use super::stroke::{Odd, Stroke};
 use super::values::parse;
 use crate::core::append::Layout;
 use crate::core::error::{Error as CoreError, Result as CoreResult};
@@ -48,7 +48,8 @@ pub fn ensure(state: &RefCell<State>, js: Js, rows: impl Iterator<Item = RowNo>)
     state.borrow_mut().cache.mark_made(made.into_iter());
     match result {
         Ok(()) => Ok(()),
-        Err(Failed::TooLong(row, size)) => Err(thrown(js, &too_long(state, row, size))),
+        Err(Failed::Odd(Odd::TooLong(row, size))) => Err(thrown(js, &too_long(state, row, size))),
+        Err(Failed::Odd(Odd::Other(row))) => Err(thrown(js, &another(state, row))),
         Err(Failed::Read(error)) => Err(thrown(js, &error)),
         Err(Failed::Make(error)) => Err(unreadable(state, js, error)?),
     }
@@ -58,8 +59,7 @@ pub fn ensure(state: &RefCell<State>, js: Js, rows: impl Iterator<Item = RowNo>)
 enum Failed {
     Read(CoreError),
     Make(Error),
-    /// The row, and the length of its line.
-    TooLong(RowNo, usize),
+    Odd(Odd),
 }
 
 /// Makes entries of their lines and says which were `made`. Nothing here runs the caller's code, so the state may be
@@ -72,15 +72,15 @@ fn make_missing(
     made: &mut Vec<RowNo>,
 ) -> std::result::Result<(), Failed> {
     let list = state.cache.list(js).map_err(Failed::Make)?;
-    let mut make = |mut stroke: Stroke| match stroke.make(js, list, source) {
+    let session = &state.session;
+    let mut make = |mut stroke: Stroke| match stroke.make(js, session.tree(), list, source) {
         Ok(None) => {
             made.extend(stroke.rows());
             Ok(())
         }
-        Ok(Some((row, size))) => Err(Failed::TooLong(row, size)),
+        Ok(Some(odd)) => Err(Failed::Odd(odd)),
         Err(error) => Err(Failed::Make(error)),
     };
-    let session = &state.session;
     let strokes = Strokes { session, rest: rows, lazy: source.is_some() };
     if !strokes.are_many() {
         return strokes.into_iter().try_for_each(|stroke| make(stroke.map_err(Failed::Read)?));
@@ -122,10 +122,18 @@ impl Strokes<'_> {
     fn length(&self, rows: &[RowNo], bytes: usize) -> usize {
         let mut size = 0;
         let fitting = rows.iter().take_while(|&&row| {
-            size += self.session.length_without_bodies(row) + 1;
+            size += self.length_of(row) + 1;
             size <= bytes
         });
         fitting.count().max(1)
+    }
+
+    /// How long what is read of a row's line is, in bytes.
+    fn length_of(&self, row: RowNo) -> usize {
+        match self.lazy {
+            true => self.session.length_without_bodies(row),
+            false => self.session.place(row).map_or(0, |place| place.len as usize),
+        }
     }
 }
 
@@ -149,6 +157,14 @@ impl Iterator for Strokes<'_> {
         };
         Some(read.map(|()| stroke))
     }
+}
+
+/// The error for a line that began as its entry's and is another one.
+fn another(state: &RefCell<State>, row: RowNo) -> CoreError {
+    let state = state.borrow();
+    state.session.doubt();
+    let what = format!("entry {} is no longer where it was", shown(state.session.tree().id_of(row)));
+    CoreError::changed(state.session.file().unwrap_or_default(), what)
 }
 
 fn too_long(state: &RefCell<State>, row: RowNo, size: usize) -> CoreError {

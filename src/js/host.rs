@@ -129,6 +129,7 @@ pub fn install(env: &napi::Env) -> Result<()> {
     let raw = js.raw();
     FACTORIES.with(|all| all.borrow_mut().push((raw, Rc::new(Installed { functions, slots }))));
     super::texts::install(js)?;
+    super::unheld::install(js);
     ENVIRONMENTS.fetch_add(1, Ordering::Relaxed);
     // The engine frees the references itself when the environment ends.
     env.add_env_cleanup_hook(raw as usize, |raw| {
@@ -142,6 +143,7 @@ pub fn install(env: &napi::Env) -> Result<()> {
             lock::release_all();
         }
         super::texts::close();
+        super::unheld::close(raw as sys::napi_env);
         // With the last environment the library may go: nothing of it may run then.
         if ENVIRONMENTS.fetch_sub(1, Ordering::Relaxed) == 1 {
             background::stop_all();

@@ -11,6 +11,7 @@
 	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf } = Object;
 	const { getOwnPropertySymbols, isFrozen, keys, prototype } = Object;
 	const { propertyIsEnumerable } = prototype;
+	const { startsWith } = String.prototype;
 	const { defineProperty: defines, deleteProperty: deletes } = Reflect;
 	const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 	// The codes of `BodyOf` in src/core/body.rs, for a message and for an entry.
@@ -291,10 +292,17 @@
 			if ((waiting & OF_MESSAGE.content) !== 0 && isOurs(message, "content")) return false;
 			return (message.content ?? null) === null;
 		},
-		// Makes the entries of a text, a list of lines, in their places.
-		fill(objects, rows, lacks, source, text) {
+		// Makes the entries of a text, a list of lines, in their places. False, and none is made, unless they are those
+		// whose `ids` these are, each followed by a line feed: lines may be a list together that are none by themselves.
+		fill(objects, rows, lacks, source, text, ids) {
 			const values = parse(text);
-			if (values.length !== rows.length) throw new SyntaxError("a line holds more than one value");
+			if (values.length !== rows.length) return false;
+			let read = 0;
+			for (let at = 0; at < values.length; at++) {
+				const id = values[at]?.id;
+				if (typeof id !== "string" || !startsWith.call(ids, id, read) || ids[read + id.length] !== "\n") return false;
+				read += id.length + 1;
+			}
 			for (let at = 0; at < rows.length; at++) {
 				const value = lacks[at] === 0 ? values[at] : defer(values[at], rows[at], lacks[at], source);
 				const row = rows[at];
@@ -302,6 +310,7 @@
 				if (row in objects) defineProperty(objects, row, plain(value));
 				else objects[row] = value;
 			}
+			return true;
 		},
 	};
 };

@@ -16,6 +16,7 @@ use super::host::{make, F};
 use super::raw::{returned, Js, Val};
 use super::reads;
 use super::state::{self, State};
+use super::unheld;
 use crate::core::append::NewHead;
 use crate::core::entry::Kind;
 use crate::core::error::Error as CoreError;
@@ -50,7 +51,12 @@ impl SessionManager {
         let js = Js::new(env);
         let instance = self.into_instance(env)?;
         let anchor = make(js, F::Anchor, &[instance.value])?;
-        instance.state.borrow_mut().cache.hold_by(js, anchor)?;
+        {
+            let mut state = instance.state.borrow_mut();
+            state.cache.hold_by(js, anchor)?;
+            state.tell_memory(js);
+        }
+        unheld::list_manager(js, &instance.state);
         Ok(returned(env, instance.value))
     }
 

@@ -38,6 +38,7 @@ mod strings;
 mod stroke;
 mod task;
 mod texts;
+mod unheld;
 mod values;
 
 use napi::bindgen_prelude::*;

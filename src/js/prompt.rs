@@ -10,11 +10,13 @@ use super::host::{make, F};
 use super::raw::{Js, Val};
 use super::reads::{leaf_projection, projected};
 use super::state::State;
+use crate::core::context::{Contribution, Projection, Step};
+use crate::core::message::Role;
 use crate::core::system::{replay, Date, SystemMessage};
 
 /// The system message at the leaf, dated `timestamp` (ms since 1970); None if there is none.
 pub fn system_message(state: &RefCell<State>, js: Js, timestamp: f64) -> Result<Option<Val>> {
-    let messages = projected(state, js, &leaf_projection(state), F::Context)?;
+    let messages = projected(state, js, &prompts(state), F::Context)?;
     let mut parts = Vec::new();
     for at in 0..js.len(messages)? {
         let message = js.at(messages, at)?;
@@ -41,6 +43,16 @@ pub fn system_message(state: &RefCell<State>, js: Js, timestamp: f64) -> Result<
     }
     js.set(object, c"timestamp", js.number(timestamp)?)?;
     Ok(Some(object))
+}
+
+/// What of the context at the leaf may be a system message: no other entry is made, or read, to find one.
+fn prompts(state: &RefCell<State>) -> Projection {
+    let mut projection = leaf_projection(state);
+    let state = state.borrow();
+    let role = |row| state.session.tree().row(row).and_then(|row| row.role());
+    let may_be = |step: &Step| step.gives == Contribution::Compaction || role(step.row) == Some(Role::System);
+    projection.steps.retain(may_be);
+    projection
 }
 
 fn read(js: Js, message: Val) -> Result<SystemMessage<Val>> {

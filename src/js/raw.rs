@@ -371,6 +371,21 @@ impl Js {
         Ok(out)
     }
 
+    /// Whether a kept value that is only remembered is there no more.
+    pub fn is_gone(self, kept: &Kept) -> Result<bool> {
+        let mut out = null_mut();
+        // SAFETY: as in `kept`.
+        self.check(unsafe { sys::napi_get_reference_value(self.env, kept.0, &mut out) }, "reference")?;
+        Ok(out.is_null())
+    }
+
+    /// Tells the engine that its objects hold so many bytes more, or fewer: it collects when they are many.
+    pub fn adjust_memory(self, bytes: i64) {
+        let mut now = 0;
+        // SAFETY: counts only. Allowed at the end of objects, and of the environment, too.
+        unsafe { sys::napi_adjust_external_memory(self.env, bytes, &mut now) };
+    }
+
     /// Makes a kept value one that is only remembered: it lives as long as something else holds it.
     pub fn weaken(self, kept: &Kept) -> Result<()> {
         let mut count = 0;

@@ -13,6 +13,7 @@ use super::cache::Cache;
 use super::errors::{thrown, wrong_argument};
 use super::host::{self, make, on_paths, F};
 use super::raw::{Js, Val};
+use super::unheld::{self, Told};
 use crate::core::error::Error as CoreError;
 use crate::core::options::{Lock, Options, DURABILITY_VARIABLE, LOCK_VARIABLE};
 use crate::core::paths::Host as _;
@@ -37,6 +38,8 @@ pub struct State {
     pub listens: bool,
     /// Whether bodies are read when they are looked at; None until it matters.
     pub lazy: Option<bool>,
+    /// The session's memory, as the engine knows it.
+    told: Told,
     me: Weak<RefCell<State>>,
 }
 
@@ -68,8 +71,22 @@ impl Place {
     pub fn with(self, (session, cache): (Session, Cache)) -> Rc<RefCell<State>> {
         let Place { cwd, dir, persistence, options } = self;
         Rc::new_cyclic(|me| {
-            let (bodies, lazy, listens, me) = (None, None, false, me.clone());
-            RefCell::new(State { cwd, dir, persistence, options, session, cache, epoch: 0, bodies, lazy, listens, me })
+            let (bodies, lazy, listens, told, me) = (None, None, false, Told::default(), me.clone());
+            let epoch = 0;
+            RefCell::new(State {
+                cwd,
+                dir,
+                persistence,
+                options,
+                session,
+                cache,
+                epoch,
+                bodies,
+                lazy,
+                listens,
+                told,
+                me,
+            })
         })
     }
 }
@@ -179,6 +196,7 @@ pub fn session_file(dir: &str, timestamp: &str, id: &[u8]) -> String {
 pub fn open_session(js: Js, place: &Place, file: String) -> Result<(Session, Cache)> {
     let fail = |error: CoreError| thrown(js, &error);
     let none = js.undefined()?;
+    unheld::collect(js)?;
     match Session::open(&file, place.persistence, place.options).map_err(fail)? {
         Found::Missing => new_session(js, place, Some(file), none),
         Found::Empty => {
@@ -235,7 +253,11 @@ impl State {
         if let Some(Moved { rows, old, same_header }) = moved {
             self.epoch += 1;
             // Entries made before read their bodies from where they were then.
-            let left = self.bodies.take().map_or(Ok(()), |bodies| bodies.leave(js, old));
+            let left = self.bodies.take().map_or(Ok(()), |bodies| {
+                let mut told = Told::default();
+                told.tell(js, old.memory());
+                bodies.leave(js, old, told)
+            });
             self.cache.follow(js, &rows)?;
             if !same_header {
                 self.cache.forget_header(js)?;
@@ -243,7 +265,13 @@ impl State {
             left?;
         }
         self.cache.grow(self.session.tree().len());
+        self.tell_memory(js);
         Ok(has_moved)
+    }
+
+    /// Tells the engine how much memory the session holds.
+    pub fn tell_memory(&mut self, js: Js) {
+        self.told.tell(js, self.session.memory());
     }
 
     /// The place this manager is at.
@@ -253,10 +281,27 @@ impl State {
 
     /// Lets go of everything that is held; entries that may still read their bodies keep the session.
     pub fn leave(mut self, js: Js) -> Result<()> {
-        self.session.release_lock();
+        let left = self.let_go(js);
         self.cache.release(js)?;
-        match self.bodies {
-            Some(bodies) => bodies.leave(js, self.session),
+        left
+    }
+
+    /// Lets go of the session of a manager that is gone.
+    pub fn let_go(&mut self, js: Js) -> Result<()> {
+        self.cache.clear();
+        self.replace(js, Session::new(Vec::new(), Persistence::Memory, None))
+    }
+
+    /// Puts another session in the place of the one that is left to the entries that may read their bodies.
+    fn replace(&mut self, js: Js, session: Session) -> Result<()> {
+        let mut session = std::mem::replace(&mut self.session, session);
+        // Its entries may be held for long; nobody writes to it from here.
+        session.release_lock();
+        self.epoch += 1;
+        self.lazy = None;
+        let told = std::mem::take(&mut self.told);
+        match self.bodies.take() {
+            Some(bodies) => bodies.leave(js, session, told),
             None => Ok(()),
         }
     }
@@ -267,20 +312,15 @@ pub fn swap(state: &RefCell<State>, js: Js, (session, mut cache): (Session, Cach
     if let Some(anchor) = state.borrow().cache.anchor(js)? {
         cache.hold_by(js, anchor)?;
     }
-    let (session, bodies, cache) = {
+    let (left, cache) = {
         let mut state = state.borrow_mut();
-        let mut session = std::mem::replace(&mut state.session, session);
-        // Its entries may be held for long; nobody writes to it from here.
-        session.release_lock();
-        state.epoch += 1;
-        state.lazy = None;
-        (session, state.bodies.take(), std::mem::replace(&mut state.cache, cache))
+        let cache = std::mem::replace(&mut state.cache, cache);
+        let left = state.replace(js, session);
+        state.tell_memory(js);
+        (left, cache)
     };
     cache.release(js)?;
-    match bodies {
-        Some(bodies) => bodies.leave(js, session),
-        None => Ok(()),
-    }
+    left
 }
 
 /// What JavaScript reads bodies of this session from; None if laziness is turned off.

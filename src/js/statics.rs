@@ -13,6 +13,7 @@ use super::manager::SessionManager;
 use super::raw::{returned, Js, Val};
 use super::search;
 use super::state::{self, iso, resolved, session_dir, session_file, Place};
+use super::unheld;
 use crate::core::error::Error as CoreError;
 use crate::core::find::{self, CwdFilter};
 use crate::core::fork::Source;
@@ -238,6 +239,7 @@ impl SessionManager {
         let header = new_header_line(&shown(&id), &timestamp, &cwd, Some(&source_path));
         let file = on_paths(js, |host| paths::resolve(&file, host))?;
         let place = Place::on_disk(js, cwd, dir, file_options)?;
+        unheld::collect(js)?;
         let session = source.write_to(&file, id, &header, file_options).map_err(fail)?;
         let cache = Cache::new(js, session.tree().len())?;
         Self { state: place.with((session, cache)) }.given(env)

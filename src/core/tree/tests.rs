@@ -123,3 +123,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_leaf_whose_id_comes_again_is_its_last_entry() {
+    let mut tree = tree(&[entry("a", None), entry("b", Some("a")), entry("c", Some("b"))]);
+    tree.push(&entry("b", None), false);
+    assert_eq!(tree.leaf(), Some(2), "another id");
+    tree.push(&entry("c", Some("a")), false);
+    assert_eq!(tree.leaf(), Some(4));
+    let leaf = tree.leaf();
+    assert_eq!(tree.kept_path(leaf), [0, 4]);
+}

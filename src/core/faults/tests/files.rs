@@ -131,19 +131,22 @@ pub(super) fn branch(dir: &Path, options: Options) -> Result<Session> {
     let old = session_at(&at(dir, "s.jsonl"), options)?;
     let plan = plan(old.tree(), 1);
     let mut session = Session::new(b"b".to_vec(), Persistence::File, Some(path.clone())).with_options(options)?;
-    let mut copier = old.copier(NewFile::create(&path)?);
     let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"b\"}";
-    let mut places = vec![copier.write(header)?];
+    let (storage, places) = old.copied(NewFile::create(&path)?, options.durability, |copier| {
+        let mut places = vec![copier.write(*header)];
+        for step in &plan.steps {
+            places.push(copier.keep(step.row).expect("an entry with a line"));
+        }
+        places.push(copier.write(LABEL));
+        Ok(places)
+    })?;
     for step in &plan.steps {
         session.push_kept(&step.head(old.tree()).expect("a row of the tree"));
-        places.push(copier.keep(step.row)?.expect("an entry with a line"));
     }
     crate::core::entry::read_line(LABEL, |line| match line {
         crate::core::entry::Line::Entry(head) => drop(session.push_kept(&head)),
         other => panic!("{other:?}"),
     });
-    places.push(copier.write(LABEL.as_bytes())?);
-    let storage = copier.finish(options.durability)?;
     session.adopt_file(storage, places, Vec::new());
     Ok(session)
 }
