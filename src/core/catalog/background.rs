@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use super::fill::{clean, clean_dirs, lacking, take, Taken};
+use super::fill::{clean_dirs, lacking, settle, take, Taken};
 use super::patience::wait;
 use super::{discard_if_broken, Catalog, Location, Outcome};
+use crate::core::search::clean::clean;
 
 /// How long this work waits for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -97,6 +98,7 @@ fn fill_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> Outcome<()> {
     wait(catalog, PATIENCE, stop)?;
     // First of all what must not stay. The process may end at any time; then the next one goes on with it.
     clean_dirs(catalog)?;
+    settle(catalog, stop)?;
     clean(catalog, stop)?;
     let mut buffer = Box::default();
     for session in lacking(catalog.db(), None)? {

@@ -6,15 +6,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, Row, Transaction};
 
+use super::compare::is_same;
 use super::rows::{self, Remembered};
-use super::texts::{advance, seal, taken_to, Batch};
+use super::texts::{advance, checksums, seal, taken_before, taken_to, Batch};
 use super::{Catalog, Outcome};
 use crate::core::find::{open_file, session_files};
 use crate::core::header::Version;
 use crate::core::info::Content;
-use crate::core::search::index::forget_texts;
 use crate::core::stamp::{fingerprint, Stamp};
 use crate::core::storage::read_at;
 use crate::core::texts::{read_texts, Read, Text};
@@ -37,9 +37,32 @@ pub fn lacking(db: &Connection, dir: Option<&str>) -> Outcome<Vec<Lacking>> {
         "SELECT id, dir, name FROM session
          WHERE state > 1 AND texts_to < size AND (?1 IS NULL OR dir = ?1) ORDER BY modified, dir, name",
     )?;
-    let rows =
-        statement.query_map([dir], |row| Ok(Lacking { session: row.get(0)?, dir: row.get(1)?, name: row.get(2)? }))?;
+    let rows = statement.query_map([dir], as_lacking)?;
     rows.collect()
+}
+
+/// Those of them whose texts are known of another state of their files alone.
+fn doubted(db: &Connection) -> Outcome<Vec<Lacking>> {
+    let mut statement =
+        db.prepare_cached("SELECT id, dir, name FROM session WHERE texts_before > 0 ORDER BY modified, dir, name")?;
+    let rows = statement.query_map([], as_lacking)?;
+    rows.collect()
+}
+
+fn as_lacking(row: &Row<'_>) -> Outcome<Lacking> {
+    Ok(Lacking { session: row.get(0)?, dir: row.get(1)?, name: row.get(2)? })
+}
+
+/// Finds out which texts of changed files are still what the files say. What they do not say any more must go.
+pub fn settle(catalog: &mut Catalog, stop: &AtomicBool) -> Outcome<()> {
+    for session in doubted(catalog.db())? {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        // Of a file that cannot be read they stay in doubt.
+        let _ = begin(catalog, &session, stop)?;
+    }
+    Ok(())
 }
 
 /// What became of taking a session's texts.
@@ -81,24 +104,42 @@ pub enum Reading {
     Cancelled,
 }
 
-/// Looks where the texts that a session lacks begin; None if that was changed since it was listed.
-pub fn begin(catalog: &mut Catalog, lacking: &Lacking) -> Outcome<io::Result<Option<Start>>> {
+/// Looks where the texts that a session lacks begin; None if it lacks none any more, it was changed since it was listed, or
+/// this was cancelled. The texts of another state of the file are compared with it, and count again if they are the same.
+pub fn begin(catalog: &mut Catalog, lacking: &Lacking, cancelled: &AtomicBool) -> Outcome<io::Result<Option<Start>>> {
     // In one view: another process may be writing the row.
-    let (row, taken) = {
+    let (mut row, taken, before) = {
         let view = catalog.db().unchecked_transaction()?;
         let Some(row) = rows::of_file(&view, &lacking.dir, &lacking.name)? else {
             return Ok(Ok(None));
         };
-        let taken = taken_to(&view, row.row)?;
-        (row, taken)
+        let (taken, before) = (taken_to(&view, row.row)?, taken_before(&view, row.row)?);
+        (row, taken, before)
     };
     let Content::Session(version, _) = row.known.content else {
         return Ok(Ok(None));
     };
-    let Some(mut from) = taken.filter(|from| *from <= row.stamp.size) else {
+    let Some(mut from) = taken.filter(|from| *from < row.stamp.size) else {
         return Ok(Ok(None));
     };
     let path = Path::new(&lacking.dir).join(&lacking.name);
+    if let Some(before) = before {
+        let rows = checksums(catalog.db(), row.row)?;
+        let compared = open_file(&path).and_then(|file| {
+            let is_same = is_same(&file, before, (row.row, rows), &mut Box::default(), cancelled)?;
+            // Read while it was changed, it may be a bit of both.
+            Ok(still_is(&file, &row).unwrap_or(false).then_some(is_same))
+        });
+        let is_same = match compared {
+            Ok(is_same) => is_same.filter(|_| !cancelled.load(Ordering::Relaxed)),
+            Err(error) => return Ok(Err(error)),
+        };
+        let Some(is_same) = is_same else { return Ok(Ok(None)) };
+        let decided = catalog.write(|transaction| decide(transaction, lacking, &row, before, is_same))?;
+        let Some(number) = decided else { return Ok(Ok(None)) };
+        from = if number == row.row { before } else { 0 };
+        row.row = number;
+    }
     let goes_on = match from {
         0 => true,
         from => match open_file(&path) {
@@ -108,13 +149,33 @@ pub fn begin(catalog: &mut Catalog, lacking: &Lacking) -> Outcome<io::Result<Opt
     };
     if !goes_on {
         // A last line that had no newline was taken, and what came then belongs to it.
-        let forgotten = catalog.write(|transaction| forget(transaction, row.row, from))?;
-        if !forgotten {
-            return Ok(Ok(None));
-        }
-        from = 0;
+        let renewed = catalog.write(|transaction| match advance(transaction, row.row, from, 0)? {
+            true => rows::renew(transaction, row.row).map(Some),
+            false => Ok(None),
+        })?;
+        let Some(number) = renewed else { return Ok(Ok(None)) };
+        (row.row, from) = (number, 0);
     }
     Ok(Ok(Some(Start { row, version, from, path })))
+}
+
+/// Writes what became of comparing a file with texts that went up to `before`, and gives the row's number: another one
+/// leaves the texts to be taken away. None if the row was changed meanwhile.
+fn decide(
+    transaction: &Transaction<'_>,
+    lacking: &Lacking,
+    row: &Remembered,
+    before: u64,
+    is_same: bool,
+) -> Outcome<Option<i64>> {
+    let now = rows::of_file(transaction, &lacking.dir, &lacking.name)?;
+    if now.as_ref() != Some(row) || taken_before(transaction, row.row)? != Some(before) {
+        return Ok(None);
+    }
+    match is_same && rows::trust(transaction, row.row)? {
+        true => Ok(Some(row.row)),
+        false => rows::renew(transaction, row.row).map(Some),
+    }
 }
 
 impl Start {
@@ -189,7 +250,7 @@ pub fn take(
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
 ) -> Outcome<io::Result<Taken>> {
-    let start = match begin(catalog, lacking)? {
+    let start = match begin(catalog, lacking, cancelled)? {
         Ok(Some(start)) => start,
         Ok(None) => return Ok(Ok(Taken::Changed)),
         Err(error) => return Ok(Err(error)),
@@ -222,18 +283,6 @@ pub(super) fn is_line_end(file: &File, at: u64) -> io::Result<bool> {
     Ok(around.get(..read).unwrap_or_default().contains(&b'\n') || read < 2)
 }
 
-/// Takes a session's texts away, so that they are taken again. False if somebody else was at it meanwhile.
-fn forget(transaction: &Transaction<'_>, session: i64, taken: u64) -> Outcome<bool> {
-    if !advance(transaction, session, taken, 0)? {
-        return Ok(false);
-    }
-    let mut rows = transaction.prepare_cached("SELECT id FROM text WHERE session = ?1")?;
-    let rows: Vec<i64> = rows.query_map([session], |row| row.get(0))?.collect::<Outcome<_>>()?;
-    rows.into_iter().try_for_each(|row| forget_texts(transaction, row))?;
-    seal(transaction, session)?;
-    Ok(true)
-}
-
 /// Whether a file still begins with what was read of it.
 fn still_is(file: &File, row: &Remembered) -> io::Result<bool> {
     let now = Stamp::of(&file.metadata()?);
@@ -255,31 +304,6 @@ pub fn clean_dirs(catalog: &mut Catalog) -> Outcome<()> {
     };
     for dir in dirs.iter().filter(|dir| is_empty(dir)) {
         catalog.write(|transaction| transaction.execute("DELETE FROM session WHERE dir = ?1", [dir]))?;
-    }
-    Ok(())
-}
-
-/// The texts of sessions that the catalog knows no more.
-const ORPHANS: &str = "SELECT id FROM text WHERE session NOT IN (SELECT id FROM session)";
-
-/// Whether texts are left of sessions that the catalog knows no more.
-pub fn has_orphans(db: &Connection) -> Outcome<bool> {
-    db.prepare_cached(ORPHANS)?.exists([])
-}
-
-/// Takes away what is left of sessions that the catalog knows no more, a row of texts at a time: others want to write, too.
-pub fn clean(catalog: &mut Catalog, stop: &AtomicBool) -> Outcome<()> {
-    let orphans: Vec<i64> = {
-        let db = catalog.db();
-        let mut orphans = db.prepare_cached(ORPHANS)?;
-        let orphans = orphans.query_map([], |row| row.get(0))?;
-        orphans.collect::<Outcome<_>>()?
-    };
-    for id in orphans {
-        if stop.load(Ordering::Relaxed) {
-            break;
-        }
-        catalog.write(|transaction| forget_texts(transaction, id))?;
     }
     Ok(())
 }

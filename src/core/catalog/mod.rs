@@ -2,13 +2,15 @@
 //! again, and holds their texts for search.
 //!
 //! Invariants: it is a cache, and files are the truth. Whatever is wrong with it (missing, locked, corrupt, read-only, a
-//! full disk) changes no answer. No lock is held while a session file is read. What is taken from it is checked: rows
-//! and texts carry checksums, and a file's stamp must be the one that the row was made from.
+//! full disk) changes no answer. No lock is held while a session file is read. What is taken from it is checked: pages,
+//! rows and texts carry checksums, and a file's stamp must be the one that the row was made from.
 
 pub mod background;
+mod compare;
 mod file;
 pub mod fill;
 pub mod listed;
+pub mod pages;
 pub mod patience;
 pub mod rows;
 mod schema;
@@ -19,11 +21,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{ffi, Connection, ErrorCode, OpenFlags};
 
 use self::file::{behind_links, create_private, look, remove_ours, Found, FILE_NAME};
 use super::error::Result;
 use super::paths::{self, Host};
+use super::search::clean::is_clean;
 
 /// Names the catalog's file, or is `off`.
 pub const VARIABLE: &str = "PI_SESSION_CATALOG";
@@ -121,7 +124,10 @@ impl Catalog {
     }
 
     fn connect(path: &Path, flags: OpenFlags, patience: Duration) -> Outcome<Self> {
-        let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        if !pages::register() {
+            return Err(rusqlite::Error::InvalidQuery);
+        }
+        let db = Connection::open_with_flags_and_vfs(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX, pages::VFS)?;
         db.busy_timeout(patience)?;
         // A connection to a file that was taken away meanwhile would take the new one's log away with it.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -146,7 +152,7 @@ impl Catalog {
             return;
         }
         let blocked = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
-        let is_clean = || matches!(fill::has_orphans(&self.db), Ok(false));
+        let is_clean = || matches!(is_clean(&self.db), Ok(true));
         if wipes != 0 && matches!(blocked, Ok(false)) && is_clean() {
             // Said last, if nothing is left to take away and nothing came since: until then the next one does it again.
             let _ = self.db.execute("UPDATE state SET value = 0 WHERE name = 'wipe' AND value = ?1", [wipes]);
@@ -191,6 +197,8 @@ pub fn is_broken(error: &rusqlite::Error) -> bool {
             matches!(error.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
                 // What should be there is not: another file was put in its place.
                 || error.code == ErrorCode::Unknown
+                // A page is not as it was written.
+                || error.extended_code == ffi::SQLITE_IOERR_DATA
         }
         rusqlite::Error::SqlInputError { .. }
         | rusqlite::Error::InvalidColumnType(..)

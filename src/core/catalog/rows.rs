@@ -4,6 +4,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 use xxhash_rust::xxh3::Xxh3Default;
 
+use super::texts::is_whole;
 use super::Outcome;
 use crate::core::header::{ParentSession, Version};
 use crate::core::info::{Content, Info, Known};
@@ -13,7 +14,7 @@ use crate::core::stamp::{Nanos, Stamp};
 /// What is remembered of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
-    /// The row's number, never used again for another file or another beginning of the file.
+    /// The row's number, never used again for another file, nor for a beginning of the file with other texts.
     pub row: i64,
     pub stamp: Stamp,
     /// When the file was read.
@@ -197,10 +198,15 @@ pub struct Update {
 pub fn put(transaction: &Transaction<'_>, update: &Update) -> Outcome<i64> {
     let Update { dir, name, goes_on, found, file } = update;
     // A row that was there from the beginning gives way, whatever time it says: the clock may have been put back.
-    let other = of_file(transaction, dir, name)?.filter(|row| *found != Some((row.row, row.seen)));
-    if let Some(newer) = other.filter(|row| row.seen > file.seen) {
+    let other = of_file(transaction, dir, name)?;
+    let is_known = |row: &Remembered| *found == Some((row.row, row.seen));
+    if let Some(newer) = other.as_ref().filter(|row| !is_known(row) && row.seen > file.seen) {
         return Ok(newer.row);
     }
+    let goes_on = match (goes_on, other) {
+        (None, Some(row)) if doubt(transaction, row.row, file)? => Some(row.row),
+        (goes_on, _) => *goes_on,
+    };
     let info = file.known.content.info();
     let odd_times = info.map(|info| info.odd_times.to_lines()).filter(|all| !all.is_empty());
     // A row that does not go on gets a new number: what hangs on the old one has nothing to hang on any more.
@@ -250,6 +256,38 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> Outcome<i64> {
         ],
         |row| row.get(0),
     )
+}
+
+/// Has a row's texts count no more, until they were compared with those of another state of its file: most changes are of
+/// its times or its owner, and what is in the index is dear. False if there are none that could be the same.
+fn doubt(transaction: &Transaction<'_>, row: i64, now: &Remembered) -> Outcome<bool> {
+    let mut doubt = transaction.prepare_cached(
+        "UPDATE session SET texts_before = max(texts_to, texts_before), texts_to = 0
+         WHERE id = ?1 AND max(texts_to, texts_before) BETWEEN 1 AND ?2",
+    )?;
+    let is_session = matches!(now.known.content, Content::Session(..));
+    Ok(is_session && doubt.execute(params![row, now.stamp.size as i64])? == 1)
+}
+
+/// Says that a row's texts are those of its file. False if they are not whole.
+pub fn trust(transaction: &Transaction<'_>, row: i64) -> Outcome<bool> {
+    let mut trust =
+        transaction.prepare_cached("UPDATE session SET texts_to = texts_before, texts_before = 0 WHERE id = ?1")?;
+    trust.execute([row])?;
+    is_whole(transaction, row)
+}
+
+/// Gives a row a new number, and so leaves its texts to be taken away.
+pub fn renew(transaction: &Transaction<'_>, row: i64) -> Outcome<i64> {
+    transaction.prepare_cached("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'session'")?.execute([])?;
+    // They may still stand in the log, as those of a session that was deleted.
+    transaction.prepare_cached("UPDATE state SET value = value + 1 WHERE name = 'wipe'")?.execute([])?;
+    let mut renew = transaction.prepare_cached(
+        "UPDATE session SET id = (SELECT seq FROM sqlite_sequence WHERE name = 'session'),
+           texts_to = 0, texts_before = 0, texts_print = 0
+         WHERE id = ?1 RETURNING id",
+    )?;
+    renew.query_row([row], |row| row.get(0))
 }
 
 /// Forgets files of a directory, by name.

@@ -2,7 +2,8 @@
 
 use rusqlite::Connection;
 
-use super::Outcome;
+use super::texts::broken;
+use super::{pages, Outcome};
 
 /// Says that a file is a catalog: "pisc".
 pub const APPLICATION: i32 = 0x7069_7363;
@@ -11,11 +12,13 @@ pub const APPLICATION: i32 = 0x7069_7363;
 /// alone.
 pub const FORM: i32 = 1;
 
-/// `session`: a row for each file that was read; `texts_print` says which rows of `text` it must have. `text`: texts of
+/// `session`: a row for each file that was read; `texts_print` says which rows of `text` it must have; `texts_before` how
+/// far they went in another state of the file, until it is known whether they are those of this one. `text`: texts of
 /// sessions, a few at a time. `word_index`: which words stand in which text; its row ids tell the row of `text` and the
 /// place in it. `word`: every word of the index, for finding those that a part of a word is in. `word_place`: the index
-/// by words. `state`: how many words there are and the sum of their hashes; how often words were taken away; how
-/// many sessions were deleted that may still stand in the log.
+/// by words, `word_term`: its words. `state`: how many words there are and the sum of their hashes; how often words were
+/// taken away; how many sessions were deleted that may still stand in the log; how often texts were taken away whose words
+/// may still stand in the index.
 const TABLES: &str = "
 CREATE TABLE session (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -42,6 +45,7 @@ CREATE TABLE session (
   checksum INTEGER NOT NULL,
   texts_to INTEGER NOT NULL DEFAULT 0,
   texts_print INTEGER NOT NULL DEFAULT 0,
+  texts_before INTEGER NOT NULL DEFAULT 0,
   UNIQUE (dir, name)
 );
 CREATE TABLE text (
@@ -59,8 +63,9 @@ CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE word_index USING fts5(words, content='', tokenize='ascii');
 INSERT INTO word_index (word_index, rank) VALUES ('hashsize', 33554432);
 CREATE VIRTUAL TABLE word_place USING fts5vocab(word_index, instance);
+CREATE VIRTUAL TABLE word_term USING fts5vocab(word_index, row);
 CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO state VALUES ('words', 0), ('words_sum', 0), ('prunes', 0), ('wipe', 0);
+INSERT INTO state VALUES ('words', 0), ('words_sum', 0), ('prunes', 0), ('wipe', 0), ('stale', 0);
 CREATE TRIGGER session_gone AFTER DELETE ON session BEGIN
   UPDATE state SET value = value + 1 WHERE name = 'wipe';
 END;
@@ -75,6 +80,10 @@ pub fn prepare(db: &Connection) -> Outcome<()> {
     db.pragma_update(None, "cache_size", -8000)?;
     if !is_prepared(db)? {
         make_tables(db)?;
+    }
+    // Others would be read without a look at their sums.
+    if db.query_row("PRAGMA page_size", [], |row| row.get::<_, i64>(0))? != pages::PAGE as i64 {
+        return Err(broken("its pages have another size"));
     }
     let mode: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
     if mode != "wal" && !db.is_readonly("main")? {
@@ -92,7 +101,8 @@ pub fn prepare(db: &Connection) -> Outcome<()> {
 fn make_tables(db: &Connection) -> Outcome<()> {
     // What is lost here is made anew.
     db.pragma_update(None, "synchronous", "OFF")?;
-    db.pragma_update(None, "page_size", 16384)?;
+    pages::make_room(db)?;
+    db.pragma_update(None, "page_size", pages::PAGE as i64)?;
     db.execute_batch("BEGIN IMMEDIATE")?;
     let made = match is_prepared(db) {
         // Another process was first.

@@ -79,12 +79,17 @@ impl Batch {
         TextRow { places: Cow::Borrowed(&self.places), texts: Cow::Borrowed(&self.texts) }
     }
 
+    /// The checksum that it has as a row of a session.
+    pub fn checksum(&self, session: i64) -> i64 {
+        checksum(session, self.end as i64, &self.places, &self.texts)
+    }
+
     /// Writes it as a row of a session and gives the row's number. `is_indexed` says that the index has it, too.
     pub fn put(&self, transaction: &Transaction<'_>, session: i64, is_indexed: bool) -> Outcome<i64> {
         let mut put = transaction.prepare_cached(
             "INSERT INTO text (session, read_to, checksum, places, texts, is_indexed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?;
-        let checksum = checksum(session, self.end as i64, &self.places, &self.texts);
+        let checksum = self.checksum(session);
         put.insert(params![session, self.end as i64, checksum, self.places, self.texts, is_indexed])
     }
 }
@@ -233,10 +238,23 @@ pub fn taken_to(db: &Connection, session: i64) -> Outcome<Option<u64>> {
     statement.query_row([session], |row| row.get::<_, i64>(0).map(|end| end as u64)).optional()
 }
 
+/// How far a session's texts were taken in another state of its file, if they may be those of this one.
+pub fn taken_before(db: &Connection, session: i64) -> Outcome<Option<u64>> {
+    let mut statement = db.prepare_cached("SELECT texts_before FROM session WHERE id = ?1 AND texts_before > 0")?;
+    statement.query_row([session], |row| row.get::<_, i64>(0).map(|end| end as u64)).optional()
+}
+
+/// Where each of a session's rows of texts ends in the file, and its checksum, in file order.
+pub fn checksums(db: &Connection, session: i64) -> Outcome<Vec<(u64, i64)>> {
+    let mut statement = db.prepare_cached("SELECT read_to, checksum FROM text WHERE session = ?1 ORDER BY id")?;
+    let rows = statement.query_map([session], |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)))?;
+    rows.collect()
+}
+
 /// Notes how far texts were taken. False if somebody else took them meanwhile: then nothing may be written.
 pub fn advance(transaction: &Transaction<'_>, session: i64, from: u64, to: u64) -> Outcome<bool> {
-    let mut statement =
-        transaction.prepare_cached("UPDATE session SET texts_to = ?3 WHERE id = ?1 AND texts_to = ?2")?;
+    let mut statement = transaction
+        .prepare_cached("UPDATE session SET texts_to = ?3 WHERE id = ?1 AND texts_to = ?2 AND texts_before = 0")?;
     Ok(statement.execute(params![session, from as i64, to as i64])? == 1)
 }
 

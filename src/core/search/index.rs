@@ -7,7 +7,7 @@ use rusqlite::{params, Connection, Transaction};
 
 use super::vocabulary;
 use super::words::for_index;
-use crate::core::catalog::texts::{broken, row, unicode, ROW_TEXTS};
+use crate::core::catalog::texts::{row, unicode, ROW_TEXTS};
 use crate::core::catalog::{Catalog, Outcome};
 
 /// How many bytes of text are indexed at once: few enough that other writers need not wait long.
@@ -120,44 +120,5 @@ pub fn put_words(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> Ou
     for (at, words) in texts.iter().enumerate() {
         insert.execute(params![id * ROW_TEXTS + at as i64, words])?;
     }
-    Ok(())
-}
-
-/// Takes a row of texts away, what the index has of it, and words that are in no other text.
-pub fn forget_texts(transaction: &Transaction<'_>, id: i64) -> Outcome<()> {
-    let mut is_indexed = transaction.prepare_cached("SELECT is_indexed FROM text WHERE id = ?1")?;
-    let is_indexed: Vec<bool> = is_indexed.query_map([id], |row| row.get(0))?.collect::<Outcome<_>>()?;
-    if is_indexed.contains(&true) {
-        let mut known: HashSet<Box<str>> = HashSet::new();
-        let texts: Option<Vec<String>> = row(transaction, id, |_, texts| {
-            let mut each = |word: &str| {
-                if !known.contains(word) {
-                    known.insert(word.into());
-                }
-            };
-            texts.iter().map(|placed| for_index(&unicode(placed.text), &mut each).into_owned()).collect()
-        })?;
-        let texts = texts.ok_or_else(|| broken("texts are missing"))?;
-        // The index takes a text away by what it was given of it, and overwrites it if told to. Only now: while it adds
-        // texts, it would look for some of them in vain.
-        secure(transaction, true)?;
-        let mut delete = transaction
-            .prepare_cached("INSERT INTO word_index (word_index, rowid, words) VALUES ('delete', ?1, ?2)")?;
-        for (at, words) in texts.iter().enumerate() {
-            delete.execute(params![id * ROW_TEXTS + at as i64, words])?;
-        }
-        transaction.execute("INSERT INTO word_index (word_index) VALUES ('flush')", [])?;
-        secure(transaction, false)?;
-        vocabulary::prune(transaction, &known)?;
-    }
-    transaction.prepare_cached("DELETE FROM text WHERE id = ?1")?.execute([id])?;
-    Ok(())
-}
-
-/// Sets whether the index overwrites what it takes away.
-fn secure(transaction: &Transaction<'_>, is_on: bool) -> Outcome<()> {
-    let mut set =
-        transaction.prepare_cached("INSERT INTO word_index (word_index, rank) VALUES ('secure-delete', ?1)")?;
-    set.execute([is_on])?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 pub mod ask;
 pub mod build;
+pub mod clean;
 pub mod files;
 pub mod hits;
 pub mod index;
@@ -9,5 +10,6 @@ pub mod judge;
 pub mod query;
 pub mod run;
 pub mod snippet;
+pub mod turns;
 pub mod vocabulary;
 pub mod words;

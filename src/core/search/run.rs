@@ -17,6 +17,7 @@ use super::files::{look, Source};
 use super::hits::Hit;
 use super::index::Indexer;
 use super::query::{Options, Query};
+use super::turns::Turn;
 use crate::core::catalog::fill::{begin, lacking, Lacking};
 use crate::core::catalog::patience::wait;
 use crate::core::catalog::{discard_if_broken, is_broken, Catalog, Location, Outcome};
@@ -140,7 +141,11 @@ impl Request<'_> {
         let mut files = Cow::Borrowed(self.files);
         for round in 1.. {
             wait(&catalog, PATIENCE, self.cancelled)?;
-            let (mut sessions, open) = self.list(&files, Some(catalog)).map_err(without_handles)?;
+            // Of searches that begin together one reads what none knows.
+            let turn = is_new(&catalog, files.len())?.then(|| Turn::wait_for(&location.path, self.cancelled));
+            let listed = self.list(&files, Some(catalog));
+            drop(turn);
+            let (mut sessions, open) = listed.map_err(without_handles)?;
             let was_written = open.is_some();
             // What was read is known, if not to the catalog.
             let Some(open) = open.or_else(|| Catalog::open(location)) else {
@@ -150,7 +155,7 @@ impl Request<'_> {
             wait(&catalog, PATIENCE, self.cancelled)?;
             self.find_rows(&catalog, &files, &mut sessions)?;
             let done = match was_written && !self.is_cancelled() {
-                true => self.complete(&mut catalog, &sessions, &mut indexer, round == 1)?,
+                true => self.complete((&mut catalog, location), &sessions, &mut indexer, round == 1)?,
                 false => Done { is_stuck: true, ..Done::default() },
             };
             if self.is_cancelled() {
@@ -250,7 +255,7 @@ impl Request<'_> {
     /// Takes what the sessions lack into the catalog and the index, as far as that can be written.
     fn complete(
         &self,
-        catalog: &mut Catalog,
+        (catalog, location): (&mut Catalog, &Location),
         sessions: &[Session],
         indexer: &mut Indexer,
         tells: bool,
@@ -264,7 +269,7 @@ impl Request<'_> {
             }
         };
         tell(0);
-        match self.take_all(catalog, &todo, indexer, &mut done, &tell) {
+        match self.take_all((catalog, location), &todo, indexer, &mut done, &tell) {
             Ok(()) => {}
             Err(error) if is_broken(&error) => return Err(error),
             // Locked, or a full disk: what is there can be read.
@@ -278,7 +283,7 @@ impl Request<'_> {
 
     fn take_all(
         &self,
-        catalog: &mut Catalog,
+        (catalog, location): (&mut Catalog, &Location),
         todo: &[(i64, Option<Lacking>)],
         indexer: &mut Indexer,
         done: &mut Done,
@@ -287,18 +292,20 @@ impl Request<'_> {
         let mut count = 0;
         // As many at once as files may be open.
         for some in todo.chunks(AT_ONCE) {
+            // Another search of this process may have taken them meanwhile.
+            let Some(_turn) = Turn::wait_for(&location.path, self.cancelled) else { return Ok(()) };
             let (mut taken, mut starts) = (Vec::new(), Vec::new());
             for (row, lacking) in some {
                 // What was taken before is not always in the index.
                 if !indexer.index(catalog, *row, self.cancelled)? {
                     return Ok(());
                 }
-                match lacking.as_ref().map(|lacking| begin(catalog, lacking)).transpose()? {
+                match lacking.as_ref().map(|lacking| begin(catalog, lacking, self.cancelled)).transpose()? {
                     Some(Ok(Some(start))) => {
                         taken.push(*row);
                         starts.push(start);
                     }
-                    // Changed meanwhile: seen when all are done.
+                    // Changed or taken meanwhile: seen when all are done.
                     Some(Ok(None)) | None => {}
                     Some(Err(error)) => done.note(*row, &error),
                 }
@@ -317,6 +324,12 @@ impl Request<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a catalog knows so little that most of so many files have to be read.
+fn is_new(catalog: &Catalog, files: usize) -> Outcome<bool> {
+    let known: i64 = catalog.db().query_row("SELECT count(*) FROM session", [], |row| row.get(0))?;
+    Ok(usize::try_from(known).unwrap_or(0) < files / 2)
 }
 
 /// The answer is looked for without the catalog, which frees its handles: this error says no more than that.

@@ -74,6 +74,36 @@ pub fn prune(transaction: &Transaction<'_>, words: &HashSet<Box<str>>) -> Outcom
     change(transaction, "prunes", 1)
 }
 
+/// The words that are in no text, by one pass over all words and all of the index. Fewer if it was stopped.
+pub fn unused(db: &Connection, stop: &AtomicBool) -> Outcome<Vec<Box<str>>> {
+    // One view of both, and both in the order of their bytes.
+    let view = db.unchecked_transaction()?;
+    let mut words = view.prepare("SELECT word FROM word ORDER BY word")?;
+    let mut words = words.query([])?;
+    let mut terms = view.prepare("SELECT term FROM word_term")?;
+    let mut terms = terms.query([])?;
+    let mut term: Option<Box<str>> = None;
+    let mut unused = Vec::new();
+    let mut count = 0usize;
+    while let Some(row) = words.next()? {
+        let word = row.get_ref(0)?.as_str()?;
+        while term.as_deref().is_none_or(|term| term < word) {
+            match terms.next()? {
+                Some(row) => term = Some(row.get_ref(0)?.as_str()?.into()),
+                None => break,
+            }
+        }
+        if term.as_deref() != Some(word) {
+            unused.push(word.into());
+        }
+        count += 1;
+        if count.is_multiple_of(LOOK_EVERY) && stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    Ok(unused)
+}
+
 /// A part of a word that is looked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a> {

@@ -3,11 +3,16 @@
 use std::fs;
 use std::path::Path;
 
+use rusqlite::OpenFlags;
+
 use super::*;
 use crate::core::catalog::background::fill;
-use crate::core::catalog::listed;
 use crate::core::catalog::texts::MOST_TEXT;
+use crate::core::catalog::{listed, pages};
 use crate::core::listing::{in_dir, read_all};
+
+mod gone;
+mod harm;
 
 /// A directory of sessions, with a catalog beside them.
 struct Store {
@@ -66,8 +71,26 @@ impl Store {
     }
 
     fn sql(&self, sql: &str) {
-        let db = Connection::open(&self.location.path).expect("opened");
-        db.execute_batch(sql).expect("done");
+        self.db().execute_batch(sql).expect("done");
+    }
+
+    /// The catalog's file, its pages with the sums that they must have.
+    fn db(&self) -> Connection {
+        assert!(pages::register());
+        Connection::open_with_flags_and_vfs(&self.location.path, OpenFlags::default(), pages::VFS).expect("opened")
+    }
+
+    fn count(&self, sql: &str) -> i64 {
+        self.db().query_row(sql, [], |row| row.get(0)).expect("counted")
+    }
+
+    /// What is left to do when a search or a list has answered.
+    fn fill(&self) {
+        fill(Catalog::open(&self.location).expect("opened"), &self.location, &never());
+    }
+
+    fn list(&self) {
+        read_all(&self.files(), Some(&self.location), &never(), &|_, _| {}).expect("listed");
     }
 }
 
@@ -108,7 +131,7 @@ fn a_search_waited_ten_seconds_for_a_lock_and_then_read_everything_anew() {
     let store = Store::new();
     store.say("old", &["hello old"]);
     assert_eq!(store.found("hello"), ["<hello> old"]);
-    let other = Connection::open(&store.location.path).expect("opened");
+    let other = store.db();
     other.execute_batch("BEGIN IMMEDIATE").expect("locked");
     store.say("new", &["hello new"]);
     // The new one is read from its file: the lock stays.
@@ -241,10 +264,8 @@ fn what_was_deleted_stayed_in_the_catalog() {
     assert_eq!(store.found("secretive").len(), 400);
     fs::remove_file(store.path("gone")).expect("removed");
     assert_eq!(store.found("key").len(), 1);
-    let catalog = Catalog::open(&store.location).expect("opened");
-    fill(catalog, &store.location, &never());
-    let db = Connection::open(&store.location.path).expect("opened");
-    let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("counted");
+    store.fill();
+    let count = |sql: &str| store.count(sql);
     assert_eq!(count("SELECT count(*) FROM text"), 1);
     assert_eq!(count("SELECT count(*) FROM word WHERE word LIKE 'secretive%'"), 0);
     assert_eq!(count("SELECT count(*) FROM word_place WHERE term LIKE 'secretive%'"), 0);
@@ -279,9 +300,7 @@ fn a_store_with_turnover_made_the_catalog_grow() {
         sizes.push(fs::metadata(&store.location.path).expect("there").len());
     }
     println!("{sizes:?}");
-    let db = Connection::open(&store.location.path).expect("opened");
-    let words: i64 = db.query_row("SELECT count(*) FROM word", [], |row| row.get(0)).expect("counted");
-    assert_eq!(words, 1);
+    assert_eq!(store.count("SELECT count(*) FROM word"), 1);
     assert!(sizes[7] <= sizes[1] * 3 / 2, "{sizes:?}");
 }
 

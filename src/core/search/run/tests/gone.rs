@@ -1,0 +1,230 @@
+//! Texts that go, and those that need not: what the index has is dear.
+
+use super::*;
+use crate::core::search::clean::{clean, take_out};
+
+/// The numbers of the sessions' rows and of their rows of texts, in the order of their names.
+fn numbers(store: &Store) -> Vec<(i64, i64, i64)> {
+    let db = store.db();
+    let mut rows = db
+        .prepare(
+            "SELECT s.id, t.id, t.is_indexed FROM session AS s JOIN text AS t ON t.session = s.id ORDER BY name, 2",
+        )
+        .expect("prepared");
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).expect("asked");
+    rows.collect::<Result<_, _>>().expect("read")
+}
+
+/// Sessions of which one has several rows of texts.
+fn said() -> Store {
+    let store = Store::new();
+    store.say("a", &["hello a"]);
+    let long: Vec<String> = (0..40).map(|n| format!("hello {n} {}", "filler ".repeat(1_000))).collect();
+    store.say("b", &long);
+    store.say("c", &["hello c", "and more"]);
+    assert_eq!(store.found("hello").len(), 42);
+    store
+}
+
+/// Past the clock's tick: what is changed from here on has another time, and what is read counts.
+fn tick() {
+    std::thread::sleep(Duration::from_millis(60));
+}
+
+#[cfg(unix)]
+#[test]
+fn another_mode_threw_the_whole_index_away() {
+    use std::os::unix::fs::PermissionsExt;
+    let store = said();
+    let before = numbers(&store);
+    assert!(before.len() > 5 && before.iter().all(|(.., is_indexed)| *is_indexed == 1));
+    tick();
+    for name in ["a", "b", "c"] {
+        fs::set_permissions(store.path(name), fs::Permissions::from_mode(0o640)).expect("set");
+    }
+    // First by what is done after a list, then by a search.
+    store.list();
+    store.fill();
+    assert_eq!(numbers(&store), before);
+    tick();
+    fs::hard_link(store.path("b"), store.dir.path().join("backup")).expect("linked");
+    assert_eq!(store.found("hello").len(), 42);
+    assert_eq!(numbers(&store), before);
+    assert_eq!(store.count("SELECT value FROM state WHERE name = 'wipe'"), 0);
+}
+
+#[test]
+fn a_copy_put_in_a_files_place_keeps_its_texts_and_what_came_behind_them_is_taken() {
+    let store = said();
+    let before = numbers(&store);
+    tick();
+    let copy = store.dir.path().join("copy");
+    let line = r#"{"type":"message","id":"m","message":{"role":"user","content":"hello again","timestamp":7}}"#;
+    let bytes = fs::read_to_string(store.path("b")).expect("read");
+    fs::write(&copy, format!("{bytes}{line}\n")).expect("written");
+    fs::rename(&copy, store.path("b")).expect("renamed");
+    assert_eq!(store.found("hello").len(), 43);
+    let after = numbers(&store);
+    assert_eq!(after.len(), before.len() + 1);
+    assert!(before.iter().all(|number| after.contains(number)));
+}
+
+#[test]
+fn texts_of_a_file_that_says_something_else_now_go() {
+    for (old, new) in [("secret1", "public2"), ("secret1", "x"), ("secret1", "longer than what was there")] {
+        let store = said();
+        store.say("c", &["hello c", old, "more"]);
+        assert_eq!(store.found("secret1").len(), 1);
+        tick();
+        store.say("c", &["hello c", new, "more"]);
+        store.list();
+        // Between the list and what follows it the texts do not count.
+        assert_eq!(store.asked("secret1", None, &never()).expect("not cancelled").len(), 0);
+        store.fill();
+        assert_eq!(store.found("secret1").len(), 0);
+        assert_eq!(store.found(new).len(), 1);
+        store.fill();
+        assert_eq!(store.count("SELECT count(*) FROM word WHERE word LIKE 'secret%'"), 0);
+        for ending in ["", "-wal"] {
+            let file = format!("{}{ending}", store.location.path.display());
+            assert!(!holds(Path::new(&file), "secret1"), "{file}");
+        }
+    }
+}
+
+#[test]
+fn texts_in_doubt_do_not_count_where_nothing_can_be_written() {
+    let store = said();
+    store.say("c", &["hello c", "old words"]);
+    assert_eq!(store.found("old words").len(), 1);
+    tick();
+    store.say("c", &["hello c", "new words"]);
+    store.list();
+    let other = store.db();
+    other.execute_batch("BEGIN IMMEDIATE").expect("locked");
+    assert_eq!(store.found("old words").len(), 0);
+    assert_eq!(store.found("new words").len(), 1);
+    other.execute_batch("COMMIT").expect("unlocked");
+    assert_eq!(store.found("old words").len(), 0);
+    assert_eq!(store.found("new words").len(), 1);
+}
+
+#[test]
+fn many_texts_that_went_were_overwritten_one_by_one() {
+    let store = Store::new();
+    for name in 0..6 {
+        let texts: Vec<String> = (0..60)
+            .map(|n| (0..400).map(|word| format!("w{}", name * 100_000 + n * 400 + word)).collect::<Vec<_>>().join(" "))
+            .collect();
+        store.say(&format!("s{name}"), &texts);
+    }
+    store.say("kept", &["kept w100001"]);
+    assert_eq!(store.found("kept").len(), 1);
+    store.fill();
+    let rows = store.count("SELECT count(*) FROM text");
+    for name in 0..5 {
+        fs::remove_file(store.path(&format!("s{name}"))).expect("removed");
+    }
+    store.list();
+    let mut catalog = Catalog::open(&store.location).expect("opened");
+    let (steps, leaves_words) = take_out(&mut catalog, &never()).expect("taken out");
+    // Not one for each row of texts, nor all in one that would keep others waiting.
+    assert!(leaves_words && (2..rows / 2).contains(&(steps as i64)), "{steps} for {rows}");
+    clean(&mut catalog, &never()).expect("cleaned");
+    catalog.tidy();
+    assert_eq!(store.count("SELECT value FROM state WHERE name = 'wipe'"), 0);
+    assert_eq!(store.count("SELECT count(*) FROM word"), 60 * 400 + 2);
+    assert_eq!(store.count("SELECT count(*) FROM word_term WHERE term = 'w100001'"), 1);
+    assert_eq!(store.count("SELECT count(*) FROM word_term"), 60 * 400 + 2);
+    assert_eq!(store.found("w100001").len(), 1);
+    assert_eq!(store.found("w500001").len(), 1);
+    assert_eq!(store.found("400001").len(), 0);
+    for ending in ["", "-wal"] {
+        let file = format!("{}{ending}", store.location.path.display());
+        for what in ["w100002", "w300007", "w200007 w2"] {
+            assert!(!holds(Path::new(&file), what), "{what} in {file}");
+        }
+    }
+}
+
+#[test]
+fn a_row_of_texts_that_went_kept_others_waiting_as_a_whole() {
+    let store = said();
+    // Of so much, one row is not worth writing the index anew.
+    let much: Vec<String> = (0..1_600).map(|n| format!("much {n} {}", "filler ".repeat(1_000))).collect();
+    store.say("much", &much);
+    // One row of many texts: it is overwritten in several steps, and the last takes the row.
+    let texts: Vec<String> = (0..60).map(|n| format!("secretive{n} {}", "and more ".repeat(100))).collect();
+    store.say("c", &texts);
+    assert_eq!(store.found("secretive").len(), 60);
+    store.fill();
+    let rows = store.count("SELECT count(*) FROM text");
+    assert!(rows > 128, "{rows}");
+    fs::remove_file(store.path("c")).expect("removed");
+    store.list();
+    let mut catalog = Catalog::open(&store.location).expect("opened");
+    let steps = clean(&mut catalog, &never()).expect("cleaned");
+    assert!((5..60).contains(&steps), "{steps}");
+    catalog.tidy();
+    assert_eq!(store.count("SELECT count(*) FROM text"), rows - 1);
+    assert_eq!(store.count("SELECT count(*) FROM word WHERE word LIKE 'secret%'"), 0);
+}
+
+#[test]
+fn what_was_stopped_while_it_took_texts_out_is_gone_on_with() {
+    let store = Store::new();
+    let texts: Vec<String> = (0..3_000).map(|n| format!("secretive{n} {}", "and much more ".repeat(40))).collect();
+    store.say("gone", &texts);
+    store.say("kept", &["kept"]);
+    assert_eq!(store.found("kept").len(), 1);
+    fs::remove_file(store.path("gone")).expect("removed");
+    store.list();
+    // The rows go, and then the process ends.
+    let mut catalog = Catalog::open(&store.location).expect("opened");
+    take_out(&mut catalog, &never()).expect("taken out");
+    catalog.tidy();
+    assert_eq!(store.count("SELECT count(*) FROM text"), 1);
+    assert!(store.count("SELECT value FROM state WHERE name = 'wipe'") > 0, "it still stands somewhere");
+    drop(catalog);
+    store.fill();
+    assert_eq!(store.count("SELECT count(*) FROM word"), 1);
+    assert_eq!(store.count("SELECT value FROM state WHERE name = 'wipe'"), 0);
+    for ending in ["", "-wal"] {
+        let file = format!("{}{ending}", store.location.path.display());
+        assert!(!holds(Path::new(&file), "secretive"), "{file}");
+    }
+}
+
+#[test]
+fn searches_that_began_together_each_indexed_everything() {
+    let store = Store::new();
+    for name in 0..20 {
+        let texts: Vec<String> = (0..200).map(|n| format!("hello {name} {n} {}", "filler ".repeat(50))).collect();
+        store.say(&format!("s{name}"), &texts);
+    }
+    let files = store.files();
+    let begins = std::sync::Barrier::new(6);
+    let told = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                begins.wait();
+                let count = Mutex::new(0);
+                let request = Request {
+                    files: &files,
+                    takes: &|_| true,
+                    query: &Query::of("hello").expect("a query"),
+                    options: &Options { limit: 10_000, mark: ["<".into(), ">".into()] },
+                    location: Some(&store.location),
+                    cancelled: &never(),
+                    progress: &|_, _| *count.lock().expect("held") += 1,
+                };
+                assert_eq!(request.run().expect("read").expect("not cancelled").0.len(), 4_000);
+                told.lock().expect("held").push(count.into_inner().expect("held"));
+            });
+        }
+    });
+    // Who finds the work done tells of its beginning and its end alone, if of anything.
+    let told = told.into_inner().expect("held");
+    assert_eq!(told.iter().filter(|count| **count > 2).count(), 1, "{told:?}");
+}
