@@ -1077,9 +1077,13 @@ export interface OrphanEntry {
  * ```
  */
 export interface FaultTotals {
+	/** Lines that are no entries. */
 	damaged: number;
+	/** Entries whose parent is missing. */
 	orphans: number;
+	/** Ids that several entries carry. */
 	duplicateIds: number;
+	/** Rings of parents. */
 	cycles: number;
 }
 

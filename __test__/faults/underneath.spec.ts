@@ -263,6 +263,8 @@ test("a deleted file that was written again had lost its mode", () => {
 		const file = writeSession(scratch(), [header(), message("a", null)]);
 		chmodSync(file, 0o664);
 		const manager = SessionManager.open(file);
+		// `close` writes again what was appended to.
+		manager.appendCustomEntry("mine");
 		rmSync(file);
 		again(manager);
 		expect([name, modeOf(file)]).toEqual([name, 0o664]);

@@ -75,9 +75,13 @@ export interface OrphanEntry {
  * ```
  */
 export interface FaultTotals {
+	/** Lines that are no entries. */
 	damaged: number;
+	/** Entries whose parent is missing. */
 	orphans: number;
+	/** Ids that several entries carry. */
 	duplicateIds: number;
+	/** Rings of parents. */
 	cycles: number;
 }
 
