@@ -109,8 +109,8 @@ impl Index {
     fn take(&mut self, line: Scanned, advance: bool) {
         let Scanned { offset, len, mut lines, ended, what, bodies } = line;
         // A last line without newline that does not parse may be half of what another process writes: it is read
-        // again when there is more.
-        if !ended && matches!(what, What::Damaged(Damage::NotJson | Damage::TooLong)) {
+        // again when there is more. So is one of white space, which may be the beginning of anything.
+        if !ended && matches!(what, What::Nothing | What::Damaged(Damage::NotJson | Damage::TooLong)) {
             return;
         }
         let end = offset + len + u64::from(ended);
@@ -259,6 +259,25 @@ mod tests {
     fn ids(index: &Index) -> Vec<String> {
         let rows = 0..index.tree.len() as RowNo;
         rows.map(|row| String::from_utf8_lossy(index.tree.id_of(row)).into_owned()).collect()
+    }
+
+    #[test]
+    fn white_space_at_the_end_was_a_line_and_so_was_what_continued_it() {
+        let start = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
+        let entry = "{\"type\":\"custom\",\"id\":\"a\"}";
+        for (blank, more) in [("\r", "torn\n"), (" ", "x"), ("\t\n ", entry), ("\n\n\r", "\ntorn\n"), ("", entry)] {
+            for behind in ["", entry] {
+                let start = [start, behind, blank].concat();
+                let whole = [&*start, more, "\ntorn\n"].concat();
+                let mut early = load_text(start.as_bytes()).expect("a session").index;
+                early.read_more(&MemoryStorage::new("test".into(), whole.clone().into_bytes())).expect("readable");
+                let index = load_text(whole.as_bytes()).expect("a session").index;
+                if behind.is_empty() || blank.contains('\n') {
+                    assert_eq!(ids(&early), ids(&index), "{whole:?}");
+                    assert_eq!(early.damaged(), index.damaged(), "{whole:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -97,6 +97,9 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
 
     let version =
         input.split(|byte| *byte == b'\n').map(text_of).find_map(|line| crate::core::header::Header::read(&line));
+    // Where a damaged line before it holds a header, that one tells the version.
+    let is_migrated = report.repairs.iter().any(|one| one.what.starts_with("migrated"));
+    let version = version.filter(|_| is_migrated || report.backup.is_none());
     let version = version.map_or(Version::Current, |header| header.version);
     let migrates = version != Version::Current;
     let old = entries(input, version == Version::V1, migrates);
