@@ -57,6 +57,17 @@ test.each([
 	expect(headings(out)).toEqual(names(["", "", ""]));
 });
 
+test.each([
+	["a line of quotation marks ended the export", ">".repeat(20_000)],
+	["a line of marks of items took a minute and more", "* ".repeat(200_000) + "x"],
+])("%s", async (_, text) => {
+	const at = world();
+	put(at, "s-marks", conversation(["begin", text, "after"]));
+	const out = await good(at, ["export"]);
+	expect(out).toContain(text);
+	expect(out.endsWith("## User\n\nafter\n")).toBe(true);
+});
+
 test("whatever lines follow each other, the headings after them stand", async () => {
 	const seed = Number(process.env.PSN_SEED ?? 20_260_101);
 	const random = new Random(seed);

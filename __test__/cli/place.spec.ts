@@ -87,7 +87,7 @@ describe("in a working directory that was deleted", () => {
 	test("what needs none failed", async () => {
 		const at = world();
 		const path = put(at, "0194-here", branched);
-		for (const args of [["list", "--all"], ["show", "0194"], ["show", path], ["tree", "0194"], ["stats", "--all"], ["verify", "--all"], ["export", "0194"], ["list", "--cwd", at.cwd]]) {
+		for (const args of [["list", "--all"], ["show", "0194"], ["show", path], ["tree", "0194"], ["stats", "--all"], ["verify", "--all"], ["export", "0194"], ["list", "--cwd", at.cwd], ["search", "--all", "parser"], ["search", "--cwd", at.cwd, "parser"]]) {
 			expect(await gone(at, args), args.join(" ")).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/arser|1 session/) });
 		}
 		expect((await gone(at, ["fork", "0194"])).code).toBe(0);

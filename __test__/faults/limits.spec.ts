@@ -114,3 +114,23 @@ test("where a process could open few files, its sessions did not make room for a
 	const names = ["new session", "branch", "fork", "append", "flush", "deleted file", "migration", "lock", "repair"];
 	expect(lines).toEqual(names.map((name) => `${name}: done`));
 });
+
+test("where the sessions opened first were deleted, no other one made room", async () => {
+	const dir = scratch();
+	for (let n = 0; n < 150; n++) writeSession(dir, [header({ id: `s${n}` })], `${n}.jsonl`);
+	const script = `
+		const path = require("node:path");
+		const at = (n) => path.join(args[0], n + ".jsonl");
+		globalThis.kept = [];
+		for (let n = 0; n < 150; n++) {
+			kept.push(SessionManager.open(at(n)));
+			kept[n].appendCustomEntry("mine");
+			if (n < 40) fs.rmSync(at(n));
+		}
+		// What was deleted is written again of what was kept open.
+		kept[0].appendCustomEntry("again");
+		say("entries " + SessionManager.verify(at(0)).entries);`;
+	const { lines, errors, code } = await ended(startLimited("ulimit -n 96", script, [dir]));
+	expect([errors, code]).toEqual(["", 0]);
+	expect(lines).toEqual(["entries 2"]);
+});

@@ -173,6 +173,32 @@ test("under PI_SESSION_NATIVE_LOCK pi met its own lock when it forked: what the 
 	mine.close();
 });
 
+test("a thread that ended took the lock of its process with it, which others of the process still had", async () => {
+	const path = file();
+	const script = `
+		const { Worker } = require("node:worker_threads");
+		const module = Object.keys(require.cache).find((name) => name.endsWith("index.js"));
+		const code = "const { SessionManager } = require(process.argv[2]); const manager = SessionManager.open(process.argv[3]);" +
+			"manager.appendCustomEntry('worker'); const { parentPort } = require('node:worker_threads');" +
+			"parentPort.on('message', () => process.exit()); parentPort.postMessage('has it');";
+		const worker = new Worker(code, { eval: true, argv: [module, args[0]] });
+		worker.on("message", () => {
+			globalThis.kept = SessionManager.open(args[0]);
+			kept.appendCustomEntry("main");
+			worker.postMessage("end");
+		});
+		worker.on("exit", () => {
+			say("locked " + SessionManager.isLocked(args[0]));
+			kept.appendCustomEntry("still");
+			kept.close();
+			say("locked " + SessionManager.isLocked(args[0]));
+		});`;
+	setEnv({ PI_SESSION_NATIVE_LOCK: "exclusive" });
+	const { lines, errors } = await run(script, [path]);
+	expect(errors).toBe("");
+	expect(lines).toEqual(["locked true", "locked false"]);
+});
+
 /** Longer than a manager goes without looking at everything there is to see of its file. */
 const aWhile = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 25);
 

@@ -179,6 +179,8 @@ const LOOPS: Record<string, string> = {
 	"opened and dropped": "SessionManager.open(file).getEntryCount();",
 	"left for the next by one manager": "manager.setSessionFile(file); manager.getLeafEntry();",
 	"forked and dropped": "SessionManager.forkFrom(file, dir, dir).getLeafId();",
+	"made in memory and dropped": "const made = SessionManager.inMemory('/work'); for (let n = 0; n < 60_000; n++) made.appendCustomEntry('x');",
+	"made of entries and dropped": "SessionManager.inMemory('/work', undefined, entries);",
 };
 
 for (const [what, work] of Object.entries(LOOPS)) {
@@ -190,6 +192,7 @@ for (const [what, work] of Object.entries(LOOPS)) {
 			const before = rss();
 			const manager = SessionManager.open(file);
 			const one = rss() - before;
+			const entries = ${what.includes("entries") ? "manager.getEntries()" : "[]"};
 			let most = 0;
 			for (let at = 0; at < ${rounds}; at++) {
 				${work}

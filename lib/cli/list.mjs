@@ -1,11 +1,12 @@
 // `pi-sessions list` and `pi-sessions search`: sessions, and places in them, as tables.
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
+import { basename } from "node:path";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { columns, paint, progress, table, write, writeJson } from "./output.mjs";
 import { sessionDir, workingDirectory } from "./place.mjs";
-import { ID_COLUMNS, listSessions, title } from "./sessions.mjs";
+import { ID_COLUMNS, listSessions, sessionFiles, title } from "./sessions.mjs";
 import { age, asText, clip, counted, safeLine, size, widthOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").SearchHit} SearchHit */
@@ -38,8 +39,8 @@ export async function list(options) {
 	if (all.length === 0) {
 		return await write(options.all ? "No sessions\n" : `No sessions for ${safeLine(workingDirectory(options))}; --all lists those of every folder\n`);
 	}
-	// A beginning is looked for among all sessions, so it must tell this one from all.
-	const others = options.all ? all : await listSessions({ ...options, all: true });
+	// A beginning is looked for among all sessions, so it must tell this one from all. Of the others their names will do.
+	const others = options.all ? all.map(({ id }) => id) : sessionFiles({ ...options, all: true }).map(idInName);
 	const { ids, repeated } = shownIds(sessions, others);
 	const rows = sessions.map((session, index) => [
 		ids[index] ?? "",
@@ -73,17 +74,20 @@ function asJson({ path, id, cwd, name, parentSessionPath, created, modified, mes
 	return { path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage, bytes: bytesOf(path) };
 }
 
+/** The id in the name of a session's file, as pi names them. @param {string} path */
+const idInName = (path) => basename(path, ".jsonl").replace(/^[^_]*_/, "");
+
 const REPEATED = "Sessions whose ids are alike so far are numbered; name them by their files (--json has these)";
 
 /**
  * The ids of sessions as they are listed: as much of each as names it, and what is cut alike numbered.
  * @param {SessionInfo[]} sessions
- * @param {SessionInfo[]} others all that there are
+ * @param {string[]} others the ids of all that there are
  */
 function shownIds(sessions, others) {
 	// The other columns leave that much in any terminal.
 	const most = Math.max(ID_SHOWN, Math.min(ID_MOST, columns() - 6));
-	const names = shortIds([...sessions.map(({ id }) => id), ...others.map(({ id }) => id)]);
+	const names = shortIds([...sessions.map(({ id }) => id), ...others]);
 	/** @type {Map<string, number>} */
 	const counts = new Map();
 	const cut = sessions.map(({ id }) => clip(names.get(id), most));

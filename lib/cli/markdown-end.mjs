@@ -13,6 +13,8 @@ const TO_EMPTY = /^<\/?(?:address|article|aside|base|basefont|blockquote|body|ca
 const TAG_ALONE = /^<(?:\/[a-z][a-z\d-]*\s*|[a-z][a-z\d-]*(?:\s+[\w:.-]+(?:\s*=\s*(?:[^\s"'=<>`]+|'[^']*'|"[^"]*"))?)*\s*\/?)>\s*$/i;
 /** A line across the page, which may look like items. */
 const BREAK = /^(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$/;
+/** How many items one line may begin inside of each other. */
+const DEEPEST = 50;
 /** A tab goes to the next fourth column. */
 const expanded = (/** @type {string} */ line) => {
 	let text = "";
@@ -80,9 +82,13 @@ const startsBlock = (said) => blockOf(said, 0, true) !== undefined || HTML.some(
  * @returns {boolean}
  */
 function isParagraph(line, goesOn) {
-	if (/^ {4}/.test(line)) return goesOn;
-	const said = line.trim();
-	if (said.startsWith(">")) return isParagraph(said.replace(/^> ?/, ""), goesOn);
+	let said = line;
+	for (;;) {
+		if (/^ {4}/.test(said)) return goesOn;
+		said = said.trim();
+		if (!said.startsWith(">")) break;
+		said = said.replace(/^> ?/, "");
+	}
 	// A list that interrupts one begins with 1.
 	if (goesOn && /^(?!1[.)])\d{1,9}[.)]/.test(said)) return true;
 	return said !== "" && !startsBlock(said);
@@ -96,7 +102,8 @@ function isParagraph(line, goesOn) {
  * @returns {Open | undefined}
  */
 function begun(line, items, inParagraph) {
-	for (let column = items.at(-1) ?? 0; ; column = items.at(-1) ?? 0) {
+	// What stands deeper in one line is as good as a text: nobody writes so, and each item looks at all the rest of the line.
+	for (let column = items.at(-1) ?? 0, depth = 0; depth < DEEPEST; column = items.at(-1) ?? 0, depth++) {
 		const rest = line.slice(column);
 		// Four more are code.
 		const [, spaces = "", said = ""] = /^( {0,3})(\S.*)$/.exec(rest) ?? [];
@@ -109,6 +116,7 @@ function begun(line, items, inParagraph) {
 		items.push(column + spaces.length + marker.length - (isAlone || gap.length > 4 ? gap.length - 1 : 0));
 		if (isAlone || gap.length > 4) return undefined;
 	}
+	return undefined;
 }
 
 /**

@@ -89,6 +89,7 @@ impl FileLock {
         let known = shared.iter().find(|(other, _)| *other == path).and_then(|(_, held)| held.upgrade());
         if let Some(lock) = known.map(Self) {
             if lock.is_found()? {
+                exit::remember(&lock.0);
                 return Ok((lock, false));
             }
         }
@@ -234,7 +235,8 @@ fn make(path: &Path, session: &str, purpose: &[u8]) -> Result<Option<File>> {
     disk::write_all(&temporary.file, &says).map_err(fail)?;
     match disk::metadata(Path::new(session)) {
         // Whoever may read the session may see that it is locked.
-        Ok(meta) => disk::set_readable_like(&temporary.file, &meta).map_err(fail)?,
+        // That others may read it is a courtesy; some file systems know no modes.
+        Ok(meta) => drop(disk::set_readable_like(&temporary.file, &meta)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(fail(error)),
     }

@@ -240,7 +240,9 @@ impl Plan {
             repairs.push(Repair { line, what: "the last line was ended".into() });
         }
         let last = survey.lines.last().filter(|line| matches!(line.what, Found::Unreadable(_)));
-        let half = last.filter(|_| !survey.ends_with_newline).map(|line| line.offset);
+        // Blank lines behind it are no part of the survey: it ended then.
+        let half = last.filter(|line| line.offset + line.len == survey.bytes && !survey.ends_with_newline);
+        let half = half.map(|line| line.offset);
         // Where no header stands as a line of its own, one was salvaged or made.
         let header = header.unwrap_or_else(|| Source::Text(salvaged.map(|header| header.text).unwrap_or_default()));
         Ok(Self { header, records: chain.records, read: ReadTo::all(survey.bytes, half) })

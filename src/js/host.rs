@@ -245,9 +245,13 @@ pub struct HostThen {
 }
 
 impl HostThen {
-    /// What the host answers now.
+    /// What the host answers now. A working directory that is gone is none: only relative paths need it.
     pub fn of(js: Js) -> Result<Self> {
-        on_paths(js, |host| Ok(Self { cwd: paths::Host::cwd(host)?, home: paths::Host::home(host)? }))
+        let cwd = match on_paths(js, paths::Host::cwd) {
+            Ok(cwd) => cwd,
+            Err(_) => js.take_exception().map(|_| String::new())?,
+        };
+        on_paths(js, |host| Ok(Self { cwd: cwd.clone(), home: paths::Host::home(host)? }))
     }
 }
 

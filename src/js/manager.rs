@@ -436,6 +436,7 @@ impl SessionManager {
     #[napi(catch_unwind, enumerable = false, ts_args_type = "leafId: string", ts_return_type = "string | undefined")]
     pub fn create_branched_session<'env>(&self, env: &'env Env, leaf_id: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
+        unheld::collect(js)?;
         let branched = || match reads::path_end(&self.state, js, leaf_id.raw())? {
             Some(row) => branched_session(&self.state, js, row),
             None => Err(thrown(js, &CoreError::entry_not_found(args::shown_value(js, leaf_id.raw())?))),

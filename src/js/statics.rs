@@ -27,7 +27,10 @@ impl SessionManager {
         let js = Js::new(env);
         let opened = match file {
             Some(file) => state::open_session(js, &place, file)?,
-            None => state::new_session(js, &place, None, options.raw())?,
+            None => {
+                unheld::collect(js)?;
+                state::new_session(js, &place, None, options.raw())?
+            }
         };
         Self { state: place.with(opened) }.given(env)
     }
@@ -195,6 +198,7 @@ impl SessionManager {
         if !args::has_elements(js, entries.raw(), "entries")? {
             return Self::at(env, place, None, options);
         }
+        unheld::collect(js)?;
         let adopted = adopt(js, &place, options.raw(), args::list(js, entries.raw(), "entries")?)?;
         Self { state: place.with(adopted) }.given(env)
     }

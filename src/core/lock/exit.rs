@@ -5,22 +5,28 @@ use std::thread::{self, ThreadId};
 
 use super::Held;
 
-/// The locks that were taken, and on which threads.
+/// The locks that are held, and the threads that have them.
 static TAKEN: Mutex<Vec<(ThreadId, Weak<Held>)>> = Mutex::new(Vec::new());
 
+/// Notes that this thread has a lock; several may share one.
 pub(super) fn remember(held: &Arc<Held>) {
+    let me = (thread::current().id(), Arc::downgrade(held));
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
     taken.retain(|(_, other)| other.strong_count() > 0);
-    taken.push((thread::current().id(), Arc::downgrade(held)));
+    if !taken.iter().any(|(thread, other)| *thread == me.0 && other.ptr_eq(&me.1)) {
+        taken.push(me);
+    }
     drop(taken);
     at_exit();
 }
 
-/// Lets go of every lock that was taken on this thread: its environment ends.
+/// Lets go of every lock that this thread has and no other: its environment ends.
 pub fn release_all() {
     let me = thread::current().id();
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mine, others) = std::mem::take(&mut *taken).into_iter().partition(|(thread, _)| *thread == me);
+    let (mut mine, others): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut *taken).into_iter().partition(|(thread, _)| *thread == me);
+    mine.retain(|(_, held)| !others.iter().any(|(_, other)| other.ptr_eq(held)));
     *taken = others;
     drop(taken);
     release(mine);

@@ -63,6 +63,8 @@ pub struct FileStorage {
     watch: Watch,
     /// Whether it was opened again since the last look. While it was closed its inode may have become another file's.
     reopened: AtomicBool,
+    /// Whether the disk has the names of the directories above it.
+    dirs_synced: bool,
 }
 
 impl FileStorage {
@@ -100,6 +102,7 @@ impl FileStorage {
             durability,
             watch,
             reopened: AtomicBool::new(false),
+            dirs_synced: false,
         }
     }
 
@@ -296,20 +299,18 @@ fn holds(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
 pub fn make_room() -> bool {
     let mut open = lock(&OPEN);
     let half = open.len().div_ceil(2);
-    let mut closed = false;
-    let (mut kept, newer) = (VecDeque::new(), open.split_off(half));
-    for slot in std::mem::take(&mut *open) {
-        let Some(held) = slot.upgrade() else { continue };
-        let deleted =
-            lock(&held).as_ref().is_some_and(|handle| disk::stat(&handle.file).is_ok_and(|stat| stat.deleted));
-        match deleted {
-            true => kept.push_back(slot),
-            false => closed |= lock(&held).take().is_some(),
+    let mut closed = 0;
+    open.retain(|slot| {
+        let Some(held) = slot.upgrade() else { return false };
+        let mut handle = lock(&held);
+        let deleted = || handle.as_ref().is_some_and(|handle| disk::stat(&handle.file).is_ok_and(|stat| stat.deleted));
+        if closed == half || deleted() {
+            return true;
         }
-    }
-    kept.extend(newer);
-    *open = kept;
-    closed
+        closed += usize::from(handle.take().is_some());
+        false
+    });
+    closed > 0
 }
 
 fn keep_open(slot: &Arc<Slot>, handle: Handle) {
@@ -434,7 +435,12 @@ impl Storage for FileStorage {
         // On Unix any handle will do, and the file may be one that is not ours to write.
         let handle = self.handle(cfg!(not(unix)))?;
         disk::sync(&handle.file).map_err(self.fail("fsync"))?;
-        disk::sync_dirs_of(Path::new(&self.path)).map_err(self.fail("fsync"))
+        let path = Path::new(&self.path);
+        // Directories are made before the file is: once the disk has their names, it has them.
+        let synced = if self.dirs_synced { disk::sync_dir_of(path) } else { disk::sync_dirs_of(path) };
+        synced.map_err(self.fail("fsync"))?;
+        self.dirs_synced = true;
+        Ok(())
     }
 
     fn metadata(&self) -> Result<Option<Metadata>> {

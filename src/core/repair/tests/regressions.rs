@@ -261,6 +261,17 @@ fn half_a_line_that_went_on_during_a_repair_was_cut_in_two() {
     }
 }
 
+#[test]
+fn a_damaged_line_before_blanks_came_back_with_what_was_added_during_the_repair() {
+    for moment in [Call::Sync, Call::Rename] {
+        let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n   ", entry("a", "null")));
+        let other = path.clone();
+        before_next(moment, move || add(&other, &custom("pi1", "a")));
+        let report = repair(&path, (0.0, "now")).expect("repaired");
+        assert_eq!((report.after.entries, report.after.ok), (2, true), "{moment:?}");
+    }
+}
+
 /// The survey was made before the lock was taken.
 #[test]
 fn a_file_that_was_repaired_while_the_lock_was_waited_for_was_overwritten() {
