@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionInfo } from "../../index.js";
 import { loadReference } from "../support/peer.js";
+import { runtime } from "../support/runtime.js";
 import { type Json, api, assistant, header, message, ownAgent, root, setEnv, toolResult, user, writeSession } from "../support/store.js";
 
 export const peer = (await loadReference()) as unknown as { SessionManager: typeof api.SessionManager };
@@ -61,10 +62,10 @@ export async function settled({ catalog }: Store): Promise<void> {
 	while (works() ?? (await moves(catalog))) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** Whether threads of lists or searches are there, where the system tells. */
+/** Whether threads of lists or searches are there, where the system tells. Those of a worker that Bun ended wait for ever. */
 function works(): boolean | undefined {
 	const tasks = "/proc/self/task";
-	if (!existsSync(tasks)) return undefined;
+	if (runtime !== "node" || !existsSync(tasks)) return undefined;
 	const names = readdirSync(tasks).map((task) => {
 		try {
 			return readFileSync(join(tasks, task, "comm"), "utf8");
