@@ -26,6 +26,7 @@ export const LEFT_OUT = [
 	"faults/processes",
 	"faults/promises",
 	"faults/sizes",
+	"search/handles",
 	"search/stores",
 ].map(
 	(name) => `__test__/${name}.spec.ts`,
