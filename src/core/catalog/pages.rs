@@ -101,6 +101,10 @@ fn wipe_gap(page: &mut [u8], at: i64) {
 }
 
 /// Opens a file as the system does; the catalog itself gets our methods.
+///
+/// # Safety
+/// For SQLite alone to call, as its `xOpen`.
+// SAFETY: who calls it keeps to SQLite's rules for `xOpen`: room for the system's file, a name that lasts, a place for the flags or none.
 unsafe extern "C" fn open(
     _: *mut ffi::sqlite3_vfs,
     name: ffi::sqlite3_filename,
@@ -150,6 +154,11 @@ unsafe fn system_of<'a>(file: *mut ffi::sqlite3_file) -> &'a ffi::sqlite3_io_met
     unsafe { &*(*(*file).pMethods.cast::<Methods>()).system }
 }
 
+/// Reads as the system does, and looks whether a page is the one that was written.
+///
+/// # Safety
+/// For SQLite alone to call, as `xRead` of a file that [`open`] gave our methods.
+// SAFETY: who calls it keeps to SQLite's rules for `xRead`: an open file, and room for `size` bytes.
 unsafe extern "C" fn read(file: *mut ffi::sqlite3_file, into: *mut c_void, size: c_int, at: i64) -> c_int {
     // SAFETY: SQLite reads files that are open, into room for so many bytes, and one that has our methods comes here.
     let done = unsafe {
@@ -168,6 +177,11 @@ unsafe extern "C" fn read(file: *mut ffi::sqlite3_file, into: *mut c_void, size:
     }
 }
 
+/// Writes as the system does, a page with its sum.
+///
+/// # Safety
+/// For SQLite alone to call, as `xWrite` of a file that [`open`] gave our methods.
+// SAFETY: who calls it keeps to SQLite's rules for `xWrite`: an open file, and `size` bytes to be read.
 unsafe extern "C" fn write(file: *mut ffi::sqlite3_file, from: *const c_void, size: c_int, at: i64) -> c_int {
     // SAFETY: as in `read`.
     let Some(write) = (unsafe { system_of(file).xWrite }) else { return ffi::SQLITE_IOERR_WRITE };
