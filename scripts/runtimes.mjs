@@ -5,12 +5,11 @@
 //   npm run runtimes -- --specs __test__/contract/tree bun
 // The last line is the sum: `N passed, N failed`.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { RUNTIMES, setup } from "../runtimes/setup.mjs";
+import { reported, VITEST } from "./report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 /** What depends on the runtime. The rest runs a Node of its own: pi's agent, the hook, `tsc`, npm. */
@@ -50,54 +49,36 @@ export function filesOf(name, { specs = SPECS, quick = false } = {}) {
 	return [...specs, ...more, ...leftOut.flatMap((file) => ["--exclude", file])];
 }
 
-/** Runs the specs on one runtime; gives `{ passed, failed }`, and `broken` with what failed without being a test. */
+/** Runs the specs on one runtime; gives what `reported` does. */
 function runOn(name, { specs, quick }) {
-	const { binary, args } = setup(name);
-	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-runtime-"));
-	const report = join(scratch, "report.json");
-	const hooked = HOOKED.includes(name);
-	const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", ...filesOf(name, { specs, quick })];
-	const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-	const env = { ...process.env, PSN_RUNTIME: name, ...(quick ? QUICK : {}) };
-	if (hooked) env.PSN_PI_NODE = binary;
-	// For the processes that vitest and the tests start, too.
-	if (name === "bun") env.BUN_OPTIONS = `--preload=${join(root, "__test__/runtimes/bun-home.cjs")}`;
-	try {
-		const { status, error } = spawnSync(binary, [...args, ...vitest, ...reporters], {
-			cwd: root,
-			env,
-			stdio: "inherit",
-		});
+	return reported((reporters) => {
+		const { binary, args } = setup(name);
+		const env = { ...process.env, PSN_RUNTIME: name, ...(quick ? QUICK : {}) };
+		if (HOOKED.includes(name)) env.PSN_PI_NODE = binary;
+		// For the processes that vitest and the tests start, too.
+		if (name === "bun") env.BUN_OPTIONS = `--preload=${join(root, "__test__/runtimes/bun-home.cjs")}`;
+		const vitest = [VITEST, "run", ...filesOf(name, { specs, quick }), ...reporters];
+		const { status, error } = spawnSync(binary, [...args, ...vitest], { cwd: root, env, stdio: "inherit" });
 		if (error) throw error;
-		const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
-		const unloaded = testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0);
-		const failed = numFailedTests + unloaded.length;
-		const names = unloaded.map((file) => relative(root, file.name));
-		// Something outside of the tests, an unhandled rejection.
-		if (status !== 0 && failed === 0) return { passed: numPassedTests, failed: 1, broken: [`exit code ${status}`] };
-		return { passed: numPassedTests, failed, broken: names };
-	} catch (error) {
-		return { passed: 0, failed: 1, broken: [error.message] };
-	} finally {
-		rmSync(scratch, { recursive: true, force: true });
-	}
+		return status ?? 1;
+	});
 }
 
-/** Runs the suite on the named runtimes, all of them by default; gives the sum. */
-export function runRuntimes(names = [], { specs = SPECS, quick = false } = {}) {
+/** Runs the suite on the named runtimes, all of them by default; gives the sum, and what failed by name. */
+export async function runRuntimes(names = [], { specs = SPECS, quick = false } = {}) {
 	const rows = [];
 	for (const name of names.length > 0 ? names : Object.keys(RUNTIMES)) {
 		console.log(`\n== ${name} ${RUNTIMES[name]?.version ?? ""}`);
 		const start = Date.now();
-		rows.push({ name, ...runOn(name, { specs, quick }), seconds: Math.round((Date.now() - start) / 1000) });
+		rows.push({ name, ...(await runOn(name, { specs, quick })), seconds: Math.round((Date.now() - start) / 1000) });
 	}
 	console.log("");
-	for (const { name, passed, failed, broken, seconds } of rows) {
-		const words = [`${passed} passed`, `${failed} failed`, ...broken];
-		console.log(`${name} ${RUNTIMES[name]?.version ?? ""}`.padEnd(16), `${words.join(", ")} (${seconds} s)`);
+	for (const { name, passed, failed, seconds } of rows) {
+		console.log(`${name} ${RUNTIMES[name]?.version ?? ""}`.padEnd(16), `${passed} passed, ${failed} failed (${seconds} s)`);
 	}
 	const sum = (key) => rows.reduce((whole, row) => whole + row[key], 0);
-	return { passed: sum("passed"), failed: sum("failed") };
+	const failures = rows.flatMap((row) => row.names.map((failure) => `on ${row.name}: ${failure}`));
+	return { passed: sum("passed"), failed: sum("failed"), names: failures };
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
@@ -105,7 +86,8 @@ if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) 
 		options: { quick: { type: "boolean" }, specs: { type: "string", multiple: true } },
 		allowPositionals: true,
 	});
-	const { passed, failed } = runRuntimes(positionals, values);
+	const { passed, failed, names } = await runRuntimes(positionals, values);
+	for (const failure of names) console.log(`\n  FAILED ${failure}`);
 	console.log(`\n${passed} passed, ${failed} failed`);
 	process.exitCode = failed > 0 ? 1 : 0;
 }

@@ -3,10 +3,11 @@
 // Each step is run whatever became of those before it, so that one run shows the whole picture. The last line is the
 // sum: tests of Rust and of vitest, and one failure for each step that failed without naming any.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { RUNTIMES } from "../runtimes/setup.mjs";
+import { reported, VITEST } from "./report.mjs";
 import { runRuntimes } from "./runtimes.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -14,6 +15,8 @@ const GENERATED = ["index.js", "index.d.ts"];
 
 const total = { passed: 0, failed: 0 };
 const failedSteps = [];
+/** By name, for the end: the place of a failure in the log may be far up. */
+const failures = [];
 
 /** Runs a command in sight of the user. Gives its exit code, and its output if asked to keep it. */
 function run(command, args, { keep = false } = {}) {
@@ -34,12 +37,13 @@ function run(command, args, { keep = false } = {}) {
 async function step(title, work) {
 	console.log(`\n== ${title}`);
 	const start = Date.now();
-	const { code, passed = 0, failed = 0 } = await work();
+	const { code, passed = 0, failed = 0, names = [] } = await work();
 	total.passed += passed;
 	// A step may fail before it comes to its tests, or after them.
 	total.failed += code !== 0 && failed === 0 ? 1 : failed;
 	const good = code === 0 && failed === 0;
 	if (!good) failedSteps.push(title);
+	failures.push(...names);
 	console.log(`-- ${title}: ${good ? "good" : "FAILED"} (${((Date.now() - start) / 1000).toFixed(0)} s)`);
 	return good;
 }
@@ -61,31 +65,18 @@ async function cargoTest() {
 	const { code, output } = await run("cargo", ["test", "--locked", "--no-fail-fast"], { keep: true });
 	const results = [...output.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed/gm)];
 	const sum = (group) => results.reduce((whole, result) => whole + Number(result[group]), 0);
-	return { code, passed: sum(1), failed: sum(2) };
+	const names = [...output.matchAll(/^test (\S+) .*\.\.\. FAILED$/gm)].map(([, name]) => `cargo test ${name}`);
+	return { code, passed: sum(1), failed: sum(2), names };
 }
 
-async function vitest() {
-	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-test-"));
-	try {
-		const report = join(scratch, "report.json");
-		const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-		const { code } = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), "run", ...reporters]);
-		const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
-		// A file that does not load has no tests that could fail: it counts as one.
-		const unloaded = testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0);
-		return { code, passed: numPassedTests, failed: numFailedTests + unloaded.length };
-	} catch (error) {
-		console.log(`No report: ${error.message}`);
-		return { code: 1 };
-	} finally {
-		rmSync(scratch, { recursive: true, force: true });
-	}
-}
+const vitest = () => reported(async (reporters) => (await run(process.execPath, [VITEST, "run", ...reporters])).code);
 
-/** The suite on the other runtimes, each with less of what has just run on this one. */
+/** The suite on the other runtimes, each with less of what has just run on this one, which is not run again. */
 async function runtimes() {
-	const { passed, failed } = runRuntimes([], { quick: true });
-	return { code: 0, passed, failed };
+	const here = `node${parseInt(process.versions.node, 10)}`;
+	const others = Object.keys(RUNTIMES).filter((name) => name !== here);
+	const { passed, failed, names } = await runRuntimes(others, { quick: true });
+	return { code: 0, passed, failed, names };
 }
 
 const before = GENERATED.map(content);
@@ -104,6 +95,7 @@ if (ready) {
 	await step("runtimes", runtimes);
 }
 
+for (const failure of failures) console.log(`\n  FAILED ${failure}`);
 if (failedSteps.length > 0) console.log(`\nFailed: ${failedSteps.join(", ")}`);
 console.log(`\n${total.passed} passed, ${total.failed} failed`);
 process.exitCode = failedSteps.length > 0 ? 1 : 0;

@@ -18,7 +18,7 @@ function node(args: string[]) {
 		cwd: folder,
 		env,
 		encoding: "utf8",
-		timeout: 100_000,
+		timeout: 500_000,
 	});
 	return { status, stdout, stderr };
 }

@@ -21,7 +21,7 @@ import { Normaliser } from "./normalise.js";
 if (!pi.peerIsReady()) throw new Error("pi is not installed in peer/: run `node peer/setup.mjs`");
 if (!existsSync(pi.moduleUnderTest)) throw new Error(`The module under test is not built: ${pi.moduleUnderTest}`);
 
-const HANG_GUARD_MS = 100_000;
+const HANG_GUARD_MS = 500_000;
 
 export interface Exit {
 	code: number | null;

@@ -158,4 +158,4 @@ test("a first message longer than a string may be kept a list from ever settling
 		SessionManager.listAll().then((list) => console.log(list.length, list.find((info) => info.id === "endless").firstMessage.length));`;
 	expect(await run(script, { PI_CODING_AGENT_DIR: agent, PI_SESSION_CATALOG: "off" })).toBe(`2 ${1 << 20}\nended\n`);
 	rmSync(join(dir, "endless.jsonl"));
-}, 120_000);
+});

@@ -96,7 +96,7 @@ export function run(script: string, env: Record<string, string> = {}): Promise<s
 	const source = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
 		(async () => { ${script} })().catch((error) => { console.error(error); process.exit(1); });`;
 	return new Promise((resolve, reject) => {
-		const options = { timeout: 100_000, killSignal: "SIGKILL", env: { ...process.env, ...env } } as const;
+		const options = { timeout: 500_000, killSignal: "SIGKILL", env: { ...process.env, ...env } } as const;
 		const child = spawn(process.execPath, ["-e", source], { stdio: ["ignore", "pipe", "pipe"], ...options });
 		let output = "";
 		let errors = "";

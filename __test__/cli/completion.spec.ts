@@ -38,7 +38,7 @@ const SETUP = {
 /** Types keys into an interactive shell, in a terminal of zsh's own, each time until it shows what is to follow. */
 async function typed(at: World, shell: "bash" | "zsh", steps: [keys: string, until: string][], env: NodeJS.ProcessEnv = {}): Promise<string> {
 	const program = shell === "bash" ? `${needed("bash")} --norc --noprofile -i` : `${needed("zsh")} -f -i`;
-	const wait = (until: string): string => `for ((i = 0; i < 400; i++)); do zpty -rt shell part && out+=$part; [[ $out == *${JSON.stringify(until)}* ]] && break; sleep 0.05; done; all+=$out; out=`;
+	const wait = (until: string): string => `for ((i = 0; i < 6000; i++)); do zpty -rt shell part && out+=$part; [[ $out == *${JSON.stringify(until)}* ]] && break; sleep 0.05; done; all+=$out; out=`;
 	const line = `zmodload zsh/zpty; zpty -b shell ${program}
 		local out part all
 		zpty -w shell ${quoted(SETUP[shell])}

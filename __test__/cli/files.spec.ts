@@ -115,7 +115,7 @@ describe("a file is whole or not there", () => {
 		const at = world();
 		const source = put(at, "s-1", Array.from({ length: 60_000 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`step ${index} ${"x".repeat(300)}`))));
 		const line = `'${process.execPath}' '${bin}' export '${source}' -o copy.md & pid=$!
-			for ((i = 0; i < 2000; i++)); do compgen -G '.copy.md.*.tmp' > /dev/null && break; sleep 0.01; done
+			for ((i = 0; i < 30000; i++)); do compgen -G '.copy.md.*.tmp' > /dev/null && break; sleep 0.01; done
 			compgen -G '.copy.md.*.tmp' > /dev/null && kill -TERM $pid; wait $pid; echo $?`;
 		expect((await runProgram("bash", ["-c", line], at)).out).toBe("143\n");
 		expect(readdirSync(at.cwd)).toEqual([]);

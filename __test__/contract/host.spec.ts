@@ -103,7 +103,7 @@ test("a worker thread has an environment and a working directory of its own", as
 /** Runs a script in a process of its own. */
 function run(script: string, ...args: string[]) {
 	const [command, ...rest] = scriptCommand(scriptFile(load + script), args);
-	return spawnSync(command as string, rest, { encoding: "utf8", timeout: 60_000 });
+	return spawnSync(command as string, rest, { encoding: "utf8", timeout: 500_000 });
 }
 
 test("workers may be ended in the middle of a list, again and again", () => {

@@ -1,6 +1,6 @@
 // The code blocks of the documentation.
-import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { root } from "../support/store.js";
 
 export interface Block {
@@ -12,16 +12,27 @@ export interface Block {
 	code: string;
 }
 
-/** Every page of documentation that people are to read. The notices are other people's texts. */
-export const pages: string[] = [
-	...readdirSync(root).filter((name) => name.endsWith(".md") && name !== "THIRD_PARTY_NOTICES.md"),
-	...readdirSync(join(root, "docs"))
-		.filter((name) => name.endsWith(".md"))
-		.map((name) => `docs/${name}`),
-	...readdirSync(join(root, "npm")).map((name) => `npm/${name}/README.md`),
-].sort();
+/** Where pages lead to other pages: links, and files that are named in the text. */
+const LED = /\]\(([^)\s#]+\.md)\b|`([\w/.-]+\.md)`/g;
+
+/**
+ * Every page of documentation that people are led to from the first one, and those of the packages. The notices are other
+ * people's texts, and so is whatever else may lie beside it.
+ */
+function reachable(): string[] {
+	const found = new Set(["README.md"]);
+	for (const page of found) {
+		for (const [, link, named] of textOf(page).matchAll(LED)) {
+			const path = link === undefined ? (named as string) : join(dirname(page), link);
+			if (path !== "THIRD_PARTY_NOTICES.md" && existsSync(join(root, path))) found.add(path);
+		}
+	}
+	return [...found, ...readdirSync(join(root, "npm")).map((name) => `npm/${name}/README.md`)].sort();
+}
 
 export const textOf = (page: string): string => readFileSync(join(root, page), "utf8");
+
+export const pages: string[] = reachable();
 
 /** The fenced blocks of a page. */
 export function blocksOf(page: string): Block[] {

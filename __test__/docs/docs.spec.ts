@@ -25,6 +25,17 @@ beforeAll(async () => {
 });
 afterAll(() => project.remove());
 
+test("the pages are those that the README leads to", () => {
+	const ours = pages.filter((page) => !page.startsWith("npm/"));
+	expect(ours).toEqual([
+		"ARCHITECTURE.md",
+		"CHANGELOG.md",
+		"CONTRIBUTING.md",
+		"README.md",
+		...["api", "cli", "file-format", "migration", "recipes"].map((name) => `docs/${name}.md`),
+	]);
+});
+
 test("every block is in a language that is tried here", () => {
 	const tried = ["ts", "js", "sh", "console", "json", "jsonl"];
 	const others = allBlocks.filter(({ language }) => !tried.includes(language));

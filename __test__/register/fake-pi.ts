@@ -106,7 +106,7 @@ export function node(args: string[], { cwd, env = {} }: { cwd: string; env?: Rec
 		cwd,
 		env: { ...own, ...env },
 		encoding: "utf8",
-		timeout: 60_000,
+		timeout: 500_000,
 	});
 	if (error) throw error;
 	return { code: status, stdout, stderr };

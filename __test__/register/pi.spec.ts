@@ -35,7 +35,7 @@ export default function (pi: any) {
 
 function run(args: string[], cwd: string, env: Record<string, string>): Promise<Outcome> {
 	return new Promise((resolve, reject) => {
-		const child = spawn(pi.nodeBin, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: 60_000 });
+		const child = spawn(pi.nodeBin, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: 500_000 });
 		let [stdout, stderr] = ["", ""];
 		child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
 		child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));

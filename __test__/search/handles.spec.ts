@@ -33,7 +33,7 @@ test("a search with few file handles found a part of the sessions, and later sea
 	const first = run("for (let n = 0; n < 3; n++) console.log(await search());", 64);
 	expect(first).toBe(`${MANY}\n`.repeat(3));
 	expect(run("console.log(await list(), await search());", 64)).toBe(`${MANY} ${MANY}\n`);
-}, 100_000);
+});
 
 test("of many searches at once with few file handles some found nothing", async () => {
 	await many();
@@ -41,7 +41,7 @@ test("of many searches at once with few file handles some found nothing", async 
 	expect(run(all, 90)).toBe(`${Array(20).fill(MANY).join(" ")}\n`);
 	setEnv({ PI_SESSION_CATALOG: "off" });
 	expect(run(all, 60)).toBe(`${Array(20).fill(MANY).join(" ")}\n`);
-}, 100_000);
+});
 
 test("without any file handle left a list was empty, and a search found nothing", async () => {
 	await many();
@@ -55,4 +55,4 @@ test("without any file handle left a list was empty, and a search found nothing"
 	const whole = Array.from({ length: 5 }, (_, n) => `${n + 1} ${MANY} | ${MANY}\n`);
 	const none = "EMFILE: EMFILE: too many open files";
 	expect(run(script, 200)).toBe([`0 ${none} | ${none}\n`, ...whole].join(""));
-}, 100_000);
+});
