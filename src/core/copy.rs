@@ -1,43 +1,42 @@
 //! Lines of one storage in a new file. Lines that stay as they are go as bytes, neighbours together, and each is read to
-//! see that it says what was indexed: on other threads, while this one writes.
+//! see that it says what was indexed. Where everything will stand is known before anything is written, so threads share
+//! the work: each reads a stretch, looks through it and writes it to its place, while it is in the core's cache.
 
-use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::error::{Error, Result};
-use super::lines::text_of;
+use super::lines::{resize, text_of};
 use super::load::Index;
-use super::storage::{read_into, Durability, FileStorage, NewFile, Place, Storage};
+use super::storage::{Durability, FileStorage, NewFile, Place, Storage};
 use super::text::shown;
+use super::threads::cores;
 use super::tree::RowNo;
 
-/// How many bytes go at once, a longer line aside.
-const RUN: u64 = 256 << 10;
+/// How many bytes go at once, a longer line aside. Smaller stretches make the threads meet at the file more often.
+const STRETCH: u64 = 1 << 20;
 
-/// Longer runs are read by the thread that writes, one at a time: a session may be of very long lines.
+/// Longer lines are copied one at a time, when all else is: a session may be of very long ones.
 const LARGE: u64 = 4 << 20;
 
-/// From how many bytes on threads are worth their start.
+/// From how many bytes on threads are worth their start, and the most of them.
 const MANY: u64 = 1 << 20;
-
-/// How many threads read, and how many runs each may be ahead.
-const READERS: usize = 2;
-const AHEAD: usize = 1;
+const THREADS: usize = 8;
 
 /// Writes a new file from lines of `from`, of which `index` is the index, and lines of its own: what `work` adds. Without
 /// a storage there is none to copy. The file has its name when all of it is there and was found to be what was indexed.
 pub fn copied<T>(
     from: Option<&dyn Storage>,
     index: &Index,
-    out: NewFile,
+    mut out: NewFile,
     durability: Durability,
     work: impl FnOnce(&mut Copier<'_>) -> Result<T>,
 ) -> Result<(FileStorage, T)> {
     let mut copier = Copier { index, parts: Vec::new(), size: 0 };
     let done = work(&mut copier)?;
-    let out = match from {
-        Some(from) => Source { from, index }.write(&copier.parts, out)?,
-        None => write_own(&copier.parts, out)?,
-    };
+    match from {
+        Some(from) => Source { from, index, size: from.size()? }.write(&copier.parts, &out)?,
+        None => write_own(&copier.parts, &mut out)?,
+    }
     Ok((out.finish(durability)?, done))
 }
 
@@ -56,6 +55,19 @@ enum Part {
 
 /// Neighbouring lines, with the rows that they must be found to be.
 type Run = Vec<(Place, Option<RowNo>)>;
+
+impl Part {
+    /// How many bytes of the new file it is.
+    fn size(&self) -> u64 {
+        match self {
+            Self::Own(line) => line.len() as u64 + 1,
+            Self::Run(run) => {
+                let (start, end) = span(run);
+                end - start + 1
+            }
+        }
+    }
+}
 
 impl Copier<'_> {
     /// Adds a line of its own, given without its newline, and tells where it will stand.
@@ -91,7 +103,7 @@ impl Copier<'_> {
 /// Whether a line belongs to a run. Only a newline is between neighbours.
 fn fits(run: &Run, place: Place) -> bool {
     let follows = run.last().is_some_and(|(last, _)| place.offset == last.end() + 1);
-    follows && run.first().is_some_and(|(first, _)| place.end() - first.offset <= RUN)
+    follows && run.first().is_some_and(|(first, _)| place.end() - first.offset <= STRETCH)
 }
 
 /// Where a run begins and ends.
@@ -100,99 +112,122 @@ fn span(run: &Run) -> (u64, u64) {
     (start, run.last().map_or(start, |(last, _)| last.end()))
 }
 
-fn is_large(run: &Run) -> bool {
-    let (start, end) = span(run);
-    end - start > LARGE
-}
-
-fn write_own(parts: &[Part], mut out: NewFile) -> Result<NewFile> {
+fn write_own(parts: &[Part], out: &mut NewFile) -> Result<()> {
     for part in parts {
         if let Part::Own(line) = part {
             out.line(line)?;
         }
     }
-    Ok(out)
+    Ok(())
+}
+
+/// Parts that are written at once, and where.
+struct Stretch<'a> {
+    at: u64,
+    size: u64,
+    parts: &'a [Part],
+}
+
+fn stretches(parts: &[Part]) -> Vec<Stretch<'_>> {
+    let mut all = Vec::new();
+    let (mut at, mut left) = (0, parts);
+    while let Some((first, rest)) = left.split_first() {
+        let (mut size, mut count) = (first.size(), 1);
+        for next in rest.iter().map(Part::size) {
+            if size + next > STRETCH {
+                break;
+            }
+            size += next;
+            count += 1;
+        }
+        let (parts, rest) = left.split_at(count);
+        all.push(Stretch { at, size, parts });
+        at += size;
+        left = rest;
+    }
+    all
 }
 
 /// What is copied from.
 struct Source<'a> {
     from: &'a dyn Storage,
     index: &'a Index,
-}
-
-/// What a thread reads, and what takes its memory back.
-struct Reader {
-    bytes: Receiver<Result<Vec<u8>>>,
-    free: Sender<Vec<u8>>,
+    /// Of all there is.
+    size: u64,
 }
 
 impl Source<'_> {
-    fn write(&self, parts: &[Part], mut out: NewFile) -> Result<NewFile> {
-        let runs = parts.iter().filter_map(|part| match part {
-            Part::Run(run) => Some(run),
-            Part::Own(_) => None,
-        });
-        let bytes: u64 = runs.clone().map(span).map(|(start, end)| end - start).sum();
-        let ahead: Vec<&Run> = runs.filter(|run| bytes >= MANY && !is_large(run)).collect();
-        std::thread::scope(|scope| {
-            let ahead = &ahead;
-            // Each reads every other run, so that they come in order.
-            let readers: Vec<Reader> = (0..READERS.min(ahead.len()))
-                .map(|number| {
-                    let (send, bytes) = sync_channel(AHEAD);
-                    let (free, freed) = channel();
-                    let read = move || {
-                        for run in ahead.iter().skip(number).step_by(READERS) {
-                            let memory = freed.try_recv().unwrap_or_default();
-                            if send.send(self.read(run, memory)).is_err() {
-                                break;
-                            }
-                        }
-                    };
-                    // If no thread can be had nothing comes from it, and this one reads.
-                    let _ = std::thread::Builder::new().spawn_scoped(scope, read);
-                    Reader { bytes, free }
-                })
-                .collect();
-            let mut turns = readers.iter().cycle();
-            let mut own = Vec::new();
-            for part in parts {
-                let run = match part {
-                    Part::Own(line) => {
-                        out.line(line)?;
-                        continue;
-                    }
-                    Part::Run(run) => run,
-                };
-                let reader = if is_large(run) { None } else { turns.next() };
-                match reader.and_then(|reader| Some((reader.bytes.recv().ok()?, reader))) {
-                    Some((bytes, reader)) => {
-                        let bytes = bytes?;
-                        out.bytes(&bytes)?;
-                        // It may have read everything.
-                        let _ = reader.free.send(bytes);
-                    }
-                    None => {
-                        own = self.read(run, own)?;
-                        out.bytes(&own)?;
-                    }
+    fn write(&self, parts: &[Part], out: &NewFile) -> Result<()> {
+        let (large, usual): (Vec<_>, Vec<_>) = stretches(parts).into_iter().partition(|stretch| stretch.size > LARGE);
+        let bytes: u64 = usual.iter().map(|stretch| stretch.size).sum();
+        let others = if bytes < MANY { 0 } else { cores().min(THREADS).min(usual.len()).saturating_sub(1) };
+        let next = AtomicUsize::new(0);
+        // Takes what nobody has until all is taken.
+        let work = || {
+            let mut buffer = Vec::new();
+            while let Some(stretch) = usual.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if let Err(error) = self.copy(stretch, &mut buffer, out) {
+                    // Nobody needs to go on.
+                    next.store(usual.len(), Ordering::Relaxed);
+                    return Err((stretch.at, error));
                 }
             }
-            Ok(out)
-        })
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            // A thread that cannot be had leaves its part to the others.
+            let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+            let threads: Vec<_> = (0..others).filter_map(spawn).collect();
+            let mine = work();
+            // One that panicked copied a part of what it took; the scope would pass the panic on, too.
+            let theirs =
+                threads.into_iter().map(|thread| thread.join().unwrap_or_else(|why| std::panic::resume_unwind(why)));
+            let failed = theirs.chain([mine]).filter_map(std::result::Result::err);
+            // Of several the first in the file, as if one had read it.
+            failed.min_by_key(|(at, _)| *at).map_or(Ok(()), |(_, error)| Err(error))
+        })?;
+        let mut buffer = Vec::new();
+        large.iter().try_for_each(|stretch| self.copy(stretch, &mut buffer, out))
     }
 
-    /// The bytes of a run, its last newline too, looked through.
-    fn read(&self, run: &Run, mut bytes: Vec<u8>) -> Result<Vec<u8>> {
-        let (start, end) = span(run);
-        // The newline behind the last of them, too, if there is one.
-        let behind = u64::from(end < self.from.size()?);
-        read_into(self.from, start, (end + behind - start) as usize, &mut bytes)?;
-        if behind == 0 {
-            bytes.push(b'\n');
+    /// Copies a stretch, looked through, with memory for it that is kept.
+    fn copy(&self, stretch: &Stretch<'_>, buffer: &mut Vec<u8>, out: &NewFile) -> Result<()> {
+        let fail = |error| Error::io("read", self.from.name(), error);
+        let size = stretch.size as usize;
+        // What is longer than needed is kept as it is: to clear it again would take as long as to check it.
+        if buffer.len() < size {
+            resize(buffer, size).map_err(fail)?;
         }
-        self.check(run, &bytes)?;
-        Ok(bytes)
+        let bytes = buffer.get_mut(..size).unwrap_or_default();
+        let mut left = &mut *bytes;
+        for part in stretch.parts {
+            let (here, rest) = left.split_at_mut_checked(part.size() as usize).unwrap_or_default();
+            left = rest;
+            match part {
+                Part::Own(line) => {
+                    if let Some((newline, to)) = here.split_last_mut() {
+                        to.copy_from_slice(line);
+                        *newline = b'\n';
+                    }
+                }
+                Part::Run(run) => self.read(run, here)?,
+            }
+        }
+        out.bytes_at(stretch.at, bytes)
+    }
+
+    /// Reads a run with its last newline, looked through.
+    fn read(&self, run: &Run, bytes: &mut [u8]) -> Result<()> {
+        let (start, end) = span(run);
+        // The last line of all may have none.
+        match bytes.split_last_mut() {
+            Some((newline, lines)) if end >= self.size => {
+                self.from.read_at(start, lines)?;
+                *newline = b'\n';
+            }
+            _ => self.from.read_at(start, bytes)?,
+        }
+        self.check(run, bytes)
     }
 
     fn check(&self, run: &Run, bytes: &[u8]) -> Result<()> {
@@ -225,7 +260,9 @@ mod tests {
     fn lines_arrive_where_they_are_said_to() {
         let header = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}";
         let lines: Vec<_> = (0..4_000)
-            .map(|n| format!("{{\"type\":\"custom\",\"id\":\"{n}\",\"data\":\"{}\"}}", "x".repeat(n % 700)))
+            .map(|n| if n % 1_900 == 1_899 { LARGE as usize + n } else { n % 700 })
+            .enumerate()
+            .map(|(n, size)| format!("{{\"type\":\"custom\",\"id\":\"{n}\",\"data\":\"{}\"}}", "x".repeat(size)))
             .collect();
         let text = format!("{header}\n{}", lines.join("\n"));
         let storage = MemoryStorage::new("test".into(), text.into_bytes());

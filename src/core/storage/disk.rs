@@ -256,10 +256,12 @@ pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
     return std::os::windows::fs::FileExt::seek_read(file, into, offset);
 }
 
-/// Writes all of `bytes` over what stands at `offset`; the handle is one for [`Access::Overwrite`].
+/// Writes all of `bytes` at `offset`, over what stands there; the handle is not one for [`Access::Append`].
 pub fn write_all_at(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let written = ask(Call::Write).and_then(|()| {
+            #[cfg(test)]
+            faults::about(file);
             #[cfg(test)]
             let bytes = bytes.get(..faults::shortened(bytes.len())).unwrap_or(bytes);
             #[cfg(unix)]

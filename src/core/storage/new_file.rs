@@ -66,6 +66,12 @@ impl NewFile {
         Ok(())
     }
 
+    /// Puts bytes where they will stand, whatever stands before them: for a file that several threads write, and that
+    /// has no other bytes.
+    pub fn bytes_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        disk::write_all_at(&self.temporary.file, offset, bytes).map_err(|error| Error::io("write", &self.path, error))
+    }
+
     fn write(&mut self) -> Result<()> {
         let bytes = std::mem::take(&mut self.unwritten);
         self.hand_over(&bytes)
