@@ -9,7 +9,7 @@
 //                           [--compact-every 1500] [--images 0.9] [--wide 0.125]
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
+import { optionsOf } from "../scripts/options.mjs";
 import { seeded } from "./random.mjs";
 import { transcript } from "./transcript.mjs";
 
@@ -115,7 +115,7 @@ export function describe({ lines, bytes, big, bigBytes, kinds }) {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-	const { values, positionals } = parseArgs({
+	const { values, positionals } = optionsOf(import.meta.url, {
 		allowPositionals: true,
 		options: {
 			bytes: { type: "string" },
@@ -126,18 +126,9 @@ if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) 
 			images: { type: "string" },
 			wide: { type: "string" },
 		},
-	});
-	const number = (text) => (text === undefined ? undefined : Number(text));
-	const given = {
-		bytes: number(values.bytes),
-		entries: number(values.entries),
-		seed: number(values.seed),
-		sizes: values.sizes,
-		compactEvery: number(values["compact-every"]),
-		images: number(values.images),
-		wide: number(values.wide),
-	};
-	const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+	}, { counts: ["bytes", "entries"], whole: ["seed", "compact-every"], shares: ["images", "wide"], oneOf: { sizes: ["mixed", "small"] } });
+	const { "compact-every": compactEvery, ...options } = values;
+	if (compactEvery !== undefined) options.compactEvery = compactEvery;
 	if (positionals.length !== 1) {
 		console.error(
 			"Usage: node bench/generate.mjs <file> --bytes N | --entries N " +

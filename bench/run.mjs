@@ -8,8 +8,8 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { nodeBin, referenceDir, setup } from "../peer/setup.mjs";
+import { optionsOf } from "../scripts/options.mjs";
 import { select } from "./cases.mjs";
 import { dataDir, provide, warmUp } from "./data.mjs";
 import { OPERATIONS } from "./operations.mjs";
@@ -20,14 +20,14 @@ const worker = join(here, "worker.mjs");
 const TIMEOUT_MS = 600_000;
 const QUICK_ROUNDS = 3;
 
-const { values: options } = parseArgs({
+const { values: options } = optionsOf(import.meta.url, {
 	options: {
 		cases: { type: "string" },
 		rounds: { type: "string" },
 		quick: { type: "boolean", default: false },
 		json: { type: "string" },
 	},
-});
+}, { counts: ["rounds"] });
 
 const modules = {
 	peer: join(referenceDir, "dist/core/session-manager.js"),
@@ -80,7 +80,7 @@ function source(operation, path) {
 
 function runCase(entry, data) {
 	const { path, restore } = source(entry.operation, data?.path);
-	const count = Number(options.rounds ?? (options.quick ? QUICK_ROUNDS : entry.rounds));
+	const count = options.rounds ?? (options.quick ? QUICK_ROUNDS : entry.rounds);
 	const rounds = [];
 	const failures = {};
 	for (let round = 0; round < count; round++) {

@@ -7,18 +7,18 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { optionsOf } from "./options.mjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
-const { values } = parseArgs({
+const { values } = optionsOf(import.meta.url, {
 	options: { cases: { type: "string" }, seed: { type: "string" }, case: { type: "string" } },
-});
+}, { counts: ["cases"], whole: ["seed"] });
 
 const progress = mkdtempSync(join(tmpdir(), "differential-"));
 const env = { ...process.env, PSN_PROGRESS: progress };
-if (values.cases) env.PSN_CASES = values.cases;
-const seed = values.seed ?? String(Math.floor(Math.random() * 2 ** 31));
-env.PSN_SEED = seed;
+if (values.cases !== undefined) env.PSN_CASES = String(values.cases);
+const { seed = Math.floor(Math.random() * 2 ** 31) } = values;
+env.PSN_SEED = String(seed);
 if (values.case) env.PSN_CASE = values.case;
 
 const vitest = join(root, "node_modules/vitest/vitest.mjs");

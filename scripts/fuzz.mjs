@@ -2,13 +2,14 @@
 // fuzz/corpus, and so does one that fails:
 //   npm run fuzz -- --seconds 600 --seed 1 --target open
 import { spawnSync } from "node:child_process";
-import { parseArgs } from "node:util";
+import { optionsOf } from "./options.mjs";
 
-const { values } = parseArgs({
+const TARGETS = ["lines", "open", "operations", "repair"];
+const { values } = optionsOf(import.meta.url, {
 	options: { seconds: { type: "string" }, seed: { type: "string" }, target: { type: "string" } },
-});
-const seed = values.seed ?? String(Math.floor(Math.random() * 2 ** 31));
-const env = { ...process.env, PSN_FUZZ_SECONDS: values.seconds ?? "300", PSN_FUZZ_SEED: seed };
+}, { counts: ["seconds"], whole: ["seed"], oneOf: { target: TARGETS } });
+const seed = values.seed ?? Math.floor(Math.random() * 2 ** 31);
+const env = { ...process.env, PSN_FUZZ_SECONDS: String(values.seconds ?? 300), PSN_FUZZ_SEED: String(seed) };
 if (values.target) env.PSN_FUZZ_TARGET = values.target;
 console.log(`fuzz: ${env.PSN_FUZZ_SECONDS} seconds each, seed ${seed}`);
 // The planted bugs are `npm test`'s business.

@@ -3,12 +3,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { killLoop } from "../__test__/faults/kill-loop.mjs";
+import { optionsOf } from "./options.mjs";
 
-const { values } = parseArgs({ options: { kills: { type: "string" }, seed: { type: "string" } } });
-const kills = Number(values.kills ?? 2_000);
-const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+const { values } = optionsOf(import.meta.url, { options: { kills: { type: "string" }, seed: { type: "string" } } }, { counts: ["kills"], whole: ["seed"] });
+const { kills = 2_000, seed = Math.floor(Math.random() * 2 ** 31) } = values;
 const scratch = mkdtempSync(join(tmpdir(), "kills-"));
 console.log(`kills: ${kills}, seed ${seed}`);
 const start = Date.now();

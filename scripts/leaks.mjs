@@ -2,11 +2,11 @@
 //   npm run leaks -- --managers 20000 --entries 1000000
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { optionsOf } from "./options.mjs";
 
-const { values } = parseArgs({ options: { managers: { type: "string" }, entries: { type: "string" } } });
+const { values } = optionsOf(import.meta.url, { options: { managers: { type: "string" }, entries: { type: "string" } } }, { counts: ["managers", "entries"] });
 const script = fileURLToPath(new URL("../__test__/faults/leaks.mjs", import.meta.url));
-const args = ["--expose-gc", script, values.managers ?? "20000", values.entries ?? "1000000"];
+const args = ["--expose-gc", script, String(values.managers ?? 20_000), String(values.entries ?? 1_000_000)];
 const { status, stdout } = spawnSync(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" });
 if (status === 0) {
 	const told = JSON.parse(stdout.trim().split("\n").at(-1));

@@ -11,7 +11,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
+import { optionsOf } from "./options.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const LICENSES = ["LICENSE", "THIRD_PARTY_NOTICES.md"];
@@ -70,7 +70,7 @@ export function stage(dir, addons, env = process.env) {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-	const { values, positionals } = parseArgs({ options: { tag: { type: "string" } }, allowPositionals: true });
+	const { values, positionals } = optionsOf(import.meta.url, { options: { tag: { type: "string" } }, allowPositionals: true });
 	const [addons] = positionals;
 	if (values.tag !== undefined) checkTag(root, values.tag);
 	else if (addons !== undefined) stage(root, resolve(addons));

@@ -7,8 +7,8 @@
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { RUNTIMES, setup } from "../runtimes/setup.mjs";
+import { optionsOf } from "./options.mjs";
 import { reported, VITEST } from "./report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -82,7 +82,7 @@ export async function runRuntimes(names = [], { specs = SPECS, quick = false } =
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-	const { values, positionals } = parseArgs({
+	const { values, positionals } = optionsOf(import.meta.url, {
 		options: { quick: { type: "boolean" }, specs: { type: "string", multiple: true } },
 		allowPositionals: true,
 	});

@@ -53,7 +53,7 @@ function unknownScript([name = "", dashes, ...args]: string[]): string | undefin
 	return file === undefined ? `the script ${name} is no file of ours, which takes ${args.join(" ")}` : unknownArguments(file, args);
 }
 
-/** The options that a file of ours takes, as its `parseArgs` or its look at `process.argv` says, and what they may be. */
+/** The options that a file of ours takes, as its `optionsOf` or its look at `process.argv` says, and what they may be. */
 function unknownArguments(file: string, args: string[]): string | undefined {
 	if (!existsSync(join(root, file))) return `no file ${file}`;
 	const source = readFileSync(join(root, file), "utf8");

@@ -1,6 +1,6 @@
 // Scripts that run on other systems, as far as that can be shown on this one.
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
@@ -42,4 +42,34 @@ test("the smoke test removed a folder with files of its own open in it, which Wi
 		};
 		require("node:module").syncBuiltinESMExports();`;
 	expect(after(scratch(), asks, join(root, "scripts/smoke.mjs"))).toMatch(/^works on .*\nopen: 0\n$/);
+});
+
+test("a number of kills that was none meant no kills, all found", () => {
+	for (const [script, option, value, said] of [
+		["scripts/kills", "kills", "x", "a number of at least 1"],
+		["scripts/kills", "kills", "0", "a number of at least 1"],
+		["scripts/kills", "seed", "1.5", "a whole number"],
+		["scripts/leaks", "entries", "-1", "a number of at least 1"],
+		["scripts/fuzz", "target", "opne", "one of lines, open, operations, repair"],
+		["scripts/differential", "cases", "1e3", "a whole number"],
+		["bench/run", "rounds", "", "a number of at least 1"],
+		["bench/generate", "images", "90", "a share from 0 to 1"],
+	] as const) {
+		const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, `${script}.mjs`), `--${option}=${value}`], { encoding: "utf8" });
+		expect([status, stdout, stderr.split("\n")[0]]).toEqual([2, "", `--${option} is ${said}, not ${JSON.stringify(value)}`]);
+	}
+	for (const target of readdirSync(join(root, "fuzz/corpus"))) expect(read(join(root, "scripts/fuzz.mjs"))).toContain(`"${target}"`);
+});
+
+test("a script that was given an option it has not said so in a stack of its own lines alone", () => {
+	for (const name of ["bench/run", "bench/generate", ...["differential", "fuzz", "kills", "leaks", "release", "runtimes"].map((one) => `scripts/${one}`)]) {
+		const run = (option: string) => spawnSync(process.execPath, [join(root, `${name}.mjs`), option], { encoding: "utf8" });
+		const wrong = run("--nothing");
+		expect([wrong.status, wrong.stdout], name).toEqual([2, ""]);
+		expect(wrong.stderr, name).toMatch(/^Unknown option '--nothing'/);
+		const help = run("--help");
+		expect([help.status, help.stderr], name).toEqual([0, ""]);
+		expect(help.stdout.length, name).toBeGreaterThan(100);
+		expect(wrong.stderr.endsWith(`\n\n${help.stdout}`), name).toBe(true);
+	}
 });
