@@ -29,6 +29,7 @@ pub mod ids;
 pub mod info;
 pub mod json;
 pub mod leaf;
+pub mod letters;
 pub mod lines;
 pub mod listing;
 pub mod load;

@@ -363,7 +363,10 @@
 		},
 		// `source` says which state of the file was listed, `catalog` where its text may be; the text is fetched when it
 		// is asked for, and is a plain property from then on. Leaves in the slots when it was modified.
-		info(path, id, cwd, name, parent, headerTime, active, fileTime, counts, first, file, source, catalog) {
+		// `state` is what the infos of a list in order know of each other's texts.
+		info(path, id, cwd, name, parent, headerTime, active, fileTime, counts, first, file, source, catalog, states, at) {
+			const state = { file, source, next: undefined };
+			states[at] = state;
 			const created = new Date(headerTime);
 			const fromHeader = typeof headerTime === "string" ? created.getTime() : Number.NaN;
 			let modified = new Date(Math.round(fileTime));
@@ -390,7 +393,7 @@
 				firstMessage: first,
 				get allMessagesText() {
 					if (text === undefined) {
-						text = listedText(file, source, catalog);
+						text = listedText(file, source, catalog, state.next?.file, state.next?.source);
 						plain(this, text);
 					}
 					return text;
@@ -399,6 +402,11 @@
 					plain(this, value);
 				},
 			};
+		},
+		// The list, in which each text knows the one behind it.
+		inOrder(infos, states, rows) {
+			for (let at = 1; at < rows.length; at++) states[rows[at - 1]].next = states[rows[at]];
+			return Array.from(rows, (row) => infos[row]);
 		},
 		hit: (path, id, name, cwd, entryId, role, timestamp, snippet) => ({
 			path,

@@ -66,6 +66,7 @@ factory! {
     LacksContent = c"lacksContent",
     Copy = c"copy",
     Pick = c"pick",
+    InOrder = c"inOrder",
     Run = c"run",
     Tree = c"tree",
     Project = c"project",

@@ -108,6 +108,7 @@ fn start(
         task,
         infos: Some(js.keep(js.array(0)?)?),
         results: None,
+        states: None,
         odd_times: HashMap::new(),
         times: Vec::new(),
         catalog: location.as_ref().map(|location| location.path.to_string_lossy().into_owned()),
@@ -241,6 +242,8 @@ struct Progress {
     infos: Option<Kept>,
     /// The sessions at their files' positions; None before the files are known, too.
     results: Option<Kept>,
+    /// What each of them knows of its text, at the same positions.
+    states: Option<Kept>,
     /// The newest of the times of files to come that only the host can read, by the files' positions.
     odd_times: HashMap<usize, f64>,
     /// When the sessions read so far were modified, and their positions.
@@ -307,7 +310,7 @@ fn end(progress: &RefCell<Progress>, js: Js, value: Val, resolves: bool) -> Resu
     let (ending, kept) = {
         let mut progress = progress.borrow_mut();
         progress.order = None;
-        (progress.task.ending(), [progress.infos.take(), progress.results.take()])
+        (progress.task.ending(), [progress.infos.take(), progress.results.take(), progress.states.take()])
     };
     for kept in kept.into_iter().flatten() {
         js.release(kept)?;
@@ -340,10 +343,11 @@ fn found(progress: &RefCell<Progress>, js: Js, total: usize) -> Result<()> {
     if total == 0 {
         return end(progress, js, js.array(0)?, true);
     }
-    let results = js.keep(js.array(total)?)?;
+    let [results, states] = [js.keep(js.array(total)?)?, js.keep(js.array(total)?)?];
     let mut progress = progress.borrow_mut();
     progress.total = total;
     progress.results = Some(results);
+    progress.states = Some(states);
     Ok(())
 }
 
@@ -364,7 +368,7 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(Stri
     }
     let info = match shown {
         Some((path, file, listed)) if is_listed(progress, js, &listed)? => {
-            let info = info_object(js, progress, &path, &file, &listed)?;
+            let info = info_object(js, progress, at, &path, &file, &listed)?;
             if info.is_some() {
                 let [modified, ..] = slots(js)?;
                 progress.borrow_mut().times.push((modified, at as u32));
@@ -410,7 +414,8 @@ fn newest_first(progress: &RefCell<Progress>, js: Js, results: Val) -> Result<Va
     }
     times.sort_by(|(left, a), (right, b)| right.partial_cmp(left).unwrap_or(Order::Equal).then(a.cmp(b)));
     let rows: Vec<u32> = times.into_iter().map(|(_, at)| at).collect();
-    make(js, F::Pick, &[results, js.u32s(&rows)?])
+    let states = progress.borrow().states.as_ref().map_or_else(|| js.array(0), |states| js.kept(states))?;
+    make(js, F::InOrder, &[results, states, js.u32s(&rows)?])
 }
 
 impl Progress {
@@ -437,19 +442,33 @@ const SHOWN_OF_ENDLESS: usize = 1 << 20;
 
 /// The object of a session; None if the engine has no room for one, such as for a name longer than its strings may be, or
 /// if what its header calls a time throws as one: pi leaves it out then, too.
-fn info_object(js: Js, progress: &RefCell<Progress>, path: &str, file: &str, listed: &Listed) -> Result<Option<Val>> {
+fn info_object(
+    js: Js,
+    progress: &RefCell<Progress>,
+    at: usize,
+    path: &str,
+    file: &str,
+    listed: &Listed,
+) -> Result<Option<Val>> {
     let first = listed.info.first_message.as_deref().unwrap_or(b"(no messages)");
     let first = js.string(first).or_else(|_| {
         js.take_exception()?;
         js.string(shown(first.get(..SHOWN_OF_ENDLESS).unwrap_or(first)).trim_end_matches('\u{fffd}').as_bytes())
     });
-    match first.and_then(|first| info_with(js, progress, path, file, listed, first)) {
+    match first.and_then(|first| info_with(js, progress, at, (path, file), listed, first)) {
         Ok(info) => Ok(Some(info)),
         Err(_) => js.take_exception().map(|_| None),
     }
 }
 
-fn info_with(js: Js, progress: &RefCell<Progress>, path: &str, file: &str, listed: &Listed, first: Val) -> Result<Val> {
+fn info_with(
+    js: Js,
+    progress: &RefCell<Progress>,
+    at: usize,
+    (path, file): (&str, &str),
+    listed: &Listed,
+    first: Val,
+) -> Result<Val> {
     let Listed { info, stamp, .. } = listed;
     let parsed = |text: &Option<String>| text.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text));
     let shown = js.string(path.as_bytes())?;
@@ -471,6 +490,8 @@ fn info_with(js: Js, progress: &RefCell<Progress>, path: &str, file: &str, liste
         if path == file { shown } else { js.string(file.as_bytes())? },
         js.string(Source::of(listed).to_text().as_bytes())?,
         js.optional_string(progress.borrow().catalog.as_deref().map(str::as_bytes))?,
+        progress.borrow().states.as_ref().map_or_else(|| js.array(0), |states| js.kept(states))?,
+        js.number(at as f64)?,
     ];
     make(js, F::Info, &args)
 }

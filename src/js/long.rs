@@ -3,45 +3,42 @@
 use std::cell::RefCell;
 use std::ptr::null_mut;
 
-use napi::{sys, Error, Result, Status};
+use napi::{sys, Result};
 
 use super::raw::{Js, Val};
+use crate::core::letters::{Form, Letters};
 
 /// From how many bytes on a text beyond ASCII is converted here.
 pub const LONG_TEXT: usize = 1 << 10;
 
-/// How many units of memory are kept for the next text.
-const KEPT_UNITS: usize = 4 << 20;
-
 thread_local! {
-    static UNITS: RefCell<Vec<u16>> = const { RefCell::new(Vec::new()) };
+    static LETTERS: RefCell<Letters> = RefCell::default();
 }
 
-/// A string of a long text.
-pub fn string(js: Js, text: &str) -> Result<Val> {
+/// A string of a long text in WTF-8.
+pub fn string(js: Js, text: &[u8]) -> Result<Val> {
+    LETTERS.with(|letters| {
+        let mut letters = letters.borrow_mut();
+        letters.set(text);
+        let string = of_letters(js, &letters);
+        letters.trim();
+        string
+    })
+}
+
+/// A string of letters.
+pub fn of_letters(js: Js, letters: &Letters) -> Result<Val> {
     let mut out = null_mut();
-    let status = if encoding_rs::mem::is_str_latin1(text) {
-        let latin1 = encoding_rs::mem::encode_latin1_lossy(text);
-        let size = latin1.len() as isize;
-        // SAFETY: the pointer is good for `size` bytes; the engine copies them.
-        unsafe { sys::napi_create_string_latin1(js.raw(), latin1.as_ptr().cast(), size, &mut out) }
-    } else {
-        UNITS.with(|units| {
-            let mut units = units.borrow_mut();
-            if units.len() < text.len() {
-                units.resize(text.len(), 0);
-            }
-            let size = encoding_rs::mem::convert_str_to_utf16(text, &mut units);
-            // SAFETY: the pointer is good for that many units; the engine copies them.
-            let status = unsafe { sys::napi_create_string_utf16(js.raw(), units.as_ptr(), size as isize, &mut out) };
-            if units.len() > KEPT_UNITS {
-                *units = Vec::new();
-            }
-            status
-        })
+    let status = match letters.get() {
+        Form::Latin1(bytes) => {
+            // SAFETY: the pointer is good for so many bytes; the engine copies them.
+            unsafe { sys::napi_create_string_latin1(js.raw(), bytes.as_ptr().cast(), bytes.len() as isize, &mut out) }
+        }
+        Form::Utf16(units) => {
+            // SAFETY: the pointer is good for so many units; the engine copies them.
+            unsafe { sys::napi_create_string_utf16(js.raw(), units.as_ptr(), units.len() as isize, &mut out) }
+        }
     };
-    match status {
-        sys::Status::napi_ok => Ok(out),
-        status => Err(Error::new(Status::from(status), "string failed")),
-    }
+    js.check(status, "string")?;
+    Ok(out)
 }

@@ -90,11 +90,9 @@ impl Js {
         let status = if bytes.is_ascii() {
             // SAFETY: the pointer is good for `size` bytes; the engine copies them.
             unsafe { sys::napi_create_string_latin1(self.env, bytes.as_ptr().cast(), size, &mut out) }
-        } else if let Some(text) =
-            simdutf8::basic::from_utf8(bytes).ok().filter(|_| bytes.len() >= super::long::LONG_TEXT)
-        {
-            return super::long::string(self, text);
-        } else if bytes.len() < super::long::LONG_TEXT && std::str::from_utf8(bytes).is_ok() {
+        } else if bytes.len() >= super::long::LONG_TEXT {
+            return super::long::string(self, bytes);
+        } else if std::str::from_utf8(bytes).is_ok() {
             // SAFETY: the pointer is good for `size` bytes; the engine copies them.
             unsafe { sys::napi_create_string_utf8(self.env, bytes.as_ptr().cast(), size, &mut out) }
         } else {

@@ -43,6 +43,11 @@ impl Source {
         Some(Self { device: next()?, inode: next()?, size: next()?, end: next()?, print: next()? })
     }
 
+    /// The file's size when it was listed.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
     fn is_of(&self, stamp: &Stamp) -> bool {
         (self.device, self.inode) == (stamp.device, stamp.inode)
     }
