@@ -44,7 +44,7 @@ test("all texts in the list's order, in the other one, every second one, and aga
 	const ours = await SessionManager.listAll();
 	const want = new Map((await peer.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
 	expect(want.size).toBe(60);
-	for (const order of [(list: typeof ours) => list, (list: typeof ours) => list.toReversed(), (list: typeof ours) => list.filter((_, n) => n % 2 === 0)]) {
+	for (const order of [(list: typeof ours) => list, (list: typeof ours) => [...list].reverse(), (list: typeof ours) => list.filter((_, n) => n % 2 === 0)]) {
 		for (const info of order(await SessionManager.listAll())) expect(info.allMessagesText).toBe(want.get(info.id));
 	}
 	// Two lists at once, one behind the other.
@@ -61,7 +61,7 @@ test("a thread makes them ahead if they are asked for in order, and ends when no
 	const at = await mixed();
 	const list = await SessionManager.listAll();
 	await settled(at);
-	for (const info of list.toReversed()) expect(info.allMessagesText).toContain("");
+	for (const info of [...list].reverse()) expect(info.allMessagesText).toContain("");
 	expect(isAhead() ?? false).toBe(false);
 	let wasAhead = false;
 	for (const info of await SessionManager.listAll()) {

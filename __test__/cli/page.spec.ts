@@ -9,6 +9,8 @@ import { type Json, assistant, entry, message, root, user } from "../support/sto
 import { branched, put, run, world } from "./run.js";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+/** A loaded machine is slow, not wrong. */
+const PATIENCE = 500_000;
 const CARD = { across: 262, down: 54 };
 
 let browser: Browser;
@@ -16,7 +18,7 @@ let browser: Browser;
 beforeAll(async () => {
 	const executablePath = [process.env.CHROMIUM, ...PLACES].find((path) => path && existsSync(path));
 	if (!executablePath) throw new Error("No browser: apt-get install -y chromium (or name one in CHROMIUM)");
-	browser = await puppeteer.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+	browser = await puppeteer.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-dev-shm-usage"], timeout: PATIENCE, protocolTimeout: PATIENCE });
 });
 afterAll(() => browser?.close());
 
@@ -35,8 +37,7 @@ async function open(lines: Json[], args: string[] = [], hash = ""): Promise<Open
 	const file = join(at.cwd, "page.html");
 	expect(await run(at, ["tree", session, "--html", file, ...args])).toMatchObject({ code: 0, err: "" });
 	const page = await browser.newPage();
-	// A loaded machine is slow, not wrong.
-	page.setDefaultTimeout(100_000);
+	page.setDefaultTimeout(PATIENCE);
 	const [requests, errors]: [string[], string[]] = [[], []];
 	page.on("request", (request) => requests.push(request.url()));
 	page.on("pageerror", (error) => errors.push(String(error)));

@@ -4,7 +4,8 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-const DEADLINE_MS = 500_000;
+/** When a screen that does not come is given up. */
+export const DEADLINE_MS = 300_000;
 /** The screen is at rest when so many looks in a row found it the same. */
 const LOOKS = 4;
 const BETWEEN_LOOKS_MS = 60;

@@ -1,5 +1,6 @@
 // pi's interactive mode in a terminal, twice: as it is published, and by `pi-native`. The same keys must lead to the
-// same screens, and leave the same sessions.
+// same screens, and leave the same sessions. Both go step by step: a program that is slow to draw is waited for until its
+// screen is the other one's, however often it comes to rest before.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { startModelServer } from "../../scripts/demo/model-server.mjs";
 import * as pi from "../../scripts/demo/pi.mjs";
 import { Normaliser } from "../agent/normalise.js";
 import { piNative } from "./fake-pi.js";
-import { Terminal } from "./terminal.js";
+import { DEADLINE_MS, Terminal } from "./terminal.js";
 
 const ANSWERS = [
 	{ text: "Answer number one." },
@@ -27,51 +28,77 @@ const SETTINGS = { compaction: { enabled: false, keepRecentTokens: 1 } };
 /** How long ago a session was touched: the lists show it. */
 const AGES = /(\d+) (now|\d+[smh])$/gm;
 
-interface Visit {
-	screens: Record<string, string>;
-	sessions: string[];
-	stderr: string;
-	requests: string[];
+/** A run of pi in a terminal of its own. */
+class Visit {
+	readonly root = realpathSync(mkdtempSync(join(tmpdir(), "psn-tui-")));
+	readonly home = join(this.root, "home");
+
+	private constructor(
+		readonly server: Awaited<ReturnType<typeof startModelServer>>,
+	) {}
+
+	terminal!: Terminal;
+
+	static async start(command: string, args: string[], env: Record<string, string> = {}): Promise<Visit> {
+		const visit = new Visit(await startModelServer(ANSWERS));
+		const { root, home } = visit;
+		const work = join(root, "work");
+		mkdirSync(work);
+		pi.writeAgentDir(home, visit.server.baseUrl, SETTINGS);
+		const program = { command, args, cwd: work, env: { ...pi.isolatedEnv(home), ...env }, stderr: join(root, "stderr") };
+		visit.terminal = Terminal.start(root, program);
+		onTestFinished(async () => {
+			visit.terminal.close();
+			await visit.server.close();
+			rmSync(root, { recursive: true, force: true });
+		});
+		return visit;
+	}
+
+	/** The screen when it shows all of these and has come to rest, ids and times as names. */
+	async screen(wanted: (string | RegExp)[]): Promise<string> {
+		return new Normaliser(this.root).text(await this.terminal.shows(...wanted)).replace(AGES, "$1 <age>");
+	}
+
+	/** What is left when the program has ended. */
+	left(): { sessions: string[]; stderr: string; requests: string[] } {
+		const normal = new Normaliser(this.root);
+		const sessions = join(pi.agentDirOf(this.home), "sessions");
+		const files = readdirSync(sessions, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
+		const stderr = join(this.root, "stderr");
+		return {
+			// By time, which their names begin with.
+			sessions: files.sort().map((name) => normal.text(readFileSync(join(sessions, name), "utf8"))),
+			stderr: existsSync(stderr) ? readFileSync(stderr, "utf8") : "",
+			requests: this.server.requests.map((request) => normal.text(JSON.stringify(request.body))),
+		};
+	}
 }
 
-async function visit(command: string, args: string[], env: Record<string, string> = {}): Promise<Visit> {
-	const root = realpathSync(mkdtempSync(join(tmpdir(), "psn-tui-")));
-	const server = await startModelServer(ANSWERS);
-	const home = join(root, "home");
-	const work = join(root, "work");
-	const stderr = join(root, "stderr");
-	mkdirSync(work);
-	pi.writeAgentDir(home, server.baseUrl, SETTINGS);
-	const program = { command, args, cwd: work, env: { ...pi.isolatedEnv(home), ...env }, stderr };
-	const terminal = Terminal.start(root, program);
-	onTestFinished(async () => {
-		terminal.close();
-		await server.close();
-		rmSync(root, { recursive: true, force: true });
-	});
+/** Terminals in which the same is typed. */
+class Both {
+	constructor(readonly visits: readonly [own: Visit, ours: Visit]) {}
 
-	const normal = new Normaliser(root);
-	const screens: Record<string, string> = {};
-	const see = async (name: string, ...wanted: (string | RegExp)[]) => {
-		const screen = await terminal.shows(...wanted);
-		screens[name] = normal.text(screen).replace(AGES, "$1 <age>");
-	};
-	await talk(terminal, see);
-	expect(await terminal.exit()).toBe(0);
+	press(key: string): void {
+		for (const { terminal } of this.visits) terminal.press(key);
+	}
 
-	const sessions = join(pi.agentDirOf(home), "sessions");
-	const files = readdirSync(sessions, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
-	// By time, which their names begin with.
-	const texts = files.sort().map((name) => readFileSync(join(sessions, name), "utf8"));
-	return {
-		screens,
-		sessions: texts.map((text) => normal.text(text)),
-		stderr: existsSync(stderr) ? readFileSync(stderr, "utf8") : "",
-		requests: server.requests.map((request) => normal.text(JSON.stringify(request.body))),
-	};
+	async enter(line: string): Promise<void> {
+		await Promise.all(this.visits.map(({ terminal }) => terminal.enter(line)));
+	}
+
+	/** Both screens show all of these, and are one. */
+	async see(name: string, ...wanted: (string | RegExp)[]): Promise<void> {
+		for (const deadline = Date.now() + DEADLINE_MS; ; ) {
+			const [own, ours] = await Promise.all(this.visits.map((visit) => visit.screen(wanted)));
+			if (own === ours) return;
+			if (Date.now() > deadline) expect(ours, name).toBe(own);
+		}
+	}
 }
 
-async function talk(terminal: Terminal, see: (name: string, ...wanted: (string | RegExp)[]) => Promise<void>) {
+async function talk(terminal: Both): Promise<void> {
+	const see = terminal.see.bind(terminal);
 	/** The line under the editor, with the tokens of so many answers. */
 	const settled = (name: string, ...more: (string | RegExp)[]) => see(name, "scripted • medium", ...more);
 	await settled("the start");
@@ -133,13 +160,13 @@ async function talk(terminal: Terminal, see: (name: string, ...wanted: (string |
 it("shows the same screens and leaves the same sessions on our session manager as on its own", async () => {
 	const cli = join(pi.piPackage, "dist/cli.js");
 	const settings = { PI_SESSION_NATIVE_PACKAGE: pi.piPackage, PI_SESSION_NATIVE_VERBOSE: "1" };
-	const visits = [visit(pi.nodeBin, [cli]), visit(pi.nodeBin, [piNative], settings)];
-	const [own, ours] = await Promise.all(visits);
-	expect(own.stderr).toBe("");
-	expect(ours.stderr).toMatch(/^pi-session-native .*: the session manager of \S+ 0\.87\.1 \(.*\) is replaced\n$/);
-	for (const name of Object.keys(own.screens)) expect(ours.screens[name], name).toBe(own.screens[name]);
-	expect(Object.keys(ours.screens)).toEqual(Object.keys(own.screens));
-	expect(ours.sessions).toEqual(own.sessions);
-	expect(ours.requests).toEqual(own.requests);
-	expect(own.sessions).toHaveLength(2);
+	const visits = [await Visit.start(pi.nodeBin, [cli]), await Visit.start(pi.nodeBin, [piNative], settings)] as const;
+	await talk(new Both(visits));
+	expect(await Promise.all(visits.map(({ terminal }) => terminal.exit()))).toEqual([0, 0]);
+	const [own, ours] = visits.map((visit) => visit.left());
+	expect(own?.stderr).toBe("");
+	expect(ours?.stderr).toMatch(/^pi-session-native .*: the session manager of \S+ 0\.87\.1 \(.*\) is replaced\n$/);
+	expect(ours?.sessions).toEqual(own?.sessions);
+	expect(ours?.requests).toEqual(own?.requests);
+	expect(own?.sessions).toHaveLength(2);
 });
