@@ -15,7 +15,7 @@ const said = (message) => message?.trim().split("\n").slice(0, LINES_SAID).join(
 /**
  * Runs `start(reporters)`, which hands the options to a run of vitest and gives its exit code, and reads the report. Gives
  * `{ code, passed, failed, names }`: `names` has the file, the test and the start of the message of each that failed. A
- * file that does not load has no tests that could fail and counts as one; so does a run that fails outside of its tests.
+ * file that fails without one of its tests counts as one, because it does not load, say; so does a run that fails outside of its files.
  */
 export async function reported(start) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-report-"));
@@ -25,8 +25,9 @@ export async function reported(start) {
 		const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(file, "utf8"));
 		const names = testResults.flatMap(({ name, status, message, assertionResults }) => {
 			const path = relative(root, name);
-			if (status === "failed" && assertionResults.length === 0) return [`${path}: does not load: ${said(message)}`];
 			const failures = assertionResults.filter((test) => test.status === "failed");
+			// What stands before or after the tests, or the file itself.
+			if (status === "failed" && failures.length === 0) return [`${path}, not one of its tests: ${said(message)}`];
 			return failures.map((test) => `${path} > ${test.fullName}\n      ${said(test.failureMessages[0])}`);
 		});
 		const failed = Math.max(names.length, numFailedTests);

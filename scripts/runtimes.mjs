@@ -38,7 +38,7 @@ export const SLOW = ["lazy/copies", "lazy/limits", "lazy/size", "faults/hostile"
 /** How much of what is random or many in a quick run. */
 const QUICK = { PSN_CASES: "400", PSN_FILES: "5000" };
 /** Node's module hooks change from release to release, so pi is hooked on each that it runs on. */
-const HOOKED = ["node24", "node26"];
+export const HOOKED = ["node24", "node26"];
 
 /** What vitest is told to run on a runtime: folders, and what of them is left out. */
 export function filesOf(name, { specs = SPECS, quick = false } = {}) {

@@ -1,5 +1,5 @@
 // Section 5: branchWithSummary and createBranchedSession.
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
@@ -224,4 +224,22 @@ test("a fork of a missing, empty or other file is the reference's error, and mak
 		);
 	}
 	expect(existsSync(target)).toBe(false);
+});
+
+test("a branch of entries that were all made here needed the old file, which was closed and gone", () => {
+	const dir = scratch();
+	const manager = api.SessionManager.create("/somewhere", dir);
+	const id = manager.appendMessage(user("one"));
+	manager.appendMessage(user("two"));
+	// As many others as may be open at once, and more.
+	const others = Array.from({ length: 600 }, (_, n) => {
+		const other = api.SessionManager.create("/somewhere", dir, { id: `other-${n}` });
+		other.appendMessage(user("x"));
+		return other;
+	});
+	rmSync(manager.getSessionFile() as string);
+	const file = manager.createBranchedSession(id) as string;
+	expect(jsonLines(file)).toHaveLength(2);
+	expect(manager.getEntries()).toHaveLength(1);
+	for (const other of others) other.close();
 });

@@ -73,3 +73,36 @@ test("a script that was given an option it has not said so in a stack of its own
 		expect(wrong.stderr.endsWith(`\n\n${help.stdout}`), name).toBe(true);
 	}
 });
+
+test("what failed before or after the tests of a file was not named", async () => {
+	const { reported } = (await import(pathToFileURL(join(root, "scripts/report.mjs")).href)) as {
+		reported(start: (reporters: string[]) => Promise<number>): Promise<{ code: number; passed: number; failed: number; names: string[] }>;
+	};
+	const file = (name: string, status: string, message: string, tests: [string, string][]) => ({
+		name: join(root, name),
+		status,
+		message,
+		assertionResults: tests.map(([fullName, status]) => ({ fullName, status, failureMessages: status === "failed" ? ["Error: no\nat x"] : [] })),
+	});
+	const testResults = [
+		file("a.spec.ts", "failed", "No browser", [["one", "skipped"]]),
+		file("b.spec.ts", "failed", "", [["two", "failed"], ["three", "passed"]]),
+		file("c.spec.ts", "failed", "Cannot find module", []),
+		file("d.spec.ts", "passed", "", [["four", "passed"]]),
+	];
+	const run = (report: object, code: number) =>
+		reported(async (reporters) => {
+			const path = reporters.find((one) => one.startsWith("--outputFile.json="))?.split("=")[1] as string;
+			writeFileSync(path, JSON.stringify(report));
+			return code;
+		});
+	expect(await run({ numPassedTests: 2, numFailedTests: 1, testResults }, 1)).toEqual({
+		code: 1,
+		passed: 2,
+		failed: 3,
+		names: ["a.spec.ts, not one of its tests: No browser", "b.spec.ts > two\n      Error: no\n      at x", "c.spec.ts, not one of its tests: Cannot find module"],
+	});
+	expect(await run({ numPassedTests: 1, numFailedTests: 0, testResults: testResults.slice(3) }, 1)).toMatchObject({ failed: 1, names: ["outside of the tests: exit code 1"] });
+	expect(await run({ numPassedTests: 1, numFailedTests: 0, testResults: testResults.slice(3) }, 0)).toEqual({ code: 0, passed: 1, failed: 0, names: [] });
+	expect(await reported(async () => 0)).toMatchObject({ code: 1, failed: 1 });
+});

@@ -34,7 +34,12 @@ pub fn copied<T>(
     let mut copier = Copier { index, parts: Vec::new(), size: 0 };
     let done = work(&mut copier)?;
     match from {
-        Some(from) => Source { from, index, size: from.size()? }.write(&copier.parts, &out)?,
+        Some(from) => {
+            // What is all its own needs no file, which may be gone.
+            let copies = copier.parts.iter().any(|part| matches!(part, Part::Run(_)));
+            let size = if copies { from.size()? } else { 0 };
+            Source { from, index, size }.write(&copier.parts, &out)?;
+        }
         None => write_own(&copier.parts, &mut out)?,
     }
     Ok((out.finish(durability)?, done))
@@ -183,7 +188,7 @@ impl Source<'_> {
             let theirs =
                 threads.into_iter().map(|thread| thread.join().unwrap_or_else(|why| std::panic::resume_unwind(why)));
             let failed = theirs.chain([mine]).filter_map(std::result::Result::err);
-            // Of several the first in the file, as if one had read it.
+            // Of several the first in the file, as if one had read them.
             failed.min_by_key(|(at, _)| *at).map_or(Ok(()), |(_, error)| Err(error))
         })?;
         let mut buffer = Vec::new();

@@ -27,14 +27,14 @@ impl Letters {
     /// Makes them those of a text in WTF-8.
     pub fn set(&mut self, text: &[u8]) {
         self.is_wide = !is_utf8_latin1(text);
-        self.size = match (self.is_wide, simdutf8::basic::from_utf8(text)) {
-            (false, _) => convert_utf8_to_latin1_lossy(text, room(&mut self.bytes, text.len())),
-            (true, Ok(text)) => convert_str_to_utf16(text, room(&mut self.units, text.len())),
-            (true, Err(_)) => {
-                self.units = to_utf16(text);
-                self.units.len()
-            }
-        };
+        if !self.is_wide {
+            self.size = convert_utf8_to_latin1_lossy(text, room(&mut self.bytes, text.len()));
+        } else if let Ok(text) = simdutf8::basic::from_utf8(text) {
+            self.size = convert_str_to_utf16(text, room(&mut self.units, text.len()));
+        } else {
+            self.units = to_utf16(text);
+            self.size = self.units.len();
+        }
     }
 
     /// The letters.

@@ -363,9 +363,11 @@
 		},
 		// `source` says which state of the file was listed, `catalog` where its text may be; the text is fetched when it
 		// is asked for, and is a plain property from then on. Leaves in the slots when it was modified.
-		// `state` is what the infos of a list in order know of each other's texts.
+		// For what infos know of each other's texts: elements that are there already, so that writing one calls no setter
+		// of a prototype's.
+		states: (size) => Array.from({ length: size }),
 		info(path, id, cwd, name, parent, headerTime, active, fileTime, counts, first, file, source, catalog, states, at) {
-			const state = { file, source, next: undefined };
+			const state = { file, source, nextFile: undefined, nextSource: undefined };
 			states[at] = state;
 			const created = new Date(headerTime);
 			const fromHeader = typeof headerTime === "string" ? created.getTime() : Number.NaN;
@@ -393,7 +395,7 @@
 				firstMessage: first,
 				get allMessagesText() {
 					if (text === undefined) {
-						text = listedText(file, source, catalog, state.next?.file, state.next?.source);
+						text = listedText(file, source, catalog, state.nextFile, state.nextSource);
 						plain(this, text);
 					}
 					return text;
@@ -403,10 +405,20 @@
 				},
 			};
 		},
-		// The list, in which each text knows the one behind it.
+		// The list, in which each text knows which one is behind it; not its state, which would hold all behind that, too.
 		inOrder(infos, states, rows) {
-			for (let at = 1; at < rows.length; at++) states[rows[at - 1]].next = states[rows[at]];
-			return Array.from(rows, (row) => infos[row]);
+			const list = [...rows];
+			let before;
+			for (let at = 0; at < list.length; at++) {
+				const state = states[rows[at]];
+				if (before !== undefined) {
+					before.nextFile = state.file;
+					before.nextSource = state.source;
+				}
+				before = state;
+				list[at] = infos[rows[at]];
+			}
+			return list;
 		},
 		hit: (path, id, name, cwd, entryId, role, timestamp, snippet) => ({
 			path,

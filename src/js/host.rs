@@ -67,6 +67,7 @@ factory! {
     Copy = c"copy",
     Pick = c"pick",
     InOrder = c"inOrder",
+    States = c"states",
     Run = c"run",
     Tree = c"tree",
     Project = c"project",

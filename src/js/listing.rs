@@ -343,7 +343,8 @@ fn found(progress: &RefCell<Progress>, js: Js, total: usize) -> Result<()> {
     if total == 0 {
         return end(progress, js, js.array(0)?, true);
     }
-    let [results, states] = [js.keep(js.array(total)?)?, js.keep(js.array(total)?)?];
+    let results = js.keep(js.array(total)?)?;
+    let states = js.keep(make(js, F::States, &[js.number(total as f64)?])?)?;
     let mut progress = progress.borrow_mut();
     progress.total = total;
     progress.results = Some(results);

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::background::Working;
-use super::listed::{text, Source};
+use super::listed::{text_unless, Source};
 use super::{Catalog, Location, SHORT_PATIENCE};
 use crate::core::letters::Letters;
 use crate::core::paths::{file_name, parent};
@@ -78,8 +78,11 @@ impl Ahead {
         }
         if !state.has_thread {
             let shared = self.0.clone();
+            let stop = Arc::new(AtomicBool::new(false));
+            // From before it begins: the library must not be taken away under it.
+            let working = Working::new(stop.clone());
             let thread = std::thread::Builder::new().name("pi-session-text".into());
-            state.has_thread = thread.spawn(move || run(&shared)).is_ok();
+            state.has_thread = thread.spawn(move || run(&shared, &stop, working)).is_ok();
             if !state.has_thread {
                 state.job = Job::Nothing;
             }
@@ -105,7 +108,9 @@ impl Ahead {
     /// Gives memory back that [`Ahead::take`] gave.
     pub fn give_back(&self, mut letters: Letters) {
         letters.trim();
-        self.0.lock().spare = Some(letters);
+        let mut state = self.0.lock();
+        // Without a thread nobody would take it.
+        state.spare = Some(letters).filter(|_| state.has_thread);
     }
 }
 
@@ -157,20 +162,24 @@ impl Shared {
     }
 }
 
-fn run(shared: &Shared) {
-    let stop = Arc::new(AtomicBool::new(false));
-    let _working = Working::new(stop.clone());
+fn run(shared: &Shared, stop: &AtomicBool, _working: Working) {
     let mut open = None;
     let mut all = Vec::new();
-    while let Some((asked, mut letters)) = shared.next(&stop) {
-        let made = catch_unwind(AssertUnwindSafe(|| is_made(&asked, &mut open, &mut all, &mut letters)));
+    while let Some((asked, mut letters)) = shared.next(stop) {
+        let made = catch_unwind(AssertUnwindSafe(|| is_made(&asked, stop, &mut open, &mut all, &mut letters)));
         shared.put(asked, made.unwrap_or(false).then_some(letters));
     }
 }
 
 /// Makes a text, with a catalog that is kept open for the next. False if it must be made by who asks for it: the catalog
 /// cannot be asked, or there is no text, which may have reasons that pass.
-fn is_made(asked: &Asked, open: &mut Option<(Stamp, Catalog)>, all: &mut Vec<u8>, letters: &mut Letters) -> bool {
+fn is_made(
+    asked: &Asked,
+    stop: &AtomicBool,
+    open: &mut Option<(Stamp, Catalog)>,
+    all: &mut Vec<u8>,
+    letters: &mut Letters,
+) -> bool {
     let is_same =
         |meta: &std::fs::Metadata| open.as_ref().is_some_and(|(stamp, _)| stamp.is_same_file(&Stamp::of(meta)));
     match std::fs::metadata(&asked.catalog) {
@@ -179,7 +188,8 @@ fn is_made(asked: &Asked, open: &mut Option<(Stamp, Catalog)>, all: &mut Vec<u8>
         Err(_) => *open = None,
     }
     let Some((_, catalog)) = &open else { return false };
-    if !text(Some(catalog), &parent(&asked.file), file_name(&asked.file), &asked.source, all) {
+    let (dir, name) = (parent(&asked.file), file_name(&asked.file));
+    if !text_unless(&[stop], Some(catalog), &dir, name, &asked.source, all) {
         *open = None;
         return false;
     }
@@ -196,7 +206,7 @@ mod tests {
     use super::*;
 
     fn asked(name: &str) -> Asked {
-        let source = Source::from_text("1 2 3 4 5").expect("a source");
+        let source = Source::from_text("1 2 3 4 5 6").expect("a source");
         Asked { catalog: "/nowhere/at/all".into(), file: format!("/nowhere/{name}"), source }
     }
 
@@ -230,7 +240,7 @@ mod tests {
     #[test]
     fn the_text_of_a_large_file_is_left_to_who_asks() {
         let ahead = Ahead::default();
-        let large = Source::from_text(&format!("1 2 {:x} 4 5", LARGEST_FILE + 1)).expect("a source");
+        let large = Source::from_text(&format!("1 2 {:x} 4 5 6", LARGEST_FILE + 1)).expect("a source");
         ahead.want(Asked { source: large, ..asked("a") });
         assert!(!ahead.0.lock().has_thread);
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use super::fill::is_line_end;
 use super::rows;
@@ -11,7 +12,7 @@ use crate::core::find::{header_of, open_file};
 use crate::core::info::Content;
 use crate::core::listing::Listed;
 use crate::core::stamp::{fingerprint, Stamp};
-use crate::core::texts::{join, read_texts, Text};
+use crate::core::texts::{join, read_texts, Read, Text};
 
 /// The state of a file that a list has shown, in few words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,25 +23,29 @@ pub struct Source {
     size: u64,
     end: u64,
     print: u64,
+    /// When the file system saw a change: two lists may find files that differ in nothing else.
+    changed: u64,
 }
 
 impl Source {
     /// The state that was listed.
     pub fn of(listed: &Listed) -> Self {
-        let Stamp { device, inode, size, .. } = listed.stamp;
-        Self { device, inode, size, end: listed.end, print: listed.print }
+        let Stamp { device, inode, size, changed, .. } = listed.stamp;
+        Self { device, inode, size, end: listed.end, print: listed.print, changed: changed as u64 }
     }
 
     /// As a text that [`Source::from_text`] reads.
     pub fn to_text(self) -> String {
-        format!("{:x} {:x} {:x} {:x} {:x}", self.device, self.inode, self.size, self.end, self.print)
+        let Self { device, inode, size, end, print, changed } = self;
+        format!("{device:x} {inode:x} {size:x} {end:x} {print:x} {changed:x}")
     }
 
     /// What [`Source::to_text`] wrote.
     pub fn from_text(text: &str) -> Option<Self> {
         let mut numbers = text.split(' ').map(|number| u64::from_str_radix(number, 16).ok());
         let mut next = || numbers.next().flatten();
-        Some(Self { device: next()?, inode: next()?, size: next()?, end: next()?, print: next()? })
+        let [device, inode, size, end, print, changed] = [next()?, next()?, next()?, next()?, next()?, next()?];
+        Some(Self { device, inode, size, end, print, changed })
     }
 
     /// The file's size when it was listed.
@@ -56,12 +61,24 @@ impl Source {
 /// Puts the texts of users and assistants as they were when the file was listed into `all`, joined by spaces. It is empty
 /// if neither the catalog nor the file has them any more. False if the catalog could not be asked.
 pub fn text(catalog: Option<&Catalog>, dir: &str, name: &str, source: &Source, all: &mut Vec<u8>) -> bool {
+    text_unless(&[], catalog, dir, name, source, all)
+}
+
+/// The same; once a flag in `stops` is set, no more of the file is read, and there is no text.
+pub fn text_unless(
+    stops: &[&AtomicBool],
+    catalog: Option<&Catalog>,
+    dir: &str,
+    name: &str,
+    source: &Source,
+    all: &mut Vec<u8>,
+) -> bool {
     all.clear();
     let kept = catalog.map_or(Ok(None), |catalog| kept(catalog, dir, name, source, all));
     let asked = kept.is_ok();
     let from = kept.ok().flatten().unwrap_or(0);
     // Half of it would be neither what was listed nor nothing.
-    if from < source.size && !rest(dir, name, source, from, all).unwrap_or(false) {
+    if from < source.size && !rest(stops, dir, name, source, from, all).unwrap_or(false) {
         all.clear();
     }
     asked
@@ -106,7 +123,14 @@ fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec
 
 /// Reads on from where the catalog ends, or all if a line that had no newline was taken there and has grown since. False if
 /// the file is no longer what was listed.
-fn rest(dir: &str, name: &str, source: &Source, from: u64, all: &mut Vec<u8>) -> io::Result<bool> {
+fn rest(
+    stops: &[&AtomicBool],
+    dir: &str,
+    name: &str,
+    source: &Source,
+    from: u64,
+    all: &mut Vec<u8>,
+) -> io::Result<bool> {
     let path = Path::new(dir).join(name);
     let file = open_file(&path)?;
     let now = Stamp::of(&file.metadata()?);
@@ -122,6 +146,6 @@ fn rest(dir: &str, name: &str, source: &Source, from: u64, all: &mut Vec<u8>) ->
         all.clear();
     }
     let mut each = |text: Text| join(all, text.kind, &text.text);
-    read_texts(&file, (from, source.size), version, &mut Box::default(), &[], &mut each)?;
-    Ok(true)
+    let read = read_texts(&file, (from, source.size), version, &mut Box::default(), stops, &mut each)?;
+    Ok(read == Read::All)
 }
