@@ -1,29 +1,17 @@
 // Texts of a list that are asked for one after the other: the next one is made on another thread meanwhile, and is the same.
-import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { Random } from "../differential/random.js";
-import { runtime } from "../support/runtime.js";
 import { api, header, message, root, setEnv, user, writeSession } from "../support/store.js";
-import { peer, run, session, settled, store, tick } from "./store.js";
+import { peer, run, session, settled, store, tick, works } from "./store.js";
 
 const { SessionManager } = api;
 const seed = Number(process.env.PSN_SEED ?? 20251121);
 
 /** Whether the thread that makes texts ahead is there; undefined where the system does not tell. */
-function isAhead(): boolean | undefined {
-	const tasks = "/proc/self/task";
-	if (runtime !== "node" || !existsSync(tasks)) return undefined;
-	const nameOf = (task: string): string => {
-		try {
-			return readFileSync(join(tasks, task, "comm"), "utf8");
-		} catch {
-			return "";
-		}
-	};
-	return readdirSync(tasks).some((task) => nameOf(task).startsWith("pi-session-text"));
-}
+const isAhead = (): boolean | undefined => works("pi-session-text");
 
 const SAID = ["plain", "caf\u00e9 \u00ff", "wide \u4e2d\u6587 \u{1f600}", "half \ud800 of it", "", "x\u0000y"];
 

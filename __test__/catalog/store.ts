@@ -62,8 +62,11 @@ export async function settled({ catalog }: Store): Promise<void> {
 	while (works() ?? (await moves(catalog))) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** Whether threads of lists or searches are there, where the system tells. Those of a worker that Bun ended wait for ever. */
-function works(): boolean | undefined {
+/**
+ * Whether threads of lists or searches are there, or those of this name, where the system tells. Those of a worker that Bun
+ * ended wait for ever.
+ */
+export function works(thread = "pi-session-"): boolean | undefined {
 	const tasks = "/proc/self/task";
 	if (runtime !== "node" || !existsSync(tasks)) return undefined;
 	const names = readdirSync(tasks).map((task) => {
@@ -73,7 +76,7 @@ function works(): boolean | undefined {
 			return "";
 		}
 	});
-	return names.some((name) => name.startsWith("pi-session-"));
+	return names.some((name) => name.startsWith(thread));
 }
 
 /** Elsewhere: whether the catalog's files were written to in a moment. */

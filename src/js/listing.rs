@@ -13,22 +13,20 @@ use napi::{Error, Result};
 
 use super::errors::thrown;
 use super::host::{make, on_paths, slots, F};
+use super::info::{info_object, Shown};
 use super::queue::{self, queue, WeakSender};
 use super::raw::{Js, Kept, Val};
 use super::task::{self, abort_reason, reason_of, Deferred, Task};
 use super::values::parse;
 use crate::core::catalog::background::{fill, Working};
-use crate::core::catalog::listed::Source;
 use crate::core::catalog::{location, Catalog, Location};
 use crate::core::error::{Error as CoreError, Result as CoreResult};
 use crate::core::find::CwdFilter;
 use crate::core::handles::{is_exhausted, patiently};
-use crate::core::header::ParentSession;
 use crate::core::listing::{in_all_dirs, in_dir, read_all, Candidate, Listed};
 use crate::core::odd_times::OddTimes;
 use crate::core::order::{Key, Sorting};
 use crate::core::paths::Host;
-use crate::core::text::shown;
 
 /// What is listed.
 pub struct Listing {
@@ -369,7 +367,14 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(Stri
     }
     let info = match shown {
         Some((path, file, listed)) if is_listed(progress, js, &listed)? => {
-            let info = info_object(js, progress, at, &path, &file, &listed)?;
+            // The caller's code may run while the object is made: nothing is borrowed then.
+            let (states, catalog) = {
+                let progress = progress.borrow();
+                let Some(states) = &progress.states else { return Ok(()) };
+                (js.kept(states)?, progress.catalog.clone())
+            };
+            let shown = Shown { path: &path, file: &file, listed: &listed, catalog: catalog.as_deref() };
+            let info = info_object(js, &shown, states, at)?;
             if info.is_some() {
                 let [modified, ..] = slots(js)?;
                 progress.borrow_mut().times.push((modified, at as u32));
@@ -384,10 +389,12 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(Stri
         progress.first_loaded |= at == 0;
         (progress.publishes(at), progress.loaded, progress.total)
     };
-    let (infos, results, on_progress) = {
+    let (infos, results, states, on_progress) = {
         let progress = progress.borrow();
-        let (Some(infos), Some(results)) = (&progress.infos, &progress.results) else { return Ok(()) };
-        (js.kept(infos)?, js.kept(results)?, progress.task.on_progress(js)?)
+        let (Some(infos), Some(results), Some(states)) = (&progress.infos, &progress.results, &progress.states) else {
+            return Ok(());
+        };
+        (js.kept(infos)?, js.kept(results)?, js.kept(states)?, progress.task.on_progress(js)?)
     };
     if let Some(info) = info {
         js.set_at(results, at as u32, info)?;
@@ -401,21 +408,20 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(Stri
     }
     if loaded == total && !progress.borrow().task.is_over() {
         // Everything was read: an abort that the last progress call made comes too late, as in the reference.
-        let list = newest_first(progress, js, results)?;
+        let list = newest_first(progress, js, results, states)?;
         return end(progress, js, list, true);
     }
     Ok(())
 }
 
 /// The list of all results, the newest first; those of one time in their files' order.
-fn newest_first(progress: &RefCell<Progress>, js: Js, results: Val) -> Result<Val> {
+fn newest_first(progress: &RefCell<Progress>, js: Js, results: Val, states: Val) -> Result<Val> {
     let mut times = std::mem::take(&mut progress.borrow_mut().times);
     if times.iter().any(|(time, _)| time.is_nan()) {
         return make(js, F::NewestFirst, &[results]);
     }
     times.sort_by(|(left, a), (right, b)| right.partial_cmp(left).unwrap_or(Order::Equal).then(a.cmp(b)));
     let rows: Vec<u32> = times.into_iter().map(|(_, at)| at).collect();
-    let states = progress.borrow().states.as_ref().map_or_else(|| js.array(0), |states| js.kept(states))?;
     make(js, F::InOrder, &[results, states, js.u32s(&rows)?])
 }
 
@@ -436,65 +442,6 @@ fn is_listed(progress: &RefCell<Progress>, js: Js, listed: &Listed) -> Result<bo
         Some(cwd) => on_paths(js, |host| Ok(CwdFilter { cwd, host }.takes(Some(&listed.info.cwd)))),
         None => Ok(true),
     }
-}
-
-/// How much is shown of a first message that is longer than the engine's strings may be.
-const SHOWN_OF_ENDLESS: usize = 1 << 20;
-
-/// The object of a session; None if the engine has no room for one, such as for a name longer than its strings may be, or
-/// if what its header calls a time throws as one: pi leaves it out then, too.
-fn info_object(
-    js: Js,
-    progress: &RefCell<Progress>,
-    at: usize,
-    path: &str,
-    file: &str,
-    listed: &Listed,
-) -> Result<Option<Val>> {
-    let first = listed.info.first_message.as_deref().unwrap_or(b"(no messages)");
-    let first = js.string(first).or_else(|_| {
-        js.take_exception()?;
-        js.string(shown(first.get(..SHOWN_OF_ENDLESS).unwrap_or(first)).trim_end_matches('\u{fffd}').as_bytes())
-    });
-    match first.and_then(|first| info_with(js, progress, at, (path, file), listed, first)) {
-        Ok(info) => Ok(Some(info)),
-        Err(_) => js.take_exception().map(|_| None),
-    }
-}
-
-fn info_with(
-    js: Js,
-    progress: &RefCell<Progress>,
-    at: usize,
-    (path, file): (&str, &str),
-    listed: &Listed,
-    first: Val,
-) -> Result<Val> {
-    let Listed { info, stamp, .. } = listed;
-    let parsed = |text: &Option<String>| text.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text));
-    let shown = js.string(path.as_bytes())?;
-    let args = [
-        shown,
-        js.string(&info.id)?,
-        js.string(&info.cwd)?,
-        js.optional_string(info.name.as_deref())?,
-        match &info.parent {
-            Some(ParentSession::Path(path)) => js.string(path)?,
-            Some(ParentSession::Other(json)) => parse(js, json)?,
-            None => js.undefined()?,
-        },
-        parsed(&info.created)?,
-        info.active.map_or_else(|| js.undefined(), |ms| js.number(ms))?,
-        js.number(stamp.modified_ms())?,
-        js.number(info.message_count as f64)?,
-        first,
-        if path == file { shown } else { js.string(file.as_bytes())? },
-        js.string(Source::of(listed).to_text().as_bytes())?,
-        js.optional_string(progress.borrow().catalog.as_deref().map(str::as_bytes))?,
-        progress.borrow().states.as_ref().map_or_else(|| js.array(0), |states| js.kept(states))?,
-        js.number(at as f64)?,
-    ];
-    make(js, F::Info, &args)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod functions;
 mod help;
 mod host;
 mod identity;
+mod info;
 mod kinds;
 mod listing;
 mod long;

@@ -149,6 +149,7 @@ fn methods_over(system: *const ffi::sqlite3_io_methods) -> &'static Methods {
 ///
 /// # Safety
 /// The file must be one that [`open`] gave our methods.
+// SAFETY: who calls it has such a file, so its methods are a `Methods`.
 unsafe fn system_of<'a>(file: *mut ffi::sqlite3_file) -> &'a ffi::sqlite3_io_methods {
     // SAFETY: ours are the beginning of `Methods`, which stays; so does the system's table.
     unsafe { &*(*(*file).pMethods.cast::<Methods>()).system }
