@@ -8,9 +8,9 @@ use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use pi_session_native::core::append::{line, NewHead};
-use pi_session_native::core::entry::Kind;
-use pi_session_native::core::options::Options;
+use pi_session_native::core::base::options::Options;
+use pi_session_native::core::format::entry::Kind;
+use pi_session_native::core::format::serialize::{line, NewHead};
 use pi_session_native::core::session::{Below, Found, NewEntry, Persistence, Session};
 
 const ROUNDS: usize = 15;

@@ -24,8 +24,8 @@ const underneath = "__test__/faults/underneath.spec.ts";
 test("tests that the table counts are as many", () => {
 	const outside = count(underneath) - count(underneath, PRIVATE) + count("__test__/faults/rewritten.spec.ts");
 	promised("Grown, deleted", `${outside + count("src/core/session/tests.rs")} tests`);
-	promised("An exclusive session", `${count("__test__/faults/locks.spec.ts") + count("src/core/lock.rs")} tests`);
-	const told = count("__test__/faults/diagnostics.spec.ts") + count("src/core/repair.rs");
+	promised("An exclusive session", `${count("__test__/faults/locks.spec.ts") + count("src/core/io/lock_file.rs")} tests`);
+	const told = count("__test__/faults/diagnostics.spec.ts") + count("src/core/rewrite/repair.rs");
 	promised("Damage is told", `${told} tests`);
 	expect(count(underneath, PRIVATE)).toBe(2);
 	promised("New files are 0600", `${2 + count("__test__/contract/paths.spec.ts")} tests`);

@@ -7,52 +7,19 @@
 //! Texts that come from JSON may hold lone surrogates, which Rust strings cannot. They are kept as WTF-8 bytes
 //! (`[u8]`), see [`text`].
 
-pub mod append;
-pub mod body;
-pub mod branch;
+pub mod base;
 pub mod catalog;
 pub mod context;
-pub mod copy;
-pub mod diagnostics;
-pub mod entry;
-pub mod error;
-#[cfg(test)]
-mod faults;
-pub mod find;
-pub mod findings;
-pub mod fork;
-#[cfg(test)]
-mod fuzz;
-pub mod handles;
-pub mod header;
-pub mod ids;
-pub mod info;
+pub mod format;
+pub mod index;
+pub mod io;
 pub mod json;
-pub mod leaf;
-pub mod letters;
-pub mod lines;
 pub mod listing;
-pub mod load;
-pub mod lock;
-pub mod message;
-pub mod migrate;
-pub mod odd_times;
-pub mod options;
-pub mod order;
-pub mod paths;
-pub mod pieces;
-pub mod repair;
-pub mod scan;
+pub mod rewrite;
 pub mod search;
 pub mod session;
-pub mod shown;
-pub mod skim;
-pub mod stamp;
 pub mod storage;
-pub mod system;
-pub mod text;
-pub mod texts;
-pub mod threads;
-pub mod time;
+pub mod summary;
+#[cfg(test)]
+mod testing;
 pub mod tree;
-pub mod verify;

@@ -2,7 +2,7 @@
 //! as pi's picker does at the first key, asks for one after the other, and the engine takes as long to copy one as it takes
 //! to find the next.
 //!
-//! It is the text that was listed, as ever: of a file that has changed since, [`listed::text`](super::listed::text) tells.
+//! It is the text that was listed, as ever: of a file that has changed since, [`session_text::text`](super::session_text::text) tells.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::background::Working;
-use super::listed::{text_unless, Source};
+use super::session_text::{text_unless, Source};
 use super::{Catalog, Location, SHORT_PATIENCE};
-use crate::core::letters::Letters;
-use crate::core::paths::{file_name, parent};
-use crate::core::stamp::Stamp;
+use crate::core::base::paths::{file_name, parent};
+use crate::core::base::string_buffer::Letters;
+use crate::core::io::file_version::Stamp;
 
 /// Texts of larger files are made when they are asked for: nobody may come for this one, and it takes memory.
 const LARGEST_FILE: u64 = 64 << 20;

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use super::fill::{clean_dirs, lacking, settle, take, Taken};
+use super::ingest::{clean_dirs, lacking, settle, take, Taken};
 use super::patience::wait;
+use super::purge::clean;
 use super::{discard_if_broken, Catalog, Location, Outcome};
-use crate::core::search::clean::clean;
 
 /// How long this work waits for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -7,15 +7,17 @@
 
 pub mod ahead;
 pub mod background;
-mod compare;
-mod file;
-pub mod fill;
-pub mod listed;
+pub mod file;
+pub mod fts;
+pub mod ingest;
 pub mod pages;
 pub mod patience;
+pub mod purge;
+pub mod revalidation;
 pub mod rows;
-mod schema;
-pub mod texts;
+pub mod schema;
+pub mod session_text;
+pub mod text_rows;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,9 +27,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{ffi, Connection, ErrorCode, OpenFlags};
 
 use self::file::{behind_links, create_private, look, remove_ours, Found, FILE_NAME};
-use super::error::Result;
-use super::paths::{self, Host};
-use super::search::clean::is_clean;
+use self::purge::is_clean;
+use crate::core::base::error::Result;
+use crate::core::base::paths::{self, Host};
 
 /// Names the catalog's file, or is `off`.
 pub const VARIABLE: &str = "PI_SESSION_CATALOG";
@@ -102,7 +104,7 @@ impl Catalog {
             if !location.makes_dir || path != location.path {
                 return None;
             }
-            super::storage::make_dir(dir.to_str()?, super::storage::Durability::Os).ok()?;
+            crate::core::storage::file::make_dir(dir.to_str()?, super::storage::Durability::Os).ok()?;
         }
         // Twice: a broken one is taken away first.
         for _ in 0..2 {

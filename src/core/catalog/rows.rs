@@ -4,12 +4,12 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::texts::is_whole;
+use super::text_rows::is_whole;
 use super::Outcome;
-use crate::core::header::{ParentSession, Version};
-use crate::core::info::{Content, Info, Known};
-use crate::core::odd_times::OddTimes;
-use crate::core::stamp::{Nanos, Stamp};
+use crate::core::base::unparsed_dates::OddTimes;
+use crate::core::format::header::{ParentSession, Version};
+use crate::core::io::file_version::{Nanos, Stamp};
+use crate::core::summary::session_summary::{Content, Info, Known};
 
 /// What is remembered of a file.
 #[derive(Debug, Clone, PartialEq)]

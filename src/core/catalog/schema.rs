@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::texts::broken;
+use super::text_rows::broken;
 use super::{pages, Outcome};
 
 /// Says that a file is a catalog: "pisc".

@@ -4,11 +4,12 @@
 //! serde does the reading. Its derived structs refuse repeated keys and its strings refuse lone surrogates, both of
 //! which `JSON.parse` accepts, hence [`fields!`] and raw values.
 
-mod blocks;
-mod reader;
+pub mod reader;
+pub mod simd;
+pub mod value_to_string;
 
-pub use blocks::{pass_string, Passed};
-pub use reader::{is_json, read, Raw};
+pub use self::reader::{is_json, read, Raw};
+pub use self::simd::{pass_string, Passed};
 
 use std::borrow::Cow;
 use std::fmt;
@@ -227,7 +228,7 @@ impl<'a> ObjectText<'a> {
             if at > 0 {
                 out.push(b',');
             }
-            super::text::push_json_string(out, &member.key);
+            crate::core::base::wtf8::push_json_string(out, &member.key);
             out.push(b':');
             out.extend_from_slice(member.value.as_bytes());
         }
@@ -238,7 +239,7 @@ impl<'a> ObjectText<'a> {
 /// The JSON text of a string.
 pub fn quoted(text: &[u8]) -> String {
     let mut out = Vec::with_capacity(text.len() + 2);
-    super::text::push_json_string(&mut out, text);
+    crate::core::base::wtf8::push_json_string(&mut out, text);
     // What push_json_string writes of WTF-8 is UTF-8: lone surrogates are escaped.
     String::from_utf8_lossy(&out).into_owned()
 }

@@ -13,7 +13,7 @@ use serde::de::value::BorrowedBytesDeserializer;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::blocks::{pass_string, short_end, Passed};
+use super::simd::{pass_string, short_end, Passed};
 
 /// The text of a JSON value, checked to be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,12 +8,12 @@ use std::sync::Mutex;
 
 use super::hits::{Best, Hit, Maker};
 use super::query::{Options, Query};
-use crate::core::catalog::texts::{cut, Placed};
-use crate::core::error::{Error, Result};
-use crate::core::find::open_file;
-use crate::core::handles::{is_exhausted, patiently};
-use crate::core::listing::on_threads;
-use crate::core::texts::{read_texts, Text};
+use crate::core::base::error::{Error, Result};
+use crate::core::catalog::text_rows::{cut, Placed};
+use crate::core::io::fd_limit::{is_exhausted, patiently};
+use crate::core::listing::find_session::open_file;
+use crate::core::listing::listing::on_threads;
+use crate::core::summary::searchable_text::{read_texts, Text};
 
 /// A file that is searched.
 #[derive(Debug, Clone, Copy)]

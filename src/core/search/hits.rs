@@ -2,11 +2,11 @@
 
 use std::cmp::Reverse;
 
-use super::judge::{fold_into, Judge, Rank};
 use super::query::{Options, Query};
+use super::ranking::{fold_into, Judge, Rank};
 use super::snippet::snippet;
-use crate::core::catalog::texts::{unicode, Placed};
-use crate::core::texts::Kind;
+use crate::core::catalog::text_rows::{unicode, Placed};
+use crate::core::summary::searchable_text::Kind;
 
 /// How many terms are marked in a snippet.
 const MOST_MARKED: usize = 64;

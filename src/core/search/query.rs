@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use super::judge::folded;
-use super::vocabulary::Part;
-use super::words::{is_cut, of_query, stretches, Form, Stretch};
+use super::ranking::folded;
+use crate::core::catalog::fts::vocabulary::Part;
+use crate::core::catalog::fts::words::{is_cut, of_query, stretches, Form, Stretch};
 
 /// How many terms of a query the index is asked for; what is left of them is looked for in the texts it finds.
 const MOST_TERMS: usize = 64;

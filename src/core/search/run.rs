@@ -11,20 +11,20 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::ask::Search;
-use super::build::build;
 use super::files::{look, Source};
 use super::hits::Hit;
-use super::index::Indexer;
+use super::index_lookup::Search;
 use super::query::{Options, Query};
 use super::turns::Turn;
-use crate::core::catalog::fill::{begin, lacking, Lacking};
+use crate::core::base::error::{Error, Result};
+use crate::core::catalog::fts::build::build;
+use crate::core::catalog::fts::index::Indexer;
+use crate::core::catalog::ingest::{begin, lacking, Lacking};
 use crate::core::catalog::patience::wait;
 use crate::core::catalog::{discard_if_broken, is_broken, Catalog, Location, Outcome};
-use crate::core::error::{Error, Result};
-use crate::core::handles::{is_exhausted, is_unreadable};
-use crate::core::info::Info;
-use crate::core::listing::{read_with, stamp_all, Candidate, Listed};
+use crate::core::io::fd_limit::{is_exhausted, is_unreadable};
+use crate::core::listing::listing::{read_with, stamp_all, Candidate, Listed};
+use crate::core::summary::session_summary::Info;
 
 /// How long a search waits for another process that is writing.
 const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -201,7 +201,7 @@ impl Request<'_> {
             };
             // May be large, and is not shown.
             listed.info.first_message = None;
-            let whole = PathBuf::from(crate::core::paths::join(&file.dir, &file.name));
+            let whole = PathBuf::from(crate::core::base::paths::join(&file.dir, &file.name));
             let session = Session { path: file.path.clone(), file: whole, listed, row: None };
             sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(session);
         };
@@ -240,7 +240,7 @@ impl Request<'_> {
             let mut found = statement.query([dir])?;
             while let Some(row) = found.next()? {
                 let state: [i64; 3] = [row.get(2)?, row.get(3)?, row.get(4)?];
-                let file = PathBuf::from(crate::core::paths::join(dir, &row.get::<_, String>(0)?));
+                let file = PathBuf::from(crate::core::base::paths::join(dir, &row.get::<_, String>(0)?));
                 rows.insert(file, (row.get::<_, i64>(1)?, state));
             }
         }

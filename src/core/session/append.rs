@@ -9,12 +9,12 @@
 //! Of two processes that choose one id at the same moment the one whose line stands later in the file sees the other's,
 //! so no lock is needed to keep ids apart.
 
-use crate::core::append::{line, Envelope, NewHead};
-use crate::core::entry::{EntryHead, Kind};
-use crate::core::error::{Error, Result};
+use crate::core::base::error::{Error, Result};
+use crate::core::base::wtf8::shown;
+use crate::core::format::entry::{EntryHead, Kind};
+use crate::core::format::serialize::{line, Envelope, NewHead};
 use crate::core::storage::Place;
-use crate::core::text::shown;
-use crate::core::tree::RowNo;
+use crate::core::tree::tree::RowNo;
 
 use super::{check_length, Session};
 

@@ -7,10 +7,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::core::error::{Error, Result};
-use crate::core::lock::{self, Asked, FileLock};
-use crate::core::options::Lock;
-use crate::core::storage::{disk, GLANCES};
+use crate::core::base::error::{Error, Result};
+use crate::core::base::options::Lock;
+use crate::core::io::fs;
+use crate::core::io::lock_file::{self, Asked, FileLock};
+use crate::core::storage::change_clock::GLANCES;
 
 use super::{Persistence, Session};
 
@@ -26,7 +27,7 @@ impl Session {
                 Lock::ExclusiveProcess => FileLock::share(file)?,
                 Lock::Exclusive | Lock::None => (FileLock::take(file)?, true),
             };
-            if is_new && disk::stat_path(Path::new(file)).map_err(|error| Error::io("stat", file, error))?.is_some() {
+            if is_new && fs::stat_path(Path::new(file)).map_err(|error| Error::io("stat", file, error))?.is_some() {
                 std::thread::sleep(GLANCES + MARGIN);
             }
             self.lock = Some(taken);
@@ -70,7 +71,7 @@ impl Session {
     /// Waits while a repair has the lock.
     pub(super) fn wait_for_repair(&mut self) -> Result<()> {
         if let (None, Some(file)) = (&self.lock, &self.file) {
-            lock::ask(&lock::path_of(file))?;
+            lock_file::ask(&lock_file::path_of(file))?;
         }
         Ok(())
     }
@@ -79,8 +80,8 @@ impl Session {
         let Some(file) = &self.file else {
             return Ok(false);
         };
-        let path: &PathBuf = self.lock_path.get_or_insert_with(|| lock::path_of(file));
-        match lock::ask(path)? {
+        let path: &PathBuf = self.lock_path.get_or_insert_with(|| lock_file::path_of(file));
+        match lock_file::ask(path)? {
             Asked::Free => Ok(false),
             Asked::Waited => Ok(true),
             Asked::Held(holder) => Err(Error::locked(file, holder.pid)),

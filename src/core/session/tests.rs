@@ -1,10 +1,11 @@
 use std::fs;
 
+use super::diagnostics::Change;
 use super::*;
-use crate::core::diagnostics::Change;
-use crate::core::entry::Kind as EntryKind;
-use crate::core::ids::tests::choose;
-use crate::core::storage::disk::{faults::before_next, Call};
+use crate::core::format::entry::Kind as EntryKind;
+use crate::core::format::ids::tests::choose;
+use crate::core::io::fs::faults::before_next;
+use crate::core::io::fs::Call;
 
 /// Appends a custom entry, of an id that is chosen already or not.
 fn append_as(session: &mut Session, id: Option<&str>) -> Result<RowNo> {
@@ -85,7 +86,7 @@ fn add(path: &str, text: &str) {
 
 /// Memory and file tell the same, and the file is whole.
 fn expect_whole(session: &Session, world: &World) {
-    let report = crate::core::verify::verify(&world.path).expect("readable");
+    let report = crate::core::rewrite::verify::verify(&world.path).expect("readable");
     assert!(report.damaged.is_empty() && report.duplicate_ids.is_empty(), "{report:?}\n{}", world.text());
     let (mut memory, mut file) = (ids(session), ids(&opened(&world.path)));
     memory.sort();
@@ -292,7 +293,7 @@ fn half_a_line_of_another_process_is_not_continued() {
                 let text = world.text();
                 assert!(text.lines().any(|line| line.trim_end() == half), "{text}");
                 assert_eq!(ids(&session), ids(&opened(&world.path)), "{text}");
-                let report = crate::core::verify::verify(&world.path).expect("readable");
+                let report = crate::core::rewrite::verify::verify(&world.path).expect("readable");
                 assert_eq!(report.damaged.len(), usize::from(!is_whole), "{text}");
                 assert_eq!(session.damaged().len(), report.damaged.len());
                 let told = session.diagnostics();
@@ -378,7 +379,7 @@ fn a_torn_tail_of_any_length_loses_no_whole_line() {
         cases += 1;
     }
     assert!(cases > 100);
-    crate::core::faults::tests::promised("A torn last line", whole.len() + 1, "cuts");
+    crate::core::testing::faults::tests::promised("A torn last line", whole.len() + 1, "cuts");
 }
 
 #[test]
@@ -395,7 +396,7 @@ fn two_processes_that_begin_one_empty_file_begin_one_session() {
 #[test]
 fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {
     let world = World::with(&["a"]);
-    let exclusive = Options { lock: crate::core::options::Lock::Exclusive, ..Options::default() };
+    let exclusive = Options { lock: crate::core::base::options::Lock::Exclusive, ..Options::default() };
     let mut plain = opened(&world.path);
     append(&mut plain);
     let Found::Session(mut holder) = Session::open(&world.path, Persistence::File, exclusive).expect("opened") else {

@@ -1,9 +1,6 @@
 //! The file engine. Files are opened when needed and kept open, but only so many at once: a process may hold more
 //! managers than it may hold open files.
 
-mod moment;
-mod watch;
-
 use std::collections::VecDeque;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -12,12 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
-use super::disk::{self, Access, Identity};
+use super::change_clock::Watch;
+pub use super::change_clock::GLANCES;
+use super::write_lock::{lock_for_a_moment, unlock};
 use super::{Durability, Look, Place, Storage};
-use crate::core::error::{Error, Result};
-use moment::{lock_for_a_moment, unlock};
-use watch::Watch;
-pub use watch::GLANCES;
+use crate::core::base::error::{Error, Result};
+use crate::core::io::fs::{self, Access, Identity};
 
 /// How many session files are kept open at once. Node raises the limit of its process to what the system allows,
 /// which is mostly thousands; where it is less, fewer stay open.
@@ -70,23 +67,23 @@ pub struct FileStorage {
 impl FileStorage {
     /// The file at `path`, which must be there. It is opened for reading; the first append opens it for writing.
     pub fn open(path: &str) -> Result<Self> {
-        let file = disk::open_regular(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
-        let stat = disk::stat(&file).map_err(|error| Error::io("fstat", path, error))?;
+        let file = fs::open_regular(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
+        let stat = fs::stat(&file).map_err(|error| Error::io("fstat", path, error))?;
         Ok(Self::with(path, stat.identity, file, Watch::of_known(stat.changed), Durability::Os))
     }
 
     /// A file just written under another name, which `path` will be.
-    pub(super) fn of_new(path: &str, file: &File, durability: Durability) -> Result<Self> {
+    pub(crate) fn of_new(path: &str, file: &File, durability: Durability) -> Result<Self> {
         let fail = |error| Error::io("open", path, error);
-        let identity = disk::stat(file).map_err(fail)?.identity;
-        Ok(Self::with(path, identity, disk::duplicate(file).map_err(fail)?, Watch::of_written(), durability))
+        let identity = fs::stat(file).map_err(fail)?.identity;
+        Ok(Self::with(path, identity, fs::duplicate(file).map_err(fail)?, Watch::of_written(), durability))
     }
 
     /// Takes the lock off a file that was locked while it was written: the handle is the same one.
-    pub(super) fn unlock(&self) {
+    pub(crate) fn unlock(&self) {
         if let Some(handle) = &*lock(&self.slot) {
             // A file that cannot be unlocked was never locked.
-            let _ = disk::unlock(&handle.file);
+            let _ = fs::unlock(&handle.file);
         }
     }
 
@@ -107,7 +104,7 @@ impl FileStorage {
     }
 
     /// Whether it is this file.
-    pub(super) fn is(&self, identity: Identity) -> bool {
+    pub(crate) fn is(&self, identity: Identity) -> bool {
         self.identity == identity
     }
 
@@ -129,11 +126,11 @@ impl FileStorage {
             return Ok(Reach::Handle(handle));
         }
         let access = if appends { Access::Append } else { Access::Read };
-        let file = match disk::open_regular(Path::new(&self.path), access) {
+        let file = match fs::open_regular(Path::new(&self.path), access) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reach::Missing),
             result => result.map_err(self.fail("open"))?,
         };
-        if disk::stat(&file).map_err(self.fail("fstat"))?.identity != self.identity {
+        if fs::stat(&file).map_err(self.fail("fstat"))?.identity != self.identity {
             return Ok(Reach::Other);
         }
         if !was_open {
@@ -158,7 +155,7 @@ impl FileStorage {
         let mut written = 0;
         let mut end = 0;
         while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
-            let result = disk::write(file, rest).and_then(|size| match size {
+            let result = fs::write(file, rest).and_then(|size| match size {
                 0 => Err(io::ErrorKind::WriteZero.into()),
                 size => Ok(size),
             });
@@ -190,11 +187,11 @@ impl FileStorage {
 
     /// Where the write of `piece` that was just made ended; `before` it stands what was written of the line until then.
     fn end_of_write(&self, file: &File, before: &[u8], piece: &[u8]) -> Result<u64> {
-        disk::position(file).map_err(|error| {
+        fs::position(file).map_err(|error| {
             // Where the bytes went cannot be told. Those at the end are taken out if they read as ours; else they stay,
             // and come in like a line of somebody else's.
             let ours = [before, piece].concat();
-            if let Some(at) = disk::stat(file).ok().and_then(|now| now.size.checked_sub(ours.len() as u64)) {
+            if let Some(at) = fs::stat(file).ok().and_then(|now| now.size.checked_sub(ours.len() as u64)) {
                 if matches!(holds(file, at, &ours), Ok(true)) {
                     self.take_out(file, at, &ours);
                 }
@@ -220,8 +217,8 @@ impl FileStorage {
             if !holds(file, offset, ours)? {
                 return Err(io::ErrorKind::InvalidData.into());
             }
-            match disk::stat(file)?.size == offset + ours.len() as u64 {
-                true => disk::truncate(file, offset),
+            match fs::stat(file)?.size == offset + ours.len() as u64 {
+                true => fs::truncate(file, offset),
                 false => Err(io::ErrorKind::InvalidData.into()),
             }
         })();
@@ -253,7 +250,7 @@ impl FileStorage {
     fn is_unended(&self, file: &File) -> bool {
         for _ in 0..UNENDED_LOOKS {
             let mut last = [b'\n'];
-            let read = disk::stat(file).and_then(|now| match now.size.checked_sub(1) {
+            let read = fs::stat(file).and_then(|now| match now.size.checked_sub(1) {
                 Some(at) => read_exact_at(file, at, &mut last),
                 None => Ok(()),
             });
@@ -268,10 +265,10 @@ impl FileStorage {
     /// Makes our own bytes blank, in the file that they were written to.
     fn blank(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
         // A handle that appends writes nowhere else.
-        let other = disk::open(Path::new(&self.path), Access::Overwrite)?;
-        let is_there = disk::stat(&other)?.identity == self.identity && holds(file, offset, ours)?;
+        let other = fs::open(Path::new(&self.path), Access::Overwrite)?;
+        let is_there = fs::stat(&other)?.identity == self.identity && holds(file, offset, ours)?;
         match is_there {
-            true => disk::write_all_at(&other, offset, &vec![b' '; ours.len()]),
+            true => fs::write_all_at(&other, offset, &vec![b' '; ours.len()]),
             // What was written went with the file, or was overwritten.
             false => Ok(()),
         }
@@ -303,7 +300,7 @@ pub fn make_room() -> bool {
     open.retain(|slot| {
         let Some(held) = slot.upgrade() else { return false };
         let mut handle = lock(&held);
-        let deleted = || handle.as_ref().is_some_and(|handle| disk::stat(&handle.file).is_ok_and(|stat| stat.deleted));
+        let deleted = || handle.as_ref().is_some_and(|handle| fs::stat(&handle.file).is_ok_and(|stat| stat.deleted));
         if closed == half || deleted() {
             return true;
         }
@@ -340,7 +337,7 @@ impl Storage for FileStorage {
 
     fn size(&self) -> Result<u64> {
         let handle = self.handle(false)?;
-        Ok(disk::stat(&handle.file).map_err(self.fail("fstat"))?.size)
+        Ok(fs::stat(&handle.file).map_err(self.fail("fstat"))?.size)
     }
 
     fn look(&self, thorough: bool) -> Result<Look> {
@@ -351,7 +348,7 @@ impl Storage for FileStorage {
                 let readable = reading.is_some();
                 return Ok(match missing_or_other {
                     Reach::Missing => {
-                        let stat = reading.map(|handle| disk::stat(&handle.file)).transpose();
+                        let stat = reading.map(|handle| fs::stat(&handle.file)).transpose();
                         let deleted = stat.map_err(self.fail("fstat"))?.is_none_or(|stat| stat.deleted);
                         Look::Gone { readable, deleted }
                     }
@@ -361,20 +358,20 @@ impl Storage for FileStorage {
         };
         let reopened = self.reopened.load(Ordering::Relaxed);
         if self.watch.ask() && !thorough && !reopened {
-            let (size, deleted) = disk::glance(&handle.file).map_err(self.fail("fstat"))?;
+            let (size, deleted) = fs::glance(&handle.file).map_err(self.fail("fstat"))?;
             if !deleted {
                 return Ok(Look::Here { size, touched: false, reopened });
             }
         }
         // The path is asked, not the handle: an open file does not show that its name was given to another.
-        match disk::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
+        match fs::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
             Some(stat) if stat.identity == self.identity => {
                 self.reopened.store(false, Ordering::Relaxed);
                 Ok(Look::Here { size: stat.size, touched: self.watch.look(stat.changed), reopened })
             }
             Some(_) => Ok(Look::Replaced { readable: !reopened }),
             None => {
-                let deleted = disk::stat(&handle.file).map_err(self.fail("fstat"))?.deleted;
+                let deleted = fs::stat(&handle.file).map_err(self.fail("fstat"))?.deleted;
                 Ok(Look::Gone { readable: !reopened, deleted })
             }
         }
@@ -396,7 +393,7 @@ impl Storage for FileStorage {
             }
             let offset = self.write_at_end(&handle.file, line)?;
             if self.durability == Durability::Fsync {
-                if let Err(error) = disk::sync_data(&handle.file) {
+                if let Err(error) = fs::sync_data(&handle.file) {
                     self.take_out(&handle.file, offset, line);
                     return Err(self.fail("fsync")(error));
                 }
@@ -434,10 +431,10 @@ impl Storage for FileStorage {
     fn flush(&mut self) -> Result<()> {
         // On Unix any handle will do, and the file may be one that is not ours to write.
         let handle = self.handle(cfg!(not(unix)))?;
-        disk::sync(&handle.file).map_err(self.fail("fsync"))?;
+        fs::sync(&handle.file).map_err(self.fail("fsync"))?;
         let path = Path::new(&self.path);
         // Directories are made before the file is: once the disk has their names, it has them.
-        let synced = if self.dirs_synced { disk::sync_dir_of(path) } else { disk::sync_dirs_of(path) };
+        let synced = if self.dirs_synced { fs::sync_dir_of(path) } else { fs::sync_dirs_of(path) };
         synced.map_err(self.fail("fsync"))?;
         self.dirs_synced = true;
         Ok(())
@@ -445,7 +442,7 @@ impl Storage for FileStorage {
 
     fn metadata(&self) -> Result<Option<Metadata>> {
         let handle = self.handle(false)?;
-        disk::metadata_of(&handle.file).map(Some).map_err(self.fail("fstat"))
+        fs::metadata_of(&handle.file).map(Some).map_err(self.fail("fstat"))
     }
 
     fn is_open(&self) -> bool {
@@ -469,7 +466,7 @@ struct ReadFrom<'a> {
 impl Read for ReadFrom<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let handle = self.storage.handle(false).map_err(io::Error::other)?;
-        let size = disk::read_at(&handle.file, self.offset, into)?;
+        let size = fs::read_at(&handle.file, self.offset, into)?;
         self.offset += size as u64;
         Ok(size)
     }
@@ -477,7 +474,7 @@ impl Read for ReadFrom<'_> {
 
 fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Result<()> {
     while !into.is_empty() {
-        match disk::read_at(file, offset, into) {
+        match fs::read_at(file, offset, into) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(size) => {
                 offset += size as u64;
@@ -492,7 +489,7 @@ fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Resul
 
 /// Makes a directory and those above it, for their owner alone. What durability asks for holds for their names too.
 pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
-    let made = disk::make_dirs(Path::new(path), durability == Durability::Fsync);
+    let made = fs::make_dirs(Path::new(path), durability == Durability::Fsync);
     made.map_err(|error| Error::io("mkdir", path, error))
 }
 

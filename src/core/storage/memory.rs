@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 
 use super::{Look, Place, Storage};
-use crate::core::error::{Error, Result};
+use crate::core::base::error::{Error, Result};
 
 /// Lines in memory: a session that is read from a file but must not write to it.
 pub struct MemoryStorage {

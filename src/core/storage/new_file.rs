@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::disk;
-use super::temporary::{taken, Temporary};
-use super::{Durability, FileStorage, Place, Storage};
-use crate::core::error::{Error, Result};
+use super::file::FileStorage;
+use super::{Durability, Place, Storage};
+use crate::core::base::error::{Error, Result};
+use crate::core::io::fs;
+use crate::core::io::temporary::{taken, Temporary};
 
 /// How much is collected before it is written.
 const CHUNK: usize = 1 << 16;
@@ -29,16 +30,16 @@ impl NewFile {
     /// Begins a file that was there before: where the path is a symbolic link, it is the file that the link leads to.
     /// Its directory is made again too.
     pub fn again(path: &str) -> Result<Self> {
-        let target = disk::follow(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
+        let target = fs::follow(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
         if let Some(dir) = target.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-            disk::make_dirs(dir, true).map_err(|error| Error::io("mkdir", path, error))?;
+            fs::make_dirs(dir, true).map_err(|error| Error::io("mkdir", path, error))?;
         }
         Self::at(path, target)
     }
 
     fn at(path: &str, target: PathBuf) -> Result<Self> {
         let fail = |error| Error::io("open", path, error);
-        if disk::entry_at(&target).map_err(fail)?.is_some() {
+        if fs::entry_at(&target).map_err(fail)?.is_some() {
             return Err(fail(taken()));
         }
         let temporary = Temporary::beside(&target).map_err(fail)?;
@@ -69,7 +70,7 @@ impl NewFile {
     /// Puts bytes where they will stand, whatever stands before them: for a file that several threads write, and that
     /// has no other bytes.
     pub fn bytes_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        disk::write_all_at(&self.temporary.file, offset, bytes).map_err(|error| Error::io("write", &self.path, error))
+        fs::write_all_at(&self.temporary.file, offset, bytes).map_err(|error| Error::io("write", &self.path, error))
     }
 
     fn write(&mut self) -> Result<()> {
@@ -78,14 +79,14 @@ impl NewFile {
     }
 
     fn hand_over(&self, bytes: &[u8]) -> Result<()> {
-        disk::write_all(&self.temporary.file, bytes).map_err(|error| Error::io("write", &self.path, error))
+        fs::write_all(&self.temporary.file, bytes).map_err(|error| Error::io("write", &self.path, error))
     }
 
     /// Gives it the mode of the file it takes the place of, and the owner where that is allowed.
     pub fn set_like(&self, old: &dyn Storage) -> Result<()> {
         match old.metadata()? {
             Some(meta) => {
-                disk::set_like(&self.temporary.file, &meta).map_err(|error| Error::io("fchmod", &self.path, error))
+                fs::set_like(&self.temporary.file, &meta).map_err(|error| Error::io("fchmod", &self.path, error))
             }
             None => Ok(()),
         }
@@ -109,7 +110,7 @@ impl NewFile {
         };
         let syncs = safely || durability == Durability::Fsync;
         if syncs {
-            disk::sync(&self.temporary.file).map_err(fail("fsync"))?;
+            fs::sync(&self.temporary.file).map_err(fail("fsync"))?;
         }
         let storage = FileStorage::of_new(&self.path, &self.temporary.file, durability)?;
         let path = self.target.as_path();
@@ -117,9 +118,9 @@ impl NewFile {
         // The second name is gone, and with it what the lock was for.
         storage.unlock();
         if syncs {
-            if let Err(error) = disk::sync_dir_of(path) {
+            if let Err(error) = fs::sync_dir_of(path) {
                 // Not known to be on disk, so not there at all: a retry must find its name free.
-                let _ = disk::remove(path);
+                let _ = fs::remove(path);
                 return Err(fail("fsync")(error));
             }
         }
@@ -130,7 +131,7 @@ impl NewFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::storage::temporary;
+    use crate::core::io::temporary;
 
     #[test]
     fn a_file_that_was_not_finished_is_gone() {
@@ -182,8 +183,8 @@ mod tests {
         let mut file = NewFile::create(path.to_str().expect("text")).expect("created");
         file.line(b"{}").expect("written");
         let _storage = file.finish(Durability::Os).expect("named");
-        let other = disk::open(&path, disk::Access::Overwrite).expect("opened");
-        assert!(disk::try_lock(&other).expect("asked"), "nobody has it");
+        let other = fs::open(&path, fs::Access::Overwrite).expect("opened");
+        assert!(fs::try_lock(&other).expect("asked"), "nobody has it");
     }
 
     #[test]

@@ -7,9 +7,9 @@ use rusqlite::OpenFlags;
 
 use super::*;
 use crate::core::catalog::background::fill;
-use crate::core::catalog::texts::MOST_TEXT;
-use crate::core::catalog::{listed, pages};
-use crate::core::listing::{in_dir, read_all};
+use crate::core::catalog::text_rows::MOST_TEXT;
+use crate::core::catalog::{pages, session_text};
+use crate::core::listing::listing::{in_dir, read_all};
 
 mod gone;
 mod harm;
@@ -245,12 +245,12 @@ fn a_text_beyond_what_the_catalog_takes_is_cut_and_shown_whole() {
     let files = store.files();
     let source = Mutex::new(None);
     let take = |_: usize, found: Option<Listed>| {
-        *source.lock().expect("held") = found.map(|found| listed::Source::of(&found));
+        *source.lock().expect("held") = found.map(|found| session_text::Source::of(&found));
     };
     let catalog = read_all(&files, Some(&store.location), &never(), &take).expect("read");
     let source = source.into_inner().expect("held").expect("listed");
     let mut all = Vec::new();
-    listed::text(catalog.as_ref(), store.dir.path().to_str().expect("text"), "long.jsonl", &source, &mut all);
+    session_text::text(catalog.as_ref(), store.dir.path().to_str().expect("text"), "long.jsonl", &source, &mut all);
     assert_eq!(all.len(), text.len() + 1 + "short".len());
 }
 

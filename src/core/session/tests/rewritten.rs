@@ -3,7 +3,7 @@
 use std::fs::{File, TryLockError};
 
 use super::*;
-use crate::core::storage::disk::faults::{with, Fault};
+use crate::core::io::fs::faults::{with, Fault};
 
 const OTHER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"other\"}\n";
 

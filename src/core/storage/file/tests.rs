@@ -1,5 +1,5 @@
 use super::*;
-use crate::core::storage::NewFile;
+use crate::core::storage::new_file::NewFile;
 
 #[test]
 fn more_managers_than_open_files_read_and_write() {

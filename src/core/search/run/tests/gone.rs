@@ -1,7 +1,7 @@
 //! Texts that go, and those that need not: what the index has is dear.
 
 use super::*;
-use crate::core::search::clean::{clean, take_out};
+use crate::core::catalog::purge::{clean, take_out};
 
 /// The numbers of the sessions' rows and of their rows of texts, in the order of their names.
 fn numbers(store: &Store) -> Vec<(i64, i64, i64)> {

@@ -1,0 +1,63 @@
+//! What a caller may choose about a session's file.
+
+use super::error::{Error, Result};
+use crate::core::storage::Durability;
+
+/// The environment variable that gives the durability where no option does.
+pub const DURABILITY_VARIABLE: &str = "PI_SESSION_NATIVE_DURABILITY";
+/// The environment variable that gives the lock where no option does.
+pub const LOCK_VARIABLE: &str = "PI_SESSION_NATIVE_LOCK";
+
+/// Who may write to a session's file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Lock {
+    /// Anyone, at the same time.
+    #[default]
+    None,
+    /// This session alone, as far as others ask; pi does not.
+    Exclusive,
+    /// The sessions of this process that have it so, and no other's. What the environment asks of a whole process: pi opens
+    /// the session that it is in once more to fork it.
+    ExclusiveProcess,
+}
+
+/// How a session's file is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    pub durability: Durability,
+    pub lock: Lock,
+}
+
+impl Durability {
+    /// The durability with this name; `shown` names the option or variable in the error.
+    pub fn named(name: &[u8], shown: &str) -> Result<Self> {
+        match name {
+            b"os" => Ok(Durability::Os),
+            b"fsync" => Ok(Durability::Fsync),
+            other => Err(refused(shown, "\"os\" or \"fsync\"", other)),
+        }
+    }
+}
+
+impl Lock {
+    /// The same, asked of a whole process.
+    pub fn of_process(self) -> Self {
+        match self {
+            Lock::None => Lock::None,
+            Lock::Exclusive | Lock::ExclusiveProcess => Lock::ExclusiveProcess,
+        }
+    }
+
+    /// The lock with this name; `shown` names the option or variable in the error.
+    pub fn named(name: &[u8], shown: &str) -> Result<Self> {
+        match name {
+            b"none" => Ok(Lock::None),
+            b"exclusive" => Ok(Lock::Exclusive),
+            other => Err(refused(shown, "\"none\" or \"exclusive\"", other)),
+        }
+    }
+}
+
+fn refused(shown: &str, allowed: &str, name: &[u8]) -> Error {
+    Error::argument(format!("{shown} must be {allowed}, not \"{}\"", super::wtf8::shown(name)))
+}

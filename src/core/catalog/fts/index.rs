@@ -1,0 +1,124 @@
+//! The index of words over the catalog's texts: FTS5, which keeps words and where they stand, but no text.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hashbrown::HashSet;
+use rusqlite::{params, Connection, Transaction};
+
+use super::vocabulary;
+use super::words::for_index;
+use crate::core::catalog::text_rows::{row, unicode, ROW_TEXTS};
+use crate::core::catalog::{Catalog, Outcome};
+
+/// How many bytes of text are indexed at once: few enough that other writers need not wait long.
+const INDEXED_AT_ONCE: usize = 8 << 20;
+
+/// How many words are remembered as known, so that they need not be looked up.
+const KNOWN_WORDS: usize = 1 << 20;
+
+/// Indexes texts, some at a time.
+#[derive(Default)]
+pub struct Indexer {
+    known: HashSet<Box<str>>,
+    /// How often words had been taken away when these were known.
+    prunes: i64,
+}
+
+/// Texts that are ready for the index.
+struct Prepared {
+    rows: Vec<(i64, Vec<String>)>,
+    words: HashSet<Box<str>>,
+}
+
+impl Indexer {
+    /// Forgets what is known if words were taken away since.
+    pub fn refresh(&mut self, db: &Connection) -> Outcome<()> {
+        let prunes = vocabulary::prunes(db)?;
+        if prunes != self.prunes || self.known.len() > KNOWN_WORDS {
+            self.known.clear();
+        }
+        self.prunes = prunes;
+        Ok(())
+    }
+
+    /// Adds those of some words that are not known.
+    pub fn add(&self, transaction: &Transaction<'_>, words: &HashSet<Box<str>>) -> Outcome<()> {
+        vocabulary::add(transaction, words.iter().map(|word| &**word).filter(|word| !self.known.contains(*word)))
+    }
+
+    /// Notes words that were added.
+    pub fn learn(&mut self, words: HashSet<Box<str>>) {
+        self.known.extend(words);
+    }
+
+    /// Indexes what a session has of texts that are not. False if it was cancelled before all was done.
+    pub fn index(&mut self, catalog: &mut Catalog, session: i64, cancelled: &AtomicBool) -> Outcome<bool> {
+        while !cancelled.load(Ordering::Relaxed) {
+            let rows: Vec<i64> = {
+                let db = catalog.db();
+                let mut statement = db.prepare_cached(
+                    "SELECT id FROM text WHERE session = ?1 AND is_indexed = 0 ORDER BY id LIMIT 128",
+                )?;
+                let rows = statement.query_map([session], |row| row.get(0))?;
+                rows.collect::<Outcome<_>>()?
+            };
+            if rows.is_empty() {
+                return Ok(true);
+            }
+            let prepared = prepare(catalog, &rows, cancelled)?;
+            catalog.write(|transaction| {
+                self.refresh(transaction)?;
+                for (id, texts) in &prepared.rows {
+                    put(transaction, *id, texts)?;
+                }
+                self.add(transaction, &prepared.words)
+            })?;
+            self.learn(prepared.words);
+        }
+        Ok(false)
+    }
+}
+
+fn prepare(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> Outcome<Prepared> {
+    let mut prepared = Prepared { rows: Vec::new(), words: HashSet::new() };
+    let mut size = 0;
+    for &id in rows {
+        let texts = row(catalog.db(), id, |_, texts| {
+            let words = |text: &[u8]| {
+                let text = unicode(text);
+                size += text.len();
+                let mut each = |word: &str| {
+                    if !prepared.words.contains(word) {
+                        prepared.words.insert(word.into());
+                    }
+                };
+                for_index(&text, &mut each).into_owned()
+            };
+            texts.iter().map(|placed| placed.text).map(words).collect::<Vec<_>>()
+        })?;
+        // Another process may have taken it away.
+        prepared.rows.extend(texts.map(|texts| (id, texts)));
+        if size >= INDEXED_AT_ONCE || cancelled.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    Ok(prepared)
+}
+
+fn put(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> Outcome<()> {
+    // Another process may have been quicker, or have taken the row away.
+    let mut mark = transaction.prepare_cached("UPDATE text SET is_indexed = 1 WHERE id = ?1 AND is_indexed = 0")?;
+    if mark.execute([id])? == 0 {
+        return Ok(());
+    }
+    put_words(transaction, id, texts)
+}
+
+/// Indexes the texts of a row, given as words.
+pub fn put_words(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> Outcome<()> {
+    let mut insert = transaction.prepare_cached("INSERT INTO word_index (rowid, words) VALUES (?1, ?2)")?;
+    for (at, words) in texts.iter().enumerate() {
+        insert.execute(params![id * ROW_TEXTS + at as i64, words])?;
+    }
+    Ok(())
+}

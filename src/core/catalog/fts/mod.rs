@@ -1,0 +1,4 @@
+pub mod build;
+pub mod index;
+pub mod vocabulary;
+pub mod words;

@@ -1,0 +1,309 @@
+//! Taking the texts of sessions into the catalog, a bit at a time: nothing is held while a file is read, and whatever
+//! was done stays done.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rusqlite::{Connection, Row, Transaction};
+
+use super::revalidation::is_same;
+use super::rows::{self, Remembered};
+use super::text_rows::{advance, checksums, seal, taken_before, taken_to, Batch};
+use super::{Catalog, Outcome};
+use crate::core::format::header::Version;
+use crate::core::io::file_version::{fingerprint, Stamp};
+use crate::core::io::fs::read_at;
+use crate::core::listing::find_session::{open_file, session_files};
+use crate::core::summary::searchable_text::{read_texts, Read, Text};
+use crate::core::summary::session_summary::Content;
+
+/// How many bytes of text are written at once: few enough that other writers need not wait long.
+const WRITTEN_AT_ONCE: usize = 4 << 20;
+
+/// A session whose texts are not all in the catalog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lacking {
+    pub session: i64,
+    pub dir: String,
+    pub name: String,
+}
+
+/// The sessions whose texts are not all in the catalog, those first that were changed longest ago: what is taken last
+/// counts as the newest. A last line without a newline is looked at every time: it may become longer.
+pub fn lacking(db: &Connection, dir: Option<&str>) -> Outcome<Vec<Lacking>> {
+    let mut statement = db.prepare_cached(
+        "SELECT id, dir, name FROM session
+         WHERE state > 1 AND texts_to < size AND (?1 IS NULL OR dir = ?1) ORDER BY modified, dir, name",
+    )?;
+    let rows = statement.query_map([dir], as_lacking)?;
+    rows.collect()
+}
+
+/// Those of them whose texts are known of another state of their files alone.
+fn doubted(db: &Connection) -> Outcome<Vec<Lacking>> {
+    let mut statement =
+        db.prepare_cached("SELECT id, dir, name FROM session WHERE texts_before > 0 ORDER BY modified, dir, name")?;
+    let rows = statement.query_map([], as_lacking)?;
+    rows.collect()
+}
+
+fn as_lacking(row: &Row<'_>) -> Outcome<Lacking> {
+    Ok(Lacking { session: row.get(0)?, dir: row.get(1)?, name: row.get(2)? })
+}
+
+/// Finds out which texts of changed files are still what the files say. What they do not say any more must go.
+pub fn settle(catalog: &mut Catalog, stop: &AtomicBool) -> Outcome<()> {
+    for session in doubted(catalog.db())? {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        // Of a file that cannot be read they stay in doubt.
+        let _ = begin(catalog, &session, stop)?;
+    }
+    Ok(())
+}
+
+/// What became of taking a session's texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// All that was lacking is there.
+    All,
+    /// The file, or the row, is no longer what it was: the next list will see to it.
+    Changed,
+    Cancelled,
+}
+
+/// A session whose texts are being taken.
+pub struct Start {
+    row: Remembered,
+    version: Version,
+    /// Where the first text that is lacking may stand.
+    pub from: u64,
+    /// The file is open only while it is read: a search has many of these, and handles are few.
+    path: PathBuf,
+}
+
+/// Some texts of a session, ready to be written.
+pub struct Part {
+    row: i64,
+    from: u64,
+    /// Where to read on.
+    pub to: u64,
+    /// Rows of texts.
+    pub batches: Vec<Batch>,
+    /// Whether these are the last.
+    pub is_last: bool,
+}
+
+/// What became of reading some texts.
+pub enum Reading {
+    Part(Part),
+    Changed,
+    Cancelled,
+}
+
+/// Looks where the texts that a session lacks begin; None if it lacks none any more, it was changed since it was listed, or
+/// this was cancelled. The texts of another state of the file are compared with it, and count again if they are the same.
+pub fn begin(catalog: &mut Catalog, lacking: &Lacking, cancelled: &AtomicBool) -> Outcome<io::Result<Option<Start>>> {
+    // In one view: another process may be writing the row.
+    let (mut row, taken, before) = {
+        let view = catalog.db().unchecked_transaction()?;
+        let Some(row) = rows::of_file(&view, &lacking.dir, &lacking.name)? else {
+            return Ok(Ok(None));
+        };
+        let (taken, before) = (taken_to(&view, row.row)?, taken_before(&view, row.row)?);
+        (row, taken, before)
+    };
+    let Content::Session(version, _) = row.known.content else {
+        return Ok(Ok(None));
+    };
+    let Some(mut from) = taken.filter(|from| *from < row.stamp.size) else {
+        return Ok(Ok(None));
+    };
+    let path = Path::new(&lacking.dir).join(&lacking.name);
+    if let Some(before) = before {
+        let rows = checksums(catalog.db(), row.row)?;
+        let compared = open_file(&path).and_then(|file| {
+            let is_same = is_same(&file, before, (row.row, rows), &mut Box::default(), cancelled)?;
+            // Read while it was changed, it may be a bit of both.
+            Ok(still_is(&file, &row).unwrap_or(false).then_some(is_same))
+        });
+        let is_same = match compared {
+            Ok(is_same) => is_same.filter(|_| !cancelled.load(Ordering::Relaxed)),
+            Err(error) => return Ok(Err(error)),
+        };
+        let Some(is_same) = is_same else { return Ok(Ok(None)) };
+        let decided = catalog.write(|transaction| decide(transaction, lacking, &row, before, is_same))?;
+        let Some(number) = decided else { return Ok(Ok(None)) };
+        from = if number == row.row { before } else { 0 };
+        row.row = number;
+    }
+    let goes_on = match from {
+        0 => true,
+        from => match open_file(&path) {
+            Ok(file) => is_line_end(&file, from).unwrap_or(false),
+            Err(error) => return Ok(Err(error)),
+        },
+    };
+    if !goes_on {
+        // A last line that had no newline was taken, and what came then belongs to it.
+        let renewed = catalog.write(|transaction| match advance(transaction, row.row, from, 0)? {
+            true => rows::renew(transaction, row.row).map(Some),
+            false => Ok(None),
+        })?;
+        let Some(number) = renewed else { return Ok(Ok(None)) };
+        (row.row, from) = (number, 0);
+    }
+    Ok(Ok(Some(Start { row, version, from, path })))
+}
+
+/// Writes what became of comparing a file with texts that went up to `before`, and gives the row's number: another one
+/// leaves the texts to be taken away. None if the row was changed meanwhile.
+fn decide(
+    transaction: &Transaction<'_>,
+    lacking: &Lacking,
+    row: &Remembered,
+    before: u64,
+    is_same: bool,
+) -> Outcome<Option<i64>> {
+    let now = rows::of_file(transaction, &lacking.dir, &lacking.name)?;
+    if now.as_ref() != Some(row) || taken_before(transaction, row.row)? != Some(before) {
+        return Ok(None);
+    }
+    match is_same && rows::trust(transaction, row.row)? {
+        true => Ok(Some(row.row)),
+        false => rows::renew(transaction, row.row).map(Some),
+    }
+}
+
+impl Start {
+    /// Reads texts from a position on, as many as are written at once.
+    pub fn read(&self, from: u64, buffer: &mut Box<[u8]>, cancelled: &AtomicBool) -> io::Result<Reading> {
+        let Self { row, version, path, .. } = self;
+        // Whatever the path leads to by now: it is looked at.
+        let file = &open_file(path)?;
+        if !still_is(file, row)? {
+            return Ok(Reading::Changed);
+        }
+        let mut batches = vec![Batch::default()];
+        let mut size = 0;
+        let mut to = row.known.end.max(from);
+        let full = AtomicBool::new(false);
+        let mut each = |text: Text| {
+            if full.load(Ordering::Relaxed) {
+                return;
+            }
+            size += text.text.len();
+            if batches.last().is_none_or(Batch::is_full) {
+                batches.push(Batch::default());
+            }
+            if let Some(last) = batches.last_mut() {
+                last.push(&text);
+            }
+            // Behind the whole lines there is at most one more.
+            to = to.max(text.end);
+            if size >= WRITTEN_AT_ONCE {
+                to = text.end;
+                full.store(true, Ordering::Relaxed);
+            }
+        };
+        let version = (from > 0).then_some(*version);
+        match read_texts(file, (from, row.stamp.size), version, buffer, &[&full, cancelled], &mut each)? {
+            Read::All | Read::Cancelled => {}
+        }
+        if cancelled.load(Ordering::Relaxed) {
+            return Ok(Reading::Cancelled);
+        }
+        // Read while it was changed, it may be a bit of both.
+        if !still_is(file, row)? {
+            return Ok(Reading::Changed);
+        }
+        batches.retain(|batch| !batch.is_empty());
+        Ok(Reading::Part(Part { row: row.row, from, to, batches, is_last: to >= row.known.end }))
+    }
+}
+
+impl Part {
+    /// Writes the texts; `put` puts each row of them. False if somebody else was at it meanwhile.
+    pub fn write(
+        &self,
+        transaction: &Transaction<'_>,
+        mut put: impl FnMut(usize, &Batch, i64) -> Outcome<()>,
+    ) -> Outcome<bool> {
+        if !advance(transaction, self.row, self.from, self.to)? {
+            return Ok(false);
+        }
+        for (at, batch) in self.batches.iter().enumerate() {
+            put(at, batch, self.row)?;
+        }
+        seal(transaction, self.row)?;
+        Ok(true)
+    }
+}
+
+/// Takes the texts that a session lacks.
+pub fn take(
+    catalog: &mut Catalog,
+    lacking: &Lacking,
+    buffer: &mut Box<[u8]>,
+    cancelled: &AtomicBool,
+) -> Outcome<io::Result<Taken>> {
+    let start = match begin(catalog, lacking, cancelled)? {
+        Ok(Some(start)) => start,
+        Ok(None) => return Ok(Ok(Taken::Changed)),
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut from = start.from;
+    loop {
+        let part = match start.read(from, buffer, cancelled) {
+            Ok(Reading::Part(part)) => part,
+            Ok(Reading::Changed) => return Ok(Ok(Taken::Changed)),
+            Ok(Reading::Cancelled) => return Ok(Ok(Taken::Cancelled)),
+            Err(error) => return Ok(Err(error)),
+        };
+        let put = |transaction: &Transaction<'_>| {
+            part.write(transaction, |_, batch, row| batch.put(transaction, row, false).map(|_| ()))
+        };
+        if !catalog.write(put)? {
+            return Ok(Ok(Taken::Changed));
+        }
+        if part.is_last {
+            return Ok(Ok(Taken::All));
+        }
+        from = part.to;
+    }
+}
+
+/// Whether a line ends before a position of the file, or at it.
+pub(crate) fn is_line_end(file: &File, at: u64) -> io::Result<bool> {
+    let mut around = [b'\n'; 2];
+    let read = read_at(file, at - 1, &mut around)?;
+    Ok(around.get(..read).unwrap_or_default().contains(&b'\n') || read < 2)
+}
+
+/// Whether a file still begins with what was read of it.
+fn still_is(file: &File, row: &Remembered) -> io::Result<bool> {
+    let now = Stamp::of(&file.metadata()?);
+    let same_file = now.is_same_file(&row.stamp) && now.size >= row.stamp.size;
+    Ok(same_file && fingerprint(file, row.known.end)? == row.print)
+}
+
+/// Forgets the sessions of directories that have none any more: no list of them would notice.
+pub fn clean_dirs(catalog: &mut Catalog) -> Outcome<()> {
+    let dirs: Vec<String> = {
+        let mut dirs = catalog.db().prepare_cached("SELECT DISTINCT dir FROM session")?;
+        let dirs = dirs.query_map([], |row| row.get(0))?;
+        dirs.collect::<Outcome<_>>()?
+    };
+    // A directory that cannot be looked into may come back.
+    let is_empty = |dir: &str| match session_files(dir) {
+        Ok(names) => names.is_empty(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    for dir in dirs.iter().filter(|dir| is_empty(dir)) {
+        catalog.write(|transaction| transaction.execute("DELETE FROM session WHERE dir = ?1", [dir]))?;
+    }
+    Ok(())
+}

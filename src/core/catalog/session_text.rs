@@ -1,0 +1,151 @@
+//! The text of a session that a list has shown: from the catalog, or read from its file.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use super::ingest::is_line_end;
+use super::rows;
+use super::text_rows::{is_whole, of_session, taken_to};
+use super::{Catalog, Outcome};
+use crate::core::io::file_version::{fingerprint, Stamp};
+use crate::core::listing::find_session::{header_of, open_file};
+use crate::core::listing::listing::Listed;
+use crate::core::summary::searchable_text::{join, read_texts, Read, Text};
+use crate::core::summary::session_summary::Content;
+
+/// The state of a file that a list has shown, in few words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    device: u64,
+    inode: u64,
+    /// The file's size, where its whole lines end, and the fingerprint up to there.
+    size: u64,
+    end: u64,
+    print: u64,
+    /// When the file system saw a change: two lists may find files that differ in nothing else.
+    changed: u64,
+}
+
+impl Source {
+    /// The state that was listed.
+    pub fn of(listed: &Listed) -> Self {
+        let Stamp { device, inode, size, changed, .. } = listed.stamp;
+        Self { device, inode, size, end: listed.end, print: listed.print, changed: changed as u64 }
+    }
+
+    /// As a text that [`Source::from_text`] reads.
+    pub fn to_text(self) -> String {
+        let Self { device, inode, size, end, print, changed } = self;
+        format!("{device:x} {inode:x} {size:x} {end:x} {print:x} {changed:x}")
+    }
+
+    /// What [`Source::to_text`] wrote.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut numbers = text.split(' ').map(|number| u64::from_str_radix(number, 16).ok());
+        let mut next = || numbers.next().flatten();
+        let [device, inode, size, end, print, changed] = [next()?, next()?, next()?, next()?, next()?, next()?];
+        Some(Self { device, inode, size, end, print, changed })
+    }
+
+    /// The file's size when it was listed.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn is_of(&self, stamp: &Stamp) -> bool {
+        (self.device, self.inode) == (stamp.device, stamp.inode)
+    }
+}
+
+/// Puts the texts of users and assistants as they were when the file was listed into `all`, joined by spaces. It is empty
+/// if neither the catalog nor the file has them any more. False if the catalog could not be asked.
+pub fn text(catalog: Option<&Catalog>, dir: &str, name: &str, source: &Source, all: &mut Vec<u8>) -> bool {
+    text_unless(&[], catalog, dir, name, source, all)
+}
+
+/// The same; once a flag in `stops` is set, no more of the file is read, and there is no text.
+pub fn text_unless(
+    stops: &[&AtomicBool],
+    catalog: Option<&Catalog>,
+    dir: &str,
+    name: &str,
+    source: &Source,
+    all: &mut Vec<u8>,
+) -> bool {
+    all.clear();
+    let kept = catalog.map_or(Ok(None), |catalog| kept(catalog, dir, name, source, all));
+    let asked = kept.is_ok();
+    let from = kept.ok().flatten().unwrap_or(0);
+    // Half of it would be neither what was listed nor nothing.
+    if from < source.size && !rest(stops, dir, name, source, from, all).unwrap_or(false) {
+        all.clear();
+    }
+    asked
+}
+
+/// What the catalog has. Gives up to where in the file that is; None if it has nothing that can be used.
+fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec<u8>) -> Outcome<Option<u64>> {
+    // One view of it all: texts may be taken meanwhile, and how far they were must be said of the texts that are read.
+    let view = catalog.db().unchecked_transaction()?;
+    let Some(row) = rows::of_file(&view, dir, name)? else {
+        return Ok(None);
+    };
+    // Grown since, it holds what was listed all the same; the texts say where they end.
+    let grown = row.known.end > source.end;
+    if !source.is_of(&row.stamp) || !(grown || row.known.end == source.end && row.print == source.print) {
+        return Ok(None);
+    }
+    if !matches!(row.known.content, Content::Session(..)) {
+        return Ok(None);
+    }
+    let Some(taken) = taken_to(&view, row.row)? else {
+        return Ok(None);
+    };
+    if !is_whole(&view, row.row)? {
+        return Ok(None);
+    }
+    // Of a file that has grown, the line that was the last when it was listed may be another one by now.
+    let to = if taken <= source.size { taken } else { source.end };
+    let mut is_cut = false;
+    let whole = of_session(&view, row.row, |texts| {
+        for text in texts.iter() {
+            is_cut |= text.is_cut;
+            if text.end > to || is_cut {
+                return false;
+            }
+            join(all, text.kind, text.text);
+        }
+        true
+    })?;
+    Ok((whole && !is_cut).then_some(to))
+}
+
+/// Reads on from where the catalog ends, or all if a line that had no newline was taken there and has grown since. False if
+/// the file is no longer what was listed.
+fn rest(
+    stops: &[&AtomicBool],
+    dir: &str,
+    name: &str,
+    source: &Source,
+    from: u64,
+    all: &mut Vec<u8>,
+) -> io::Result<bool> {
+    let path = Path::new(dir).join(name);
+    let file = open_file(&path)?;
+    let now = Stamp::of(&file.metadata()?);
+    if !source.is_of(&now) || now.size < source.size || fingerprint(&file, source.end)? != source.print {
+        return Ok(false);
+    }
+    let version = match from > 0 && is_line_end(&file, from)? {
+        true => header_of(&path.to_string_lossy())?.map(|header| header.version),
+        false => None,
+    };
+    let from = if version.is_some() { from } else { 0 };
+    if from == 0 {
+        all.clear();
+    }
+    let mut each = |text: Text| join(all, text.kind, &text.text);
+    let read = read_texts(&file, (from, source.size), version, &mut Box::default(), stops, &mut each)?;
+    Ok(read == Read::All)
+}

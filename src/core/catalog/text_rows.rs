@@ -1,0 +1,297 @@
+//! The catalog's texts: what a session's users and assistants said, its names, labels and summaries, a few of them in
+//! one row, in file order.
+
+use std::borrow::Cow;
+
+use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Outcome;
+use crate::core::summary::searchable_text::{Kind, Text};
+
+/// How many bytes of text a row has before the next begins.
+const ROW_BYTES: usize = 64 << 10;
+
+/// How many texts a row may have: a text's number is its row's number times this, and its place in the row.
+pub const ROW_TEXTS: i64 = 4096;
+
+/// How many bytes of a text are kept and searched. SQLite would refuse a row of 1 GB.
+pub const MOST_TEXT: usize = 16 << 20;
+
+/// Added to the code of a text's kind where it was cut.
+const IS_CUT: u8 = 0x80;
+
+/// As much of a text as is kept.
+pub fn cut(text: &[u8]) -> &[u8] {
+    cut_to(text, MOST_TEXT)
+}
+
+fn cut_to(text: &[u8], most: usize) -> &[u8] {
+    if text.len() <= most {
+        return text;
+    }
+    // Not within a character.
+    let is_start = |at: &usize| text.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
+    text.get(..(0..=most).rev().find(is_start).unwrap_or(0)).unwrap_or_default()
+}
+
+/// Texts on their way into one row.
+#[derive(Debug, Default)]
+pub struct Batch {
+    places: Vec<u8>,
+    texts: Vec<u8>,
+    count: usize,
+    /// Where the last text's line ends in the file.
+    end: u64,
+}
+
+impl Batch {
+    /// Whether there is no text in it.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether another text belongs into another row.
+    pub fn is_full(&self) -> bool {
+        self.texts.len() >= ROW_BYTES || self.count as i64 == ROW_TEXTS
+    }
+
+    /// How many bytes of text it holds.
+    pub fn size(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Takes a text.
+    pub fn push(&mut self, text: &Text) {
+        let kept = cut(&text.text);
+        self.places.push(text.kind.code() | if kept.len() < text.text.len() { IS_CUT } else { 0 });
+        push_number(&mut self.places, text.end - self.end);
+        push_number(&mut self.places, kept.len() as u64);
+        push_bytes(&mut self.places, &text.id);
+        push_bytes(&mut self.places, &text.timestamp);
+        self.texts.extend_from_slice(kept);
+        self.end = text.end;
+        self.count += 1;
+    }
+
+    /// What was taken.
+    pub fn as_row(&self) -> TextRow<'_> {
+        TextRow { places: Cow::Borrowed(&self.places), texts: Cow::Borrowed(&self.texts) }
+    }
+
+    /// The checksum that it has as a row of a session.
+    pub fn checksum(&self, session: i64) -> i64 {
+        checksum(session, self.end as i64, &self.places, &self.texts)
+    }
+
+    /// Writes it as a row of a session and gives the row's number. `is_indexed` says that the index has it, too.
+    pub fn put(&self, transaction: &Transaction<'_>, session: i64, is_indexed: bool) -> Outcome<i64> {
+        let mut put = transaction.prepare_cached(
+            "INSERT INTO text (session, read_to, checksum, places, texts, is_indexed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?;
+        let checksum = self.checksum(session);
+        put.insert(params![session, self.end as i64, checksum, self.places, self.texts, is_indexed])
+    }
+}
+
+fn checksum(session: i64, read_to: i64, places: &[u8], texts: &[u8]) -> i64 {
+    let whose = xxh3_64(&[session.to_le_bytes(), read_to.to_le_bytes()].concat());
+    (whose ^ xxh3_64(places).rotate_left(1) ^ xxh3_64(texts)) as i64
+}
+
+/// Which rows of texts a session has: their number and the sum of their checksums.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rows {
+    count: u64,
+    sum: i64,
+}
+
+impl Rows {
+    /// Counts a row.
+    pub fn add(&mut self, checksum: i64) {
+        self.count += 1;
+        self.sum = self.sum.wrapping_add(checksum);
+    }
+
+    /// A number that stands for them, and for how far texts were taken.
+    pub fn print(&self, texts_to: i64) -> i64 {
+        match (self.count, texts_to) {
+            (0, 0) => 0,
+            (count, to) => xxh3_64(&[count.to_le_bytes(), self.sum.to_le_bytes(), to.to_le_bytes()].concat()) as i64,
+        }
+    }
+}
+
+/// Notes which rows of texts a session has, after that was changed.
+pub fn seal(transaction: &Transaction<'_>, session: i64) -> Outcome<()> {
+    let mut rows = Rows::default();
+    let mut checksums = transaction.prepare_cached("SELECT checksum FROM text WHERE session = ?1")?;
+    let mut found = checksums.query([session])?;
+    while let Some(row) = found.next()? {
+        rows.add(row.get(0)?);
+    }
+    let Some(to) = taken_to(transaction, session)? else { return Ok(()) };
+    let mut put = transaction.prepare_cached("UPDATE session SET texts_print = ?2 WHERE id = ?1")?;
+    put.execute(params![session, rows.print(to as i64)])?;
+    Ok(())
+}
+
+/// Whether a session has the rows of texts that were written for it.
+pub fn is_whole(db: &Connection, session: i64) -> Outcome<bool> {
+    let mut rows = Rows::default();
+    let mut checksums = db.prepare_cached("SELECT checksum FROM text INDEXED BY text_by_session WHERE session = ?1")?;
+    let mut found = checksums.query([session])?;
+    while let Some(row) = found.next()? {
+        rows.add(row.get(0)?);
+    }
+    let mut noted = db.prepare_cached("SELECT texts_to, texts_print FROM session WHERE id = ?1")?;
+    let noted = noted.query_row([session], |row| Ok(rows.print(row.get(0)?) == row.get::<_, i64>(1)?));
+    Ok(noted.optional()?.unwrap_or(false))
+}
+
+/// Says that the catalog is not as it was written.
+pub fn broken(what: &str) -> rusqlite::Error {
+    let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    rusqlite::Error::SqliteFailure(error, Some(what.to_owned()))
+}
+
+/// A row of texts as it was written.
+#[derive(Debug)]
+pub struct TextRow<'a> {
+    places: Cow<'a, [u8]>,
+    texts: Cow<'a, [u8]>,
+}
+
+/// A text of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placed<'a> {
+    pub kind: Kind,
+    pub id: &'a [u8],
+    pub timestamp: &'a [u8],
+    pub text: &'a [u8],
+    /// Whether there was more of it.
+    pub is_cut: bool,
+    /// Where its line ends in the file.
+    pub end: u64,
+}
+
+impl<'a> TextRow<'a> {
+    /// Takes it from [`COLUMNS`]. None if it is not what was written.
+    fn checked(row: &'a Row<'_>) -> Outcome<Option<Self>> {
+        let places = row.get_ref(3)?.as_blob()?;
+        let texts = row.get_ref(4)?.as_blob()?;
+        let is_whole = checksum(row.get(0)?, row.get(1)?, places, texts) == row.get::<_, i64>(2)?;
+        Ok(is_whole.then_some(Self { places: Cow::Borrowed(places), texts: Cow::Borrowed(texts) }))
+    }
+
+    /// Its texts in file order.
+    pub fn iter(&self) -> impl Iterator<Item = Placed<'_>> {
+        let mut places = &*self.places;
+        let mut texts = &*self.texts;
+        let mut end = 0;
+        std::iter::from_fn(move || {
+            let (&code, rest) = places.split_first()?;
+            places = rest;
+            end += take_number(&mut places)?;
+            let size = usize::try_from(take_number(&mut places)?).ok()?;
+            let id = take_bytes(&mut places)?;
+            let timestamp = take_bytes(&mut places)?;
+            let (text, rest) = texts.split_at_checked(size)?;
+            texts = rest;
+            let kind = Kind::from_code(code & !IS_CUT)?;
+            Some(Placed { kind, id, timestamp, text, is_cut: code & IS_CUT != 0, end })
+        })
+    }
+}
+
+const COLUMNS: &str = "session, read_to, checksum, places, texts";
+
+/// Hands on a session's rows of texts in file order, until told to stop. False if a row was not as it was written.
+pub fn of_session(db: &Connection, session: i64, mut each: impl FnMut(&TextRow<'_>) -> bool) -> Outcome<bool> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM text WHERE session = ?1 ORDER BY id"))?;
+    let mut rows = statement.query([session])?;
+    while let Some(row) = rows.next()? {
+        match TextRow::checked(row)? {
+            Some(row) if each(&row) => {}
+            Some(_) => break,
+            None => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// Hands on a row of texts and whose it is. None if there is no such row; an error if it is not as it was written.
+pub fn row<T>(db: &Connection, id: i64, work: impl FnOnce(i64, &TextRow<'_>) -> T) -> Outcome<Option<T>> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM text WHERE id = ?1"))?;
+    let mut rows = statement.query([id])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let session = row.get(0)?;
+    match TextRow::checked(row)? {
+        Some(texts) => Ok(Some(work(session, &texts))),
+        None => Err(broken("texts are not as they were written")),
+    }
+}
+
+/// How far into its file a session's texts were taken; None if another process has taken the row away.
+pub fn taken_to(db: &Connection, session: i64) -> Outcome<Option<u64>> {
+    let mut statement = db.prepare_cached("SELECT texts_to FROM session WHERE id = ?1")?;
+    statement.query_row([session], |row| row.get::<_, i64>(0).map(|end| end as u64)).optional()
+}
+
+/// How far a session's texts were taken in another state of its file, if they may be those of this one.
+pub fn taken_before(db: &Connection, session: i64) -> Outcome<Option<u64>> {
+    let mut statement = db.prepare_cached("SELECT texts_before FROM session WHERE id = ?1 AND texts_before > 0")?;
+    statement.query_row([session], |row| row.get::<_, i64>(0).map(|end| end as u64)).optional()
+}
+
+/// Where each of a session's rows of texts ends in the file, and its checksum, in file order.
+pub fn checksums(db: &Connection, session: i64) -> Outcome<Vec<(u64, i64)>> {
+    let mut statement = db.prepare_cached("SELECT read_to, checksum FROM text WHERE session = ?1 ORDER BY id")?;
+    let rows = statement.query_map([session], |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)))?;
+    rows.collect()
+}
+
+/// Notes how far texts were taken. False if somebody else took them meanwhile: then nothing may be written.
+pub fn advance(transaction: &Transaction<'_>, session: i64, from: u64, to: u64) -> Outcome<bool> {
+    let mut statement = transaction
+        .prepare_cached("UPDATE session SET texts_to = ?3 WHERE id = ?1 AND texts_to = ?2 AND texts_before = 0")?;
+    Ok(statement.execute(params![session, from as i64, to as i64])? == 1)
+}
+
+fn push_number(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    push_number(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0u64;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let size = usize::try_from(take_number(bytes)?).ok()?;
+    let (taken, rest) = bytes.split_at_checked(size)?;
+    *bytes = rest;
+    Some(taken)
+}
+
+/// A text as Unicode: lone surrogates become U+FFFD.
+pub fn unicode(text: &[u8]) -> Cow<'_, str> {
+    crate::core::base::wtf8::shown(text)
+}

@@ -1,0 +1,163 @@
+//! A path of a session as a session of its own: label entries leave the path, their children are chained anew, and
+//! the labels of entries on the path are written again behind it.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::core::base::time::Time;
+use crate::core::format::entry::{EntryHead, Kind, Parent};
+use crate::core::format::ids::entry_id;
+use crate::core::json::{quoted, ObjectText};
+use crate::core::tree::tree::{ParentRef, RowNo, Sym, Tree};
+
+/// The plan of a branched session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchPlan {
+    /// The path's entries that stay, from the root on.
+    pub steps: Vec<BranchStep>,
+    /// The labels to write behind them.
+    pub labels: Vec<BranchLabel>,
+}
+
+/// An entry of the path in its new place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchStep {
+    pub row: RowNo,
+    /// The step before this one's id, WTF-8; None for the root.
+    pub parent: Option<Vec<u8>>,
+    /// A compaction's first kept entry, if that was a label: the next entry that stays.
+    pub first_kept: Option<Vec<u8>>,
+    /// Whether its line says all that already.
+    pub stays: bool,
+}
+
+/// A label written again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchLabel {
+    pub id: String,
+    pub parent: Vec<u8>,
+    pub target: Vec<u8>,
+    /// The label entry that has its text and time.
+    pub from: RowNo,
+}
+
+/// Plans the session that holds the path to `to`.
+pub fn plan(tree: &Tree, to: RowNo) -> BranchPlan {
+    let mut steps: Vec<BranchStep> = Vec::new();
+    let mut pending: Vec<Sym> = Vec::new();
+    let mut replaced: HashMap<Sym, RowNo> = HashMap::new();
+    for no in tree.path(to) {
+        let Some(row) = tree.row(no) else { continue };
+        if row.kind == Kind::Label {
+            pending.push(row.id);
+            continue;
+        }
+        replaced.extend(pending.drain(..).map(|label| (label, no)));
+        let kept = row.target.filter(|&sym| row.kind == Kind::Compaction && sym != row.id);
+        let parent = steps.last().map(|step| tree.id_of(step.row));
+        let first_kept = kept.and_then(|sym| replaced.get(&sym)).map(|&row| tree.id_of(row).to_vec());
+        let stays = first_kept.is_none()
+            && match (row.parent, parent) {
+                (ParentRef::Null, None) => true,
+                (ParentRef::Id(sym), Some(parent)) => tree.id_bytes(sym) == parent,
+                _ => false,
+            };
+        steps.push(BranchStep { row: no, parent: parent.map(<[u8]>::to_vec), first_kept, stays });
+    }
+    let mut ids: HashSet<Vec<u8>> = steps.iter().map(|step| tree.id_of(step.row).to_vec()).collect();
+    let on_path: Vec<_> = tree.labels().into_iter().filter(|(sym, _)| ids.contains(tree.id_bytes(*sym))).collect();
+    let mut parent = steps.last().map(|step| tree.id_of(step.row).to_vec()).unwrap_or_default();
+    let mut labels = Vec::with_capacity(on_path.len());
+    for (target, from) in on_path {
+        let id = entry_id(|id| ids.contains(id));
+        ids.insert(id.clone().into_bytes());
+        let before = std::mem::replace(&mut parent, id.clone().into_bytes());
+        labels.push(BranchLabel { id, parent: before, target: tree.id_bytes(target).to_vec(), from });
+    }
+    BranchPlan { steps, labels }
+}
+
+impl BranchStep {
+    /// The entry's line in its new place: only what changes is written anew. None if the line is no object.
+    pub fn line(&self, line: &str) -> Option<Vec<u8>> {
+        let mut object = ObjectText::read(line)?;
+        object.set("parentId", self.parent.as_deref().map_or("null".into(), quoted));
+        if let Some(first_kept) = &self.first_kept {
+            object.set("firstKeptEntryId", quoted(first_kept));
+        }
+        let mut out = Vec::with_capacity(line.len() + 16);
+        object.write(&mut out);
+        Some(out)
+    }
+
+    /// The head of the entry in its new place, from its row in the old tree.
+    pub fn head<'a>(&'a self, tree: &'a Tree) -> Option<EntryHead<'a>> {
+        let row = tree.row(self.row)?;
+        let target = self.first_kept.as_deref().or_else(|| row.target.map(|sym| tree.id_bytes(sym)));
+        let target = target.map(Into::into);
+        let (first_kept, target) = match row.kind {
+            Kind::Compaction => (target, None),
+            _ => (None, target),
+        };
+        Some(EntryHead {
+            kind: row.kind,
+            id: tree.id_bytes(row.id).into(),
+            parent: self.parent.as_deref().map_or(Parent::Null, |id| Parent::Id(id.into())),
+            time: row.time,
+            message: row.message,
+            first_kept,
+            target,
+            sets_label: row.sets_label,
+            has_summary: row.has_summary,
+        })
+    }
+}
+
+impl BranchLabel {
+    /// The head of the label's entry; it has the time of the one that it repeats.
+    pub fn head(&self, tree: &Tree) -> EntryHead<'_> {
+        EntryHead {
+            kind: Kind::Label,
+            id: self.id.as_bytes().into(),
+            parent: Parent::Id(self.parent.as_slice().into()),
+            time: tree.row(self.from).map_or(Time::Ask, |row| row.time),
+            message: None,
+            first_kept: None,
+            target: Some(self.target.as_slice().into()),
+            sets_label: true,
+            has_summary: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::format::entry::{read_line, Line};
+
+    #[test]
+    fn labels_leave_the_path_and_come_back_behind_it() {
+        let lines = [
+            r#"{"type":"custom","id":"a","parentId":null}"#,
+            r#"{"type":"label","id":"l","parentId":"a","targetId":"a","label":"x"}"#,
+            r#"{"type":"custom","id":"b","parentId":"l"}"#,
+            r#"{"type":"compaction","id":"c","parentId":"b","firstKeptEntryId":"l"}"#,
+        ];
+        let mut tree = Tree::default();
+        for line in lines {
+            read_line(line, |line| {
+                if let Line::Entry(head) = line {
+                    tree.push(&head, true);
+                }
+            });
+        }
+        let plan = plan(&tree, 3);
+        let rows: Vec<_> = plan.steps.iter().map(|step| (step.row, step.parent.as_deref())).collect();
+        assert_eq!(rows, [(0, None), (2, Some(&b"a"[..])), (3, Some(&b"b"[..]))]);
+        assert_eq!(
+            String::from_utf8_lossy(&plan.steps[2].line(lines[3]).expect("an object")),
+            r#"{"type":"compaction","id":"c","parentId":"b","firstKeptEntryId":"b"}"#
+        );
+        let label = &plan.labels[0];
+        assert_eq!((label.parent.as_slice(), label.target.as_slice(), label.from), (&b"c"[..], &b"a"[..], 1));
+    }
+}

@@ -1,0 +1,4 @@
+pub mod branch;
+pub mod path_cache;
+pub mod projection;
+pub mod system_prompt;

@@ -1,0 +1,392 @@
+//! The path to the leaf and its context, kept from one question to the next: an entry appended at the leaf is added to
+//! both, and a move of the leaf changes what is not common to the old path and the new one.
+
+use std::collections::HashMap;
+
+#[cfg(test)]
+use super::projection::LOOKED_AT;
+use super::projection::{context_rows, context_rows_ascending, decides_model, steps_of};
+use super::projection::{Contribution, Projection, Settings, Step};
+use crate::core::format::entry::Kind;
+use crate::core::tree::tree::{Row, RowNo, Sym, Tree};
+
+/// In place of a count of changes, for a path that is not kept.
+const ODD: u64 = u64::MAX;
+
+/// A path and its context. What is kept counts for one tree alone.
+#[derive(Debug, Default)]
+pub struct LeafPath {
+    rows: Vec<RowNo>,
+    /// The tree's count of changes that any path may feel when `rows` was made.
+    changes: u64,
+    /// Places in `rows` of what decides settings and context, each list ascending.
+    thinking: Vec<usize>,
+    models: Vec<usize>,
+    compactions: Vec<usize>,
+    /// The context, if it was asked for.
+    context: Option<Context>,
+    /// How many rows were looked at for all that.
+    #[cfg(test)]
+    looked_at: usize,
+}
+
+/// The steps of a context, and what is needed to add to them.
+#[derive(Debug, Default)]
+struct Context {
+    steps: Vec<Step>,
+    /// By target, its edits from the oldest to the newest.
+    edits: HashMap<Sym, Vec<RowNo>>,
+    /// Where the steps of an id are; made when the first edit is added or taken away.
+    places: Option<Places>,
+}
+
+/// The places of steps by their entries' ids. An id may come more than once.
+#[derive(Debug, Default)]
+struct Places {
+    last: HashMap<Sym, usize>,
+    /// For each step the one before it with the same id.
+    before: Vec<Option<usize>>,
+}
+
+impl Places {
+    fn push(&mut self, id: Option<Sym>) {
+        let place = self.before.len();
+        self.before.push(id.and_then(|id| self.last.insert(id, place)));
+    }
+
+    /// Takes the last step away.
+    fn pop(&mut self, id: Option<Sym>) {
+        let (Some(id), Some(before)) = (id, self.before.pop()) else { return };
+        match before {
+            Some(place) => self.last.insert(id, place),
+            None => self.last.remove(&id),
+        };
+    }
+
+    fn of(&self, id: Sym) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(self.last.get(&id).copied(), |&place| self.before.get(place).copied().flatten())
+    }
+}
+
+impl Context {
+    fn of(tree: &Tree, path: &[RowNo], ascends: bool) -> Self {
+        let steps = match ascends {
+            true => steps_of(tree, &context_rows_ascending(tree, path)),
+            false => steps_of(tree, &context_rows(tree, path)),
+        };
+        let mut edits: HashMap<Sym, Vec<RowNo>> = HashMap::new();
+        for step in &steps {
+            if let Some(target) = edited(tree, step) {
+                edits.entry(target).or_default().push(step.row);
+            }
+        }
+        Self { steps, edits, places: None }
+    }
+
+    /// Makes an edit the newest one of what it is about, or takes the newest one back.
+    fn edit(&mut self, tree: &Tree, target: Sym, newest: Option<RowNo>) {
+        let edits = self.edits.entry(target).or_default();
+        match newest {
+            Some(edit) => edits.push(edit),
+            None => {
+                edits.pop();
+            }
+        }
+        let newest = edits.last().copied();
+        let steps = &mut self.steps;
+        let places = self.places.get_or_insert_with(|| {
+            let mut places = Places::default();
+            steps.iter().for_each(|step| places.push(id_of(tree, step)));
+            places
+        });
+        for place in places.of(target) {
+            if let Some(step) = steps.get_mut(place) {
+                step.edit = newest;
+            }
+        }
+    }
+
+    /// Adds an entry behind the others.
+    fn push(&mut self, tree: &Tree, no: RowNo, row: &Row) {
+        if let (Kind::ContextEdit, Some(target)) = (row.kind, row.target) {
+            self.edit(tree, target, Some(no));
+        }
+        if let Some(places) = &mut self.places {
+            places.push(Some(row.id));
+        }
+        let edit = self.edits.get(&row.id).and_then(|edits| edits.last()).copied();
+        self.steps.push(Step { row: no, gives: Contribution::of(row), edit });
+    }
+
+    /// Takes that many entries from the end.
+    fn pop(&mut self, tree: &Tree, count: usize) {
+        for _ in 0..count {
+            let Some(step) = self.steps.pop() else { return };
+            if let Some(places) = &mut self.places {
+                places.pop(id_of(tree, &step));
+            }
+            if let Some(target) = edited(tree, &step) {
+                self.edit(tree, target, None);
+            }
+        }
+    }
+}
+
+/// What a step edits, if it is an edit.
+fn edited(tree: &Tree, step: &Step) -> Option<Sym> {
+    tree.row(step.row).filter(|row| row.kind == Kind::ContextEdit)?.target
+}
+
+fn id_of(tree: &Tree, step: &Step) -> Option<Sym> {
+    tree.row(step.row).map(|row| row.id)
+}
+
+impl LeafPath {
+    /// The rows of the path that was followed last.
+    pub fn rows(&self) -> &[RowNo] {
+        &self.rows
+    }
+
+    /// The context of the path that was followed last.
+    pub fn projection(&mut self, tree: &Tree) -> Projection {
+        let settings = self.settings();
+        let (rows, ascends) = (&self.rows, self.changes != ODD);
+        #[cfg(test)]
+        let before = LOOKED_AT.get();
+        let context = self.context.get_or_insert_with(|| Context::of(tree, rows, ascends));
+        #[cfg(test)]
+        {
+            self.looked_at += LOOKED_AT.get() - before;
+        }
+        Projection { steps: context.steps.clone(), settings }
+    }
+
+    fn settings(&self) -> Settings {
+        let row = |places: &[usize]| places.last().and_then(|&place| self.rows.get(place)).copied();
+        Settings { thinking_level: row(&self.thinking), model: row(&self.models) }
+    }
+
+    /// Makes this the path from the root to `end`.
+    pub fn follow(&mut self, tree: &Tree, end: Option<RowNo>) {
+        let Some(end) = end else {
+            self.cut(tree, 0);
+            return;
+        };
+        if self.changes != tree.path_changes() {
+            self.start_over(tree, end);
+        }
+        if self.rows.last() == Some(&end) {
+            return;
+        }
+        // Up from the new end, as far as the kept path: its rows ascend, or it would not be kept.
+        let mut new = Vec::new();
+        let mut at = Some(end);
+        let mut common = 0;
+        while let Some(row) = at {
+            if new.last().is_some_and(|&child| child <= row) {
+                return self.start_over(tree, end);
+            }
+            if let Ok(place) = self.rows.binary_search(&row) {
+                common = place + 1;
+                break;
+            }
+            new.push(row);
+            at = tree.parent_row(row);
+        }
+        self.cut(tree, common);
+        for row in new.into_iter().rev() {
+            self.add(tree, row);
+        }
+    }
+
+    /// Makes the whole path anew. One that does not ascend (odd files have cycles, and parents behind their children)
+    /// is right for this question and not kept for the next.
+    fn start_over(&mut self, tree: &Tree, end: RowNo) {
+        *self = Self::default();
+        for row in tree.path(end) {
+            self.add(tree, row);
+        }
+        let ascends = self.rows.windows(2).all(|pair| matches!(pair, [before, row] if before < row));
+        // A path that starts inside a cycle is no part of the paths of other rows.
+        let rooted = self.rows.first().is_none_or(|&first| tree.parent_row(first).is_none());
+        self.changes = if ascends && rooted { tree.path_changes() } else { ODD };
+    }
+
+    /// Keeps the first `len` rows.
+    fn cut(&mut self, tree: &Tree, len: usize) {
+        let cut = self.rows.len().saturating_sub(len);
+        if cut == 0 {
+            return;
+        }
+        self.rows.truncate(len);
+        let keep = |places: &mut Vec<usize>| {
+            let before = places.len();
+            places.truncate(places.partition_point(|&place| place < len));
+            before == places.len()
+        };
+        keep(&mut self.thinking);
+        keep(&mut self.models);
+        // Behind the newest compaction every row of the path is a step, so what was cut is as many steps.
+        let same_choice = keep(&mut self.compactions);
+        match &mut self.context {
+            Some(context) if same_choice => context.pop(tree, cut),
+            context => *context = None,
+        }
+    }
+
+    fn add(&mut self, tree: &Tree, no: RowNo) {
+        #[cfg(test)]
+        {
+            self.looked_at += 1;
+        }
+        let place = self.rows.len();
+        self.rows.push(no);
+        let Some(row) = tree.row(no) else { return };
+        match row.kind {
+            Kind::ThinkingLevelChange => self.thinking.push(place),
+            _ if decides_model(row) => self.models.push(place),
+            Kind::Compaction => {
+                self.compactions.push(place);
+                self.context = None;
+            }
+            _ => {}
+        }
+        if let Some(context) = &mut self.context {
+            context.push(tree, no, row);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::base::time::Time;
+    use crate::core::context::projection::project;
+    use crate::core::format::agent_message::MessageHead;
+    use crate::core::format::agent_message::Role;
+    use crate::core::format::entry::{EntryHead, Parent};
+    use proptest::prelude::*;
+
+    fn head(id: u8, parent: Option<u8>, kind: u8, target: u8) -> EntryHead<'static> {
+        let kind = [
+            Kind::Message,
+            Kind::Message,
+            Kind::Custom,
+            Kind::ThinkingLevelChange,
+            Kind::ModelChange,
+            Kind::Compaction,
+            Kind::ContextEdit,
+        ][usize::from(kind) % 7];
+        let role = if id < 20 { Role::Assistant } else { Role::System };
+        EntryHead {
+            kind,
+            id: vec![id].into(),
+            parent: parent.map_or(Parent::Null, |id| Parent::Id(vec![id].into())),
+            time: Time::At(0.0),
+            message: (kind == Kind::Message).then_some(MessageHead { role, lacks_content: false }),
+            first_kept: (kind == Kind::Compaction).then(|| vec![target].into()),
+            target: (kind == Kind::ContextEdit).then(|| vec![target].into()),
+            sets_label: false,
+            has_summary: false,
+        }
+    }
+
+    fn named(id: &str, parent: Option<&str>, kind: Kind, target: Option<&str>) -> EntryHead<'static> {
+        EntryHead {
+            kind,
+            id: id.as_bytes().to_vec().into(),
+            parent: parent.map_or(Parent::Null, |id| Parent::Id(id.as_bytes().to_vec().into())),
+            target: target.map(|id| id.as_bytes().to_vec().into()),
+            message: head(0, None, 0, 0).message.filter(|_| kind == Kind::Message),
+            ..head(0, None, 0, 0)
+        }
+    }
+
+    #[test]
+    fn a_move_of_the_leaf_looks_at_what_is_not_common_to_both_paths_alone() {
+        const ROWS: usize = 10_000;
+        let mut tree = Tree::default();
+        for n in 0..ROWS {
+            let parent = n.checked_sub(1).map(|before| format!("e{before}"));
+            let (kind, target) = match n % 1_000 {
+                500 => (Kind::ContextEdit, Some(format!("e{}", n - 499))),
+                _ => (Kind::Message, None),
+            };
+            tree.push(&named(&format!("e{n}"), parent.as_deref(), kind, target.as_deref()), true);
+        }
+        let mut kept = LeafPath::default();
+        let mut cost = |tree: &Tree, end: usize| {
+            let before = kept.looked_at;
+            kept.follow(tree, Some(end as RowNo));
+            let path = tree.path(end as RowNo);
+            assert_eq!(kept.rows(), path);
+            assert_eq!(kept.projection(tree), project(tree, &path));
+            kept.looked_at - before
+        };
+        assert!(cost(&tree, ROWS - 1) >= ROWS, "all of it is looked at once");
+        // Back over edits, which are taken back, and forth again.
+        assert_eq!(cost(&tree, ROWS - 600), 0);
+        assert_eq!(cost(&tree, ROWS - 1), 599);
+        // Another branch, and on at its end.
+        tree.push(&named("s0", Some("e9990"), Kind::Message, None), true);
+        assert_eq!(cost(&tree, ROWS), 1);
+        tree.push(&named("s1", Some("s0"), Kind::ContextEdit, Some("e9990")), true);
+        assert_eq!(cost(&tree, ROWS + 1), 1);
+        assert_eq!(cost(&tree, ROWS - 1), 9);
+    }
+
+    #[test]
+    fn a_compaction_looks_at_what_it_kept_alone() {
+        const ROWS: usize = 20_000;
+        const TURN: usize = 50;
+        let mut tree = Tree::default();
+        let mut kept = LeafPath::default();
+        let id = |n: usize| format!("e{n}");
+        // What each compaction says is kept: an entry near it, itself, and one that is nowhere.
+        let first_kept = |n: usize| [id(n - 10), id(n), "nowhere".to_owned()][n / TURN % 3].clone();
+        for n in 0..ROWS {
+            let parent = n.checked_sub(1).map(id);
+            let compacts = n % TURN == TURN - 1;
+            let (kind, target) = if compacts { (Kind::Compaction, Some(first_kept(n))) } else { (Kind::Message, None) };
+            tree.push(&named(&id(n), parent.as_deref(), kind, target.as_deref()), true);
+            let before = kept.looked_at;
+            kept.follow(&tree, tree.leaf());
+            let projection = kept.projection(&tree);
+            assert!(kept.looked_at - before < 3 * TURN, "{n}: {}", kept.looked_at - before);
+            if n % 997 == 0 || n % (40 * TURN) == TURN - 1 {
+                assert_eq!(projection, project(&tree, &tree.path(n as RowNo)));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+        /// Ids come twice, parents before and behind, in cycles: what is kept is always what is made anew.
+        #[test]
+        fn what_is_kept_is_what_would_be_made_anew(
+            steps in prop::collection::vec((0u8..40, any::<u8>(), 0u8..14, 0u8..40, 0u8..4), 1..60)
+        ) {
+            let mut tree = Tree::default();
+            let mut kept = LeafPath::default();
+            for (id, at, kind, target, what) in steps {
+                let count = tree.len() as RowNo;
+                match what {
+                    0 if count > 0 => tree.set_leaf(Some(RowNo::from(at) % count)),
+                    1 => {
+                        tree.push(&head(id, Some(at % 40), kind, target), true);
+                    }
+                    _ => {
+                        let parent = tree.leaf().and_then(|leaf| tree.id_of(leaf).first().copied());
+                        tree.push(&head(id, parent, kind, target), true);
+                    }
+                }
+                let path = tree.leaf().map(|leaf| tree.path(leaf)).unwrap_or_default();
+                kept.follow(&tree, tree.leaf());
+                prop_assert_eq!(kept.rows(), path.as_slice());
+                if at % 3 > 0 {
+                    prop_assert_eq!(kept.projection(&tree), project(&tree, &path));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What the model sees: the compaction-aware choice of entries on a path, and what each contributes.
+//!
+//! The plan names rows; whoever holds the entries' objects makes the messages from it. It reads messages through
+//! [`crate::core::format::agent_message::AgentMessage`]'s head only, so no body is touched to make it.
+
+use std::collections::HashMap;
+
+use crate::core::format::agent_message::Role;
+use crate::core::format::entry::Kind;
+use crate::core::tree::tree::{Row, RowNo, Sym, Tree};
+
+/// What an entry gives to the context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Contribution {
+    /// No message.
+    Nothing = 0,
+    /// The stored message itself.
+    Message = 1,
+    /// A copy of the stored message with an empty list for its missing content.
+    MessageEmptyList = 2,
+    /// A copy of the stored message with an empty text for its missing content.
+    MessageEmptyText = 3,
+    /// A message of role custom.
+    CustomMessage = 4,
+    /// A message of role branchSummary.
+    BranchSummary = 5,
+    /// The compaction's system message, if any, and one of role compactionSummary.
+    Compaction = 6,
+}
+
+impl Contribution {
+    /// What an entry gives by itself, edits and older compactions aside.
+    pub fn of(row: &Row) -> Self {
+        match row.kind {
+            Kind::Message => match row.message {
+                None => Contribution::Nothing,
+                Some(head) if !head.lacks_content => Contribution::Message,
+                Some(head) => match head.role {
+                    Role::System => Contribution::MessageEmptyText,
+                    role if role.is_editable() => Contribution::MessageEmptyList,
+                    _ => Contribution::Message,
+                },
+            },
+            Kind::CustomMessage => Contribution::CustomMessage,
+            Kind::BranchSummary if row.has_summary => Contribution::BranchSummary,
+            Kind::Compaction => Contribution::Compaction,
+            _ => Contribution::Nothing,
+        }
+    }
+}
+
+/// One entry of the context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    pub row: RowNo,
+    pub gives: Contribution,
+    /// The newest context edit on it.
+    pub edit: Option<RowNo>,
+}
+
+/// What stands on the whole path, compacted or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// The last thinking_level_change.
+    pub thinking_level: Option<RowNo>,
+    /// The last model_change or assistant message.
+    pub model: Option<RowNo>,
+}
+
+/// The context of a path.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Projection {
+    pub steps: Vec<Step>,
+    pub settings: Settings,
+}
+
+/// The rows of the context of a path: if it holds compactions, the newest, then what it kept, then all after it.
+pub fn context_rows(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
+    let is = |no, sym| look(tree, no).is_some_and(|row| row.id == sym);
+    rows_with(tree, path, |before, sym| before.iter().position(|&no| is(no, sym)))
+}
+
+/// The same of a path of the tree whose rows ascend: of all before its end each is the one that its id means, so the
+/// first kept one need not be looked for along the path.
+pub fn context_rows_ascending(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
+    rows_with(tree, path, |before, sym| before.binary_search(&tree.row_of(sym)?).ok())
+}
+
+fn rows_with(tree: &Tree, path: &[RowNo], place: impl FnOnce(&[RowNo], Sym) -> Option<usize>) -> Vec<RowNo> {
+    let is_compaction = |no: &RowNo| look(tree, *no).is_some_and(|row| row.kind == Kind::Compaction);
+    let Some(last) = path.iter().rposition(is_compaction) else {
+        return path.to_vec();
+    };
+    let (before, from) = path.split_at(last);
+    let Some((&compaction, after)) = from.split_first() else {
+        return path.to_vec();
+    };
+    let first_kept = tree.row(compaction).and_then(|row| row.target);
+    let kept_from = first_kept.and_then(|sym| place(before, sym));
+    let kept = kept_from.and_then(|at| before.get(at..)).unwrap_or_default();
+    let is_system = |no: &&RowNo| look(tree, **no).is_some_and(|row| row.role() == Some(Role::System));
+    let mut rows = Vec::with_capacity(1 + kept.len() + after.len());
+    rows.push(compaction);
+    rows.extend(kept.iter().filter(|no| !is_system(no)));
+    rows.extend_from_slice(after);
+    rows
+}
+
+fn look(tree: &Tree, no: RowNo) -> Option<&Row> {
+    #[cfg(test)]
+    LOOKED_AT.with(|count| count.set(count.get() + 1));
+    tree.row(no)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many rows were looked at to choose those of contexts.
+    pub static LOOKED_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// The settings of a path.
+pub fn settings(tree: &Tree, path: &[RowNo]) -> Settings {
+    let last = |wanted: fn(&Row) -> bool| path.iter().rev().copied().find(|&no| tree.row(no).is_some_and(wanted));
+    Settings { thinking_level: last(|row| row.kind == Kind::ThinkingLevelChange), model: last(decides_model) }
+}
+
+/// Whether a row decides the model of a path.
+pub fn decides_model(row: &Row) -> bool {
+    row.kind == Kind::ModelChange || row.role() == Some(Role::Assistant)
+}
+
+/// The projection of a path: per context entry what it contributes after the newest edit on it.
+pub fn project(tree: &Tree, path: &[RowNo]) -> Projection {
+    Projection { steps: steps_of(tree, &context_rows(tree, path)), settings: settings(tree, path) }
+}
+
+/// The steps of a context of these rows.
+pub fn steps_of(tree: &Tree, rows: &[RowNo]) -> Vec<Step> {
+    let edits: HashMap<Sym, RowNo> = rows
+        .iter()
+        .filter_map(|&no| {
+            let row = tree.row(no).filter(|row| row.kind == Kind::ContextEdit)?;
+            Some((row.target?, no))
+        })
+        .collect();
+    let steps = rows.iter().enumerate().filter_map(|(at, &no)| {
+        let row = tree.row(no)?;
+        // An older compaction inside the kept range is an entry of the context, but its summary is history.
+        let superseded = at > 0 && row.kind == Kind::Compaction;
+        Some(Step {
+            row: no,
+            gives: if superseded { Contribution::Nothing } else { Contribution::of(row) },
+            edit: edits.get(&row.id).copied(),
+        })
+    });
+    steps.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::format::entry::{read_line, Line};
+
+    fn tree_of(lines: &[&str]) -> Tree {
+        let mut tree = Tree::default();
+        for line in lines {
+            read_line(line, |line| match line {
+                Line::Entry(head) => {
+                    tree.push(&head, true);
+                }
+                other => panic!("no entry: {other:?}"),
+            });
+        }
+        tree
+    }
+
+    fn rows_of_leaf(lines: &[&str]) -> Vec<RowNo> {
+        let tree = tree_of(lines);
+        let path = tree.leaf().map(|leaf| tree.path(leaf)).unwrap_or_default();
+        context_rows(&tree, &path)
+    }
+
+    #[test]
+    fn the_newest_compaction_comes_first_and_keeps_no_system_message() {
+        let lines = [
+            r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"x"}}"#,
+            r#"{"type":"message","id":"b","parentId":"a","message":{"role":"system","content":"x"}}"#,
+            r#"{"type":"custom","id":"c","parentId":"b"}"#,
+            r#"{"type":"compaction","id":"d","parentId":"c","firstKeptEntryId":"b"}"#,
+            r#"{"type":"message","id":"e","parentId":"d","message":{"role":"system","content":"x"}}"#,
+        ];
+        assert_eq!(rows_of_leaf(&lines), [3, 2, 4]);
+    }
+
+    #[test]
+    fn an_unknown_first_kept_entry_keeps_nothing() {
+        let lines = [
+            r#"{"type":"custom","id":"c","parentId":null}"#,
+            r#"{"type":"compaction","id":"d","parentId":"c","firstKeptEntryId":"gone"}"#,
+        ];
+        assert_eq!(rows_of_leaf(&lines), [1]);
+    }
+
+    #[test]
+    fn messages_without_content_are_mended_by_role() {
+        let gives = |message: &str| {
+            let tree = tree_of(&[&format!(r#"{{"type":"message","id":"a","message":{message}}}"#)]);
+            tree.row(0).map(Contribution::of)
+        };
+        assert_eq!(gives(r#"{"role":"system"}"#), Some(Contribution::MessageEmptyText));
+        assert_eq!(gives(r#"{"role":"toolResult","content":null}"#), Some(Contribution::MessageEmptyList));
+        assert_eq!(gives(r#"{"role":"bashExecution"}"#), Some(Contribution::Message));
+        assert_eq!(gives("5"), Some(Contribution::Nothing));
+    }
+}

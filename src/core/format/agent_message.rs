@@ -1,0 +1,177 @@
+//! Agent messages, as far as the engine looks into them: `AgentMessage` is what context, listing and search read.
+
+use crate::core::json::reader::{read, Raw};
+use crate::core::json::value_to_string::push_shown;
+use crate::core::json::{fields, Value};
+
+fields! {
+    /// A message of the agent, read from a line of the file or from the caller's object.
+    pub struct AgentMessage<V> {
+        /// Who speaks, see [`Role`].
+        role: V = "role",
+        /// A text or a list of content blocks.
+        content: V = "content",
+        /// When it was said, ms since 1970.
+        timestamp: V = "timestamp",
+    }
+}
+
+fields! {
+    /// One block of a message's content.
+    pub struct ContentBlock<V> {
+        /// `text`, `image`, `thinking`, `toolCall`, …
+        kind: V = "type",
+        /// The text of a text block.
+        text: V = "text",
+    }
+}
+
+/// The role of a message. Roles not known here are kept as they are and given on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    User,
+    Assistant,
+    ToolResult,
+    System,
+    BashExecution,
+    Custom,
+    BranchSummary,
+    CompactionSummary,
+    /// What version 2 files called [`Role::Custom`].
+    HookMessage,
+    /// Any other role, or none.
+    Other,
+}
+
+impl Role {
+    /// The role that a message's `role` names.
+    pub fn from_name(name: &[u8]) -> Self {
+        match name {
+            b"user" => Role::User,
+            b"assistant" => Role::Assistant,
+            b"toolResult" => Role::ToolResult,
+            b"system" => Role::System,
+            b"bashExecution" => Role::BashExecution,
+            b"custom" => Role::Custom,
+            b"branchSummary" => Role::BranchSummary,
+            b"compactionSummary" => Role::CompactionSummary,
+            b"hookMessage" => Role::HookMessage,
+            _ => Role::Other,
+        }
+    }
+
+    /// The role with a code, as `src/js/factory.js` counts them: in this type's order.
+    pub fn from_code(code: usize) -> Self {
+        const ALL: [Role; 9] = [
+            Role::User,
+            Role::Assistant,
+            Role::ToolResult,
+            Role::System,
+            Role::BashExecution,
+            Role::Custom,
+            Role::BranchSummary,
+            Role::CompactionSummary,
+            Role::HookMessage,
+        ];
+        ALL.get(code).copied().unwrap_or(Role::Other)
+    }
+
+    /// Whether a message of this role is conversation: it makes a new session's file, and counts as activity.
+    pub fn is_conversation(self) -> bool {
+        matches!(self, Role::User | Role::Assistant)
+    }
+
+    /// Whether a context edit may replace the content of a message of this role.
+    pub fn is_editable(self) -> bool {
+        matches!(self, Role::User | Role::Assistant | Role::ToolResult)
+    }
+}
+
+/// What stands in the index of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageHead {
+    pub role: Role,
+    /// Content is null or missing, as some old and hand-edited files have it.
+    pub lacks_content: bool,
+}
+
+impl<V: Value> AgentMessage<V> {
+    /// The role and whether there is content.
+    pub fn head(&self) -> MessageHead {
+        MessageHead { role: self.role(), lacks_content: self.content.as_ref().is_none_or(V::is_null) }
+    }
+
+    fn role(&self) -> Role {
+        let name = self.role.as_ref().and_then(V::text);
+        name.map_or(Role::Other, |name| Role::from_name(&name))
+    }
+}
+
+impl AgentMessage<Raw<'_>> {
+    /// The message's own time of activity, if it is conversation that has content and the time is a number.
+    pub fn activity(&self) -> Option<f64> {
+        self.timestamp.as_ref().and_then(Value::number)
+    }
+
+    /// The text that listing and search read: the content if it is a text, else its text blocks joined by spaces.
+    pub fn text(&self) -> Vec<u8> {
+        let Some(content) = self.content else {
+            return Vec::new();
+        };
+        if let Some(text) = content.text() {
+            return text.into_owned();
+        }
+        let Ok(blocks) = read::<Vec<Raw<'_>>>(content.get()) else {
+            return Vec::new();
+        };
+        let mut out = Vec::new();
+        let mut first = true;
+        for raw in blocks {
+            let Ok(block) = read::<ContentBlock<Raw<'_>>>(raw.get()) else {
+                continue;
+            };
+            if block.kind.as_ref().and_then(Value::text).as_deref() != Some(b"text") {
+                continue;
+            }
+            if !first {
+                out.push(b' ');
+            }
+            first = false;
+            if let Some(text) = block.text {
+                push_shown(text.get(), &mut out);
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str) -> AgentMessage<Raw<'_>> {
+        read(text).expect("a message")
+    }
+
+    #[test]
+    fn text_is_what_a_reader_sees() {
+        assert_eq!(read_text(r#"{"role":"user","content":"a\ud83d"}"#).text(), b"a\xED\xA0\xBD");
+        let blocks = r#"{"content":[{"type":"text","text":"a"},{"type":"image","text":"no"},5,{"type":"text"},{"type":"text","text":"b"}]}"#;
+        assert_eq!(read_text(blocks).text(), b"a  b");
+        assert_eq!(read_text(r#"{"content":null}"#).text(), b"");
+    }
+
+    #[test]
+    fn heads_tell_role_and_content() {
+        let head = |text: &str| read_text(text).head();
+        assert_eq!(
+            head(r#"{"role":"toolResult","content":[]}"#),
+            MessageHead { role: Role::ToolResult, lacks_content: false }
+        );
+        assert_eq!(head(r#"{"role":7}"#), MessageHead { role: Role::Other, lacks_content: true });
+        assert_eq!(
+            head(r#"{"content":null,"role":"\u0075ser"}"#),
+            MessageHead { role: Role::User, lacks_content: true }
+        );
+    }
+}

@@ -1,0 +1,413 @@
+//! Entries: what one is, and the head of it that goes into the index.
+
+use std::borrow::Cow;
+
+use super::agent_message::{AgentMessage, MessageHead, Role};
+use super::body::{Body, BodyOf, LARGE};
+use crate::core::base::time::Time;
+use crate::core::io::line_reader::PassedOver;
+use crate::core::json::reader::{is_json, read, Raw};
+use crate::core::json::{fields, Value};
+
+/// What an entry is, by its `type`. Types not invented yet are [`Kind::Unknown`]: they are kept and given on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Message,
+    ThinkingLevelChange,
+    ModelChange,
+    Usage,
+    Compaction,
+    BranchSummary,
+    Custom,
+    CustomMessage,
+    ContextEdit,
+    Label,
+    SessionInfo,
+    Unknown,
+}
+
+impl Kind {
+    /// The kind that a `type` names.
+    pub fn from_name(name: &[u8]) -> Self {
+        match name {
+            b"message" => Kind::Message,
+            b"thinking_level_change" => Kind::ThinkingLevelChange,
+            b"model_change" => Kind::ModelChange,
+            b"usage" => Kind::Usage,
+            b"compaction" => Kind::Compaction,
+            b"branch_summary" => Kind::BranchSummary,
+            b"custom" => Kind::Custom,
+            b"custom_message" => Kind::CustomMessage,
+            b"context_edit" => Kind::ContextEdit,
+            b"label" => Kind::Label,
+            b"session_info" => Kind::SessionInfo,
+            _ => Kind::Unknown,
+        }
+    }
+}
+
+/// A struct of the fields of an entry that the index reads, and more; `M` is what its message is read as.
+macro_rules! entry_fields {
+    ($(#[$doc:meta])* $vis:vis struct $name:ident { $($more:tt)* }) => {
+        fields! {
+            $(#[$doc])*
+            $vis struct $name<V, M> {
+                kind: V = "type",
+                id: V = "id",
+                parent: V = "parentId",
+                timestamp: V = "timestamp",
+                message: M = "message",
+                first_kept: V = "firstKeptEntryId",
+                target: V = "targetId",
+                label: V = "label",
+                summary: V = "summary",
+                $($more)*
+            }
+        }
+    };
+}
+
+entry_fields! {
+    /// What the index reads of an entry.
+    pub struct EntryFields {}
+}
+
+entry_fields! {
+    /// The same of a line, with the values that may be large.
+    struct EntryLine {
+        content: V = "content",
+        details: V = "details",
+        data: V = "data",
+    }
+}
+
+fields! {
+    /// A message of a line, with the values that may be large.
+    struct MessageLine<V> {
+        role: V = "role",
+        content: V = "content",
+        timestamp: V = "timestamp",
+        details: V = "details",
+    }
+}
+
+/// An entry's `parentId`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Parent<'a> {
+    /// The key is not there.
+    Missing,
+    Null,
+    Id(Cow<'a, [u8]>),
+    /// No id; children of a number are asked for by that number.
+    Number(f64),
+    /// Any other value: nobody's child.
+    Other,
+}
+
+/// What the index takes from one entry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntryHead<'a> {
+    pub kind: Kind,
+    pub id: Cow<'a, [u8]>,
+    pub parent: Parent<'a>,
+    pub time: Time,
+    /// For a message entry whose `message` is an object.
+    pub message: Option<MessageHead>,
+    /// A compaction's first kept entry.
+    pub first_kept: Option<Cow<'a, [u8]>>,
+    /// The entry that a label or a context edit is about.
+    pub target: Option<Cow<'a, [u8]>>,
+    /// A label entry that sets one; otherwise it clears.
+    pub sets_label: bool,
+    /// A branch summary that says something.
+    pub has_summary: bool,
+}
+
+/// What a line of a session file is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Line<'a> {
+    Entry(EntryHead<'a>),
+    /// A later header: no entry, and no damage.
+    Header,
+    /// White space.
+    Blank,
+    Damaged(Damage),
+}
+
+/// Why a line is no entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damage {
+    NotJson,
+    NotAnObject,
+    NoId,
+    /// It has more bytes than are read of a line.
+    TooLong,
+}
+
+impl Damage {
+    /// The reason in words.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Damage::NotJson => "not valid JSON",
+            Damage::NotAnObject => "valid JSON but no object",
+            Damage::NoId => "an entry without a string id",
+            Damage::TooLong => "longer than 2 GiB",
+        }
+    }
+}
+
+impl From<PassedOver> for Damage {
+    fn from(why: PassedOver) -> Self {
+        match why {
+            PassedOver::NotJson => Damage::NotJson,
+            PassedOver::TooLong => Damage::TooLong,
+        }
+    }
+}
+
+/// Reads a line of a file of version 2 or later and hands on what it is. (In version 1 entries have no id.)
+pub fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> T {
+    read_line_and_bodies(line, usize::MAX, |line, _| then(line))
+}
+
+/// The same with the values of at least that many bytes that are bodies, in their order in the line.
+pub fn read_line_and_bodies<T>(line: &str, least: usize, then: impl FnOnce(Line<'_>, Vec<Body>) -> T) -> T {
+    // The usual line in one pass. What it refuses (a message that is no object, an odd value) is looked at again.
+    if let Ok(read) = read::<EntryLine<Raw<'_>, MessageLine<Raw<'_>>>>(line) {
+        let bodies = if line.len() < least { Vec::new() } else { bodies_in(line, &read, least) };
+        let EntryLine { kind, id, parent, timestamp, message, first_kept, target, label, summary, .. } = read;
+        let message = message.map(|MessageLine { role, content, timestamp, .. }| {
+            let message = AgentMessage { role, content, timestamp };
+            message.head()
+        });
+        let fields =
+            EntryFields::<_, ()> { kind, id, parent, timestamp, message: None, first_kept, target, label, summary };
+        return then(of_fields(&fields, message), bodies);
+    }
+    if let Ok(fields) = read::<EntryFields<Raw<'_>, Raw<'_>>>(line) {
+        let message = fields.message.and_then(read_message).map(|message| message.head());
+        return then(of_fields(&fields, message), Vec::new());
+    }
+    let line = if is_blank(line) {
+        Line::Blank
+    } else if is_json(line) {
+        Line::Damaged(Damage::NotAnObject)
+    } else {
+        Line::Damaged(Damage::NotJson)
+    };
+    then(line, Vec::new())
+}
+
+/// The bodies of an entry's line.
+pub fn bodies_of(line: &[u8]) -> Vec<Body> {
+    match std::str::from_utf8(line) {
+        Ok(line) => read_line_and_bodies(line, LARGE, |_, bodies| bodies),
+        Err(_) => Vec::new(),
+    }
+}
+
+fn bodies_in(line: &str, read: &EntryLine<Raw<'_>, MessageLine<Raw<'_>>>, least: usize) -> Vec<Body> {
+    let message = read.message.as_ref();
+    let values = [
+        (BodyOf::MessageContent, message.and_then(|message| message.content)),
+        (BodyOf::MessageDetails, message.and_then(|message| message.details)),
+        (BodyOf::Content, read.content),
+        (BodyOf::Details, read.details),
+        (BodyOf::Data, read.data),
+    ];
+    let found = values.into_iter().filter_map(|(of, value)| Body::of(of, line, value, least));
+    let mut bodies: Vec<_> = found.collect();
+    bodies.sort_unstable_by_key(|body| body.from);
+    bodies
+}
+
+/// Whether a line holds nothing but JSON's white space.
+pub fn is_blank(line: &str) -> bool {
+    line.bytes().all(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'))
+}
+
+/// The message in an entry's `message` field; None if it is no object or list.
+pub fn read_message(raw: Raw<'_>) -> Option<AgentMessage<Raw<'_>>> {
+    if raw.get().starts_with('[') {
+        return Some(AgentMessage { role: None, content: None, timestamp: None });
+    }
+    read(raw.get()).ok()
+}
+
+fn of_fields<'a, M>(fields: &'a EntryFields<Raw<'_>, M>, message: Option<MessageHead>) -> Line<'a> {
+    if fields.kind.as_ref().and_then(Value::text).as_deref() == Some(b"session") {
+        return Line::Header;
+    }
+    match fields.id.as_ref().and_then(Value::text) {
+        Some(id) => Line::Entry(head_of(fields, id, message)),
+        None => Line::Damaged(Damage::NoId),
+    }
+}
+
+/// The head of an entry with these fields, wherever they were read from.
+pub fn head_of<'a, V: Value, M>(
+    fields: &'a EntryFields<V, M>,
+    id: Cow<'a, [u8]>,
+    message: Option<MessageHead>,
+) -> EntryHead<'a> {
+    let name = fields.kind.as_ref().and_then(V::text);
+    let kind = name.map_or(Kind::Unknown, |name| Kind::from_name(&name));
+    let text = |value: &'a Option<V>| value.as_ref().and_then(V::text);
+    EntryHead {
+        kind,
+        id,
+        parent: parent_of(fields.parent.as_ref()),
+        time: time_of(fields.timestamp.as_ref()),
+        message: message.filter(|_| kind == Kind::Message),
+        first_kept: text(&fields.first_kept).filter(|_| kind == Kind::Compaction),
+        target: match kind {
+            Kind::Label => target_key(fields.target.as_ref()),
+            Kind::ContextEdit => text(&fields.target),
+            _ => None,
+        },
+        sets_label: kind == Kind::Label && fields.label.as_ref().is_some_and(V::is_truthy),
+        has_summary: fields.summary.as_ref().is_some_and(V::is_truthy),
+    }
+}
+
+/// What a label is found by: its target's id. Odd files label what is no id; such a target becomes a key that no text
+/// has, for 0xFF starts none. None for an object, which nobody can ask for.
+pub fn target_key<V: Value>(target: Option<&V>) -> Option<Cow<'_, [u8]>> {
+    let odd = |key: String| Some(Cow::Owned([b"\xFF", key.as_bytes()].concat()));
+    let Some(target) = target else {
+        return odd("undefined".into());
+    };
+    match (target.text(), target.number(), target.boolean()) {
+        (Some(id), ..) => Some(id),
+        // Adding 0 makes -0 the same key as 0, as in a Map.
+        (_, Some(number), _) => odd(format!("{:?}", number + 0.0)),
+        (.., Some(flag)) => odd(flag.to_string()),
+        _ if target.is_null() => odd("null".into()),
+        _ => None,
+    }
+}
+
+fn parent_of<V: Value>(value: Option<&V>) -> Parent<'_> {
+    match value {
+        None => Parent::Missing,
+        Some(value) if value.is_null() => Parent::Null,
+        Some(value) => match (value.text(), value.number()) {
+            (Some(id), _) => Parent::Id(id),
+            (None, Some(number)) => Parent::Number(number),
+            (None, None) => Parent::Other,
+        },
+    }
+}
+
+/// What `new Date(timestamp).getTime()` gives, or that JavaScript must be asked.
+pub fn time_of<V: Value>(value: Option<&V>) -> Time {
+    let Some(value) = value else {
+        return Time::At(f64::NAN);
+    };
+    if value.is_null() {
+        return Time::At(0.0);
+    }
+    match (value.text(), value.number(), value.boolean()) {
+        (Some(text), ..) => Time::from_text(&text),
+        (_, Some(ms), _) => Time::from_number(ms),
+        (.., Some(flag)) => Time::At(f64::from(u8::from(flag))),
+        _ => Time::Ask,
+    }
+}
+
+impl EntryHead<'_> {
+    /// The same, with texts of its own.
+    pub fn into_owned(self) -> EntryHead<'static> {
+        let owned = |text: Cow<'_, [u8]>| Cow::Owned(text.into_owned());
+        EntryHead {
+            id: owned(self.id),
+            parent: match self.parent {
+                Parent::Missing => Parent::Missing,
+                Parent::Null => Parent::Null,
+                Parent::Id(id) => Parent::Id(owned(id)),
+                Parent::Number(number) => Parent::Number(number),
+                Parent::Other => Parent::Other,
+            },
+            first_kept: self.first_kept.map(owned),
+            target: self.target.map(owned),
+            kind: self.kind,
+            time: self.time,
+            message: self.message,
+            sets_label: self.sets_label,
+            has_summary: self.has_summary,
+        }
+    }
+
+    /// Whether this entry is a user's or assistant's message.
+    pub fn is_conversation(&self) -> bool {
+        self.role().is_some_and(Role::is_conversation)
+    }
+
+    fn role(&self) -> Option<Role> {
+        self.message.map(|message| message.role)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parent(line: &str) -> Option<Parent<'static>> {
+        read_line(line, |line| match line {
+            Line::Entry(head) => Some(match head.parent {
+                Parent::Id(id) => Parent::Id(Cow::Owned(id.into_owned())),
+                Parent::Missing => Parent::Missing,
+                Parent::Null => Parent::Null,
+                Parent::Number(n) => Parent::Number(n),
+                Parent::Other => Parent::Other,
+            }),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn parents_are_told_apart() {
+        assert_eq!(parent(r#"{"id":"a"}"#), Some(Parent::Missing));
+        assert_eq!(parent(r#"{"id":"a","parentId":null}"#), Some(Parent::Null));
+        assert_eq!(parent(r#"{"id":"a","parentId":5}"#), Some(Parent::Number(5.0)));
+        assert_eq!(parent(r#"{"id":"a","parentId":{}}"#), Some(Parent::Other));
+        assert_eq!(parent(r#"{"parentId":"\u0062","id":"a"}"#), Some(Parent::Id(Cow::Borrowed(b"b"))));
+    }
+
+    #[test]
+    fn lines_that_are_no_entries_say_why() {
+        let damage = |line: &str| {
+            read_line(line, |line| match line {
+                Line::Damaged(damage) => Some(damage),
+                _ => None,
+            })
+        };
+        assert_eq!(damage("{\"id\":\"a\""), Some(Damage::NotJson));
+        assert_eq!(damage("[\"id\"]"), Some(Damage::NotAnObject));
+        assert_eq!(damage("{\"id\":1}"), Some(Damage::NoId));
+        assert!(read_line(" \t\r", |line| line == Line::Blank));
+        assert!(read_line(r#"{"type":"session","id":"x"}"#, |line| line == Line::Header));
+    }
+
+    #[test]
+    fn odd_messages_leave_an_entry() {
+        let message = |line: &str| {
+            read_line(line, |line| match line {
+                Line::Entry(head) => Some(head.message),
+                _ => None,
+            })
+        };
+        for none in [
+            r#"{"type":"message","id":"a"}"#,
+            r#"{"type":"message","id":"a","message":"\ud83d"}"#,
+            r#"{"type":"message","id":"a","message":{"role":"user"},"message":5}"#,
+        ] {
+            assert_eq!(message(none), Some(None), "{none}");
+        }
+        let head = MessageHead { role: Role::User, lacks_content: false };
+        let line = r#"{"message":{"content":"\ud83d","role":"user"},"type":"message","id":"a"}"#;
+        assert_eq!(message(line), Some(Some(head)));
+        let list = message(r#"{"type":"message","id":"a","message":[]}"#);
+        assert_eq!(list, Some(Some(MessageHead { role: Role::Other, lacks_content: true })));
+    }
+}

@@ -1,0 +1,181 @@
+//! The session header: the file's first line, which is not part of the tree.
+
+use crate::core::json::reader::{read, Raw};
+use crate::core::json::{fields, ObjectText, Value};
+
+/// The version of the files that are written.
+pub const CURRENT_VERSION: u32 = 3;
+
+fields! {
+    /// The fields of a header that the engine reads.
+    pub struct HeaderFields<V> {
+        kind: V = "type",
+        id: V = "id",
+        version: V = "version",
+        timestamp: V = "timestamp",
+        cwd: V = "cwd",
+        parent_session: V = "parentSession",
+        /// What `parentSession` was called in versions 1 and 2.
+        branched_from: V = "branchedFrom",
+    }
+}
+
+/// A header as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Header {
+    /// The session's id, WTF-8.
+    pub id: Vec<u8>,
+    /// Which migrations the entries still need.
+    pub version: Version,
+    /// The working directory, if it is a text.
+    pub cwd: Option<Vec<u8>>,
+    /// The creation time's JSON text.
+    pub timestamp: Option<String>,
+    /// The path of the session this one was forked or branched from.
+    pub parent: Option<ParentSession>,
+}
+
+/// What a header says of the session that its own came from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ParentSession {
+    /// Its path, WTF-8.
+    Path(Vec<u8>),
+    /// The JSON text of what is no path: lists show it as it is.
+    Other(Box<str>),
+}
+
+impl ParentSession {
+    fn of(raw: Raw<'_>) -> Self {
+        raw.text().map_or_else(|| Self::Other(raw.get().into()), |text| Self::Path(text.into_owned()))
+    }
+}
+
+/// The version a header states, as far as migrations care.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Version {
+    /// 1, or none stated: entries have no ids.
+    V1,
+    /// 2: hook messages have their old role name.
+    V2,
+    /// 3 or anything that is not below it: nothing is migrated.
+    Current,
+}
+
+impl Version {
+    /// What JavaScript's comparisons make of a `version`: missing or null is 1; what is no number is left alone.
+    pub fn of(value: Option<&impl Value>) -> Self {
+        let Some(value) = value.filter(|value| !value.is_null()) else {
+            return Version::V1;
+        };
+        let number = match (value.number(), value.boolean(), value.text()) {
+            (Some(number), ..) => Some(number),
+            (_, Some(flag), _) => Some(f64::from(u8::from(flag))),
+            (.., Some(text)) => number_in(&text),
+            _ => None,
+        };
+        match number {
+            Some(n) if n < 2.0 => Version::V1,
+            Some(n) if n < f64::from(CURRENT_VERSION) => Version::V2,
+            _ => Version::Current,
+        }
+    }
+}
+
+/// The number that JavaScript makes of a decimal text.
+fn number_in(text: &[u8]) -> Option<f64> {
+    match std::str::from_utf8(crate::core::base::wtf8::trim(text)) {
+        Ok("") => Some(0.0),
+        Ok(text) if text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E')) => {
+            text.parse().ok()
+        }
+        _ => None,
+    }
+}
+
+impl Header {
+    /// Reads the first line that parsed. None if it is no header: an object of type `session` with a string id.
+    pub fn read(line: &str) -> Option<Self> {
+        let fields: HeaderFields<Raw<'_>> = read(line).ok()?;
+        if fields.kind?.text()?.as_ref() != b"session" {
+            return None;
+        }
+        let text = |value: Option<Raw<'_>>| Some(value?.text()?.into_owned());
+        Some(Self {
+            id: text(fields.id)?,
+            version: Version::of(fields.version.as_ref()),
+            cwd: text(fields.cwd),
+            timestamp: fields.timestamp.map(|raw| raw.get().to_owned()),
+            parent: fields
+                .parent_session
+                .map(ParentSession::of)
+                .or_else(|| text(fields.branched_from).map(ParentSession::Path)),
+        })
+    }
+}
+
+/// The line of a header that is new here, key by key as the reference writes it; no newline.
+pub fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> Vec<u8> {
+    let quoted = |text: &str| crate::core::json::quoted(text.as_bytes());
+    let mut line = ObjectText::default();
+    line.set("type", "\"session\"");
+    line.set("version", CURRENT_VERSION.to_string());
+    line.set("id", quoted(id));
+    line.set("timestamp", quoted(timestamp));
+    line.set("cwd", quoted(cwd));
+    if let Some(parent) = parent {
+        line.set("parentSession", quoted(parent));
+    }
+    let mut out = Vec::new();
+    line.write(&mut out);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_told_from_other_lines() {
+        let header = Header::read(r#"{"type":"session","id":"a","branchedFrom":"/x","cwd":7}"#).expect("a header");
+        assert_eq!(header.parent, Some(ParentSession::Path(b"/x".to_vec())));
+        assert_eq!((header.cwd, header.version), (None, Version::V1));
+        for other in
+            ["null", "[]", r#"{"type":"session"}"#, r#"{"type":"session","id":1}"#, r#"{"type":"message","id":"a"}"#]
+        {
+            assert!(Header::read(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn versions_compare_as_in_javascript() {
+        let version = |json: &str| {
+            let line = format!(r#"{{"type":"session","id":"a","version":{json}}}"#);
+            Header::read(&line).map(|header| header.version)
+        };
+        for (json, want) in [
+            ("1", Version::V1),
+            ("null", Version::V1),
+            ("true", Version::V1),
+            ("\"\"", Version::V1),
+            ("1.5", Version::V1),
+            ("2", Version::V2),
+            ("\"2\"", Version::V2),
+            ("2.5", Version::V2),
+            ("3", Version::Current),
+            ("4", Version::Current),
+            ("\"x\"", Version::Current),
+            ("{}", Version::Current),
+        ] {
+            assert_eq!(version(json), Some(want), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_new_header_has_the_references_bytes() {
+        let line = new_header_line("i", "t", "/a\"b", Some("/p"));
+        assert_eq!(
+            String::from_utf8_lossy(&line),
+            r#"{"type":"session","version":3,"id":"i","timestamp":"t","cwd":"/a\"b","parentSession":"/p"}"#
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! Ids: short ones for entries, UUIDv7 or the caller's own for sessions.
+
+use std::sync::Mutex;
+
+use uuid::timestamp::context::ContextV7;
+use uuid::{Timestamp, Uuid};
+
+use crate::core::base::error::{Error, Result};
+
+/// How often a short id is tried before a full UUID is taken.
+const SHORT_TRIES: usize = 100;
+
+/// A new entry id: the first 8 hex digits of a v4 UUID, not `taken`; a full UUID after 100 collisions.
+pub fn entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
+    #[cfg(test)]
+    if let Some(id) = tests::chosen().filter(|id| !taken(id.as_bytes())) {
+        return id;
+    }
+    for _ in 0..SHORT_TRIES {
+        let mut id = Uuid::new_v4().simple().to_string();
+        id.truncate(8);
+        if !taken(id.as_bytes()) {
+            return id;
+        }
+    }
+    Uuid::new_v4().hyphenated().to_string()
+}
+
+/// Orders the session ids made within one millisecond, and after a clock that went back.
+static SESSION_IDS: Mutex<Option<ContextV7>> = Mutex::new(None);
+
+/// A new session id: a UUIDv7 of the time `ms`. Ids made later sort later.
+pub fn session_id(ms: f64) -> String {
+    let ms = if ms.is_finite() { ms.clamp(0.0, 281_474_976_710_655.0) as u64 } else { 0 };
+    let mut guard = SESSION_IDS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let context = guard.get_or_insert_with(ContextV7::new);
+    let timestamp = Timestamp::from_unix(&*context, ms / 1000, (ms % 1000) as u32 * 1_000_000);
+    Uuid::new_v7(timestamp).hyphenated().to_string()
+}
+
+/// Refuses a session id that is not `[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?`: it becomes part of a file name.
+pub fn check_session_id(id: &[u8]) -> Result<()> {
+    let ends_well = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let inner = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    if ends_well(id.first()) && ends_well(id.last()) && id.iter().all(inner) {
+        Ok(())
+    } else {
+        Err(Error::session_id())
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use std::cell::{Cell, RefCell};
+
+    thread_local! {
+        static CHOSEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Makes these the next ids of this thread, the last first, instead of random ones.
+    pub fn choose(ids: &[&str]) {
+        CHOSEN.with(|chosen| *chosen.borrow_mut() = ids.iter().map(|id| (*id).to_owned()).collect());
+    }
+
+    pub(crate) fn chosen() -> Option<String> {
+        CHOSEN.with(|chosen| chosen.borrow_mut().pop())
+    }
+
+    #[test]
+    fn a_full_uuid_comes_after_a_hundred_collisions() {
+        let tries = Cell::new(0);
+        let id = entry_id(|_| {
+            tries.set(tries.get() + 1);
+            true
+        });
+        assert_eq!((tries.get(), id.len()), (100, 36));
+    }
+
+    #[test]
+    fn session_ids_are_v7_and_sort_even_when_the_clock_goes_back() {
+        let times = [1_700_000_000_000.0, 1_700_000_000_000.0, 1_600_000_000_000.0, 1_700_000_000_001.0];
+        let ids: Vec<_> = times.iter().cycle().take(1000).map(|&ms| session_id(ms)).collect();
+        assert!(ids.iter().all(|id| id.len() == 36 && id.as_bytes()[14] == b'7'));
+        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn custom_ids_are_checked() {
+        for good in ["a", "A.b_c-9", "00"] {
+            assert!(check_session_id(good.as_bytes()).is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "a-", ".", "a/b", "../a", "a b", "é", "a\n"] {
+            assert!(check_session_id(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+}

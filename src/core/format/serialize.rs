@@ -1,0 +1,155 @@
+//! New entries: their envelope, and the line that is written of one.
+
+use std::borrow::Cow;
+
+use super::agent_message::MessageHead;
+use super::entry::{EntryHead, Kind, Parent};
+use crate::core::base::time::Time;
+use crate::core::base::wtf8::push_json_string;
+
+/// The envelope of an entry that is being appended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Envelope {
+    pub id: String,
+    /// The leaf's id, WTF-8; None for a root.
+    pub parent: Option<Vec<u8>>,
+    /// Its time, ms since 1970.
+    pub time: f64,
+    /// The same in ISO 8601, ms, `Z`.
+    pub timestamp: String,
+}
+
+/// Where an entry's own fields stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// `type`, the envelope, then its own fields.
+    EnvelopeFirst,
+    /// `type`, its own fields, then the envelope: custom entries and custom messages.
+    EnvelopeLast,
+}
+
+impl Layout {
+    /// The layout of a kind.
+    pub fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Custom | Kind::CustomMessage => Layout::EnvelopeLast,
+            _ => Layout::EnvelopeFirst,
+        }
+    }
+}
+
+impl Kind {
+    /// The `type` that an entry of this kind is written with.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Message => "message",
+            Kind::ThinkingLevelChange => "thinking_level_change",
+            Kind::ModelChange => "model_change",
+            Kind::Usage => "usage",
+            Kind::Compaction => "compaction",
+            Kind::BranchSummary => "branch_summary",
+            Kind::Custom => "custom",
+            Kind::CustomMessage => "custom_message",
+            Kind::ContextEdit => "context_edit",
+            Kind::Label => "label",
+            Kind::SessionInfo => "session_info",
+            Kind::Unknown => "",
+        }
+    }
+}
+
+/// An entry's line without its newline. `own` is the JSON text of an object that holds its own fields.
+pub fn line(kind: Kind, envelope: &Envelope, own: &[u8]) -> Vec<u8> {
+    let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}")).unwrap_or_default();
+    let mut out = Vec::with_capacity(own.len() + 160);
+    out.extend_from_slice(b"{\"type\":");
+    push_json_string(&mut out, kind.name().as_bytes());
+    match Layout::of(kind) {
+        Layout::EnvelopeFirst => {
+            push_envelope(&mut out, envelope);
+            push_own(&mut out, own);
+        }
+        Layout::EnvelopeLast => {
+            push_own(&mut out, own);
+            push_envelope(&mut out, envelope);
+        }
+    }
+    out.push(b'}');
+    out
+}
+
+fn push_own(out: &mut Vec<u8>, own: &[u8]) {
+    if !own.is_empty() {
+        out.push(b',');
+        out.extend_from_slice(own);
+    }
+}
+
+fn push_envelope(out: &mut Vec<u8>, envelope: &Envelope) {
+    out.extend_from_slice(b",\"id\":");
+    push_json_string(out, envelope.id.as_bytes());
+    out.extend_from_slice(b",\"parentId\":");
+    match &envelope.parent {
+        Some(parent) => push_json_string(out, parent),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.extend_from_slice(b",\"timestamp\":");
+    push_json_string(out, envelope.timestamp.as_bytes());
+}
+
+/// What the index takes of a new entry besides its envelope.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NewHead {
+    pub message: Option<MessageHead>,
+    /// A compaction's first kept entry, or the target of a label or context edit.
+    pub target: Option<Vec<u8>>,
+    pub sets_label: bool,
+    pub has_summary: bool,
+}
+
+impl NewHead {
+    /// The head of the whole entry.
+    pub fn with<'a>(&'a self, kind: Kind, envelope: &'a Envelope) -> EntryHead<'a> {
+        let target = self.target.as_deref().map(Cow::Borrowed);
+        let (first_kept, target) = match kind {
+            Kind::Compaction => (target, None),
+            _ => (None, target),
+        };
+        EntryHead {
+            kind,
+            id: Cow::Borrowed(envelope.id.as_bytes()),
+            parent: match &envelope.parent {
+                Some(parent) => Parent::Id(Cow::Borrowed(parent)),
+                None => Parent::Null,
+            },
+            time: Time::At(envelope.time),
+            message: self.message,
+            first_kept,
+            target,
+            sets_label: self.sets_label,
+            has_summary: self.has_summary,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_stand_in_the_references_order() {
+        let envelope =
+            Envelope { id: "a".into(), parent: Some(b"\xED\xA0\xBD".to_vec()), time: 0.0, timestamp: "t".into() };
+        let text = |kind, own: &str| String::from_utf8_lossy(&line(kind, &envelope, own.as_bytes())).into_owned();
+        assert_eq!(
+            text(Kind::Message, r#"{"message":{}}"#),
+            r#"{"type":"message","id":"a","parentId":"\ud83d","timestamp":"t","message":{}}"#
+        );
+        assert_eq!(text(Kind::Message, "{}"), r#"{"type":"message","id":"a","parentId":"\ud83d","timestamp":"t"}"#);
+        let root = Envelope { parent: None, ..envelope.clone() };
+        assert_eq!(
+            String::from_utf8_lossy(&line(Kind::Custom, &root, br#"{"customType":"x"}"#)),
+            r#"{"type":"custom","customType":"x","id":"a","parentId":null,"timestamp":"t"}"#
+        );
+    }
+}

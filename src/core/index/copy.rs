@@ -1,0 +1,352 @@
+//! Lines of one storage in a new file. Lines that stay as they are go as bytes, neighbours together, and each is read to
+//! see that it says what was indexed. Where everything will stand is known before anything is written, so threads share
+//! the work: each reads a stretch, looks through it and writes it to its place, while it is in the core's cache.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::load::Index;
+use crate::core::base::error::{Error, Result};
+use crate::core::base::threads::cores;
+use crate::core::base::wtf8::shown;
+use crate::core::io::line_reader::{resize, text_of};
+use crate::core::storage::file::FileStorage;
+use crate::core::storage::new_file::NewFile;
+use crate::core::storage::{Durability, Place, Storage};
+use crate::core::tree::tree::RowNo;
+
+/// How many bytes go at once, a longer line aside. Smaller stretches make the threads meet at the file more often.
+const STRETCH: u64 = 1 << 20;
+
+/// Longer lines are copied one at a time, when all else is: a session may be of very long ones.
+const LARGE: u64 = 4 << 20;
+
+/// From how many bytes on threads are worth their start, and the most of them.
+const MANY: u64 = 1 << 20;
+const THREADS: usize = 8;
+
+/// Writes a new file from lines of `from`, of which `index` is the index, and lines of its own: what `work` adds. Without
+/// a storage there is none to copy. The file has its name when all of it is there and was found to be what was indexed.
+pub fn copied<T>(
+    from: Option<&dyn Storage>,
+    index: &Index,
+    mut out: NewFile,
+    durability: Durability,
+    work: impl FnOnce(&mut Copier<'_>) -> Result<T>,
+) -> Result<(FileStorage, T)> {
+    let mut copier = Copier { index, parts: Vec::new(), size: 0 };
+    let done = work(&mut copier)?;
+    match from {
+        Some(from) => {
+            // What is all its own needs no file, which may be gone.
+            let copies = copier.parts.iter().any(|part| matches!(part, Part::Run(_)));
+            let size = if copies { from.size()? } else { 0 };
+            Source { from, index, size }.write(&copier.parts, &out)?;
+        }
+        None => write_own(&copier.parts, &mut out)?,
+    }
+    Ok((out.finish(durability)?, done))
+}
+
+/// What a new file is to be, see [`copied`].
+pub struct Copier<'a> {
+    index: &'a Index,
+    parts: Vec<Part>,
+    size: u64,
+}
+
+enum Part {
+    /// A line of its own.
+    Own(Vec<u8>),
+    Run(Run),
+}
+
+/// Neighbouring lines, with the rows that they must be found to be.
+type Run = Vec<(Place, Option<RowNo>)>;
+
+impl Part {
+    /// How many bytes of the new file it is.
+    fn size(&self) -> u64 {
+        match self {
+            Self::Own(line) => line.len() as u64 + 1,
+            Self::Run(run) => {
+                let (start, end) = span(run);
+                end - start + 1
+            }
+        }
+    }
+}
+
+impl Copier<'_> {
+    /// Adds a line of its own, given without its newline, and tells where it will stand.
+    pub fn write(&mut self, line: impl Into<Vec<u8>>) -> Place {
+        let line = line.into();
+        let place = Place::of(self.size, line.len());
+        self.size += line.len() as u64 + 1;
+        self.parts.push(Part::Own(line));
+        place
+    }
+
+    /// Adds an entry's line as it stands and tells where it will. It is checked to say what was indexed.
+    pub fn keep(&mut self, row: RowNo) -> Option<Place> {
+        self.index.place(row).map(|place| self.copy(place, Some(row)))
+    }
+
+    /// Adds the line at a place, whatever it is.
+    pub fn keep_line(&mut self, place: Place) -> Place {
+        self.copy(place, None)
+    }
+
+    fn copy(&mut self, place: Place, row: Option<RowNo>) -> Place {
+        let copied = Place { offset: self.size, len: place.len };
+        self.size += u64::from(place.len) + 1;
+        match self.parts.last_mut() {
+            Some(Part::Run(run)) if fits(run, place) => run.push((place, row)),
+            _ => self.parts.push(Part::Run(vec![(place, row)])),
+        }
+        copied
+    }
+}
+
+/// Whether a line belongs to a run. Only a newline is between neighbours.
+fn fits(run: &Run, place: Place) -> bool {
+    let follows = run.last().is_some_and(|(last, _)| place.offset == last.end() + 1);
+    follows && run.first().is_some_and(|(first, _)| place.end() - first.offset <= STRETCH)
+}
+
+/// Where a run begins and ends.
+fn span(run: &Run) -> (u64, u64) {
+    let start = run.first().map_or(0, |(first, _)| first.offset);
+    (start, run.last().map_or(start, |(last, _)| last.end()))
+}
+
+fn write_own(parts: &[Part], out: &mut NewFile) -> Result<()> {
+    for part in parts {
+        if let Part::Own(line) = part {
+            out.line(line)?;
+        }
+    }
+    Ok(())
+}
+
+/// Parts that are written at once, and where.
+struct Stretch<'a> {
+    at: u64,
+    size: u64,
+    parts: &'a [Part],
+}
+
+fn stretches(parts: &[Part]) -> Vec<Stretch<'_>> {
+    let mut all = Vec::new();
+    let (mut at, mut left) = (0, parts);
+    while let Some((first, rest)) = left.split_first() {
+        let (mut size, mut count) = (first.size(), 1);
+        for next in rest.iter().map(Part::size) {
+            if size + next > STRETCH {
+                break;
+            }
+            size += next;
+            count += 1;
+        }
+        let (parts, rest) = left.split_at(count);
+        all.push(Stretch { at, size, parts });
+        at += size;
+        left = rest;
+    }
+    all
+}
+
+/// What is copied from.
+struct Source<'a> {
+    from: &'a dyn Storage,
+    index: &'a Index,
+    /// Of all there is.
+    size: u64,
+}
+
+impl Source<'_> {
+    fn write(&self, parts: &[Part], out: &NewFile) -> Result<()> {
+        let (large, usual): (Vec<_>, Vec<_>) = stretches(parts).into_iter().partition(|stretch| stretch.size > LARGE);
+        let bytes: u64 = usual.iter().map(|stretch| stretch.size).sum();
+        let others = if bytes < MANY { 0 } else { cores().min(THREADS).min(usual.len()).saturating_sub(1) };
+        let next = AtomicUsize::new(0);
+        // Takes what nobody has until all is taken.
+        let work = || {
+            let mut buffer = Vec::new();
+            while let Some(stretch) = usual.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if let Err(error) = self.copy(stretch, &mut buffer, out) {
+                    // Nobody needs to go on.
+                    next.store(usual.len(), Ordering::Relaxed);
+                    return Err((stretch.at, error));
+                }
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            // A thread that cannot be had leaves its part to the others.
+            let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+            let threads: Vec<_> = (0..others).filter_map(spawn).collect();
+            let mine = work();
+            // One that panicked copied a part of what it took; the scope would pass the panic on, too.
+            let theirs =
+                threads.into_iter().map(|thread| thread.join().unwrap_or_else(|why| std::panic::resume_unwind(why)));
+            let failed = theirs.chain([mine]).filter_map(std::result::Result::err);
+            // Of several the first in the file, as if one had read them.
+            failed.min_by_key(|(at, _)| *at).map_or(Ok(()), |(_, error)| Err(error))
+        })?;
+        let mut buffer = Vec::new();
+        large.iter().try_for_each(|stretch| self.copy(stretch, &mut buffer, out))
+    }
+
+    /// Copies a stretch, looked through, with memory for it that is kept.
+    fn copy(&self, stretch: &Stretch<'_>, buffer: &mut Vec<u8>, out: &NewFile) -> Result<()> {
+        let fail = |error| Error::io("read", self.from.name(), error);
+        let size = stretch.size as usize;
+        // What is longer than needed is kept as it is: to clear it again would take as long as to check it.
+        if buffer.len() < size {
+            resize(buffer, size).map_err(fail)?;
+        }
+        let bytes = buffer.get_mut(..size).unwrap_or_default();
+        let mut left = &mut *bytes;
+        for part in stretch.parts {
+            let (here, rest) = left.split_at_mut_checked(part.size() as usize).unwrap_or_default();
+            left = rest;
+            match part {
+                Part::Own(line) => {
+                    if let Some((newline, to)) = here.split_last_mut() {
+                        to.copy_from_slice(line);
+                        *newline = b'\n';
+                    }
+                }
+                Part::Run(run) => self.read(run, here)?,
+            }
+        }
+        out.bytes_at(stretch.at, bytes)
+    }
+
+    /// Reads a run with its last newline, looked through.
+    fn read(&self, run: &Run, bytes: &mut [u8]) -> Result<()> {
+        let (start, end) = span(run);
+        // The last line of all may have none.
+        match bytes.split_last_mut() {
+            Some((newline, lines)) if end >= self.size => {
+                self.from.read_at(start, lines)?;
+                *newline = b'\n';
+            }
+            _ => self.from.read_at(start, bytes)?,
+        }
+        self.check(run, bytes)
+    }
+
+    fn check(&self, run: &Run, bytes: &[u8]) -> Result<()> {
+        let (start, name) = (span(run).0, self.from.name());
+        for (place, row) in run {
+            let at = (place.offset - start) as usize;
+            let end = at + place.len as usize;
+            if let Some(row) = *row {
+                let line = bytes.get(at..end).unwrap_or_default();
+                self.index.check_copy(name, row, memchr::memchr(b'\n', line).is_none(), &text_of(line))?;
+            }
+            // A line that became longer where it stands still begins as it did.
+            if bytes.get(end) != Some(&b'\n') {
+                let line = row.map(|row| format!("entry {}", shown(self.index.tree.id_of(row))));
+                let line = line.unwrap_or_else(|| "a line".into());
+                return Err(Error::changed(name, format!("{line} no longer ends where it did")));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::index::load::load;
+    use crate::core::storage::memory::MemoryStorage;
+
+    #[test]
+    fn lines_arrive_where_they_are_said_to() {
+        let header = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}";
+        let lines: Vec<_> = (0..4_000)
+            .map(|n| if n % 1_900 == 1_899 { LARGE as usize + n } else { n % 700 })
+            .enumerate()
+            .map(|(n, size)| format!("{{\"type\":\"custom\",\"id\":\"{n}\",\"data\":\"{}\"}}", "x".repeat(size)))
+            .collect();
+        let text = format!("{header}\n{}", lines.join("\n"));
+        let storage = MemoryStorage::new("test".into(), text.into_bytes());
+        let index = load(&storage).expect("readable").expect("a session").index;
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("copy");
+        let path = path.to_str().expect("text");
+        let mut expected = Vec::new();
+        let out = NewFile::create(path).expect("created");
+        let (copy, places) = copied(Some(&storage), &index, out, Durability::Os, |copier| {
+            let mut places = Vec::new();
+            for row in 0..4_000 {
+                match row % 97 {
+                    0 => {}
+                    1 => {
+                        places.push(copier.write(*b"mine"));
+                        expected.push("mine");
+                    }
+                    _ => {
+                        places.push(copier.keep(row).expect("a place"));
+                        expected.push(&lines[row as usize]);
+                    }
+                }
+            }
+            Ok(places)
+        })
+        .expect("written");
+        assert_eq!(std::fs::read_to_string(path).expect("read"), format!("{}\n", expected.join("\n")));
+        for (place, line) in places.iter().zip(expected) {
+            let mut bytes = vec![0; place.len as usize];
+            copy.read_at(place.offset, &mut bytes).expect("read");
+            assert_eq!(bytes, line.as_bytes());
+        }
+    }
+
+    /// What a line says is changed in place, its length and beginning kept, early and late in a file that threads read.
+    #[test]
+    fn lines_that_no_longer_say_what_was_indexed_are_not_copied() {
+        let line = |n: usize, parent: usize| {
+            let filler = "x".repeat(900);
+            format!("{{\"type\":\"custom\",\"id\":\"{n:05}\",\"parentId\":\"{parent:05}\",\"data\":\"{filler}\"}}\n")
+        };
+        let head = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
+        let text = |odd: usize, parent: usize| {
+            let lines = (1..6_000).map(|n| line(n, if n == odd { parent } else { n - 1 }));
+            (head.to_owned() + &lines.collect::<String>()).into_bytes()
+        };
+        let index = load(&MemoryStorage::new("test".into(), text(0, 0))).expect("readable").expect("a session").index;
+        let dir = tempfile::tempdir().expect("a directory");
+        for odd in [3, 5_990] {
+            let same_type = |bytes: &mut [u8]| bytes.copy_from_slice(b"label-");
+            type Harm<'a> = (&'a str, &'a dyn Fn(&mut [u8]));
+            let places: [Harm<'_>; 3] = [
+                ("\"data\":\"xx", &|bytes| bytes.fill(0)),
+                ("\"parentId\":\"0", &|bytes| bytes.fill(b' ')),
+                ("custom", &same_type),
+            ];
+            let harmed = places.into_iter().map(|(at, harm)| {
+                let mut bytes = text(0, 0);
+                let line = line(odd, odd - 1);
+                let start = memchr::memmem::find(&bytes, line.as_bytes()).expect("the line");
+                let from = start + line.find(at).expect("the part");
+                harm(bytes.get_mut(from..from + at.len()).expect("the part"));
+                bytes
+            });
+            for bytes in harmed.chain([text(odd, odd - 2)]) {
+                let storage = MemoryStorage::new("test".into(), bytes);
+                let path = dir.path().join("copy");
+                let out = NewFile::create(path.to_str().expect("text")).expect("created");
+                let keep = |copier: &mut Copier<'_>| {
+                    assert!((0..5_999).all(|row| copier.keep(row).is_some()));
+                    Ok(())
+                };
+                let error = copied(Some(&storage), &index, out, Durability::Os, keep).err().expect("an error");
+                assert!(error.is_changed() && error.to_string().contains(&format!("{odd:05}")), "{error}");
+                assert!(!path.exists());
+            }
+        }
+    }
+}

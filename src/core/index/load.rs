@@ -1,0 +1,312 @@
+//! From a storage to the index: one pass over the lines, taking of each what the tree needs.
+
+use std::io::Read;
+
+use super::parallel_scan::{scan, scanned_line, Scanned, What, LARGE};
+use crate::core::base::error::{Error, Result};
+use crate::core::format::body::Body;
+use crate::core::format::entry::Damage;
+use crate::core::format::header::Header;
+use crate::core::io::line_reader::{LineReader, RawLine, HEAD, WHOLE};
+use crate::core::storage::{Place, Storage};
+use crate::core::tree::tree::{RowNo, Tree};
+
+/// A line that is no entry. It may be longer than any [`Place`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedLine {
+    /// Counted from 1.
+    pub number: u64,
+    pub offset: u64,
+    /// How many bytes it has, without the newline.
+    pub len: u64,
+    pub damage: Damage,
+}
+
+impl DamagedLine {
+    /// Where its bytes end, its newline not counted.
+    pub fn end(&self) -> u64 {
+        self.offset + self.len
+    }
+}
+
+/// The index of a session: its tree, and where each entry's line stands.
+#[derive(Debug, Default)]
+pub struct Index {
+    pub tree: Tree,
+    /// Per row; None for an entry that is in no storage.
+    places: Vec<Option<Place>>,
+    /// The large values of entries in the storage, by row.
+    bodies: Vec<(RowNo, Body)>,
+    /// Where the next line starts that was not read for good.
+    read_to: u64,
+    /// Whether that is inside of a line, whose start was taken for a whole one.
+    inside: bool,
+    lines: u64,
+    damaged: Vec<DamagedLine>,
+}
+
+/// A session file as it was read.
+#[derive(Debug)]
+pub struct Loaded {
+    pub header: Header,
+    pub header_place: Place,
+    /// The header's text, unless it is a long one.
+    pub header_line: Option<String>,
+    pub index: Index,
+    /// Whether the last line lacks its newline.
+    pub unended: bool,
+}
+
+/// Reads a whole storage. None if its first line that parses is no header.
+pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
+    let mut reader = LineReader::new(storage.reader(0)?, 0, HEAD);
+    let mut index = Index::default();
+    let mut unended;
+    let header_line;
+    let (header, header_place) = loop {
+        let Some(line) = next(&mut reader, storage)? else {
+            return Ok(None);
+        };
+        unended = !line.ended;
+        let text = line.text();
+        if line.passed.is_some() || !crate::core::json::reader::is_json(&text) {
+            index.take(scanned_line(line), true);
+            continue;
+        }
+        index.pass(line.end(), 1, line.ended);
+        match Header::read(&text) {
+            Some(header) => {
+                header_line = Some(text.into_owned()).filter(|text| text.len() <= HEAD);
+                break (header, Place::of(line.offset, line.bytes.len()));
+            }
+            None => return Ok(None),
+        }
+    };
+    drop(reader);
+    let size = storage.size()?;
+    let mut each = |line: Scanned| {
+        unended = !line.ended;
+        index.take(line, true);
+    };
+    let from = header_place.offset + u64::from(header_place.len) + 1;
+    if size >= from + LARGE {
+        scan(storage, from, size, &mut each)?;
+    } else {
+        let chunk = usize::try_from(size.saturating_sub(from) + 1).unwrap_or(WHOLE).min(WHOLE);
+        let mut reader = LineReader::new(storage.reader(from)?, from, chunk);
+        while let Some(line) = next(&mut reader, storage)? {
+            each(scanned_line(line));
+        }
+    }
+    Ok(Some(Loaded { header, header_place, header_line, index, unended }))
+}
+
+fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Result<Option<RawLine<'a>>> {
+    reader.next_line().map_err(|error| Error::io("read", storage.name(), error))
+}
+
+impl Index {
+    fn take(&mut self, line: Scanned, advance: bool) {
+        let Scanned { offset, len, mut lines, ended, what, bodies } = line;
+        // A last line without newline that does not parse may be half of what another process writes: it is read
+        // again when there is more. So is one of white space, which may be the beginning of anything.
+        if !ended && matches!(what, What::Nothing | What::Damaged(Damage::NotJson | Damage::TooLong)) {
+            return;
+        }
+        let end = offset + len + u64::from(ended);
+        if std::mem::take(&mut self.inside) && what == What::Nothing {
+            // The end of a line that counted before it had its newline.
+            self.read_to = end;
+            lines -= 1;
+            if lines == 0 {
+                return;
+            }
+        }
+        self.pass(end, lines, ended);
+        match what {
+            What::Entry(head) => {
+                let row = self.tree.push(&head, advance);
+                self.places.push(Some(Place::of(offset, len as usize)));
+                self.bodies.extend(bodies.into_iter().map(|body| (row, body)));
+            }
+            What::Nothing => {}
+            What::Damaged(damage) => self.damaged.push(DamagedLine { number: self.lines, offset, len, damage }),
+        }
+    }
+
+    fn pass(&mut self, end: u64, lines: u64, ended: bool) {
+        self.lines += lines;
+        self.read_to = end;
+        self.inside = !ended;
+    }
+
+    /// Takes in what others added to the storage since it was read; the leaf stays. Tells whether the storage ends
+    /// inside a line.
+    pub fn read_more(&mut self, storage: &dyn Storage) -> Result<bool> {
+        let reader = storage.reader(self.read_to)?;
+        let size = storage.size()?.saturating_sub(self.read_to);
+        self.read_on(storage, reader, size)
+    }
+
+    /// Takes in what others added before `end`, where a line of ours starts.
+    pub fn read_more_until(&mut self, storage: &dyn Storage, end: u64) -> Result<bool> {
+        let reader = storage.reader(self.read_to)?;
+        let size = end.saturating_sub(self.read_to);
+        self.read_on(storage, reader.take(size), size)
+    }
+
+    fn read_on(&mut self, storage: &dyn Storage, source: impl Read, size: u64) -> Result<bool> {
+        // Mostly a line or two: no more memory than they need.
+        let chunk = usize::try_from(size).unwrap_or(WHOLE).clamp(1, WHOLE);
+        let mut reader = LineReader::new(source, self.read_to, chunk);
+        let mut unended = false;
+        while let Some(line) = next(&mut reader, storage)? {
+            unended = !line.ended;
+            self.take(scanned_line(line), false);
+        }
+        Ok(unended)
+    }
+
+    /// How many bytes of memory it takes, about.
+    pub fn memory(&self) -> usize {
+        let places = self.places.capacity() * std::mem::size_of::<Option<Place>>();
+        let bodies = self.bodies.capacity() * std::mem::size_of::<(RowNo, Body)>();
+        let damaged = self.damaged.capacity() * std::mem::size_of::<DamagedLine>();
+        self.tree.memory() + places + bodies + damaged
+    }
+
+    /// How far the storage was read, in bytes.
+    pub fn read_to(&self) -> u64 {
+        self.read_to
+    }
+
+    /// Whether what was read ends inside of a line that was taken for a whole one.
+    pub fn is_inside(&self) -> bool {
+        self.inside
+    }
+
+    /// Adds an entry of ours at `place`, or of no place; the leaf moves to it.
+    pub fn push(&mut self, head: &crate::core::format::entry::EntryHead<'_>, place: Option<Place>) -> RowNo {
+        let row = self.tree.push(head, true);
+        self.places.push(place);
+        if let Some(place) = place {
+            self.lines += 1;
+            self.inside = false;
+            self.read_to = self.read_to.max(place.end() + 1);
+        }
+        row
+    }
+
+    /// Where an entry's line stands.
+    pub fn place(&self, row: RowNo) -> Option<Place> {
+        self.places.get(row as usize).copied().flatten()
+    }
+
+    /// Says where the header, every entry and their bodies stand now, and nothing else; `places` has one for each row.
+    pub fn set_places(&mut self, header: Option<Place>, places: Vec<Place>, bodies: Vec<(RowNo, Body)>) {
+        self.lines = places.len() as u64 + u64::from(header.is_some());
+        let last = places.last().or(header.as_ref());
+        self.read_to = last.map_or(0, |last| last.end() + 1);
+        self.inside = false;
+        self.damaged.clear();
+        self.places = places.into_iter().map(Some).collect();
+        self.bodies = bodies;
+    }
+
+    /// The rows that stand in the storage, with their places.
+    pub fn placed(&self) -> impl Iterator<Item = (RowNo, Place)> + '_ {
+        let placed = |(row, place): (usize, &Option<Place>)| Some((row as RowNo, (*place)?));
+        self.places.iter().enumerate().filter_map(placed)
+    }
+
+    /// Says where the header and every entry stand in a copy of the storage: lines as they were, in the same order,
+    /// between them the `damaged` ones.
+    pub fn move_to(&mut self, header: Place, places: Vec<Place>, damaged: Vec<DamagedLine>) {
+        let bodies = std::mem::take(&mut self.bodies);
+        let odd = damaged.len() as u64;
+        let last = damaged.last().map(DamagedLine::end);
+        self.set_places(Some(header), places, bodies);
+        self.lines += odd;
+        if let Some(last) = last {
+            self.read_to = self.read_to.max(last + 1);
+        }
+        self.damaged = damaged;
+    }
+
+    /// The large values of an entry, in their order in its line.
+    pub fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
+        let from = self.bodies.partition_point(|(of, _)| *of < row);
+        let rest = self.bodies.get(from..).unwrap_or_default();
+        let count = rest.iter().take_while(|(of, _)| *of == row).count();
+        rest.get(..count).unwrap_or_default()
+    }
+
+    /// The lines that are no entries.
+    pub fn damaged(&self) -> &[DamagedLine] {
+        &self.damaged
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::storage::memory::MemoryStorage;
+
+    fn load_text(text: &[u8]) -> Option<Loaded> {
+        load(&MemoryStorage::new("test".into(), text.to_vec())).expect("readable")
+    }
+
+    fn ids(index: &Index) -> Vec<String> {
+        let rows = 0..index.tree.len() as RowNo;
+        rows.map(|row| String::from_utf8_lossy(index.tree.id_of(row)).into_owned()).collect()
+    }
+
+    #[test]
+    fn white_space_at_the_end_was_a_line_and_so_was_what_continued_it() {
+        let start = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
+        let entry = "{\"type\":\"custom\",\"id\":\"a\"}";
+        for (blank, more) in [("\r", "torn\n"), (" ", "x"), ("\t\n ", entry), ("\n\n\r", "\ntorn\n"), ("", entry)] {
+            for behind in ["", entry] {
+                let start = [start, behind, blank].concat();
+                let whole = [&*start, more, "\ntorn\n"].concat();
+                let mut early = load_text(start.as_bytes()).expect("a session").index;
+                early.read_more(&MemoryStorage::new("test".into(), whole.clone().into_bytes())).expect("readable");
+                let index = load_text(whole.as_bytes()).expect("a session").index;
+                if behind.is_empty() || blank.contains('\n') {
+                    assert_eq!(ids(&early), ids(&index), "{whole:?}");
+                    assert_eq!(early.damaged(), index.damaged(), "{whole:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_lines_are_passed_over_and_named() {
+        let text = b"garbage\n{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n\n{\"id\":\"a\",\"type\":\"custom\"}\r\nnull\n{\"type\":\"x\"}\n{\"id\":\"b\",\"bad\":\"\xff\"}";
+        let loaded = load_text(text).expect("a session");
+        assert_eq!(ids(&loaded.index), ["a", "b"]);
+        assert!(loaded.unended);
+        let damaged: Vec<_> = loaded.index.damaged().iter().map(|line| (line.number, line.damage)).collect();
+        assert_eq!(damaged, [(1, Damage::NotJson), (5, Damage::NotAnObject), (6, Damage::NoId)]);
+    }
+
+    #[test]
+    fn the_first_line_that_parses_must_be_a_header() {
+        assert!(load_text(b"null\n{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n").is_none());
+        assert!(load_text(b"").is_none());
+        assert!(load_text(b"\n \n").is_none());
+    }
+
+    #[test]
+    fn a_half_written_last_line_is_read_again_when_it_is_whole() {
+        let head = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"id\":\"a\"}\n";
+        let mut loaded = load_text(format!("{head}{{\"id\":").as_bytes()).expect("a session");
+        assert_eq!(ids(&loaded.index), ["a"]);
+        let grown =
+            MemoryStorage::new("test".into(), format!("{head}{{\"id\":\"b\"}}\n{{\"id\":\"c\"}}\n").into_bytes());
+        assert!(!loaded.index.read_more(&grown).expect("read"));
+        assert_eq!(ids(&loaded.index), ["a", "b", "c"]);
+        assert_eq!(loaded.index.tree.leaf(), Some(0));
+        assert!(loaded.index.damaged().is_empty());
+    }
+}

@@ -1,0 +1,316 @@
+//! Reading the lines of a large storage on several threads.
+//!
+//! The storage is cut into segments; a line belongs to the segment that it starts in. Whoever takes a segment reads it
+//! at once and finds the lines in it; the lines come out in order.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use crate::core::base::error::{Error, Result};
+use crate::core::base::threads::cores;
+use crate::core::format::body::{Body, LARGE as LARGE_BODY};
+use crate::core::format::entry::{read_line_and_bodies, Damage, EntryHead, Line};
+use crate::core::io::line_reader::{text_of, LineReader, RawLine};
+use crate::core::storage::{read_into, Storage};
+
+/// How many bytes a segment of a file has: what stays in the processor's cache while it is looked through. In large files
+/// there are more, for a line that reaches into the next segment is read once more, and large lines are there.
+const SEGMENT: u64 = 1 << 18;
+const LARGE_SEGMENT: u64 = 1 << 20;
+
+/// How much is read at first of a line that reaches beyond its segment.
+const ACROSS: usize = 32 << 10;
+
+/// From how many bytes on threads are worth their start.
+pub const LARGE: u64 = SEGMENT;
+
+/// A line as the index takes it.
+#[derive(Debug, PartialEq)]
+pub struct Scanned {
+    pub offset: u64,
+    /// How many bytes it has, without the newline.
+    pub len: u64,
+    /// How many lines it is: blank ones that follow each other are taken as one.
+    pub lines: u64,
+    /// Whether a newline ends it.
+    pub ended: bool,
+    pub what: What,
+    /// Its large values.
+    pub bodies: Vec<Body>,
+}
+
+/// What a line is.
+#[derive(Debug, PartialEq)]
+pub enum What {
+    Entry(EntryHead<'static>),
+    /// A later header, or white space.
+    Nothing,
+    Damaged(Damage),
+}
+
+/// The lines of a segment. Those that are no entries are kept apart, for they may be short and many.
+#[derive(Default)]
+struct Segment {
+    entries: Vec<Scanned>,
+    others: Vec<Other>,
+}
+
+/// A line that is no entry, or several blank ones.
+struct Other {
+    offset: u64,
+    len: u64,
+    lines: u32,
+    ended: bool,
+    /// None for what is no damage.
+    damage: Option<Damage>,
+}
+
+impl Segment {
+    fn push(&mut self, line: Scanned) {
+        let damage = match line.what {
+            What::Entry(_) => return self.entries.push(line),
+            What::Nothing => None,
+            What::Damaged(damage) => Some(damage),
+        };
+        let Scanned { offset, len, ended, .. } = line;
+        let run = self.others.last_mut().filter(|last| {
+            let follows = last.offset + last.len + 1 == offset && last.lines < u32::MAX;
+            damage.is_none() && last.damage.is_none() && last.ended && follows
+        });
+        match run {
+            Some(last) => {
+                last.len = offset + len - last.offset;
+                last.lines += 1;
+                last.ended = ended;
+            }
+            None => self.others.push(Other { offset, len, lines: 1, ended, damage }),
+        }
+    }
+
+    /// Hands on its lines in order.
+    fn hand_on(self, each: &mut dyn FnMut(Scanned)) {
+        let mut others = self.others.into_iter().map(Other::scanned).peekable();
+        for entry in self.entries {
+            while let Some(other) = others.next_if(|other| other.offset < entry.offset) {
+                each(other);
+            }
+            each(entry);
+        }
+        others.for_each(each);
+    }
+}
+
+impl Other {
+    fn scanned(self) -> Scanned {
+        let Self { offset, len, lines, ended, damage } = self;
+        let what = damage.map_or(What::Nothing, What::Damaged);
+        Scanned { offset, len, lines: u64::from(lines), ended, what, bodies: Vec::new() }
+    }
+}
+
+/// Hands on every line that starts in `from..to`, in order. `from` is the start of a line, `to` the end of what is read.
+pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMut(Scanned)) -> Result<()> {
+    let is_large = to.saturating_sub(from) >= 16 * LARGE_SEGMENT;
+    scan_in(storage, from, to, if is_large { LARGE_SEGMENT } else { SEGMENT }, each)
+}
+
+/// The same in segments of that many bytes.
+fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut dyn FnMut(Scanned)) -> Result<()> {
+    let segments = (to.saturating_sub(from)).div_ceil(size) as usize;
+    let others = cores().min(8).min(segments).saturating_sub(1);
+    let next = AtomicUsize::new(0);
+    // Takes the next segment that nobody has; None if all are taken.
+    let work = |buffer: &mut Vec<u8>| {
+        let segment = next.fetch_add(1, Ordering::Relaxed);
+        (segment < segments).then(|| {
+            let start = from + segment as u64 * size;
+            (segment, scan_segment(storage, start == from, start, (start + size).min(to), to, buffer))
+        })
+    };
+    std::thread::scope(|scope| {
+        let (done, finished) = mpsc::channel();
+        let work = &work;
+        for _ in 0..others {
+            let done = done.clone();
+            // A thread that cannot be had leaves its part to the others.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
+                let mut buffer = Vec::new();
+                while let Some(lines) = work(&mut buffer) {
+                    if done.send(lines).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(done);
+        let mut buffer = Vec::new();
+        let mut early = BTreeMap::new();
+        for segment in 0..segments {
+            let lines = loop {
+                if let Some(lines) = early.remove(&segment) {
+                    break lines;
+                }
+                // This thread takes its part, too, and looks for what the others have done between two segments.
+                early.extend(finished.try_iter());
+                if early.contains_key(&segment) {
+                    continue;
+                }
+                if let Some((number, lines)) = work(&mut buffer) {
+                    early.insert(number, lines);
+                    continue;
+                }
+                let (number, lines) = finished.recv().map_err(|_| {
+                    // A thread that panicked sends nothing; the scope passes the panic on.
+                    Error::changed(storage.name(), "it could not be read to its end")
+                })?;
+                early.insert(number, lines);
+            };
+            lines?.hand_on(&mut *each);
+        }
+        Ok(())
+    })
+}
+
+/// The lines that start in `start..end` of a storage that ends at `to`.
+fn scan_segment(
+    storage: &dyn Storage,
+    at_line: bool,
+    start: u64,
+    end: u64,
+    to: u64,
+    buffer: &mut Vec<u8>,
+) -> Result<Segment> {
+    // A line starts here if the byte before is a newline.
+    let read_from = start - u64::from(!at_line);
+    read_into(storage, read_from, (end - read_from) as usize, buffer)?;
+    let mut at = 0;
+    if !at_line {
+        match memchr::memchr(b'\n', buffer) {
+            Some(newline) => at = newline + 1,
+            None => return Ok(Segment::default()),
+        }
+    }
+    let mut lines = Segment::default();
+    while let Some(rest) = buffer.get(at..).filter(|rest| !rest.is_empty()) {
+        let offset = read_from + at as u64;
+        match memchr::memchr(b'\n', rest) {
+            Some(length) => {
+                lines.push(scanned(offset, rest.get(..length).unwrap_or_default(), true));
+                at += length + 1;
+            }
+            None if end == to => {
+                lines.push(scanned(offset, rest, false));
+                break;
+            }
+            None => {
+                lines.push(line_across(storage, offset, to)?);
+                break;
+            }
+        }
+    }
+    Ok(lines)
+}
+
+/// A line that reaches into the next segments.
+fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<Scanned> {
+    let source = std::io::Read::take(storage.reader(offset)?, to - offset);
+    // Most such lines end soon after the segment.
+    let mut reader = LineReader::new(source, offset, ACROSS);
+    let line = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))?;
+    Ok(line.map_or_else(|| scanned(offset, &[], false), scanned_line))
+}
+
+/// What a line that was read, or passed over, is to the index.
+pub fn scanned_line(line: RawLine<'_>) -> Scanned {
+    let RawLine { offset, bytes, ended, passed } = line;
+    match passed {
+        None => scanned(offset, bytes, ended),
+        Some((why, len)) => {
+            Scanned { offset, len, lines: 1, ended, what: What::Damaged(why.into()), bodies: Vec::new() }
+        }
+    }
+}
+
+/// What a line is to the index.
+fn scanned(offset: u64, bytes: &[u8], ended: bool) -> Scanned {
+    let text = text_of(bytes);
+    // Places in a text that was mended are not those in the file.
+    let least = if matches!(text, Cow::Borrowed(_)) { LARGE_BODY } else { usize::MAX };
+    let (what, bodies) = read_line_and_bodies(&text, least, |line, bodies| match line {
+        Line::Entry(head) => (What::Entry(head.into_owned()), bodies),
+        Line::Header | Line::Blank => (What::Nothing, Vec::new()),
+        Line::Damaged(damage) => (What::Damaged(damage), Vec::new()),
+    });
+    Scanned { offset, len: bytes.len() as u64, lines: 1, ended, what, bodies }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::io::line_reader::WHOLE;
+    use crate::core::storage::memory::MemoryStorage;
+
+    /// Lines of many lengths, some longer than segments, so that every kind of border occurs.
+    fn text(seed: u64, unended: bool) -> Vec<u8> {
+        let mut state = seed;
+        let mut random = move |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % below
+        };
+        let mut out = Vec::new();
+        while out.len() < 5 * SEGMENT as usize {
+            let length = match random(40) {
+                0 => random(3 * SEGMENT) as usize,
+                1 => (SEGMENT - out.len() as u64 % SEGMENT).saturating_sub(40 + random(30)) as usize,
+                _ => random(5000) as usize,
+            };
+            match random(9) {
+                0 => out.extend_from_slice(b"torn {"),
+                1 => out.resize(out.len() + random(4) as usize, b'\n'),
+                n => out.extend_from_slice(format!("{{\"id\":\"{n}\",\"x\":\"{}\"}}", "x".repeat(length)).as_bytes()),
+            }
+            out.push(b'\n');
+        }
+        if unended {
+            out.extend_from_slice(b"{\"id\":\"last\"}");
+        }
+        out
+    }
+
+    /// Blank lines that were taken as one, each by itself.
+    fn one_by_one(bytes: &[u8], line: Scanned) -> Vec<Scanned> {
+        if line.lines == 1 {
+            return vec![line];
+        }
+        let (from, to) = (line.offset as usize, (line.offset + line.len) as usize);
+        let mut reader = LineReader::new(&bytes[from..(to + 1).min(bytes.len())], line.offset, WHOLE);
+        let mut lines = Vec::new();
+        while let Some(line) = reader.next_line().expect("read") {
+            lines.push(scanned_line(line));
+        }
+        assert_eq!(lines.len() as u64, line.lines);
+        lines
+    }
+
+    #[test]
+    fn threads_find_the_lines_that_one_reader_finds() {
+        for seed in 0..6 {
+            let bytes = text(seed, seed % 2 == 0);
+            let storage = MemoryStorage::new("test".into(), bytes.clone());
+            let mut found = Vec::new();
+            let size = if seed < 3 { SEGMENT } else { SEGMENT / 3 };
+            scan_in(&storage, 0, bytes.len() as u64, size, &mut |line| found.push(line)).expect("read");
+            let mut reader = LineReader::new(bytes.as_slice(), 0, WHOLE);
+            let mut expected = Vec::new();
+            while let Some(line) = reader.next_line().expect("read") {
+                expected.push(scanned_line(line));
+            }
+            let found: Vec<_> = found.into_iter().flat_map(|line| one_by_one(&bytes, line)).collect();
+            assert_eq!(found.len(), expected.len(), "seed {seed}");
+            // Times that are no number equal nothing, themselves included; printed they do.
+            assert_eq!(format!("{found:?}"), format!("{expected:?}"), "seed {seed}");
+        }
+    }
+}

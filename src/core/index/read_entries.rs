@@ -1,0 +1,236 @@
+//! Entries' lines from the storage: whole, or without their bodies. Each is checked to be still the entry's that was
+//! indexed.
+
+use super::load::Index;
+use crate::core::base::error::{Error, Result};
+use crate::core::format::body::BodyOf;
+use crate::core::format::entry::{read_line, Kind, Line};
+use crate::core::io::line_reader::{text_of, WHOLE};
+use crate::core::json::reader::is_json;
+use crate::core::storage::{bytes_at, read_into, Place, Storage};
+use crate::core::tree::tree::RowNo;
+
+/// Pieces closer to each other than this are read together.
+const GAP: u64 = 8 << 10;
+
+/// What stands for a body in a line without it.
+const STAND_IN: u8 = b'0';
+
+/// Takes a row, its line's text, and the codes of the bodies that the text lacks.
+pub type Each<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
+
+/// A part of a row's line, up to a body or to the line's end.
+struct Piece {
+    row: RowNo,
+    place: Place,
+    /// The code of the body behind it; None for the last piece.
+    before: Option<u8>,
+}
+
+impl Index {
+    /// The text of an entry's line, checked to be that entry's. None if it stands in no storage.
+    pub fn line(&self, storage: &dyn Storage, row: RowNo) -> Result<Option<String>> {
+        let mut found = None;
+        self.lines(storage, &[row], &mut |_, line, _| {
+            found = Some(line.to_owned());
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Hands on the line of each of these rows that stands in the storage, reading neighbours together.
+    pub fn lines(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
+        let whole = |&row: &RowNo| Some(Piece { row, place: self.place(row)?, before: None });
+        self.read(storage, &rows.iter().filter_map(whole).collect::<Vec<_>>(), each)
+    }
+
+    /// The same without bodies, which are not read: a 0 stands in each one's place.
+    pub fn lines_without_bodies(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
+        let mut pieces = Vec::with_capacity(rows.len());
+        for &row in rows {
+            let Some(Place { offset, len }) = self.place(row) else { continue };
+            let mut from = 0;
+            for (_, body) in self.bodies(row) {
+                let place = Place { offset: offset + u64::from(from), len: body.from.saturating_sub(from) };
+                pieces.push(Piece { row, place, before: Some(body.of as u8) });
+                from = body.end();
+            }
+            let place = Place { offset: offset + u64::from(from), len: len.saturating_sub(from) };
+            pieces.push(Piece { row, place, before: None });
+        }
+        self.read(storage, &pieces, each)
+    }
+
+    /// How long an entry's line is without its bodies, in bytes; 0 if it stands in no storage.
+    pub fn length_without_bodies(&self, row: RowNo) -> usize {
+        let bodies: u64 = self.bodies(row).iter().map(|(_, body)| u64::from(body.len)).sum();
+        self.place(row).map_or(0, |place| u64::from(place.len).saturating_sub(bodies) as usize)
+    }
+
+    /// The JSON text of a body, read where the index has it. None unless the line around it is whole, the entry's, and
+    /// lacks this very body: then it must be looked for in the whole line.
+    pub fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf) -> Result<Option<String>> {
+        let body = self.bodies(row).iter().map(|(_, body)| *body).find(|body| body.of == of);
+        let (Some(place), Some(body)) = (self.place(row), body) else {
+            return Ok(None);
+        };
+        let mut fits = false;
+        let around = self.lines_without_bodies(storage, &[row], &mut |_, line, lacks| {
+            fits = lacks & of as u8 != 0 && !line.contains('\n') && read_line(line, |line| self.is_entry(row, &line));
+            Ok(())
+        });
+        if around.is_err() || !fits {
+            return Ok(None);
+        }
+        let bytes = bytes_at(storage, Place { offset: place.offset + u64::from(body.from), len: body.len })?;
+        Ok(String::from_utf8(bytes).ok().filter(|text| is_json(text)))
+    }
+
+    fn read(&self, storage: &dyn Storage, pieces: &[Piece], each: &mut Each<'_>) -> Result<()> {
+        let mut bytes = Vec::new();
+        let mut joined = Vec::new();
+        let mut lacks = 0;
+        let mut rest = pieces;
+        while let Some((first, _)) = rest.split_first() {
+            let start = first.place.offset;
+            let end = |piece: &Piece| piece.place.offset + u64::from(piece.place.len);
+            let mut reach = end(first);
+            let mut count = 1;
+            for pair in rest.windows(2) {
+                let [before, piece] = pair else { break };
+                let near = piece.place.offset >= end(before) && piece.place.offset - end(before) < GAP;
+                if !near || end(piece) - start > WHOLE as u64 {
+                    break;
+                }
+                reach = end(piece);
+                count += 1;
+            }
+            read_into(storage, start, (reach - start) as usize, &mut bytes)?;
+            let (stroke, later) = rest.split_at(count);
+            for piece in stroke {
+                let from = (piece.place.offset - start) as usize;
+                let part = bytes.get(from..from + piece.place.len as usize).unwrap_or_default();
+                match piece.before {
+                    Some(code) => {
+                        joined.extend_from_slice(part);
+                        joined.push(STAND_IN);
+                        lacks |= code;
+                    }
+                    None if lacks == 0 => self.hand_on(storage, piece.row, part, 0, each)?,
+                    None => {
+                        joined.extend_from_slice(part);
+                        self.hand_on(storage, piece.row, &joined, lacks, each)?;
+                        joined.clear();
+                        lacks = 0;
+                    }
+                }
+            }
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn hand_on(&self, storage: &dyn Storage, row: RowNo, line: &[u8], lacks: u8, each: &mut Each<'_>) -> Result<()> {
+        let line = text_of(line);
+        self.check_text(storage, row, &line)?;
+        each(row, &line, lacks)
+    }
+
+    /// An error unless a line is this entry's.
+    pub fn check_line(&self, storage: &dyn Storage, row: RowNo, line: &[u8]) -> Result<()> {
+        if memchr::memchr(b'\n', line).is_some() {
+            let what = format!("entry {} is no longer one line", crate::core::base::wtf8::shown(self.tree.id_of(row)));
+            return Err(Error::changed(storage.name(), what));
+        }
+        match self.shows(row, line) {
+            true => Ok(()),
+            false => self.check_text(storage, row, &text_of(line)),
+        }
+    }
+
+    /// An error unless a line says all that the index has of this entry. `is_one`: whether it is still one line.
+    pub fn check_copy(&self, name: &str, row: RowNo, is_one: bool, line: &str) -> Result<()> {
+        let is_same = |line: Line<'_>| matches!(line, Line::Entry(head) if self.tree.is_as_said(row, &head));
+        let what = match is_one {
+            false => "is no longer one line",
+            true if read_line(line, is_same) => return Ok(()),
+            true => "no longer says what it said",
+        };
+        Err(Error::changed(name, format!("entry {} {what}", crate::core::base::wtf8::shown(self.tree.id_of(row)))))
+    }
+
+    fn check_text(&self, storage: &dyn Storage, row: RowNo, line: &str) -> Result<()> {
+        if self.shows(row, line.as_bytes()) || read_line(line, |line| self.is_entry(row, &line)) {
+            return Ok(());
+        }
+        let what = format!("entry {} is no longer where it was", crate::core::base::wtf8::shown(self.tree.id_of(row)));
+        Err(Error::changed(storage.name(), what))
+    }
+
+    /// Whether a line is an entry of this row's id and kind.
+    pub fn is_entry(&self, row: RowNo, line: &Line<'_>) -> bool {
+        let kind = self.tree.row(row).map(|row| row.kind);
+        matches!(line, Line::Entry(head) if *head.id == *self.tree.id_of(row) && Some(head.kind) == kind)
+    }
+
+    /// Whether a line begins as this row's entry does when it was written by pi or by us. That is nearly every line,
+    /// and spares reading it twice.
+    fn shows(&self, row: RowNo, line: &[u8]) -> bool {
+        let kind = self.tree.row(row).map(|row| row.kind);
+        starts_with(line).is_some_and(|(found, rest)| Some(found) == kind && shows_id(rest, self.tree.id_of(row)))
+    }
+}
+
+fn is_plain(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'-'
+}
+
+/// The kind that a line starts with, and the rest behind it.
+fn starts_with(line: &[u8]) -> Option<(Kind, &[u8])> {
+    let rest = line.strip_prefix(b"{\"type\":\"")?;
+    let length = rest.iter().take_while(|byte| is_plain(byte)).count();
+    let (name, rest) = rest.split_at(length);
+    Some((Kind::from_name(name), rest))
+}
+
+/// Whether a line goes on with this id behind its kind.
+fn shows_id(rest: &[u8], id: &[u8]) -> bool {
+    let rest = rest.strip_prefix(b"\",\"id\":\"");
+    let ends = rest.and_then(|rest| rest.strip_prefix(id)).is_some_and(|rest| rest.starts_with(b"\""));
+    ends && id.iter().all(is_plain) && rest.is_some_and(|rest| rest.ends_with(b"}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::index::load::load;
+    use crate::core::storage::memory::MemoryStorage;
+
+    #[test]
+    fn lines_come_with_and_without_their_bodies() {
+        let long = "x".repeat(40_000);
+        let entries = [
+            format!("{{\"type\":\"message\",\"id\":\"a\",\"message\":{{\"content\":\"{long}\",\"role\":\"user\",\"details\":[\"{long}\"]}}}}"),
+            "{\"type\":\"custom\",\"id\":\"b\",\"data\":\"short\"}".to_owned(),
+            format!("{{\"data\":\"{long}\",\"id\":\"c\"}}"),
+        ];
+        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", entries.join("\n"));
+        let storage = MemoryStorage::new("test".into(), text.into_bytes());
+        let index = load(&storage).expect("readable").expect("a session").index;
+        let mut cut = Vec::new();
+        let mut take = |row, line: &str, lacks| {
+            cut.push((row, line.to_owned(), lacks));
+            Ok(())
+        };
+        index.lines_without_bodies(&storage, &[0, 1, 2, 0], &mut take).expect("read");
+        let first = "{\"type\":\"message\",\"id\":\"a\",\"message\":{\"content\":0,\"role\":\"user\",\"details\":0}}";
+        let expected =
+            [(0, first, 3), (1, entries[1].as_str(), 0), (2, "{\"data\":0,\"id\":\"c\"}", 16), (0, first, 3)];
+        let cut: Vec<_> = cut.iter().map(|(row, line, lacks)| (*row, line.as_str(), *lacks)).collect();
+        assert_eq!(cut, expected);
+        for (row, entry) in entries.iter().enumerate() {
+            assert_eq!(index.line(&storage, row as RowNo).expect("read").as_ref(), Some(entry));
+        }
+        assert_eq!(index.length_without_bodies(2), "{\"data\":,\"id\":\"c\"}".len());
+    }
+}

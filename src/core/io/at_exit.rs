@@ -1,0 +1,59 @@
+//! Locks whose holders end without being told: their files would stay until somebody looks.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::{self, ThreadId};
+
+use super::lock_file::Held;
+
+/// The locks that are held, and the threads that have them.
+static TAKEN: Mutex<Vec<(ThreadId, Weak<Held>)>> = Mutex::new(Vec::new());
+
+/// Notes that this thread has a lock; several may share one.
+pub(crate) fn remember(held: &Arc<Held>) {
+    let me = (thread::current().id(), Arc::downgrade(held));
+    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    taken.retain(|(_, other)| other.strong_count() > 0);
+    if !taken.iter().any(|(thread, other)| *thread == me.0 && other.ptr_eq(&me.1)) {
+        taken.push(me);
+    }
+    drop(taken);
+    at_exit();
+}
+
+/// Lets go of every lock that this thread has and no other: its environment ends.
+pub fn release_all() {
+    let me = thread::current().id();
+    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut mine, others): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut *taken).into_iter().partition(|(thread, _)| *thread == me);
+    mine.retain(|(_, held)| !others.iter().any(|(_, other)| other.ptr_eq(held)));
+    *taken = others;
+    drop(taken);
+    release(mine);
+}
+
+fn release(locks: Vec<(ThreadId, Weak<Held>)>) {
+    for held in locks.iter().filter_map(|(_, held)| held.upgrade()) {
+        held.release();
+    }
+}
+
+/// Has the end of the process let go of all that is held then. `process.exit()` ends no environment.
+#[cfg(unix)]
+fn at_exit() {
+    static ASKED: std::sync::Once = std::sync::Once::new();
+    extern "C" fn end() {
+        // Another thread may be at it, and stopped for ever.
+        let taken = TAKEN.try_lock().map(|mut taken| std::mem::take(&mut *taken));
+        release(taken.unwrap_or_default());
+    }
+    // Refused, lock files stay until somebody looks, as after a crash.
+    ASKED.call_once(|| {
+        // SAFETY: `end` does not unwind (nothing in it panics), and is there as long as the library is: its handlers run
+        // when it goes, if it ever does.
+        let _ = unsafe { libc::atexit(end) };
+    });
+}
+
+#[cfg(not(unix))]
+fn at_exit() {}

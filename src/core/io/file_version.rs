@@ -1,0 +1,105 @@
+//! Which state of which file something was read from.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::fs::read_at;
+
+/// A time in ns since 1970.
+pub type Nanos = i64;
+
+/// What tells one state of a file from another without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    pub device: u64,
+    pub inode: u64,
+    pub size: u64,
+    /// When its bytes were changed, as far as it says so.
+    pub modified: Nanos,
+    /// When the file system saw a change of any kind; the same as `modified` where that is not known.
+    pub changed: Nanos,
+}
+
+/// How far apart two changes may be and have the same time: file systems look at a clock that ticks.
+const TICK: Nanos = 20_000_000;
+/// The same for file systems that know no more than seconds, or every other one.
+const COARSE_TICK: Nanos = 2_000_000_000;
+const SECOND: Nanos = 1_000_000_000;
+
+/// How many bytes are looked at where a file is recognised.
+const LOOK: usize = 4 << 10;
+
+fn nanos(time: io::Result<SystemTime>) -> Nanos {
+    let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+}
+
+/// The time now.
+pub fn now() -> Nanos {
+    nanos(Ok(SystemTime::now()))
+}
+
+impl Stamp {
+    /// The stamp of a file.
+    #[cfg(unix)]
+    pub fn of(meta: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self {
+            device: meta.dev(),
+            inode: meta.ino(),
+            size: meta.len(),
+            modified: nanos(meta.modified()),
+            changed: meta.ctime().saturating_mul(SECOND).saturating_add(meta.ctime_nsec()),
+        }
+    }
+
+    /// The stamp of a file.
+    #[cfg(not(unix))]
+    pub fn of(meta: &Metadata) -> Self {
+        let modified = nanos(meta.modified());
+        // The time of its making is what is left to tell a file from one that took its place.
+        let made = nanos(meta.created());
+        Self { device: 0, inode: made as u64, size: meta.len(), modified, changed: modified }
+    }
+
+    /// Whether both are of one file, in whatever state.
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+
+    /// Whether a change made after this moment would show in the stamp.
+    pub fn would_tell(&self, at: Nanos) -> bool {
+        let tick = if self.changed % SECOND == 0 { COARSE_TICK } else { TICK };
+        self.changed < at.saturating_sub(tick)
+    }
+
+    /// The modification time in ms since 1970, in the precision that JavaScript sees.
+    pub fn modified_ms(&self) -> f64 {
+        (self.modified / SECOND) as f64 * 1e3 + (self.modified % SECOND) as f64 / 1e6
+    }
+}
+
+/// A fingerprint of a file's first `end` bytes: their number, the first of them and the last.
+pub fn fingerprint(file: &File, end: u64) -> io::Result<u64> {
+    let mut hash = Xxh3Default::new();
+    hash.update(&end.to_le_bytes());
+    let mut bytes = [0; LOOK];
+    for from in [0, end.saturating_sub(LOOK as u64)] {
+        let size = usize::try_from(end - from).unwrap_or(LOOK).min(LOOK);
+        let into = bytes.get_mut(..size).unwrap_or_default();
+        let mut at = 0;
+        while let Some(free) = into.get_mut(at..).filter(|free| !free.is_empty()) {
+            match read_at(file, from + at as u64, free) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => at += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        hash.update(into);
+    }
+    Ok(hash.digest())
+}

@@ -1,0 +1,474 @@
+//! The calls to the file system, one function each. Everything that the engine does to a session file goes through
+//! here, so that tests can make each call fail in turn ([`faults`]); elsewhere these are plain calls.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::fd_limit::with_room;
+
+/// How much is copied at once.
+const COPIED: usize = 1 << 18;
+
+/// A call, for the plan of faults and for messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    Open,
+    Stat,
+    Read,
+    Write,
+    Seek,
+    Truncate,
+    Sync,
+    Link,
+    Rename,
+    Remove,
+    Mkdir,
+    Lock,
+    /// Mode and owner.
+    Attributes,
+    List,
+}
+
+#[cfg(not(test))]
+#[inline(always)]
+fn ask(_call: Call) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+use self::faults::ask;
+
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    /// Reading, and writing at the end.
+    Append,
+    /// Writing in place.
+    Overwrite,
+}
+
+/// Which file a path or handle leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+/// What the engine looks at of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Stat {
+    pub size: u64,
+    pub identity: Identity,
+    /// Whether no name leads to the file any more. Elsewhere than on Unix an open file cannot be deleted.
+    pub deleted: bool,
+    /// When its content, names, mode or owner changed, in ns since 1970: a time that nobody can set. Elsewhere than on
+    /// Unix when its content did.
+    pub changed: i64,
+}
+
+impl Stat {
+    fn of(meta: &fs::Metadata) -> io::Result<Self> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            Ok(Self {
+                size: meta.len(),
+                identity: Identity { device: meta.dev(), inode: meta.ino() },
+                deleted: meta.nlink() == 0,
+                changed: meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec()),
+            })
+        }
+        #[cfg(not(unix))]
+        {
+            // Without inode numbers the creation time tells a file from its replacement.
+            let created = meta.created()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            let identity = Identity { device: created.as_secs(), inode: u64::from(created.subsec_nanos()) };
+            let changed = meta.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            let changed = i64::try_from(changed.as_nanos()).unwrap_or(i64::MAX);
+            Ok(Self { size: meta.len(), identity, deleted: false, changed })
+        }
+    }
+}
+
+/// Opens a file that must be there.
+pub fn open(path: &Path, access: Access) -> io::Result<File> {
+    ask(Call::Open)?;
+    let mut options = OpenOptions::new();
+    match access {
+        Access::Read => options.read(true),
+        Access::Append => options.read(true).append(true),
+        Access::Overwrite => options.write(true),
+    };
+    with_room(|| options.open(path))
+}
+
+/// Opens a file, but nothing that may have no end or block: no pipe, no device. Directories fail when they are read.
+pub fn open_regular(path: &Path, access: Access) -> io::Result<File> {
+    let kind = metadata(path)?.file_type();
+    match kind.is_file() || kind.is_dir() {
+        true => open(path, access),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+    }
+}
+
+/// Opens a lock file that is there, for reading, or for writing as well: no link is followed, nothing blocks.
+pub fn open_lock(path: &Path, writes: bool) -> io::Result<File> {
+    ask(Call::Open)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(writes);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    with_room(|| options.open(path))
+}
+
+/// Creates a file for its owner alone; an error if something is there already.
+pub fn create(path: &Path) -> io::Result<File> {
+    ask(Call::Open)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    with_room(|| options.open(path))
+}
+
+/// Another handle of the same open file.
+pub fn duplicate(file: &File) -> io::Result<File> {
+    with_room(|| file.try_clone())
+}
+
+/// Looks at an open file.
+#[inline]
+pub fn stat(file: &File) -> io::Result<Stat> {
+    ask(Call::Stat)?;
+    Stat::of(&file.metadata()?)
+}
+
+/// Looks at the length of an open file, and whether it was deleted; nothing else. Asking for times as well would make
+/// every write behind the question write the inode too, at twice its cost, on kernels that give each question its answer.
+#[inline]
+pub fn glance(file: &File) -> io::Result<(u64, bool)> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{statx, AtFlags, StatxFlags};
+        ask(Call::Stat)?;
+        let asked = StatxFlags::SIZE | StatxFlags::NLINK;
+        if let Ok(found) = statx(file, c"", AtFlags::EMPTY_PATH, asked) {
+            return Ok((found.stx_size, found.stx_nlink == 0));
+        }
+        // Sandboxes may refuse the call; the plain one says the same.
+    }
+    let stat = stat(file)?;
+    Ok((stat.size, stat.deleted))
+}
+
+/// Looks at what a path leads to; None if that is nothing.
+pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
+    ask(Call::Stat)?;
+    match fs::metadata(path) {
+        Ok(meta) => Stat::of(&meta).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Looks at what has a name, be it a link; None if nothing has it.
+pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
+    ask(Call::Stat)?;
+    match fs::symlink_metadata(path) {
+        Ok(meta) => Ok(Some(meta)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Mode, owner and times of what a path leads to.
+pub fn metadata(path: &Path) -> io::Result<fs::Metadata> {
+    ask(Call::Stat)?;
+    fs::metadata(path)
+}
+
+/// The same of an open file.
+pub fn metadata_of(file: &File) -> io::Result<fs::Metadata> {
+    ask(Call::Stat)?;
+    file.metadata()
+}
+
+/// The path without links in it.
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    ask(Call::Stat)?;
+    fs::canonicalize(path)
+}
+
+/// How many links lead from one to the next before they count as a circle.
+const LINKS: usize = 40;
+
+/// Where a path leads through symbolic links, whether or not anything is there.
+pub fn follow(path: &Path) -> io::Result<PathBuf> {
+    ask(Call::Stat)?;
+    let mut at = path.to_owned();
+    for _ in 0..LINKS {
+        match fs::read_link(&at) {
+            Ok(to) => at = at.parent().unwrap_or(Path::new("")).join(to),
+            // It is no link, or nothing is there.
+            Err(_) => return Ok(at),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+/// Writes at the handle's position, which for [`Access::Append`] is the end; tells how much.
+#[inline]
+pub fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
+    ask(Call::Write)?;
+    #[cfg(test)]
+    faults::about(file);
+    #[cfg(test)]
+    let bytes = bytes.get(..faults::shortened(bytes.len())).unwrap_or(bytes);
+    io::Write::write(&mut file, bytes)
+}
+
+/// Writes all of `bytes` at the handle's position.
+pub fn write_all(file: &File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match write(file, bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(size) => bytes = bytes.get(size..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads from `offset`; tells how much.
+pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+    ask(Call::Read)?;
+    #[cfg(test)]
+    let into = {
+        let size = faults::shortened(into.len());
+        into.get_mut(..size).unwrap_or_default()
+    };
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::read_at(file, into, offset);
+    #[cfg(windows)]
+    return std::os::windows::fs::FileExt::seek_read(file, into, offset);
+}
+
+/// Writes all of `bytes` at `offset`, over what stands there; the handle is not one for [`Access::Append`].
+pub fn write_all_at(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = ask(Call::Write).and_then(|()| {
+            #[cfg(test)]
+            faults::about(file);
+            #[cfg(test)]
+            let bytes = bytes.get(..faults::shortened(bytes.len())).unwrap_or(bytes);
+            #[cfg(unix)]
+            return std::os::unix::fs::FileExt::write_at(file, bytes, offset);
+            #[cfg(windows)]
+            return std::os::windows::fs::FileExt::seek_write(file, bytes, offset);
+        });
+        match written {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(size) => {
+                offset += size as u64;
+                bytes = bytes.get(size..).unwrap_or_default();
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// The handle's position. After a write at the end of a file it is where that write ended, wherever others had moved
+/// the end.
+#[inline]
+pub fn position(mut file: &File) -> io::Result<u64> {
+    ask(Call::Seek)?;
+    io::Seek::stream_position(&mut file)
+}
+
+/// Takes the lock of a file if nobody has it. It ends with the last handle that was made of this one.
+pub fn try_lock(file: &File) -> io::Result<bool> {
+    ask(Call::Lock)?;
+    taken(file.try_lock())
+}
+
+/// The same for a lock that may be shared with others who share it.
+pub fn try_lock_shared(file: &File) -> io::Result<bool> {
+    ask(Call::Lock)?;
+    taken(file.try_lock_shared())
+}
+
+/// Ends the lock. Closing the file does so too; systems give this no way to fail while the file is open.
+pub fn unlock(file: &File) -> io::Result<()> {
+    file.unlock()
+}
+
+fn taken(result: Result<(), TryLockError>) -> io::Result<bool> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Gives a file another's mode, and its owner where that is allowed.
+pub fn set_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
+    ask(Call::Attributes)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        // Only a privileged process may give files away; another one's copy is its own.
+        let _ = std::os::unix::fs::fchown(file, Some(meta.uid()), Some(meta.gid()));
+    }
+    file.set_permissions(meta.permissions())
+}
+
+/// Lets others read a file who may read another one with these attributes.
+pub fn set_readable_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
+    ask(Call::Attributes)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(fs::Permissions::from_mode(0o600 | meta.permissions().mode() & 0o044))?;
+    }
+    #[cfg(not(unix))]
+    let _ = (file, meta);
+    Ok(())
+}
+
+/// What is in a directory, as far as it can be read.
+pub fn list(dir: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    ask(Call::List)?;
+    Ok(with_room(|| fs::read_dir(dir))?.flatten().collect())
+}
+
+/// Cuts a file.
+pub fn truncate(file: &File, size: u64) -> io::Result<()> {
+    ask(Call::Truncate)?;
+    file.set_len(size)
+}
+
+/// Waits until the disk has what was written.
+pub fn sync(file: &File) -> io::Result<()> {
+    ask(Call::Sync)?;
+    #[cfg(test)]
+    faults::about(file);
+    file.sync_all()
+}
+
+/// The same without the times, for a line that was added.
+pub fn sync_data(file: &File) -> io::Result<()> {
+    ask(Call::Sync)?;
+    #[cfg(test)]
+    faults::about(file);
+    file.sync_data()
+}
+
+/// Waits until the disk has the names in the directory of `path`, where the file system has a way to wait for them: some
+/// of networks and of user space have none.
+pub fn sync_dir_of(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let dir = open(dir, Access::Read)?;
+        const NO_WAY: [i32; 4] = [libc::EINVAL, libc::ENOTSUP, libc::EOPNOTSUPP, libc::EBADF];
+        match sync(&dir) {
+            Err(error) if error.raw_os_error().is_some_and(|code| NO_WAY.contains(&code)) => {}
+            synced => synced?,
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+/// The same for the names of the directories above it, as far up as its file system goes: any of them may be new. One that
+/// may not be read had its names before.
+pub fn sync_dirs_of(path: &Path) -> io::Result<()> {
+    sync_dir_of(path)?;
+    let device = |path: &Path| Ok::<_, io::Error>(stat_path(path)?.map(|stat| stat.identity.device));
+    let mut dirs = path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
+    let Some(mut dir) = dirs.next() else { return Ok(()) };
+    for above in dirs {
+        if device(above)? != device(dir)? {
+            break;
+        }
+        match sync_dir_of(dir) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            synced => synced?,
+        }
+        dir = above;
+    }
+    Ok(())
+}
+
+/// Gives a file a second name; an error if that is taken.
+pub fn link(from: &Path, to: &Path) -> io::Result<()> {
+    ask(Call::Link)?;
+    fs::hard_link(from, to)
+}
+
+/// Copies the first `end` bytes of an open file to another, with mode and owner, and waits until the disk has them.
+pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
+    let mut buffer = vec![0; COPIED.min(end.max(1) as usize)];
+    let mut at = 0;
+    while at < end {
+        let left = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
+        match read_at(from, at, buffer.get_mut(..left).unwrap_or_default()) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(size) => {
+                write_all(out, buffer.get(..size).unwrap_or_default())?;
+                at += size as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    set_like(out, &metadata_of(from)?)?;
+    sync(out)
+}
+
+/// Renames a file over whatever has the new name.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    ask(Call::Rename)?;
+    fs::rename(from, to)
+}
+
+/// Removes a name.
+pub fn remove(path: &Path) -> io::Result<()> {
+    ask(Call::Remove)?;
+    fs::remove_file(path)
+}
+
+/// Makes a directory and those above it, for their owner alone. `synced`: the disk has the names of those that were not
+/// there before this returns.
+pub fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {
+    let mut made = Vec::new();
+    for dir in path.ancestors().filter(|_| synced) {
+        if dir.as_os_str().is_empty() || stat_path(dir)?.is_some() {
+            break;
+        }
+        made.push(dir);
+    }
+    ask(Call::Mkdir)?;
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)?;
+    let synced = made.iter().rev().try_for_each(|dir| sync_dir_of(dir));
+    if synced.is_err() {
+        // The next try must find them missing, or it would not sync their names.
+        for dir in made {
+            let _ = fs::remove_dir(dir);
+        }
+    }
+    synced
+}
+
+#[cfg(test)]
+pub mod faults;

@@ -1,0 +1,328 @@
+//! Reading a file line by line in reused memory. Lines end at `\n` alone.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::fs::read_at;
+
+/// How much is read at once from a file that will be read whole: more would not stay in the processor's cache.
+pub const WHOLE: usize = 1 << 18;
+/// How much is read at first from a file of which the header is wanted.
+pub const HEAD: usize = 4 << 10;
+
+/// The longest line that is read. Node's engine makes no string of more than 2^29 units, of three bytes of UTF-8 each at
+/// most, so neither pi nor this module writes a longer one there.
+pub const LONGEST: usize = 2 << 30;
+/// A line of this length is looked through for zero bytes, which no JSON has. A file that was made longer without being
+/// written, or that lost what the disk did not have yet, holds as many of them as you like.
+const GIANT: usize = 16 << 20;
+
+/// One line as it stands in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RawLine<'a> {
+    /// Where it starts, in bytes from the start of the file.
+    pub offset: u64,
+    /// Its bytes, without the newline; none if it was passed over.
+    pub bytes: &'a [u8],
+    /// Whether a newline ends it; only a file's last line may lack one.
+    pub ended: bool,
+    /// Why it was passed over without being held in memory, and how many bytes it has; None for a line that was read.
+    pub passed: Option<(PassedOver, u64)>,
+}
+
+/// Why a line was passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PassedOver {
+    /// It cannot be JSON.
+    NotJson,
+    /// It is longer than [`LONGEST`].
+    TooLong,
+}
+
+impl<'a> RawLine<'a> {
+    /// How many bytes it has, without the newline.
+    pub fn length(&self) -> u64 {
+        self.passed.map_or(self.bytes.len() as u64, |(_, len)| len)
+    }
+
+    /// Where its bytes end, its newline counted if it has one.
+    pub fn end(&self) -> u64 {
+        self.offset + self.length() + u64::from(self.ended)
+    }
+
+    /// The line as text: invalid UTF-8 becomes U+FFFD.
+    pub fn text(&self) -> Cow<'a, str> {
+        text_of(self.bytes)
+    }
+}
+
+/// Bytes as text: invalid UTF-8 becomes U+FFFD.
+pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    match simdutf8::basic::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
+}
+
+/// A file from a position on. Several may read one file, each at its own place.
+pub struct Positioned<'a> {
+    file: &'a File,
+    at: u64,
+    /// Nothing is read from here on.
+    end: u64,
+    /// Nothing is read any more once one of these is set.
+    stops: &'a [&'a AtomicBool],
+}
+
+impl<'a> Positioned<'a> {
+    /// The file's bytes in `from..end`, as far as it has them.
+    pub fn new(file: &'a File, from: u64, end: u64) -> Self {
+        Self { file, at: from, end, stops: &[] }
+    }
+
+    /// The same; once one of the flags is set, the next read fails. A line may be as long as the file, so who must stop
+    /// soon cannot wait for its end.
+    pub fn stopped_by(self, stops: &'a [&'a AtomicBool]) -> Self {
+        Self { stops, ..self }
+    }
+}
+
+/// Whether one of the flags is set.
+pub fn is_stopped(stops: &[&AtomicBool]) -> bool {
+    stops.iter().any(|stop| stop.load(Ordering::Relaxed))
+}
+
+impl Read for Positioned<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if is_stopped(self.stops) {
+            return Err(io::Error::other("it was stopped"));
+        }
+        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX).min(into.len());
+        let read = read_at(self.file, self.at, into.get_mut(..left).unwrap_or_default())?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// Makes a buffer `len` bytes long; an error, not the end of the process, if there is no memory for that.
+pub fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
+    let more = len.saturating_sub(bytes.len());
+    bytes.try_reserve_exact(more).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    bytes.resize(len, 0);
+    Ok(())
+}
+
+/// Reads lines from a source, holding at most a chunk or the longest line that is read.
+pub struct LineReader<R> {
+    source: R,
+    buffer: Vec<u8>,
+    chunk: usize,
+    /// The unread bytes are `buffer[start..end]`, of which no newline is in the first `searched`.
+    start: usize,
+    end: usize,
+    searched: usize,
+    /// No zero byte is in that many of the unread ones.
+    without_zero: usize,
+    offset: u64,
+    at_end: bool,
+    longest: usize,
+    giant: usize,
+}
+
+impl<R: Read> LineReader<R> {
+    /// Reads `source`, whose first byte is at `offset` of the file, `chunk` bytes at once at first.
+    pub fn new(source: R, offset: u64, chunk: usize) -> Self {
+        Self {
+            source,
+            buffer: Vec::new(),
+            chunk,
+            start: 0,
+            end: 0,
+            searched: 0,
+            without_zero: 0,
+            offset,
+            at_end: false,
+            longest: LONGEST,
+            giant: GIANT,
+        }
+    }
+
+    #[cfg(test)]
+    fn with_limits(self, longest: usize, giant: usize) -> Self {
+        Self { longest, giant, ..self }
+    }
+
+    /// The next line, or None at the end.
+    pub fn next_line(&mut self) -> io::Result<Option<RawLine<'_>>> {
+        let (length, ended) = loop {
+            let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
+            let fresh = unread.get(self.searched..).unwrap_or_default();
+            if let Some(at) = memchr::memchr(b'\n', fresh) {
+                break (self.searched + at, true);
+            }
+            if self.at_end {
+                if unread.is_empty() {
+                    return Ok(None);
+                }
+                break (unread.len(), false);
+            }
+            self.searched = unread.len();
+            if self.searched >= self.giant {
+                if let Some(why) = self.hopeless() {
+                    return self.pass_over(why).map(Some);
+                }
+            }
+            self.fill()?;
+        };
+        let from = self.start;
+        let offset = self.offset;
+        let taken = length + usize::from(ended);
+        self.start += taken;
+        self.offset += taken as u64;
+        (self.searched, self.without_zero) = (0, 0);
+        let bytes = self.buffer.get(from..from + length).unwrap_or_default();
+        Ok(Some(RawLine { offset, bytes, ended, passed: None }))
+    }
+
+    /// Why it is no use to read the line on, of which all that is unread is the beginning.
+    fn hopeless(&mut self) -> Option<PassedOver> {
+        let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
+        let fresh = unread.get(self.without_zero..).unwrap_or_default();
+        self.without_zero = unread.len();
+        if memchr::memchr(0, fresh).is_some() {
+            return Some(PassedOver::NotJson);
+        }
+        (unread.len() > self.longest).then_some(PassedOver::TooLong)
+    }
+
+    /// Passes over the line that all that is unread is the beginning of, holding no more of it than a chunk.
+    fn pass_over(&mut self, why: PassedOver) -> io::Result<RawLine<'_>> {
+        let offset = self.offset;
+        let mut len = (self.end - self.start) as u64;
+        (self.start, self.end, self.searched, self.without_zero) = (0, 0, 0, 0);
+        self.buffer.truncate(WHOLE);
+        self.buffer.shrink_to_fit();
+        let ended = loop {
+            self.fill()?;
+            let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
+            if let Some(at) = memchr::memchr(b'\n', unread) {
+                len += at as u64;
+                self.start += at + 1;
+                break true;
+            }
+            len += unread.len() as u64;
+            (self.start, self.end) = (0, 0);
+            if self.at_end {
+                break false;
+            }
+        };
+        self.offset = offset + len + u64::from(ended);
+        Ok(RawLine { offset, bytes: &[], ended, passed: Some((why, len)) })
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        if self.buffer.len() < self.end + self.chunk {
+            let doubled = (self.buffer.len() * 2).min(self.longest.saturating_add(WHOLE));
+            resize(&mut self.buffer, (self.end + self.chunk).max(doubled))?;
+        }
+        self.chunk = (self.chunk * 2).min(WHOLE);
+        let free = self.buffer.get_mut(self.end..).unwrap_or_default();
+        let read = loop {
+            match self.source.read(free) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                result => break result?,
+            }
+        };
+        self.end += read;
+        self.at_end = read == 0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Gives a few bytes at a time.
+    struct Trickle<'a>(&'a [u8], usize);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let size = self.1.min(self.0.len()).min(into.len());
+            let (now, later) = self.0.split_at(size);
+            into[..size].copy_from_slice(now);
+            self.0 = later;
+            Ok(size)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_what_a_split_gives(bytes in proptest::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), any::<u8>()], 0..200), step in 1usize..9, chunk in 1usize..16) {
+            let mut reader = LineReader::new(Trickle(&bytes, step), 7, chunk);
+            let mut seen = Vec::new();
+            while let Some(line) = reader.next_line().expect("no error") {
+                prop_assert_eq!(&bytes[line.offset as usize - 7..][..line.bytes.len()], line.bytes);
+                seen.extend_from_slice(line.bytes);
+                if line.ended {
+                    seen.push(b'\n');
+                }
+                prop_assert!(!line.bytes.contains(&b'\n'));
+            }
+            prop_assert_eq!(seen, bytes);
+        }
+
+        #[test]
+        fn what_is_passed_over_is_told_and_what_follows_is_read(bytes in proptest::collection::vec(prop_oneof![1 => Just(b'\n'), 1 => Just(0), 9 => Just(b'x')], 0..400), step in 1usize..9, chunk in 1usize..16) {
+            let mut reader = LineReader::new(Trickle(&bytes, step), 7, chunk).with_limits(32, 16);
+            let mut at = 7;
+            for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+                let line = reader.next_line().expect("no error").expect("a line");
+                let text = piece.strip_suffix(b"\n").unwrap_or(piece);
+                prop_assert_eq!((line.offset, line.length(), line.end()), (at, text.len() as u64, at + piece.len() as u64));
+                at = line.end();
+                match line.passed {
+                    None => {
+                        prop_assert_eq!(line.bytes, text);
+                        // A buffer's last reading may reach beyond the border.
+                        prop_assert!(text.len() <= 32 + WHOLE);
+                    }
+                    Some((PassedOver::NotJson, _)) => prop_assert!(text.len() >= 16 && text.contains(&0)),
+                    Some((PassedOver::TooLong, _)) => prop_assert!(text.len() > 32),
+                }
+                prop_assert!(text.len() < 16 + 16 || !text[..16].contains(&0) || line.passed.is_some());
+            }
+            prop_assert_eq!(reader.next_line().expect("no error"), None);
+        }
+    }
+
+    /// Gives so many bytes and then a newline and `end`.
+    struct Run(u64, &'static [u8]);
+
+    impl Read for Run {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let size = into.len().min(self.0 as usize);
+            into[..size].fill(0);
+            self.0 -= size as u64;
+            if size > 0 || into.is_empty() {
+                return Ok(size);
+            }
+            self.1.read(into)
+        }
+    }
+
+    #[test]
+    fn gigabytes_of_zeros_are_not_held() {
+        let mut reader = LineReader::new(Run(3 << 30, b"\nnext\n"), 0, HEAD);
+        let line = reader.next_line().expect("no error").expect("a line");
+        assert_eq!((line.passed, line.end()), (Some((PassedOver::NotJson, 3 << 30)), (3 << 30) + 1));
+        assert_eq!(reader.next_line().expect("no error").expect("a line").bytes, b"next");
+        assert!(reader.buffer.capacity() <= 4 * GIANT);
+    }
+}

@@ -1,0 +1,265 @@
+use super::*;
+use crate::core::io::fs::faults::{with, Fault};
+
+/// What the lock file of a process says.
+fn says(pid: &str) -> String {
+    format!("pi-session-native {pid}")
+}
+
+#[test]
+fn one_holds_it_and_the_next_hears_who() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    assert_eq!(held(&session).expect("asked"), None);
+    let lock = FileLock::take(&session).expect("taken");
+    assert_eq!(held(&session).expect("asked"), Some(Some(std::process::id())));
+    let error = FileLock::take(&session).expect_err("it is held");
+    assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
+    assert!(error.to_string().contains(&session), "{error}");
+    drop(lock);
+    assert_eq!(held(&session).expect("asked"), None);
+    assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0);
+    FileLock::take(&session).expect("taken again");
+}
+
+#[test]
+fn a_lock_file_without_a_holder_means_nothing() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    std::fs::write(path_of(&session), says("1")).expect("written");
+    drop(FileLock::take(&session).expect("taken"));
+    std::fs::write(path_of(&session), says("1")).expect("written");
+    assert_eq!(held(&session).expect("asked"), None);
+    assert!(!path_of(&session).exists());
+}
+
+#[test]
+fn a_lock_file_that_was_a_link_to_a_users_file_is_refused_and_the_file_stays() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    let lock = path_of(&session);
+    let victim = dir.path().join("victim");
+    for text in ["precious", "", "17", &says("17"), &"9".repeat(100)] {
+        std::fs::write(&victim, text).expect("written");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&victim, &lock).expect("linked");
+        #[cfg(not(unix))]
+        std::fs::write(&lock, "precious").expect("written");
+        let error = FileLock::take(&session).expect_err("refused").to_string();
+        assert!(error.contains("no lock file") && error.contains(lock.to_str().expect("text")), "{error}");
+        assert_eq!(held(&session).expect("asked"), None);
+        remove_stale(&lock);
+        assert!(std::fs::symlink_metadata(&lock).is_ok(), "the link was removed");
+        assert_eq!(std::fs::read_to_string(&victim).expect("read"), text);
+        std::fs::remove_file(&lock).expect("removed");
+    }
+}
+
+#[test]
+fn whatever_else_has_the_name_of_a_lock_file_stays_and_locks_nothing() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    let lock = path_of(&session);
+    let marked = ["", "x", "1\n", "0x1", "-1", "12 repairs", " repair", "99999999999"].map(says);
+    let plain = ["precious", "0x1", "pi-session-native", "PI-SESSION-NATIVE 1"].map(str::to_owned);
+    for text in plain.iter().chain(&marked) {
+        std::fs::write(&lock, text).expect("written");
+        FileLock::take(&session).expect_err("refused");
+        assert_eq!(held(&session).expect("asked"), None, "{text:?}");
+        remove_stale(&lock);
+        assert_eq!(std::fs::read_to_string(&lock).expect("read"), *text);
+    }
+    std::fs::remove_file(&lock).expect("removed");
+    std::fs::create_dir(&lock).expect("made");
+    FileLock::take(&session).expect_err("refused");
+    assert_eq!(held(&session).expect("asked"), None);
+    assert!(lock.is_dir());
+    std::fs::remove_dir(&lock).expect("removed");
+}
+
+/// Tools that know no other lock than that its file is there leave it empty, or write their process into it.
+#[test]
+fn lock_files_of_other_tools_were_deleted_while_in_use() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    let lock = path_of(&session);
+    for text in ["", "17", "17 repair"] {
+        std::fs::write(&lock, text).expect("written");
+        let error = FileLock::take(&session).expect_err("refused").to_string();
+        assert!(error.contains("no lock file"), "{error}");
+        assert_eq!(ask(&lock).expect("asked"), Asked::Free);
+        assert_eq!(held(&session).expect("asked"), None, "{text:?}");
+        remove_stale(&lock);
+        assert_eq!(std::fs::read_to_string(&lock).expect("it is there"), text);
+    }
+}
+
+/// A snapshot that links files gives the lock file a second name.
+#[test]
+fn a_lock_held_while_its_file_had_a_second_name_locked_nothing() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    let mine = FileLock::take(&session).expect("taken");
+    std::fs::hard_link(path_of(&session), dir.path().join("snapshot")).expect("linked");
+    assert_eq!(held(&session).expect("asked"), Some(Some(std::process::id())));
+    FileLock::take(&session).expect_err("it is held");
+    drop(mine);
+    assert_eq!(held(&session).expect("asked"), None);
+    assert!(!path_of(&session).exists() && dir.path().join("snapshot").exists());
+}
+
+/// A kill between the two calls that made it left a file that was nobody's for ever.
+#[test]
+#[cfg(unix)]
+fn a_lock_file_says_whose_it_is_from_the_moment_it_has_its_name() {
+    use crate::core::io::fs::faults::before_next;
+    use crate::core::io::fs::Call;
+    for moment in [Call::Open, Call::Write, Call::Lock, Call::Attributes, Call::Link, Call::Remove] {
+        let dir = crate::core::testing::faults::tests::scratch();
+        let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+        std::fs::write(&session, "").expect("written");
+        let lock = path_of(&session);
+        let seen = Arc::new(Mutex::new(None));
+        let (found, path) = (seen.clone(), lock.clone());
+        before_next(moment, move || {
+            let text = std::fs::read_to_string(&path).ok();
+            let other = fs::open_lock(&path, true).ok();
+            let free = other.is_some_and(|file| fs::try_lock(&file).expect("asked"));
+            *found.lock().expect("no panic") = Some((text, free));
+        });
+        let mine = FileLock::take(&session).expect("taken");
+        let (text, free) = seen.lock().expect("no panic").take().expect("it came");
+        let whole = says(&std::process::id().to_string());
+        assert!(text.is_none_or(|text| text == whole) && !free, "{moment:?}");
+        assert_eq!(std::fs::read_to_string(&lock).expect("read"), whole);
+        drop(mine);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn whoever_may_read_a_session_may_see_that_it_is_locked() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().expect("a directory");
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    for (mode, expected) in [(0o600, 0o600), (0o664, 0o644), (0o640, 0o640)] {
+        std::fs::write(&session, "").expect("written");
+        std::fs::set_permissions(&session, std::fs::Permissions::from_mode(mode)).expect("set");
+        let _mine = FileLock::take(&session).expect("taken");
+        let meta = std::fs::metadata(path_of(&session)).expect("there");
+        assert_eq!(meta.permissions().mode() & 0o777, expected, "{mode:o}");
+    }
+}
+
+/// An exclusive lock of another user, or one on a disk that is read-only now, or one that can have no name.
+#[test]
+#[cfg(unix)]
+fn a_lock_file_that_may_not_be_looked_at_stopped_every_append() {
+    let dir = crate::core::testing::faults::tests::scratch();
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    let lock = path_of(&session);
+    std::fs::write(&lock, says("17")).expect("written");
+    let (_, made) = with(usize::MAX, Fault::Short, || open_ours(&lock, false).map(drop));
+    let open = made.calls.iter().position(|call| *call == fs::Call::Open).expect("it opens");
+    for code in [libc::EACCES, libc::EPERM, libc::EROFS] {
+        let (asked, _) = with(open, Fault::Always(code), || ask(&lock));
+        assert_eq!(asked.expect("asked"), Asked::Free);
+        let (taken, _) = with(open, Fault::Always(code), || FileLock::take(&session).map(drop));
+        taken.expect_err("it cannot be taken");
+        let (held, _) = with(open, Fault::Always(code), || held(&session));
+        held.expect_err("nobody can tell");
+    }
+    let long = dir.path().join("a".repeat(300));
+    assert_eq!(ask(&long).expect("asked"), Asked::Free);
+}
+
+#[test]
+fn a_lock_file_deleted_by_hand_is_noticed_and_that_of_the_next_holder_stays() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    let first = FileLock::take(&session).expect("taken");
+    assert!(first.is_found().expect("looked"));
+    std::fs::remove_file(path_of(&session)).expect("removed");
+    assert!(!first.is_found().expect("looked"));
+    let second = FileLock::take(&session).expect("taken");
+    drop(first);
+    assert!(second.is_found().expect("looked"), "the first removed the lock of the second");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_lock_that_could_not_be_written_leaves_no_file() {
+    let dir = crate::core::testing::faults::tests::scratch();
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    // The first in a directory sweeps it.
+    drop(FileLock::take(&session).expect("taken"));
+    let (result, made) = with(usize::MAX, Fault::Short, || FileLock::take(&session).map(drop));
+    result.expect("taken");
+    let write = made.calls.iter().position(|call| *call == fs::Call::Write).expect("it writes");
+    for fault in [Fault::Once(libc::ENOSPC), Fault::ShortThen(libc::ENOSPC)] {
+        let (result, _) = with(write, fault, || FileLock::take(&session).map(drop));
+        assert!(result.expect_err("no space").to_string().contains("ENOSPC"));
+        assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0, "{fault:?}");
+    }
+}
+
+#[test]
+fn locks_of_a_thread_that_ends_are_let_go() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    let lock = FileLock::take(&session).expect("taken");
+    std::thread::spawn(release_all).join().expect("ended");
+    assert!(lock.is_found().expect("looked"), "another thread's");
+    release_all();
+    assert!(!lock.is_found().expect("looked"));
+    assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0);
+    let next = FileLock::take(&session).expect("taken");
+    drop(lock);
+    assert!(next.is_found().expect("looked"));
+}
+
+#[test]
+fn the_end_of_a_repair_is_waited_for() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    let path = path_of(&session);
+    assert_eq!(ask(&path).expect("asked"), Asked::Free);
+    let mine = FileLock::take(&session).expect("taken");
+    let me = Holder { pid: Some(std::process::id()), repairs: false };
+    assert_eq!(ask(&path).expect("asked"), Asked::Held(me));
+    drop(mine);
+    let repair = FileLock::take_for_repair(&session).expect("taken");
+    std::thread::scope(|scope| {
+        let others = scope.spawn(|| (ask(&path).expect("asked"), FileLock::take(&session).map(drop)));
+        while held(&session).expect("asked") != Some(Some(std::process::id())) {}
+        std::thread::sleep(TRIES * PAUSE * 2);
+        drop(repair);
+        let (asked, taken) = others.join().expect("ended");
+        assert_eq!(asked, Asked::Waited);
+        taken.expect("taken after the repair");
+    });
+}
+
+#[test]
+fn many_threads_never_hold_it_together() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    let holders = std::sync::atomic::AtomicUsize::new(0);
+    let taken = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    if let Ok(lock) = FileLock::take(&session) {
+                        assert_eq!(holders.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0);
+                        taken.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                        holders.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+                        drop(lock);
+                    }
+                    let _ = held(&session);
+                }
+            });
+        }
+    });
+    assert!(taken.into_inner() > 200);
+}

@@ -1,0 +1,229 @@
+//! Finding a session by its header, without reading more of any file than that.
+
+use std::fs::{self, DirEntry, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::listing::on_threads;
+use crate::core::base::paths::{join, resolve, same, Host};
+use crate::core::base::threads::cores;
+use crate::core::base::wtf8::shown;
+use crate::core::format::header::Header;
+use crate::core::io::fd_limit::with_room;
+use crate::core::io::file_version::Stamp;
+use crate::core::summary::line_scanner::header::HeaderLine;
+use crate::core::summary::line_scanner::Skimmer;
+
+/// Where a header ends at the latest, for being found among other files.
+pub const HEADER_WITHIN: u64 = 64 << 20;
+
+/// How far lines that are no JSON are passed over in search of one: what has no header by then is no session.
+const NO_JSON_WITHIN: u64 = 1 << 20;
+
+/// The header in the first line that parses; None if that line is something else, or there is none. No line is held in
+/// memory.
+pub fn header_in<R: Read>(source: R) -> io::Result<Option<Header>> {
+    first_header(source, u64::MAX)
+}
+
+fn first_header<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
+    let mut lines = Skimmer::for_header(source);
+    while !lines.is_done()? {
+        match lines.header_line()? {
+            HeaderLine::Header(header) => return Ok(Some(header)),
+            HeaderLine::Other => return Ok(None),
+            HeaderLine::NoJson => {}
+        }
+        if !lines.pass_line_before(limit)? {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// Opens a file to read it. A pipe, a socket or a device is an error: it would keep whoever opens it waiting.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    let kind = fs::metadata(path)?.file_type();
+    match kind.is_file() || kind.is_dir() {
+        true => with_room(|| File::open(path)),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
+    }
+}
+
+/// The header of the file at `path`, however long its line is.
+pub fn header_of(path: &str) -> io::Result<Option<Header>> {
+    header_in(open_file(Path::new(path))?)
+}
+
+/// What a directory says to be a session file.
+struct Named {
+    name: String,
+    /// A file without doubt: the system need not be asked what a link leads to.
+    is_file: bool,
+}
+
+impl Named {
+    fn of(entry: &DirEntry) -> Option<Self> {
+        let name = entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl"))?;
+        Some(Self { name, is_file: entry.file_type().is_ok_and(|kind| kind.is_file()) })
+    }
+
+    /// The header of this file among others. What cannot be read, or is very large without a header, is no session.
+    fn header(&self, dir: &str) -> Option<Header> {
+        let path = join(dir, &self.name);
+        let file = if self.is_file { with_room(|| File::open(&path)) } else { open_file(Path::new(&path)) };
+        first_header(file.ok()?.take(HEADER_WITHIN), NO_JSON_WITHIN).ok().flatten()
+    }
+}
+
+/// The session files of a directory in name order. Names that are no text cannot be asked for and are left out.
+fn named(dir: &str) -> io::Result<Vec<Named>> {
+    let mut all = Vec::new();
+    for entry in with_room(|| fs::read_dir(if dir.is_empty() { "." } else { dir }))? {
+        all.extend(Named::of(&entry?));
+    }
+    all.sort_unstable_by(|left: &Named, right: &Named| left.name.cmp(&right.name));
+    Ok(all)
+}
+
+/// The session files of a directory in name order, as names.
+pub fn session_files(dir: &str) -> io::Result<Vec<String>> {
+    Ok(named(dir)?.into_iter().map(|named| named.name).collect())
+}
+
+/// Only sessions whose header names this working directory.
+pub struct CwdFilter<'a> {
+    pub cwd: &'a str,
+    pub host: &'a dyn Host,
+}
+
+impl CwdFilter<'_> {
+    /// Whether a header's working directory is the one. An absent or empty one never is, nor is one that cannot be
+    /// understood: whatever one file says, the others are found.
+    pub fn takes(&self, cwd: Option<&[u8]>) -> bool {
+        let Some(cwd) = cwd.map(shown).filter(|cwd| !cwd.is_empty()) else { return false };
+        let is_same = resolve(&cwd, self.host).and_then(|cwd| same(&cwd, self.cwd, self.host));
+        is_same.unwrap_or_else(|_| {
+            self.host.give_up();
+            false
+        })
+    }
+}
+
+/// From how many files on their times are asked for on several threads.
+const CROWD: usize = 256;
+
+/// The session files among these, each with the time it was modified last.
+fn times(entries: &[DirEntry]) -> Vec<(f64, Named)> {
+    let time_of = |entry: &DirEntry| {
+        let named = Named::of(entry)?;
+        // Asked in its directory, the system need not walk the whole path; but a link is asked what it leads to.
+        let meta = if named.is_file { entry.metadata() } else { fs::metadata(entry.path()) };
+        let meta = meta.ok().filter(|meta| meta.is_file())?;
+        Some((Stamp::of(&meta).modified_ms(), named))
+    };
+    let threads = cores().min(4);
+    if entries.len() < CROWD || threads == 1 {
+        return entries.iter().filter_map(time_of).collect();
+    }
+    thread::scope(|scope| {
+        let mut files = Vec::with_capacity(entries.len());
+        let mut shares = entries.chunks(entries.len().div_ceil(threads));
+        let own = shares.next().unwrap_or_default();
+        let others: Vec<_> = shares
+            .map(|share| {
+                let work = move || share.iter().filter_map(time_of).collect::<Vec<_>>();
+                (share, thread::Builder::new().spawn_scoped(scope, work))
+            })
+            .collect();
+        files.extend(own.iter().filter_map(time_of));
+        for (share, other) in others {
+            // A share whose thread could not be had is done here.
+            match other.ok().and_then(|thread| thread.join().ok()) {
+                Some(done) => files.extend(done),
+                None => files.extend(share.iter().filter_map(time_of)),
+            }
+        }
+        files
+    })
+}
+
+/// The session file of a directory that was modified last. Unreadable files and dangling links are passed over.
+pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> {
+    let entries = with_room(|| fs::read_dir(if dir.is_empty() { "." } else { dir })).ok()?;
+    let entries: Vec<DirEntry> = entries.flatten().collect();
+    let mut files = times(&entries);
+    // Those of one time in name order, as they would be found there.
+    files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.name.cmp(&right.name)));
+    let is_one = |named: &Named| named.header(dir).is_some_and(|header| matches(&header, filter));
+    files.iter().find(|(_, named)| is_one(named)).map(|(_, named)| join(dir, &named.name))
+}
+
+/// How many headers a thread reads at once.
+const SHARE: usize = 16;
+
+/// The session file of a directory whose header has exactly this id; where several have it, the first of them in name
+/// order. Only the headers up to that one tell which it is, so they are read, on several threads: what a name, or the
+/// catalog, says of a file costs as much to check.
+pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<String> {
+    let files = named(dir).unwrap_or_default();
+    let mut rest = files.as_slice();
+    loop {
+        let (at, header) = first_with_id(dir, rest, id)?;
+        if matches(&header, filter) {
+            return rest.get(at).map(|file| join(dir, &file.name));
+        }
+        rest = rest.get(at + 1..).unwrap_or_default();
+    }
+}
+
+/// The first of these files whose header has an id, and its header.
+fn first_with_id(dir: &str, files: &[Named], id: &[u8]) -> Option<(usize, Header)> {
+    let first = AtomicUsize::new(usize::MAX);
+    let found = Mutex::new(None);
+    on_threads(files.len().div_ceil(SHARE), |_: &mut (), share| {
+        for (at, file) in files.iter().enumerate().skip(share * SHARE).take(SHARE) {
+            if at > first.load(Ordering::Relaxed) {
+                break;
+            }
+            if let Some(header) = file.header(dir).filter(|header| header.id == id) {
+                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                if at < first.fetch_min(at, Ordering::Relaxed) {
+                    *found = Some((at, header));
+                }
+                break;
+            }
+        }
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn matches(header: &Header, filter: Option<&CwdFilter<'_>>) -> bool {
+    filter.is_none_or(|filter| filter.takes(header.cwd.as_deref()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::base::paths::tests::Fixed;
+
+    #[test]
+    fn one_bad_file_hides_no_session() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| dir.path().join(name).to_str().expect("text").to_owned();
+        fs::create_dir(at("dir.jsonl")).expect("made");
+        fs::write(at("junk.jsonl"), "junk").expect("written");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/nowhere/at/all", at("dangling.jsonl")).expect("linked");
+        let long = format!("{{\"type\":\"session\",\"x\":\"{}\",\"id\":\"s\",\"cwd\":\"/c\"}}\n", "x".repeat(3 << 20));
+        fs::write(at("long.jsonl"), long).expect("written");
+        let dir = dir.path().to_str().expect("text");
+        assert_eq!(most_recent(dir, None), Some(at("long.jsonl")));
+        assert_eq!(by_id(dir, b"s", None), Some(at("long.jsonl")));
+        let elsewhere = CwdFilter { cwd: "/d", host: &Fixed };
+        assert_eq!(most_recent(dir, Some(&elsewhere)), None);
+    }
+}

@@ -1,0 +1,358 @@
+//! Many sessions at once: which files there are, and what a list shows of each, from the catalog or read on several
+//! threads.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+use super::find_session::{open_file, session_files};
+use crate::core::base::error::{Error, Result};
+use crate::core::base::paths::{clean, is_absolute, join};
+use crate::core::base::threads::cores;
+use crate::core::catalog::rows::{self, Remembered, Update, Use};
+use crate::core::catalog::{discard_if_broken, Catalog, Location, Outcome};
+use crate::core::io::fd_limit::{is_exhausted, patiently, with_room};
+use crate::core::io::file_version::{fingerprint, now, Stamp};
+use crate::core::summary::session_summary::{read_on, Info, Known};
+
+/// A file that may be a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// As a list shows it.
+    pub path: String,
+    /// Its directory, made absolute, and its name.
+    pub dir: String,
+    pub name: String,
+    /// None if it is gone, or no file.
+    pub stamp: Option<Stamp>,
+}
+
+/// What a list shows of a session, and which state of its file it was read from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    pub info: Info,
+    pub stamp: Stamp,
+    /// Where the whole lines end that were read, and the fingerprint up to there.
+    pub end: u64,
+    pub print: u64,
+}
+
+/// The session files of one directory, in name order; none if it cannot be read, an error if there are no handles to read
+/// it with. `cwd` is what a relative path starts from.
+pub fn in_dir(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
+    let mut files = names_in(dir, cwd)?;
+    stamp_all(&mut files);
+    Ok(files)
+}
+
+/// The session files in every directory of `root`.
+pub fn in_all_dirs(root: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
+    let mut dirs = Vec::new();
+    for entry in with_room(|| fs::read_dir(root))? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if let (true, Ok(name)) = (kind.is_dir() || kind.is_symlink(), entry.file_name().into_string()) {
+            dirs.push(join(root, &name));
+        }
+    }
+    dirs.sort_unstable();
+    let mut files = Vec::new();
+    for dir in &dirs {
+        files.append(&mut names_in(dir, cwd)?);
+    }
+    stamp_all(&mut files);
+    Ok(files)
+}
+
+fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
+    let absolute = absolute(dir, cwd);
+    let names = match session_files(dir) {
+        Err(error) if is_exhausted(&error) => return Err(error),
+        names => names.unwrap_or_default(),
+    };
+    let candidate = |name: String| Candidate { path: join(dir, &name), dir: absolute.clone(), name, stamp: None };
+    Ok(names.into_iter().map(candidate).collect())
+}
+
+/// A directory as the catalog names it.
+pub fn absolute(dir: &str, cwd: &str) -> String {
+    match is_absolute(dir) {
+        true => clean(dir),
+        false => clean(&format!("{cwd}/{dir}")),
+    }
+}
+
+/// Looks at the files again.
+pub fn stamp_all(files: &mut [Candidate]) {
+    /// How many files a thread takes at once.
+    const SHARE: usize = 512;
+    let stamped = Mutex::new(Vec::new());
+    on_threads(files.len().div_ceil(SHARE), |_: &mut (), share| {
+        let files = files.iter().skip(share * SHARE).take(SHARE);
+        let stamp = |file: &Candidate| {
+            let meta = fs::metadata(&file.path).ok()?;
+            meta.is_file().then(|| Stamp::of(&meta))
+        };
+        let stamps: Vec<_> = files.map(stamp).collect();
+        locked(&stamped).push((share, stamps));
+    });
+    for (share, stamps) in stamped.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+        for (file, stamp) in files.iter_mut().skip(share * SHARE).zip(stamps) {
+            file.stamp = stamp;
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Does jobs, numbered from 0, on a few threads; each thread has a state of its own for all it does.
+pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) {
+    let threads = cores().min(8);
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut state = S::default();
+        loop {
+            let job = next.fetch_add(1, Ordering::Relaxed);
+            if job >= jobs {
+                break;
+            }
+            work(&mut state, job);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.min(jobs) {
+            // Where no more threads can be had, those there are do the work.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, run);
+        }
+        run();
+    });
+}
+
+/// A file whose row in the catalog is not enough.
+struct Job<'a> {
+    at: usize,
+    file: &'a Candidate,
+    remembered: Option<Remembered>,
+}
+
+/// The one that a list shows first, then the large ones: a giant must not come last, alone.
+fn in_reading_order(jobs: &mut [Job<'_>]) {
+    jobs.sort_by_key(|job| (job.at != 0, std::cmp::Reverse(job.file.stamp.map_or(0, |stamp| stamp.size))));
+}
+
+/// Gives what a list shows of each of `files`, by its position; None for a file that is no session or cannot be read.
+/// What the catalog at `location` knows is not read again, and what is read is written there before the last of all is
+/// given. Stops early, without giving the rest, once `cancelled` is set. Gives the catalog, if there is one that works. Where
+/// handles are short, the files that had none are read one at a time in the end; it is an error if that cannot be either.
+pub fn read_all(
+    files: &[Candidate],
+    location: Option<&Location>,
+    cancelled: &AtomicBool,
+    each: &(dyn Fn(usize, Option<Listed>) + Sync),
+) -> Result<Option<Catalog>> {
+    read_with(files, location.and_then(Catalog::open), location, cancelled, each)
+}
+
+/// As [`read_all`], with a catalog that is open.
+pub fn read_with(
+    files: &[Candidate],
+    mut catalog: Option<Catalog>,
+    location: Option<&Location>,
+    cancelled: &AtomicBool,
+    each: &(dyn Fn(usize, Option<Listed>) + Sync),
+) -> Result<Option<Catalog>> {
+    let mut rows = Rows::default();
+    if let Some(open) = &catalog {
+        if let Err(error) = rows.load(open, files) {
+            if let Some(location) = location {
+                discard_if_broken(location, &error);
+            }
+            (catalog, rows) = (None, Rows::default());
+        }
+    }
+    let last = Last { left: AtomicUsize::new(files.len()), held: Mutex::new(None), each };
+    let mut jobs = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        let remembered = rows.take(file);
+        match (&file.stamp, remembered) {
+            (None, _) => last.give(at, None),
+            (Some(stamp), Some(known)) if known.use_for(stamp) == Use::AsIs => last.give(at, listed(*stamp, known)),
+            (Some(_), remembered) => jobs.push(Job { at, file, remembered }),
+        }
+        if cancelled.load(Ordering::Relaxed) {
+            return Ok(catalog);
+        }
+    }
+    in_reading_order(&mut jobs);
+    let updates = Mutex::new(Vec::new());
+    let take = |job: &Job<'_>, read: io::Result<Option<(Option<Listed>, Update)>>| {
+        let read = read.ok().flatten();
+        if read.is_none() && cancelled.load(Ordering::Relaxed) {
+            return;
+        }
+        let (found, update) = read.map_or((None, None), |(found, update)| (found, Some(update)));
+        locked(&updates).extend(update);
+        last.give(job.at, found);
+    };
+    let without = Mutex::new(Vec::new());
+    on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
+        if let Some(job) = jobs.get(job).filter(|_| !cancelled.load(Ordering::Relaxed)) {
+            match read_one(job, buffer, cancelled) {
+                Err(error) if is_exhausted(&error) => locked(&without).push(job),
+                read => take(job, read),
+            }
+        }
+    });
+    let without = without.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !without.is_empty() {
+        // Its handles are worth more elsewhere now.
+        catalog = None;
+    }
+    let mut failed = None;
+    let mut buffer = Box::default();
+    for job in without {
+        match patiently(cancelled, || read_one(job, &mut buffer, cancelled)) {
+            Err(error) if is_exhausted(&error) => {
+                failed = Some(Error::io("open", &job.file.path, error));
+                break;
+            }
+            read => take(job, read),
+        }
+    }
+    let updates = updates.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    // What was read before nobody waited any more is remembered, too.
+    catalog = remember(catalog, location, &updates, &rows);
+    if let Some(error) = failed.filter(|_| !cancelled.load(Ordering::Relaxed)) {
+        return Err(error);
+    }
+    if !cancelled.load(Ordering::Relaxed) {
+        last.finish();
+    }
+    Ok(catalog)
+}
+
+/// Keeps the last of all back until everything else is done.
+struct Last<'a> {
+    left: AtomicUsize,
+    held: Mutex<Option<(usize, Option<Listed>)>>,
+    each: &'a (dyn Fn(usize, Option<Listed>) + Sync),
+}
+
+impl Last<'_> {
+    fn give(&self, at: usize, found: Option<Listed>) {
+        match self.left.fetch_sub(1, Ordering::Relaxed) {
+            1 => *locked(&self.held) = Some((at, found)),
+            _ => (self.each)(at, found),
+        }
+    }
+
+    fn finish(&self) {
+        let held = locked(&self.held).take();
+        if let Some((at, found)) = held {
+            (self.each)(at, found);
+        }
+    }
+}
+
+fn listed(stamp: Stamp, remembered: Remembered) -> Option<Listed> {
+    let Remembered { known, print, .. } = remembered;
+    let end = known.end;
+    known.content.into_info().map(|info| Listed { info, stamp, end, print })
+}
+
+/// Reads a file, or what is new of it.
+fn read_one(
+    job: &Job<'_>,
+    buffer: &mut Box<[u8]>,
+    cancelled: &AtomicBool,
+) -> io::Result<Option<(Option<Listed>, Update)>> {
+    let file = open_file(Path::new(&job.file.path))?;
+    let seen = now();
+    let stamp = Stamp::of(&file.metadata()?);
+    let remembered = job.remembered.as_ref().filter(|remembered| match remembered.use_for(&stamp) {
+        Use::AsIs | Use::ItsEnd => true,
+        // What cannot be read here cannot be read below either.
+        Use::IfSamePrint => fingerprint(&file, remembered.known.end).is_ok_and(|print| print == remembered.print),
+        Use::Nothing => false,
+    });
+    let known = remembered.map_or_else(Known::default, |remembered| remembered.known.clone());
+    let Some(found) = read_on(&file, stamp.size, known, buffer, cancelled)? else {
+        return Ok(None);
+    };
+    let end = found.known.end;
+    let print = fingerprint(&file, end)?;
+    let listed = found.info().map(|info| Listed { info: info.clone(), stamp, end, print });
+    let update = Update {
+        dir: job.file.dir.clone(),
+        name: job.file.name.clone(),
+        goes_on: remembered.map(|remembered| remembered.row),
+        found: job.remembered.as_ref().map(|remembered| (remembered.row, remembered.seen)),
+        file: Remembered { row: 0, stamp, seen, known: found.known, print },
+    };
+    Ok(Some((listed, update)))
+}
+
+/// What the catalog knows of the directories that are listed.
+#[derive(Default)]
+struct Rows {
+    dirs: HashMap<String, HashMap<String, Remembered>>,
+}
+
+impl Rows {
+    fn load(&mut self, catalog: &Catalog, files: &[Candidate]) -> Outcome<()> {
+        for file in files {
+            if !self.dirs.contains_key(&file.dir) {
+                let mut known = HashMap::new();
+                rows::in_dir(catalog.db(), &file.dir, |name, row| {
+                    known.insert(name, row);
+                })?;
+                self.dirs.insert(file.dir.clone(), known);
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, file: &Candidate) -> Option<Remembered> {
+        self.dirs.get_mut(&file.dir)?.remove(&file.name)
+    }
+}
+
+/// Writes what was read, and forgets what is left of rows: their files are gone. What cannot be written is read again by
+/// the next list.
+fn remember(catalog: Option<Catalog>, location: Option<&Location>, updates: &[Update], gone: &Rows) -> Option<Catalog> {
+    if updates.is_empty() && gone.dirs.values().all(HashMap::is_empty) {
+        return catalog;
+    }
+    let mut catalog = catalog.or_else(|| Catalog::make(location?))?;
+    if catalog.is_read_only() {
+        return Some(catalog);
+    }
+    let written = catalog.write(|transaction| {
+        for update in updates {
+            rows::put(transaction, update)?;
+        }
+        for (dir, names) in &gone.dirs {
+            for name in names.keys() {
+                rows::forget(transaction, dir, name)?;
+            }
+        }
+        Ok(())
+    });
+    match written {
+        Ok(()) => Some(catalog),
+        Err(error) => {
+            if let Some(location) = location {
+                discard_if_broken(location, &error);
+            }
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

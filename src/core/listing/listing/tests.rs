@@ -1,0 +1,398 @@
+use super::*;
+use crate::core::catalog::ingest::{lacking, take, Taken};
+use crate::core::catalog::session_text::{text, Source};
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn session(id: &str, body: &str) -> String {
+    format!("{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"cwd\":\"/c\"}}\n{body}")
+}
+
+fn said(id: &str, role: &str, text: &str) -> String {
+    format!("{{\"type\":\"message\",\"id\":\"{id}\",\"message\":{{\"role\":\"{role}\",\"content\":\"{text}\",\"timestamp\":7}}}}\n")
+}
+
+struct Store {
+    dir: tempfile::TempDir,
+    location: Location,
+}
+
+impl Store {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let location = Location { path: dir.path().join("catalog"), makes_dir: false };
+        Self { dir, location }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.dir.path().join(name), text).expect("written");
+    }
+
+    fn append(&self, name: &str, text: &str) {
+        let mut file = fs::OpenOptions::new().append(true).open(self.dir.path().join(name)).expect("opened");
+        io::Write::write_all(&mut file, text.as_bytes()).expect("written");
+    }
+
+    fn files(&self) -> Vec<Candidate> {
+        in_dir(self.dir.path().to_str().expect("text"), "/").expect("found")
+    }
+
+    /// What a list shows, by name, and the catalog.
+    fn list(&self, location: Option<&Location>) -> (HashMap<String, Option<Listed>>, Option<Catalog>) {
+        let files = self.files();
+        let seen = Mutex::new(HashMap::new());
+        let catalog = read_all(&files, location, &AtomicBool::new(false), &|at, listed| {
+            assert!(seen.lock().expect("whole").insert(files[at].name.clone(), listed).is_none());
+        })
+        .expect("read");
+        (seen.into_inner().expect("whole"), catalog)
+    }
+}
+
+fn wait() {
+    std::thread::sleep(Duration::from_millis(50));
+}
+
+#[test]
+fn every_file_is_handed_on_once() {
+    let store = Store::new();
+    for n in 0..50 {
+        store.write(&format!("{n}.jsonl"), &if n % 7 == 0 { "junk".into() } else { session("s", "") });
+    }
+    for location in [None, Some(&store.location), Some(&store.location)] {
+        let (seen, _) = store.list(location);
+        assert_eq!((seen.len(), seen.values().flatten().count()), (50, 42));
+        wait();
+    }
+}
+
+#[test]
+fn a_cancelled_reading_stops() {
+    let store = Store::new();
+    (0..20).for_each(|n| store.write(&format!("{n}.jsonl"), &session("s", "")));
+    let files = store.files();
+    read_all(&files, Some(&store.location), &AtomicBool::new(true), &|_, _| panic!("nothing should be read"))
+        .expect("read");
+    assert!(!store.location.path.exists());
+}
+
+#[test]
+fn a_catalog_that_another_one_writes_to_changes_no_answer() {
+    let store = Store::new();
+    store.write("a.jsonl", &session("a", &said("m", "user", "hi")));
+    wait();
+    let (want, catalog) = store.list(Some(&store.location));
+    let other = rusqlite::Connection::open(&store.location.path).expect("opened");
+    drop(catalog);
+    other.execute_batch("BEGIN EXCLUSIVE").expect("locked");
+    store.write("b.jsonl", &session("b", ""));
+    for _ in 0..2 {
+        let (seen, catalog) = store.list(Some(&store.location));
+        assert_eq!((seen.len(), seen["a.jsonl"].clone()), (2, want["a.jsonl"].clone()));
+        assert!(catalog.is_none(), "nothing could be written");
+    }
+    other.execute_batch("ROLLBACK").expect("unlocked");
+    assert!(store.list(Some(&store.location)).1.is_some());
+}
+
+#[test]
+fn nobody_is_kept_from_writing_while_files_are_read() {
+    let store = Store::new();
+    (0..8).for_each(|n| store.write(&format!("{n}.jsonl"), &session("s", "")));
+    wait();
+    drop(store.list(Some(&store.location)));
+    (0..8).for_each(|n| store.write(&format!("{n}.jsonl"), &session("t", &said("m", "user", "hi"))));
+    let files = store.files();
+    let left = AtomicUsize::new(files.len());
+    // One at a time, so that they do not keep each other from writing.
+    let turn = Mutex::new(());
+    read_all(&files, Some(&store.location), &AtomicBool::new(false), &|_, _| {
+        // The last one comes when everything is written.
+        let _turn = turn.lock().expect("whole");
+        if left.fetch_sub(1, Ordering::SeqCst) > 1 {
+            let other = rusqlite::Connection::open(&store.location.path).expect("opened");
+            other.busy_timeout(Duration::ZERO).expect("set");
+            other.execute_batch("BEGIN IMMEDIATE; ROLLBACK").expect("not locked");
+        }
+    })
+    .expect("read");
+}
+
+#[test]
+fn a_list_that_took_longer_put_an_older_state_over_a_newer_one() {
+    let store = Store::new();
+    let names = ["a.jsonl", "b.jsonl", "c.jsonl"];
+    names.iter().for_each(|name| store.write(name, &session("s", "")));
+    wait();
+    drop(store.list(Some(&store.location)));
+    names.iter().for_each(|name| store.write(name, &session("s", &said("m", "user", "hi"))));
+    let files = store.files();
+    let newer = Mutex::new(None);
+    read_all(&files, Some(&store.location), &AtomicBool::new(false), &|at, _| {
+        let mut newer = newer.lock().expect("whole");
+        // This one is read but not written yet when it grows, and another list is quicker.
+        if newer.is_none() {
+            store.write(&files[at].name, &session("s", &said("m", "user", "hi").repeat(2)));
+            let catalog = store.list(Some(&store.location)).1.expect("made");
+            let row = rows::of_file(catalog.db(), &files[at].dir, &files[at].name).expect("asked");
+            *newer = Some((at, row.expect("there")));
+        }
+    })
+    .expect("read");
+    let (at, want) = newer.into_inner().expect("whole").expect("listed");
+    let catalog = Catalog::open(&store.location).expect("opened");
+    let row = rows::of_file(catalog.db(), &files[at].dir, &files[at].name).expect("asked");
+    assert_eq!(row, Some(want));
+}
+
+#[test]
+fn a_catalog_that_has_no_room_changes_no_answer() {
+    let store = Store::new();
+    store.write("a.jsonl", &session("a", &said("m", "user", "hi")));
+    wait();
+    let (_, catalog) = store.list(Some(&store.location));
+    let catalog = catalog.expect("made");
+    let pages: i64 = catalog.db().query_row("PRAGMA page_count", [], |row| row.get(0)).expect("asked");
+    catalog.db().pragma_update(None, "max_page_count", pages).expect("set");
+    for n in 0..200 {
+        store.write(&format!("{n}.jsonl"), &session("s", &said("m", "user", &"long ".repeat(400))));
+    }
+    let files = store.files();
+    let seen = Mutex::new(0);
+    let after = read_with(&files, Some(catalog), Some(&store.location), &AtomicBool::new(false), &|_, listed| {
+        *seen.lock().expect("whole") += usize::from(listed.is_some());
+    })
+    .expect("read");
+    assert_eq!(seen.into_inner().expect("whole"), 201);
+    assert!(after.is_none(), "the disk was full");
+    wait();
+    let (seen, catalog) = store.list(Some(&store.location));
+    assert_eq!((seen.len(), catalog.is_some()), (201, true));
+}
+
+#[test]
+fn texts_are_what_was_listed_wherever_they_come_from() {
+    let store = Store::new();
+    let body: String = (0..3000)
+        .map(|n| said(&n.to_string(), if n % 3 == 0 { "toolResult" } else { "user" }, &format!("{n} \\ud83d")))
+        .collect();
+    store.write("a.jsonl", &session("a", &body));
+    wait();
+    let (seen, catalog) = store.list(Some(&store.location));
+    let source = Source::of(seen["a.jsonl"].as_ref().expect("a session"));
+    assert_eq!(Source::from_text(&source.to_text()), Some(source));
+    let dir = store.dir.path().to_str().expect("text").to_owned();
+    let fetch = |catalog: Option<&Catalog>| {
+        let mut all = vec![1, 2, 3];
+        text(catalog, &dir, "a.jsonl", &source, &mut all);
+        all
+    };
+    let want = fetch(None);
+    assert!(want.starts_with(b"1 \xED\xA0\xBD 2 \xED\xA0\xBD 4") && want.len() > 15_000);
+    let mut catalog = catalog.expect("made");
+    assert_eq!(fetch(Some(&catalog)), want, "from the file, for want of texts");
+    let todo = lacking(catalog.db(), None).expect("asked");
+    let taken = take(&mut catalog, &todo[0], &mut Box::default(), &AtomicBool::new(false));
+    assert_eq!((todo.len(), taken.expect("taken").expect("read")), (1, Taken::All));
+    fs::remove_file(store.dir.path().join("a.jsonl")).expect("removed");
+    assert_eq!(fetch(Some(&catalog)), want, "from the catalog");
+    assert_eq!(fetch(None), b"");
+}
+
+#[test]
+fn a_text_that_was_fetched_while_it_was_taken_stood_there_twice() {
+    let store = Store::new();
+    store.write("a.jsonl", &session("a", &said("m", "user", "once")));
+    wait();
+    let dir = store.dir.path().to_str().expect("text").to_owned();
+    for _ in 0..40 {
+        let _ = fs::remove_file(&store.location.path);
+        let _ = fs::remove_file(store.dir.path().join("catalog-wal"));
+        let _ = fs::remove_file(store.dir.path().join("catalog-shm"));
+        let (seen, catalog) = store.list(Some(&store.location));
+        let source = Source::of(seen["a.jsonl"].as_ref().expect("a session"));
+        let mut filling = catalog.expect("made");
+        let reading = Catalog::open(&store.location).expect("opened");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let todo = lacking(filling.db(), None).expect("asked");
+                take(&mut filling, &todo[0], &mut Box::default(), &AtomicBool::new(false))
+                    .expect("taken")
+                    .expect("read")
+            });
+            for _ in 0..60 {
+                let mut all = Vec::new();
+                text(Some(&reading), &dir, "a.jsonl", &source, &mut all);
+                assert_eq!(all, b"once");
+            }
+        });
+    }
+}
+
+/// The text of a.jsonl as it was when it was listed.
+fn text_of_a(store: &Store, catalog: Option<&Catalog>, source: &Source) -> String {
+    let mut all = Vec::new();
+    text(catalog, store.dir.path().to_str().expect("text"), "a.jsonl", source, &mut all);
+    String::from_utf8(all).expect("text")
+}
+
+/// Takes every text that a catalog lacks.
+fn take_all(catalog: &mut Catalog) {
+    for todo in lacking(catalog.db(), None).expect("asked") {
+        take(catalog, &todo, &mut Box::default(), &AtomicBool::new(false)).expect("taken").expect("read");
+    }
+}
+
+#[test]
+fn a_last_line_that_went_on_left_its_old_text_in_the_catalog() {
+    for (more, want) in [
+        ("fused\n", "one"),
+        ("fused", "one"),
+        ("\n", "one tail"),
+        ("\n{\"type\":\"message\",\"id\":\"n\",\"message\":{\"role\":\"user\",\"content\":\"two\"}}", "one tail two"),
+    ] {
+        let store = Store::new();
+        let before = session("a", &(said("m", "user", "one") + &said("n", "user", "tail")));
+        store.write("a.jsonl", before.trim_end());
+        let (_, catalog) = store.list(Some(&store.location));
+        take_all(&mut catalog.expect("made"));
+        store.append("a.jsonl", more);
+        let (seen, catalog) = store.list(Some(&store.location));
+        let source = Source::of(seen["a.jsonl"].as_ref().expect("a session"));
+        assert_eq!(text_of_a(&store, catalog.as_ref(), &source), want, "{more}");
+        take_all(&mut catalog.expect("made"));
+        assert_eq!(text_of_a(&store, Catalog::open(&store.location).as_ref(), &source), want, "{more}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_text_stays_what_was_listed_however_the_file_grows(cuts in proptest::collection::vec((0usize..90, any::<bool>()), 1..8)) {
+        let store = Store::new();
+        let lines: String = (0..9).map(|n| said(&n.to_string(), "user", &format!("text {n}"))).collect();
+        store.write("a.jsonl", &session("a", ""));
+        let (mut at, mut listed) = (0, Vec::new());
+        for (size, takes) in cuts {
+            let more = &lines[at..(at + size).min(lines.len())];
+            at += more.len();
+            store.append("a.jsonl", more);
+            let (seen, catalog) = store.list(Some(&store.location));
+            let source = Source::of(seen["a.jsonl"].as_ref().expect("a session"));
+            let mut catalog = catalog.expect("made");
+            listed.push((source, text_of_a(&store, None, &source)));
+            if takes {
+                take_all(&mut catalog);
+            }
+            for (source, want) in &listed {
+                prop_assert_eq!(&text_of_a(&store, Some(&catalog), source), want);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_list_that_was_aborted_remembered_nothing() {
+    let store = Store::new();
+    (0..40).for_each(|n| store.write(&format!("{n}.jsonl"), &session(&n.to_string(), &said("m", "user", "hi"))));
+    let files = store.files();
+    let (cancelled, given) = (AtomicBool::new(false), AtomicUsize::new(0));
+    read_all(&files, Some(&store.location), &cancelled, &|_, _| {
+        cancelled.store(given.fetch_add(1, Ordering::SeqCst) >= 9, Ordering::SeqCst);
+    })
+    .expect("read");
+    let catalog = Catalog::open(&store.location).expect("made");
+    let mut known = 0;
+    rows::in_dir(catalog.db(), &files[0].dir, |_, _| known += 1).expect("asked");
+    assert!((10..40).contains(&known), "{known}");
+}
+
+#[test]
+fn the_first_that_is_shown_is_read_first_then_giants() {
+    let store = Store::new();
+    for (name, size) in [("a", 10), ("b", 500), ("c", 9_000), ("d", 70)] {
+        store.write(&format!("{name}.jsonl"), &session(name, &"\n".repeat(size)));
+    }
+    let files = store.files();
+    let mut jobs: Vec<_> = files.iter().enumerate().map(|(at, file)| Job { at, file, remembered: None }).collect();
+    in_reading_order(&mut jobs);
+    assert_eq!(
+        jobs.iter().map(|job| job.file.name.as_str()).collect::<Vec<_>>(),
+        ["a.jsonl", "c.jsonl", "b.jsonl", "d.jsonl"]
+    );
+}
+
+/// Lines as they are, and as they should not be.
+fn lines() -> impl Strategy<Value = String> {
+    let text = prop::sample::select(vec![
+        "",
+        "a",
+        "\\n",
+        "\\ud83d",
+        "é",
+        "\u{1}",
+        "\\x",
+        "\\u0041",
+        "long \\\" text \\\\ of some length, so that blocks are filled",
+    ]);
+    let role = prop::sample::select(vec!["\"user\"", "\"assistant\"", "\"toolResult\"", "\"us\\u0065r\"", "5"]);
+    let time = prop::sample::select(vec!["7", "\"2024-01-01T00:00:00.000Z\"", "\"Jan 5 2031\"", "null", "1e999", "[]"]);
+    let content = (text, 0..7).prop_map(|(text, blocks)| match blocks {
+        1 => format!("[ {{ \"data\" : \"{text}\" , \"type\":\"text\",\"text\":\"{text}\"}} , 5,[\"{text}\"],{{}}]"),
+        2 => format!("[{{\"type\":\"text\",\"text\":\"{text}\",\"data\":{{\"data\":\"{text}\"}},\"d\\u0061ta\":7}}]"),
+        3 => format!("[{{\"type\":\"image\",\"data\":\"{text}}},{{\"type\":\"text\",\"text\":\"{text}\"}}]"),
+        4 => String::from("[ ]"),
+        5 | 6 => format!("[{{\"type\":\"text\",\"text\":\"{text}\"}},{{\"type\":\"image\",\"data\":\"{text}\"}}]"),
+        _ => format!("\"{text}\""),
+    });
+    let message = (role, content.clone(), time.clone(), 0..5).prop_map(|(role, content, time, form)| match form {
+        0 => format!("{{\"content\":{content},\"role\":{role}}}"),
+        1 => format!("{{\"role\":{role},\"content\":{content},\"role\":\"user\",\"timestamp\":{time}}}"),
+        2 => format!("{{ \"role\" : {role} ,\t\"content\":null }}"),
+        3 => "[]".to_owned(),
+        _ => format!("{{\"role\":{role},\"content\":{content},\"timestamp\":{time}}}"),
+    });
+    let kind = prop::sample::select(vec!["\"message\"", "\"session_info\"", "\"mess\\u0061ge\"", "\"custom\"", "7"]);
+    let id = prop::sample::select(vec![
+        "\"id\":\"x\",",
+        "\"id\":7,",
+        "",
+        "\"\\u0069d\":\"y\",",
+        "\"id\":\"x\",\"id\":null,",
+    ]);
+    let line = (kind, id, message, time, content, prop::sample::select(vec!["", "x", "}", " ", "\r", ","])).prop_map(
+        |(kind, id, message, time, name, end)| {
+            format!("{{\"type\":{kind},{id}\"timestamp\":{time},\"message\":{message},\"name\":{name}}}{end}")
+        },
+    );
+    let other =
+        prop::sample::select(vec!["", "torn {", "[1]", "{}", "{\"a\":1,}", "null", " "]).prop_map(str::to_owned);
+    prop::collection::vec(prop_oneof![8 => line, 1 => other], 0..12).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn skimming_shows_what_whole_lines_show(body in lines(), ended in any::<bool>(), version in 1..4) {
+        let mut text = format!("{{\"type\":\"session\",\"version\":{version},\"id\":\"s\"}}\n{body}");
+        if ended {
+            text.push('\n');
+        }
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        fs::write(file.path(), &text).expect("written");
+        let found = read_on(file.as_file(), text.len() as u64, Known::default(), &mut Box::default(), &AtomicBool::new(false));
+        let found = found.expect("read").expect("not cancelled");
+        let slowly = Info::of_lines(&text);
+        prop_assert_eq!(found.info(), slowly.as_ref());
+        // Going on from any line gives the same.
+        let Some(first) = text.find('\n').filter(|at| at + 1 < text.len()) else { return Ok(()) };
+        let middle = text[first + 1..].find('\n').map_or(first + 1, |at| first + at + 2);
+        let half = read_on(file.as_file(), middle as u64, Known::default(), &mut Box::default(), &AtomicBool::new(false));
+        let half = half.expect("read").expect("not cancelled").known;
+        let whole = read_on(file.as_file(), text.len() as u64, half, &mut Box::default(), &AtomicBool::new(false));
+        let whole = whole.expect("read").expect("not cancelled");
+        prop_assert_eq!(whole.info(), slowly.as_ref());
+    }
+}

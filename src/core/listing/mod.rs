@@ -1,0 +1,3 @@
+pub mod find_session;
+pub mod listing;
+pub mod locale_sort;

@@ -1,0 +1,259 @@
+//! Old files: version 1 has no tree (entries get ids and a linear chain), version 2 calls custom messages
+//! `hookMessage`. Lines are edited in place, key by key; what is not an entry is copied as it is.
+
+use std::io::Write;
+
+use super::replace::{write_line, ReadTo, Renewal};
+use crate::core::base::error::{Error, Result};
+use crate::core::format::agent_message::Role;
+use crate::core::format::entry::{is_blank, read_message};
+use crate::core::format::header::Version;
+use crate::core::format::ids::entry_id;
+use crate::core::io::line_reader::{text_of, LineReader, WHOLE};
+use crate::core::json::reader::{is_json, read, Raw};
+use crate::core::json::{fields, quoted, ObjectText, Value};
+use crate::core::storage::{copy_bytes, Storage};
+
+fields! {
+    /// What a migration looks at.
+    struct OldFields<V> {
+        kind: V = "type",
+        message: V = "message",
+        first_kept_index: V = "firstKeptEntryIndex",
+    }
+}
+
+/// The tree fields that an entry of version 1 gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chained {
+    pub id: String,
+    pub parent: Option<String>,
+    /// For a compaction that named its first kept entry by index: the id of that entry, if there is one.
+    pub first_kept: Option<String>,
+}
+
+/// Migrates a session's values in file order.
+#[derive(Debug)]
+pub struct Migrator {
+    version: Version,
+    /// The id given to each value so far; the values that are no entries have none. Indexes count all of them.
+    given: Vec<Option<String>>,
+    taken: std::collections::HashSet<String>,
+    previous: Option<String>,
+}
+
+impl Migrator {
+    /// A migration from `version` to the current one.
+    pub fn new(version: Version) -> Self {
+        Self { version, given: Vec::new(), taken: Default::default(), previous: None }
+    }
+
+    /// Whether entries get ids.
+    pub fn chains(&self) -> bool {
+        self.version == Version::V1
+    }
+
+    /// Counts a value that is no entry: the header, or one that cannot carry an id.
+    pub fn pass(&mut self) {
+        self.given.push(None);
+    }
+
+    /// Gives the next entry its place in the chain. `first_kept_index` is a compaction's index of its first kept
+    /// entry, in which the header counts as 0.
+    pub fn chain(&mut self, first_kept_index: Option<f64>) -> Chained {
+        let id = entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)));
+        self.taken.insert(id.clone());
+        self.given.push(Some(id.clone()));
+        let target = first_kept_index.filter(|index| index.fract() == 0.0 && *index >= 0.0);
+        let first_kept = target.and_then(|index| self.given.get(index as usize).cloned().flatten());
+        Chained { parent: self.previous.replace(id.clone()), id, first_kept }
+    }
+
+    /// The migrated form of a line, or None if it stays as it is.
+    pub fn line(&mut self, line: &str) -> Option<Vec<u8>> {
+        if is_blank(line) || !is_json(line) {
+            return None;
+        }
+        let parts = ObjectText::read(line).zip(read::<OldFields<Raw<'_>>>(line).ok());
+        let Some((mut object, fields)) = parts else {
+            // The reference drops falsy values when it loads and counts the others.
+            if !matches!(line.trim(), "null" | "false" | "0" | "-0" | "\"\"") {
+                self.pass();
+            }
+            return None;
+        };
+        let kind = fields.kind.as_ref().and_then(Value::text).unwrap_or_default();
+        if *kind == *b"session" {
+            self.pass();
+            object.set("version", "3");
+            return Some(written(&object));
+        }
+        if self.chains() {
+            let compaction = *kind == *b"compaction";
+            let index = fields.first_kept_index.as_ref().and_then(Value::number).filter(|_| compaction);
+            let chained = self.chain(index);
+            object.set("id", quoted(chained.id.as_bytes()));
+            object.set("parentId", chained.parent.map_or("null".into(), |id| quoted(id.as_bytes())));
+            if index.is_some() {
+                if let Some(id) = chained.first_kept {
+                    object.set("firstKeptEntryId", quoted(id.as_bytes()));
+                }
+                object.remove("firstKeptEntryIndex");
+            }
+        }
+        let message = fields.message.filter(|_| *kind == *b"message");
+        match message.and_then(renamed_hook) {
+            Some(message) => object.set("message", message),
+            None if !self.chains() => return None,
+            None => {}
+        }
+        Some(written(&object))
+    }
+}
+
+/// The migration of a whole file.
+#[derive(Debug)]
+pub struct Migration {
+    migrator: Migrator,
+    header: Option<NewHeader>,
+}
+
+/// A header that is written in place of a damaged one.
+#[derive(Debug)]
+pub struct NewHeader {
+    pub text: Vec<u8>,
+    /// The line, counted from 1, that it is taken out of, and what else stands there.
+    pub instead: Option<(u64, Vec<Vec<u8>>)>,
+}
+
+impl Migration {
+    /// A migration from `version` to the current one.
+    pub fn new(version: Version) -> Self {
+        Self { migrator: Migrator::new(version), header: None }
+    }
+
+    /// The same of a file whose header is damaged.
+    pub fn with_header(version: Version, header: NewHeader) -> Self {
+        Self { migrator: Migrator::new(version), header: Some(header) }
+    }
+
+    /// Writes the new version of a line; tells whether it has a newline.
+    fn renewed(&mut self, line: &[u8], ended: bool, name: &str, out: &mut dyn Write) -> Result<bool> {
+        let new = self.migrator.line(&text_of(line));
+        let ended = ended || new.is_some();
+        write_line(out, new.as_deref().unwrap_or(line), ended, name).map(|()| ended)
+    }
+}
+
+impl Renewal for Migration {
+    fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
+        let mut read = ReadTo::default();
+        let mut instead = None;
+        if let Some(header) = self.header.take() {
+            self.renewed(&header.text, true, old.name(), out)?;
+            instead = header.instead;
+        }
+        let mut number = 0;
+        let mut lines = LineReader::new(old.reader(0)?, 0, WHOLE);
+        while let Some(line) = lines.next_line().map_err(|error| Error::io("read", old.name(), error))? {
+            read.pass(&line);
+            number += 1;
+            let parts = instead.take_if(|(at, _): &mut (u64, _)| *at == number);
+            let ended = match parts {
+                // As it is, without holding it.
+                None if line.passed.is_some() => {
+                    let (from, to, ended) = (line.offset, line.offset + line.length(), line.ended);
+                    copy_bytes(old, from, to, &mut |bytes| write_line(out, bytes, false, old.name()))?;
+                    write_line(out, b"", ended, old.name())?;
+                    ended
+                }
+                Some((_, parts)) => {
+                    parts.iter().try_for_each(|part| self.renewed(part, true, old.name(), out).map(drop))?;
+                    true
+                }
+                None => self.renewed(line.bytes, line.ended, old.name(), out)?,
+            };
+            if ended {
+                read.close();
+            }
+        }
+        Ok(read)
+    }
+
+    fn later(&mut self, line: &[u8]) -> Vec<u8> {
+        self.migrator.line(&text_of(line)).unwrap_or_else(|| line.to_vec())
+    }
+}
+
+fn written(object: &ObjectText<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    object.write(&mut out);
+    out
+}
+
+/// The text of a hook message under its role's new name.
+fn renamed_hook(message: Raw<'_>) -> Option<String> {
+    if read_message(message)?.head().role != Role::HookMessage {
+        return None;
+    }
+    let mut object = ObjectText::read(message.get())?;
+    object.set("role", "\"custom\"");
+    String::from_utf8(written(&object)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn migrate(version: Version, lines: &[&str]) -> Vec<String> {
+        let mut migrator = Migrator::new(version);
+        let line = |line: &&str| {
+            migrator.line(line).map_or(line.to_string(), |new| String::from_utf8_lossy(&new).into_owned())
+        };
+        let mut all: Vec<String> = lines.iter().map(line).collect();
+        for (n, id) in migrator.given.iter().flatten().enumerate() {
+            all = all.into_iter().map(|line| line.replace(id.as_str(), &format!("#{n}"))).collect();
+        }
+        all
+    }
+
+    #[test]
+    fn version_1_gets_a_linear_chain() {
+        let lines = [
+            r#"{"type":"session","id":"s","provider":"p"}"#,
+            r#"{"type":"message","message":{"role":"hookMessage","content":"x","n":1.50}}"#,
+            "torn {",
+            r#"{"type":"compaction","firstKeptEntryIndex":1,"summary":"é\ud83d"}"#,
+            r#"{"type":"compaction","firstKeptEntryIndex":0,"id":"old"}"#,
+            r#"{"type":"compaction","firstKeptEntryIndex":9}"#,
+        ];
+        assert_eq!(
+            migrate(Version::V1, &lines),
+            [
+                r#"{"type":"session","id":"s","provider":"p","version":3}"#,
+                r##"{"type":"message","message":{"role":"custom","content":"x","n":1.50},"id":"#0","parentId":null}"##,
+                "torn {",
+                r##"{"type":"compaction","summary":"é\ud83d","id":"#1","parentId":"#0","firstKeptEntryId":"#0"}"##,
+                r##"{"type":"compaction","id":"#2","parentId":"#1"}"##,
+                r##"{"type":"compaction","id":"#3","parentId":"#2"}"##,
+            ]
+        );
+    }
+
+    #[test]
+    fn version_2_renames_hook_messages_alone() {
+        let lines = [
+            r#"{"type":"session","version":2,"id":"s"}"#,
+            r#"{"type":"message","id":"a","parentId":null,"message":{"role":"hookMessage"}}"#,
+            r#"{"type":"custom","id":"b",  "message":{"role":"hookMessage"}}"#,
+        ];
+        assert_eq!(
+            migrate(Version::V2, &lines),
+            [
+                r#"{"type":"session","version":3,"id":"s"}"#,
+                r#"{"type":"message","id":"a","parentId":null,"message":{"role":"custom"}}"#,
+                lines[2],
+            ]
+        );
+    }
+}

@@ -1,0 +1,4 @@
+pub mod migrate;
+pub mod repair;
+pub mod replace;
+pub mod verify;

@@ -1,0 +1,363 @@
+//! What happened once: files that took minutes, entries that nobody had written, headers that were thrown away, lines of
+//! others that were nowhere.
+
+use std::io::Write;
+
+use super::*;
+use crate::core::io::fs::faults::before_next;
+use crate::core::io::fs::Call;
+use crate::core::io::line_reader::RawLine;
+use crate::core::json::ObjectText;
+use crate::core::rewrite::repair::salvage::{pieces, Piece};
+use crate::core::storage::file::FileStorage;
+use crate::core::storage::new_file::NewFile;
+
+fn written(lines: &str) -> (tempfile::TempDir, String) {
+    let dir = crate::core::testing::faults::tests::scratch();
+    let path = dir.path().join("2026-01-02T03-04-05-006Z_name-1.jsonl").to_str().expect("text").to_owned();
+    fs::write(&path, lines).expect("written");
+    (dir, path)
+}
+
+fn add(path: &str, text: &str) {
+    let mut file = fs::OpenOptions::new().append(true).open(path).expect("opened");
+    file.write_all(text.as_bytes()).expect("written");
+}
+
+fn custom(id: &str, parent: &str) -> String {
+    format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":\"{parent}\"}}\n")
+}
+
+/// At 30,000 lines of each kind the first of these took 75 seconds; the time grew with the square.
+#[test]
+fn repairs_of_60_000_torn_or_entangled_lines_took_minutes() {
+    const N: usize = 60_000;
+    let all = |line: &dyn Fn(usize) -> String| (0..N).map(line).collect::<String>();
+    let torn =
+        |n: usize| format!("{{\"type\":\"custom\",\"id\":\"g{n}\",\"parentId\":\"g{}\",\"x\n", n.wrapping_sub(1));
+    let junk = all(&|_| "?\n".to_owned());
+    for (what, lines, entries) in [
+        ("orphans before gaps", all(&|n| custom(&format!("a{n}"), &format!("z{n}"))) + &junk, N),
+        ("gaps before orphans", junk.clone() + &all(&|n| custom(&format!("a{n}"), &format!("z{n}"))), N),
+        ("repeated lines before gaps", all(&|_| custom("a", "z")) + &junk, 1),
+        ("a chain of gaps", all(&torn) + &all(&|n| custom(&format!("a{n}"), &format!("g{}", N - 1))), N),
+        ("a circle of gaps", all(&|n| torn(n).replace("\"g0\"", "\"g5\"")) + &custom("a", &format!("g{}", N - 1)), 1),
+        ("cycles of two", all(&|n| custom(&format!("a{n}"), &format!("a{}", n ^ 1))), N),
+        ("one cycle", all(&|n| custom(&format!("a{n}"), &format!("a{}", (n + 1) % N))), N),
+        ("one id", all(&|n| custom("a", &format!("b{n}"))), N),
+    ] {
+        let (_dir, path) = written(&format!("{HEADER}\n{lines}"));
+        let report = repair(&path, (0.0, "now")).expect(what);
+        assert!(report.after.ok, "{what}");
+        assert_eq!(report.after.entries, entries as u64, "{what}");
+    }
+}
+
+/// A megabyte of beginnings, each of which was parsed to the end of the line: ten thousand times.
+#[test]
+fn one_line_of_many_beginnings_took_minutes() {
+    for line in [
+        "{\"type\":\"x\",\"v\":[".repeat(100_000) + &"1,".repeat(500_000),
+        "{\"type\":\"".repeat(200_000),
+        "{\"{\"{\"".repeat(200_000),
+        "{".repeat(1_000_000),
+        "{\"a\":[{}],\"b\":\"\\u00".repeat(50_000),
+        "[{\"type\":\"x\"},".repeat(100_000),
+        format!("{{\"x\":\"{{{}", " ".repeat(1_000_000)),
+    ] {
+        let (_dir, path) = written(&format!("{HEADER}\n{line}\n{}", custom("a", "z")));
+        let report = repair(&path, (0.0, "now")).expect("repaired");
+        assert_eq!((report.after.ok, report.after.entries), (true, 1));
+    }
+}
+
+/// A repaired file is not much longer than the damaged one, whatever ids it has.
+#[test]
+fn ten_thousand_children_each_got_a_parent_with_a_name_of_a_megabyte() {
+    let long = "x".repeat(1 << 20);
+    let gap = format!("{{\"type\":\"custom\",\"id\":\"gap\",\"parentId\":\"{long}\",\"x\n");
+    let children: String = (0..10_000).map(|n| custom(&n.to_string(), "gap")).collect();
+    let text = format!("{HEADER}\n{}{gap}{children}", custom(&long, "nothing"));
+    let (_dir, path) = written(&text);
+    let report = repair(&path, (0.0, "now")).expect("repaired");
+    assert!(report.after.ok && report.after.entries == 10_001);
+    assert!(report.after.bytes <= text.len() as u64 + 10_000);
+}
+
+const EVIL: &str =
+    "{\"type\":\"message\",\"id\":\"evil\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"f\"}}";
+
+fn entries(text: &str) -> Vec<&str> {
+    let whole = |piece: &Piece<'_>| matches!(piece, Piece::Whole(text, _) if salvaged_entry(text).is_some());
+    pieces(text).iter().filter(|piece| whole(piece)).filter_map(Piece::whole).collect::<Vec<_>>()
+}
+
+/// Whether half a line ends where a value may come.
+fn wants_value(half: &str) -> bool {
+    let (mut open, mut in_string, mut escaped) = (Vec::new(), false, false);
+    let mut last = ' ';
+    for c in half.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if in_string => escaped = true,
+            '"' => in_string = !in_string,
+            '{' | '[' if !in_string => open.push(c),
+            '}' | ']' if !in_string => drop(open.pop()),
+            _ => {}
+        }
+        last = c;
+    }
+    !in_string && (last == ':' || last == '[' || last == ',' && open.last() == Some(&'['))
+}
+
+/// A torn assistant line whose tool call had an entry-like object among its arguments put that into the session.
+#[test]
+fn a_tools_arguments_became_an_entry() {
+    let line = format!(
+        "{{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{{\"role\":\"assistant\",\"content\":[\
+         {{\"type\":\"text\",\"text\":\"a \\\"quoted\\\" {{ brace, caf\\u00e9: [\"}},{{\"type\":\"toolCall\",\"id\":\"c\",\
+         \"arguments\":{{\"write\":{EVIL},\"all\":[{EVIL},{EVIL}],\"n\":-1.5e3,\"t\":true}}}}]}}}}"
+    );
+    assert_eq!(entries(&line), [&line]);
+    let next = custom("next", "b");
+    let next = next.trim_end();
+    for spaced in
+        [next.to_owned(), next.replace(':', ": ").replace(',', " ,\t"), next.replace("\"type\":\"custom\",", "")]
+    {
+        for cut in (1..line.len()).filter(|&at| line.is_char_boundary(at)) {
+            let half = &line[..cut];
+            assert!(entries(half).is_empty(), "{half}");
+            // A line that begins with a whole entry has it, whatever follows.
+            let rest = &line[cut..];
+            assert_eq!(entries(rest).len(), usize::from(rest.starts_with(EVIL)), "{rest}");
+            let fused = format!("{half}{spaced}");
+            // Cut where a value may come, the next line reads as that value.
+            match wants_value(half) {
+                true => assert!(entries(&fused).is_empty(), "{fused}"),
+                false => assert_eq!(entries(&fused), [&spaced], "{fused}"),
+            }
+            let zeros = format!("{half}\0\0\0{spaced}{spaced}\0");
+            assert_eq!(entries(&zeros), [&spaced, &spaced], "{zeros}");
+        }
+    }
+}
+
+/// Only lines that began as pi writes them were looked at.
+#[test]
+fn fused_lines_with_a_space_or_their_id_first_were_dropped() {
+    let one = "{\"type\": \"custom\", \"id\": \"a\", \"parentId\": null}";
+    let two = "{\"id\":\"b\",\"parentId\":\"a\",\"type\":\"custom\"}";
+    let (report, lines) =
+        repaired(&[HEADER, &[one, two].concat(), &format!("\u{feff}{one}").replace("\"a\"", "\"c\""), ""]);
+    assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("b", "a"), ("c", "Null")]));
+    assert_eq!(lines[1..3], [one, two]);
+    assert_eq!(report.repairs.len(), 2);
+}
+
+const WHOLE_HEADER: &str =
+    "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\
+                            \"cwd\":\"/my/project\",\"parentSession\":\"/p\"}";
+
+/// A byte order mark, zeros, half a line or an entry on its line cost a session its header, and so its folder.
+#[test]
+fn a_header_that_could_be_read_was_replaced_by_an_empty_one() {
+    let half = &entry("x", "null")[..30];
+    let alone = [format!("\u{feff}{WHOLE_HEADER}"), format!("\0\0\0\0{WHOLE_HEADER}"), format!("{half}{WHOLE_HEADER}")];
+    for (line, entries) in alone.iter().map(|line| (line.clone(), 1)).chain([
+        (format!("{WHOLE_HEADER}{}", entry("b", "null")), 2),
+        (format!("\u{feff}{WHOLE_HEADER}{}", entry("b", "null")), 2),
+        (format!("{}{WHOLE_HEADER}", entry("b", "null")), 2),
+    ]) {
+        let (report, lines) = repaired(&[&line, &entry("a", "null"), HEADER, ""]);
+        assert_eq!(lines[0], WHOLE_HEADER, "{line}");
+        assert_eq!(report.after.entries, entries, "{line}");
+        assert!(report.repairs.iter().any(|one| one.line == 1 && one.what.contains("the header")), "{report:?}");
+    }
+}
+
+#[test]
+fn a_torn_header_keeps_what_can_be_read_of_it() {
+    for cut in 1..WHOLE_HEADER.len() {
+        let half = &WHOLE_HEADER[..cut];
+        for (line, text) in [(half.to_owned(), "name-1"), (format!("{half}{}", entry("b", "null")), "name-1")] {
+            let (_dir, path) = written(&format!("{line}\n{}\n", entry("a", "null")));
+            let report = repair(&path, (0.0, "now")).expect("repaired");
+            assert!(report.after.ok, "{line}");
+            let file = fs::read_to_string(&path).expect("read");
+            let header =
+                crate::core::format::header::Header::read(file.lines().next().expect("a line")).expect("a header");
+            let has = |field: &str| half.contains(field);
+            let kept =
+                |field: &str, value: &str, other: &str| if has(field) { value.to_owned() } else { other.to_owned() };
+            // Without its type half a line is no header's.
+            if !has("\"session\"") {
+                assert_eq!(header.id, text.as_bytes());
+                continue;
+            }
+            assert_eq!(header.id, kept("\"id\":\"s\"", "s", "name-1").as_bytes(), "{line}");
+            let time = kept("2025-01-01T00:00:00.000Z\"", "2025-01-01T00:00:00.000Z", "2026-01-02T03:04:05.006Z");
+            assert_eq!(header.timestamp, Some(format!("\"{time}\"")), "{line}");
+            assert_eq!(header.cwd, Some(kept("\"/my/project\"", "/my/project", "").into_bytes()), "{line}");
+            let parent = has("\"/p\"").then(|| crate::core::format::header::ParentSession::Path(b"/p".to_vec()));
+            assert_eq!(header.parent, parent, "{line}");
+        }
+    }
+}
+
+#[test]
+fn an_old_file_with_a_damaged_header_lost_all_its_entries() {
+    let old = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}";
+    let said = "{\"type\":\"message\",\"timestamp\":\"t\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}";
+    let compaction = "{\"type\":\"compaction\",\"timestamp\":\"t\",\"summary\":\"s\",\"firstKeptEntryIndex\":2}";
+    for (first, entries) in [
+        (format!("\u{feff}{old}"), 3),
+        (format!("{old}{said}"), 4),
+        (old[..50].to_owned(), 3),
+        (old[..3].to_owned(), 3),
+        (String::new(), 3),
+    ] {
+        let (report, lines) = repaired(&[&first, said, said, compaction, "torn {"]);
+        assert_eq!(report.after.entries, entries, "{first}");
+        assert!(report.backup.expect("kept").ends_with(".v1.bak"), "{first}");
+        let ids: Vec<_> = parents(&lines).into_iter().map(|(id, _)| id).collect();
+        let kept = format!("\"firstKeptEntryId\":\"{}\"", ids[1]);
+        assert!(lines.last().expect("lines").contains(&kept), "{first}: {lines:?}");
+    }
+}
+
+/// What pi appends while a file is copied, between the copy and the rename, and to the old file after it.
+#[test]
+fn lines_that_pi_wrote_during_a_repair_were_nowhere() {
+    for moment in [Call::Write, Call::Sync, Call::Rename] {
+        let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n", entry("a", "null")));
+        let other = path.clone();
+        before_next(moment, move || add(&other, &custom("pi1", "a")));
+        let report = repair(&path, (0.0, "now")).expect("repaired");
+        assert!(report.after.ok, "{moment:?}: {report:?}");
+        let kept = fs::read_to_string(report.backup.expect("kept")).expect("read");
+        assert!(kept.ends_with("torn\n") || kept.ends_with(&custom("pi1", "a")), "{moment:?}: {kept}");
+        let lines = fs::read_to_string(&path).expect("read");
+        assert_eq!(parents(&lines.lines().map(str::to_owned).collect::<Vec<_>>()).len(), 2, "{moment:?}: {lines}");
+    }
+    // Who has the file open still writes to it when another has its name.
+    let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n", entry("a", "null")));
+    let mut old = fs::OpenOptions::new().append(true).open(&path).expect("opened");
+    before_next(Call::Rename, move || {
+        before_next(Call::Sync, move || {
+            old.write_all([custom("pi1", "a"), custom("pi2", "a"), "hal".into()].concat().as_bytes()).expect("written");
+        });
+    });
+    let report = repair(&path, (0.0, "now")).expect("repaired");
+    assert_eq!((report.after.entries, report.after.damaged.len()), (3, 1), "half a line stays to be seen");
+}
+
+#[test]
+fn half_a_line_that_went_on_during_a_repair_was_cut_in_two() {
+    for moment in [Call::Sync, Call::Rename] {
+        let late = custom("pi1", "a");
+        let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n{}", entry("a", "null"), &late[..20]));
+        let (other, rest) = (path.clone(), late[20..].to_owned());
+        before_next(moment, move || add(&other, &rest));
+        let report = repair(&path, (0.0, "now")).expect("repaired");
+        assert_eq!((report.after.entries, report.after.ok), (2, true), "{moment:?}");
+    }
+}
+
+#[test]
+fn a_damaged_line_before_blanks_came_back_with_what_was_added_during_the_repair() {
+    for moment in [Call::Sync, Call::Rename] {
+        let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n   ", entry("a", "null")));
+        let other = path.clone();
+        before_next(moment, move || add(&other, &custom("pi1", "a")));
+        let report = repair(&path, (0.0, "now")).expect("repaired");
+        assert_eq!((report.after.entries, report.after.ok), (2, true), "{moment:?}");
+    }
+}
+
+/// The survey was made before the lock was taken.
+#[test]
+fn a_file_that_was_repaired_while_the_lock_was_waited_for_was_overwritten() {
+    let (dir, path) = written(&format!("{HEADER}\ntorn\n"));
+    let other = path.clone();
+    before_next(Call::Lock, move || {
+        fs::write(&other, format!("{HEADER}\n{}\n", entry("new", "null"))).expect("written")
+    });
+    let report = repair(&path, (0.0, "now")).expect("looked at");
+    assert!(report.before.ok && report.backup.is_none() && report.after.entries == 1, "{report:?}");
+    assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
+}
+
+#[test]
+fn a_file_that_another_replaced_during_a_repair_lost_the_others_work() {
+    for moment in [Call::Write, Call::Sync] {
+        let (dir, path) = written(&format!("{HEADER}\ntorn\n"));
+        let other = path.clone();
+        before_next(moment, move || {
+            let mut file = NewFile::create(&format!("{other}.new")).expect("created");
+            for line in [HEADER, &entry("theirs", "null"), "torn again"] {
+                file.line(line.as_bytes()).expect("written");
+            }
+            file.finish(crate::core::storage::Durability::Os).expect("kept");
+            fs::rename(format!("{other}.new"), &other).expect("renamed");
+        });
+        let report = repair(&path, (0.0, "now")).expect("repaired");
+        assert_eq!((report.after.entries, report.after.ok), (1, true), "{moment:?}");
+        let kept = fs::read_to_string(report.backup.expect("kept")).expect("read");
+        assert!(kept.ends_with("torn again\n"), "{moment:?}: {kept}");
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 2, "one backup");
+    }
+}
+
+/// Every line that can be read is passed on by what reads them, whatever stands around it.
+#[test]
+fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
+    let (_dir, path) = written(&format!("{HEADER}\n{}\nhalf", entry("a", "null")));
+    let storage = FileStorage::open(&path).expect("opened");
+    let survey = Survey::of(&storage, Keep::Lines).expect("read");
+    let mut read = ReadTo::default();
+    read.pass(&RawLine { offset: survey.bytes - 4, bytes: b"half", ended: false, passed: None });
+    read.close();
+    assert_eq!(read, ReadTo::all(survey.bytes, Some(survey.bytes - 4)));
+}
+
+#[test]
+fn a_text_that_is_no_session_was_made_an_empty_one() {
+    for text in ["shopping:\nmilk\n", "#!/bin/sh\n", "{\"key\":\"secret\"}\n", "[1]", "\u{0}\u{0}\u{0}"] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("notes.txt");
+        fs::write(&path, text).expect("written");
+        let error = repair(path.to_str().expect("text"), (0.0, "now")).expect_err("no session");
+        assert!(error.to_string().starts_with("Session file is not a valid pi session"), "{error}");
+        assert_eq!(fs::read_to_string(&path).expect("read"), text);
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
+    }
+}
+
+#[test]
+fn a_branch_summary_follows_the_entry_that_got_another_id() {
+    let summary = |id: &str, from: &str| {
+        format!("{{\"type\":\"branch_summary\",\"id\":\"{id}\",\"parentId\":\"a\",\"timestamp\":\"t\",\"fromId\":{from},\"summary\":\"s\"}}")
+    };
+    let second = entry("a", "a").replace("1.50", "2");
+    let (before, root) = (summary("p", "\"a\""), summary("r", "\"root\""));
+    let (behind, odd) = (summary("q", "\"a\""), summary("o", "5"));
+    let (_, lines) = repaired(&[HEADER, &entry("a", "null"), &before, &second, &behind, &root, &odd, ""]);
+    let field = |line: &str, key: &str| ObjectText::read(line).and_then(|object| object.get(key).map(str::to_owned));
+    let renamed = field(&lines[3], "id");
+    assert_ne!(renamed.as_deref(), Some("\"a\""));
+    assert_eq!(field(&lines[2], "fromId").as_deref(), Some("\"a\""));
+    assert_eq!((field(&lines[4], "parentId"), field(&lines[4], "fromId")), (renamed.clone(), renamed));
+    assert_eq!(field(&lines[5], "fromId").as_deref(), Some("\"root\""));
+    assert_eq!(field(&lines[6], "fromId").as_deref(), Some("5"));
+}
+
+#[test]
+fn an_entry_behind_a_run_of_zeros_is_kept_however_long_that_is() {
+    let zeros = "\0".repeat(17 << 20);
+    let fused = format!("{zeros}{}{zeros}", entry("b", "a"));
+    let (report, lines) = repaired(&[HEADER, &entry("a", "null"), &fused, &zeros, &entry("c", "b"), ""]);
+    assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("b", "a"), ("c", "b")]));
+    let told: Vec<_> = report.repairs.iter().map(|repair| (repair.line, repair.what.as_str())).collect();
+    let found = [(3, "left out but for an entry that stood inside of it"), (4, "left out: not valid JSON")];
+    assert_eq!(told, found);
+}

@@ -1,0 +1,152 @@
+use std::fs;
+use std::io::Write as _;
+
+use crate::core::base::options::Options;
+use crate::core::io::fs::faults::before_next;
+use crate::core::io::fs::Call;
+use crate::core::rewrite::verify::verify;
+use crate::core::session::{Found, Persistence, Session};
+
+const OLD: &str = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n\
+                   {\"type\":\"message\",\"timestamp\":\"t\",\"message\":{\"role\":\"user\"}}\n";
+const PI: &str = "{\"type\":\"custom\",\"timestamp\":\"t\",\"customType\":\"pi\"}\n";
+
+fn old_file(text: &str) -> (tempfile::TempDir, String) {
+    let dir = crate::core::testing::faults::tests::scratch();
+    let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    fs::write(&path, text).expect("written");
+    (dir, path)
+}
+
+fn add(path: &str, text: &str) {
+    let mut file = fs::OpenOptions::new().append(true).open(path).expect("opened");
+    file.write_all(text.as_bytes()).expect("written");
+}
+
+fn opened(path: &str) -> Box<Session> {
+    match Session::open(path, Persistence::File, Options::default()).expect("opened") {
+        Found::Session(session) => session,
+        _ => panic!("there is a session"),
+    }
+}
+
+fn names(dir: &tempfile::TempDir) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(dir.path())
+        .expect("read")
+        .map(|entry| entry.expect("read").file_name().into_string().expect("text"))
+        .collect();
+    names.sort();
+    names
+}
+
+/// What pi appends between the copy and the rename, or to the old file after it.
+#[test]
+fn lines_that_pi_wrote_during_a_migration_were_in_the_backup_alone() {
+    for moment in [Call::Write, Call::Link, Call::Sync, Call::Rename] {
+        let (dir, path) = old_file(OLD);
+        let other = path.clone();
+        before_next(moment, move || add(&other, PI));
+        let session = opened(&path);
+        assert_eq!(session.tree().len(), 2, "{moment:?}");
+        assert_eq!(session.tree().path(1), [0, 1], "{moment:?}: it is chained like the others");
+        assert!(verify(&path).expect("read").ok, "{moment:?}");
+        assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.v1.bak"], "{moment:?}");
+        assert_eq!(fs::read_to_string(dir.path().join("s.jsonl.v1.bak")).expect("kept"), format!("{OLD}{PI}"));
+    }
+    let (_dir, path) = old_file(OLD);
+    let mut old = fs::OpenOptions::new().append(true).open(&path).expect("opened");
+    before_next(Call::Rename, move || {
+        before_next(Call::Sync, move || {
+            for _ in 0..3 {
+                old.write_all(PI.as_bytes()).expect("written");
+            }
+        });
+    });
+    assert_eq!(opened(&path).tree().len(), 4);
+    assert!(verify(&path).expect("read").ok);
+}
+
+#[test]
+fn a_last_line_that_was_ended_during_a_migration_stood_there_twice() {
+    let last = &PI[..PI.len() - 1];
+    for (rest, entries) in [("\n", 2), ("\n\n", 2), (PI, 3), ("\r\n", 2)] {
+        for moment in [Call::Sync, Call::Rename] {
+            let (_dir, path) = old_file(&format!("{OLD}{last}"));
+            let other = path.clone();
+            before_next(moment, move || add(&other, rest));
+            assert_eq!(opened(&path).tree().len(), entries, "{rest:?}, {moment:?}");
+            assert!(verify(&path).expect("read").ok, "{rest:?}, {moment:?}");
+        }
+    }
+}
+
+/// Each of several processes wrote its own ids over what the first had made, with a backup of it.
+#[test]
+fn a_file_that_another_process_had_migrated_was_migrated_over_it() {
+    for moment in [Call::Write, Call::Link, Call::Sync] {
+        let (dir, path) = old_file(OLD);
+        let other = path.clone();
+        let ids = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let theirs = ids.clone();
+        before_next(moment, move || {
+            // Another process waits for no lock of this thread's.
+            let backup = [".v1.bak", ".v1.bak.1"].map(|suffix| format!("{other}{suffix}"));
+            assert!(backup.iter().any(|backup| fs::hard_link(&other, backup).is_ok()));
+            fs::write(format!("{other}.new"), OLD).expect("written");
+            let session = opened(&format!("{other}.new"));
+            fs::rename(format!("{other}.new"), &other).expect("renamed");
+            fs::remove_file(format!("{other}.new.v1.bak")).expect("removed");
+            *theirs.lock().expect("no panic") = session.tree().id_of(0).to_vec();
+        });
+        let session = opened(&path);
+        assert_eq!(session.tree().id_of(0), *ids.lock().expect("no panic"), "{moment:?}");
+        let names = names(&dir);
+        assert_eq!(names.len(), 2, "{moment:?}: {names:?}");
+        assert_eq!(fs::read_to_string(dir.path().join(&names[1])).expect("kept"), OLD, "{moment:?}");
+    }
+}
+
+/// pi migrates in place: it cuts the file and writes it anew.
+#[test]
+fn a_file_that_pi_migrated_meanwhile_is_pis() {
+    let new = OLD
+        .replace("\"id\":\"s\"", "\"version\":3,\"id\":\"s\"")
+        .replace("\"message\",", "\"message\",\"id\":\"pi\",\"parentId\":null,");
+    for text in [new.clone(), format!("{new}{}", new.lines().nth(1).expect("a line")), String::new()] {
+        let (dir, path) = old_file(OLD);
+        let (other, after) = (path.clone(), text.clone());
+        before_next(Call::Sync, move || fs::write(&other, after).expect("written"));
+        let found = Session::open(&path, Persistence::File, Options::default());
+        assert_eq!(found.is_ok(), !text.is_empty());
+        assert_eq!(fs::read_to_string(&path).expect("read"), text);
+        assert_eq!(names(&dir), ["s.jsonl"]);
+    }
+}
+
+#[test]
+fn eight_threads_that_opened_one_old_file_each_had_ids_of_their_own() {
+    for _ in 0..10 {
+        let (dir, path) = old_file(&(OLD.to_owned() + &PI.repeat(500)));
+        let all: Vec<Vec<Vec<u8>>> = std::thread::scope(|scope| {
+            let open = || {
+                let session = opened(&path);
+                (0..session.tree().len() as u32).map(|row| session.tree().id_of(row).to_vec()).collect()
+            };
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("opened")).collect()
+        });
+        assert!(all.iter().all(|ids| *ids == all[0] && ids.len() == 501));
+        assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.v1.bak"]);
+    }
+}
+
+/// A process that was killed behind the link left it: the next open kept the original a second time, as `.v1.bak.1`.
+#[test]
+fn the_backup_that_a_killed_migration_had_made_is_the_backup() {
+    let (dir, path) = old_file(OLD);
+    fs::hard_link(&path, format!("{path}.v1.bak")).expect("linked");
+    opened(&path);
+    assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.v1.bak"]);
+    assert_eq!(fs::read_to_string(format!("{path}.v1.bak")).expect("kept"), OLD);
+    assert!(verify(&path).expect("read").ok);
+}

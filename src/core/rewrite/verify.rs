@@ -1,0 +1,246 @@
+//! Checking a session file without changing anything.
+
+use serde::Serialize;
+
+use crate::core::base::error::{Error, Result};
+use crate::core::base::wtf8::shown;
+use crate::core::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
+use crate::core::format::header::{Header, HeaderFields, Version};
+use crate::core::io::line_reader::{LineReader, WHOLE};
+use crate::core::json::reader::{is_json, read, Raw};
+use crate::core::json::Value;
+use crate::core::session::diagnostics::{Cycle, Damaged, DuplicateId, Faults, Orphan, Totals, TOLD};
+use crate::core::storage::file::FileStorage;
+use crate::core::storage::{Place, Storage};
+use crate::core::tree::tree::{RowNo, Tree};
+use crate::core::tree::tree_integrity::findings;
+
+/// What a session file is found to be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifyReport {
+    pub path: String,
+    /// Whether there is a header and nothing is wrong.
+    pub ok: bool,
+    /// The version that the header states, 1 if it states none; none without a header.
+    pub version: Option<f64>,
+    pub session_id: Option<String>,
+    pub bytes: u64,
+    /// Lines of every kind, blank ones and one without a newline among them.
+    pub lines: u64,
+    pub entries: u64,
+    pub damaged: Vec<Damaged>,
+    pub orphans: Vec<Orphan>,
+    pub duplicate_ids: Vec<DuplicateId>,
+    pub cycles: Vec<Cycle>,
+    pub totals: Totals,
+    pub ends_with_newline: bool,
+}
+
+/// One line of the file, and what it is taken for.
+#[derive(Debug)]
+pub struct Surveyed {
+    pub number: u64,
+    pub offset: u64,
+    /// How many bytes it has, without the newline.
+    pub len: u64,
+    pub what: Found,
+}
+
+impl Surveyed {
+    /// The place of a line that was read, and so is none of those too long for one.
+    pub fn place(&self) -> Place {
+        Place::of(self.offset, self.len as usize)
+    }
+}
+
+/// What a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// The session's header, though it may stand in the wrong place.
+    Header,
+    Entry,
+    Blank,
+    Unreadable(Fault),
+}
+
+/// Why a line is neither the header nor an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    Damage(Damage),
+    /// It is a header, and not in the first line.
+    LateHeader,
+}
+
+impl Fault {
+    /// The reason in words.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Fault::Damage(damage) => damage.reason(),
+            Fault::LateHeader => "a header that is not in the first line",
+        }
+    }
+}
+
+/// What a survey keeps of each line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Nothing but what a report shows.
+    Report,
+    /// Where every line stands, the blank ones aside.
+    Lines,
+}
+
+/// A whole file, line by line.
+#[derive(Debug)]
+pub struct Survey {
+    /// The lines that are not blank, if they are kept.
+    pub lines: Vec<Surveyed>,
+    /// How many lines there are.
+    pub count: u64,
+    pub entries: u64,
+    pub tree: Tree,
+    pub header: Option<Header>,
+    /// Whether the header is the first line that parses.
+    pub header_leads: bool,
+    stated_version: Option<f64>,
+    pub bytes: u64,
+    pub ends_with_newline: bool,
+    /// The line of each row.
+    row_lines: Vec<u64>,
+    /// The first of the damaged lines, and how many there are.
+    damaged: Vec<Damaged>,
+    damaged_count: u64,
+}
+
+/// Checks the session file at an absolute path. Nothing is changed; an error if it cannot be read.
+pub fn verify(path: &str) -> Result<VerifyReport> {
+    Ok(Survey::of(&FileStorage::open(path)?, Keep::Report)?.report(path))
+}
+
+impl Survey {
+    /// Reads every line.
+    pub fn of(storage: &dyn Storage, keep: Keep) -> Result<Self> {
+        let mut survey = Self {
+            lines: Vec::new(),
+            count: 0,
+            entries: 0,
+            tree: Tree::default(),
+            header: None,
+            header_leads: false,
+            stated_version: None,
+            bytes: 0,
+            ends_with_newline: true,
+            row_lines: Vec::new(),
+            damaged: Vec::new(),
+            damaged_count: 0,
+        };
+        let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
+        let mut parsed_any = false;
+        while let Some(line) = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))? {
+            survey.ends_with_newline = line.ended;
+            survey.bytes = line.end();
+            survey.count += 1;
+            let what = match line.passed {
+                Some((why, _)) => Found::Unreadable(Fault::Damage(why.into())),
+                None => survey.take(&line.text(), &mut parsed_any),
+            };
+            let (number, offset, len) = (survey.count, line.offset, line.length());
+            survey.note(what, Damaged { line: number, start: offset, end: offset + len, reason: "" });
+            if keep == Keep::Lines && what != Found::Blank {
+                survey.lines.push(Surveyed { number, offset, len, what });
+            }
+        }
+        Ok(survey)
+    }
+
+    fn note(&mut self, what: Found, line: Damaged) {
+        let reason = match what {
+            Found::Entry => {
+                self.entries += 1;
+                if self.row_lines.len() < self.tree.len() {
+                    self.row_lines.push(line.line);
+                }
+                return;
+            }
+            Found::Unreadable(fault) => fault.reason(),
+            Found::Header if !self.header_leads => Fault::LateHeader.reason(),
+            Found::Header | Found::Blank => return,
+        };
+        self.damaged_count += 1;
+        if self.damaged.len() < TOLD {
+            self.damaged.push(Damaged { reason, ..line });
+        }
+    }
+
+    fn take(&mut self, text: &str, parsed_any: &mut bool) -> Found {
+        if !*parsed_any && !is_blank(text) && is_json(text) {
+            *parsed_any = true;
+            if self.take_header(text) {
+                self.header_leads = true;
+                return Found::Header;
+            }
+        }
+        let first_version = self.header.as_ref().is_some_and(|header| header.version == Version::V1);
+        let tree = &mut self.tree;
+        let found = read_line(text, |line| match line {
+            // In version 1 entries have no ids, and so no rows.
+            Line::Entry(_) if first_version => Found::Entry,
+            Line::Entry(head) => {
+                tree.push(&head, true);
+                Found::Entry
+            }
+            Line::Header => Found::Unreadable(Fault::LateHeader),
+            Line::Blank => Found::Blank,
+            Line::Damaged(Damage::NoId) if first_version => Found::Entry,
+            Line::Damaged(damage) => Found::Unreadable(Fault::Damage(damage)),
+        });
+        // A header in the wrong place is better than none.
+        let late_header = found == Found::Unreadable(Fault::LateHeader) && self.header.is_none();
+        match late_header && self.take_header(text) {
+            true => Found::Header,
+            false => found,
+        }
+    }
+
+    fn take_header(&mut self, text: &str) -> bool {
+        self.header = Header::read(text);
+        if self.header.is_some() {
+            let fields = read::<HeaderFields<Raw<'_>>>(text).ok();
+            let stated = fields.and_then(|fields| fields.version?.number());
+            self.stated_version = Some(stated.unwrap_or(1.0));
+        }
+        self.header.is_some()
+    }
+
+    /// The report on the file.
+    pub fn report(&self, path: &str) -> VerifyReport {
+        let line = |no: RowNo| self.row_lines.get(no as usize).copied().unwrap_or_default();
+        let findings = findings(&self.tree);
+        let totals = Totals::of(&findings, self.damaged_count);
+        let Faults { orphans, duplicate_ids, cycles } = Faults::of(&self.tree, &findings, &line);
+        VerifyReport {
+            path: path.to_owned(),
+            ok: self.header.is_some() && totals == Totals::default() && self.ends_with_newline,
+            version: self.stated_version,
+            session_id: self.header.as_ref().map(|header| shown(&header.id).into_owned()),
+            bytes: self.bytes,
+            lines: self.count,
+            entries: self.entries,
+            damaged: self.damaged.clone(),
+            orphans,
+            duplicate_ids,
+            cycles,
+            totals,
+            ends_with_newline: self.ends_with_newline,
+        }
+    }
+}
+
+/// The head of an entry in a text; None if it is none.
+pub fn entry_in(text: &str) -> Option<EntryHead<'static>> {
+    read_line(text, |line| match line {
+        Line::Entry(head) => Some(head.into_owned()),
+        _ => None,
+    })
+}

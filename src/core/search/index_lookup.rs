@@ -1,0 +1,273 @@
+//! Asking the index of a catalog. It gives candidates, the texts decide. Every text that holds the query is a candidate:
+//! where the index cannot say which ones those are, all texts are looked through, the newest session's first.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rusqlite::Connection;
+
+use super::hits::{Best, Hit, Maker};
+use super::query::{Options, Query, Term};
+use super::ranking::Rank;
+use crate::core::catalog::fts::vocabulary::around;
+use crate::core::catalog::text_rows::{broken, row, Placed, Rows, ROW_TEXTS};
+use crate::core::catalog::Outcome;
+
+/// How many texts with whole words are ranked: the last ones indexed.
+pub const RANKED: usize = 20_000;
+/// How many texts that had to be looked through are ranked: those of the newest sessions.
+pub const LOOKED_THROUGH: usize = 5_000;
+/// How many words that a part of a word is in are looked for at once.
+const WORDS_AT_ONCE: usize = 50;
+/// Up to how many candidates the index is worth asking: with more, looking through the texts is as quick.
+const MOST_CANDIDATES: usize = 200_000;
+/// How few candidates need no other term to make them fewer.
+const FEW: usize = 2_000;
+
+/// Looks a query up.
+pub struct Search<'a> {
+    pub db: &'a Connection,
+    pub query: &'a Query,
+    /// The sessions that are searched, by the catalog's numbers, and the place of each when the newest comes first.
+    pub sessions: &'a HashMap<i64, usize>,
+    pub options: &'a Options,
+    pub cancelled: &'a AtomicBool,
+}
+
+/// The place of the session of each row of texts that is searched.
+type Places = HashMap<i64, usize>;
+
+impl Search<'_> {
+    /// The hits, the best first: the query's words in its own order, then anywhere in a text, then as parts of words;
+    /// among these by how often and how densely they stand there (BM25), then the newest session's. None if it was
+    /// cancelled; an error if the catalog is not as it was written.
+    pub fn run(&self) -> Outcome<Option<Vec<Hit>>> {
+        let places = self.places()?;
+        let mut hits: Vec<Hit> = Vec::new();
+        let mut seen = HashSet::new();
+        for expression in self.query.in_order().into_iter().chain(self.query.as_words()) {
+            self.take_words(&expression, &places, &mut seen, &mut hits)?;
+        }
+        if hits.len() < self.options.limit && !self.is_cancelled() {
+            let candidates = self.candidates(&places)?;
+            self.look_through(candidates, &places, &seen, &mut hits)?;
+        }
+        Ok((!self.is_cancelled()).then_some(hits))
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Which rows of texts are searched. An error if a session's are not those that were written.
+    fn places(&self) -> Outcome<Places> {
+        let mut places = HashMap::new();
+        let mut sums: HashMap<i64, Rows> = HashMap::new();
+        let mut texts = self.db.prepare_cached("SELECT session, id, checksum FROM text INDEXED BY text_by_session")?;
+        let mut rows = texts.query([])?;
+        while let Some(row) = rows.next()? {
+            let session = row.get(0)?;
+            if let Some(place) = self.sessions.get(&session) {
+                places.insert(row.get(1)?, *place);
+                sums.entry(session).or_default().add(row.get(2)?);
+            }
+        }
+        let mut sessions = self.db.prepare_cached("SELECT id, texts_to, texts_print FROM session")?;
+        let mut rows = sessions.query([])?;
+        while let Some(row) = rows.next()? {
+            let session = row.get(0)?;
+            let sum = sums.remove(&session).unwrap_or_default();
+            if self.sessions.contains_key(&session) && sum.print(row.get(1)?) != row.get::<_, i64>(2)? {
+                return Err(broken("texts are missing"));
+            }
+        }
+        Ok(places)
+    }
+
+    /// Works on the text that a number of the index stands for.
+    fn text<T>(&self, id: i64, work: impl FnOnce(&Placed<'_>) -> T) -> Outcome<T> {
+        let at = usize::try_from(id.rem_euclid(ROW_TEXTS)).unwrap_or(0);
+        let found = row(self.db, id.div_euclid(ROW_TEXTS), |_, texts| texts.iter().nth(at).map(|text| work(&text)))?;
+        found.flatten().ok_or_else(|| broken("a text is missing"))
+    }
+
+    /// Takes the best of the texts that an expression of whole words finds, until there are enough.
+    fn take_words(
+        &self,
+        expression: &str,
+        places: &Places,
+        seen: &mut HashSet<i64>,
+        hits: &mut Vec<Hit>,
+    ) -> Outcome<()> {
+        if hits.len() >= self.options.limit || self.is_cancelled() {
+            return Ok(());
+        }
+        let mut statement = self.db.prepare_cached(
+            "SELECT rowid, bm25(word_index) FROM word_index WHERE word_index MATCH ?1 ORDER BY rowid DESC",
+        )?;
+        let mut maker = Maker::new(self.query, self.options);
+        let is_exact = self.query.is_exact();
+        let most = RANKED.max(self.options.limit);
+        let mut rows = statement.query([expression])?;
+        let mut found: Vec<(f64, usize, i64)> = Vec::new();
+        // Candidates of the row of texts that comes now.
+        let mut waiting: Vec<(f64, usize, i64)> = Vec::new();
+        loop {
+            let next: Option<(i64, f64)> = match rows.next()? {
+                Some(row) => Some((row.get(0)?, row.get(1)?)),
+                None => None,
+            };
+            let in_row = |id: i64| id.div_euclid(ROW_TEXTS);
+            let is_other = |id: i64| waiting.last().is_some_and(|(.., last)| in_row(*last) != in_row(id));
+            if !is_exact && next.is_none_or(|(id, _)| is_other(id)) {
+                self.verify(&mut waiting, &mut maker)?;
+                found.append(&mut waiting);
+            }
+            let Some((id, weight)) = next.filter(|_| found.len() < most && !self.is_cancelled()) else { break };
+            if let Some(place) = places.get(&in_row(id)) {
+                if is_exact { &mut found } else { &mut waiting }.push((weight, *place, id));
+            }
+        }
+        drop(rows);
+        // SQLite's BM25 is the smaller the better. They come the last ones first, and the sort keeps that.
+        found.sort_by(|(a, left, _), (b, right, _)| a.total_cmp(b).then_with(|| left.cmp(right)));
+        for (_, place, id) in found {
+            if hits.len() >= self.options.limit || self.is_cancelled() {
+                break;
+            }
+            if seen.insert(id) {
+                hits.extend(self.text(id, |text| maker.hit(place, text))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps those candidates, all of one row of texts, that hold the query.
+    fn verify(&self, candidates: &mut Vec<(f64, usize, i64)>, maker: &mut Maker<'_>) -> Outcome<()> {
+        let Some((.., first)) = candidates.first() else { return Ok(()) };
+        let wanted: HashSet<i64> = candidates.iter().map(|(.., id)| id.rem_euclid(ROW_TEXTS)).collect();
+        let held = row(self.db, first.div_euclid(ROW_TEXTS), |_, texts| {
+            let texts = texts.iter().enumerate().map(|(at, text)| (at as i64, text));
+            let held = texts.filter(|(at, text)| wanted.contains(at) && maker.takes(text.text));
+            held.map(|(at, _)| at).collect::<HashSet<i64>>()
+        })?;
+        let held = held.ok_or_else(|| broken("texts are missing"))?;
+        candidates.retain(|(.., id)| held.contains(&id.rem_euclid(ROW_TEXTS)));
+        Ok(())
+    }
+
+    /// The texts that may hold the terms as parts of words, sorted; None if the index does not tell, or they are many.
+    fn candidates(&self, places: &Places) -> Outcome<Option<Vec<i64>>> {
+        let terms = self.query.parts();
+        let parts: Vec<_> = terms.iter().filter_map(|term| term.opening()).collect();
+        let mut words = match parts.is_empty() {
+            true => Vec::new(),
+            false => match around(self.db, &parts, self.cancelled)? {
+                Some(words) => words,
+                None => return Ok(None),
+            },
+        }
+        .into_iter();
+        // Those in the fewest words first.
+        let mut ways: Vec<(usize, Vec<String>)> = Vec::new();
+        for term in terms {
+            let around = match term.opening() {
+                Some(_) => words.next().flatten(),
+                None => Some(Vec::new()),
+            };
+            if let Some(around) = around {
+                ways.push((around.len(), ways_of(term, &around)));
+            }
+        }
+        ways.sort_by_key(|(count, _)| *count);
+        let mut found: Option<Vec<i64>> = None;
+        for (_, ways) in ways {
+            if let Some(one) = self.union(&ways, places)? {
+                found = Some(match found {
+                    None => one,
+                    Some(all) => all.into_iter().filter(|id| one.binary_search(id).is_ok()).collect(),
+                });
+            }
+            if found.as_ref().is_some_and(|found| found.len() <= FEW) || self.is_cancelled() {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The texts that any of these expressions finds, sorted; None if they are many.
+    fn union(&self, ways: &[String], places: &Places) -> Outcome<Option<Vec<i64>>> {
+        let mut statement = self.db.prepare_cached("SELECT rowid FROM word_index WHERE word_index MATCH ?1")?;
+        let mut found = Vec::new();
+        for ways in ways.chunks(WORDS_AT_ONCE) {
+            let mut rows = statement.query([ways.join(" OR ")])?;
+            while let Some(row) = rows.next()? {
+                let id: i64 = row.get(0)?;
+                if places.contains_key(&id.div_euclid(ROW_TEXTS)) {
+                    found.push(id);
+                }
+                if found.len() > 2 * MOST_CANDIDATES || self.is_cancelled() {
+                    return Ok(None);
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        Ok((found.len() <= MOST_CANDIDATES).then_some(found))
+    }
+
+    /// Takes the best of those texts that hold the query, of all or of the candidates, but not those that were seen.
+    fn look_through(
+        &self,
+        candidates: Option<Vec<i64>>,
+        places: &Places,
+        seen: &HashSet<i64>,
+        hits: &mut Vec<Hit>,
+    ) -> Outcome<()> {
+        let mut rows: Vec<(usize, Reverse<i64>)> = match &candidates {
+            None => places.iter().map(|(id, place)| (*place, Reverse(*id))).collect(),
+            Some(candidates) => {
+                let mut ids: Vec<i64> = candidates.iter().map(|id| id.div_euclid(ROW_TEXTS)).collect();
+                ids.dedup();
+                ids.into_iter().filter_map(|id| Some((*places.get(&id)?, Reverse(id)))).collect()
+            }
+        };
+        rows.sort_unstable();
+        let mut maker = Maker::new(self.query, self.options);
+        let mut best: Best<(usize, i64)> = Best::new(self.options.limit - hits.len());
+        let most = LOOKED_THROUGH.max(self.options.limit);
+        let mut count = 0;
+        for (place, Reverse(id)) in rows {
+            if count >= most || self.is_cancelled() {
+                break;
+            }
+            let is_candidate = |number: i64| {
+                !seen.contains(&number) && candidates.as_ref().is_none_or(|all| all.binary_search(&number).is_ok())
+            };
+            let ranked: Option<Vec<(Rank, i64)>> = row(self.db, id, |_, texts| {
+                let numbered = texts.iter().enumerate().map(|(at, text)| (id * ROW_TEXTS + at as i64, text));
+                let wanted = numbered.filter(|(number, _)| is_candidate(*number));
+                wanted.filter_map(|(number, text)| Some((maker.rank(text.text)?, number))).collect()
+            })?;
+            // The last of a session is its newest.
+            for (rank, number) in ranked.ok_or_else(|| broken("texts are missing"))?.into_iter().rev() {
+                count += 1;
+                best.offer(rank, (place, Reverse(0)), (place, number));
+            }
+        }
+        for (place, id) in best.into_vec() {
+            if self.is_cancelled() {
+                break;
+            }
+            hits.extend(self.text(id, |text| maker.hit(place, text))?);
+        }
+        Ok(())
+    }
+}
+
+/// Every way in which a term may stand in a text, as expressions: by itself, and with each of the words around it.
+fn ways_of(term: &Term, around: &[String]) -> Vec<String> {
+    let ways = around.iter().filter_map(|word| term.expression(Some(word), true));
+    term.expression(None, true).into_iter().chain(ways).map(|way| format!("({way})")).collect()
+}

@@ -1,0 +1,192 @@
+//! Whether a text holds a query, and how well. The index only says where to look.
+
+use memchr::memmem::{find_iter, Finder};
+
+use super::query::Query;
+use crate::core::catalog::fts::words::{is_of_word, lower};
+
+/// How well a text holds a query; the smaller the better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// The query's words stand there in its own order.
+    InOrder,
+    /// They stand there as words.
+    Words,
+    /// Words begin with them.
+    Beginnings,
+    /// They stand somewhere within words.
+    Parts,
+}
+
+/// A class, and what counts within it: how often and how densely the terms stand there, the more the better.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rank {
+    pub class: Class,
+    pub weight: f64,
+}
+
+impl Rank {
+    /// Orders the better one first.
+    pub fn compare(&self, other: &Self) -> std::cmp::Ordering {
+        self.class.cmp(&other.class).then_with(|| other.weight.total_cmp(&self.weight))
+    }
+}
+
+/// How many terms are looked for with a finder of their own, and count for the rank.
+const MOST_FINDERS: usize = 64;
+/// How many places of a term are counted.
+const MOST_PLACES: usize = 64;
+/// BM25's constants, and how many words a usual text has.
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+const USUAL: f64 = 100.0;
+
+/// Text in lower case, as terms are compared.
+pub fn folded(text: &str) -> String {
+    let mut out = String::new();
+    fold_into(text, &mut out);
+    out
+}
+
+/// The same, into a string that is used again.
+pub fn fold_into(text: &str, out: &mut String) {
+    out.clear();
+    out.reserve(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let plain = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+        let (ascii, odd) = rest.split_at_checked(plain).unwrap_or((rest, ""));
+        let from = out.len();
+        out.push_str(ascii);
+        out.get_mut(from..).unwrap_or_default().make_ascii_lowercase();
+        let mut chars = odd.chars();
+        rest = chars.as_str();
+        while let Some(c) = chars.next().filter(|c| !c.is_ascii()) {
+            out.extend(lower(c));
+            rest = chars.as_str();
+        }
+    }
+}
+
+/// Judges texts.
+pub struct Judge<'a> {
+    finders: Vec<Finder<'a>>,
+    /// Terms without a finder.
+    rest: &'a [String],
+    whole: Option<Finder<'a>>,
+}
+
+impl<'a> Judge<'a> {
+    /// The judge of a query.
+    pub fn new(query: &'a Query) -> Self {
+        let (own, rest) = query.texts.split_at_checked(MOST_FINDERS).unwrap_or((&query.texts, &[]));
+        let whole = (query.texts.len() > 1).then(|| Finder::new(query.whole_text.as_bytes()));
+        Self { finders: own.iter().map(|term| Finder::new(term.as_bytes())).collect(), rest, whole }
+    }
+
+    /// Whether a text in lower case holds every term.
+    pub fn takes(&self, folded: &str) -> bool {
+        let text = folded.as_bytes();
+        self.finders.iter().all(|finder| finder.find(text).is_some())
+            && self.rest.iter().all(|term| find_iter(text, term.as_bytes()).next().is_some())
+    }
+
+    /// How well a text in lower case holds the query; None if it does not.
+    pub fn rank(&self, folded: &str) -> Option<Rank> {
+        if !self.takes(folded) {
+            return None;
+        }
+        let longness = 1.0 - B + B * words_in(folded) as f64 / USUAL;
+        let mut class = Class::Words;
+        let mut weight = 0.0;
+        for finder in &self.finders {
+            let mut best = Class::Parts;
+            let mut often = 0.0;
+            for at in finder.find_iter(folded.as_bytes()).take(MOST_PLACES) {
+                best = best.min(standing(folded, at, finder.needle()));
+                often += 1.0;
+            }
+            class = class.max(best);
+            weight += often * (K1 + 1.0) / (often + K1 * longness);
+        }
+        let is_whole = |finder: &Finder<'_>| {
+            let mut places = finder.find_iter(folded.as_bytes()).take(MOST_PLACES);
+            places.any(|at| standing(folded, at, finder.needle()) == Class::Words)
+        };
+        if class == Class::Words && self.whole.as_ref().is_some_and(is_whole) {
+            class = Class::InOrder;
+        }
+        Some(Rank { class, weight })
+    }
+}
+
+/// About how many words a text has.
+fn words_in(text: &str) -> usize {
+    let mut count = 0;
+    let mut in_word = false;
+    for byte in text.bytes() {
+        let is_of_word = byte.is_ascii_alphanumeric() || !byte.is_ascii();
+        count += usize::from(is_of_word && !in_word);
+        in_word = is_of_word;
+    }
+    count
+}
+
+/// Whether what was found stands there as words, begins one, or is within one.
+fn standing(text: &str, at: usize, what: &[u8]) -> Class {
+    let (before, rest) = text.split_at_checked(at).unwrap_or((text, ""));
+    let (found, after) = rest.split_at_checked(what.len()).unwrap_or((rest, ""));
+    let joins = |left: Option<char>, right: Option<char>| left.is_some_and(is_of_word) && right.is_some_and(is_of_word);
+    match (
+        joins(before.chars().next_back(), found.chars().next()),
+        joins(found.chars().next_back(), after.chars().next()),
+    ) {
+        (false, false) => Class::Words,
+        (false, true) => Class::Beginnings,
+        (true, _) => Class::Parts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn class(query: &str, text: &str) -> Option<Class> {
+        let query = Query::of(query).expect("a query");
+        Judge::new(&query).rank(&folded(text)).map(|rank| rank.class)
+    }
+
+    #[test]
+    fn words_come_before_parts() {
+        for (query, text, want) in [
+            ("red green", "see Red green.", Some(Class::InOrder)),
+            ("red green", "green and red", Some(Class::Words)),
+            ("red green", "reddish green", Some(Class::Beginnings)),
+            ("red green", "rediscovered evergreen", Some(Class::Parts)),
+            ("red", "colored", Some(Class::Parts)),
+            ("red", "blue", None),
+            ("本", "日本語", Some(Class::Words)),
+            (".", "a.b", Some(Class::Words)),
+        ] {
+            assert_eq!(class(query, text), want, "{query} in {text}");
+        }
+    }
+
+    #[test]
+    fn dense_texts_weigh_more() {
+        let query = Query::of("rank").expect("a query");
+        let judge = Judge::new(&query);
+        let weight = |text: &str| judge.rank(text).expect("held").weight;
+        assert!(weight("rank rank rank") > weight("rank"));
+        assert!(weight("rank") > weight(&format!("rank {}", "x ".repeat(2000))));
+    }
+
+    proptest! {
+        #[test]
+        fn folding_is_lower_case_of_each_character(text in "[a-zA-Z .ÄÖßİΣςκ日本🙂\u{130}]{0,40}") {
+            let want: String = text.chars().flat_map(lower).collect();
+            prop_assert_eq!(folded(&text), want);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What is wrong with a session, and what was done about it: told, never passed over in silence.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Session;
+use crate::core::base::error::{Error, Result};
+use crate::core::base::wtf8::shown;
+use crate::core::index::load::DamagedLine;
+use crate::core::io::line_reader::{LineReader, WHOLE};
+use crate::core::storage::Storage;
+use crate::core::tree::tree::{ParentRef, RowNo, Tree};
+use crate::core::tree::tree_integrity::{findings, Findings};
+
+/// How a file changed underneath.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Change {
+    /// Others added to it.
+    Grown,
+    Deleted,
+    Renamed,
+    Replaced,
+    Truncated,
+}
+
+/// How often a file changed in one way.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    pub count: u64,
+    /// Entries that came in with it.
+    pub entries: u64,
+    /// Bytes that came in with it.
+    pub bytes: u64,
+}
+
+/// What happened to a session since it was opened.
+#[derive(Debug, Default)]
+pub struct Notes {
+    changes: BTreeMap<Change, Changed>,
+    repairs: BTreeMap<&'static str, u64>,
+}
+
+impl Notes {
+    /// Notes a change that is no growth.
+    pub fn changed(&mut self, change: Change) {
+        self.changes.entry(change).or_default().count += 1;
+    }
+
+    /// Notes what others added; nothing is no change.
+    pub fn grown(&mut self, bytes: u64, entries: usize) {
+        if bytes > 0 || entries > 0 {
+            let grown = self.changes.entry(Change::Grown).or_default();
+            grown.count += 1;
+            grown.bytes += bytes;
+            grown.entries += entries as u64;
+        }
+    }
+
+    /// Notes something that was put right.
+    pub fn repaired(&mut self, what: &'static str) {
+        *self.repairs.entry(what).or_default() += 1;
+    }
+}
+
+/// A line that is no entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Damaged {
+    /// Counted from 1.
+    pub line: u64,
+    /// Its bytes are `start..end` of the file, the newline not among them.
+    pub start: u64,
+    pub end: u64,
+    pub reason: &'static str,
+}
+
+impl From<&DamagedLine> for Damaged {
+    fn from(line: &DamagedLine) -> Self {
+        Self { line: line.number, start: line.offset, end: line.end(), reason: line.damage.reason() }
+    }
+}
+
+/// An entry whose parent is not in the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Orphan {
+    pub line: u64,
+    pub id: String,
+    pub parent_id: String,
+}
+
+/// An id that several entries carry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DuplicateId {
+    pub id: String,
+    /// The first of them.
+    pub lines: Vec<u64>,
+    /// How many entries carry it.
+    pub count: u64,
+}
+
+/// Entries that are each other's ancestors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cycle {
+    /// Each the child of the one before it, the first of the last; the first in file order stands first.
+    pub ids: Vec<String>,
+    /// How many entries it has.
+    pub count: u64,
+}
+
+/// How many things of a kind a report tells one by one. There may be millions of them in a file.
+pub const TOLD: usize = 1_000;
+
+/// How many things of each kind are wrong with a session, those counted that a report does not tell one by one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Totals {
+    pub damaged: u64,
+    pub orphans: u64,
+    pub duplicate_ids: u64,
+    pub cycles: u64,
+}
+
+/// A tree's findings as reports show them, the first of each kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Faults {
+    pub orphans: Vec<Orphan>,
+    pub duplicate_ids: Vec<DuplicateId>,
+    pub cycles: Vec<Cycle>,
+}
+
+impl Faults {
+    /// What reports show of these findings. `line` gives a row's line.
+    pub fn of(tree: &Tree, findings: &Findings, line: &dyn Fn(RowNo) -> u64) -> Self {
+        let id = |no: RowNo| shown(tree.id_of(no)).into_owned();
+        let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {
+            Some(ParentRef::Id(sym)) => shown(tree.id_bytes(sym)).into_owned(),
+            Some(ParentRef::Number(number)) => number.to_string(),
+            _ => "[object]".to_owned(),
+        };
+        let orphan = |&no: &RowNo| Orphan { line: line(no), id: id(no), parent_id: parent(no) };
+        let duplicate = |rows: &Vec<RowNo>| DuplicateId {
+            id: rows.first().map(|&no| id(no)).unwrap_or_default(),
+            lines: rows.iter().take(TOLD).map(|&no| line(no)).collect(),
+            count: rows.len() as u64,
+        };
+        let cycle = |rows: &Vec<RowNo>| Cycle {
+            ids: rows.iter().take(TOLD).map(|&no| id(no)).collect(),
+            count: rows.len() as u64,
+        };
+        Self {
+            orphans: findings.orphans.iter().take(TOLD).map(orphan).collect(),
+            duplicate_ids: findings.duplicates.iter().take(TOLD).map(duplicate).collect(),
+            cycles: findings.cycles.iter().take(TOLD).map(cycle).collect(),
+        }
+    }
+}
+
+impl Totals {
+    /// How much was found, and so many damaged lines.
+    pub fn of(findings: &Findings, damaged: u64) -> Self {
+        Self {
+            damaged,
+            orphans: findings.orphans.len() as u64,
+            duplicate_ids: findings.duplicates.len() as u64,
+            cycles: findings.cycles.len() as u64,
+        }
+    }
+}
+
+/// What a session knows of itself.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Diagnostics {
+    /// The session's file, whether it exists yet or not.
+    pub path: Option<String>,
+    pub damaged: Vec<Damaged>,
+    pub repairs: Vec<RepairMade>,
+    pub foreign_changes: Vec<ForeignChange>,
+    pub orphans: Vec<Orphan>,
+    pub duplicate_ids: Vec<DuplicateId>,
+    pub cycles: Vec<Cycle>,
+    pub totals: Totals,
+}
+
+/// Something that was put right, and how often.
+#[derive(Debug, Serialize)]
+pub struct RepairMade {
+    pub what: &'static str,
+    pub count: u64,
+}
+
+/// How often the file changed underneath in one way.
+#[derive(Debug, Serialize)]
+pub struct ForeignChange {
+    pub kind: Change,
+    #[serde(flatten)]
+    pub changed: Changed,
+}
+
+impl Session {
+    /// What is wrong with this session, and what happened to it since it was opened. Where the file cannot be read now,
+    /// lines are counted by what is known of it, blank ones not.
+    pub fn diagnostics(&self) -> Diagnostics {
+        let tree = self.tree();
+        let findings = findings(tree);
+        let repeated = findings.duplicates.iter().take(TOLD).flat_map(|rows| rows.iter().take(TOLD));
+        let rows = findings.orphans.iter().take(TOLD).chain(repeated);
+        // A file that is gone, or another by now, is what they are asked for: they tell what is known without it.
+        let lines = self.line_numbers(rows.copied().collect()).unwrap_or_default();
+        let line = |no: RowNo| lines.get(&no).copied().unwrap_or_else(|| self.line_by_rows(no));
+        let Faults { orphans, duplicate_ids, cycles } = Faults::of(tree, &findings, &line);
+        let notes = self.notes();
+        Diagnostics {
+            path: self.file().map(str::to_owned),
+            damaged: self.damaged().iter().take(TOLD).map(Damaged::from).collect(),
+            repairs: notes.repairs.iter().map(|(&what, &count)| RepairMade { what, count }).collect(),
+            foreign_changes: notes
+                .changes
+                .iter()
+                .map(|(&kind, changed)| ForeignChange { kind, changed: changed.clone() })
+                .collect(),
+            orphans,
+            duplicate_ids,
+            cycles,
+            totals: Totals::of(&findings, self.damaged().len() as u64),
+        }
+    }
+
+    /// The line of a row as far as it is known without the file: behind the header, the rows and the damaged lines.
+    fn line_by_rows(&self, no: RowNo) -> u64 {
+        let offset = self.place(no).map_or(0, |place| place.offset);
+        // They stand in file order.
+        let damaged = self.damaged().partition_point(|line| line.offset < offset);
+        u64::from(no) + 2 + damaged as u64
+    }
+
+    /// The lines that rows stand in, counted from 1; none for a session that has no file.
+    fn line_numbers(&self, mut rows: Vec<RowNo>) -> Result<BTreeMap<RowNo, u64>> {
+        let Some(storage) = self.storage().filter(|_| !rows.is_empty()) else {
+            return Ok(BTreeMap::new());
+        };
+        rows.sort_unstable_by_key(|&row| self.place(row).map(|place| place.offset));
+        rows.dedup();
+        let places = rows.iter().map(|&row| self.place(row).map_or(0, |place| place.offset));
+        let numbers = numbers_of(storage, &places.collect::<Vec<_>>())?;
+        Ok(rows.into_iter().zip(numbers).collect())
+    }
+}
+
+/// The numbers of the lines that start at these offsets, which ascend.
+fn numbers_of(storage: &dyn Storage, offsets: &[u64]) -> Result<Vec<u64>> {
+    let mut lines = LineReader::new(storage.reader(0)?, 0, WHOLE);
+    let mut numbers = Vec::with_capacity(offsets.len());
+    let mut number = 0;
+    while numbers.len() < offsets.len() {
+        let line = lines.next_line().map_err(|error| Error::io("read", storage.name(), error))?;
+        let Some(line) = line else { break };
+        number += 1;
+        let end = line.offset + line.length();
+        while offsets.get(numbers.len()).is_some_and(|&offset| offset <= end) {
+            numbers.push(number);
+        }
+    }
+    numbers.resize(offsets.len(), number);
+    Ok(numbers)
+}

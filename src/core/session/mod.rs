@@ -1,0 +1,497 @@
+//! One session: its identity, its index and its storage, and the rule when it gets a file.
+//!
+//! Entries come in as heads; their bodies are lines in the storage, or are kept by the caller as long as the session
+//! has no file. Every call that can fail leaves the session as it was when it does. How a line is added is told in
+//! [`append`], what happens when the file changes underneath in [`changes`], how it is held against what is known in
+//! [`known`], against objects that the caller changed in [`given`], how a session goes on in another file in [`adopt`],
+//! and who may write in [`exclusive`].
+
+pub mod append;
+pub mod diagnostics;
+pub mod exclusive;
+pub mod fork;
+pub mod reconcile;
+
+pub use self::append::{Below, NewEntry};
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use self::diagnostics::Notes;
+use crate::core::base::error::{Error, Result};
+use crate::core::base::options::Options;
+use crate::core::context::projection::Projection;
+use crate::core::format::body::{Body, BodyOf};
+use crate::core::format::entry::{EntryHead, Kind, Line};
+use crate::core::format::header::{Header, Version};
+use crate::core::format::ids::entry_id;
+use crate::core::format::serialize::{Envelope, NewHead};
+use crate::core::index::copy::{copied, Copier};
+use crate::core::index::load::{load, DamagedLine, Index, Loaded};
+use crate::core::index::read_entries::Each;
+use crate::core::io::line_reader::LONGEST;
+use crate::core::io::lock_file::FileLock;
+use crate::core::rewrite::migrate::Migration;
+use crate::core::rewrite::replace::{Backup, Original, Renewal};
+use crate::core::storage::file::FileStorage;
+use crate::core::storage::memory::{Memory, MemoryStorage};
+use crate::core::storage::new_file::NewFile;
+use crate::core::storage::{bytes_at, Durability, Place, Storage};
+use crate::core::tree::tree::{RowNo, Tree};
+
+/// How often a migration begins anew because the file changed meanwhile.
+const MIGRATION_TRIES: usize = 20;
+
+/// How a session goes with files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Persistence {
+    /// Never writes.
+    Memory,
+    /// Writes to its file, which it makes when there is conversation.
+    File,
+}
+
+/// What is at a path that a session shall be opened from.
+pub enum Found {
+    Missing,
+    /// A file without a byte in it.
+    Empty,
+    Session(Box<Session>),
+}
+
+/// What a session was before it went on in another file.
+pub struct Moved {
+    /// For each row of now the one it was before, if it was there.
+    pub rows: Vec<Option<RowNo>>,
+    /// The session with its old rows and its old file, as far as that can still be read.
+    pub old: Session,
+    /// Whether the header still says what it said.
+    pub same_header: bool,
+}
+
+/// A session's entries and where they are kept.
+pub struct Session {
+    id: Vec<u8>,
+    persistence: Persistence,
+    options: Options,
+    /// The path of the file, whether it exists yet or not.
+    file: Option<String>,
+    storage: Option<Box<dyn Storage>>,
+    /// How many bytes the storage had when it was last looked at or written to.
+    size: u64,
+    header_place: Option<Place>,
+    /// The header's text, if it was read and is not long.
+    header_text: Option<String>,
+    index: Index,
+    /// The rows that were appended here, not read: runs of them, first and behind the last.
+    own: Vec<(RowNo, RowNo)>,
+    /// What the session was before its file was replaced, until somebody asks.
+    moved: Option<Box<Moved>>,
+    /// Whether a line was not what the index says when it was read.
+    misread: AtomicBool,
+    /// Whether the last look found something that could not be taken in.
+    unsettled: bool,
+    /// Whether others touched the file and it was not read whole since.
+    touched: bool,
+    /// The rows whose lines are needed of the caller.
+    wanted: Vec<RowNo>,
+    /// Lines that the caller gave for them.
+    lent: Option<HashMap<RowNo, Vec<u8>>>,
+    /// The lines of own entries that others altered, by id.
+    altered: HashMap<Vec<u8>, String>,
+    lock: Option<FileLock>,
+    /// When it was made sure that nobody else has the lock, by how often the storage had been looked at.
+    lock_checked: Option<u64>,
+    /// Where the lock file is, once it was looked for.
+    lock_path: Option<PathBuf>,
+    notes: Notes,
+}
+
+impl Session {
+    /// A session without entries. `file` is where it will be written once there is conversation.
+    pub fn new(id: Vec<u8>, persistence: Persistence, file: Option<String>) -> Self {
+        Self {
+            id,
+            persistence,
+            options: Options::default(),
+            file,
+            storage: None,
+            size: 0,
+            header_place: None,
+            header_text: None,
+            index: Index::default(),
+            own: Vec::new(),
+            moved: None,
+            misread: AtomicBool::new(false),
+            unsettled: false,
+            touched: false,
+            wanted: Vec::new(),
+            lent: None,
+            altered: HashMap::new(),
+            lock: None,
+            lock_checked: None,
+            lock_path: None,
+            notes: Notes::default(),
+        }
+    }
+
+    /// The same with options. An exclusive session takes its lock here; it is an error if another has it.
+    pub fn with_options(mut self, options: Options) -> Result<Self> {
+        self.options = options;
+        self.take_lock()?;
+        Ok(self)
+    }
+
+    /// How its file is written.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// Opens the session file at an absolute path. Old versions are migrated: the file is rewritten once, unless the
+    /// session never writes.
+    pub fn open(path: &str, persistence: Persistence, options: Options) -> Result<Found> {
+        let storage = match FileStorage::open(path) {
+            Err(error) if error.is_missing() => return Ok(Found::Missing),
+            result => result?,
+        };
+        if storage.size()? == 0 {
+            return Ok(Found::Empty);
+        }
+        if first_header(&storage)?.is_none() {
+            return Err(Error::not_a_session(path));
+        }
+        // From here on the file may be written to; under the lock nobody else does between the reading and that.
+        let mut session = Self::new(Vec::new(), persistence, Some(path.to_owned())).with_options(options)?;
+        let mut storage: Box<dyn Storage> = Box::new(storage.with_durability(options.durability));
+        let version = first_header(&*storage)?.ok_or_else(|| Error::not_a_session(path))?.version;
+        if version != Version::Current {
+            storage = session.migrated(path, storage, version)?;
+        }
+        let size = storage.size()?;
+        let Some(Loaded { header, header_place, header_line, index, unended }) = load(&*storage)? else {
+            return Err(Error::not_a_session(path));
+        };
+        storage.set_unended(unended);
+        session.id = header.id;
+        // It may have grown while it was read.
+        session.size = size.max(index.read_to());
+        session.storage = Some(storage);
+        session.header_place = Some(header_place);
+        session.header_text = header_line;
+        session.index = index;
+        Ok(Found::Session(Box::new(session)))
+    }
+
+    fn migrated(&mut self, path: &str, old: Box<dyn Storage>, version: Version) -> Result<Box<dyn Storage>> {
+        if self.persistence == Persistence::Memory {
+            let mut memory = Memory::default();
+            Migration::new(version).write(&*old, &mut memory)?;
+            return Ok(Box::new(MemoryStorage::new(path.to_owned(), memory.bytes)));
+        }
+        drop(old);
+        let opened = |session: &Self| {
+            let storage = FileStorage::open(path)?.with_durability(session.options.durability);
+            Ok(Box::new(storage) as Box<dyn Storage>)
+        };
+        for _ in 0..MIGRATION_TRIES {
+            self.check_lock()?;
+            let original = Original::hold(path)?;
+            let header = first_header(original.storage())?.ok_or_else(|| Error::not_a_session(path))?;
+            if header.version == Version::Current {
+                // Another process was quicker.
+                return opened(self);
+            }
+            if original.replace(Backup::OldVersion, &mut Migration::new(header.version))?.is_some() {
+                self.notes.repaired("migrated to version 3, the original kept beside it");
+                return opened(self);
+            }
+        }
+        Err(Error::changed(path, "others keep writing to it while it is migrated"))
+    }
+
+    /// The session in a file that was just written, with its index.
+    pub fn of_file(id: Vec<u8>, path: &str, storage: FileStorage, header: Place, index: Index) -> Self {
+        let mut session = Self::new(id, Persistence::File, Some(path.to_owned()));
+        session.storage = Some(Box::new(storage));
+        session.header_place = Some(header);
+        session.size = index.read_to();
+        session.index = index;
+        session
+    }
+
+    /// The session's id, WTF-8.
+    pub fn id(&self) -> &[u8] {
+        &self.id
+    }
+
+    /// Whether it writes to a file.
+    pub fn is_persisted(&self) -> bool {
+        self.persistence == Persistence::File
+    }
+
+    /// The path of its file, whether it exists yet or not.
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// Its entries.
+    pub fn tree(&self) -> &Tree {
+        &self.index.tree
+    }
+
+    /// The path to the leaf, or to what stands for it, kept from one question to the next.
+    pub fn kept_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
+        self.index.tree.kept_path(end)
+    }
+
+    /// The context of that path.
+    pub fn kept_projection(&mut self, end: Option<RowNo>) -> Projection {
+        self.index.tree.kept_projection(end)
+    }
+
+    /// Where its lines are kept, if they are.
+    pub fn storage(&self) -> Option<&dyn Storage> {
+        self.storage.as_deref()
+    }
+
+    /// Where an entry's line stands.
+    pub fn place(&self, row: RowNo) -> Option<Place> {
+        self.index.place(row)
+    }
+
+    /// The lines that are no entries.
+    pub fn damaged(&self) -> &[DamagedLine] {
+        self.index.damaged()
+    }
+
+    /// How many bytes of memory its index takes, about.
+    pub fn memory(&self) -> usize {
+        self.index.memory()
+    }
+
+    /// What happened to it since it was opened.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// Moves the leaf.
+    pub fn set_leaf(&mut self, leaf: Option<RowNo>) {
+        self.index.tree.set_leaf(leaf);
+    }
+
+    /// Whether each append writes a line now.
+    pub fn writes_lines(&self) -> bool {
+        self.is_persisted() && self.storage.is_some()
+    }
+
+    /// Whether appending such a message makes the file.
+    pub fn makes_file_with(&self, head: &NewHead) -> bool {
+        let conversation = head.message.is_some_and(|message| message.role.is_conversation());
+        self.is_persisted()
+            && self.file.is_some()
+            && self.storage.is_none()
+            && (conversation || self.tree().has_conversation())
+    }
+
+    /// The envelope of an entry below a row, or of a root, made at `time` (ms since 1970), which reads `timestamp`.
+    pub fn envelope(&self, parent: Option<RowNo>, time: f64, timestamp: String) -> Envelope {
+        let tree = self.tree();
+        Envelope {
+            id: entry_id(|id| tree.find(id).is_some()),
+            parent: parent.map(|row| tree.id_of(row).to_vec()),
+            time,
+            timestamp,
+        }
+    }
+
+    /// Adds an entry whose body the caller keeps.
+    pub fn push_kept(&mut self, head: &EntryHead<'_>) -> RowNo {
+        self.push_own(head, None)
+    }
+
+    /// Makes the file of a session that has none yet: `lines` are the header's and every entry's, the new one's last.
+    pub fn make_file<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>, head: Option<&EntryHead<'_>>) -> Result<()> {
+        let Some(path) = self.file.clone() else {
+            return Ok(());
+        };
+        self.take_lock()?;
+        self.check_lock()?;
+        let mut file = NewFile::create(&path)?;
+        let mut places = Vec::with_capacity(self.tree().len() + 2);
+        for line in lines {
+            check_length(line)?;
+            places.push(file.line(line)?);
+        }
+        let storage = file.finish(self.options.durability)?;
+        if let Some(head) = head {
+            self.push_own(head, None);
+        }
+        self.adopt_file(storage, places, Vec::new());
+        Ok(())
+    }
+
+    /// Writes a header into the empty file that this new session was opened from. False if another process was
+    /// quicker: then it is no new session.
+    pub fn fill_empty_file(&mut self, header_line: &[u8]) -> Result<bool> {
+        let Some(path) = self.file.clone().filter(|_| self.persistence == Persistence::File) else {
+            return Ok(true);
+        };
+        self.check_lock()?;
+        let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
+        let place = storage.append(&mut header_line.to_vec())?;
+        if place.offset != 0 {
+            storage.set_shared();
+            storage.take_back(place, header_line)?;
+            return Ok(false);
+        }
+        self.adopt_file(storage, vec![place], Vec::new());
+        Ok(true)
+    }
+
+    /// Goes on in a file just written: `places` are the header's and every entry's, `bodies` those that are known.
+    pub fn adopt_file(&mut self, storage: FileStorage, mut places: Vec<Place>, bodies: Vec<(RowNo, Body)>) {
+        let header = (!places.is_empty()).then(|| places.remove(0));
+        self.index.set_places(header, places, bodies);
+        self.header_place = header;
+        self.size = self.index.read_to();
+        self.storage = Some(Box::new(storage.with_durability(self.options.durability)));
+    }
+
+    /// The text of an entry's line; None if the caller keeps its body.
+    pub fn line(&self, row: RowNo) -> Result<Option<String>> {
+        match &self.storage {
+            Some(storage) => self.noting(self.index.line(&**storage, row)),
+            None => Ok(None),
+        }
+    }
+
+    /// Remembers of a result whether a line was not what the index says.
+    pub fn noting<T>(&self, result: Result<T>) -> Result<T> {
+        if result.as_ref().is_err_and(Error::is_changed) {
+            self.doubt();
+        }
+        result
+    }
+
+    /// Whether a line is an entry of this row's id and kind.
+    pub fn is_entry(&self, row: RowNo, line: &Line<'_>) -> bool {
+        self.index.is_entry(row, line)
+    }
+
+    /// Says that something in the file is not what the index says.
+    pub fn doubt(&self) {
+        self.misread.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether something in the file was not what the index says since it was looked at last.
+    pub fn is_doubted(&self) -> bool {
+        self.misread.load(Ordering::Relaxed)
+    }
+
+    /// Copies lines of this session to a new file, those that `work` wants.
+    pub fn copied<T>(
+        &self,
+        out: NewFile,
+        durability: Durability,
+        work: impl FnOnce(&mut Copier<'_>) -> Result<T>,
+    ) -> Result<(FileStorage, T)> {
+        copied(self.storage.as_deref(), &self.index, out, durability, work)
+    }
+
+    /// The text of an entry's line, checked to say all that the index has of it; None if the caller keeps its body.
+    pub fn line_to_copy(&self, row: RowNo) -> Result<Option<String>> {
+        let line = self.line(row)?;
+        if let (Some(storage), Some(line)) = (&self.storage, &line) {
+            self.noting(self.index.check_copy(storage.name(), row, !line.contains('\n'), line))?;
+        }
+        Ok(line)
+    }
+
+    /// The large values of an entry's line.
+    pub fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
+        self.index.bodies(row)
+    }
+
+    /// The JSON text of a body; None if it is not where the index has it.
+    pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<String>> {
+        match &self.storage {
+            Some(storage) => self.index.body(&**storage, row, of),
+            None => Ok(None),
+        }
+    }
+
+    /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps its body.
+    pub fn length_without_bodies(&self, row: RowNo) -> usize {
+        self.index.length_without_bodies(row)
+    }
+
+    /// The text of the header's line; None if the caller keeps the header.
+    pub fn header_line(&self) -> Result<Option<String>> {
+        if let Some(text) = &self.header_text {
+            return Ok(Some(text.clone()));
+        }
+        let (Some(storage), Some(place)) = (&self.storage, self.header_place) else {
+            return Ok(None);
+        };
+        let bytes = self.noting(bytes_at(&**storage, place))?;
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// The lines of several entries, read in few strokes.
+    pub fn lines(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
+        match &self.storage {
+            Some(storage) => self.noting(self.index.lines(&**storage, rows, each)),
+            None => Ok(()),
+        }
+    }
+
+    /// The same without bodies, see [`crate::core::format::body`].
+    pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
+        match &self.storage {
+            Some(storage) => self.noting(self.index.lines_without_bodies(&**storage, rows, each)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a context edit that would do nothing. `shown` is the target's id as JavaScript prints it.
+    pub fn check_edit(&mut self, target: Option<&[u8]>, shown: impl Fn() -> String) -> Result<RowNo> {
+        let tree = &mut self.index.tree;
+        let Some(row) = target.and_then(|id| tree.find(id)) else {
+            return Err(Error::entry_not_found(shown()));
+        };
+        // The rows of nearly every path ascend; of one that does not, all are looked at.
+        let leaf = tree.leaf();
+        let path = tree.kept_path(leaf);
+        let on_path = path.binary_search(&row).is_ok() || path.contains(&row);
+        if !on_path {
+            return Err(Error::not_on_branch(shown()));
+        }
+        let editable = tree.row(row).is_some_and(|entry| {
+            entry.kind == Kind::CustomMessage || entry.role().is_some_and(|role| role.is_editable())
+        });
+        match editable {
+            true => Ok(row),
+            false => Err(Error::not_editable(shown())),
+        }
+    }
+}
+
+/// Refuses a line that nobody would read again.
+fn check_length(line: &[u8]) -> Result<()> {
+    match line.len() > LONGEST {
+        true => {
+            Err(Error::failed(format!("A line of a session may have {LONGEST} bytes, this one has {}", line.len())))
+        }
+        false => Ok(()),
+    }
+}
+
+/// The header in the first line that parses.
+pub fn first_header(storage: &dyn Storage) -> Result<Option<Header>> {
+    crate::core::listing::find_session::header_in(storage.reader(0)?)
+        .map_err(|error| Error::io("read", storage.name(), error))
+}
+
+#[cfg(test)]
+mod tests;

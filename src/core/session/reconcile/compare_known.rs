@@ -1,0 +1,164 @@
+//! What is known of a file, held against what it is: cheaply by its two ends, or line by line.
+//!
+//! A file that grew is one that others added to, or one that somebody wrote anew, longer. Its size does not tell.
+//! Header and last lines do: where those still stand, what is between them was not moved.
+
+use std::sync::atomic::Ordering;
+
+use crate::core::base::error::{Error, Result};
+use crate::core::format::header::{Header, Version};
+use crate::core::index::load::{load, DamagedLine, Index};
+use crate::core::io::line_reader::text_of;
+use crate::core::storage::{read_into, Place, Storage};
+use crate::core::tree::tree::{ParentRef, RowNo, Sym};
+
+use crate::core::session::Session;
+
+/// How many of the last entries are looked at, as far as they are within that many bytes; the last one always.
+const LAST: RowNo = 8;
+const TAIL: u64 = 16 << 10;
+
+impl Session {
+    /// Whether the file still begins with the session's header and still has the last lines that are known of it where
+    /// they were.
+    pub(crate) fn stands(&self) -> Result<bool> {
+        match self.check_ends() {
+            Ok(()) => Ok(true),
+            Err(error) if error.as_io().is_none() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn check_ends(&self) -> Result<()> {
+        let Some(storage) = self.storage.as_deref() else {
+            return Ok(());
+        };
+        let end = self.index.read_to();
+        if let Some(place) = self.header_place {
+            let line = line_at(storage, place, end)?;
+            let header = Header::read(&text_of(&line));
+            if !header.is_some_and(|header| header.id == self.id && header.version == Version::Current) {
+                return Err(Error::changed(storage.name(), "its header is another one"));
+            }
+        }
+        let rows = self.tree().len() as RowNo;
+        for row in (rows.saturating_sub(LAST)..rows).rev() {
+            let Some(place) = self.place(row).filter(|place| row + 1 == rows || place.offset + TAIL >= end) else {
+                break;
+            };
+            self.index.check_line(storage, row, &line_at(storage, place, end)?)?;
+        }
+        if let Some(line) = self.damaged().last() {
+            match usize::try_from(line.len) {
+                Ok(len) if len as u64 <= TAIL => drop(line_at(storage, Place::of(line.offset, len), end)?),
+                // However long it is, it begins and ends where it did.
+                _ => check_borders(storage, line, end)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the file still has every line that is known of it, read anew.
+    pub(crate) fn agrees(&self) -> Result<bool> {
+        let Some(storage) = self.storage.as_deref() else {
+            return Ok(true);
+        };
+        let Some(now) = load(storage)?.filter(|now| now.header.id == self.id) else {
+            return Ok(false);
+        };
+        let rows = 0..self.tree().len() as RowNo;
+        let damaged = self.damaged().iter().map(stretch);
+        let damaged_now = now.index.damaged().iter().map(stretch).take(self.damaged().len());
+        Ok(now.header.version == Version::Current
+            && Some(now.header_place) == self.header_place
+            && damaged.eq(damaged_now)
+            && rows.into_iter().all(|row| {
+                let closely = !self.is_own(row);
+                self.place(row) == now.index.place(row) && is_same(&self.index, row, &now.index, row, closely)
+            }))
+    }
+
+    /// Whether a row was appended here, not read.
+    pub fn is_own(&self, row: RowNo) -> bool {
+        let behind = self.own.partition_point(|&(first, _)| first <= row);
+        behind.checked_sub(1).and_then(|at| self.own.get(at)).is_some_and(|&(_, end)| row < end)
+    }
+
+    /// Whether an index is this session's, cut at the end: the same lines in the same places, as far as they go.
+    pub(crate) fn is_cut_to(&self, index: &Index, size: u64) -> bool {
+        let rows = index.tree.len();
+        let (before, now) = (self.damaged(), index.damaged());
+        size < self.size
+            && rows <= self.tree().len()
+            && before.len() >= now.len()
+            && now.iter().map(stretch).eq(before.iter().map(stretch).take(now.len()))
+            && (0..rows as RowNo)
+                .all(|row| self.place(row) == index.place(row) && is_same(&self.index, row, index, row, false))
+    }
+
+    /// Forgets that something was not what the index says.
+    pub(crate) fn trust(&mut self) {
+        self.misread.store(false, Ordering::Relaxed);
+        self.unsettled = false;
+    }
+}
+
+fn stretch(line: &DamagedLine) -> (u64, u64) {
+    (line.offset, line.len)
+}
+
+/// An error unless newlines are where a line begins and ends, in a storage of which everything before `end` is known.
+fn check_borders(storage: &dyn Storage, line: &DamagedLine, end: u64) -> Result<()> {
+    let before = line.offset.checked_sub(1);
+    let behind = Some(line.end()).filter(|&at| at < end);
+    for at in before.into_iter().chain(behind) {
+        let mut byte = [0];
+        storage.read_at(at, &mut byte)?;
+        if byte != *b"\n" {
+            return Err(Error::changed(storage.name(), MOVED));
+        }
+    }
+    Ok(())
+}
+
+const MOVED: &str = "a line is no longer where it was";
+
+/// The line at a place in a storage of which everything before `end` is known: an error if it is none.
+fn line_at(storage: &dyn Storage, place: Place, end: u64) -> Result<Vec<u8>> {
+    let (before, behind) = (place.offset > 0, place.end() < end);
+    let from = place.offset - u64::from(before);
+    let mut bytes = Vec::new();
+    read_into(storage, from, place.len as usize + usize::from(before) + usize::from(behind), &mut bytes)?;
+    let starts = !before || bytes.first() == Some(&b'\n');
+    let ends = !behind || bytes.pop() == Some(b'\n');
+    if before {
+        bytes.remove(0);
+    }
+    match starts && ends && memchr::memchr(b'\n', &bytes).is_none() {
+        true => Ok(bytes),
+        false => Err(Error::changed(storage.name(), MOVED)),
+    }
+}
+
+/// Whether two rows say the same: of one kind, as long, below the same parent. `closely`: in all that the index takes.
+pub(crate) fn is_same(old: &Index, was: RowNo, new: &Index, row: RowNo, closely: bool) -> bool {
+    let (Some(a), Some(b)) = (old.tree.row(was), new.tree.row(row)) else {
+        return false;
+    };
+    let length = |index: &Index, row| index.place(row).map(|place| place.len);
+    let text = |index: &Index, sym: Option<Sym>| sym.map(|sym| index.tree.id_bytes(sym).to_vec());
+    let parent = |index: &Index, of: ParentRef| match of {
+        ParentRef::Id(sym) => text(index, Some(sym)),
+        _ => None,
+    };
+    let roughly = old.tree.id_of(was) == new.tree.id_of(row)
+        && a.kind == b.kind
+        && length(old, was) == length(new, row)
+        && parent(old, a.parent) == parent(new, b.parent);
+    roughly
+        && (!closely
+            || (a.message == b.message
+                && a.sets_label == b.sets_label
+                && a.has_summary == b.has_summary
+                && text(old, a.target) == text(new, b.target)))
+}

@@ -1,0 +1,288 @@
+//! Going on in another file, or in another content of the same one, when it holds the same session.
+//!
+//! Entries come from there. What was appended here and is not there is added, with what it hangs from: lines are read
+//! from the old file as long as that is open, else they are wanted of the caller, who has the objects.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+
+use crate::core::base::error::{Error, Result};
+use crate::core::format::entry::{read_line, Line};
+use crate::core::format::header::Version;
+use crate::core::index::load::{load, Index, Loaded};
+use crate::core::io::line_reader::text_of;
+use crate::core::session::diagnostics::Change;
+use crate::core::storage::file::FileStorage;
+use crate::core::storage::{bytes_at, read_into, Place, Storage};
+use crate::core::tree::tree::RowNo;
+
+use super::compare_known::is_same;
+use super::refresh::{copy, Care, WRITTEN_AGAIN};
+use crate::core::session::{first_header, Moved, Persistence, Session};
+
+/// What became of the old file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Old {
+    /// Another one has its name; it is still open.
+    Open,
+    /// Another one has its name, and nothing of it can be read any more, or not where it was.
+    Gone,
+    /// It has another content.
+    Rewritten,
+}
+
+impl Session {
+    /// Goes on in what is at the path now, if it is the same session.
+    pub(crate) fn adopt(&mut self, old: Old, care: Care) -> Result<()> {
+        let Some(path) = self.file.clone() else {
+            return Ok(());
+        };
+        // A repair carries lines over until it is done; what was added before would stand there twice.
+        self.wait_for_repair()?;
+        let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
+        let size = storage.size()?;
+        if size == 0 {
+            return self.fill_emptied(storage, &path, old, care);
+        }
+        match first_header(&storage)? {
+            None => return Err(Error::changed(&path, "it is no session any more")),
+            Some(header) if header.id != self.id => return Err(Error::changed(&path, "another session is there now")),
+            Some(header) if header.version != Version::Current => {
+                return Err(Error::changed(&path, "an older version of it is there now"));
+            }
+            Some(_) => {}
+        }
+        let Some(Loaded { header_place, header_line, mut index, unended, .. }) = load(&storage)? else {
+            return Err(Error::changed(&path, "it is no session any more"));
+        };
+        if care == Care::Reading && index.damaged().len() > self.damaged().len() {
+            // Damage is told by the read that met it.
+            return Err(Error::changed(&path, "lines of it are damaged"));
+        }
+        storage.set_unended(unended);
+        storage.set_shared();
+        let theirs = index.tree.len();
+        // What somebody cut off in place stays out.
+        let is_cut = old == Old::Rewritten && self.is_cut_to(&index, size);
+        let mut added = HashMap::new();
+        if !is_cut {
+            let lines = self.lacking(&index, old, care)?;
+            added = add(&lines, &mut storage, &mut index)?;
+        }
+        if !added.is_empty() {
+            self.notes.repaired("entries of ours that a replaced file lacked were added to it");
+        }
+        let moved = self.moved_rows(&index, &storage, old, &added)?;
+        let own = own_rows(&self.own, &self.index, &index);
+        let altered = altered(&own, &moved, &index, &storage)?;
+        let same_header = self.has_header(&storage, header_place, old)?;
+        let leaf = self.leaf_in(&index);
+        index.tree.set_leaf(leaf);
+        self.size = storage.size()?.max(index.read_to());
+        // Nothing can fail any more from here on.
+        self.touched = false;
+        self.own = own;
+        self.altered.extend(altered);
+        let known = moved.iter().filter(|row| row.is_some()).count();
+        let mut before = Self::new(self.id.clone(), Persistence::Memory, self.file.clone());
+        before.header_place = self.header_place.replace(header_place);
+        before.header_text = std::mem::replace(&mut self.header_text, header_line);
+        before.index = std::mem::replace(&mut self.index, index);
+        before.storage = self.storage.replace(Box::new(storage));
+        self.forget_lock();
+        self.moved = Some(match self.moved.take() {
+            None => Box::new(Moved { rows: moved, old: before, same_header }),
+            // Moved twice since somebody asked: rows are followed to where they were at first.
+            Some(mut first) => {
+                let was = |row: RowNo| first.rows.get(row as usize).copied().flatten();
+                first.rows = moved.into_iter().map(|row| row.and_then(was)).collect();
+                first.same_header &= same_header;
+                first
+            }
+        });
+        self.notes.changed(if is_cut { Change::Truncated } else { Change::Replaced });
+        self.notes.grown(0, theirs.saturating_sub(known));
+        Ok(())
+    }
+
+    /// Whether the header at a place of another file is known to be the very text of ours.
+    fn has_header(&self, storage: &FileStorage, place: Place, old: Old) -> Result<bool> {
+        let Some(was) = self.header_place.filter(|was| was.len == place.len) else {
+            return Ok(false);
+        };
+        let before = match (&self.header_text, self.storage.as_deref().filter(|_| old == Old::Open)) {
+            (Some(text), _) => text.clone().into_bytes(),
+            (None, Some(old)) => match bytes_at(old, was) {
+                Ok(before) => before,
+                Err(_) => return Ok(false),
+            },
+            _ => return Ok(false),
+        };
+        Ok(before == bytes_at(storage, place)?)
+    }
+
+    /// An empty file has no bytes of anybody: all of ours go there, if they can still be read.
+    fn fill_emptied(&mut self, mut storage: FileStorage, path: &str, was: Old, care: Care) -> Result<()> {
+        let readable = was == Old::Open && care != Care::Reading && self.stands()?;
+        let old = self.storage.as_ref().filter(|_| readable);
+        let Some(old) = old else {
+            return Err(Error::lost(path));
+        };
+        let mut all = Vec::new();
+        copy(&**old, &mut |bytes| {
+            let room = all.try_reserve(bytes.len());
+            room.map_err(|_| Error::io("read", path, std::io::ErrorKind::OutOfMemory.into()))?;
+            all.extend_from_slice(bytes);
+            Ok(())
+        })?;
+        if all.last() == Some(&b'\n') {
+            all.pop();
+        }
+        self.fill(&mut storage, &mut all)?;
+        self.size = storage.size()?;
+        self.storage = Some(Box::new(storage));
+        self.notes.changed(Change::Replaced);
+        self.notes.repaired(WRITTEN_AGAIN);
+        let size = self.size;
+        match size > self.index.read_to() {
+            true => self.take_in(size),
+            false => Ok(()),
+        }
+    }
+
+    /// The entries that were appended here and are not in another index, and what they hang from, with their lines.
+    fn lacking(&mut self, index: &Index, old: Old, care: Care) -> Result<Vec<(RowNo, String)>> {
+        let is_there = |row: RowNo| index.tree.find(self.tree().id_of(row)).is_some();
+        let own = self.own.iter().flat_map(|&(first, end)| first..end);
+        let mut rows = BTreeSet::new();
+        for row in own.filter(|&row| self.tree().is_current(row) && !is_there(row)) {
+            let mut at = Some(row);
+            while let Some(row) = at.filter(|&row| !is_there(row) && rows.insert(row)) {
+                at = self.tree().parent_row(row);
+            }
+        }
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let path = self.file.as_deref().unwrap_or_default();
+        if care == Care::Reading {
+            return Err(Error::wanting(path));
+        }
+        let storage = self.storage.as_deref().filter(|_| old != Old::Gone);
+        let mut lines = Vec::with_capacity(rows.len());
+        let mut wanted = Vec::new();
+        for &row in &rows {
+            let read = storage.map_or(Ok(None), |storage| self.index.line(storage, row));
+            let line = match read {
+                // Where the file was written anew nothing is left to read, or something else stands there.
+                Err(error) if error.as_io().is_none() => None,
+                read => read?,
+            };
+            let lent = || self.lent.as_ref()?.get(&row).map(|line| text_of(line).into_owned());
+            match line.or_else(lent).or_else(|| self.altered.get(self.tree().id_of(row)).cloned()) {
+                Some(line) => lines.push((row, line)),
+                None => wanted.push(row),
+            }
+        }
+        // What only others wrote, and nobody here has read, cannot be had again: its children become orphans, which
+        // the diagnostics tell. What was acknowledged here may not go that way.
+        if wanted.iter().any(|&row| self.lent.is_none() || self.is_own(row)) {
+            let error = Error::wanting(path);
+            self.wanted = wanted;
+            return Err(error);
+        }
+        Ok(lines)
+    }
+
+    /// For each row of a new index the row it was in the old one: the same id, of several the same in order, and the
+    /// same in what it says. What was appended here goes by what the index knows of it: the caller's objects are the
+    /// only other copy. `added` are those that were just added there.
+    fn moved_rows(
+        &self,
+        new: &Index,
+        storage: &dyn Storage,
+        old: Old,
+        added: &HashMap<RowNo, RowNo>,
+    ) -> Result<Vec<Option<RowNo>>> {
+        let mut by_id: HashMap<&[u8], VecDeque<RowNo>> = HashMap::new();
+        for row in 0..self.tree().len() as RowNo {
+            by_id.entry(self.tree().id_of(row)).or_default().push_back(row);
+        }
+        let before = self.storage.as_deref().filter(|_| old == Old::Open);
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        let mut same_bytes = |was: RowNo, row: RowNo| -> Result<bool> {
+            let (Some(before), Some(from), Some(to)) = (before, self.place(was), new.place(row)) else {
+                return Ok(true);
+            };
+            read_into(storage, to.offset, to.len as usize, &mut b)?;
+            Ok(read_into(before, from.offset, from.len as usize, &mut a).is_err() || a == b)
+        };
+        let mut rows = Vec::with_capacity(new.tree.len());
+        for row in 0..new.tree.len() as RowNo {
+            let was = by_id.get_mut(new.tree.id_of(row)).and_then(VecDeque::pop_front);
+            rows.push(match (was, added.get(&row)) {
+                (_, Some(&was)) => Some(was),
+                (Some(was), None) => {
+                    let is_own = self.is_own(was);
+                    let is_same = is_same(&self.index, was, new, row, !is_own) && (is_own || same_bytes(was, row)?);
+                    Some(was).filter(|_| is_same)
+                }
+                (None, None) => None,
+            });
+        }
+        Ok(rows)
+    }
+
+    /// The leaf in another index: the same entry, or the nearest before it that is there, or the last of all.
+    fn leaf_in(&self, index: &Index) -> Option<RowNo> {
+        let leaf = self.tree().leaf()?;
+        let path = self.tree().path(leaf);
+        let kept = path.iter().rev().find_map(|&row| index.tree.find(self.tree().id_of(row)));
+        kept.or_else(|| (index.tree.len() as RowNo).checked_sub(1))
+    }
+}
+
+/// Adds lines to a storage and its index. Tells for each new row the one it was.
+fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) -> Result<HashMap<RowNo, RowNo>> {
+    let mut added = HashMap::new();
+    for (was, line) in lines {
+        let place = storage.append(&mut line.clone().into_bytes())?;
+        if place.offset > index.read_to() {
+            index.read_more_until(storage, place.offset)?;
+        }
+        read_line(line, |line| {
+            if let Line::Entry(head) = line {
+                added.insert(index.push(&head, Some(place)), *was);
+            }
+        });
+    }
+    Ok(added)
+}
+
+/// The lines of own rows that others altered, by id: no object has what they say now.
+fn altered(
+    own: &[(RowNo, RowNo)],
+    moved: &[Option<RowNo>],
+    index: &Index,
+    storage: &FileStorage,
+) -> Result<Vec<(Vec<u8>, String)>> {
+    let mut lines = Vec::new();
+    for row in own.iter().flat_map(|&(first, end)| first..end) {
+        if moved.get(row as usize).is_some_and(Option::is_none) {
+            lines.extend(index.line(storage, row)?.map(|line| (index.tree.id_of(row).to_vec(), line)));
+        }
+    }
+    Ok(lines)
+}
+
+/// The rows of a new index that carry the ids of own rows of the old one, whatever others made of them.
+fn own_rows(own: &[(RowNo, RowNo)], old: &Index, new: &Index) -> Vec<(RowNo, RowNo)> {
+    let ids: HashSet<&[u8]> = own.iter().flat_map(|&(first, end)| first..end).map(|row| old.tree.id_of(row)).collect();
+    let mut now: Vec<(RowNo, RowNo)> = Vec::new();
+    for row in (0..new.tree.len() as RowNo).filter(|&row| ids.contains(new.tree.id_of(row))) {
+        match now.last_mut().filter(|(_, end)| *end == row) {
+            Some((_, end)) => *end += 1,
+            None => now.push((row, row + 1)),
+        }
+    }
+    now
+}

@@ -1,0 +1,165 @@
+//! Lines that the caller makes of the objects it has: of an entry that was changed since, the tree's word counts.
+
+use crate::core::base::error::{Error, Result};
+use crate::core::base::wtf8::shown;
+use crate::core::format::entry::{read_line, EntryHead, Kind, Line, Parent};
+use crate::core::format::header::{Header, Version, CURRENT_VERSION};
+use crate::core::io::line_reader::text_of;
+use crate::core::json::{quoted, ObjectText};
+use crate::core::tree::tree::{ParentRef, RowNo};
+
+use crate::core::session::Session;
+
+impl Session {
+    /// The line of a header that the caller made of an object: still this session's, whatever was done to the object.
+    pub fn header_as_known(&self, line: Vec<u8>) -> Result<Vec<u8>> {
+        let is_ours = |line: &[u8]| {
+            Header::read(&text_of(line))
+                .is_some_and(|header| header.id == self.id && header.version == Version::Current)
+        };
+        if is_ours(&line) {
+            return Ok(line);
+        }
+        self.edited(&line, "The session's header", |object| {
+            object.set("type", "\"session\"");
+            object.set("version", CURRENT_VERSION.to_string());
+            object.set("id", quoted(&self.id));
+            Some(())
+        })
+    }
+
+    /// The line of an entry that the caller made of an object, with the id, parent and type that the tree has: who changes
+    /// them on an object changes that object, not the session. An error if it is no object, or if the type that it had
+    /// is not known any more.
+    pub fn line_as_known(&self, row: RowNo, line: Vec<u8>) -> Result<Vec<u8>> {
+        let is_known = |line: &[u8]| {
+            read_line(&text_of(line), |line| matches!(line, Line::Entry(head) if self.is_row(row, &head)))
+        };
+        if is_known(&line) {
+            return Ok(line);
+        }
+        let (id, known) = (self.tree().id_of(row), self.tree().row(row));
+        let what = format!("Entry {}", shown(id));
+        let edited = self.edited(&line, &what, |object| {
+            let known = known?;
+            object.set("id", quoted(id));
+            match known.parent {
+                ParentRef::Missing => object.remove("parentId"),
+                ParentRef::Null => object.set("parentId", "null"),
+                ParentRef::Id(parent) => object.set("parentId", quoted(self.tree().id_bytes(parent))),
+                ParentRef::Number(number) => object.set("parentId", number.to_string()),
+                // Any value that is no id: it has no parent, and is nobody's child.
+                ParentRef::Other => object.set("parentId", "{}"),
+            }
+            // Types that are not known here are many.
+            if known.kind != Kind::Unknown {
+                object.set("type", quoted(known.kind.name().as_bytes()));
+            }
+            Some(())
+        })?;
+        match is_known(&edited) {
+            true => Ok(edited),
+            false => Err(Error::failed(format!("{what} cannot be written: its type was changed"))),
+        }
+    }
+
+    fn edited(&self, line: &[u8], what: &str, edit: impl FnOnce(&mut ObjectText<'_>) -> Option<()>) -> Result<Vec<u8>> {
+        let text = text_of(line);
+        let mut object = ObjectText::read(&text);
+        if object.as_mut().and_then(edit).is_none() {
+            return Err(Error::failed(format!("{what} cannot be written: its JSON is no object")));
+        }
+        let mut out = Vec::with_capacity(line.len() + 32);
+        object.unwrap_or_default().write(&mut out);
+        Ok(out)
+    }
+
+    fn is_row(&self, row: RowNo, head: &EntryHead<'_>) -> bool {
+        let same_parent = |known: ParentRef| match (known, &head.parent) {
+            (ParentRef::Missing, Parent::Missing) | (ParentRef::Null, Parent::Null) => true,
+            (ParentRef::Other, Parent::Other) => true,
+            (ParentRef::Id(known), Parent::Id(id)) => self.tree().id_bytes(known) == &**id,
+            (ParentRef::Number(known), Parent::Number(number)) => known == *number,
+            _ => false,
+        };
+        let known = self.tree().row(row);
+        known.is_some_and(|known| {
+            let same_kind = known.kind == head.kind;
+            same_kind && *head.id == *self.tree().id_of(row) && same_parent(known.parent)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::session::Persistence;
+
+    fn session(lines: &[&str]) -> Session {
+        let mut session = Session::new(b"s".to_vec(), Persistence::Memory, None);
+        for line in lines {
+            read_line(line, |line| match line {
+                Line::Entry(head) => drop(session.push_kept(&head)),
+                other => panic!("{other:?}"),
+            });
+        }
+        session
+    }
+
+    fn known(session: &Session, row: RowNo, line: &str) -> std::result::Result<String, String> {
+        let line = session.line_as_known(row, line.as_bytes().to_vec());
+        line.map(|line| String::from_utf8(line).expect("text")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_was_changed_on_an_object_does_not_change_the_tree_it_is_written_from() {
+        let lines = [
+            r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user"}}"#,
+            r#"{"type":"label","id":"b","parentId":"a","targetId":"a"}"#,
+            r#"{"type":"x-new","id":"c","parentId":7}"#,
+            r#"{"type":"custom","id":"d"}"#,
+            r#"{"type":"custom","id":"e","parentId":[1]}"#,
+        ];
+        let session = session(&lines);
+        for (row, line) in lines.iter().enumerate() {
+            assert_eq!(known(&session, row as RowNo, line).as_deref(), Ok(*line));
+        }
+        assert_eq!(
+            known(&session, 0, r#"{"type":"session","id":"b","n":1.50,"parentId":"b","message":{"role":"user"}}"#)
+                .as_deref(),
+            Ok(r#"{"type":"message","id":"a","n":1.50,"parentId":null,"message":{"role":"user"}}"#)
+        );
+        assert_eq!(known(&session, 1, "{}").as_deref(), Ok(r#"{"id":"b","parentId":"a","type":"label"}"#));
+        assert_eq!(
+            known(&session, 2, r#"{"type":"x","id":2}"#).as_deref(),
+            Ok(r#"{"type":"x","id":"c","parentId":7}"#)
+        );
+        assert_eq!(known(&session, 3, r#"{"type":"custom","id":"d","parentId":"a"}"#).as_deref(), Ok(lines[3]));
+        assert_eq!(
+            known(&session, 4, r#"{"type":"custom","id":"e","parentId":"a"}"#).as_deref(),
+            Ok(r#"{"type":"custom","id":"e","parentId":{}}"#)
+        );
+        for (row, line) in
+            [(0, "5"), (1, "[]"), (2, r#"{"type":"session","id":"c"}"#), (2, r#"{"type":"label","id":"c"}"#)]
+        {
+            let error = known(&session, row, line).expect_err(line);
+            assert!(
+                error.starts_with(&format!("Entry {} cannot be written", ["a", "b", "c"][row as usize])),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_changed_header_is_still_the_sessions() {
+        let header = |text: &str| session(&[]).header_as_known(text.as_bytes().to_vec());
+        for kept in
+            [r#"{"type":"session","version":3,"id":"s","cwd":"/c"}"#, r#"{"type":"session","version":9,"id":"s"}"#]
+        {
+            assert_eq!(header(kept).expect("a header"), kept.as_bytes());
+        }
+        let changed = header(r#"{"type":"x","version":1,"id":"t","cwd":"/d"}"#).expect("a header");
+        assert_eq!(changed, br#"{"type":"session","version":3,"id":"s","cwd":"/d"}"#);
+        assert!(header("null").is_err());
+    }
+}

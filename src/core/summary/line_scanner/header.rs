@@ -1,0 +1,170 @@
+//! The line in which a header may stand, passed over in the window: only the header's own fields are kept.
+
+use std::io::Read;
+
+use super::{Outcome, Skimmer, Stop};
+use crate::core::format::header::Header;
+use crate::core::io::line_reader::{text_of, HEAD};
+
+/// The largest field of a header. A line with a larger one is none.
+const LARGEST: usize = 64 << 20;
+
+/// The fields of a header that the engine reads, as keys with their quotes.
+const FIELDS: [&[u8]; 7] =
+    [b"\"type\"", b"\"id\"", b"\"version\"", b"\"timestamp\"", b"\"cwd\"", b"\"parentSession\"", b"\"branchedFrom\""];
+
+/// What a line says where a header is looked for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HeaderLine {
+    Header(Header),
+    /// It is JSON, and no header.
+    Other,
+    /// It is no JSON: the header may stand in a later one.
+    NoJson,
+}
+
+impl<R: Read> Skimmer<R> {
+    /// Skims a file of which only the header is wanted: little of it is read at first.
+    pub fn for_header(source: R) -> Self {
+        Self::within(source, 0, vec![0; HEAD].into_boxed_slice())
+    }
+
+    /// Looks for a header in a line. The position is still in the same line then.
+    pub fn header_line(&mut self) -> std::io::Result<HeaderLine> {
+        self.mark = None;
+        self.open.clear();
+        let kept = std::mem::replace(&mut self.most, LARGEST);
+        let found = self.header_or_other();
+        self.most = kept;
+        match found {
+            Ok(found) => Ok(found),
+            Err(Stop::Bad) => Ok(HeaderLine::NoJson),
+            Err(Stop::Odd) => Ok(HeaderLine::Other),
+            Err(Stop::Io(error)) => Err(error),
+        }
+    }
+
+    fn header_or_other(&mut self) -> Outcome<HeaderLine> {
+        let mut fields = Vec::new();
+        match self.token()? {
+            Some(b'{') => self.header_fields(&mut fields)?,
+            _ => self.pass_value()?,
+        }
+        match self.token()? {
+            None | Some(b'\n') => Ok(Header::read(&text_of(&fields)).map_or(HeaderLine::Other, HeaderLine::Header)),
+            Some(_) => Err(Stop::Bad),
+        }
+    }
+
+    /// Copies the fields that matter, and those that may be one of them in disguise, as an object of their own.
+    fn header_fields(&mut self, out: &mut Vec<u8>) -> Outcome<()> {
+        self.must_take(b'{')?;
+        out.push(b'{');
+        if !self.takes(b'}')? {
+            loop {
+                let key = self.key()?;
+                let matters = FIELDS.contains(&key) || key.contains(&b'\\');
+                if matters {
+                    if out.len() > 1 {
+                        out.push(b',');
+                    }
+                    out.extend_from_slice(key);
+                    out.push(b':');
+                }
+                self.must_take(b':')?;
+                match matters {
+                    true => out.extend_from_slice(self.kept()?),
+                    false => self.pass_value()?,
+                }
+                if !self.takes(b',')? {
+                    break;
+                }
+            }
+            self.must_take(b'}')?;
+        }
+        out.push(b'}');
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::json::reader::is_json;
+    use proptest::prelude::*;
+
+    fn skimmed(line: &[u8]) -> HeaderLine {
+        Skimmer::for_header(line).header_line().expect("no error")
+    }
+
+    /// The line read whole.
+    fn read_whole(line: &[u8]) -> HeaderLine {
+        let text = text_of(line);
+        match is_json(&text) {
+            false => HeaderLine::NoJson,
+            true => Header::read(&text).map_or(HeaderLine::Other, HeaderLine::Header),
+        }
+    }
+
+    fn value() -> impl Strategy<Value = String> {
+        prop_oneof![
+            4 => Just("\"session\"".to_owned()),
+            1 => Just("\"sess\\u0069on\"".to_owned()),
+            1 => Just("\"/a/b\"".to_owned()),
+            1 => Just("\"\\ud83d\"".to_owned()),
+            1 => Just("3".to_owned()),
+            1 => Just("null".to_owned()),
+            1 => Just("[1,{\"id\":\"x\"}]".to_owned()),
+            1 => Just("{\"type\":\"session\"}".to_owned()),
+            1 => Just("\"torn".to_owned()),
+            1 => Just("01".to_owned()),
+            1 => (5_000usize..20_000).prop_map(|size| format!("\"{}\"", "x".repeat(size))),
+        ]
+    }
+
+    fn key() -> impl Strategy<Value = &'static str> {
+        prop_oneof![
+            4 => Just("\"type\""),
+            4 => Just("\"id\""),
+            1 => Just("\"version\""),
+            1 => Just("\"cwd\""),
+            1 => Just("\"timestamp\""),
+            1 => Just("\"parentSession\""),
+            1 => Just("\"branchedFrom\""),
+            1 => Just("\"i\\u0064\""),
+            1 => Just("\"other\""),
+            1 => Just("\"__proto__\""),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_skimmed_header_is_what_the_whole_line_says(
+            fields in proptest::collection::vec((key(), value()), 0..6),
+            around in (prop_oneof![Just(""), Just(" \t"), Just("{"), Just("["), Just("\u{feff}")], prop_oneof![3 => Just(""), 1 => Just("\r"), 1 => Just("x"), 1 => Just("}")]),
+        ) {
+            let fields: Vec<_> = fields.iter().map(|(key, value)| format!("{key} : {value}")).collect();
+            let line = format!("{}{{{}}}{}", around.0, fields.join(" , "), around.1);
+            prop_assert_eq!(skimmed(line.as_bytes()), read_whole(line.as_bytes()));
+            let cut = line.len() / 2;
+            prop_assert_eq!(skimmed(&line.as_bytes()[..cut]), read_whole(&line.as_bytes()[..cut]));
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_is_no_header() {
+        for (line, want) in [
+            (&b""[..], HeaderLine::NoJson),
+            (b"\0\0\0", HeaderLine::NoJson),
+            (b"5", HeaderLine::Other),
+            (b"\"text\"", HeaderLine::Other),
+            (b"[{\"type\":\"session\",\"id\":\"a\"}]\n", HeaderLine::Other),
+            (
+                b"{\"type\":\"session\",\"id\":\"\xff\"} \n",
+                HeaderLine::Header(Header::read("{\"type\":\"session\",\"id\":\"\u{fffd}\"}").expect("a header")),
+            ),
+        ] {
+            assert_eq!(skimmed(line), want, "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Short values, kept in place.
+
+use super::Stop;
+
+/// The text of a short value as it stands in the file.
+#[derive(Debug, Clone, Copy)]
+pub struct Short {
+    bytes: [u8; 62],
+    len: u8,
+}
+
+impl Short {
+    pub(crate) const NONE: Short = Short { bytes: [0; 62], len: 0 };
+
+    /// The text; None if the key was not there.
+    pub fn get(&self) -> Option<&[u8]> {
+        self.bytes.get(..usize::from(self.len)).filter(|bytes| !bytes.is_empty())
+    }
+
+    pub(crate) fn set(&mut self, value: &[u8]) -> Result<(), Stop> {
+        // A key that stands twice is odd, and so is a value that does not fit.
+        if self.len > 0 {
+            return Err(Stop::Odd);
+        }
+        self.bytes.get_mut(..value.len()).ok_or(Stop::Odd)?.copy_from_slice(value);
+        self.len = value.len() as u8;
+        Ok(())
+    }
+}

@@ -1,0 +1,3 @@
+pub mod line_scanner;
+pub mod searchable_text;
+pub mod session_summary;

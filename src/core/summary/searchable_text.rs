@@ -1,0 +1,257 @@
+//! The texts of a session that people read and search: what users and assistants said, names, labels, summaries.
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::AtomicBool;
+
+use super::line_scanner::header::HeaderLine;
+use super::line_scanner::{Skimmed, Skimmer, Stop, Wanted};
+use super::session_summary::{string_of, with_line};
+use crate::core::base::wtf8::trim;
+use crate::core::format::agent_message::{AgentMessage, Role};
+use crate::core::format::entry::read_message;
+use crate::core::format::header::Version;
+use crate::core::io::line_reader::{is_stopped, text_of, Positioned};
+use crate::core::json::reader::{read, Raw};
+use crate::core::json::{fields, Value};
+
+fields! {
+    /// The fields of an entry that hold text, and those that say whose.
+    struct TextFields<V> {
+        kind: V = "type",
+        id: V = "id",
+        timestamp: V = "timestamp",
+        message: V = "message",
+        name: V = "name",
+        label: V = "label",
+        summary: V = "summary",
+    }
+}
+
+/// What a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    User,
+    Assistant,
+    /// A name of the session.
+    Name,
+    /// A label of another entry.
+    Label,
+    Compaction,
+    BranchSummary,
+}
+
+/// Every kind, in the order of their codes.
+const KINDS: [Kind; 6] = [Kind::User, Kind::Assistant, Kind::Name, Kind::Label, Kind::Compaction, Kind::BranchSummary];
+
+impl Kind {
+    /// A number that stands for it.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind that a number stands for.
+    pub fn from_code(code: u8) -> Option<Self> {
+        KINDS.get(usize::from(code)).copied()
+    }
+
+    /// Whether it is part of what `allMessagesText` gives.
+    pub fn is_conversation(self) -> bool {
+        matches!(self, Kind::User | Kind::Assistant)
+    }
+
+    /// What a search hit calls it: a message's role, else the entry's type.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::User => "user",
+            Kind::Assistant => "assistant",
+            Kind::Name => "session_info",
+            Kind::Label => "label",
+            Kind::Compaction => "compaction",
+            Kind::BranchSummary => "branch_summary",
+        }
+    }
+}
+
+/// One text of a session. Bytes are WTF-8.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    pub kind: Kind,
+    /// The entry's id; empty in version 1, where entries have none.
+    pub id: Vec<u8>,
+    /// The entry's timestamp, if it is a text.
+    pub timestamp: Vec<u8>,
+    pub text: Vec<u8>,
+    /// Where the entry's line ends in the file, its newline included.
+    pub end: u64,
+}
+
+/// Whether a file was read to where it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Read {
+    All,
+    Cancelled,
+}
+
+/// Hands on the texts in a file's bytes `from..to`, none of which is empty. `from` is the start of a line behind the
+/// header, whose version this is; with `None` the file is read from its start. A last line that no newline ends counts. Once
+/// one of the flags in `stops` is set, be it by `each`, nothing more is read.
+pub fn read_texts(
+    file: &File,
+    (from, to): (u64, u64),
+    version: Option<Version>,
+    buffer: &mut Box<[u8]>,
+    stops: &[&AtomicBool],
+    each: &mut dyn FnMut(Text),
+) -> io::Result<Read> {
+    let source = Positioned::new(file, from, to).stopped_by(stops);
+    let mut lines = Skimmer::new(source, from, std::mem::take(buffer));
+    let read = read_lines(file, version, &mut lines, stops, each);
+    *buffer = lines.into_buffer();
+    match is_stopped(stops) {
+        true => Ok(Read::Cancelled),
+        false => read,
+    }
+}
+
+fn read_lines(
+    file: &File,
+    mut version: Option<Version>,
+    lines: &mut Skimmer<Positioned<'_>>,
+    stops: &[&AtomicBool],
+    each: &mut dyn FnMut(Text),
+) -> io::Result<Read> {
+    while !lines.is_done()? {
+        if is_stopped(stops) {
+            return Ok(Read::Cancelled);
+        }
+        let offset = lines.position();
+        let mut found = None;
+        let mut odd = None;
+        match version {
+            None => match lines.header_line()? {
+                HeaderLine::Header(header) => version = Some(header.version),
+                HeaderLine::Other => return Ok(Read::All),
+                HeaderLine::NoJson => {}
+            },
+            Some(version) => match lines.line(Wanted::Texts) {
+                Ok(line) if !line.kind.get().unwrap_or_default().contains(&b'\\') => found = of_skimmed(&line, version),
+                Err(Stop::Bad) => {}
+                Ok(_) | Err(Stop::Odd) => odd = Some(version),
+                Err(Stop::Io(error)) => return Err(error),
+            },
+        }
+        lines.pass_line()?;
+        if let Some(version) = odd {
+            found = with_line(file, (offset, lines.position()), stops, |line| of_line(line, version))?;
+        }
+        if let Some(mut text) = found.filter(|text| !text.text.is_empty()) {
+            text.end = lines.position();
+            each(text);
+        }
+    }
+    Ok(Read::All)
+}
+
+fn of_skimmed(line: &Skimmed, version: Version) -> Option<Text> {
+    if version != Version::V1 && line.has_text_id != Some(true) {
+        return None;
+    }
+    let kind = line.kind.get()?;
+    let plain = |json: &Option<Vec<u8>>| json.as_deref().and_then(string_of);
+    let (kind, text) = match kind {
+        b"\"message\"" => {
+            let kind = match line.role.get()? {
+                b"\"user\"" => Kind::User,
+                b"\"assistant\"" => Kind::Assistant,
+                _ => return None,
+            };
+            let content = text_of(line.content.as_deref()?);
+            let message = AgentMessage { role: None, content: read::<Raw<'_>>(&content).ok(), timestamp: None };
+            (kind, message.text())
+        }
+        b"\"session_info\"" => (Kind::Name, trim(&plain(&line.name)?).to_vec()),
+        b"\"label\"" => (Kind::Label, plain(&line.label)?),
+        b"\"compaction\"" => (Kind::Compaction, plain(&line.summary)?),
+        b"\"branch_summary\"" => (Kind::BranchSummary, plain(&line.summary)?),
+        _ => return None,
+    };
+    let id = plain(&line.id).unwrap_or_default();
+    let timestamp = line.timestamp.get().and_then(string_of).unwrap_or_default();
+    Some(Text { kind, id, timestamp, text, end: 0 })
+}
+
+fn of_line(line: &str, version: Version) -> Option<Text> {
+    let fields = read::<TextFields<Raw<'_>>>(line).ok()?;
+    let plain = |value: &Option<Raw<'_>>| value.as_ref().and_then(Value::text).map(|text| text.into_owned());
+    let id = plain(&fields.id);
+    if version != Version::V1 && id.is_none() {
+        return None;
+    }
+    let (kind, text) = match &*fields.kind.as_ref().and_then(Value::text)? {
+        b"message" => {
+            let message = fields.message.and_then(read_message)?;
+            let kind = match message.head().role {
+                Role::User => Kind::User,
+                Role::Assistant => Kind::Assistant,
+                _ => return None,
+            };
+            (kind, message.text())
+        }
+        b"session_info" => (Kind::Name, trim(&plain(&fields.name)?).to_vec()),
+        b"label" => (Kind::Label, plain(&fields.label)?),
+        b"compaction" => (Kind::Compaction, plain(&fields.summary)?),
+        b"branch_summary" => (Kind::BranchSummary, plain(&fields.summary)?),
+        _ => return None,
+    };
+    let timestamp = plain(&fields.timestamp).unwrap_or_default();
+    Some(Text { kind, id: id.unwrap_or_default(), timestamp, text, end: 0 })
+}
+
+/// Appends a text to `allMessagesText`, if it is part of that: all texts of users and assistants, joined by spaces.
+pub fn join(all: &mut Vec<u8>, kind: Kind, text: &[u8]) {
+    if !kind.is_conversation() {
+        return;
+    }
+    if !all.is_empty() {
+        all.push(b' ');
+    }
+    all.extend_from_slice(text);
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::summary::session_summary::{read_on, Known};
+    use std::io::Write;
+
+    /// A session whose first line after the header does not end for a terabyte, and where it does.
+    fn endless(line: &str) -> (File, u64) {
+        let mut file = tempfile::tempfile().expect("a file");
+        writeln!(file, r#"{{"type":"session","version":3,"id":"s","cwd":"/c"}}"#).expect("written");
+        file.write_all(line.as_bytes()).expect("written");
+        file.set_len(1 << 40).expect("made longer");
+        (file, 1 << 40)
+    }
+
+    #[test]
+    fn a_process_that_ended_waited_for_the_end_of_a_long_line() {
+        for line in ["", r#"{"type":"message","id":"a","message":{"role":"toolResult","content":""#, "[1,\"\\u00"] {
+            let (file, size) = endless(line);
+            let (stop, full) = (AtomicBool::new(false), AtomicBool::new(false));
+            std::thread::scope(|scope| {
+                let reading = scope.spawn(|| {
+                    let stops = [&full, &stop];
+                    let each = &mut |_: Text| panic!("there is none");
+                    let read = read_texts(&file, (0, size), None, &mut Box::default(), &stops, each);
+                    let listed = read_on(&file, size, Known::default(), &mut Box::default(), &stop);
+                    (read.expect("read"), listed.expect("read"))
+                });
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+                assert_eq!(reading.join().expect("an end"), (Read::Cancelled, None));
+            });
+        }
+    }
+}

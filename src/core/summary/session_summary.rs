@@ -1,0 +1,378 @@
+//! What a list shows of a session: one pass over its file, looking at headers, names and messages alone.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+
+use super::line_scanner::header::HeaderLine;
+use super::line_scanner::{Skimmed, Skimmer, Stop, Wanted};
+use crate::core::base::time::Time;
+use crate::core::base::unparsed_dates::OddTimes;
+use crate::core::base::wtf8::trim;
+use crate::core::format::agent_message::{AgentMessage, Role};
+use crate::core::format::entry::{read_message, time_of};
+use crate::core::format::header::{Header, ParentSession, Version};
+use crate::core::io::line_reader::{is_stopped, text_of, Positioned};
+use crate::core::json::reader::{read, Raw};
+use crate::core::json::{fields, string_bytes, Value};
+use crate::core::listing::find_session::HEADER_WITHIN;
+
+fields! {
+    /// The fields of an entry that a list looks at.
+    struct ListedFields<V> {
+        kind: V = "type",
+        id: V = "id",
+        timestamp: V = "timestamp",
+        message: V = "message",
+        name: V = "name",
+    }
+}
+
+/// A session as a list shows it, but for its path and its texts. Texts are WTF-8.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Info {
+    pub id: Vec<u8>,
+    /// Empty for a header without one.
+    pub cwd: Vec<u8>,
+    /// The newest session_info's name, unless it is empty.
+    pub name: Option<Vec<u8>>,
+    pub parent: Option<ParentSession>,
+    /// The JSON text of the header's timestamp.
+    pub created: Option<String>,
+    /// The newest user or assistant activity, ms since 1970.
+    pub active: Option<f64>,
+    /// Entry timestamps that only JavaScript can read; the newest of them counts too.
+    pub odd_times: OddTimes,
+    /// Message entries of every role on every branch.
+    pub message_count: u64,
+    /// The first text of a user.
+    pub first_message: Option<Vec<u8>>,
+}
+
+/// What the lines of a file say it is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// No line was JSON so far.
+    Nothing,
+    /// The first line that is JSON is no header.
+    NoSession,
+    Session(Version, Info),
+}
+
+impl Content {
+    /// What a list shows; None for what is no session.
+    pub fn info(&self) -> Option<&Info> {
+        match self {
+            Content::Session(_, info) => Some(info),
+            Content::Nothing | Content::NoSession => None,
+        }
+    }
+
+    /// As [`Content::info`], given away.
+    pub fn into_info(self) -> Option<Info> {
+        match self {
+            Content::Session(_, info) => Some(info),
+            Content::Nothing | Content::NoSession => None,
+        }
+    }
+}
+
+/// A file as far as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// What its whole lines say.
+    pub content: Content,
+    /// Where they end.
+    pub end: u64,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self { content: Content::Nothing, end: 0 }
+    }
+}
+
+/// What a reading of a file gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    pub known: Known,
+    /// What it says if a last line without a newline is counted, should there be one.
+    pub with_tail: Option<Content>,
+}
+
+impl Found {
+    /// What a list shows; None for what is no session.
+    pub fn info(&self) -> Option<&Info> {
+        self.with_tail.as_ref().unwrap_or(&self.known.content).info()
+    }
+}
+
+/// Reads what a list shows of a file in `known.end..size`, going on from what is known. `buffer` is the memory of the
+/// last reading. None if `cancelled` was set meanwhile.
+pub fn read_on(
+    file: &File,
+    size: u64,
+    known: Known,
+    buffer: &mut Box<[u8]>,
+    cancelled: &AtomicBool,
+) -> io::Result<Option<Found>> {
+    let stops = [cancelled];
+    let source = Positioned::new(file, known.end, size).stopped_by(&stops);
+    let mut lines = Skimmer::new(source, known.end, std::mem::take(buffer));
+    let found = read_lines(file, known, &mut lines, &stops);
+    *buffer = lines.into_buffer();
+    match is_stopped(&stops) {
+        true => Ok(None),
+        false => found,
+    }
+}
+
+fn read_lines(
+    file: &File,
+    mut known: Known,
+    lines: &mut Skimmer<Positioned<'_>>,
+    stops: &[&AtomicBool],
+) -> io::Result<Option<Found>> {
+    while known.content != Content::NoSession && !lines.is_done()? {
+        if is_stopped(stops) {
+            return Ok(None);
+        }
+        let offset = lines.position();
+        // A last line that no newline ends is taken on a copy: another writer may still be at it.
+        let mut before = None;
+        let mut is_odd = false;
+        match &mut known.content {
+            Content::Session(version, info) => {
+                let wanted = if info.first_message.is_none() { Wanted::UserTexts } else { Wanted::Names };
+                match lines.line(wanted) {
+                    Ok(line) => {
+                        if lines.is_done()? {
+                            before = Some(info.clone());
+                        }
+                        info.take_skimmed(line, *version);
+                    }
+                    Err(Stop::Bad) => {}
+                    Err(Stop::Odd) => is_odd = true,
+                    Err(Stop::Io(error)) => return Err(error),
+                }
+                let ended = lines.pass_line()?;
+                if is_odd {
+                    if !ended {
+                        before = Some(info.clone());
+                    }
+                    with_line(file, (offset, lines.position()), stops, |line| info.take(line, *version))?;
+                }
+                if !ended {
+                    let with_tail = Some(known.content.clone());
+                    if let (Some(before), Content::Session(version, _)) = (before, &known.content) {
+                        known.content = Content::Session(*version, before);
+                    }
+                    return Ok(Some(Found { known, with_tail }));
+                }
+            }
+            Content::Nothing | Content::NoSession => {
+                let content = match lines.header_line()? {
+                    HeaderLine::Header(header) => Info::of(header),
+                    HeaderLine::Other => Content::NoSession,
+                    HeaderLine::NoJson => Content::Nothing,
+                };
+                if !lines.pass_line_before(offset.max(HEADER_WITHIN))? {
+                    if !lines.is_done()? {
+                        known = Known { content: Content::NoSession, end: lines.position() };
+                        return Ok(Some(Found { known, with_tail: None }));
+                    }
+                    return Ok(Some(Found { known, with_tail: Some(content) }));
+                }
+                known.content = content;
+            }
+        }
+        known.end = lines.position();
+    }
+    Ok(Some(Found { known, with_tail: None }))
+}
+
+/// From how many bytes on a line is read while no other such line is.
+const GIANT: u64 = 4 << 20;
+
+/// Held by whoever reads such a line.
+static GIANTS: Mutex<()> = Mutex::new(());
+
+/// Does work with the line in a file's bytes `from..to`, read whole. Of long ones, one at a time is in memory, whatever
+/// the number of threads.
+pub fn with_line<T>(
+    file: &File,
+    (from, to): (u64, u64),
+    stops: &[&AtomicBool],
+    work: impl FnOnce(&str) -> T,
+) -> io::Result<T> {
+    let length = to.saturating_sub(from);
+    let _alone = (length > GIANT).then(|| GIANTS.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut bytes = Vec::new();
+    // As much as there is and no more; a line that there is no memory for is one that cannot be read.
+    let room = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    bytes.try_reserve_exact(room).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    Positioned::new(file, from, to).stopped_by(stops).read_to_end(&mut bytes)?;
+    Ok(work(&text_of(&bytes)))
+}
+
+/// The string that a JSON text of any bytes is.
+pub fn string_of(json: &[u8]) -> Option<Vec<u8>> {
+    string_bytes(&text_of(json)).map(|text| text.into_owned())
+}
+
+impl Info {
+    fn of(header: Header) -> Content {
+        let info = Self {
+            id: header.id,
+            cwd: header.cwd.unwrap_or_default(),
+            name: None,
+            parent: header.parent,
+            created: header.timestamp,
+            active: None,
+            odd_times: OddTimes::default(),
+            message_count: 0,
+            first_message: None,
+        };
+        Content::Session(header.version, info)
+    }
+
+    /// Takes a line of the usual shape, already looked through.
+    fn take_skimmed(&mut self, line: Skimmed, version: Version) {
+        if version != Version::V1 && line.has_text_id != Some(true) {
+            return;
+        }
+        let kind = line.kind.get().unwrap_or_default();
+        let is = |name: &[u8], json: &[u8]| {
+            kind == json || kind.contains(&b'\\') && string_of(kind).as_deref() == Some(name)
+        };
+        if is(b"message", b"\"message\"") {
+            self.message_count += 1;
+            let role = line.role.get().unwrap_or_default();
+            // Most messages are the tools'.
+            if role != b"\"toolResult\"" && line.has_message {
+                self.take_skimmed_message(&line);
+            }
+        } else if is(b"session_info", b"\"session_info\"") {
+            self.take_name(line.name.as_deref().and_then(string_of));
+        }
+    }
+
+    fn take_skimmed_message(&mut self, line: &Skimmed) {
+        fn text(json: Option<&[u8]>) -> Option<Cow<'_, str>> {
+            json.map(text_of)
+        }
+        fn raw<'a>(json: &'a Option<Cow<'_, str>>) -> Option<Raw<'a>> {
+            json.as_deref().and_then(|json| read(json).ok())
+        }
+        let (role, time) = (text(line.role.get()), text(line.message_time.get()));
+        let (content, timestamp) = (text(line.content.as_deref()), text(line.timestamp.get()));
+        // That there is a content counts, whether it was kept or not.
+        let content = raw(&content).or_else(|| line.has_content.then(|| read("0").ok()).flatten());
+        let message = AgentMessage { role: raw(&role), content, timestamp: raw(&time) };
+        self.take_message(&message, raw(&timestamp));
+    }
+
+    fn take_name(&mut self, name: Option<Vec<u8>>) {
+        self.name = name.map(|name| trim(&name).to_vec()).filter(|name| !name.is_empty());
+    }
+
+    /// Takes a line of any shape.
+    fn take(&mut self, line: &str, version: Version) {
+        let Ok(fields) = read::<ListedFields<Raw<'_>>>(line) else {
+            return;
+        };
+        let is_entry = version == Version::V1 || fields.id.as_ref().and_then(Value::text).is_some();
+        let kind = fields.kind.as_ref().and_then(Value::text).unwrap_or_default();
+        match &*kind {
+            b"session_info" if is_entry => {
+                self.take_name(fields.name.as_ref().and_then(Value::text).map(|name| name.into_owned()));
+            }
+            b"message" if is_entry => {
+                self.message_count += 1;
+                if let Some(message) = fields.message.and_then(read_message) {
+                    self.take_message(&message, fields.timestamp);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn take_message(&mut self, message: &AgentMessage<Raw<'_>>, timestamp: Option<Raw<'_>>) {
+        let role = message.head().role;
+        if !role.is_conversation() || message.content.is_none() {
+            return;
+        }
+        match message.activity().map_or_else(|| time_of(timestamp.as_ref()), Time::At) {
+            Time::At(ms) if !ms.is_nan() => self.active = Some(self.active.unwrap_or(0.0).max(ms)),
+            Time::At(_) => {}
+            Time::Ask => {
+                if let Some(raw) = timestamp {
+                    self.odd_times.add(raw.get());
+                }
+            }
+        }
+        if self.first_message.is_none() && role == Role::User {
+            self.first_message = Some(message.text()).filter(|text| !text.is_empty());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::json::reader::is_json;
+
+    impl Info {
+        /// Every line read whole: slow, and plainly right.
+        pub fn of_lines(text: &str) -> Option<Info> {
+            let mut lines = text.split('\n').skip_while(|line| !is_json(line));
+            let Content::Session(version, mut info) = Header::read(lines.next()?).map(Info::of)? else {
+                return None;
+            };
+            lines.for_each(|line| info.take(line, version));
+            Some(info)
+        }
+    }
+
+    fn info_of(text: &str) -> Option<Info> {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), text).expect("written");
+        let read =
+            read_on(file.as_file(), text.len() as u64, Known::default(), &mut Box::default(), &AtomicBool::new(false));
+        read.expect("read").expect("not cancelled").info().cloned()
+    }
+
+    #[test]
+    fn a_list_shows_names_and_times() {
+        let info = info_of(
+            r#"{"type":"session","version":3,"id":"s","cwd":"/c","branchedFrom":"/p"}
+{"type":"session_info","id":"a","name":" one "}
+{"type":"message","id":"b","timestamp":"2024-01-01T00:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]}}
+{"type":"message","id":"c","message":{"role":"user","content":"yo","timestamp":5}}
+{"type":"message","id":"d","timestamp":"Jan 5 2031","message":{"role":"user","content":null}}
+{"type":"message","message":{"role":"user","content":"no id"}}
+{"type":"message","id":"e"}
+torn"#,
+        )
+        .expect("a session");
+        assert_eq!(info.name.as_deref(), Some(&b"one"[..]));
+        assert_eq!(info.parent, Some(ParentSession::Path(b"/p".to_vec())));
+        assert_eq!((info.message_count, info.active), (4, Some(1704067200000.0)));
+        assert_eq!(Vec::from_iter(info.odd_times.iter()), ["\"Jan 5 2031\""]);
+        assert_eq!(info.first_message.as_deref(), Some(&b"yo"[..]));
+    }
+
+    #[test]
+    fn version_1_entries_need_no_id() {
+        let info = info_of("{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n");
+        assert_eq!(info.expect("a session").message_count, 1);
+    }
+
+    #[test]
+    fn what_is_no_session_is_not_listed() {
+        assert_eq!(info_of("5\n{\"type\":\"session\",\"id\":\"s\"}\n"), None);
+        assert_eq!(info_of(""), None);
+    }
+}

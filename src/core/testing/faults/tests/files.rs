@@ -1,0 +1,285 @@
+//! Files that are written whole, and files that are only read, on a disk that fails: old or new, never in between.
+
+use super::*;
+use crate::core::base::error::Error;
+use crate::core::context::branch::plan;
+use crate::core::rewrite::verify::verify;
+use crate::core::session::fork::Source;
+use crate::core::storage::new_file::NewFile;
+
+const PROMISE: &str = "A migration, repair, branch, fork or new file";
+
+/// Runs work on a fresh directory with a fault at every call in turn, checking after each.
+pub(crate) fn in_turn(
+    name: &str,
+    work: impl Fn(&Path) -> Result<()>,
+    check: impl Fn(&Path, &Result<()>, &str),
+) -> usize {
+    let run = |at, fault: Fault| {
+        let dir = scratch();
+        let (result, made) = with(at, fault, || work(dir.path()));
+        let what = format!("{name}, call {at}: {fault:?}");
+        if !made.hit {
+            assert!(result.is_ok(), "{what}: {result:?}");
+        }
+        if let Err(error) = &result {
+            let place = dir.path().to_str().expect("text");
+            assert!(error.to_string().contains(place), "{what}: {error} does not name the file");
+        }
+        check(dir.path(), &result, &what);
+        nothing_left_behind(dir.path(), &what);
+        made
+    };
+    let calls = run(usize::MAX, Fault::Short).calls.len();
+    assert!(calls > 0);
+    let faults = every_fault();
+    let all = (0..calls).flat_map(|at| faults.iter().map(move |fault| (at, *fault)));
+    let cases = all.filter(|&(at, fault)| run(at, fault).hit).count();
+    println!("{name}: {cases} faults in {calls} calls");
+    cases
+}
+
+/// The session in a file; an error where there is none.
+fn session_at(path: &str, options: Options) -> Result<Box<Session>> {
+    match Session::open(path, Persistence::File, options)? {
+        Found::Session(session) => Ok(session),
+        // A disk that denies there is a file is believed.
+        Found::Missing | Found::Empty => Err(Error::lost(path)),
+    }
+}
+
+pub(crate) const OLD: &str = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n{\"type\":\"message\",\"timestamp\":\"t\",\"message\":{\"role\":\"user\"}}\ntorn {\n";
+
+#[test]
+fn a_migration_that_fails_leaves_the_old_file_or_the_new_one() {
+    let cases = in_turn(
+        "migration",
+        |dir| {
+            // The old file is no work of the engine's.
+            let path = at(dir, "s.jsonl");
+            fs::write(&path, OLD).expect("written");
+            session_at(&path, OS).map(drop)
+        },
+        |dir, result, what| {
+            let path = at(dir, "s.jsonl");
+            let text = fs::read_to_string(&path).expect("read");
+            let migrated = text != OLD;
+            assert!(result.is_err() || migrated, "{what}");
+            if migrated {
+                assert!(text.lines().next().is_some_and(|line| line.contains("\"version\":3")), "{what}: {text}");
+                assert_eq!(text.lines().count(), 3, "{what}: {text}");
+                assert_eq!(fs::read_to_string(at(dir, "s.jsonl.v1.bak")).expect("kept"), OLD, "{what}");
+            }
+            assert_eq!(opened(&path, OS).tree().len(), 1, "{what}");
+        },
+    );
+    promised_at_least(PROMISE, cases, "migration");
+}
+
+#[test]
+fn a_new_file_that_fails_is_whole_or_not_there() {
+    let mut cases = 0;
+    for options in [OS, FSYNC, Options { lock: Lock::Exclusive, ..FSYNC }] {
+        cases += in_turn(
+            "new file",
+            |dir| {
+                let path = at(dir, "s.jsonl");
+                let mut session = Session::new(b"s".to_vec(), Persistence::File, Some(path)).with_options(options)?;
+                session.make_file(three().lines().take(1).map(str::as_bytes), None)
+            },
+            |dir, result, what| {
+                let text = fs::read_to_string(at(dir, "s.jsonl")).ok();
+                assert!(result.is_err() || text.is_some(), "{what}");
+                if let Some(text) = text {
+                    assert_eq!(text, three().split_inclusive('\n').next().expect("a header"), "{what}");
+                }
+            },
+        );
+    }
+    promised_at_least(PROMISE, cases, "new file");
+}
+
+#[test]
+fn a_fork_that_fails_is_whole_or_not_there() {
+    let fork = |text: &'static str, lines: usize| {
+        in_turn(
+            "fork",
+            move |dir| {
+                fs::write(at(dir, "s.jsonl"), text).expect("written");
+                let source = Source::open(&at(dir, "s.jsonl"))?;
+                let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}";
+                source.write_to(&at(dir, "f.jsonl"), b"f".to_vec(), header, FSYNC).map(drop)
+            },
+            move |dir, result, what| {
+                let fork = fs::read_to_string(at(dir, "f.jsonl")).ok();
+                assert!(result.is_err() || fork.is_some(), "{what}");
+                assert!(fork.is_none_or(|text| text.lines().count() == lines), "{what}");
+                assert_eq!(fs::read_to_string(at(dir, "s.jsonl")).expect("read"), text, "{what}");
+            },
+        )
+    };
+    let cases = fork(three().leak(), 4) + fork(OLD, 2);
+    promised_at_least(PROMISE, cases, "fork");
+}
+
+/// The labels of a branch are written behind it.
+const LABEL: &str = "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"b\",\"targetId\":\"a\",\"label\":\"x\"}";
+
+/// Takes the path to the second entry to a file of its own, in the steps of the boundary.
+pub(crate) fn branch(dir: &Path, options: Options) -> Result<Session> {
+    let path = at(dir, "b.jsonl");
+    let old = session_at(&at(dir, "s.jsonl"), options)?;
+    let plan = plan(old.tree(), 1);
+    let mut session = Session::new(b"b".to_vec(), Persistence::File, Some(path.clone())).with_options(options)?;
+    let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"b\"}";
+    let (storage, places) = old.copied(NewFile::create(&path)?, options.durability, |copier| {
+        let mut places = vec![copier.write(*header)];
+        for step in &plan.steps {
+            places.push(copier.keep(step.row).expect("an entry with a line"));
+        }
+        places.push(copier.write(LABEL));
+        Ok(places)
+    })?;
+    for step in &plan.steps {
+        session.push_kept(&step.head(old.tree()).expect("a row of the tree"));
+    }
+    crate::core::format::entry::read_line(LABEL, |line| match line {
+        crate::core::format::entry::Line::Entry(head) => drop(session.push_kept(&head)),
+        other => panic!("{other:?}"),
+    });
+    session.adopt_file(storage, places, Vec::new());
+    Ok(session)
+}
+
+#[test]
+fn a_branch_that_fails_is_whole_or_not_there() {
+    let mut cases = 0;
+    for options in [OS, FSYNC, Options { lock: Lock::Exclusive, ..FSYNC }] {
+        cases += in_turn(
+            "branch",
+            |dir| {
+                fs::write(at(dir, "s.jsonl"), three()).expect("written");
+                append(&mut branch(dir, options)?)
+            },
+            |dir, result, what| {
+                assert_eq!(fs::read_to_string(at(dir, "s.jsonl")).expect("read"), three(), "{what}");
+                let Ok(text) = fs::read_to_string(at(dir, "b.jsonl")) else {
+                    return assert!(result.is_err(), "{what}: there is no branch");
+                };
+                let lines: Vec<&str> = text.lines().collect();
+                let (left, all) = (lines.get(1..4).unwrap_or_default(), three());
+                let expected: Vec<&str> = all.lines().skip(1).take(2).chain([LABEL]).collect();
+                assert_eq!(left, expected, "{what}");
+                // Half of the line that came then may stay where the disk never works again, and is nobody's.
+                assert!(result.is_err() || lines.len() == 5, "{what}: {text}");
+                let found = ids(&opened(&at(dir, "b.jsonl"), OS));
+                assert!(result.is_err() || found.len() == 4, "{what}: {found:?}");
+            },
+        );
+    }
+    promised_at_least(PROMISE, cases, "branch");
+}
+
+#[test]
+fn a_repair_that_fails_leaves_the_old_file_or_the_new_one() {
+    let broken = three().replace("\"id\":\"b\"", "\"id\":\"b") + "{\"type\":\"cus";
+    let cases = in_turn(
+        "repair",
+        |dir| {
+            let path = at(dir, "s.jsonl");
+            fs::write(&path, &broken).expect("written");
+            crate::core::rewrite::repair::repair(&path, (0.0, "t")).map(drop)
+        },
+        |dir, result, what| {
+            let path = at(dir, "s.jsonl");
+            let text = fs::read_to_string(&path).expect("read");
+            // A kill is a disk on which nothing works from then on.
+            let kept = fs::read_to_string(at(dir, "s.jsonl.bak")).ok();
+            assert!(kept.is_none_or(|kept| kept == broken), "{what}: half of the original was kept under its name");
+            match text == broken {
+                true => assert!(result.is_err(), "{what}"),
+                false => {
+                    assert!(verify(&path).expect("readable").ok, "{what}: {text}");
+                    assert_eq!(fs::read_to_string(at(dir, "s.jsonl.bak")).expect("kept"), broken, "{what}");
+                }
+            }
+        },
+    );
+    promised_at_least(PROMISE, cases, "repair");
+}
+
+#[test]
+fn a_header_for_an_empty_file_that_fails_leaves_it_empty() {
+    let cases = in_turn(
+        "empty file",
+        |dir| {
+            let path = at(dir, "s.jsonl");
+            fs::write(&path, "").expect("written");
+            let mut session = Session::new(b"s".to_vec(), Persistence::File, Some(path));
+            session.fill_empty_file(three().lines().next().expect("a header").as_bytes()).map(drop)
+        },
+        |dir, result, what| {
+            let text = fs::read_to_string(at(dir, "s.jsonl")).expect("read");
+            let whole = text == three().split_inclusive('\n').next().expect("a header");
+            let blank = text.trim().is_empty();
+            assert!(whole || result.is_err(), "{what}: {text}");
+            assert!(whole || blank || what.contains("Always") || what.contains("ShortThen"), "{what}: {text}");
+        },
+    );
+    promised_at_least(PROMISE, cases, "header");
+}
+
+/// What opens, reads, verifies or closes a file gives what is there or an error, and changes nothing.
+#[test]
+fn reading_that_fails_changes_nothing() {
+    type Read = fn(&str) -> Result<()>;
+    let ways: [(&str, Read); 4] = [
+        ("open", |path| {
+            let session = session_at(path, OS)?;
+            assert_eq!(ids(&session), ["a", "b", "c"]);
+            Ok(())
+        }),
+        ("exclusive open and close", |path| {
+            let mut session = session_at(path, Options { lock: Lock::Exclusive, ..OS })?;
+            assert_eq!(ids(&session), ["a", "b", "c"]);
+            session.close();
+            Ok(())
+        }),
+        ("lines", |path| {
+            let mut session = session_at(path, OS)?;
+            session.close();
+            let line = session.line(1)?.expect("a line");
+            assert_eq!(Some(line.as_str()), three().lines().nth(2));
+            session.lines(&[0, 2], &mut |_, line, _| {
+                assert!(three().lines().any(|one| one == line));
+                Ok(())
+            })
+        }),
+        ("verify", |path| {
+            let report = verify(path)?;
+            assert!(report.ok && report.entries == 3, "{report:?}");
+            Ok(())
+        }),
+    ];
+    let mut cases = 0;
+    for (name, read) in ways {
+        cases += in_turn(
+            name,
+            |dir| {
+                let path = at(dir, "s.jsonl");
+                fs::write(&path, three()).expect("written");
+                read(&path)
+            },
+            |dir, _, what| {
+                assert_eq!(fs::read_to_string(at(dir, "s.jsonl")).expect("read"), three(), "{what}");
+                let all = fs::read_dir(dir).expect("read").filter(|one| {
+                    let name = one.as_ref().expect("read").file_name();
+                    let name = name.to_str().expect("text");
+                    !name.ends_with(".lock") && !name.ends_with(".tmp")
+                });
+                assert_eq!(all.count(), 1, "{what}");
+            },
+        );
+    }
+    promised_at_least(PROMISE, cases, "reading");
+}

@@ -1,0 +1,81 @@
+//! Locks and folders on a storage that fails.
+
+use super::files::{in_turn, OLD};
+use super::*;
+use crate::core::base::error::Error;
+use crate::core::io::fs::faults::without_faults;
+use crate::core::io::fs::Call;
+
+#[test]
+fn a_lock_that_fails_is_not_held_and_leaves_nothing() {
+    for left in [None, Some("pi-session-native 4711")] {
+        let cases = in_turn(
+            "lock",
+            |dir| {
+                let path = at(dir, "s.jsonl");
+                if let Some(text) = left {
+                    fs::write(format!("{path}.lock"), text).expect("written");
+                }
+                let lock = crate::core::io::lock_file::FileLock::take(&path)?;
+                // Whoever was told that it has the lock has it.
+                let me = Some(Some(std::process::id()));
+                without_faults(|| assert_eq!(crate::core::io::lock_file::held(&path).expect("asked"), me));
+                drop(lock);
+                Ok(())
+            },
+            |dir, _, what| {
+                let lock = crate::core::io::lock_file::FileLock::take(&at(dir, "s.jsonl"));
+                lock.unwrap_or_else(|error| panic!("{what}: the next try failed: {error}"));
+            },
+        );
+        println!("{cases} faults");
+        assert!(cases > 50, "{cases}");
+    }
+}
+
+#[test]
+fn an_exclusive_open_that_fails_is_done_by_the_next() {
+    let exclusive = Options { lock: Lock::Exclusive, ..FSYNC };
+    let cases = in_turn(
+        "exclusive open",
+        |dir| {
+            let path = at(dir, "s.jsonl");
+            fs::write(&path, OLD).expect("written");
+            match Session::open(&path, Persistence::File, exclusive)? {
+                Found::Session(mut session) => append(&mut session),
+                Found::Missing | Found::Empty => Err(Error::lost(&path)),
+            }
+        },
+        |dir, result, what| {
+            let mut session = opened(&at(dir, "s.jsonl"), exclusive);
+            // What the disk refuses to take back as well stays.
+            let gives_up = what.contains("Always") || what.contains("ShortThen");
+            let most = 1 + usize::from(result.is_ok() || gives_up);
+            assert!((1 + usize::from(result.is_ok())..=most).contains(&session.tree().len()), "{what}");
+            append(&mut session).unwrap_or_else(|error| panic!("{what}: {error}"));
+        },
+    );
+    println!("{cases} faults");
+    assert!(cases > 200, "{cases}");
+}
+
+/// The parents of new directories were never synced: after a power cut the first entry of a new folder may be gone.
+#[test]
+fn new_directories_are_on_disk_with_their_names_or_made_again() {
+    let make = |dir: &Path| {
+        fs::create_dir_all(dir.join("a")).expect("made");
+        crate::core::storage::file::make_dir(&at(dir, "a/b/c/d"), Durability::Fsync)
+    };
+    let syncs = |dir: &Path| {
+        let (result, made) = with(usize::MAX, Fault::Short, || make(dir));
+        result.expect("made");
+        made.calls.iter().filter(|call| **call == Call::Sync).count()
+    };
+    let dir = scratch();
+    assert_eq!((syncs(dir.path()), syncs(dir.path())), (3, 0));
+    let cases = in_turn("directories", make, |dir, result, what| match result {
+        Ok(()) => assert!(dir.join("a/b/c/d").is_dir(), "{what}"),
+        Err(_) => assert_eq!(syncs(dir), 3, "{what}: the next try syncs no name"),
+    });
+    assert!(cases > 50, "{cases}");
+}

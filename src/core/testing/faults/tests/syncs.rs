@@ -1,0 +1,279 @@
+//! What waits for the disk, and in which order: by the calls that were made, and the files they were made for.
+
+use super::*;
+use crate::core::io::fs::faults::{before_next, Made};
+use crate::core::io::fs::{stat_path, Call, Identity};
+use crate::core::rewrite::verify::verify;
+use crate::core::session::fork::Source;
+
+const PROMISE: &str = "With `durability: \"fsync\"`";
+
+/// The calls of work in which nothing fails.
+fn calls(work: impl FnOnce() -> Result<()>) -> Made {
+    let (result, made) = with(usize::MAX, Fault::Short, work);
+    result.expect("nothing fails");
+    made
+}
+
+/// Which file or directory a path leads to.
+fn identity(path: &Path) -> Identity {
+    stat_path(path).expect("it can be asked").expect("it is there").identity
+}
+
+fn syncs(made: &Made) -> usize {
+    made.calls.iter().filter(|call| **call == Call::Sync).count()
+}
+
+/// The disk has the file at `path` before this returned: a wait for it stands behind the last write to it.
+fn waited_for(made: &Made, path: &str, what: &str) {
+    let (writes, syncs) = (made.of(Call::Write, identity(path.as_ref())), made.of(Call::Sync, identity(path.as_ref())));
+    assert!(!writes.is_empty() && writes.last() < syncs.last(), "{what}: written at {writes:?}, synced at {syncs:?}");
+}
+
+/// Written, then waited for, then named, then the directory waited for: a power cut at any moment leaves the old file or
+/// the new one.
+fn is_in_order(made: &Made, path: &str, named: Call, what: &str) {
+    waited_for(made, path, what);
+    let file = identity(path.as_ref());
+    let dir = identity(Path::new(path).parent().expect("a directory"));
+    let last_write = made.of(Call::Write, file).last().copied();
+    let synced = made.of(Call::Sync, file).into_iter().find(|at| Some(*at) > last_write);
+    let named = made.calls.iter().rposition(|call| *call == named);
+    let dir_synced = made.of(Call::Sync, dir).last().copied();
+    assert!(synced.is_some() && synced < named, "{what}: named at {named:?} before it was synced at {synced:?}");
+    assert!(named < dir_synced, "{what}: the directory was synced at {dir_synced:?}, the file named at {named:?}");
+}
+
+fn with_three(options: Options) -> (tempfile::TempDir, String, Box<Session>) {
+    let dir = scratch();
+    let path = at(dir.path(), "s.jsonl");
+    fs::write(&path, three()).expect("written");
+    let session = opened(&path, options);
+    (dir, path, session)
+}
+
+#[test]
+fn with_fsync_the_disk_has_each_entry_before_its_append_returns() {
+    let (_dir, path, mut session) = with_three(FSYNC);
+    for n in 0..5 {
+        waited_for(&calls(|| append(&mut session)), &path, &format!("append {n}"));
+    }
+    add(&path, "{\"type\":\"custom\",\"id\":\"theirs\",\"parentId\":\"c\"}\n{\"half");
+    waited_for(&calls(|| append(&mut session)), &path, "append behind others");
+    session.close();
+    waited_for(&calls(|| append(&mut session)), &path, "append after close");
+    fs::write(&path, "").expect("emptied");
+    let error = append(&mut session).expect_err("nothing can be read any more");
+    assert!(error.is_lost(), "{error}");
+    let lines: Vec<String> = three().lines().map(str::to_owned).collect();
+    let all = lines.iter().chain(std::iter::repeat_n(&lines[3], 7));
+    waited_for(&calls(|| session.rewrite(all.map(String::as_bytes))), &path, "a session written into an emptied file");
+    promised(PROMISE, 8, "ways to append");
+}
+
+#[test]
+fn with_fsync_the_header_of_an_empty_file_is_waited_for() {
+    let dir = scratch();
+    let path = at(dir.path(), "s.jsonl");
+    fs::write(&path, "").expect("written");
+    let mut session =
+        Session::new(b"s".to_vec(), Persistence::File, Some(path.clone())).with_options(FSYNC).expect("free");
+    waited_for(&calls(|| session.fill_empty_file(b"{\"type\":\"session\",\"id\":\"s\"}").map(drop)), &path, "header");
+}
+
+#[test]
+fn without_fsync_nothing_that_is_appended_or_new_waits() {
+    let (dir, _, mut session) = with_three(OS);
+    let appended = calls(|| {
+        for _ in 0..5 {
+            append(&mut session)?;
+        }
+        session.reload()
+    });
+    let forked = calls(|| {
+        let source = Source::open(&at(dir.path(), "s.jsonl"))?;
+        source.write_to(&at(dir.path(), "f.jsonl"), b"f".to_vec(), b"{\"type\":\"session\"}", OS).map(drop)
+    });
+    let branched = calls(|| super::files::branch(dir.path(), OS).map(drop));
+    let made = calls(|| new_file(dir.path(), OS));
+    for (what, made) in [("append", appended), ("fork", forked), ("branch", branched), ("new file", made)] {
+        assert!(made.calls.contains(&Call::Write), "{what}: {:?}", made.calls);
+        assert_eq!(syncs(&made), 0, "{what}: {:?}", made.calls);
+    }
+}
+
+fn new_file(dir: &Path, options: Options) -> Result<()> {
+    let path = at(dir, "n.jsonl");
+    let mut session = Session::new(b"n".to_vec(), Persistence::File, Some(path)).with_options(options)?;
+    session.make_file(three().lines().map(str::as_bytes), None)
+}
+
+#[test]
+fn flush_waits_for_the_file_and_its_name() {
+    for options in [OS, FSYNC] {
+        let (dir, path, mut session) = with_three(options);
+        let made = calls(|| {
+            append(&mut session)?;
+            session.flush()
+        });
+        waited_for(&made, &path, "flush");
+        let dir = made.of(Call::Sync, identity(dir.path()));
+        assert!(dir.last() > made.of(Call::Sync, identity(path.as_ref())).last(), "flush: the directory at {dir:?}");
+    }
+}
+
+#[test]
+fn flush_waits_for_the_names_of_new_directories_too() {
+    let scratch = scratch();
+    let dir = scratch.path().join("agent").join("sessions");
+    crate::core::storage::file::make_dir(dir.to_str().expect("text"), OS.durability).expect("made");
+    let path = at(&dir, "s.jsonl");
+    let mut session = Session::new(b"s".to_vec(), Persistence::File, Some(path)).with_options(OS).expect("free");
+    let made = calls(|| {
+        session.make_file(three().lines().map(str::as_bytes), None)?;
+        session.flush()
+    });
+    for dir in [&*dir, &scratch.path().join("agent"), scratch.path()] {
+        assert!(!made.of(Call::Sync, identity(dir)).is_empty(), "{} was not synced", dir.display());
+    }
+}
+
+/// What is written whole: how, and by which call it gets its name.
+#[test]
+fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is() {
+    const OLD: &str = "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\"}}\n";
+    type Work = fn(&Path, Options) -> Result<()>;
+    /// Options, what it is, what stands in `s.jsonl` before, what is done, the file, the call that names it.
+    type Case = (Options, &'static str, String, Work, &'static str, Call);
+    let migrates: Work = |dir, options| Session::open(&at(dir, "s.jsonl"), Persistence::File, options).map(drop);
+    let repairs: Work = |dir, _| crate::core::rewrite::repair::repair(&at(dir, "s.jsonl"), (0.0, "t")).map(drop);
+    let restores: Work = |dir, options| {
+        let mut session = opened(&at(dir, "s.jsonl"), options);
+        fs::remove_file(at(dir, "s.jsonl")).expect("removed");
+        session.reload()
+    };
+    let rewrites: Work = |dir, options| {
+        let mut session = opened(&at(dir, "s.jsonl"), options);
+        session.close();
+        fs::remove_file(at(dir, "s.jsonl")).expect("removed");
+        session.rewrite(three().lines().map(str::as_bytes))
+    };
+    let forks: Work = |dir, options| {
+        let source = Source::open(&at(dir, "s.jsonl"))?;
+        source.write_to(
+            &at(dir, "f.jsonl"),
+            b"f".to_vec(),
+            b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}",
+            options,
+        )?;
+        Ok(())
+    };
+    let mut cases: Vec<Case> = Vec::new();
+    for options in [OS, FSYNC] {
+        // Where something of old is at stake the disk is waited for whatever was chosen.
+        cases.push((options, "migration", OLD.into(), migrates, "s.jsonl", Call::Rename));
+        cases.push((options, "repair", three() + "torn", repairs, "s.jsonl", Call::Rename));
+        cases.push((options, "deleted file", three(), restores, "s.jsonl", Call::Link));
+        cases.push((options, "lost file", three(), rewrites, "s.jsonl", Call::Link));
+    }
+    cases.push((FSYNC, "new file", three(), new_file, "n.jsonl", Call::Link));
+    cases.push((
+        FSYNC,
+        "branch",
+        three(),
+        |dir, options| super::files::branch(dir, options).map(drop),
+        "b.jsonl",
+        Call::Link,
+    ));
+    cases.push((FSYNC, "fork", three(), forks, "f.jsonl", Call::Link));
+    cases.push((FSYNC, "fork of an old file", OLD.into(), forks, "f.jsonl", Call::Link));
+    for (options, what, text, work, name, named) in &cases {
+        let dir = scratch();
+        fs::write(at(dir.path(), "s.jsonl"), text).expect("written");
+        let made = calls(|| work(dir.path(), *options));
+        let what = format!("{what}, {:?}", options.durability);
+        is_in_order(&made, &at(dir.path(), name), *named, &what);
+    }
+    promised(PROMISE, cases.len(), "whole files");
+}
+
+#[test]
+fn the_copy_that_a_repair_keeps_is_on_disk_before_the_file_is_replaced() {
+    let (dir, path, session) = with_three(OS);
+    drop(session);
+    add(&path, "torn");
+    let made = calls(|| crate::core::rewrite::repair::repair(&path, (0.0, "t")).map(drop));
+    let kept = made.of(Call::Sync, identity(at(dir.path(), "s.jsonl.bak").as_ref()));
+    let renamed = made.calls.iter().rposition(|call| *call == Call::Rename);
+    assert!(kept.last().is_some() && kept.last().copied() < renamed, "kept at {kept:?}, renamed at {renamed:?}");
+}
+
+/// Some mounts of networks and of user space have no fsync for directories: there a deleted file could never be written
+/// again, and a migration threw after it was made.
+#[test]
+fn where_a_directory_cannot_be_synced_all_is_written_as_ever() {
+    const OLD: &str = "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\"}}\n";
+    type Work = fn(&Path) -> Result<()>;
+    let ways: [(&str, &str, Work); 5] = [
+        ("migration", OLD, |dir| Session::open(&at(dir, "s.jsonl"), Persistence::File, OS).map(drop)),
+        ("repair", "torn", |dir| crate::core::rewrite::repair::repair(&at(dir, "s.jsonl"), (0.0, "t")).map(drop)),
+        ("deleted file", "", |dir| {
+            let mut session = opened(&at(dir, "s.jsonl"), OS);
+            fs::remove_file(at(dir, "s.jsonl")).expect("removed");
+            append(&mut session)
+        }),
+        ("new file", "", |dir| new_file(dir, FSYNC)),
+        ("flush", "", |dir| opened(&at(dir, "s.jsonl"), OS).flush()),
+    ];
+    for (what, text, work) in ways {
+        let run = |at_call, fault| {
+            let dir = scratch();
+            let text = if text == OLD { OLD.to_owned() } else { three() + text };
+            fs::write(at(dir.path(), "s.jsonl"), text).expect("written");
+            let (result, made) = with(at_call, fault, || work(dir.path()));
+            let of_dir = made.of(Call::Sync, identity(dir.path()));
+            (dir, result, of_dir)
+        };
+        let (_dir, result, of_dir) = run(usize::MAX, Fault::Short);
+        result.expect("nothing fails");
+        assert!(!of_dir.is_empty(), "{what}: the directory is synced");
+        for call in of_dir {
+            for code in [libc::EINVAL, libc::ENOTSUP, libc::EBADF] {
+                let (dir, result, _) = run(call, Fault::Once(code));
+                result.unwrap_or_else(|error| panic!("{what}, {code}: {error}"));
+                assert!(verify(&at(dir.path(), "s.jsonl")).expect("read").ok, "{what}");
+            }
+            let (_dir, result, _) = run(call, Fault::Once(libc::EIO));
+            result.expect_err("a disk that fails is told");
+        }
+    }
+}
+
+/// Its error came before what others had written meanwhile was carried over.
+#[test]
+fn a_directory_that_could_not_be_synced_kept_lines_from_the_new_file() {
+    let (dir, path, session) = with_three(OS);
+    drop(session);
+    add(&path, "torn\n");
+    let line = "{\"type\":\"custom\",\"id\":\"late\",\"parentId\":\"c\"}\n";
+    let late = |path: &str| {
+        let mut old = fs::OpenOptions::new().append(true).open(path).expect("opened");
+        before_next(Call::Rename, move || std::io::Write::write_all(&mut old, line.as_bytes()).expect("written"));
+    };
+    let repair = |path: &str| crate::core::rewrite::repair::repair(path, (0.0, "t")).map(drop);
+    let run = |at_call, fault| {
+        let (other, path) = (scratch(), fs::read(&path).expect("read"));
+        fs::write(at(other.path(), "s.jsonl"), path).expect("written");
+        let path = at(other.path(), "s.jsonl");
+        late(&path);
+        let (result, made) = with(at_call, fault, || repair(&path));
+        (other, path, result, made)
+    };
+    let (other, _, result, made) = run(usize::MAX, Fault::Short);
+    result.expect("repaired");
+    let call = made.of(Call::Sync, identity(other.path())).last().copied().expect("the directory is synced");
+    let (_other, path, result, _) = run(call, Fault::Once(libc::EIO));
+    result.expect_err("the disk's failure is told");
+    assert!(fs::read_to_string(&path).expect("read").contains(line), "the line is in the new file");
+    drop(dir);
+}

@@ -1,0 +1,250 @@
+//! Operations: each byte is one, on a session whose file others change meanwhile. What must be in the file is kept in
+//! a list beside it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use super::Subject;
+use crate::core::base::error::Result;
+use crate::core::base::options::Options;
+use crate::core::format::entry::Kind;
+use crate::core::format::serialize::NewHead;
+use crate::core::session::append::{Below, NewEntry};
+use crate::core::session::{Found, Persistence, Session};
+use crate::core::testing::faults::tests::scratch;
+use crate::core::tree::tree::RowNo;
+
+const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n";
+
+fn entry(id: &str) -> String {
+    format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":null,\"timestamp\":\"t\"}}\n")
+}
+
+fn opened(path: &str) -> Box<Session> {
+    match Session::open(path, Persistence::File, Options::default()).expect("opened") {
+        Found::Session(session) => session,
+        _ => panic!("there is a session"),
+    }
+}
+
+fn ids(session: &Session) -> BTreeSet<String> {
+    let tree = session.tree();
+    (0..tree.len() as RowNo).map(|row| String::from_utf8_lossy(tree.id_of(row)).into_owned()).collect()
+}
+
+fn add(path: &str, text: &str) {
+    let mut file = fs::OpenOptions::new().append(true).create(true).open(path).expect("opened");
+    std::io::Write::write_all(&mut file, text.as_bytes()).expect("written");
+}
+
+struct World {
+    path: String,
+    session: Box<Session>,
+    /// What must be there in the end.
+    expected: BTreeSet<String>,
+    /// What this session appended itself, since it was opened.
+    own: BTreeSet<String>,
+    names: usize,
+    /// Lines as a caller has them who holds the objects.
+    lines: BTreeMap<String, Vec<u8>>,
+}
+
+impl World {
+    /// Does something with the session, and gives it the lines that it asks for.
+    fn helped<T>(&mut self, work: impl Fn(&mut Session) -> Result<T>) -> T {
+        let result = match work(&mut self.session) {
+            Err(error) if error.is_wanting() => {
+                let id = |row| String::from_utf8_lossy(self.session.tree().id_of(row)).into_owned();
+                let wanted = self.session.wanted().iter();
+                let lines = wanted.filter_map(|&row| Some((row, self.lines.get(&id(row))?.clone()))).collect();
+                self.session.lend(lines);
+                work(&mut self.session)
+            }
+            result => result,
+        };
+        self.session.take_moved();
+        result.expect("the disk works")
+    }
+
+    fn reload(&mut self) {
+        self.helped(Session::reload);
+    }
+
+    /// Takes in everything, and keeps every line as an object would.
+    fn remember(&mut self) {
+        self.reload();
+        for row in 0..self.session.tree().len() as RowNo {
+            let id = String::from_utf8_lossy(self.session.tree().id_of(row)).into_owned();
+            let line = self.session.line(row).expect("read").expect("a line");
+            self.lines.insert(id, line.into_bytes());
+        }
+    }
+
+    /// What will be there once what is ours was added to what others left, with what it hangs from.
+    fn with_own(&self, kept: &BTreeSet<String>) -> BTreeSet<String> {
+        let tree = self.session.tree();
+        let mut all = kept.clone();
+        for id in self.own.iter().filter(|id| !kept.contains(*id)) {
+            let mut at = tree.find(id.as_bytes());
+            while let Some(row) = at {
+                let id = String::from_utf8_lossy(tree.id_of(row)).into_owned();
+                if kept.contains(&id) || !all.insert(id) {
+                    break;
+                }
+                at = tree.parent_row(row);
+            }
+        }
+        all
+    }
+
+    fn append(&mut self, subject: Subject) {
+        let head = NewHead::default();
+        // The planted bug: a line is written without a look at what is there.
+        if subject == Subject::Planted && self.names > 2 {
+            let id = format!("planted{}", self.names);
+            self.names += 1;
+            add(&self.path, &entry(&id));
+            self.expected.insert(id);
+            return;
+        }
+        let row = self.helped(|session| {
+            session.append(&NewEntry {
+                kind: Kind::Custom,
+                head: &head,
+                own: b"{\"customType\":\"x\"}",
+                below: Below::Leaf,
+                id: None,
+                time: 0.0,
+                timestamp: "t",
+            })
+        });
+        let id = String::from_utf8_lossy(self.session.tree().id_of(row)).into_owned();
+        self.expected.insert(id.clone());
+        self.own.insert(id);
+    }
+
+    fn foreign(&mut self) -> String {
+        self.names += 1;
+        format!("f{}", self.names)
+    }
+
+    /// The file as others would write it: what they know of, without what only we have.
+    fn rewritten(&mut self, keep: usize) -> String {
+        let all: Vec<String> = self.expected.iter().cloned().collect();
+        let kept: BTreeSet<String> =
+            all.into_iter().enumerate().filter(|(at, _)| at % 3 != keep % 3).map(|(_, id)| id).collect();
+        let text = HEADER.to_owned() + &kept.iter().map(|id| entry(id)).collect::<String>();
+        self.expected = kept;
+        text
+    }
+
+    fn step(&mut self, byte: u8, subject: Subject) {
+        let is_there = fs::metadata(&self.path).is_ok();
+        match byte % 16 {
+            0..=2 => self.append(subject),
+            3 if is_there => {
+                // Behind a half line a whole one of theirs would be fused with it: they begin on a line of their own.
+                let ended = fs::read(&self.path).expect("read").ends_with(b"\n");
+                let id = self.foreign();
+                add(&self.path, &(if ended { String::new() } else { "\n".to_owned() } + &entry(&id)));
+                self.expected.insert(id);
+            }
+            4 if is_there => {
+                let half = &entry("half")[..usize::from(byte / 16) + 1];
+                add(&self.path, half);
+            }
+            5 => {
+                // What others wrote and we never read goes with the file.
+                self.reload();
+                fs::remove_file(&self.path).expect("removed");
+            }
+            // Another file in its place, by a rename: the manager has the old one open, or not.
+            6 | 12 if is_there => {
+                self.remember();
+                if byte % 16 == 12 {
+                    self.session.close();
+                }
+                let text = self.rewritten(usize::from(byte / 16));
+                let other = format!("{}.other", self.path);
+                fs::write(&other, text).expect("written");
+                fs::rename(other, &self.path).expect("renamed");
+                self.expected = self.with_own(&self.expected);
+            }
+            // Another content in place, shorter, longer or of the same length.
+            7 | 13 if is_there => {
+                self.remember();
+                let before = fs::read_to_string(&self.path).expect("read");
+                let mut text = self.rewritten(usize::from(byte / 16));
+                while byte % 16 == 13 && text.len() < before.len() {
+                    let id = self.foreign();
+                    text += &entry(&id);
+                    self.expected.insert(id);
+                }
+                fs::write(&self.path, &text).expect("written");
+                match text.len() < before.len() && before.starts_with(&text) {
+                    // What was cut off stays out.
+                    true => self.own = self.own.intersection(&self.expected).cloned().collect(),
+                    false => self.expected = self.with_own(&self.expected),
+                }
+                self.reload();
+            }
+            8 => self.reload(),
+            9 => self.helped(Session::flush),
+            10 => {
+                // A closed session whose file is deleted is the caller's to write again.
+                self.reload();
+                self.session.close();
+            }
+            11 => {
+                self.reload();
+                self.session = opened(&self.path);
+                self.own.clear();
+            }
+            // As editors save: the old file gets another name, a new one is written.
+            14 if is_there => {
+                self.remember();
+                fs::rename(&self.path, format!("{}.away", self.path)).expect("renamed");
+                let text = self.rewritten(usize::from(byte / 16));
+                fs::write(&self.path, text).expect("written");
+                self.expected = self.with_own(&self.expected);
+                self.helped(Session::look_and_close);
+            }
+            // Another session comes and goes: nothing is written to it.
+            15 if is_there => {
+                self.remember();
+                let before = fs::read(&self.path).expect("read");
+                let other = HEADER.replace("\"s\"", "\"other\"") + &entry("x").repeat(usize::from(byte / 16) * 20);
+                fs::write(&self.path, &other).expect("written");
+                assert!(self.session.reload().is_err(), "another session is there");
+                assert_eq!(fs::read_to_string(&self.path).expect("read"), other);
+                fs::write(&self.path, before).expect("written");
+            }
+            _ => {}
+        }
+        self.session.take_moved();
+    }
+}
+
+pub fn target(input: &[u8], subject: Subject) -> u64 {
+    let dir = scratch();
+    let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    fs::write(&path, HEADER.to_owned() + &entry("a")).expect("written");
+    let mut world = World {
+        session: opened(&path),
+        path,
+        expected: BTreeSet::from(["a".to_owned()]),
+        own: BTreeSet::new(),
+        names: 0,
+        lines: BTreeMap::new(),
+    };
+    for &byte in input.iter().take(40) {
+        world.step(byte, subject);
+    }
+    world.reload();
+    assert_eq!(ids(&world.session), world.expected);
+    let report = crate::core::rewrite::verify::verify(&world.path).expect("readable");
+    assert!(report.duplicate_ids.is_empty());
+    assert_eq!(ids(&opened(&world.path)), world.expected);
+    let kinds: BTreeSet<u8> = input.iter().take(40).map(|byte| byte % 16).collect();
+    kinds.iter().fold(world.expected.len() as u64, |sum, kind| sum << 4 ^ u64::from(*kind) ^ sum >> 60)
+}

@@ -1,0 +1,2 @@
+pub mod faults;
+pub mod fuzz;

@@ -1,0 +1,2 @@
+pub mod tree;
+pub mod tree_integrity;

@@ -1,0 +1,498 @@
+//! The tree in memory: one index row per entry, in file order, with ids, children, labels and the leaf.
+//!
+//! Ids are interned: every id that is seen, as an entry's own or as one it points at, becomes a small number
+//! ([`Sym`]). An id means the last entry that carries it.
+//!
+//! Invariants: rows are only ever added; `last_row` of a symbol is the newest row with that id; a walk to the root
+//! visits no row twice.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use crate::core::base::time::Time;
+use crate::core::context::path_cache::LeafPath;
+use crate::core::context::projection::Projection;
+use crate::core::format::agent_message::{MessageHead, Role};
+use crate::core::format::entry::{EntryHead, Kind, Parent};
+
+/// A row's place in file order.
+pub type RowNo = u32;
+/// An interned id.
+pub type Sym = u32;
+
+const NONE: u32 = u32::MAX;
+
+/// Where an entry's parent pointer leads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ParentRef {
+    Missing,
+    Null,
+    Id(Sym),
+    Number(f64),
+    Other,
+}
+
+/// The index of one entry.
+#[derive(Debug, Clone)]
+pub struct Row {
+    pub kind: Kind,
+    pub message: Option<MessageHead>,
+    pub sets_label: bool,
+    pub has_summary: bool,
+    pub id: Sym,
+    pub parent: ParentRef,
+    /// A compaction's first kept entry; the target of a label or context edit.
+    pub target: Option<Sym>,
+    pub time: Time,
+    next_sibling: RowNo,
+}
+
+impl Row {
+    /// The role, if this is a message entry with a message.
+    pub fn role(&self) -> Option<Role> {
+        self.message.map(|message| message.role)
+    }
+}
+
+/// A list of rows with one parent, linked through [`Row::next_sibling`].
+#[derive(Debug, Clone, Copy)]
+struct Children {
+    first: RowNo,
+    last: RowNo,
+}
+
+const CHILDLESS: Children = Children { first: NONE, last: NONE };
+
+#[derive(Debug)]
+struct Symbol {
+    start: u64,
+    len: u32,
+    last_row: RowNo,
+    children: Children,
+}
+
+/// The label an entry has.
+#[derive(Debug, Clone, Copy)]
+struct Label {
+    /// Orders labels by when they were first set since last cleared.
+    order: u64,
+    /// The label entry that set it last.
+    row: RowNo,
+}
+
+/// What `getChildren` may be asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ChildrenOf<'a> {
+    Missing,
+    Null,
+    Id(&'a [u8]),
+    Number(f64),
+}
+
+#[derive(Debug)]
+pub struct Tree {
+    rows: Vec<Row>,
+    arena: Vec<u8>,
+    symbols: Vec<Symbol>,
+    lookup: HashTable<Sym>,
+    /// Seeded anew for each tree: ids come from files, which anyone may have written.
+    hasher: DefaultHashBuilder,
+    null_children: Children,
+    missing_children: Children,
+    distinct: usize,
+    labels: HashMap<Sym, Label>,
+    label_clock: u64,
+    leaf: Option<RowNo>,
+    last_info: Option<RowNo>,
+    conversation: bool,
+    /// Counts additions that may change other rows' paths.
+    path_changes: u64,
+    kept: LeafPath,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        Self {
+            rows: Vec::new(),
+            arena: Vec::new(),
+            symbols: Vec::new(),
+            lookup: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            null_children: CHILDLESS,
+            missing_children: CHILDLESS,
+            distinct: 0,
+            labels: HashMap::new(),
+            label_clock: 0,
+            leaf: None,
+            last_info: None,
+            conversation: false,
+            path_changes: 0,
+            kept: LeafPath::default(),
+        }
+    }
+}
+
+impl Tree {
+    /// Adds an entry. The leaf moves to it if `advance`, or if it takes the leaf's id; else it stays.
+    pub fn push(&mut self, head: &EntryHead<'_>, advance: bool) -> RowNo {
+        let no = self.rows.len() as RowNo;
+        let id = self.intern(&head.id);
+        let parent = match &head.parent {
+            Parent::Missing => ParentRef::Missing,
+            Parent::Null => ParentRef::Null,
+            Parent::Id(parent) => ParentRef::Id(self.intern(parent)),
+            Parent::Number(number) => ParentRef::Number(*number),
+            Parent::Other => ParentRef::Other,
+        };
+        let pointed = head.first_kept.as_ref().or(head.target.as_ref());
+        let target = pointed.map(|target| self.intern(target));
+        self.rows.push(Row {
+            kind: head.kind,
+            message: head.message,
+            sets_label: head.sets_label,
+            has_summary: head.has_summary,
+            id,
+            parent,
+            target,
+            time: head.time,
+            next_sibling: NONE,
+        });
+        self.link_child(parent, no);
+        if let Some(symbol) = self.symbols.get_mut(id as usize) {
+            self.distinct += usize::from(symbol.last_row == NONE);
+            // An id that comes again, or that was pointed at before it came, is another parent than before.
+            self.path_changes += u64::from(symbol.last_row != NONE || symbol.children.first != NONE);
+            symbol.last_row = no;
+        }
+        if let (Kind::Label, Some(target)) = (head.kind, target) {
+            self.replay_label(target, no, head.sets_label);
+        }
+        if head.kind == Kind::SessionInfo {
+            self.last_info = Some(no);
+        }
+        self.conversation |= head.is_conversation();
+        if advance || self.leaf.and_then(|leaf| self.row(leaf)).is_some_and(|leaf| leaf.id == id) {
+            self.leaf = Some(no);
+        }
+        no
+    }
+
+    fn intern(&mut self, id: &[u8]) -> Sym {
+        let Self { lookup, symbols, arena, hasher, .. } = self;
+        let bytes_of = |sym: &Sym| symbols.get(*sym as usize).map_or(&[][..], |symbol| span(arena, symbol));
+        let hash = hasher.hash_one(id);
+        if let Some(&sym) = lookup.find(hash, |sym| bytes_of(sym) == id) {
+            return sym;
+        }
+        let sym = symbols.len() as Sym;
+        lookup.insert_unique(hash, sym, |sym| hasher.hash_one(bytes_of_in(symbols, arena, *sym)));
+        symbols.push(Symbol { start: arena.len() as u64, len: id.len() as u32, last_row: NONE, children: CHILDLESS });
+        arena.extend_from_slice(id);
+        sym
+    }
+
+    fn link_child(&mut self, parent: ParentRef, row: RowNo) {
+        let children = match parent {
+            ParentRef::Null => Some(&mut self.null_children),
+            ParentRef::Missing => Some(&mut self.missing_children),
+            ParentRef::Id(sym) => self.symbols.get_mut(sym as usize).map(|symbol| &mut symbol.children),
+            ParentRef::Number(_) | ParentRef::Other => None,
+        };
+        let Some(children) = children else { return };
+        let before = children.last;
+        children.last = row;
+        if before == NONE {
+            children.first = row;
+        } else if let Some(sibling) = self.rows.get_mut(before as usize) {
+            sibling.next_sibling = row;
+        }
+    }
+
+    fn replay_label(&mut self, target: Sym, row: RowNo, sets: bool) {
+        if !sets {
+            self.labels.remove(&target);
+            return;
+        }
+        self.label_clock += 1;
+        let order = self.label_clock;
+        self.labels.entry(target).or_insert(Label { order, row }).row = row;
+    }
+
+    /// How many entries there are, repeated ids counted each.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// How many bytes of memory it takes, about.
+    pub fn memory(&self) -> usize {
+        let rows = self.rows.capacity() * std::mem::size_of::<Row>();
+        let symbols = self.symbols.capacity() * std::mem::size_of::<Symbol>();
+        let lookup = self.lookup.capacity() * (std::mem::size_of::<Sym>() + 1);
+        let labels = self.labels.capacity() * (std::mem::size_of::<(Sym, Label)>() + 1);
+        rows + symbols + lookup + labels + self.arena.capacity()
+    }
+
+    /// How many ids there are.
+    pub fn distinct(&self) -> usize {
+        self.distinct
+    }
+
+    /// A row by number.
+    pub fn row(&self, no: RowNo) -> Option<&Row> {
+        self.rows.get(no as usize)
+    }
+
+    /// Every row in file order.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The symbol of an id that was seen.
+    pub fn sym(&self, id: &[u8]) -> Option<Sym> {
+        let hash = self.hasher.hash_one(id);
+        self.lookup.find(hash, |sym| bytes_of_in(&self.symbols, &self.arena, *sym) == id).copied()
+    }
+
+    /// The row that an id means: the last that carries it.
+    pub fn find(&self, id: &[u8]) -> Option<RowNo> {
+        self.row_of(self.sym(id)?)
+    }
+
+    /// The row that a symbol means.
+    pub fn row_of(&self, sym: Sym) -> Option<RowNo> {
+        self.symbols.get(sym as usize).map(|symbol| symbol.last_row).filter(|&row| row != NONE)
+    }
+
+    /// The bytes of an id, WTF-8.
+    pub fn id_bytes(&self, sym: Sym) -> &[u8] {
+        bytes_of_in(&self.symbols, &self.arena, sym)
+    }
+
+    /// The id of a row.
+    pub fn id_of(&self, no: RowNo) -> &[u8] {
+        self.row(no).map_or(&[], |row| self.id_bytes(row.id))
+    }
+
+    /// Whether a row is the one its id means.
+    pub fn is_current(&self, no: RowNo) -> bool {
+        self.row(no).is_some_and(|row| self.row_of(row.id) == Some(no))
+    }
+
+    /// Whether a head says of an entry what its row does: what it is, where it hangs and what it is about.
+    pub fn is_as_said(&self, no: RowNo, head: &EntryHead<'_>) -> bool {
+        let Some(row) = self.row(no) else { return false };
+        let same_parent = match (row.parent, &head.parent) {
+            (ParentRef::Missing, Parent::Missing) | (ParentRef::Null, Parent::Null) => true,
+            (ParentRef::Other, Parent::Other) => true,
+            (ParentRef::Id(sym), Parent::Id(id)) => self.id_bytes(sym) == &**id,
+            (ParentRef::Number(one), Parent::Number(other)) => one == *other,
+            _ => false,
+        };
+        let target = head.first_kept.as_deref().or(head.target.as_deref());
+        row.kind == head.kind
+            && row.message == head.message
+            && same_parent
+            && self.id_bytes(row.id) == &*head.id
+            && row.target.map(|sym| self.id_bytes(sym)) == target
+    }
+
+    /// The leaf: the row that the next entry will have as its parent.
+    pub fn leaf(&self) -> Option<RowNo> {
+        self.leaf
+    }
+
+    /// Moves the leaf.
+    pub fn set_leaf(&mut self, leaf: Option<RowNo>) {
+        self.leaf = leaf.filter(|&no| (no as usize) < self.rows.len());
+    }
+
+    /// The newest session_info entry, whatever its branch.
+    pub fn last_info(&self) -> Option<RowNo> {
+        self.last_info
+    }
+
+    /// Whether any entry is a user's or assistant's message.
+    pub fn has_conversation(&self) -> bool {
+        self.conversation
+    }
+
+    /// The row that a walk towards the root visits after this one. An empty id leads nowhere, as in JavaScript.
+    pub fn parent_row(&self, no: RowNo) -> Option<RowNo> {
+        match self.row(no)?.parent {
+            ParentRef::Id(sym) if !self.id_bytes(sym).is_empty() => self.row_of(sym),
+            _ => None,
+        }
+    }
+
+    /// Counts what may change the path to a row that was there before.
+    pub fn path_changes(&self) -> u64 {
+        self.path_changes
+    }
+
+    /// The path to the leaf, or to what stands for it, kept from one question to the next.
+    pub fn kept_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
+        self.follow(end);
+        self.kept.rows()
+    }
+
+    /// The context of that path.
+    pub fn kept_projection(&mut self, end: Option<RowNo>) -> Projection {
+        self.follow(end);
+        let mut kept = std::mem::take(&mut self.kept);
+        let projection = kept.projection(self);
+        self.kept = kept;
+        projection
+    }
+
+    fn follow(&mut self, end: Option<RowNo>) {
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.follow(self, end);
+        self.kept = kept;
+    }
+
+    /// The rows from the root to `to`. A cycle ends before a row would come twice.
+    pub fn path(&self, to: RowNo) -> Vec<RowNo> {
+        let mut path = Vec::new();
+        let mut at = Some(to);
+        while let Some(no) = at {
+            // More steps than rows: the walk is in a cycle, whose rows are at the end of what was walked.
+            if path.len() == self.rows.len() {
+                return self.path_in_cycle(to);
+            }
+            path.push(no);
+            at = self.parent_row(no);
+        }
+        path.reverse();
+        path
+    }
+
+    /// The last `limit` rows of the path to `to`.
+    pub fn end_of_path(&self, to: RowNo, limit: usize) -> Vec<RowNo> {
+        let mut end = Vec::new();
+        let mut at = Some(to);
+        while let Some(no) = at.filter(|_| end.len() < limit) {
+            // A walk that does not descend may be in a cycle.
+            if end.last().is_some_and(|&child| child <= no) {
+                let path = self.path(to);
+                return path.get(path.len().saturating_sub(limit)..).unwrap_or_default().to_vec();
+            }
+            end.push(no);
+            at = self.parent_row(no);
+        }
+        end.reverse();
+        end
+    }
+
+    fn path_in_cycle(&self, to: RowNo) -> Vec<RowNo> {
+        let mut seen = vec![false; self.rows.len()];
+        let mut path = Vec::new();
+        let mut at = Some(to);
+        while let Some(no) = at {
+            match seen.get_mut(no as usize) {
+                Some(seen) if !*seen => *seen = true,
+                _ => break,
+            }
+            path.push(no);
+            at = self.parent_row(no);
+        }
+        path.reverse();
+        path
+    }
+
+    /// The entries whose parent is `of`, in file order.
+    pub fn children(&self, of: ChildrenOf<'_>) -> Vec<RowNo> {
+        let list = match of {
+            ChildrenOf::Missing => self.missing_children,
+            ChildrenOf::Null => self.null_children,
+            ChildrenOf::Id(id) => match self.sym(id).and_then(|sym| self.symbols.get(sym as usize)) {
+                Some(symbol) => symbol.children,
+                None => CHILDLESS,
+            },
+            ChildrenOf::Number(number) => {
+                let is_child = |no: &RowNo| self.row(*no).is_some_and(|row| row.parent == ParentRef::Number(number));
+                return (0..self.rows.len() as RowNo).filter(|no| is_child(no) && self.is_current(*no)).collect();
+            }
+        };
+        self.linked(list).filter(|&no| self.is_current(no)).collect()
+    }
+
+    fn linked(&self, list: Children) -> impl Iterator<Item = RowNo> + '_ {
+        let step = |no: RowNo| (no != NONE).then_some(no);
+        std::iter::successors(step(list.first), move |&no| step(self.row(no)?.next_sibling))
+    }
+
+    /// The label entry that gives an entry its label.
+    pub fn label_row(&self, id: Sym) -> Option<RowNo> {
+        self.labels.get(&id).map(|label| label.row)
+    }
+
+    /// Every labelled id with the label entry that says so, in the order they were first labelled since last cleared.
+    pub fn labels(&self) -> Vec<(Sym, RowNo)> {
+        let mut all: Vec<_> = self.labels.iter().map(|(&sym, label)| (label.order, sym, label.row)).collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, sym, row)| (sym, row)).collect()
+    }
+
+    /// The whole tree as parent positions: for each row the row of its parent node, or None for a root. Orphans and
+    /// the self-parented are roots, of a cycle the first in file order is.
+    pub fn parents(&self) -> Vec<Option<RowNo>> {
+        let mut parents: Vec<_> = (0..self.rows.len() as RowNo).map(|no| self.tree_parent(no)).collect();
+        // A row that superseded another of its id may sit below itself: break every cycle at its first row.
+        let mut state = vec![0u32; parents.len()];
+        for start in 0..parents.len() {
+            let mark = start as u32 + 1;
+            let mut at = Some(start as RowNo);
+            let mut met = None;
+            while let Some(no) = at {
+                match state.get_mut(no as usize) {
+                    Some(slot) if *slot == 0 => *slot = mark,
+                    Some(slot) if *slot == mark => {
+                        met = Some(no);
+                        break;
+                    }
+                    _ => break,
+                }
+                at = parents.get(no as usize).copied().flatten();
+            }
+            if let Some(met) = met {
+                let first = cycle_from(&parents, met).into_iter().min().unwrap_or(met);
+                if let Some(parent) = parents.get_mut(first as usize) {
+                    *parent = None;
+                }
+            }
+        }
+        parents
+    }
+
+    fn tree_parent(&self, no: RowNo) -> Option<RowNo> {
+        let row = self.row(no)?;
+        match row.parent {
+            ParentRef::Id(sym) if sym != row.id => self.row_of(sym),
+            _ => None,
+        }
+    }
+}
+
+fn cycle_from(parents: &[Option<RowNo>], start: RowNo) -> Vec<RowNo> {
+    let next = |no: &RowNo| parents.get(*no as usize).copied().flatten().filter(|&no| no != start);
+    std::iter::successors(Some(start), next).take(parents.len()).collect()
+}
+
+fn span<'a>(arena: &'a [u8], symbol: &Symbol) -> &'a [u8] {
+    let start = symbol.start as usize;
+    arena.get(start..start + symbol.len as usize).unwrap_or_default()
+}
+
+fn bytes_of_in<'a>(symbols: &[Symbol], arena: &'a [u8], sym: Sym) -> &'a [u8] {
+    symbols.get(sym as usize).map_or(&[], |symbol| span(arena, symbol))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! What is wrong with a tree.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::tree::{ParentRef, RowNo, Tree};
+
+/// What is wrong with a tree.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    pub orphans: Vec<RowNo>,
+    /// Rows with one id, in file order.
+    pub duplicates: Vec<Vec<RowNo>>,
+    pub cycles: Vec<Vec<RowNo>>,
+}
+
+/// Looks for what is wrong with a tree, in time that grows with its size alone.
+pub fn findings(tree: &Tree) -> Findings {
+    let rows = 0..tree.len() as RowNo;
+    let mut same: BTreeMap<RowNo, Vec<RowNo>> = BTreeMap::new();
+    let mut repeated: HashSet<_> = HashSet::new();
+    let superseded = rows.clone().filter(|&no| !tree.is_current(no)).filter_map(|no| tree.row(no));
+    repeated.extend(superseded.map(|row| row.id));
+    if !repeated.is_empty() {
+        for no in rows.clone() {
+            let id = tree.row(no).map(|row| row.id).filter(|id| repeated.contains(id));
+            if let Some(last) = id.and_then(|id| tree.row_of(id)) {
+                same.entry(last).or_default().push(no);
+            }
+        }
+    }
+    let mut duplicates: Vec<Vec<RowNo>> = same.into_values().collect();
+    duplicates.sort_unstable();
+    Findings { orphans: rows.filter(|&no| is_orphan(tree, no)).collect(), duplicates, cycles: cycles(tree) }
+}
+
+fn is_orphan(tree: &Tree, no: RowNo) -> bool {
+    match tree.row(no).map(|row| row.parent) {
+        Some(ParentRef::Id(sym)) => tree.row_of(sym).is_none(),
+        Some(ParentRef::Number(_) | ParentRef::Other) => true,
+        Some(ParentRef::Null | ParentRef::Missing) | None => false,
+    }
+}
+
+fn cycles(tree: &Tree) -> Vec<Vec<RowNo>> {
+    let mut state = vec![0u32; tree.len()];
+    let mut found = Vec::new();
+    for start in 0..tree.len() as RowNo {
+        let mark = start + 1;
+        let mut at = Some(start);
+        while let Some(no) = at {
+            match state.get_mut(no as usize) {
+                Some(slot) if *slot == 0 => *slot = mark,
+                Some(slot) if *slot == mark => {
+                    found.push(cycle_through(tree, no));
+                    break;
+                }
+                _ => break,
+            }
+            at = tree.parent_row(no);
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+fn cycle_through(tree: &Tree, no: RowNo) -> Vec<RowNo> {
+    let next = |at: &RowNo| tree.parent_row(*at).filter(|&at| at != no);
+    let mut rows: Vec<RowNo> = std::iter::successors(Some(no), next).take(tree.len()).collect();
+    rows.reverse();
+    let first = rows.iter().enumerate().min_by_key(|(_, row)| **row).map_or(0, |(at, _)| at);
+    rows.rotate_left(first);
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::format::entry::{read_line, Line};
+    use crate::core::session::diagnostics::{Faults, Orphan};
+
+    fn tree(entries: &[(&str, &str)]) -> Tree {
+        let mut tree = Tree::default();
+        for (id, parent) in entries {
+            read_line(&format!("{{\"id\":\"{id}\",\"parentId\":{parent}}}"), |line| {
+                if let Line::Entry(head) = line {
+                    tree.push(&head, true);
+                }
+            });
+        }
+        tree
+    }
+
+    #[test]
+    fn orphans_repeated_ids_and_cycles_are_found() {
+        let tree = tree(&[
+            ("a", "null"),
+            ("b", "\"gone\""),
+            ("c", "\"e\""),
+            ("d", "\"c\""),
+            ("e", "\"d\""),
+            ("a", "\"a\""),
+            ("f", "\"e\""),
+            ("g", "7"),
+        ]);
+        let found = findings(&tree);
+        assert_eq!(found.orphans, [1, 7]);
+        assert_eq!(found.duplicates, [vec![0, 5]]);
+        assert_eq!(found.cycles, [vec![2, 3, 4], vec![5]]);
+        let faults = Faults::of(&tree, &found, &|no| u64::from(no) + 10);
+        assert_eq!(faults.orphans[1], Orphan { line: 17, id: "g".into(), parent_id: "7".into() });
+    }
+
+    #[test]
+    fn a_long_chain_and_a_long_cycle_end() {
+        let ids: Vec<String> = (0..100_000).map(|n| n.to_string()).collect();
+        let parents: Vec<String> = (0..100_000).map(|n| format!("\"{}\"", (n + 99_999) % 100_000)).collect();
+        let entries: Vec<_> = ids.iter().zip(&parents).map(|(id, parent)| (id.as_str(), parent.as_str())).collect();
+        let found = findings(&tree(&entries));
+        assert_eq!(found.cycles.len(), 1);
+        assert_eq!(found.cycles[0].len(), 100_000);
+        assert_eq!(found.cycles[0][..3], [0, 1, 2]);
+        assert_eq!(findings(&tree(&entries[1..])).cycles.len(), 0);
+    }
+}

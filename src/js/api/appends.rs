@@ -1,0 +1,316 @@
+//! The methods of `SessionManager` that append an entry.
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+
+use super::manager::SessionManager;
+use crate::core::base::error::Error as CoreError;
+use crate::core::base::wtf8::one_line;
+use crate::core::format::agent_message::Role;
+use crate::core::format::entry::Kind;
+use crate::core::format::ids::entry_id;
+use crate::core::format::serialize::NewHead;
+use crate::js::convert::args;
+use crate::js::convert::errors::thrown;
+use crate::js::engine::raw::{returned, Js};
+use crate::js::factory::host::{make, F};
+use crate::js::manager::append::{append, New};
+use crate::js::manager::message::new_message;
+use crate::js::manager::prompt::system_message;
+use crate::js::manager::resupply::reading;
+
+#[napi]
+impl SessionManager {
+    /// Appends a message below the leaf, which moves to it. The object is kept, not copied. Gives the entry's id.
+    ///
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
+    /// @example
+    /// ```ts
+    /// const id = manager.appendMessage({ role: "user", content: "Hello", timestamp: Date.now() });
+    /// console.log(manager.getLeafId() === id); // → true
+    /// ```
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "message: Message | CustomMessage | BashExecutionMessage",
+        ts_return_type = "string"
+    )]
+    pub fn append_message<'env>(&self, env: &'env Env, message: Unknown) -> Result<Unknown<'env>> {
+        let new = new_message(&self.state, Js::new(env), message.raw())?;
+        self.append_for_id(env, new)
+    }
+
+    /// Appends a change of the thinking level. Gives the entry's id.
+    ///
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendThinkingLevelChange("high");
+    /// console.log(manager.buildSessionContext().thinkingLevel); // → high
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "thinkingLevel: string", ts_return_type = "string")]
+    pub fn append_thinking_level_change<'env>(&self, env: &'env Env, level: Unknown) -> Result<Unknown<'env>> {
+        let own = make(Js::new(env), F::OwnThinkingLevel, &[level.raw()])?;
+        self.append_for_id(env, New::entry(Kind::ThinkingLevelChange, own))
+    }
+
+    /// Appends a change of the model. Gives the entry's id.
+    ///
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendModelChange("acme", "large");
+    /// console.log(manager.buildSessionContext().model?.modelId); // → large
+    /// ```
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "provider: string, modelId: string",
+        ts_return_type = "string"
+    )]
+    pub fn append_model_change<'env>(
+        &self,
+        env: &'env Env,
+        provider: Unknown,
+        model_id: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let own = make(Js::new(env), F::OwnModel, &[provider.raw(), model_id.raw()])?;
+        self.append_for_id(env, New::entry(Kind::ModelChange, own))
+    }
+
+    /// Appends usage that is no part of the model's context. Gives the entry.
+    ///
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
+    /// @example
+    /// ```ts
+    /// const cost = { input: 0, output: 0, cacheRead: 0.015, cacheWrite: 0, total: 0.015 };
+    /// const usage = { input: 0, output: 0, cacheRead: 50_000, cacheWrite: 0, totalTokens: 50_000, cost };
+    /// const entry = manager.appendUsage("cache_warm", "acme", "large", usage);
+    /// console.log(entry.usage === usage); // → true
+    /// ```
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "kind: string, provider: string, model: string, usage: Usage, note?: string",
+        ts_return_type = "UsageEntry"
+    )]
+    pub fn append_usage<'env>(
+        &self,
+        env: &'env Env,
+        kind: Unknown,
+        provider: Unknown,
+        model: Unknown,
+        usage: Unknown,
+        note: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let values = [kind.raw(), provider.raw(), model.raw(), usage.raw(), note.raw()];
+        let shape = if js.is_truthy(note.raw())? { F::OwnUsageWithNote } else { F::OwnUsage };
+        let own = make(js, shape, &values)?;
+        let appended = append(&self.state, js, New::entry(Kind::Usage, own))?;
+        Ok(returned(env, appended.entry(&self.state, js)?))
+    }
+
+    /// Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
+    /// nothing before it). `tokensBefore` is the context's size before, in tokens; `details` are the summary writer's own,
+    /// `usage` is what the summary cost, and `fromHook` says that an extension wrote it. The entry carries the system
+    /// prompt and tools as they are at the leaf. Gives its id.
+    ///
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendCompaction("They greeted each other.", null, 12_000);
+    /// console.log(manager.buildSessionContext().messages.at(-1)?.role); // → compactionSummary
+    /// ```
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_generic_types = "T = unknown",
+        ts_args_type = "summary: string, firstKeptEntryId: string | null, tokensBefore: number, details?: T, fromHook?: boolean, usage?: Usage",
+        ts_return_type = "string"
+    )]
+    #[allow(clippy::too_many_arguments)]
+    pub fn append_compaction<'env>(
+        &self,
+        env: &'env Env,
+        summary: Unknown,
+        first_kept_entry_id: Unknown,
+        tokens_before: Unknown,
+        details: Unknown,
+        from_hook: Unknown,
+        usage: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let now = crate::js::factory::host::now(js)?;
+        let system = reading(&self.state, js, || system_message(&self.state, js, now))?;
+        let id = {
+            let state = self.state.borrow();
+            entry_id(|id| state.session.tree().find(id).is_some())
+        };
+        let first_kept = match js.is_nullish(first_kept_entry_id.raw())? {
+            true => js.string(id.as_bytes())?,
+            false => first_kept_entry_id.raw(),
+        };
+        let values = [summary.raw(), first_kept, tokens_before.raw(), details.raw(), usage.raw(), from_hook.raw()];
+        let own = match system {
+            Some(system) => make(js, F::OwnCompactionWithPrompt, &[&values[..], &[system]].concat())?,
+            None => make(js, F::OwnCompaction, &values)?,
+        };
+        let head = NewHead { target: js.text(first_kept)?, ..NewHead::default() };
+        let new = New { id: Some(id), time: Some(now), ..New::entry(Kind::Compaction, own).with_head(head) };
+        self.append_for_id(env, new)
+    }
+
+    /// Appends an extension's own data, which is no part of the model's context. Gives the entry's id.
+    ///
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendCustomEntry("my-extension", { seen: ["a.ts"] });
+    /// ```
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "customType: string, data?: unknown",
+        ts_return_type = "string"
+    )]
+    pub fn append_custom_entry<'env>(
+        &self,
+        env: &'env Env,
+        custom_type: Unknown,
+        data: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let own = make(Js::new(env), F::OwnCustom, &[custom_type.raw(), data.raw()])?;
+        self.append_for_id(env, New::entry(Kind::Custom, own))
+    }
+
+    /// Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id.
+    ///
+    /// @throws `TypeError` if the name is no string. If the file cannot be written, is
+    /// locked by another manager, or holds another session by now. The session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendSessionInfo("  Greetings ");
+    /// console.log(manager.getSessionName()); // → Greetings
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "name: string", ts_return_type = "string")]
+    pub fn append_session_info<'env>(&self, env: &'env Env, name: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let name = one_line(&args::text(js, name.raw(), "name")?);
+        let own = make(js, F::OwnName, &[js.string(&name)?])?;
+        self.append_for_id(env, New::entry(Kind::SessionInfo, own))
+    }
+
+    /// Appends an extension's message, which is part of the model's context. Gives the entry's id.
+    ///
+    /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
+    /// written, is locked by another manager, or holds another session by now. The session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendCustomMessageEntry("my-extension", "The build is red.", true);
+    /// console.log(manager.buildSessionContext().messages.at(-1)?.role); // → custom
+    /// ```
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_generic_types = "T = unknown",
+        ts_args_type = "customType: string, content: string | (TextContent | ImageContent)[], display: boolean, details?: T",
+        ts_return_type = "string"
+    )]
+    pub fn append_custom_message_entry<'env>(
+        &self,
+        env: &'env Env,
+        custom_type: Unknown,
+        content: Unknown,
+        display: Unknown,
+        details: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let values = [custom_type.raw(), content.raw(), display.raw(), details.raw()];
+        let own = make(Js::new(env), F::OwnCustomMessage, &values)?;
+        self.append_for_id(env, New::entry(Kind::CustomMessage, own))
+    }
+
+    /// Appends a change of what an earlier entry of the path gives to the model: null leaves it out, content replaces
+    /// its own. Gives the entry's id.
+    ///
+    /// @throws If the entry is not there, is not on the path to the leaf, or gives no content that could be edited, and if the
+    /// replacement is neither null nor has content. If the file cannot be written, is
+    /// locked by another manager, or holds another session by now. The session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendContextEdit(id, null);
+    /// console.log(manager.buildSessionProjection().entries.find((one) => one.sourceEntry.id === id)?.messages); // → []
+    /// ```
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "targetId: string, replacement: ContextEditEntry[\"replacement\"]",
+        ts_return_type = "string"
+    )]
+    pub fn append_context_edit<'env>(
+        &self,
+        env: &'env Env,
+        target_id: Unknown,
+        replacement: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let (target, mut replacement) = (target_id.raw(), replacement.raw());
+        let content = match js.kind(replacement)? {
+            ValueType::Null => None,
+            ValueType::Object => Some(js.get(replacement, c"content")?),
+            _ => return Err(thrown(js, &CoreError::replacement())),
+        };
+        let is_text = content.map_or(Ok(false), |content| Ok::<_, Error>(js.text(content)?.is_some()))?;
+        if let Some(content) = content.filter(|_| !is_text) {
+            if args::optional_list(js, content)?.is_none() {
+                return Err(thrown(js, &CoreError::replacement()));
+            }
+        }
+        let id = js.text(target)?;
+        let shown = args::shown_value(js, target)?;
+        let checked = self.state.borrow_mut().session.check_edit(id.as_deref(), || shown.clone());
+        let row = checked.map_err(|error| thrown(js, &error))?;
+        let role = self.state.borrow().session.tree().row(row).and_then(|row| row.role());
+        if let (Some(text), true, Some(Role::Assistant | Role::ToolResult)) = (content, is_text, role) {
+            replacement = make(js, F::TextBlocks, &[text])?;
+        }
+        let head = NewHead { target: id, ..NewHead::default() };
+        let own = make(js, F::OwnEdit, &[target, replacement])?;
+        self.append_for_id(env, New::entry(Kind::ContextEdit, own).with_head(head))
+    }
+
+    /// Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id.
+    ///
+    /// @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written, is
+    /// locked by another manager, or holds another session by now. The session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.appendLabelChange(id, "before the change");
+    /// console.log(manager.getLabel(id)); // → before the change
+    /// ```
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "targetId: string, label: string | undefined",
+        ts_return_type = "string"
+    )]
+    pub fn append_label_change<'env>(
+        &self,
+        env: &'env Env,
+        target_id: Unknown,
+        label: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let target = target_id.raw();
+        self.known(js, target)?;
+        let head = NewHead { target: js.text(target)?, sets_label: js.is_truthy(label.raw())?, ..NewHead::default() };
+        let own = make(js, F::OwnLabel, &[target, label.raw()])?;
+        self.append_for_id(env, New::entry(Kind::Label, own).with_head(head))
+    }
+}

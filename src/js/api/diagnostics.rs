@@ -1,0 +1,159 @@
+//! The methods of `SessionManager` that are about its file: taking in changes, letting go, checking, repairing.
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+use serde::Serialize;
+
+use super::manager::SessionManager;
+use crate::core::base::error::Result as CoreResult;
+use crate::core::io::lock_file;
+use crate::core::rewrite::{repair, verify};
+use crate::core::session::Session;
+use crate::js::convert::errors::thrown;
+use crate::js::convert::values::parse;
+use crate::js::engine::raw::{returned, Js, Val};
+use crate::js::factory::host::now;
+use crate::js::manager::resupply::with_file;
+use crate::js::manager::state::{iso, resolved};
+
+/// A report of the core as an object.
+fn reported(js: Js, report: CoreResult<impl Serialize>) -> Result<Val> {
+    let report = report.map_err(|error| thrown(js, &error))?;
+    let text = serde_json::to_string(&report).map_err(|error| Error::from_reason(error.to_string()))?;
+    parse(js, &text)
+}
+
+#[napi]
+impl SessionManager {
+    /// Takes in what others wrote to the file since; the leaf stays. A file that was deleted or renamed away is written
+    /// again, whole; one that was replaced is adopted if it holds the same session, else it is an error.
+    ///
+    /// @throws If another session, or none, stands in the file's place, or the file cannot be read or written.
+    /// @example
+    /// ```ts
+    /// SessionManager.open(file).appendCustomEntry("from elsewhere");
+    /// manager.reload();
+    /// console.log(manager.getEntryCount()); // → 3
+    /// ```
+    #[napi(catch_unwind, enumerable = false)]
+    pub fn reload(&self, env: &Env) -> Result<()> {
+        with_file(&self.state, Js::new(env), Session::reload)
+    }
+
+    /// Looks at the file as `reload` does, but where it changed in place and kept its length no further than at its
+    /// header and its last lines, and waits until the disk has it.
+    ///
+    /// @throws As `reload` does, and if the disk reports an error.
+    /// @example
+    /// ```ts
+    /// manager.appendCustomEntry("checkpoint");
+    /// manager.flush();
+    /// ```
+    #[napi(catch_unwind, enumerable = false)]
+    pub fn flush(&self, env: &Env) -> Result<()> {
+        with_file(&self.state, Js::new(env), Session::flush)
+    }
+
+    /// Lets go of the file and of the lock on it. A manager that has appended looks at the file once more, which does what
+    /// `flush` does but for the wait. The manager can still be used: it opens the file again when it needs it, and an exclusive one takes the lock
+    /// again with its next append.
+    ///
+    /// @throws If another session, or none, stands in the file's place, or it cannot be read or written: the lock is let
+    /// go of, the file stays open, for it may be the only copy of what was appended.
+    /// @example
+    /// ```ts
+    /// const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
+    /// mine.appendCustomEntry("mine");
+    /// mine.close();
+    /// console.log(SessionManager.isLocked(file)); // → false
+    /// ```
+    #[napi(catch_unwind, enumerable = false)]
+    pub fn close(&self, env: &Env) -> Result<()> {
+        let done = with_file(&self.state, Js::new(env), Session::look_and_close);
+        if done.is_err() {
+            self.state.borrow_mut().session.release_lock();
+        }
+        done
+    }
+
+    /// What is wrong with the session, and what happened to its file since it was opened.
+    ///
+    /// @example
+    /// ```ts
+    /// const { damaged, foreignChanges } = manager.getDiagnostics();
+    /// console.log(damaged.length, foreignChanges.length); // → 0 0
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionDiagnostics")]
+    pub fn get_diagnostics<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let diagnostics = self.state.borrow().session.diagnostics();
+        Ok(returned(env, reported(js, Ok(diagnostics))?))
+    }
+
+    /// Checks a session file, changing nothing.
+    ///
+    /// @throws If the file cannot be read. What is wrong inside of it is in the report.
+    /// @example
+    /// ```ts
+    /// const { ok, entries, bytes } = SessionManager.verify(file);
+    /// console.log(ok, entries, bytes > 0); // → true 2 true
+    /// ```
+    #[napi(
+        catch_unwind,
+        writable = true,
+        enumerable = false,
+        configurable = true,
+        ts_args_type = "path: string",
+        ts_return_type = "VerifyReport"
+    )]
+    pub fn verify<'env>(env: &'env Env, path: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let path = resolved(js, path.raw(), "path")?;
+        Ok(returned(env, reported(js, verify::verify(&path))?))
+    }
+
+    /// Makes a good file of a damaged one: unreadable lines leave it, their children hang from what was before them. The
+    /// original stays beside it. A good file is left as it is.
+    ///
+    /// @throws If the file cannot be read or written, or nothing of a session is in it.
+    /// @example
+    /// ```ts
+    /// const { appendFileSync } = await import("node:fs");
+    /// appendFileSync(file, "half a li");
+    /// const { backup, repairs, after } = SessionManager.repair(file);
+    /// console.log(repairs[0]?.line, repairs[0]?.what); // → 4 left out: not valid JSON
+    /// console.log(after.ok, SessionManager.verify(backup!).ok); // → true false
+    /// ```
+    #[napi(
+        catch_unwind,
+        writable = true,
+        enumerable = false,
+        configurable = true,
+        ts_args_type = "path: string",
+        ts_return_type = "RepairReport"
+    )]
+    pub fn repair<'env>(env: &'env Env, path: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let path = resolved(js, path.raw(), "path")?;
+        let now = now(js)?;
+        Ok(returned(env, reported(js, repair::repair(&path, (now, &iso(js, now)?)))?))
+    }
+
+    /// Whether a manager has the exclusive lock of a session file, in this process or another.
+    ///
+    /// @throws If the lock cannot be asked for.
+    /// @example
+    /// ```ts
+    /// const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
+    /// mine.appendCustomEntry("mine");
+    /// console.log(SessionManager.isLocked(file)); // → true
+    /// mine.close();
+    /// ```
+    #[napi(catch_unwind, writable = true, enumerable = false, configurable = true, ts_args_type = "path: string")]
+    pub fn is_locked(env: &Env, path: Unknown) -> Result<bool> {
+        let js = Js::new(env);
+        let path = resolved(js, path.raw(), "path")?;
+        let held = lock_file::held(&path).map_err(|error| thrown(js, &error))?;
+        Ok(held.is_some())
+    }
+}

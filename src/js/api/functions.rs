@@ -1,0 +1,383 @@
+//! The exported functions that work on the caller's plain lists of entries.
+
+use std::collections::HashMap;
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+
+use crate::core::base::error::Error as CoreError;
+use crate::core::base::paths;
+use crate::core::context::projection::{context_rows, project, Contribution};
+use crate::core::format::entry::{read_line, Damage, Line, Parent};
+use crate::core::format::header::Version;
+use crate::core::io::line_reader::{LineReader, WHOLE};
+use crate::core::session::first_header;
+use crate::core::storage::file::FileStorage;
+use crate::core::storage::Storage;
+use crate::core::tree::tree::{RowNo, Tree};
+use crate::js::convert::args;
+use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::object::with_entry_head;
+use crate::js::convert::values::parse;
+use crate::js::engine::raw::{returned, Js, Val};
+use crate::js::factory::host::{make, on_paths, F};
+use crate::js::manager::from_objects::{self, objects};
+use crate::js::manager::reads::{settings, steps};
+
+/// What the hand-written types call the literal 3.
+pub type SessionVersion = u32;
+
+/// The version of the session files that are written.
+///
+/// @example
+/// ```ts
+/// console.log(CURRENT_SESSION_VERSION); // → 3
+/// ```
+#[napi]
+pub const CURRENT_SESSION_VERSION: SessionVersion = crate::core::format::header::CURRENT_VERSION;
+
+/// A path through the caller's entries, indexed.
+struct JsPath {
+    tree: Tree,
+    entries: Vec<Val>,
+    rows: Vec<RowNo>,
+}
+
+/// The path to `leaf_id`: null gives none, an unknown or missing id the path to the last entry. `by_id`, a map of the
+/// caller's, is asked instead of the list if it is given.
+fn path(js: Js, entries: Val, leaf_id: Val, by_id: Val) -> Result<JsPath> {
+    let list = args::list(js, entries, "entries")?;
+    let mut path = JsPath { tree: Tree::default(), entries: Vec::new(), rows: Vec::new() };
+    let count = js.len(list)?;
+    if js.kind(leaf_id)? == ValueType::Null || count == 0 && !js.is_truthy(by_id)? {
+        return Ok(path);
+    }
+    let lookup = Lookup::new(js, list, by_id)?;
+    let mut at = match js.is_truthy(leaf_id)? {
+        true => lookup.find(leaf_id)?,
+        false => None,
+    };
+    if at.is_none() && count > 0 {
+        at = Some(js.at(list, count - 1)?).filter(|last| js.is_truthy(*last).unwrap_or(false));
+    }
+    let mut seen = std::collections::HashSet::new();
+    let mut reversed = Vec::new();
+    while let Some(entry) = at {
+        args::object(js, entry, "each of entries")?;
+        // A walk stops before it would visit an entry twice.
+        if !seen.insert(Key::of(js, js.get(entry, c"id")?)?) {
+            break;
+        }
+        reversed.push(entry);
+        let parent = js.get(entry, c"parentId")?;
+        at = match js.is_truthy(parent)? {
+            true => lookup.find(parent)?,
+            false => None,
+        };
+    }
+    for entry in reversed.into_iter().rev() {
+        let row = with_entry_head(js, entry, |_, mut head| {
+            head.parent = Parent::Null;
+            path.tree.push(&head, true)
+        })?;
+        path.rows.push(row);
+        path.entries.push(entry);
+    }
+    Ok(path)
+}
+
+/// An id as a key. Ids that are no text are told from every text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key(ValueType, Vec<u8>);
+
+impl Key {
+    fn of(js: Js, id: Val) -> Result<Self> {
+        let kind = js.kind(id)?;
+        let shown = match kind {
+            ValueType::String => js.text(id)?.unwrap_or_default(),
+            ValueType::Number | ValueType::Boolean | ValueType::BigInt => args::shown_value(js, id)?.into_bytes(),
+            _ => Vec::new(),
+        };
+        Ok(Self(kind, shown))
+    }
+}
+
+/// Finds entries by id.
+struct Lookup {
+    js: Js,
+    /// The caller's map, or our own.
+    map: std::result::Result<Val, HashMap<Key, Val>>,
+}
+
+impl Lookup {
+    fn new(js: Js, list: Val, by_id: Val) -> Result<Self> {
+        if js.is_truthy(by_id)? {
+            let is_map = js.is_object(by_id)? && js.kind(js.get(by_id, c"get")?)? == ValueType::Function;
+            return match is_map {
+                true => Ok(Self { js, map: Ok(by_id) }),
+                false => Err(wrong_argument(js, "byId must be a Map")),
+            };
+        }
+        let mut map = HashMap::new();
+        for entry in objects(js, list, "entries")? {
+            map.insert(Key::of(js, js.get(entry, c"id")?)?, entry);
+        }
+        Ok(Self { js, map: Err(map) })
+    }
+
+    fn find(&self, id: Val) -> Result<Option<Val>> {
+        match &self.map {
+            Ok(map) => {
+                let found = make(self.js, F::MapGet, &[*map, id])?;
+                Ok(Some(found).filter(|found| self.js.is_truthy(*found).unwrap_or(false)))
+            }
+            Err(map) => Ok(map.get(&Key::of(self.js, id)?).copied()),
+        }
+    }
+}
+
+impl JsPath {
+    fn list(&self, js: Js) -> Result<Val> {
+        js.array_of(&self.entries)
+    }
+
+    fn projected(&self, js: Js, how: F, wrap: F) -> Result<Val> {
+        let projection = project(&self.tree, &self.rows);
+        let [rows, gives, edits] = steps(js, &projection)?;
+        let made = make(js, how, &[self.list(js)?, rows, gives, edits])?;
+        let object = |row: RowNo| match self.entries.get(row as usize) {
+            Some(entry) => Ok(*entry),
+            None => js.undefined(),
+        };
+        let is_message = |row: RowNo| self.tree.row(row).is_some_and(|row| row.message.is_some());
+        let [thinking, model] = settings(js, &projection.settings, &object, &is_message)?;
+        make(js, wrap, &[made, thinking, model])
+    }
+}
+
+/// The entries that make the context of the path to an entry: the newest compaction first, then what it kept and all
+/// after it.
+///
+/// @throws `TypeError` if the entries are no list.
+/// @example
+/// ```ts
+/// console.log(buildContextEntries(entries, id).length); // → 1
+/// ```
+#[napi(
+    catch_unwind,
+    ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
+    ts_return_type = "SessionEntry[]"
+)]
+pub fn build_context_entries<'env>(
+    env: &'env Env,
+    entries: Unknown,
+    leaf_id: Unknown,
+    by_id: Unknown,
+) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
+    let rows = context_rows(&path.tree, &path.rows);
+    Ok(returned(env, make(js, F::Pick, &[path.list(js)?, js.u32s(&rows)?])?))
+}
+
+/// The context of the path to an entry, per entry and as one list of messages.
+///
+/// @throws `TypeError` if the entries are no list.
+/// @example
+/// ```ts
+/// console.log(buildSessionProjection(entries).entries.map((one) => one.messages.length)); // → [ 1, 1 ]
+/// ```
+#[napi(
+    catch_unwind,
+    ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
+    ts_return_type = "SessionProjection"
+)]
+pub fn build_session_projection<'env>(
+    env: &'env Env,
+    entries: Unknown,
+    leaf_id: Unknown,
+    by_id: Unknown,
+) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
+    Ok(returned(env, path.projected(js, F::Project, F::WithSettings)?))
+}
+
+/// What the model is given at an entry: messages, thinking level and model.
+///
+/// @throws `TypeError` if the entries are no list.
+/// @example
+/// ```ts
+/// console.log(buildSessionContext(entries).messages.length, buildSessionContext(entries, null).messages.length); // → 2 0
+/// ```
+#[napi(
+    catch_unwind,
+    ts_args_type = "entries: SessionEntry[], leafId?: string | null, byId?: Map<string, SessionEntry>",
+    ts_return_type = "SessionContext"
+)]
+pub fn build_session_context<'env>(
+    env: &'env Env,
+    entries: Unknown,
+    leaf_id: Unknown,
+    by_id: Unknown,
+) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
+    Ok(returned(env, path.projected(js, F::Context, F::JustMessages)?))
+}
+
+fn contribution(js: Js, entry: Val) -> Result<Val> {
+    if js.is_nullish(entry)? {
+        return Err(wrong_argument(js, "entry must be an object"));
+    }
+    // What is no object has no type, and gives nothing.
+    if !js.is_object(entry)? {
+        return js.number(0.0);
+    }
+    let mut tree = Tree::default();
+    let row = with_entry_head(js, entry, |_, head| tree.push(&head, true))?;
+    js.number(f64::from(tree.row(row).map_or(Contribution::Nothing, Contribution::of) as u8))
+}
+
+/// The messages that one entry gives to the model by itself.
+///
+/// @throws `TypeError` if the entry is no object.
+/// @example
+/// ```ts
+/// console.log(sessionEntryToContextMessages(manager.getEntry(id)!)[0]?.role); // → user
+/// ```
+#[napi(catch_unwind, ts_args_type = "entry: SessionEntry", ts_return_type = "AgentMessage[]")]
+pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let gives = contribution(js, entry.raw())?;
+    Ok(returned(env, make(js, F::Messages, &[entry.raw(), gives])?))
+}
+
+/// The messages that one entry gives to the model after an edit.
+///
+/// @throws `TypeError` if the entry is no object.
+/// @example
+/// ```ts
+/// console.log(projectContextEntry(manager.getEntry(id)!, undefined).length); // → 1
+/// ```
+#[napi(
+    catch_unwind,
+    ts_args_type = "entry: SessionEntry, edit: ContextEditEntry | undefined",
+    ts_return_type = "AgentMessage[]"
+)]
+pub fn project_context_entry<'env>(env: &'env Env, entry: Unknown, edit: Unknown) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let gives = contribution(js, entry.raw())?;
+    let edit = if js.is_truthy(edit.raw())? { edit.raw() } else { js.undefined()? };
+    Ok(returned(env, make(js, F::Contribution, &[entry.raw(), gives, edit])?))
+}
+
+/// The last compaction entry of a list, or null.
+///
+/// @throws `TypeError` if the entries are no list.
+/// @example
+/// ```ts
+/// console.log(getLatestCompactionEntry(entries)); // → null
+/// ```
+#[napi(catch_unwind, ts_args_type = "entries: SessionEntry[]", ts_return_type = "CompactionEntry | null")]
+pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let list = entries.raw();
+    if js.is_nullish(list)? {
+        return Err(wrong_argument(js, "entries must be an array"));
+    }
+    let Some(list) = args::optional_list(js, list)? else {
+        return Ok(returned(env, js.null()?));
+    };
+    for at in (0..js.len(list)?).rev() {
+        let entry = args::object(js, js.at(list, at)?, "each of entries")?;
+        if js.text(js.get(entry, c"type")?)?.as_deref() == Some(b"compaction") {
+            return Ok(returned(env, entry));
+        }
+    }
+    Ok(returned(env, js.null()?))
+}
+
+/// Migrates a session's objects in place to the current version.
+///
+/// @throws `TypeError` if the entries are no list.
+/// @example
+/// ```ts
+/// const old = parseSessionEntries(`{"type":"session","id":"s"}
+/// {"type":"message","message":{"role":"user","content":"Hi"}}`);
+/// migrateSessionEntries(old);
+/// console.log((old[0] as SessionHeader).version, typeof old[1]?.id); // → 3 string
+/// ```
+#[napi(catch_unwind, ts_args_type = "entries: FileEntry[]")]
+pub fn migrate_session_entries(env: &Env, entries: Unknown) -> Result<()> {
+    let js = Js::new(env);
+    from_objects::migrate_objects(js, args::list(js, entries.raw(), "entries")?)
+}
+
+/// Every value in a text of JSON lines; lines that do not parse are passed over.
+///
+/// @throws `TypeError` if the content is no string.
+/// @example
+/// ```ts
+/// const values = parseSessionEntries(`{"type":"session","id":"s"}
+/// not JSON`);
+/// console.log(values.length); // → 1
+/// ```
+#[napi(catch_unwind, ts_args_type = "content: string", ts_return_type = "FileEntry[]")]
+pub fn parse_session_entries<'env>(env: &'env Env, content: Unknown) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    args::text(js, content.raw(), "content")?;
+    Ok(returned(env, make(js, F::ParseLines, &[content.raw()])?))
+}
+
+/// The header and entries of a session file as they stand there, nothing migrated; empty if there is no such file or
+/// it is no session.
+///
+/// @throws If the file is there and cannot be read.
+/// @example
+/// ```ts
+/// console.log(loadEntriesFromFile(file).length, loadEntriesFromFile("/nowhere.jsonl").length); // → 3 0
+/// ```
+#[napi(catch_unwind, ts_args_type = "filePath: string", ts_return_type = "FileEntry[]")]
+pub fn load_entries_from_file<'env>(env: &'env Env, file_path: Unknown) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let given = args::path(js, file_path.raw(), "filePath")?;
+    let file = on_paths(js, |host| paths::normalize(&given, host))?;
+    let values = js.array(0)?;
+    let storage = match FileStorage::open(&file) {
+        Ok(storage) => storage,
+        Err(error) if error.is_missing() => {
+            return Ok(returned(env, values));
+        }
+        Err(error) => return Err(thrown(js, &error)),
+    };
+    load_lines(js, &storage, values)?;
+    Ok(returned(env, values))
+}
+
+fn load_lines(js: Js, storage: &dyn Storage, values: Val) -> Result<()> {
+    let fail = |error: CoreError| thrown(js, &error);
+    let Some(header) = first_header(storage).map_err(fail)? else {
+        return Ok(());
+    };
+    let mut lines = LineReader::new(storage.reader(0).map_err(fail)?, 0, WHOLE);
+    let mut count = 0;
+    loop {
+        let line = lines.next_line().map_err(|error| fail(CoreError::io("read", storage.name(), error)))?;
+        let Some(line) = line else { return Ok(()) };
+        if line.passed.is_some() {
+            continue;
+        }
+        let text = line.text();
+        let counts = read_line(&text, |line| match line {
+            Line::Entry(_) | Line::Header => true,
+            // In version 1 entries have no ids.
+            Line::Damaged(Damage::NoId) => header.version == Version::V1,
+            Line::Damaged(_) | Line::Blank => false,
+        });
+        if counts {
+            js.scoped(|| js.set_at(values, count, parse(js, &text)?))?;
+            count += 1;
+        }
+    }
+}

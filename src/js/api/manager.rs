@@ -1,0 +1,448 @@
+//! The class `SessionManager`: what its instances do, but for appending ([`super::appends`]). Its statics are in [`super::statics`].
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+
+use crate::core::base::error::Error as CoreError;
+use crate::core::format::entry::Kind;
+use crate::core::format::serialize::NewHead;
+use crate::core::session::append::Below;
+use crate::core::tree::tree::RowNo;
+use crate::js::convert::args;
+use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::engine::raw::{returned, Js, Val};
+use crate::js::factory::host::{make, F};
+use crate::js::manager::append::{append, New};
+use crate::js::manager::branching::branched_session;
+use crate::js::manager::gc;
+use crate::js::manager::materialize;
+use crate::js::manager::reads;
+use crate::js::manager::resupply::reading;
+use crate::js::manager::state::{self, State};
+
+/// A conversation session: an append-only tree of entries in a JSONL file, or in memory.
+///
+/// @example
+/// ```ts
+/// const session = SessionManager.create(cwd, dir);
+/// session.appendMessage({ role: "user", content: "Hello", timestamp: Date.now() });
+/// console.log(SessionManager.open(session.getSessionFile()!).getEntryCount()); // → 1
+/// ```
+#[napi(custom_finalize)]
+pub struct SessionManager {
+    pub(crate) state: Rc<RefCell<State>>,
+}
+
+impl ObjectFinalize for SessionManager {
+    fn finalize(self, env: Env) -> Result<()> {
+        // Nothing else holds the state: what reads bodies only finds it.
+        match Rc::try_unwrap(self.state) {
+            Ok(state) => state.into_inner().leave(Js::new(&env)),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+impl SessionManager {
+    /// The manager as JavaScript gets it. From here on that object owns the entries' objects.
+    pub(crate) fn given(self, env: &Env) -> Result<Unknown<'_>> {
+        let js = Js::new(env);
+        let instance = self.into_instance(env)?;
+        let anchor = make(js, F::Anchor, &[instance.value])?;
+        {
+            let mut state = instance.state.borrow_mut();
+            state.cache.hold_by(js, anchor)?;
+            state.tell_memory(js);
+        }
+        gc::list_manager(js, &instance.state);
+        Ok(returned(env, instance.value))
+    }
+
+    /// Appends and gives the new entry's id.
+    pub(crate) fn append_for_id<'env>(&self, env: &'env Env, new: New) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        Ok(returned(env, append(&self.state, js, new)?.id(&self.state, js)?))
+    }
+
+    /// The row an id argument means, or the reference's error.
+    pub(crate) fn known(&self, js: Js, id: Val) -> Result<RowNo> {
+        match reads::row_of(&self.state, js, id)? {
+            Some(row) => Ok(row),
+            None => Err(thrown(js, &CoreError::entry_not_found(args::shown_value(js, id)?))),
+        }
+    }
+}
+
+#[napi]
+impl SessionManager {
+    /// Switches to another session file, keeping the working directory and the session directory.
+    ///
+    /// @throws If the file is there and is no session: `Session file is not a valid pi session: <path>`.
+    /// @example
+    /// ```ts
+    /// manager.setSessionFile(file);
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "sessionFile: string")]
+    pub fn set_session_file(&self, env: &Env, session_file: Unknown) -> Result<()> {
+        let js = Js::new(env);
+        let file = state::resolved(js, session_file.raw(), "sessionFile")?;
+        let place = {
+            let mut state = self.state.borrow_mut();
+            // A lock on the very same file passes on to it; should that fail, the next append takes it again.
+            if state.session.file() == Some(&file) {
+                state.session.release_lock();
+            }
+            state.place()
+        };
+        let opened = state::open_session(js, &place, file)?;
+        state::swap(&self.state, js, opened)
+    }
+
+    /// Starts a new session in place of this one and gives the path its file will have; undefined in memory.
+    ///
+    /// @throws If the id in the options cannot be part of a file name.
+    /// @example
+    /// ```ts
+    /// const path = manager.newSession({ parentSession: file });
+    /// console.log(path !== file, manager.getEntryCount()); // → true 0
+    /// ```
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "options?: NewSessionOptions",
+        ts_return_type = "string | undefined"
+    )]
+    pub fn new_session<'env>(&self, env: &'env Env, options: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let (place, file) = {
+            let state = self.state.borrow();
+            let file = state.session.file().filter(|_| !state.session.is_persisted());
+            (state.place(), file.map(str::to_owned))
+        };
+        let opened = state::new_session(js, &place, file, options.raw())?;
+        state::swap(&self.state, js, opened)?;
+        self.get_session_file(env)
+    }
+
+    /// The id of the leaf: the entry that the next one will be a child of. Null before the first.
+    ///
+    /// @example
+    /// ```ts
+    /// manager.resetLeaf();
+    /// console.log(manager.getLeafId()); // → null
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_return_type = "string | null")]
+    pub fn get_leaf_id<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let state = self.state.borrow();
+        let tree = state.session.tree();
+        Ok(returned(env, tree.leaf().map_or_else(|| js.null(), |leaf| js.string(tree.id_of(leaf)))?))
+    }
+
+    /// The leaf entry; undefined before the first.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getLeafEntry()?.type); // → message
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry | undefined")]
+    pub fn get_leaf_entry<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let entry = || reads::entry_or_undefined(&self.state, js, reads::leaf(&self.state));
+        Ok(returned(env, reading(&self.state, js, entry)?))
+    }
+
+    /// The entry with an id, the same object every time; undefined if there is none.
+    ///
+    /// @example
+    /// ```ts
+    /// const entry = manager.getEntry(id);
+    /// console.log(entry?.type, entry === manager.getEntry(id)); // → message true
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "id: string", ts_return_type = "SessionEntry | undefined")]
+    pub fn get_entry<'env>(&self, env: &'env Env, id: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let entry = || reads::entry_or_undefined(&self.state, js, reads::row_of(&self.state, js, id.raw())?);
+        Ok(returned(env, reading(&self.state, js, entry)?))
+    }
+
+    /// The entries whose `parentId` is this one, in file order.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getChildren(id).length); // → 1
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "parentId: string", ts_return_type = "SessionEntry[]")]
+    pub fn get_children<'env>(&self, env: &'env Env, parent_id: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::children(&self.state, js, parent_id.raw()))?))
+    }
+
+    /// The label of an entry; undefined if it has none.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getLabel(id)); // → undefined
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "id: string", ts_return_type = "string | undefined")]
+    pub fn get_label<'env>(&self, env: &'env Env, id: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::label(&self.state, js, id.raw()))?))
+    }
+
+    /// The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
+    /// many of them, those nearest to the entry: a view of a huge session makes what it shows and no more.
+    ///
+    /// @throws `TypeError` if the limit is no whole number from 0 on.
+    /// @example
+    /// ```ts
+    /// console.log(manager.getBranch().map((entry) => entry.type).join()); // → message,message
+    /// console.log(manager.getBranch(undefined, { limit: 1 })[0]?.id === manager.getLeafId()); // → true
+    /// ```
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "fromId?: string, options?: { limit?: number }",
+        ts_return_type = "SessionEntry[]"
+    )]
+    pub fn get_branch<'env>(&self, env: &'env Env, from_id: Unknown, options: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let limit = reads::limit(js, options.raw())?;
+        Ok(returned(env, reading(&self.state, js, || reads::branch(&self.state, js, from_id.raw(), limit))?))
+    }
+
+    /// Calls a listener with each entry that is appended through this manager from now on, once it is in the session
+    /// and, where there is a file, written. What it throws is reported as an uncaught exception; the append stands.
+    /// Gives the function that ends it. Entries of other processes are not reported.
+    ///
+    /// @throws `TypeError` if the listener is no function.
+    /// @example
+    /// ```ts
+    /// const stop = manager.onAppend((entry) => console.log(entry.type)); // → custom
+    /// manager.appendCustomEntry("my-extension");
+    /// stop();
+    /// ```
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "listener: (entry: SessionEntry) => void",
+        ts_return_type = "() => void"
+    )]
+    pub fn on_append<'env>(&self, env: &'env Env, listener: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        if js.kind(listener.raw())? != ValueType::Function {
+            return Err(wrong_argument(js, "listener must be a function"));
+        }
+        let anchor = self.state.borrow().cache.anchor(js)?;
+        let anchor = anchor.ok_or_else(|| Error::from_reason("The manager is not complete"))?;
+        let end = make(js, F::Subscribe, &[anchor, listener.raw()])?;
+        self.state.borrow_mut().listens = true;
+        Ok(returned(env, end))
+    }
+
+    /// `getBranch` under the name it had at first.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getPath().length === manager.getBranch().length); // → true
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "fromId?: string", ts_return_type = "SessionEntry[]")]
+    pub fn get_path<'env>(&self, env: &'env Env, from_id: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::branch(&self.state, js, from_id.raw(), None))?))
+    }
+
+    /// The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.buildContextEntries().length); // → 2
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry[]")]
+    pub fn build_context_entries<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::context_entries(&self.state, js))?))
+    }
+
+    /// The context at the leaf, per entry and as one list of messages, which holds the same objects.
+    ///
+    /// @example
+    /// ```ts
+    /// const { entries, messages } = manager.buildSessionProjection();
+    /// console.log(entries[0]?.messages[0] === messages[0]); // → true
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionProjection")]
+    pub fn build_session_projection<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let context = || {
+            let projection = reads::leaf_projection(&self.state);
+            let made = reads::projected(&self.state, js, &projection, F::Project)?;
+            let [thinking, model] = reads::settings_of(&self.state, js, &projection)?;
+            make(js, F::WithSettings, &[made, thinking, model])
+        };
+        Ok(returned(env, reading(&self.state, js, context)?))
+    }
+
+    /// What the model is given at the leaf: messages, thinking level and model.
+    ///
+    /// @example
+    /// ```ts
+    /// const { messages, thinkingLevel, model } = manager.buildSessionContext();
+    /// console.log(messages.length, thinkingLevel, model?.provider); // → 2 off acme
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionContext")]
+    pub fn build_session_context<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let context = || {
+            let projection = reads::leaf_projection(&self.state);
+            let made = reads::projected(&self.state, js, &projection, F::Context)?;
+            let [thinking, model] = reads::settings_of(&self.state, js, &projection)?;
+            make(js, F::JustMessages, &[made, thinking, model])
+        };
+        Ok(returned(env, reading(&self.state, js, context)?))
+    }
+
+    /// The session's header.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getHeader()?.version); // → 3
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionHeader | null")]
+    pub fn get_header<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || materialize::header(&self.state, js))?))
+    }
+
+    /// How many entries there are, the header not counted.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getEntryCount()); // → 2
+    /// ```
+    #[napi(catch_unwind, enumerable = false)]
+    pub fn get_entry_count(&self) -> u32 {
+        self.state.borrow().session.tree().distinct() as u32
+    }
+
+    /// Every entry in file order, in a fresh list.
+    ///
+    /// @example
+    /// ```ts
+    /// for (const entry of manager.getEntries()) console.log(entry.id, entry.type);
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry[]")]
+    pub fn get_entries<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::all(&self.state, js))?))
+    }
+
+    /// The session as a tree, with labels resolved; siblings by time. Entries without a parent in the session are
+    /// roots.
+    ///
+    /// @example
+    /// ```ts
+    /// const [root] = manager.getTree();
+    /// console.log(root?.entry.id === id, root?.children.length); // → true 1
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionTreeNode[]")]
+    pub fn get_tree<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::tree(&self.state, js))?))
+    }
+
+    /// Moves the leaf to an earlier entry: the next one starts a branch there.
+    ///
+    /// @throws If no entry has this id: `Entry <id> not found`.
+    /// @example
+    /// ```ts
+    /// manager.branch(id);
+    /// manager.appendMessage({ role: "user", content: "Another way", timestamp: Date.now() });
+    /// console.log(manager.getChildren(id).length); // → 2
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "branchFromId: string")]
+    pub fn branch(&self, env: &Env, branch_from_id: Unknown) -> Result<()> {
+        let row = self.known(Js::new(env), branch_from_id.raw())?;
+        self.state.borrow_mut().session.set_leaf(Some(row));
+        Ok(())
+    }
+
+    /// Moves the leaf before the first entry: the next one will be a root.
+    ///
+    /// @example
+    /// ```ts
+    /// manager.resetLeaf();
+    /// manager.appendMessage({ role: "user", content: "From the start", timestamp: Date.now() });
+    /// console.log(manager.getTree().length); // → 2
+    /// ```
+    #[napi(catch_unwind, enumerable = false)]
+    pub fn reset_leaf(&self) {
+        self.state.borrow_mut().session.set_leaf(None);
+    }
+
+    /// Moves the leaf as `branch` does (null: as `resetLeaf`), and appends a summary of the branch left there. Gives
+    /// the summary entry's id.
+    ///
+    /// @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written, is
+    /// locked by another manager, or holds another session by now. The session is then as it was.
+    /// @example
+    /// ```ts
+    /// manager.branchWithSummary(id, "The answer was no good.");
+    /// console.log(manager.getLeafEntry()?.type); // → branch_summary
+    /// ```
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_args_type = "branchFromId: string | null, summary: string, details?: unknown, fromHook?: boolean, usage?: Usage",
+        ts_return_type = "string"
+    )]
+    pub fn branch_with_summary<'env>(
+        &self,
+        env: &'env Env,
+        branch_from_id: Unknown,
+        summary: Unknown,
+        details: Unknown,
+        from_hook: Unknown,
+        usage: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let below = match js.kind(branch_from_id.raw())? {
+            ValueType::Null => Below::Nothing,
+            _ => Below::Row(self.known(js, branch_from_id.raw())?),
+        };
+        let from_id = {
+            let state = self.state.borrow();
+            let tree = state.session.tree();
+            js.string(tree.leaf().map_or(&b"root"[..], |leaf| tree.id_of(leaf)))?
+        };
+        let values = [from_id, summary.raw(), details.raw(), usage.raw(), from_hook.raw()];
+        let own = make(js, F::OwnBranchSummary, &values)?;
+        let head = NewHead { has_summary: js.is_truthy(summary.raw())?, ..NewHead::default() };
+        let new = New { below, ..New::entry(Kind::BranchSummary, own).with_head(head) };
+        self.append_for_id(env, new)
+    }
+
+    /// Moves this manager to a new session that holds the path to an entry alone, labels on it kept. Gives the new
+    /// file's path; undefined in memory.
+    ///
+    /// @throws If no entry has this id: `Entry <id> not found`.
+    /// @example
+    /// ```ts
+    /// const path = manager.createBranchedSession(id);
+    /// console.log(path !== file, manager.getHeader()?.parentSession === file); // → true true
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_args_type = "leafId: string", ts_return_type = "string | undefined")]
+    pub fn create_branched_session<'env>(&self, env: &'env Env, leaf_id: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        gc::collect(js)?;
+        let branched = || match reads::path_end(&self.state, js, leaf_id.raw())? {
+            Some(row) => branched_session(&self.state, js, row),
+            None => Err(thrown(js, &CoreError::entry_not_found(args::shown_value(js, leaf_id.raw())?))),
+        };
+        let file = reading(&self.state, js, branched)?;
+        Ok(returned(env, js.optional_string(file.as_deref().map(str::as_bytes))?))
+    }
+}

@@ -1,0 +1,103 @@
+//! Which session a manager has: its id and name, its file, its directories.
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+
+use super::manager::SessionManager;
+use crate::core::base::paths;
+use crate::js::engine::raw::{returned, Js};
+use crate::js::factory::host::on_paths;
+use crate::js::manager::reads;
+use crate::js::manager::resupply::reading;
+
+#[napi]
+impl SessionManager {
+    /// Whether this session writes to a file.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.isPersisted(), SessionManager.inMemory().isPersisted()); // → true false
+    /// ```
+    #[napi(catch_unwind, enumerable = false)]
+    pub fn is_persisted(&self) -> bool {
+        self.state.borrow().session.is_persisted()
+    }
+
+    /// The working directory, absolute.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getCwd() === cwd); // → true
+    /// ```
+    #[napi(catch_unwind, enumerable = false)]
+    pub fn get_cwd(&self) -> String {
+        self.state.borrow().cwd.clone()
+    }
+
+    /// The directory that new session files go to, as it was given; empty in memory.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getSessionDir() === dir); // → true
+    /// ```
+    #[napi(catch_unwind, enumerable = false)]
+    pub fn get_session_dir(&self) -> String {
+        self.state.borrow().dir.clone()
+    }
+
+    /// Whether the session directory is the default one of the working directory.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.usesDefaultSessionDir()); // → false
+    /// ```
+    #[napi(catch_unwind, enumerable = false)]
+    pub fn uses_default_session_dir(&self, env: &Env) -> Result<bool> {
+        let (cwd, dir) = {
+            let state = self.state.borrow();
+            (state.cwd.clone(), state.dir.clone())
+        };
+        on_paths(Js::new(env), |host| paths::same(&dir, &paths::default_session_dir(&cwd, None, host)?, host))
+    }
+
+    /// The session's id.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getSessionId() === manager.getHeader()?.id); // → true
+    /// ```
+    // The rest of the type is the class's constructor, which TypeScript must not offer; at run time there is none.
+    #[napi(
+        catch_unwind,
+        enumerable = false,
+        ts_type = "(): string\n/** A manager comes from `create`, `open`, `continueRecent`, `inMemory` or `forkFrom`. */\nprivate constructor()"
+    )]
+    pub fn get_session_id<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let state = self.state.borrow();
+        Ok(returned(env, Js::new(env).string(state.session.id())?))
+    }
+
+    /// The path of the session's file, whether it exists yet or not; undefined in memory.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getSessionFile() === file); // → true
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_return_type = "string | undefined")]
+    pub fn get_session_file<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let state = self.state.borrow();
+        Ok(returned(env, Js::new(env).optional_string(state.session.file().map(str::as_bytes))?))
+    }
+
+    /// The session's name, from its newest session_info entry on any branch; undefined if it has none.
+    ///
+    /// @example
+    /// ```ts
+    /// console.log(manager.getSessionName() ?? "(no name)"); // → (no name)
+    /// ```
+    #[napi(catch_unwind, enumerable = false, ts_return_type = "string | undefined")]
+    pub fn get_session_name<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        Ok(returned(env, reading(&self.state, js, || reads::name(&self.state, js))?))
+    }
+}

@@ -1,0 +1,452 @@
+//! The statics of `SessionManager`: making, opening, finding and listing sessions.
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+
+use super::manager::SessionManager;
+use crate::core::base::error::Error as CoreError;
+use crate::core::base::paths;
+use crate::core::base::wtf8::shown;
+use crate::core::format::header::new_header_line;
+use crate::core::listing::find_session::{self, CwdFilter};
+use crate::core::session::fork::Source;
+use crate::core::storage::file::make_dir;
+use crate::core::storage::Durability;
+use crate::js::convert::args;
+use crate::js::convert::errors::thrown;
+use crate::js::engine::raw::{returned, Js, Val};
+use crate::js::factory::host::{now, on_paths, JsHost};
+use crate::js::lists::listing::{self, Listing};
+use crate::js::lists::search;
+use crate::js::manager::from_objects::adopt;
+use crate::js::manager::gc;
+use crate::js::manager::identity_cache::Cache;
+use crate::js::manager::state::{self, iso, resolved, session_dir, session_file, Place};
+
+impl SessionManager {
+    fn at<'env>(env: &'env Env, place: Place, file: Option<String>, options: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let opened = match file {
+            Some(file) => state::open_session(js, &place, file)?,
+            None => {
+                gc::collect(js)?;
+                state::new_session(js, &place, None, options.raw())?
+            }
+        };
+        Self { state: place.with(opened) }.given(env)
+    }
+}
+
+/// A directory in which sessions are looked for, and the working directory to filter by, if it needs one.
+pub(crate) struct Lookup {
+    pub dir: String,
+    pub filter: Option<String>,
+}
+
+/// Where a working directory's sessions are looked for. A directory that was given, and is not the default one, may
+/// hold other working directories' sessions too.
+pub(crate) fn lookup(js: Js, cwd: Val, given: Val, durability: Durability) -> Result<Lookup> {
+    let cwd = args::path(js, cwd, "cwd")?;
+    let dir = session_dir(js, &cwd, given, durability)?;
+    let is_given = !js.is_undefined(given)?;
+    let filter = on_paths(js, |host| {
+        let default = paths::default_session_dir(&cwd, None, host)?;
+        match is_given && !paths::same(&dir, &default, host)? {
+            true => paths::resolve(&cwd, host).map(Some),
+            false => Ok(None),
+        }
+    })?;
+    Ok(Lookup { dir, filter })
+}
+
+#[napi]
+impl SessionManager {
+    /// A new session. Its file appears with the first user or assistant message.
+    ///
+    /// @throws If the id in the options cannot be part of a file name.
+    /// @example
+    /// ```ts
+    /// const session = SessionManager.create(cwd, dir, { id: "my-session" });
+    /// console.log(session.getSessionId(), session.getEntryCount()); // → my-session 0
+    /// ```
+    #[napi(
+        catch_unwind,
+        writable = true,
+        enumerable = false,
+        configurable = true,
+        ts_args_type = "cwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions",
+        ts_return_type = "SessionManager"
+    )]
+    pub fn create<'env>(env: &'env Env, cwd: Unknown, session_dir: Unknown, options: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let cwd = args::path(js, cwd.raw(), "cwd")?;
+        let file_options = state::options(js, options.raw())?;
+        let dir = state::session_dir(js, &cwd, session_dir.raw(), file_options.durability)?;
+        let place = Place::on_disk(js, cwd, dir, file_options)?;
+        Self::at(env, place, None, options)
+    }
+
+    /// The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
+    /// is the header's unless one is given, the session directory the file's.
+    ///
+    /// @throws If the file is no session: `Session file is not a valid pi session: <path>`; the file stays as it is.
+    /// @example
+    /// ```ts
+    /// const session = SessionManager.open(file, undefined, undefined, { durability: "fsync" });
+    /// console.log(session.getEntryCount()); // → 2
+    /// ```
+    #[napi(
+        catch_unwind,
+        writable = true,
+        enumerable = false,
+        configurable = true,
+        ts_type = "(path: string, sessionDir: string | undefined, cwdOverride: string | undefined, options?: SessionFileOptions): SessionManager\n/**\n * The session in a file, written to as the environment says, or as pi does.\n *\n * @throws As with options.\n * @example\n * ```ts\n * console.log(SessionManager.open(file, dir).getSessionDir() === dir); // → true\n * ```\n */\nstatic open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager"
+    )]
+    pub fn open<'env>(
+        env: &'env Env,
+        path: Unknown,
+        session_dir: Unknown,
+        cwd_override: Unknown,
+        options: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let file = resolved(js, path.raw(), "path")?;
+        let file_options = state::options(js, options.raw())?;
+        let mut cwd = None;
+        if js.is_undefined(cwd_override.raw())? {
+            match find_session::header_of(&file) {
+                Ok(header) => cwd = header.and_then(|header| header.cwd).map(|cwd| shown(&cwd).into_owned()),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(thrown(js, &CoreError::io("read", &file, error))),
+            }
+        } else if !js.is_nullish(cwd_override.raw())? {
+            cwd = Some(args::path(js, cwd_override.raw(), "cwdOverride")?);
+        }
+        let cwd = match cwd {
+            Some(cwd) => cwd,
+            None => on_paths(js, paths::Host::cwd)?,
+        };
+        let dir = match args::optional_path(js, session_dir.raw(), "sessionDir")? {
+            Some(dir) => on_paths(js, |host| paths::normalize(&dir, host))?,
+            None => paths::parent(&file),
+        };
+        let place = Place::on_disk(js, cwd, dir, file_options)?;
+        Self::at(env, place, Some(file), options)
+    }
+
+    /// The session of a working directory that was changed last, or a new one.
+    ///
+    /// @throws `TypeError` for a path or an option of a wrong type; and if the directory cannot be made, or the session cannot be
+    /// opened: it cannot be read, or another process holds its lock.
+    /// @example
+    /// ```ts
+    /// console.log(SessionManager.continueRecent(cwd, dir, { lock: "none" }).getSessionFile() === file); // → true
+    /// ```
+    #[napi(
+        catch_unwind,
+        writable = true,
+        enumerable = false,
+        configurable = true,
+        ts_type = "(cwd: string, sessionDir: string | undefined, options?: SessionFileOptions): SessionManager\n/**\n * The same, written to as the environment says, or as pi does.\n *\n * @throws As with options.\n * @example\n * ```ts\n * const session = SessionManager.continueRecent(cwd, dir);\n * console.log(session.getEntryCount()); // → 2\n * ```\n */\nstatic continueRecent(cwd: string, sessionDir?: string): SessionManager"
+    )]
+    pub fn continue_recent<'env>(
+        env: &'env Env,
+        cwd: Unknown,
+        session_dir: Unknown,
+        options: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let file_options = state::options(js, options.raw())?;
+        let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw(), file_options.durability)?;
+        let cwd = args::path(js, cwd.raw(), "cwd")?;
+        let recent = on_paths(js, |host| {
+            // As in the reference, an empty working directory asks for the newest of all.
+            let filter = filter.as_deref().filter(|_| !cwd.is_empty()).map(|cwd| CwdFilter { cwd, host });
+            Ok(find_session::most_recent(&dir, filter.as_ref()))
+        })?;
+        let file = match recent {
+            Some(path) => Some(on_paths(js, |host| paths::resolve(&path, host))?),
+            None => None,
+        };
+        let place = Place::on_disk(js, cwd, dir, file_options)?;
+        let options = returned(env, js.undefined()?);
+        Self::at(env, place, file, options)
+    }
+
+    /// A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied.
+    ///
+    /// @throws If the id in the options cannot be part of a file name.
+    /// @example
+    /// ```ts
+    /// const copy = SessionManager.inMemory(cwd, undefined, [manager.getHeader()!, ...manager.getBranch()]);
+    /// console.log(copy.getEntry(id) === manager.getEntry(id)); // → true
+    /// ```
+    #[napi(
+        catch_unwind,
+        writable = true,
+        enumerable = false,
+        configurable = true,
+        ts_args_type = "cwd?: string, options?: NewSessionOptions & SessionFileOptions, entries?: FileEntry[]",
+        ts_return_type = "SessionManager"
+    )]
+    pub fn in_memory<'env>(env: &'env Env, cwd: Unknown, options: Unknown, entries: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let cwd = match js.is_undefined(cwd.raw())? {
+            true => on_paths(js, paths::Host::cwd)?,
+            false => args::path(js, cwd.raw(), "cwd")?,
+        };
+        let place = Place::in_memory(js, cwd)?;
+        if !args::has_elements(js, entries.raw(), "entries")? {
+            return Self::at(env, place, None, options);
+        }
+        gc::collect(js)?;
+        let adopted = adopt(js, &place, options.raw(), args::list(js, entries.raw(), "entries")?)?;
+        Self { state: place.with(adopted) }.given(env)
+    }
+
+    /// A new session in another working directory with the whole history of a session file.
+    ///
+    /// @throws If the source is empty or no session, or has no header.
+    /// @example
+    /// ```ts
+    /// const fork = SessionManager.forkFrom(file, "/another/project", dir);
+    /// console.log(fork.getEntryCount(), fork.getHeader()?.parentSession === file); // → 2 true
+    /// ```
+    #[napi(
+        catch_unwind,
+        writable = true,
+        enumerable = false,
+        configurable = true,
+        ts_args_type = "sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions",
+        ts_return_type = "SessionManager"
+    )]
+    pub fn fork_from<'env>(
+        env: &'env Env,
+        source_path: Unknown,
+        target_cwd: Unknown,
+        session_dir: Unknown,
+        options: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let fail = |error: CoreError| thrown(js, &error);
+        let source_path = resolved(js, source_path.raw(), "sourcePath")?;
+        let cwd = resolved(js, target_cwd.raw(), "targetCwd")?;
+        let source = Source::open(&source_path).map_err(fail)?;
+        let file_options = state::options(js, options.raw())?;
+        let dir = state::session_dir(js, &cwd, session_dir.raw(), file_options.durability)?;
+        if !std::path::Path::new(&dir).exists() {
+            make_dir(&dir, file_options.durability).map_err(fail)?;
+        }
+        let now = now(js)?;
+        let id = state::session_id(js, options.raw(), now)?;
+        let timestamp = iso(js, now)?;
+        let file = session_file(&dir, &timestamp, &id);
+        let header = new_header_line(&shown(&id), &timestamp, &cwd, Some(&source_path));
+        let file = on_paths(js, |host| paths::resolve(&file, host))?;
+        let place = Place::on_disk(js, cwd, dir, file_options)?;
+        gc::collect(js)?;
+        let session = source.write_to(&file, id, &header, file_options).map_err(fail)?;
+        let cache = Cache::new(js, session.tree().len())?;
+        Self { state: place.with((session, cache)) }.given(env)
+    }
+
+    /// The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
+    /// Reads headers alone.
+    ///
+    /// @throws `TypeError` for a directory that is no string, or no path.
+    /// @example
+    /// ```ts
+    /// console.log(SessionManager.findById(cwd, manager.getSessionId(), dir) === file); // → true
+    /// ```
+    #[napi(
+        catch_unwind,
+        writable = true,
+        enumerable = false,
+        configurable = true,
+        ts_args_type = "cwd: string, id: string, sessionDir?: string",
+        ts_return_type = "string | undefined"
+    )]
+    pub fn find_by_id<'env>(env: &'env Env, cwd: Unknown, id: Unknown, session_dir: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
+        let found = match js.text(id.raw())? {
+            Some(id) => on_paths(js, |host: &JsHost| {
+                let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
+                Ok(find_session::by_id(&dir, &id, filter.as_ref()))
+            })?,
+            None => None,
+        };
+        Ok(returned(env, js.optional_string(found.as_deref().map(str::as_bytes))?))
+    }
+
+    /// The sessions of a working directory, the newest activity first.
+    ///
+    /// @throws The signal's reason, if it is or becomes aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
+    /// @example
+    /// ```ts
+    /// const sessions = await SessionManager.list(cwd, dir, (loaded, total) => console.log(`${loaded} of ${total}`)); // → 1 of 1
+    /// console.log(sessions[0]?.firstMessage); // → Hello
+    /// ```
+    #[napi(
+        catch_unwind,
+        writable = true,
+        enumerable = false,
+        configurable = true,
+        ts_args_type = "cwd: string, sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal",
+        ts_return_type = "Promise<SessionInfo[]>"
+    )]
+    pub fn list<'env>(
+        env: &'env Env,
+        cwd: Unknown,
+        session_dir: Unknown,
+        on_progress: Unknown,
+        signal: Unknown,
+    ) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let promise = listing::promise(js, signal.raw(), on_progress.raw(), || {
+            let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
+            Ok(Listing::dir(dir, filter))
+        })?;
+        Ok(returned(env, promise))
+    }
+
+    /// The sessions of every working directory, or those in one directory, the newest activity first.
+    ///
+    /// @throws The signal's reason, if it is or becomes aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
+    /// @example
+    /// ```ts
+    /// const sessions = await SessionManager.listAll(dir);
+    /// console.log(sessions.map((session) => session.messageCount)); // → [ 2 ]
+    /// ```
+    #[napi(
+        catch_unwind,
+        writable = true,
+        enumerable = false,
+        configurable = true,
+        ts_args_type = "...args: [onProgress?: SessionListProgress, signal?: AbortSignal] | [sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal]",
+        ts_return_type = "Promise<SessionInfo[]>"
+    )]
+    pub fn list_all<'env>(env: &'env Env, first: Unknown, second: Unknown, third: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        let is_function = |value: &Unknown| Ok::<_, Error>(js.kind(value.raw())? == ValueType::Function);
+        let dir = js.text(first.raw())?.map(|dir| shown(&dir).into_owned());
+        let (progress, signal) = if is_function(&first)? {
+            (
+                first.raw(),
+                if is_function(&second)? || js.is_nullish(second.raw())? { third.raw() } else { second.raw() },
+            )
+        } else if is_function(&second)? {
+            (second.raw(), third.raw())
+        } else if dir.is_some() || js.is_nullish(second.raw())? {
+            (js.undefined()?, third.raw())
+        } else {
+            (js.undefined()?, second.raw())
+        };
+        let promise = listing::promise(js, signal, progress, || match dir.filter(|dir| !dir.is_empty()) {
+            Some(dir) => Ok(Listing::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
+            None => Ok(Listing::all(on_paths(js, |host| paths::sessions_dir(host))?)),
+        })?;
+        Ok(returned(env, promise))
+    }
+}
+
+#[napi]
+impl SessionManager {
+    /// Finds what users and assistants said, names, labels and summaries in all sessions, those of one working directory
+    /// or those in one directory; the best hits first. Each part of the query that white space sets apart must stand in
+    /// a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
+    /// indexed yet is indexed first, which takes time once; what cannot be indexed is looked for in the files.
+    ///
+    /// @throws `TypeError` for a query or an option of a wrong type, and the signal's reason, if it is or becomes aborted,
+    /// and the system's error (`EMFILE`, `ENFILE`) if no file can be opened: the promise is rejected with it.
+    /// @example
+    /// ```ts
+    /// const hits = await SessionManager.search("Hello", { dir });
+    /// console.log(hits.map((hit) => hit.path === file)); // → [ true ]
+    /// ```
+    #[napi(
+        catch_unwind,
+        writable = true,
+        enumerable = false,
+        configurable = true,
+        ts_args_type = "query: string, options?: SearchOptions",
+        ts_return_type = "Promise<SearchHit[]>"
+    )]
+    pub fn search<'env>(env: &'env Env, query: Unknown, options: Unknown) -> Result<Unknown<'env>> {
+        let js = Js::new(env);
+        Ok(returned(env, search::promise(js, query.raw(), options.raw())?))
+    }
+}
+
+/// The default directory of a working directory's sessions; with `create: false` it is only named, else made if it is
+/// not there.
+///
+/// @throws If the directory cannot be made.
+/// @example
+/// ```ts
+/// const named = getDefaultSessionDir("/home/me/other", dir, { create: false });
+/// console.log(findMostRecentSession(named)); // → null
+/// ```
+#[napi(
+    catch_unwind,
+    ts_type = "(cwd: string, agentDir: string | undefined, options: { create?: boolean }): string\n\n/**\n * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the\n * agent's own directory.\n *\n * @throws If the directory cannot be made.\n * @example\n * ```ts\n * console.log(getDefaultSessionDir(\"/home/me/shop\", dir).endsWith(\"--home-me-shop--\")); // → true\n * ```\n */\nexport declare function getDefaultSessionDir(cwd: string, agentDir?: string): string"
+)]
+pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown, options: Unknown) -> Result<String> {
+    let js = Js::new(env);
+    let cwd = args::path(js, cwd.raw(), "cwd")?;
+    let agent = match js.is_undefined(agent_dir.raw())? {
+        true => None,
+        false => Some(args::path(js, agent_dir.raw(), "agentDir")?),
+    };
+    let create = match js.is_nullish(options.raw())? {
+        true => js.undefined()?,
+        false => js.get(options.raw(), c"create")?,
+    };
+    let only_named = !js.is_nullish(create)? && !js.is_truthy(create)?;
+    let dir = on_paths(js, |host| paths::default_session_dir(&cwd, agent.as_deref(), host))?;
+    if !only_named && !std::path::Path::new(&dir).exists() {
+        make_dir(&dir, Durability::Os).map_err(|error| thrown(js, &error))?;
+    }
+    Ok(dir)
+}
+
+/// The session file of a directory that was changed last, optionally of one working directory alone; null if there is
+/// none.
+///
+/// @throws `TypeError` for a directory that is no string, or no path. One that is not there or cannot be read has none.
+/// @example
+/// ```ts
+/// console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null
+/// ```
+#[napi(catch_unwind, ts_args_type = "sessionDir: string, cwd?: string", ts_return_type = "string | null")]
+pub fn find_most_recent_session<'env>(env: &'env Env, session_dir: Unknown, cwd: Unknown) -> Result<Unknown<'env>> {
+    let js = Js::new(env);
+    let dir = args::path(js, session_dir.raw(), "sessionDir")?;
+    let cwd = args::optional_path(js, cwd.raw(), "cwd")?;
+    let found = on_paths(js, |host| {
+        let dir = paths::normalize(&dir, host)?;
+        let cwd = cwd.as_deref().map(|cwd| paths::resolve(cwd, host)).transpose()?;
+        let filter = cwd.as_deref().map(|cwd| CwdFilter { cwd, host });
+        Ok(find_session::most_recent(&dir, filter.as_ref()))
+    })?;
+    let value = found.map_or_else(|| js.null(), |path| js.string(path.as_bytes()))?;
+    Ok(returned(env, value))
+}
+
+/// Refuses a session id that cannot be part of a file name.
+///
+/// @throws If the id is empty, has other characters than letters, digits, `-`, `_` and `.`, or begins or ends with a mark.
+/// @example
+/// ```ts
+/// assertValidSessionId("2025-06-01.draft");
+/// ```
+#[napi(catch_unwind, ts_args_type = "id: string")]
+pub fn assert_valid_session_id(env: &Env, id: Unknown) -> Result<()> {
+    let js = Js::new(env);
+    let id = match js.text(id.raw())? {
+        Some(id) => id,
+        // The reference's pattern is tested on whatever it is given, as text.
+        None => args::shown_value(js, id.raw())?.into_bytes(),
+    };
+    crate::core::format::ids::check_session_id(&id).map_err(|error| thrown(js, &error))
+}

@@ -1,0 +1,82 @@
+//! Arguments: what the reference accepts, and a `TypeError` naming the argument for the rest.
+
+use napi::Result;
+
+use super::errors::wrong_argument;
+use crate::core::base::wtf8::shown;
+use crate::js::engine::raw::{Js, Val};
+use crate::js::factory::host::{make, F};
+
+/// A string argument, WTF-8.
+pub fn text(js: Js, value: Val, name: &str) -> Result<Vec<u8>> {
+    match js.text(value)? {
+        Some(text) => Ok(text),
+        None => Err(wrong_argument(js, format!("{name} must be a string"))),
+    }
+}
+
+/// A path argument. File systems know no lone surrogates: they become U+FFFD, as in Node.
+pub fn path(js: Js, value: Val, name: &str) -> Result<String> {
+    let path = shown(&text(js, value, name)?).into_owned();
+    match path.contains('\0') {
+        true => Err(wrong_argument(js, format!("{name} must be a path without null bytes"))),
+        false => Ok(path),
+    }
+}
+
+/// A path argument that may be left out: undefined, null and the empty text mean none.
+pub fn optional_path(js: Js, value: Val, name: &str) -> Result<Option<String>> {
+    match js.is_truthy(value)? {
+        true => path(js, value, name).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// A list argument.
+pub fn list(js: Js, value: Val, name: &str) -> Result<Val> {
+    match optional_list(js, value)? {
+        Some(list) => Ok(list),
+        None => Err(wrong_argument(js, format!("{name} must be an array"))),
+    }
+}
+
+/// A value as a plain list; None if it is none. A Proxy of a list is one, as for `Array.isArray`.
+pub fn optional_list(js: Js, value: Val) -> Result<Option<Val>> {
+    if js.is_array(value)? {
+        return Ok(Some(value));
+    }
+    if !js.is_object(value)? {
+        return Ok(None);
+    }
+    let list = make(js, F::ListOf, &[value])?;
+    Ok(Some(list).filter(|list| js.is_array(*list).unwrap_or(false)))
+}
+
+/// Whether a list argument that may be left out has elements. As in the reference, whatever has no length is left out.
+pub fn has_elements(js: Js, value: Val, name: &str) -> Result<bool> {
+    if let Some(list) = optional_list(js, value)? {
+        return Ok(js.len(list)? > 0);
+    }
+    if js.is_nullish(value)? {
+        return Ok(false);
+    }
+    let has_length = js.is_object(value)? || js.text(value)?.is_some();
+    match has_length && js.is_truthy(js.get(value, c"length")?)? {
+        true => list(js, value, name).map(|_| true),
+        false => Ok(false),
+    }
+}
+
+/// An object argument.
+pub fn object(js: Js, value: Val, name: &str) -> Result<Val> {
+    match js.is_object(value)? {
+        true => Ok(value),
+        false => Err(wrong_argument(js, format!("{name} must be an object"))),
+    }
+}
+
+/// A value as a template string shows it.
+pub fn shown_value(js: Js, value: Val) -> Result<String> {
+    let text = make(js, F::Shown, &[value])?;
+    Ok(shown(&js.text(text)?.unwrap_or_default()).into_owned())
+}

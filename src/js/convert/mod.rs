@@ -1,0 +1,4 @@
+pub mod args;
+pub mod errors;
+pub mod object;
+pub mod values;

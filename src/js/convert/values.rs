@@ -1,0 +1,106 @@
+//! JSON text as JavaScript values, exactly as `JSON.parse` gives them.
+//!
+//! Text that is ASCII goes to the engine's own `JSON.parse`, which is fastest there. Other text would become a
+//! two-byte string first; a serde visitor makes the values from its bytes instead. What the visitor cannot do exactly
+//! (lone surrogates, numbers out of range, deep nesting) it refuses, and the text goes to `JSON.parse` after all.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use std::result::Result;
+
+use crate::js::engine::raw::{Js, Val};
+use crate::js::factory::host::{make, F};
+
+/// How long a text may be that the engine takes as a string, in UTF-16 units: V8's limit. Other engines take more.
+pub const LONGEST_TEXT: usize = (1 << 29) - 24;
+
+/// The value of a JSON text.
+pub fn parse(js: Js, text: &str) -> napi::Result<Val> {
+    if !text.is_ascii() || text.len() > LONGEST_TEXT {
+        if let Some(value) = from_bytes(js, text) {
+            return Ok(value);
+        }
+    }
+    parse_by_engine(js, text)
+}
+
+/// The value of a JSON text, by the engine's own `JSON.parse`.
+pub fn parse_by_engine(js: Js, text: &str) -> napi::Result<Val> {
+    let text = js.string(text.as_bytes())?;
+    make(js, F::Parse, &[text])
+}
+
+/// The value of a JSON text, made from its bytes; None if it holds something that is left to the engine.
+pub fn from_bytes(js: Js, text: &str) -> Option<Val> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = Build(js).deserialize(&mut deserializer).ok()?;
+    deserializer.end().ok()?;
+    Some(value)
+}
+
+#[derive(Clone, Copy)]
+struct Build(Js);
+
+impl<'de> DeserializeSeed<'de> for Build {
+    type Value = Val;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Val, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+fn made<E: serde::de::Error>(result: napi::Result<Val>) -> Result<Val, E> {
+    result.map_err(E::custom)
+}
+
+impl<'de> Visitor<'de> for Build {
+    type Value = Val;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<Val, E> {
+        made(self.0.null())
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Val, E> {
+        made(self.0.boolean(value))
+    }
+
+    // Integers are doubles in JavaScript; the conversions round to the nearest, as reading the digits would.
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Val, E> {
+        made(self.0.number(value as f64))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Val, E> {
+        made(self.0.number(value as f64))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Val, E> {
+        made(self.0.number(value))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Val, E> {
+        made(self.0.string(value.as_bytes()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Val, A::Error> {
+        let array = made(self.0.array(0))?;
+        let mut at = 0;
+        while let Some(value) = seq.next_element_seed(self)? {
+            self.0.set_at(array, at, value).map_err(A::Error::custom)?;
+            at += 1;
+        }
+        Ok(array)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Val, A::Error> {
+        let object = made(self.0.object())?;
+        while let Some(key) = map.next_key_seed(self)? {
+            let value = map.next_value_seed(self)?;
+            self.0.define(object, key, value).map_err(A::Error::custom)?;
+        }
+        Ok(object)
+    }
+}

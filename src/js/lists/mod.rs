@@ -1,0 +1,5 @@
+pub mod info;
+pub mod lazy_text;
+pub mod listing;
+pub mod search;
+pub mod task;

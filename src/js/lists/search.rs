@@ -1,0 +1,247 @@
+//! `search`: the files are listed, texts taken and indexed, and the index asked on another thread; hits arrive here a
+//! slice at a time, in their order.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+
+use napi::{Error, Result};
+
+use super::listing::{surroundings, Listing};
+use super::task::{self, abort_reason, reason_of, Deferred, Task};
+use crate::core::base::error::{Error as CoreError, Result as CoreResult};
+use crate::core::base::paths;
+use crate::core::base::wtf8::shown;
+use crate::core::catalog::background::{fill, Working};
+use crate::core::catalog::{Catalog, Location};
+use crate::core::listing::find_session::CwdFilter;
+use crate::core::search::query::{Options, Query};
+use crate::core::search::run::{Found, Request};
+use crate::core::storage::Durability;
+use crate::core::summary::session_summary::Info;
+use crate::js::api::statics::{lookup, Lookup};
+use crate::js::convert::args;
+use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::engine::queue::{queue, Sender};
+use crate::js::engine::raw::{Js, Kept, Val};
+use crate::js::factory::host::{make, on_paths, HostThen, F};
+
+/// How many hits there are at most, unless told.
+const LIMIT: usize = 50;
+/// How many hits are handed over at once.
+const AT_ONCE: usize = 32;
+
+/// What the searching thread tells.
+enum Event {
+    Progress(usize, usize),
+    Hits(Vec<Found>),
+    Done,
+    Failed(Box<CoreError>),
+    Aborted,
+}
+
+/// Everything that was asked for.
+struct Asked {
+    listing: Listing,
+    query: String,
+    options: Options,
+    location: Option<Location>,
+    host: HostThen,
+}
+
+/// Starts a search and gives its promise.
+pub fn promise(js: Js, query: Val, options: Val) -> Result<Val> {
+    task::promise(js, |deferred| start(js, query, options, deferred))
+}
+
+fn start(js: Js, query: Val, options: Val, deferred: Deferred) -> Result<()> {
+    let query = shown(&args::text(js, query, "query")?).into_owned();
+    let given = !js.is_nullish(options)?;
+    if given {
+        args::object(js, options, "options")?;
+    }
+    let option = |name| if given { js.get(options, name) } else { js.undefined() };
+    let asked_limit = option(c"limit")?;
+    let limit = match (js.is_nullish(asked_limit)?, js.number_value(asked_limit)?) {
+        (true, _) => LIMIT,
+        (false, Some(limit)) if limit >= 0.0 => limit as usize,
+        _ => return Err(wrong_argument(js, "limit must be a number that is not negative")),
+    };
+    let mark = mark(js, option(c"mark")?)?;
+    let listing = listing(js, option(c"cwd")?, option(c"dir")?)?;
+    let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
+    let (location, _) = surroundings(js)?;
+    let asked = Asked { listing, query, options: Options { limit, mark }, location, host: HostThen::of(js)? };
+    let cancelled = task.cancelled.clone();
+    let searching = Rc::new(RefCell::new(Searching { task, hits: Some(js.keep(js.array(0)?)?) }));
+    let handled = searching.clone();
+    let sender = queue(js, Box::new(move |js, event| take(&handled, js, event)))?;
+    searching.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
+    std::thread::Builder::new()
+        .name("pi-session-search".into())
+        .spawn(move || run(&asked, &cancelled, sender))
+        .map_err(|error| Error::from_reason(format!("The search could not be started: {error}")))?;
+    Ok(())
+}
+
+fn mark(js: Js, value: Val) -> Result<[String; 2]> {
+    if js.is_nullish(value)? {
+        return Ok(["«".into(), "»".into()]);
+    }
+    if let Some(list) = args::optional_list(js, value)?.filter(|list| js.len(*list).is_ok_and(|size| size == 2)) {
+        if let (Some(open), Some(close)) = (js.text(js.at(list, 0)?)?, js.text(js.at(list, 1)?)?) {
+            return Ok([shown(&open).into_owned(), shown(&close).into_owned()]);
+        }
+    }
+    Err(wrong_argument(js, "mark must be an array of two strings"))
+}
+
+/// The sessions that are searched: those that a list with the same arguments shows. No directory is made for it.
+fn listing(js: Js, cwd: Val, dir: Val) -> Result<Listing> {
+    let dir_given = args::optional_path(js, dir, "dir")?;
+    let cwd_given = match js.is_nullish(cwd)? {
+        true => None,
+        false => Some(args::path(js, cwd, "cwd")?),
+    };
+    match (cwd_given, dir_given) {
+        (None, None) => Ok(Listing::all(on_paths(js, |host| paths::sessions_dir(host))?)),
+        (None, Some(dir)) => Ok(Listing::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
+        (Some(cwd), None) => Ok(Listing::dir(on_paths(js, |host| paths::default_session_dir(&cwd, None, host))?, None)),
+        (Some(_), Some(_)) => {
+            let Lookup { dir, filter } = lookup(js, cwd, dir, Durability::Os)?;
+            Ok(Listing::dir(dir, filter))
+        }
+    }
+}
+
+/// What the searching thread does: it answers, whatever happens, and then, when nobody waits any more, sees to the catalog.
+fn run(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: Sender<Event>) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let _working = (Working::new(cancelled.clone()), Working::new(stop.clone()));
+    let answered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| answer(asked, cancelled, &sender)));
+    let catalog = answered.unwrap_or_else(|_| Err(CoreError::failed("The search failed"))).unwrap_or_else(|error| {
+        sender.send(Event::Failed(Box::new(error)));
+        None
+    });
+    // From here on nothing keeps the process.
+    drop(sender);
+    if let (Some(catalog), Some(location)) = (catalog.filter(|catalog| !catalog.is_read_only()), &asked.location) {
+        fill(catalog, location, &stop);
+    }
+}
+
+/// Searches and tells what was found. Gives the catalog that was used.
+fn answer(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: &Sender<Event>) -> CoreResult<Option<Catalog>> {
+    let Some(query) = Query::of(&asked.query).filter(|_| asked.options.limit > 0) else {
+        sender.send(Event::Done);
+        return Ok(None);
+    };
+    let files = asked.listing.find(&asked.host.cwd, cancelled)?;
+    let takes = |info: &Info| match &asked.listing.filter {
+        Some(cwd) => CwdFilter { cwd, host: &asked.host }.takes(Some(&info.cwd)),
+        None => true,
+    };
+    let request = Request {
+        files: &files,
+        takes: &takes,
+        query: &query,
+        options: &asked.options,
+        location: asked.location.as_ref(),
+        cancelled,
+        progress: &|indexed, total| sender.send(Event::Progress(indexed, total)),
+    };
+    let Some((mut hits, catalog)) = request.run()? else {
+        // Whoever cancelled it is told why by the signal.
+        return Err(CoreError::failed("The search was stopped"));
+    };
+    while !hits.is_empty() {
+        let rest = hits.split_off(hits.len().min(AT_ONCE));
+        sender.send(Event::Hits(std::mem::replace(&mut hits, rest)));
+    }
+    sender.send(Event::Done);
+    Ok(catalog)
+}
+
+/// A search that runs.
+struct Searching {
+    task: Task,
+    /// The hits so far; None when the search is over.
+    hits: Option<Kept>,
+}
+
+/// Handles what the searching thread tells. Nothing is borrowed while the caller's callback runs.
+fn take(searching: &RefCell<Searching>, js: Js, event: Event) -> Result<()> {
+    if searching.borrow().task.is_over() {
+        return Ok(());
+    }
+    let signal = searching.borrow().task.signal(js)?;
+    let handled = abort_reason(js, signal).and_then(|reason| match reason {
+        Some(reason) => end(searching, js, reason, false),
+        None => handle(searching, js, event),
+    });
+    match handled {
+        Ok(()) => Ok(()),
+        // What a callback, or a signal, throws ends the search.
+        Err(error) => {
+            let reason = reason_of(js, &error)?;
+            end(searching, js, reason, false)
+        }
+    }
+}
+
+fn handle(searching: &RefCell<Searching>, js: Js, event: Event) -> Result<()> {
+    match event {
+        Event::Aborted => Ok(()),
+        Event::Progress(indexed, total) => {
+            let on_progress = searching.borrow().task.on_progress(js)?;
+            match on_progress {
+                Some(on_progress) => {
+                    js.call(on_progress, &[js.number(indexed as f64)?, js.number(total as f64)?]).map(|_| ())
+                }
+                None => Ok(()),
+            }
+        }
+        Event::Hits(found) => {
+            let hits = searching.borrow().hits.as_ref().map(|hits| js.kept(hits)).transpose()?;
+            let Some(hits) = hits else { return Ok(()) };
+            found.iter().try_for_each(|found| js.scoped(|| js.set_at(hits, js.len(hits)?, hit_object(js, found)?)))
+        }
+        Event::Done => {
+            let hits = searching.borrow().hits.as_ref().map(|hits| js.kept(hits)).transpose()?;
+            end(searching, js, hits.map_or_else(|| js.array(0), Ok)?, true)
+        }
+        Event::Failed(error) => {
+            let reason = reason_of(js, &thrown(js, &error))?;
+            end(searching, js, reason, false)
+        }
+    }
+}
+
+/// Settles the promise and lets everything go.
+fn end(searching: &RefCell<Searching>, js: Js, value: Val, resolves: bool) -> Result<()> {
+    let (ending, hits) = {
+        let mut searching = searching.borrow_mut();
+        (searching.task.ending(), searching.hits.take())
+    };
+    if let Some(hits) = hits {
+        js.release(hits)?;
+    }
+    ending.settle(js, value, resolves)
+}
+
+/// The object of a hit.
+fn hit_object(js: Js, found: &Found) -> Result<Val> {
+    let Found { hit, session } = found;
+    let args = [
+        js.string(session.path.as_bytes())?,
+        js.string(&session.id)?,
+        js.optional_string(session.name.as_deref())?,
+        js.string(&session.cwd)?,
+        js.string(&hit.entry)?,
+        js.string(hit.kind.name().as_bytes())?,
+        js.string(&hit.timestamp)?,
+        js.string(hit.snippet.as_bytes())?,
+    ];
+    make(js, F::Hit, &args)
+}

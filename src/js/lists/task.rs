@@ -1,0 +1,199 @@
+//! A promise that work on other threads settles: its signal, its progress callback, its end.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+use napi::{sys, Error, Result, Status, ValueType};
+
+use crate::js::convert::errors::wrong_argument;
+use crate::js::engine::queue::WeakSender;
+use crate::js::engine::raw::{Js, Kept, Val};
+use crate::js::factory::host::{make, F};
+
+/// Starts work and gives its promise. Whatever fails before the work has begun rejects it, as in an async function.
+pub fn promise(js: Js, start: impl FnOnce(Deferred) -> Result<()>) -> Result<Val> {
+    let (mut deferred, mut promise) = (null_mut(), null_mut());
+    // SAFETY: both receive what the engine makes.
+    match unsafe { sys::napi_create_promise(js.raw(), &mut deferred, &mut promise) } {
+        sys::Status::napi_ok => {}
+        status => return Err(Error::new(Status::from(status), "creating a promise failed")),
+    }
+    let settled = Rc::new(Cell::new(Some(deferred)));
+    if let Err(error) = start(Deferred(settled.clone())) {
+        Deferred(settled).settle(js, reason_of(js, &error)?, false)?;
+    }
+    Ok(promise)
+}
+
+/// What a promise rejects with for an error: the exception that is pending, which is taken, or else an Error that says
+/// what failed.
+pub fn reason_of(js: Js, error: &Error) -> Result<Val> {
+    match js.take_exception()? {
+        Some(reason) => Ok(reason),
+        None => make(js, F::Failure, &[js.string(error.reason.as_bytes())?]),
+    }
+}
+
+/// The other end of a promise.
+#[derive(Clone)]
+pub struct Deferred(Rc<Cell<Option<sys::napi_deferred>>>);
+
+impl Deferred {
+    fn settle(&self, js: Js, value: Val, resolves: bool) -> Result<()> {
+        let Some(deferred) = self.0.take() else { return Ok(()) };
+        // SAFETY: taken out above, each deferred is settled once.
+        let status = unsafe {
+            match resolves {
+                true => sys::napi_resolve_deferred(js.raw(), deferred, value),
+                false => sys::napi_reject_deferred(js.raw(), deferred, value),
+            }
+        };
+        match status {
+            sys::Status::napi_ok => Ok(()),
+            status => Err(Error::new(Status::from(status), "settling a promise failed")),
+        }
+    }
+}
+
+/// What a running task keeps of its caller.
+pub struct Task {
+    deferred: Deferred,
+    signal: Option<Kept>,
+    on_progress: Option<Kept>,
+    unlisten: Option<Kept>,
+    /// Set when nobody waits any more.
+    pub cancelled: Arc<AtomicBool>,
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        // The environment may end in the middle of it: nobody waits for the threads then.
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Task {
+    /// A task with these arguments; wrong ones are errors, and so is a signal that is aborted already: its reason.
+    pub fn new(js: Js, deferred: Deferred, signal: Val, on_progress: Val) -> Result<Self> {
+        let has_signal = !js.is_nullish(signal)?;
+        if has_signal {
+            let is_signal =
+                js.is_object(signal)? && js.kind(js.get(signal, c"addEventListener")?)? == ValueType::Function;
+            if !is_signal {
+                return Err(wrong_argument(js, "signal must be an AbortSignal"));
+            }
+        }
+        let is_function = js.kind(on_progress)? == ValueType::Function;
+        if !is_function && js.is_truthy(on_progress)? {
+            return Err(wrong_argument(js, "onProgress must be a function"));
+        }
+        if has_signal && js.is_truthy(js.get(signal, c"aborted")?)? {
+            return Err(js.throw(js.get(signal, c"reason")?));
+        }
+        let keep = |value: Val, wanted: bool| if wanted { js.keep(value).map(Some) } else { Ok(None) };
+        Ok(Self {
+            deferred,
+            signal: keep(signal, has_signal)?,
+            on_progress: keep(on_progress, is_function)?,
+            unlisten: None,
+            cancelled: Arc::new(AtomicBool::new(false)),
+        })
+    }
+
+    /// Sends a message when the signal is aborted, so that the task notices.
+    pub fn listen<T: Send + 'static>(&mut self, js: Js, sender: WeakSender<T>, message: fn() -> T) -> Result<()> {
+        if let Some(signal) = &self.signal {
+            let callback = abort_callback(js, sender, message, self.cancelled.clone())?;
+            self.unlisten = Some(js.keep(make(js, F::Listen, &[js.kept(signal)?, callback])?)?);
+        }
+        Ok(())
+    }
+
+    /// Whether the promise is settled.
+    pub fn is_over(&self) -> bool {
+        let deferred = self.deferred.0.take();
+        self.deferred.0.set(deferred);
+        deferred.is_none()
+    }
+
+    /// The progress callback, if there is one.
+    pub fn on_progress(&self, js: Js) -> Result<Option<Val>> {
+        self.on_progress.as_ref().map(|kept| js.kept(kept)).transpose()
+    }
+
+    /// The signal, to be asked whether it is aborted while nothing is borrowed.
+    pub fn signal(&self, js: Js) -> Result<Option<Val>> {
+        self.signal.as_ref().map(|kept| js.kept(kept)).transpose()
+    }
+
+    /// What settles the promise, and lets everything go: to be called when nothing is borrowed. The threads stop by
+    /// themselves.
+    pub fn ending(&mut self) -> Ending {
+        self.cancelled.store(true, Ordering::Relaxed);
+        Ending {
+            deferred: self.deferred.clone(),
+            unlisten: self.unlisten.take(),
+            kept: [self.signal.take(), self.on_progress.take()],
+        }
+    }
+}
+
+/// Why a signal is aborted; None if it is not, or there is none. What asking it throws is the error.
+pub fn abort_reason(js: Js, signal: Option<Val>) -> Result<Option<Val>> {
+    match signal {
+        Some(signal) if js.is_truthy(js.get(signal, c"aborted")?)? => js.get(signal, c"reason").map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The end of a task.
+pub struct Ending {
+    deferred: Deferred,
+    unlisten: Option<Kept>,
+    kept: [Option<Kept>; 2],
+}
+
+impl Ending {
+    /// Settles the promise.
+    pub fn settle(self, js: Js, value: Val, resolves: bool) -> Result<()> {
+        if let Some(unlisten) = self.unlisten {
+            js.call(js.kept(&unlisten)?, &[])?;
+            js.release(unlisten)?;
+        }
+        for kept in self.kept.into_iter().flatten() {
+            js.release(kept)?;
+        }
+        self.deferred.settle(js, value, resolves)
+    }
+}
+
+/// A function for the signal's abort event.
+fn abort_callback<T: Send + 'static>(
+    js: Js,
+    sender: WeakSender<T>,
+    message: fn() -> T,
+    cancelled: Arc<AtomicBool>,
+) -> Result<Val> {
+    struct Data<T>(WeakSender<T>, fn() -> T, Arc<AtomicBool>);
+    // SAFETY: called by the engine alone, as the function made below.
+    unsafe extern "C" fn on_abort<T: Send + 'static>(
+        env: sys::napi_env,
+        info: sys::napi_callback_info,
+    ) -> sys::napi_value {
+        let mut data: *mut c_void = null_mut();
+        // SAFETY: asks for the data that the function was made with, nothing else.
+        unsafe { sys::napi_get_cb_info(env, info, null_mut(), null_mut(), null_mut(), &mut data) };
+        if !data.is_null() {
+            // SAFETY: the data lives as long as the function.
+            let Data(sender, message, cancelled) = unsafe { &*data.cast::<Data<T>>() };
+            cancelled.store(true, Ordering::Relaxed);
+            sender.send(message());
+        }
+        null_mut()
+    }
+    js.function(c"onAbort", on_abort::<T>, Box::new(Data(sender, message, cancelled)))
+}

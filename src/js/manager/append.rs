@@ -1,0 +1,308 @@
+//! Appending: own fields in, line out, entry object kept.
+//!
+//! What may run the caller's code (`toJSON`, getters, the clock) runs first, with nothing borrowed; then envelope,
+//! line and index change in one go, to the session as it is then; if the manager went to another one, that is an error.
+
+use std::cell::RefCell;
+
+use napi::{Error, Result};
+
+use super::materialize::{ensure, object};
+use super::resupply::Help;
+use super::state::{iso, line_of, State};
+use crate::core::base::error::Result as CoreResult;
+use crate::core::format::entry::Kind;
+use crate::core::format::serialize::{line, NewHead};
+pub use crate::core::session::append::Below;
+use crate::core::session::append::NewEntry;
+use crate::core::session::Session;
+use crate::core::tree::tree::RowNo;
+use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::engine::raw::{Js, Val};
+use crate::js::factory::host::{make, now, F};
+
+/// How often an append starts over because the caller's own code changed the session under it.
+const ATTEMPTS: usize = 16;
+
+/// An entry to append.
+pub struct New {
+    pub kind: Kind,
+    /// The entry's own fields in their order.
+    pub own: Own,
+    /// Their text, if it was made already.
+    pub text: Option<Vec<u8>>,
+    pub head: NewHead,
+    pub below: Below,
+    /// An id that the own fields refer to already.
+    pub id: Option<String>,
+    /// A time that the own fields refer to already, ms since 1970.
+    pub time: Option<f64>,
+}
+
+/// An object with an entry's own fields.
+#[derive(Clone, Copy)]
+pub enum Own {
+    Given(Val),
+    /// It is in the manager's list already.
+    Placed(Placed),
+}
+
+/// A place at the end of a manager's list.
+#[derive(Clone, Copy)]
+pub struct Placed {
+    pub list: Val,
+    pub place: u32,
+}
+
+impl Placed {
+    /// Takes what was placed out again; gives the error that is the reason, its exception still pending.
+    pub fn take_back(self, js: Js, reason: Error) -> Error {
+        let exception = js.take_exception();
+        let taken = js.number(f64::from(self.place)).and_then(|place| js.set(self.list, c"length", place));
+        match (exception, taken) {
+            (Ok(Some(exception)), Ok(())) => js.throw(exception),
+            (Ok(None), Ok(())) => reason,
+            (Err(error), _) | (_, Err(error)) => error,
+        }
+    }
+}
+
+impl Own {
+    /// The object, which is in no list from here on: where the caller's code may run, it may append, and what it
+    /// appends has the next place.
+    pub fn taken_out(&mut self, js: Js) -> Result<Val> {
+        let value = match *self {
+            Own::Given(value) => value,
+            Own::Placed(Placed { list, place }) => {
+                let value = js.at(list, place)?;
+                js.set(list, c"length", js.number(f64::from(place))?)?;
+                value
+            }
+        };
+        *self = Own::Given(value);
+        Ok(value)
+    }
+}
+
+impl New {
+    /// An entry below the leaf.
+    pub fn entry(kind: Kind, own: Val) -> Self {
+        Self::with_own(kind, Own::Given(own))
+    }
+
+    /// The same of own fields wherever they are.
+    pub fn with_own(kind: Kind, own: Own) -> Self {
+        Self { kind, own, text: None, head: NewHead::default(), below: Below::Leaf, id: None, time: None }
+    }
+
+    /// The same with what the index takes of it.
+    pub fn with_head(self, head: NewHead) -> Self {
+        Self { head, ..self }
+    }
+}
+
+/// What an append is going to do, and to which state of the session.
+#[derive(PartialEq, Eq)]
+enum Plan {
+    /// The caller's object is all there is.
+    Keep,
+    WriteLine,
+    /// Serialise everything; the number of entries tells whether that is still everything.
+    MakeFile {
+        entries: usize,
+    },
+}
+
+fn plan(state: &State, head: &NewHead) -> Plan {
+    if state.session.writes_lines() {
+        Plan::WriteLine
+    } else if state.session.makes_file_with(head) {
+        Plan::MakeFile { entries: state.session.tree().len() }
+    } else {
+        Plan::Keep
+    }
+}
+
+/// An entry that was appended.
+pub enum Appended {
+    Row(RowNo),
+    /// Listeners were told of it. They may have taken the manager elsewhere, where rows are others.
+    Told {
+        id: Val,
+        entry: Val,
+    },
+}
+
+impl Appended {
+    /// The entry's id.
+    pub fn id(&self, state: &RefCell<State>, js: Js) -> Result<Val> {
+        match *self {
+            Self::Row(row) => js.string(state.borrow().session.tree().id_of(row)),
+            Self::Told { id, .. } => Ok(id),
+        }
+    }
+
+    /// The entry's object.
+    pub fn entry(&self, state: &RefCell<State>, js: Js) -> Result<Val> {
+        match *self {
+            Self::Row(row) => object(state, js, row),
+            Self::Told { entry, .. } => Ok(entry),
+        }
+    }
+}
+
+/// Appends an entry and tells those who listen.
+pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<Appended> {
+    let appended = Appended::Row(append_silently(state, js, new)?);
+    if !state.borrow().listens {
+        return Ok(appended);
+    }
+    let (id, entry) = (appended.id(state, js)?, appended.entry(state, js)?);
+    let anchor = state.borrow().cache.anchor(js)?;
+    if let Some(anchor) = anchor {
+        make(js, F::Notify, &[anchor, entry])?;
+    }
+    Ok(Appended::Told { id, entry })
+}
+
+fn append_silently(state: &RefCell<State>, js: Js, mut new: New) -> Result<RowNo> {
+    let row = add(state, js, &mut new);
+    match new.own {
+        Own::Given(own) => {
+            let row = row?;
+            state.borrow_mut().cache.set_own(js, row, own)?;
+            Ok(row)
+        }
+        Own::Placed(placed) => {
+            let row = row.map_err(|error| placed.take_back(js, error))?;
+            let mut state = state.borrow_mut();
+            let in_place = placed.place == row && js.same(placed.list, state.cache.list(js)?)?;
+            match in_place {
+                true => state.cache.mark_own(row),
+                // Entries of other processes came in before it, or rows have other numbers now.
+                false => state.cache.set_own(js, row, js.at(placed.list, placed.place)?)?,
+            }
+            Ok(row)
+        }
+    }
+}
+
+fn add(state: &RefCell<State>, js: Js, new: &mut New) -> Result<RowNo> {
+    let epoch = state.borrow().epoch;
+    let mut text = new.text.take();
+    let mut help = Help::default();
+    for _ in 0..ATTEMPTS {
+        let planned = plan(&state.borrow(), &new.head);
+        if planned != Plan::Keep && text.is_none() {
+            // The caller's code runs here, once; what is to be done is looked at again after it.
+            text = Some(line_of(js, new.own.taken_out(js)?)?);
+            continue;
+        }
+        let kept = match planned {
+            Plan::MakeFile { .. } => {
+                new.own.taken_out(js)?;
+                kept_lines(state, js)?
+            }
+            _ => Vec::new(),
+        };
+        let time = new.time.map_or_else(|| now(js), Ok)?;
+        let timestamp = iso(js, time)?;
+        let committed = {
+            let mut state = state.borrow_mut();
+            if state.epoch != epoch {
+                return Err(wrong_argument(js, "The manager went to another session while a value was written"));
+            }
+            match plan(&state, &new.head) == planned {
+                true => {
+                    let text = text.as_deref().unwrap_or_default();
+                    let row = write(&mut state.session, new, (time, timestamp), text, &kept);
+                    // Rows may come in even if that fails: what others wrote stays theirs.
+                    if state.settle(js)? {
+                        // The list is another one, too.
+                        new.own.taken_out(js)?;
+                    }
+                    Some(row)
+                }
+                false => None,
+            }
+        };
+        match committed {
+            Some(Ok(row)) => return Ok(row),
+            Some(Err(error)) => {
+                if help.can(&error) {
+                    new.own.taken_out(js)?;
+                }
+                help.give(state, js, error)?;
+            }
+            None => {}
+        }
+    }
+    Err(wrong_argument(js, "The values of this session keep changing it while they are written"))
+}
+
+/// Writes and adds the entry.
+fn write(
+    session: &mut Session,
+    new: &New,
+    (time, timestamp): (f64, String),
+    text: &[u8],
+    kept: &[Vec<u8>],
+) -> CoreResult<RowNo> {
+    if session.writes_lines() {
+        return session.append(&NewEntry {
+            kind: new.kind,
+            head: &new.head,
+            own: text,
+            below: new.below,
+            id: new.id.as_deref(),
+            time,
+            timestamp: &timestamp,
+        });
+    }
+    let parent = match new.below {
+        Below::Leaf => session.tree().leaf(),
+        Below::Row(row) => Some(row),
+        Below::Nothing => None,
+    };
+    let mut envelope = session.envelope(parent, time, timestamp);
+    if let Some(id) = &new.id {
+        envelope.id.clone_from(id);
+    }
+    let head = new.head.with(new.kind, &envelope);
+    if !session.makes_file_with(&new.head) {
+        return Ok(session.push_kept(&head));
+    }
+    let last = line(new.kind, &envelope, text);
+    let lines = kept.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
+    session.make_file(lines, Some(&head))?;
+    Ok(session.tree().len() as RowNo - 1)
+}
+
+/// The lines of the header and every entry that the manager holds as objects, serialised now: what the objects say, in
+/// the tree's structure.
+pub(crate) fn kept_lines(state: &RefCell<State>, js: Js) -> Result<Vec<Vec<u8>>> {
+    let rows = state.borrow().session.tree().len() as RowNo;
+    ensure(state, js, 0..rows)?;
+    let (header, entries) = {
+        let state = state.borrow();
+        (state.cache.header(js)?, state.cache.list(js)?)
+    };
+    let mut lines = Vec::new();
+    for values in [js.array_of(header.as_slice())?, entries] {
+        let texts = make(js, F::Lines, &[values])?;
+        for at in 0..js.len(texts)? {
+            js.scoped(|| {
+                let text = js.text(js.at(texts, at)?)?;
+                lines.push(text.ok_or_else(|| wrong_argument(js, "An entry has no JSON text"))?);
+                Ok(())
+            })?;
+        }
+    }
+    let state = state.borrow();
+    let is_header = |at: usize| at < usize::from(header.is_some());
+    let known = lines.into_iter().enumerate().map(|(at, line)| match is_header(at) {
+        true => state.session.header_as_known(line),
+        false => state.session.line_as_known((at - usize::from(header.is_some())) as RowNo, line),
+    });
+    known.collect::<CoreResult<_>>().map_err(|error| thrown(js, &error))
+}

@@ -1,0 +1,264 @@
+//! `createBranchedSession`: a path as a session of its own.
+
+use std::cell::RefCell;
+
+use napi::{Error, Result};
+
+use super::identity_cache::Cache;
+use super::materialize::{ensure, object};
+use super::state::{iso, line_of, make_header, session_file, source, swap, State};
+use crate::core::base::error::{Error as CoreError, Result as CoreResult};
+use crate::core::base::wtf8::shown;
+use crate::core::context::branch::{plan, BranchLabel, BranchPlan, BranchStep};
+use crate::core::format::entry::{bodies_of, Kind};
+use crate::core::format::ids;
+use crate::core::session::{Persistence, Session};
+use crate::core::storage::new_file::NewFile;
+use crate::core::tree::tree::RowNo;
+use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::engine::raw::{Js, Val};
+use crate::js::factory::host::{self, make, F};
+
+/// Moves the manager to a new session that holds the path to `to`. Gives the new file's path, if it writes files.
+pub fn branched_session(state: &RefCell<State>, js: Js, to: RowNo) -> Result<Option<String>> {
+    let now = host::now(js)?;
+    let timestamp = iso(js, now)?;
+    let id = ids::session_id(now).into_bytes();
+    let plan = plan(state.borrow().session.tree(), to);
+    let (persistence, options, cwd, dir, old_file, conversation) = {
+        let state = state.borrow();
+        let tree = state.session.tree();
+        let conversation = plan
+            .steps
+            .iter()
+            .any(|step| tree.row(step.row).and_then(|row| row.role()).is_some_and(|r| r.is_conversation()));
+        let file = state.session.file().map(str::to_owned);
+        (state.persistence, state.options, state.cwd.clone(), state.dir.clone(), file, conversation)
+    };
+    let on_disk = persistence == Persistence::File;
+    let parent = old_file.as_deref().filter(|_| on_disk);
+    let header = make_header(js, &id, &timestamp, &cwd, js.optional_string(parent.map(str::as_bytes))?)?;
+    let file = match on_disk {
+        true => Some(session_file(&dir, &timestamp, &id)),
+        false => old_file,
+    };
+    let writes = on_disk && conversation;
+    if !writes {
+        // The new session's entries are kept as objects: all of them must be there.
+        ensure(state, js, plan.steps.iter().map(|step| step.row))?;
+    }
+    ensure(state, js, plan.labels.iter().map(|label| label.from))?;
+    let mut next = Branched {
+        session: Session::new(id, persistence, file.clone())
+            .with_options(options)
+            .map_err(|error| thrown(js, &error))?,
+        cache: Cache::new(js, plan.steps.len() + plan.labels.len())?,
+    };
+    let built = next.build(state, js, &plan, header, file.as_deref().filter(|_| writes));
+    match built {
+        Ok(()) => swap(state, js, (next.session, next.cache))?,
+        Err(error) => {
+            next.cache.release(js)?;
+            return Err(error);
+        }
+    }
+    if writes {
+        // What was not read of the entries is in their own file by now, as it was in the one that was left.
+        if let Some(source) = source(state, js)? {
+            let list = state.borrow().cache.list(js)?;
+            make(js, F::MoveTo, &[list, source])?;
+        }
+    }
+    Ok(file.filter(|_| on_disk))
+}
+
+struct Branched {
+    session: Session,
+    cache: Cache,
+}
+
+impl Branched {
+    fn build(
+        &mut self,
+        state: &RefCell<State>,
+        js: Js,
+        plan: &BranchPlan,
+        header: Val,
+        file: Option<&str>,
+    ) -> Result<()> {
+        let fail = |error: CoreError| thrown(js, &error);
+        self.cache.set_header(js, header)?;
+        let epoch = state.borrow().epoch;
+        let mut own = self.own_lines(state, js, plan, header, file.is_some())?.into_iter();
+        same_session(state, js, epoch)?;
+        let state = state.borrow();
+        for step in &plan.steps {
+            let head = step.head(state.session.tree());
+            self.session.push_kept(&head.ok_or_else(|| Error::from_reason("An entry of the branch is gone"))?);
+        }
+        for label in &plan.labels {
+            self.session.push_kept(&label.head(state.session.tree()));
+        }
+        match file {
+            Some(file) => {
+                let written = self.write(&state.session, plan, file, &mut own);
+                state.session.noting(written).map_err(fail)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the objects of the new session: its labels, and entries of the path that there are objects of. Gives their
+    /// lines in file order, the header's first, if it `writes`: what was made goes out as the object says. None stands
+    /// for a line that the file has as the object says it, bodies that nobody looked at included.
+    fn own_lines(
+        &mut self,
+        state: &RefCell<State>,
+        js: Js,
+        plan: &BranchPlan,
+        header: Val,
+        writes: bool,
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        let mut lines = Vec::new();
+        let mut write = |object, step| {
+            if writes {
+                let as_in_file = match step {
+                    Some(step) => is_as_in_file(state, js, step, object)?,
+                    None => false,
+                };
+                lines.push(if as_in_file { None } else { Some(line_of(js, object)?) });
+            }
+            Ok::<_, Error>(())
+        };
+        write(header, None)?;
+        for (at, step) in plan.steps.iter().enumerate() {
+            if is_made(&state.borrow(), step.row) {
+                js.scoped(|| {
+                    let entry = rechained(state, js, step)?;
+                    self.cache.set(js, at as RowNo, entry)?;
+                    write(entry, Some(step))
+                })?;
+            }
+        }
+        for (at, label) in plan.labels.iter().enumerate() {
+            js.scoped(|| {
+                let entry = label_entry(state, js, label)?;
+                self.cache.set(js, (plan.steps.len() + at) as RowNo, entry)?;
+                write(entry, None)
+            })?;
+        }
+        Ok(lines)
+    }
+
+    /// Writes the new session's file. `own` are the lines of what is made; all others are copied from the old one.
+    fn write(
+        &mut self,
+        old: &Session,
+        plan: &BranchPlan,
+        file: &str,
+        own: &mut dyn Iterator<Item = Option<Vec<u8>>>,
+    ) -> CoreResult<()> {
+        let gone = || CoreError::failed("An entry of the branch has no line");
+        let out = NewFile::create(file)?;
+        let copy = old.copied(out, self.session.options().durability, |copier| {
+            let mut places = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
+            let mut bodies = Vec::new();
+            places.push(copier.write(own.next().flatten().ok_or_else(gone)?));
+            for (at, step) in plan.steps.iter().enumerate() {
+                let row = at as RowNo;
+                let own = if self.cache.has(row) { own.next().ok_or_else(gone)? } else { None };
+                let place = if let Some(line) = own {
+                    copier.write(line)
+                } else if step.stays {
+                    bodies.extend(old.bodies(step.row).iter().map(|(_, body)| (row, *body)));
+                    copier.keep(step.row).ok_or_else(gone)?
+                } else {
+                    let line = old.line_to_copy(step.row)?.ok_or_else(gone)?;
+                    let line = step.line(&line).ok_or_else(|| {
+                        let id = shown(old.tree().id_of(step.row)).into_owned();
+                        CoreError::changed(old.file().unwrap_or_default(), format!("entry {id} is no longer JSON"))
+                    })?;
+                    bodies.extend(bodies_of(&line).into_iter().map(|body| (row, body)));
+                    copier.write(line)
+                };
+                places.push(place);
+            }
+            for line in own.flatten() {
+                places.push(copier.write(line));
+            }
+            Ok((places, bodies))
+        });
+        let (storage, (places, bodies)) = copy?;
+        self.session.adopt_file(storage, places, bodies);
+        Ok(())
+    }
+}
+
+/// Whether an entry that bodies are left of to read would be written as its line in the file says, in its new place.
+/// The caller's code may run.
+fn is_as_in_file(state: &RefCell<State>, js: Js, step: &BranchStep, entry: Val) -> Result<bool> {
+    let from = match &state.borrow().bodies {
+        Some(bodies) => bodies.external(js)?,
+        None => return Ok(false),
+    };
+    let found = make(js, F::UnreadText, &[entry, js.number(f64::from(step.row))?, from])?;
+    if js.is_undefined(found)? {
+        return Ok(false);
+    }
+    let codes = js.number_value(js.at(found, 0)?)?;
+    let text = js.well_formed_text(js.at(found, 1)?)?;
+    let mut same = false;
+    let mut compare = |_, line: &str, lacks: u8| {
+        same = codes == Some(f64::from(lacks)) && step.line(line).is_some_and(|line| line == text);
+        Ok(())
+    };
+    let read = state.borrow().session.lines_without_bodies(&[step.row], &mut compare);
+    read.map_err(|error| thrown(js, &error))?;
+    Ok(same)
+}
+
+fn is_made(state: &State, row: RowNo) -> bool {
+    state.cache.has(row) || state.cache.has_own(row)
+}
+
+/// The object of a label written again.
+fn label_entry(state: &RefCell<State>, js: Js, label: &BranchLabel) -> Result<Val> {
+    let from = object(state, js, label.from)?;
+    let args = [
+        js.string(label.id.as_bytes())?,
+        js.string(&label.parent)?,
+        js.get(from, c"timestamp")?,
+        js.string(&label.target)?,
+        js.get(from, c"label")?,
+    ];
+    make(js, F::LabelEntry, &args)
+}
+
+/// Serialising runs the caller's code, which may have taken the manager to another session.
+fn same_session(state: &RefCell<State>, js: Js, epoch: u64) -> Result<()> {
+    match state.borrow().epoch == epoch {
+        true => Ok(()),
+        false => Err(wrong_argument(js, "The manager went to another session while its branch was written")),
+    }
+}
+
+/// A new object of an entry in its new place, around the same payload.
+fn rechained(state: &RefCell<State>, js: Js, step: &BranchStep) -> Result<Val> {
+    let entry = object(state, js, step.row)?;
+    let parent = match &step.parent {
+        Some(parent) => js.string(parent)?,
+        None => js.null()?,
+    };
+    let (id, kind) = {
+        let state = state.borrow();
+        let tree = state.session.tree();
+        (js.string(tree.id_of(step.row))?, tree.row(step.row).map(|row| row.kind))
+    };
+    match kind {
+        Some(Kind::Compaction) => {
+            let first_kept = js.optional_string(step.first_kept.as_deref())?;
+            make(js, F::RechainedCompaction, &[entry, id, parent, first_kept])
+        }
+        _ => make(js, F::Rechained, &[entry, id, parent]),
+    }
+}

@@ -1,0 +1,148 @@
+//! Sessions made of the caller's own objects, and the migration of objects in place.
+
+use napi::Result;
+
+use super::identity_cache::Cache;
+use super::state::{new_session, Place};
+use crate::core::format::header::{HeaderFields, Version};
+use crate::core::json::{fields, Value};
+use crate::core::rewrite::migrate::Migrator;
+use crate::core::session::Session;
+use crate::js::convert::errors::wrong_argument;
+use crate::js::convert::object::{fields_of, with_entry_head, Handle};
+use crate::js::engine::raw::{Js, Val};
+
+fields! {
+    /// What a migration of objects looks at.
+    struct OldFields<V> {
+        kind: V = "type",
+        message: V = "message",
+        first_kept_index: V = "firstKeptEntryIndex",
+    }
+}
+
+/// The objects of a list; anything else in it is an error that names it.
+pub fn objects(js: Js, list: Val, name: &str) -> Result<Vec<Val>> {
+    let mut values = Vec::new();
+    for at in 0..js.len(list)? {
+        let value = js.at(list, at)?;
+        if !js.is_object(value)? {
+            return Err(wrong_argument(js, format!("{name}[{at}] must be an object")));
+        }
+        values.push(value);
+    }
+    Ok(values)
+}
+
+fn type_of(js: Js, value: Val) -> Result<Vec<u8>> {
+    Ok(js.text(js.get(value, c"type")?)?.unwrap_or_default())
+}
+
+/// A session of these objects: adopted as they are. Their header's id wins; old ones are migrated in place. Without a
+/// header they follow a new one.
+pub fn adopt(js: Js, place: &Place, options: Val, list: Val) -> Result<(Session, Cache)> {
+    let values = objects(js, list, "entries")?;
+    let mut header = None;
+    let mut entries = Vec::with_capacity(values.len());
+    for value in &values {
+        match type_of(js, *value)?.as_slice() {
+            b"session" => header = header.or(Some(*value)),
+            _ => entries.push(*value),
+        }
+    }
+    let (mut session, mut cache) = match header {
+        None => new_session(js, place, None, options)?,
+        Some(header) => {
+            let fields: HeaderFields<Handle> = fields_of(js, header)?;
+            let id = fields.id.as_ref().and_then(Value::text).map(|id| id.into_owned());
+            let id = id.ok_or_else(|| wrong_argument(js, "entries: the header's id must be a string"))?;
+            migrate(js, &values, Version::of(fields.version.as_ref()))?;
+            let mut cache = Cache::new(js, 0)?;
+            cache.set_header(js, header)?;
+            (Session::new(id, place.persistence, None), cache)
+        }
+    };
+    match take_entries(js, &entries, &mut session, &mut cache) {
+        Ok(()) => Ok((session, cache)),
+        Err(error) => {
+            cache.release(js)?;
+            Err(error)
+        }
+    }
+}
+
+fn take_entries(js: Js, entries: &[Val], session: &mut Session, cache: &mut Cache) -> Result<()> {
+    for &value in entries {
+        // As in a file: an entry without a string id could not be found again, nor be a leaf.
+        let row = with_entry_head(js, value, |fields, head| {
+            fields.id.as_ref().and_then(Value::text).is_some().then(|| session.push_kept(&head))
+        })?;
+        if let Some(row) = row {
+            cache.set(js, row, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Migrates objects in place, header included, from the version that their header states.
+pub fn migrate_objects(js: Js, list: Val) -> Result<()> {
+    let values = objects(js, list, "entries")?;
+    let mut version = Version::V1;
+    for value in &values {
+        if type_of(js, *value)? == b"session" {
+            let fields: HeaderFields<Handle> = fields_of(js, *value)?;
+            version = Version::of(fields.version.as_ref());
+            break;
+        }
+    }
+    migrate(js, &values, version)
+}
+
+fn migrate(js: Js, values: &[Val], version: Version) -> Result<()> {
+    if version == Version::Current {
+        return Ok(());
+    }
+    let mut migrator = Migrator::new(version);
+    for (at, value) in values.iter().enumerate() {
+        let fields: OldFields<Handle> = fields_of(js, *value)?;
+        let kind = fields.kind.as_ref().and_then(Value::text).unwrap_or_default();
+        if *kind == *b"session" {
+            migrator.pass();
+            js.set(*value, c"version", js.number(f64::from(crate::core::format::header::CURRENT_VERSION))?)?;
+            continue;
+        }
+        if migrator.chains() {
+            let compaction = *kind == *b"compaction";
+            let index = fields.first_kept_index.as_ref().and_then(Value::number).filter(|_| compaction);
+            let chained = migrator.chain(index);
+            js.set(*value, c"id", js.string(chained.id.as_bytes())?)?;
+            let parent = chained.parent.map_or_else(|| js.null(), |id| js.string(id.as_bytes()))?;
+            js.set(*value, c"parentId", parent)?;
+            if let Some(index) = index {
+                if let Some(id) = chained.first_kept {
+                    js.set(*value, c"firstKeptEntryId", js.string(id.as_bytes())?)?;
+                } else if let Some(later) = later_entry(js, values, at, index)? {
+                    // An entry that is still to come has the id it came with, mostly none.
+                    js.set(*value, c"firstKeptEntryId", js.get(later, c"id")?)?;
+                }
+                js.delete(*value, c"firstKeptEntryIndex")?;
+            }
+        }
+        if let Some(message) = fields.message.as_ref().filter(|_| *kind == *b"message") {
+            let message = message.value();
+            if js.is_object(message)? && js.text(js.get(message, c"role")?)?.as_deref() == Some(b"hookMessage") {
+                js.set(message, c"role", js.string(b"custom")?)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The entry behind position `at` that an index names.
+fn later_entry(js: Js, values: &[Val], at: usize, index: f64) -> Result<Option<Val>> {
+    let whole = index.fract() == 0.0 && index > at as f64;
+    match values.get(index as usize).filter(|_| whole) {
+        Some(later) if type_of(js, *later)? != b"session" => Ok(Some(*later)),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,197 @@
+//! The entries of one manager as JavaScript objects, each made once and kept, so that identity holds.
+//!
+//! An entry that was appended here is kept as its own fields until somebody reads it: most never are.
+//!
+//! The objects belong to the manager's JavaScript object, through its anchor, and are only remembered here: what this
+//! side holds strongly, an entry that refers to its manager would keep alive for ever.
+
+use napi::Result;
+
+use crate::core::tree::tree::RowNo;
+use crate::js::engine::raw::{Js, Kept, Val};
+
+/// What is kept of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    /// Nothing: its line is in the storage.
+    Empty,
+    /// An object of the entry's own fields, without its envelope.
+    Own,
+    /// Its object.
+    Made,
+}
+
+/// The header and the entries that were made so far.
+pub struct Cache {
+    /// A list with an element per row; a hole where nothing is kept.
+    entries: Kept,
+    header: Option<Kept>,
+    slots: Vec<Slot>,
+    missing: usize,
+    /// The object that holds the others and lives as long as the manager. Before there is one they are held here.
+    anchor: Option<Kept>,
+}
+
+impl Cache {
+    /// A cache for a session of `rows` entries, none made.
+    pub fn new(js: Js, rows: usize) -> Result<Self> {
+        let entries = js.keep(js.array(rows)?)?;
+        Ok(Self { entries, header: None, slots: vec![Slot::Empty; rows], missing: rows, anchor: None })
+    }
+
+    /// Gives the objects to an anchor, in place of those it held before.
+    pub fn hold_by(&mut self, js: Js, anchor: Val) -> Result<()> {
+        js.set(anchor, c"entries", js.kept(&self.entries)?)?;
+        js.weaken(&self.entries)?;
+        let header = self.header.as_ref().map_or_else(|| js.undefined(), |header| js.kept(header))?;
+        js.set(anchor, c"header", header)?;
+        if let Some(header) = &self.header {
+            js.weaken(header)?;
+        }
+        let anchor = js.keep(anchor)?;
+        js.weaken(&anchor)?;
+        self.anchor = Some(anchor);
+        Ok(())
+    }
+
+    /// The object that holds the others.
+    pub fn anchor(&self, js: Js) -> Result<Option<Val>> {
+        self.anchor.as_ref().map(|anchor| js.kept(anchor)).transpose()
+    }
+
+    /// Whether the manager's object is gone, and with it all that was made.
+    pub fn is_unheld(&self, js: Js) -> Result<bool> {
+        self.anchor.as_ref().map_or(Ok(false), |anchor| js.is_gone(anchor))
+    }
+
+    /// Forgets what was made, after everything is gone.
+    pub fn clear(&mut self) {
+        (self.slots, self.missing) = (Vec::new(), 0);
+    }
+
+    /// Forgets every object.
+    pub fn release(self, js: Js) -> Result<()> {
+        for kept in [Some(self.entries), self.header, self.anchor].into_iter().flatten() {
+            js.release(kept)?;
+        }
+        Ok(())
+    }
+
+    /// Makes room for rows that came in since.
+    pub fn grow(&mut self, rows: usize) {
+        if rows > self.slots.len() {
+            self.missing += rows - self.slots.len();
+            self.slots.resize(rows, Slot::Empty);
+        }
+    }
+
+    /// Follows rows that have other numbers now: for each the one it had before, if it was there.
+    pub fn follow(&mut self, js: Js, rows: &[Option<RowNo>]) -> Result<()> {
+        let old = self.list(js)?;
+        let new = js.array(rows.len())?;
+        let mut slots = vec![Slot::Empty; rows.len()];
+        for (row, (slot, was)) in slots.iter_mut().zip(rows).enumerate() {
+            let Some(was) = was.filter(|&was| self.slot(was) != Slot::Empty) else { continue };
+            *slot = self.slot(was);
+            js.scoped(|| js.set_at(new, row as RowNo, js.at(old, was)?))?;
+        }
+        let kept = js.keep(new)?;
+        if let Some(anchor) = self.anchor(js)? {
+            js.set(anchor, c"entries", new)?;
+            js.weaken(&kept)?;
+        }
+        self.missing = slots.iter().filter(|slot| **slot != Slot::Made).count();
+        self.slots = slots;
+        js.release(std::mem::replace(&mut self.entries, kept))
+    }
+
+    /// The list of entries, holes included.
+    pub fn list(&self, js: Js) -> Result<Val> {
+        js.kept(&self.entries)
+    }
+
+    /// The header's object, if it was made.
+    pub fn header(&self, js: Js) -> Result<Option<Val>> {
+        self.header.as_ref().map(|kept| js.kept(kept)).transpose()
+    }
+
+    /// Lets go of the header's object: the file has another one.
+    pub fn forget_header(&mut self, js: Js) -> Result<()> {
+        if let Some(anchor) = self.anchor(js)? {
+            js.set(anchor, c"header", js.undefined()?)?;
+        }
+        self.header.take().map_or(Ok(()), |kept| js.release(kept))
+    }
+
+    /// Keeps the header's object.
+    pub fn set_header(&mut self, js: Js, header: Val) -> Result<()> {
+        let kept = js.keep(header)?;
+        if let Some(anchor) = self.anchor(js)? {
+            js.set(anchor, c"header", header)?;
+            js.weaken(&kept)?;
+        }
+        match self.header.replace(kept) {
+            Some(old) => js.release(old),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether an entry's object was made.
+    pub fn has(&self, row: RowNo) -> bool {
+        self.slot(row) == Slot::Made
+    }
+
+    /// Whether an entry is kept as its own fields.
+    pub fn has_own(&self, row: RowNo) -> bool {
+        self.slot(row) == Slot::Own
+    }
+
+    fn slot(&self, row: RowNo) -> Slot {
+        self.slots.get(row as usize).copied().unwrap_or(Slot::Empty)
+    }
+
+    /// Whether every entry's object was made.
+    pub fn is_full(&self) -> bool {
+        self.missing == 0
+    }
+
+    /// What is kept of an entry: its object, or its own fields; `undefined` for nothing.
+    pub fn get(&self, js: Js, row: RowNo) -> Result<Val> {
+        js.at(self.list(js)?, row)
+    }
+
+    /// Keeps an entry's object.
+    pub fn set(&mut self, js: Js, row: RowNo, object: Val) -> Result<()> {
+        js.set_at(self.list(js)?, row, object)?;
+        self.mark(row);
+        Ok(())
+    }
+
+    /// Keeps the own fields of an entry that was appended.
+    pub fn set_own(&mut self, js: Js, row: RowNo, own: Val) -> Result<()> {
+        js.set_at(self.list(js)?, row, own)?;
+        self.mark_own(row);
+        Ok(())
+    }
+
+    /// Says that the own fields of an entry are in the list.
+    pub fn mark_own(&mut self, row: RowNo) {
+        self.grow(row as usize + 1);
+        if let Some(slot) = self.slots.get_mut(row as usize) {
+            *slot = Slot::Own;
+        }
+    }
+
+    fn mark(&mut self, row: RowNo) {
+        self.grow(row as usize + 1);
+        if let Some(slot) = self.slots.get_mut(row as usize).filter(|slot| **slot != Slot::Made) {
+            *slot = Slot::Made;
+            self.missing -= 1;
+        }
+    }
+
+    /// Says that the objects of these rows are in the list.
+    pub fn mark_made(&mut self, rows: impl Iterator<Item = RowNo>) {
+        rows.for_each(|row| self.mark(row));
+    }
+}

@@ -1,0 +1,233 @@
+//! Entries as objects: made from their lines when they are first asked for, then always the same ones.
+
+use std::cell::RefCell;
+use std::sync::mpsc;
+
+use napi::{Error, Result};
+
+use super::parse_batch::{Odd, Stroke};
+use super::state::{iso, source, State};
+use crate::core::base::error::{Error as CoreError, Result as CoreResult};
+use crate::core::base::time::Time;
+use crate::core::base::wtf8::shown;
+use crate::core::format::serialize::Layout;
+use crate::core::session::Session;
+use crate::core::tree::tree::{ParentRef, RowNo};
+use crate::js::convert::args::shown_value;
+use crate::js::convert::errors::thrown;
+use crate::js::convert::values::parse;
+use crate::js::engine::raw::{Js, Val};
+use crate::js::factory::host::{make, F};
+
+/// How many bytes of lines are made into objects in one stroke.
+const STROKE: usize = 1 << 18;
+/// From how many bytes of lines on a thread is worth its start.
+const MANY: usize = 2 * STROKE;
+/// How many strokes are read ahead.
+const AHEAD: usize = 3;
+
+/// Makes the objects of these rows that are not made yet.
+pub fn ensure(state: &RefCell<State>, js: Js, rows: impl Iterator<Item = RowNo>) -> Result<()> {
+    let missing: Vec<RowNo> = {
+        let state = state.borrow();
+        if state.cache.is_full() {
+            return Ok(());
+        }
+        rows.filter(|&row| !state.cache.has(row)).collect()
+    };
+    let (own, missing): (Vec<_>, Vec<_>) = missing.into_iter().partition(|&row| state.borrow().cache.has_own(row));
+    for row in own {
+        js.scoped(|| make_appended(state, js, row))?;
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let source = source(state, js)?;
+    let mut made = Vec::with_capacity(missing.len());
+    let result = make_missing(&state.borrow(), js, source, &missing, &mut made);
+    state.borrow_mut().cache.mark_made(made.into_iter());
+    match result {
+        Ok(()) => Ok(()),
+        Err(Failed::Odd(Odd::TooLong(row, size))) => Err(thrown(js, &too_long(state, row, size))),
+        Err(Failed::Odd(Odd::Other(row))) => Err(thrown(js, &another(state, row))),
+        Err(Failed::Read(error)) => Err(thrown(js, &error)),
+        Err(Failed::Make(error)) => Err(unreadable(state, js, error)?),
+    }
+}
+
+/// Why entries could not be made.
+enum Failed {
+    Read(CoreError),
+    Make(Error),
+    Odd(Odd),
+}
+
+/// Makes entries of their lines and says which were `made`. Nothing here runs the caller's code, so the state may be
+/// borrowed meanwhile.
+fn make_missing(
+    state: &State,
+    js: Js,
+    source: Option<Val>,
+    rows: &[RowNo],
+    made: &mut Vec<RowNo>,
+) -> std::result::Result<(), Failed> {
+    let list = state.cache.list(js).map_err(Failed::Make)?;
+    let session = &state.session;
+    let mut make = |mut stroke: Stroke| match stroke.make(js, session.tree(), list, source) {
+        Ok(None) => {
+            made.extend(stroke.rows());
+            Ok(())
+        }
+        Ok(Some(odd)) => Err(Failed::Odd(odd)),
+        Err(error) => Err(Failed::Make(error)),
+    };
+    let strokes = Strokes { session, rest: rows, lazy: source.is_some() };
+    if !strokes.are_many() {
+        return strokes.into_iter().try_for_each(|stroke| make(stroke.map_err(Failed::Read)?));
+    }
+    // Lines are read ahead on another thread while this one makes objects.
+    std::thread::scope(|scope| {
+        let (send, received) = mpsc::sync_channel(AHEAD);
+        let read_ahead = move || {
+            for stroke in strokes {
+                if send.send(stroke).is_err() {
+                    break;
+                }
+            }
+        };
+        if std::thread::Builder::new().spawn_scoped(scope, read_ahead).is_err() {
+            // No thread can be had: this one does it all.
+            let strokes = Strokes { session, rest: rows, lazy: source.is_some() };
+            return strokes.into_iter().try_for_each(|stroke| make(stroke.map_err(Failed::Read)?));
+        }
+        received.into_iter().try_for_each(|stroke| make(stroke.map_err(Failed::Read)?))
+    })
+}
+
+/// The lines of rows, read in strokes.
+struct Strokes<'a> {
+    session: &'a Session,
+    rest: &'a [RowNo],
+    /// Whether bodies are left out.
+    lazy: bool,
+}
+
+impl Strokes<'_> {
+    /// Whether there is more than a few strokes' work.
+    fn are_many(&self) -> bool {
+        self.length(self.rest, MANY) < self.rest.len()
+    }
+
+    /// How many rows it takes, from the first on, to come to that many bytes of lines; at least one.
+    fn length(&self, rows: &[RowNo], bytes: usize) -> usize {
+        let mut size = 0;
+        let fitting = rows.iter().take_while(|&&row| {
+            size += self.length_of(row) + 1;
+            size <= bytes
+        });
+        fitting.count().max(1)
+    }
+
+    /// How long what is read of a row's line is, in bytes.
+    fn length_of(&self, row: RowNo) -> usize {
+        match self.lazy {
+            true => self.session.length_without_bodies(row),
+            false => self.session.place(row).map_or(0, |place| place.len as usize),
+        }
+    }
+}
+
+impl Iterator for Strokes<'_> {
+    type Item = CoreResult<Stroke>;
+
+    fn next(&mut self) -> Option<CoreResult<Stroke>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (rows, later) = self.rest.split_at(self.length(self.rest, STROKE).min(self.rest.len()));
+        self.rest = later;
+        let mut stroke = Stroke::default();
+        let mut take = |row, line: &str, lacks| {
+            stroke.add(row, line, lacks);
+            Ok(())
+        };
+        let read = match self.lazy {
+            true => self.session.lines_without_bodies(rows, &mut take),
+            false => self.session.lines(rows, &mut take),
+        };
+        Some(read.map(|()| stroke))
+    }
+}
+
+/// The error for a line that began as its entry's and is another one.
+fn another(state: &RefCell<State>, row: RowNo) -> CoreError {
+    let state = state.borrow();
+    state.session.doubt();
+    let what = format!("entry {} is no longer where it was", shown(state.session.tree().id_of(row)));
+    CoreError::changed(state.session.file().unwrap_or_default(), what)
+}
+
+fn too_long(state: &RefCell<State>, row: RowNo, size: usize) -> CoreError {
+    let state = state.borrow();
+    let id = shown(state.session.tree().id_of(row)).into_owned();
+    CoreError::too_long(state.session.file().unwrap_or_default(), &id, "a value", size)
+}
+
+/// Makes the object of an entry that was appended here from its own fields and its row.
+fn make_appended(state: &RefCell<State>, js: Js, row: RowNo) -> Result<()> {
+    let (shape, args) = {
+        let state = state.borrow();
+        let tree = state.session.tree();
+        let Some(entry) = tree.row(row) else {
+            return Ok(());
+        };
+        let shape = match Layout::of(entry.kind) {
+            Layout::EnvelopeFirst => F::EnvelopeFirst,
+            Layout::EnvelopeLast => F::EnvelopeLast,
+        };
+        let parent = match entry.parent {
+            ParentRef::Id(sym) => js.string(tree.id_bytes(sym))?,
+            _ => js.null()?,
+        };
+        let (Time::At(time), kind) = (entry.time, entry.kind) else {
+            return Err(Error::from_reason("An entry of ours lost its time"));
+        };
+        let kind = js.string(kind.name().as_bytes())?;
+        let id = js.string(tree.id_bytes(entry.id))?;
+        (shape, [kind, id, parent, js.string(iso(js, time)?.as_bytes())?, state.cache.get(js, row)?])
+    };
+    let object = make(js, shape, &args)?;
+    state.borrow_mut().cache.set(js, row, object)
+}
+
+/// The error for lines that were whole when they were indexed and cannot be read now.
+fn unreadable(state: &RefCell<State>, js: Js, error: Error) -> Result<Error> {
+    let reason = match js.take_exception()? {
+        Some(exception) => shown_value(js, exception)?,
+        None => error.reason.to_string(),
+    };
+    let state = state.borrow();
+    state.session.doubt();
+    let file = state.session.file().unwrap_or_default();
+    Ok(thrown(js, &CoreError::changed(file, format!("an entry cannot be read ({reason})"))))
+}
+
+/// One entry's object.
+pub fn object(state: &RefCell<State>, js: Js, row: RowNo) -> Result<Val> {
+    ensure(state, js, std::iter::once(row))?;
+    state.borrow().cache.get(js, row)
+}
+
+/// The header's object.
+pub fn header(state: &RefCell<State>, js: Js) -> Result<Val> {
+    if let Some(header) = state.borrow().cache.header(js)? {
+        return Ok(header);
+    }
+    let line = state.borrow().session.header_line().map_err(|error| thrown(js, &error))?;
+    let Some(line) = line else {
+        return js.null();
+    };
+    let header = parse(js, &line)?;
+    state.borrow_mut().cache.set_header(js, header)?;
+    Ok(header)
+}

@@ -1,0 +1,13 @@
+pub mod append;
+pub mod bodies;
+pub mod branching;
+pub mod from_objects;
+pub mod gc;
+pub mod identity_cache;
+pub mod materialize;
+pub mod message;
+pub mod parse_batch;
+pub mod prompt;
+pub mod reads;
+pub mod resupply;
+pub mod state;

@@ -1,0 +1,133 @@
+//! Entries made of their lines, many in one stroke.
+
+use napi::Result;
+
+use crate::core::tree::tree::{RowNo, Tree};
+use crate::js::convert::values::{parse, LONGEST_TEXT};
+use crate::js::engine::raw::{Js, Val};
+use crate::js::factory::host::{make, F};
+
+/// How many bytes of lines are made together, a longer line aside: one text may not have as many as one likes.
+const TOGETHER: usize = 1 << 20;
+
+/// Lines to be made into entries. ASCII ones are made together, by one call to `JSON.parse` for many.
+#[derive(Default)]
+pub struct Stroke {
+    /// A list of the lines that are made together.
+    text: Vec<u8>,
+    /// Where each of them ends in the text.
+    ends: Vec<usize>,
+    together: Vec<RowNo>,
+    /// The codes of the bodies that each of them lacks.
+    lacks: Vec<u8>,
+    alone: Vec<(RowNo, String, u8)>,
+}
+
+/// Why a line gives no entry.
+pub enum Odd {
+    /// The row's line, of that many bytes, holds what no JavaScript string can.
+    TooLong(RowNo, usize),
+    /// The row's line is another entry's.
+    Other(RowNo),
+}
+
+impl Stroke {
+    /// Adds a row's line, which lacks the bodies with these codes.
+    pub fn add(&mut self, row: RowNo, line: &str, lacks: u8) {
+        let is_full = !self.text.is_empty() && self.text.len() + line.len() > TOGETHER;
+        // Those made together stand between brackets.
+        if is_full || !line.is_ascii() || line.len() > LONGEST_TEXT - 2 {
+            self.alone.push((row, line.to_owned(), lacks));
+            return;
+        }
+        self.text.push(if self.text.is_empty() { b'[' } else { b',' });
+        self.text.extend_from_slice(line.as_bytes());
+        self.ends.push(self.text.len());
+        self.together.push(row);
+        self.lacks.push(lacks);
+    }
+
+    /// The rows that were added.
+    pub fn rows(&self) -> impl Iterator<Item = RowNo> + '_ {
+        self.together.iter().copied().chain(self.alone.iter().map(|(row, ..)| *row))
+    }
+
+    /// Makes the entries in their places of a list. Their bodies are read from `source`. Gives a line that is no entry
+    /// of its row, if there is one.
+    pub fn make(&mut self, js: Js, tree: &Tree, list: Val, source: Option<Val>) -> Result<Option<Odd>> {
+        let source = source.map_or_else(|| js.undefined(), Ok)?;
+        let to = To { js, tree, list, source };
+        for (row, line, lacks) in &self.alone {
+            if let Some(odd) = to.make(*row, line, *lacks)? {
+                return Ok(Some(odd));
+            }
+        }
+        if self.together.is_empty() {
+            return Ok(None);
+        }
+        self.text.push(b']');
+        let mut ids = Vec::with_capacity(self.together.len() * 9);
+        for &row in &self.together {
+            ids.extend_from_slice(tree.id_of(row));
+            ids.push(b'\n');
+        }
+        let filled = js.scoped(|| {
+            let (rows, lacks) = (js.u32s(&self.together)?, js.u8s(&self.lacks)?);
+            let filled = make(js, F::Fill, &[list, rows, lacks, source, js.string(&self.text)?, js.string(&ids)?])?;
+            js.is_truthy(filled)
+        })?;
+        match filled {
+            true => Ok(None),
+            // Lines that are JSON together, but not each by itself.
+            false => self.one_by_one(&to),
+        }
+    }
+
+    fn one_by_one(&self, to: &To<'_>) -> Result<Option<Odd>> {
+        let mut from = 1;
+        for ((&row, &lacks), &end) in self.together.iter().zip(&self.lacks).zip(&self.ends) {
+            let line = String::from_utf8_lossy(self.text.get(from..end).unwrap_or_default());
+            if let Some(odd) = to.make(row, &line, lacks)? {
+                return Ok(Some(odd));
+            }
+            from = end + 1;
+        }
+        Ok(None)
+    }
+}
+
+/// Where entries are made.
+struct To<'a> {
+    js: Js,
+    tree: &'a Tree,
+    list: Val,
+    source: Val,
+}
+
+impl To<'_> {
+    /// Makes one entry of its line.
+    fn make(&self, row: RowNo, line: &str, lacks: u8) -> Result<Option<Odd>> {
+        let js = self.js;
+        js.scoped(|| {
+            let entry = match parse(js, line) {
+                Err(_) if line.len() > LONGEST_TEXT => {
+                    js.take_exception()?;
+                    return Ok(Some(Odd::TooLong(row, line.len())));
+                }
+                entry => entry?,
+            };
+            if js.text(js.get(entry, c"id")?)?.as_deref() != Some(self.tree.id_of(row)) {
+                return Ok(Some(Odd::Other(row)));
+            }
+            let entry = match lacks {
+                0 => entry,
+                _ => {
+                    let [row, lacks] = [js.number(f64::from(row))?, js.number(f64::from(lacks))?];
+                    make(js, F::Defer, &[entry, row, lacks, self.source])?
+                }
+            };
+            js.set_at(self.list, row, entry)?;
+            Ok(None)
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! The system message that a compaction carries, replayed from the objects of a projection.
+
+use std::cell::RefCell;
+
+use napi::{Result, ValueType};
+
+use super::reads::{leaf_projection, projected};
+use super::state::State;
+use crate::core::context::projection::{Contribution, Projection, Step};
+use crate::core::context::system_prompt::{replay, Date, SystemMessage};
+use crate::core::format::agent_message::Role;
+use crate::js::convert::args::shown_value;
+use crate::js::convert::errors::wrong_argument;
+use crate::js::engine::raw::{Js, Val};
+use crate::js::factory::host::{make, F};
+
+/// The system message at the leaf, dated `timestamp` (ms since 1970); None if there is none.
+pub fn system_message(state: &RefCell<State>, js: Js, timestamp: f64) -> Result<Option<Val>> {
+    let messages = projected(state, js, &prompts(state), F::Context)?;
+    let mut parts = Vec::new();
+    for at in 0..js.len(messages)? {
+        let message = js.at(messages, at)?;
+        if js.is_object(message)? && js.text(js.get(message, c"role")?)?.as_deref() == Some(b"system") {
+            parts.push(read(js, message)?);
+        }
+    }
+    let Some(replayed) = replay(parts) else {
+        return Ok(None);
+    };
+    let object = js.object()?;
+    js.set(object, c"role", js.string(b"system")?)?;
+    js.set(object, c"content", js.string(&replayed.content)?)?;
+    if !replayed.sections.is_empty() {
+        let sections = js.object()?;
+        for (name, value) in &replayed.sections {
+            js.define(sections, js.string(name)?, *value)?;
+        }
+        js.set(object, c"sections", sections)?;
+    }
+    if !replayed.tools.is_empty() {
+        let tools: Vec<Val> = replayed.tools.iter().map(|(_, tool)| *tool).collect();
+        js.set(object, c"toolsAdded", js.array_of(&tools)?)?;
+    }
+    js.set(object, c"timestamp", js.number(timestamp)?)?;
+    Ok(Some(object))
+}
+
+/// What of the context at the leaf may be a system message: no other entry is made, or read, to find one.
+fn prompts(state: &RefCell<State>) -> Projection {
+    let mut projection = leaf_projection(state);
+    let state = state.borrow();
+    let role = |row| state.session.tree().row(row).and_then(|row| row.role());
+    let may_be = |step: &Step| step.gives == Contribution::Compaction || role(step.row) == Some(Role::System);
+    projection.steps.retain(may_be);
+    projection
+}
+
+fn read(js: Js, message: Val) -> Result<SystemMessage<Val>> {
+    let mut sections = Vec::new();
+    let given = js.get(message, c"sections")?;
+    if js.is_object(given)? {
+        each(js, make(js, F::EntriesOf, &[given])?, &mut |pair| {
+            let (name, value) = (js.at(pair, 0)?, js.at(pair, 1)?);
+            let value = Some(value).filter(|value| !js.kind(*value).is_ok_and(|kind| kind == ValueType::Null));
+            sections.push((js.text(name)?.unwrap_or_default(), value));
+            Ok(())
+        })?;
+    }
+    let mut removed = Vec::new();
+    each(js, js.get(message, c"toolsRemoved")?, &mut |tool| {
+        removed.push(key(js, tool)?);
+        Ok(())
+    })?;
+    let mut added = Vec::new();
+    each(js, js.get(message, c"toolsAdded")?, &mut |tool| {
+        added.push((key(js, tool)?, tool));
+        Ok(())
+    })?;
+    let date = match js.kind(js.get(message, c"timestamp")?)? {
+        ValueType::Undefined => Date::Missing,
+        ValueType::Null => Date::Null,
+        _ => Date::Given,
+    };
+    Ok(SystemMessage { text: content_text(js, js.get(message, c"content")?)?, sections, removed, added, date })
+}
+
+/// A tool's name as a key. A name that is no text is told from every text.
+fn key(js: Js, tool: Val) -> Result<Vec<u8>> {
+    if js.is_nullish(tool)? {
+        return Err(wrong_argument(js, "A system message's tools must be objects"));
+    }
+    let name = js.get(tool, c"name")?;
+    if let Some(text) = js.text(name)? {
+        return Ok([b"text ", text.as_slice()].concat());
+    }
+    let kind = js.kind(name)?;
+    let shown = if kind == ValueType::Symbol { String::new() } else { shown_value(js, name)? };
+    Ok(format!("{kind} {shown}").into_bytes())
+}
+
+/// A content's text: itself, or its text blocks joined by line feeds.
+fn content_text(js: Js, content: Val) -> Result<Vec<u8>> {
+    if let Some(text) = js.text(content)? {
+        return Ok(text);
+    }
+    let mut texts = Vec::new();
+    each(js, content, &mut |block| {
+        if js.is_object(block)? && js.text(js.get(block, c"type")?)?.as_deref() == Some(b"text") {
+            texts.push(js.text(js.get(block, c"text")?)?.unwrap_or_default());
+        }
+        Ok(())
+    })?;
+    Ok(texts.join(&b"\n"[..]))
+}
+
+fn each(js: Js, list: Val, work: &mut dyn FnMut(Val) -> Result<()>) -> Result<()> {
+    if js.is_array(list)? {
+        for at in 0..js.len(list)? {
+            work(js.at(list, at)?)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! Reading a manager: rows from the core, objects from the cache.
+
+use std::cell::RefCell;
+
+use napi::{Result, ValueType};
+
+use super::materialize::{ensure, object};
+use super::state::State;
+use crate::core::base::time::Time;
+use crate::core::base::wtf8::trim;
+use crate::core::context::projection::{Projection, Settings};
+use crate::core::format::entry::target_key;
+use crate::core::tree::tree::{ChildrenOf, RowNo, Tree};
+use crate::js::convert::errors::wrong_argument;
+use crate::js::convert::object::Handle;
+use crate::js::engine::raw::{Js, Val};
+use crate::js::factory::host::{make, F};
+
+/// The row that an id argument means; None for what is no string, or an id nobody has.
+pub fn row_of(state: &RefCell<State>, js: Js, id: Val) -> Result<Option<RowNo>> {
+    let id = js.text(id)?;
+    Ok(id.and_then(|id| state.borrow().session.tree().find(&id)))
+}
+
+/// A fresh list of these entries.
+pub fn list_of(state: &RefCell<State>, js: Js, rows: &[RowNo]) -> Result<Val> {
+    ensure(state, js, rows.iter().copied())?;
+    let list = state.borrow().cache.list(js)?;
+    match run_of(rows) {
+        Some((from, to)) => make(js, F::Run, &[list, js.number(from)?, js.number(to)?]),
+        None => make(js, F::Pick, &[list, js.u32s(rows)?]),
+    }
+}
+
+/// Where rows that follow each other start and end: most paths are one such run.
+fn run_of(rows: &[RowNo]) -> Option<(f64, f64)> {
+    let (first, last) = (*rows.first()?, *rows.last()?);
+    let runs = rows.windows(2).all(|pair| matches!(pair, [before, row] if before + 1 == *row));
+    runs.then(|| (f64::from(first), f64::from(last) + 1.0))
+}
+
+/// A fresh list of every entry.
+pub fn all(state: &RefCell<State>, js: Js) -> Result<Val> {
+    ensure_all(state, js)?;
+    let list = state.borrow().cache.list(js)?;
+    make(js, F::Copy, &[list])
+}
+
+fn ensure_all(state: &RefCell<State>, js: Js) -> Result<()> {
+    let rows = state.borrow().session.tree().len() as RowNo;
+    ensure(state, js, 0..rows)
+}
+
+/// An entry, or `undefined`.
+pub fn entry_or_undefined(state: &RefCell<State>, js: Js, row: Option<RowNo>) -> Result<Val> {
+    row.map_or_else(|| js.undefined(), |row| object(state, js, row))
+}
+
+/// The leaf, unless its id is empty, which JavaScript takes for none.
+pub fn leaf(state: &RefCell<State>) -> Option<RowNo> {
+    let state = state.borrow();
+    let tree = state.session.tree();
+    tree.leaf().filter(|&leaf| !tree.id_of(leaf).is_empty())
+}
+
+/// The row that a path argument ends at: the leaf if it is null or undefined.
+pub fn path_end(state: &RefCell<State>, js: Js, from: Val) -> Result<Option<RowNo>> {
+    if js.is_nullish(from)? {
+        return Ok(leaf(state));
+    }
+    let row = row_of(state, js, from)?;
+    Ok(row.filter(|&row| !state.borrow().session.tree().id_of(row).is_empty()))
+}
+
+/// Where the context ends: the leaf. A leaf with an empty id means the last entry, as in the reference.
+fn context_end(tree: &Tree) -> Option<RowNo> {
+    let leaf = tree.leaf()?;
+    match tree.id_of(leaf).is_empty() {
+        true => (tree.len() as RowNo).checked_sub(1),
+        false => Some(leaf),
+    }
+}
+
+fn path_to(tree: &Tree, end: Option<RowNo>) -> Vec<RowNo> {
+    end.map(|end| tree.path(end)).unwrap_or_default()
+}
+
+/// The limit in the options of a read: a whole number from 0 on, or none.
+pub fn limit(js: Js, options: Val) -> Result<Option<usize>> {
+    let limit = match js.is_object(options)? {
+        true => js.get(options, c"limit")?,
+        false => js.undefined()?,
+    };
+    if js.is_undefined(limit)? {
+        return Ok(None);
+    }
+    match js.number_value(limit)?.filter(|limit| *limit >= 0.0 && (limit.fract() == 0.0 || limit.is_infinite())) {
+        Some(limit) => Ok(Some(limit as usize)),
+        None => Err(wrong_argument(js, "options.limit must be a whole number from 0 on")),
+    }
+}
+
+/// The path to an entry, or the last `limit` entries of it.
+pub fn branch(state: &RefCell<State>, js: Js, from: Val, limit: Option<usize>) -> Result<Val> {
+    let end = path_end(state, js, from)?;
+    let path = if let (Some(limit), Some(end)) = (limit, end) {
+        state.borrow().session.tree().end_of_path(end, limit)
+    } else if end.is_some() && end == leaf(state) {
+        state.borrow_mut().session.kept_path(end).to_vec()
+    } else {
+        path_to(state.borrow().session.tree(), end)
+    };
+    list_of(state, js, &path)
+}
+
+/// The entries of the context of the path to the leaf.
+pub fn context_entries(state: &RefCell<State>, js: Js) -> Result<Val> {
+    let projection = leaf_projection(state);
+    let rows: Vec<RowNo> = projection.steps.iter().map(|step| step.row).collect();
+    list_of(state, js, &rows)
+}
+
+/// The children of an id; of null and undefined, too.
+pub fn children(state: &RefCell<State>, js: Js, of: Val) -> Result<Val> {
+    let text = js.text(of)?;
+    let asked = match (&text, js.kind(of)?, js.number_value(of)?) {
+        (Some(id), ..) => Some(ChildrenOf::Id(id)),
+        (_, ValueType::Null, _) => Some(ChildrenOf::Null),
+        (_, ValueType::Undefined, _) => Some(ChildrenOf::Missing),
+        (.., Some(number)) => Some(ChildrenOf::Number(number)),
+        _ => None,
+    };
+    let rows = asked.map(|asked| state.borrow().session.tree().children(asked)).unwrap_or_default();
+    list_of(state, js, &rows)
+}
+
+/// The label of an id, or `undefined`.
+pub fn label(state: &RefCell<State>, js: Js, id: Val) -> Result<Val> {
+    let id = Handle::of(js, id);
+    let row = target_key(Some(&id).filter(|id| !id.is_undefined())).and_then(|id| {
+        let state = state.borrow();
+        let tree = state.session.tree();
+        tree.label_row(tree.sym(&id)?)
+    });
+    match row {
+        Some(row) => js.get(object(state, js, row)?, c"label"),
+        None => js.undefined(),
+    }
+}
+
+/// The session's name: the newest session_info's, trimmed, unless it is empty.
+pub fn name(state: &RefCell<State>, js: Js) -> Result<Val> {
+    let row = state.borrow().session.tree().last_info();
+    let Some(row) = row else {
+        return js.undefined();
+    };
+    let name = js.text(js.get(object(state, js, row)?, c"name")?)?;
+    js.optional_string(name.as_deref().map(trim).filter(|name| !name.is_empty()))
+}
+
+/// The whole tree.
+pub fn tree(state: &RefCell<State>, js: Js) -> Result<Val> {
+    ensure_all(state, js)?;
+    let (parents, labels, times, list) = {
+        let state = state.borrow();
+        let tree = state.session.tree();
+        let position = |row: Option<RowNo>| row.map_or(-1, |row| row as i32);
+        let parents: Vec<i32> = tree.parents().into_iter().map(position).collect();
+        let labels: Vec<i32> = tree.rows().iter().map(|row| position(tree.label_row(row.id))).collect();
+        let times: Vec<f64> = tree
+            .rows()
+            .iter()
+            .map(|row| match row.time {
+                Time::At(ms) => ms,
+                Time::Ask => f64::NAN,
+            })
+            .collect();
+        (parents, labels, times, state.cache.list(js)?)
+    };
+    make(js, F::Tree, &[list, js.i32s(&parents)?, js.i32s(&labels)?, js.f64s(&times)?])
+}
+
+/// The projection of the path to the leaf.
+pub fn leaf_projection(state: &RefCell<State>) -> Projection {
+    let mut state = state.borrow_mut();
+    let end = context_end(state.session.tree());
+    state.session.kept_projection(end)
+}
+
+/// A projection's steps as the factory takes them: rows, codes, edits.
+pub fn steps(js: Js, projection: &Projection) -> Result<[Val; 3]> {
+    let rows: Vec<u32> = projection.steps.iter().map(|step| step.row).collect();
+    let gives: Vec<u8> = projection.steps.iter().map(|step| step.gives as u8).collect();
+    let edits = match projection.steps.iter().any(|step| step.edit.is_some()) {
+        true => {
+            let edits = projection.steps.iter().map(|step| step.edit.map_or(-1, |row| row as i32));
+            js.i32s(&edits.collect::<Vec<i32>>())?
+        }
+        false => js.undefined()?,
+    };
+    Ok([js.u32s(&rows)?, js.u8s(&gives)?, edits])
+}
+
+/// Makes what the factory makes of a projection: `project` or `context`.
+pub fn projected(state: &RefCell<State>, js: Js, projection: &Projection, how: F) -> Result<Val> {
+    let all = projection.steps.iter().flat_map(|step| [Some(step.row), step.edit]).flatten();
+    ensure(state, js, all)?;
+    let list = state.borrow().cache.list(js)?;
+    let [rows, gives, edits] = steps(js, projection)?;
+    make(js, how, &[list, rows, gives, edits])
+}
+
+/// The thinking level and the model of a path, as objects.
+pub fn settings(
+    js: Js,
+    settings: &Settings,
+    object: &dyn Fn(RowNo) -> Result<Val>,
+    is_message: &dyn Fn(RowNo) -> bool,
+) -> Result<[Val; 2]> {
+    let thinking_level = match settings.thinking_level {
+        Some(row) => js.get(object(row)?, c"thinkingLevel")?,
+        None => js.string(b"off")?,
+    };
+    let model = match settings.model {
+        Some(row) => make(js, F::ModelOf, &[object(row)?, js.boolean(is_message(row))?])?,
+        None => js.null()?,
+    };
+    Ok([thinking_level, model])
+}
+
+/// The settings of a manager's projection.
+pub fn settings_of(state: &RefCell<State>, js: Js, projection: &Projection) -> Result<[Val; 2]> {
+    let is_message = |row| state.borrow().session.tree().row(row).is_some_and(|row| row.message.is_some());
+    settings(js, &projection.settings, &|row| object(state, js, row), &is_message)
+}

@@ -1,0 +1,346 @@
+//! What a manager holds: its session and the objects made of it. Construction lives here; every way to make or switch
+//! a session builds a new session and cache first and swaps them in when nothing can fail any more.
+
+use std::cell::RefCell;
+use std::ffi::CStr;
+use std::rc::{Rc, Weak};
+
+use napi::Result;
+
+use super::bodies::Bodies;
+use super::gc::{self, Told};
+use super::identity_cache::Cache;
+use crate::core::base::error::Error as CoreError;
+use crate::core::base::options::{Lock, Options, DURABILITY_VARIABLE, LOCK_VARIABLE};
+use crate::core::base::paths::Host as _;
+use crate::core::base::{paths, time};
+use crate::core::format::ids;
+use crate::core::session::{Found, Moved, Persistence, Session};
+use crate::core::storage::file::make_dir;
+use crate::core::storage::Durability;
+use crate::js::convert::args::{self, path};
+use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::engine::raw::{Js, Val};
+use crate::js::factory::host::{self, make, on_paths, F};
+
+/// A manager's state. It is never borrowed across a call that may run the caller's code.
+pub struct State {
+    pub cwd: String,
+    /// As it was given, not made absolute; empty in memory.
+    pub dir: String,
+    pub persistence: Persistence,
+    pub options: Options,
+    pub session: Session,
+    pub cache: Cache,
+    /// Counts the sessions this manager has had.
+    pub epoch: u64,
+    /// What reads bodies of this session for its entries; None until one is needed.
+    pub bodies: Option<Bodies>,
+    /// Whether somebody listens to appends.
+    pub listens: bool,
+    /// Whether bodies are read when they are looked at; None until it matters.
+    pub lazy: Option<bool>,
+    /// The session's memory, as the engine knows it.
+    told: Told,
+    me: Weak<RefCell<State>>,
+}
+
+/// What a manager is opened with.
+pub struct Place {
+    pub cwd: String,
+    pub dir: String,
+    pub persistence: Persistence,
+    pub options: Options,
+}
+
+impl Place {
+    /// A place on disk. The directory is made if it is not there.
+    pub fn on_disk(js: Js, cwd: String, dir: String, options: Options) -> Result<Self> {
+        let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
+        if !dir.is_empty() && !std::path::Path::new(&dir).exists() {
+            make_dir(&dir, options.durability).map_err(|error| thrown(js, &error))?;
+        }
+        Ok(Self { cwd, dir, persistence: Persistence::File, options })
+    }
+
+    /// A place in memory alone.
+    pub fn in_memory(js: Js, cwd: String) -> Result<Self> {
+        let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
+        Ok(Self { cwd, dir: String::new(), persistence: Persistence::Memory, options: Options::default() })
+    }
+
+    /// A manager's state here with this session.
+    pub fn with(self, (session, cache): (Session, Cache)) -> Rc<RefCell<State>> {
+        let Place { cwd, dir, persistence, options } = self;
+        Rc::new_cyclic(|me| {
+            let (bodies, lazy, listens, told, me) = (None, None, false, Told::default(), me.clone());
+            let epoch = 0;
+            RefCell::new(State {
+                cwd,
+                dir,
+                persistence,
+                options,
+                session,
+                cache,
+                epoch,
+                bodies,
+                lazy,
+                listens,
+                told,
+                me,
+            })
+        })
+    }
+}
+
+/// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
+pub fn session_dir(js: Js, cwd: &str, given: Val, durability: Durability) -> Result<String> {
+    match args::optional_path(js, given, "sessionDir")? {
+        Some(dir) => on_paths(js, |host| paths::normalize(&dir, host)),
+        None => {
+            let dir = on_paths(js, |host| paths::default_session_dir(cwd, None, host))?;
+            if !std::path::Path::new(&dir).exists() {
+                make_dir(&dir, durability).map_err(|error| thrown(js, &error))?;
+            }
+            Ok(dir)
+        }
+    }
+}
+
+/// A time as entries carry it.
+pub fn iso(js: Js, ms: f64) -> Result<String> {
+    time::iso(ms).ok_or_else(|| wrong_argument(js, "Invalid time value"))
+}
+
+/// How a session's file is written, from the options of a static; from the environment where they do not say.
+pub fn options(js: Js, given: Val) -> Result<Options> {
+    // With what names it in an error, and whether it is the environment's.
+    let named = |key: &CStr, variable: &str| -> Result<Option<(Vec<u8>, String, bool)>> {
+        let value = match js.is_nullish(given)? {
+            true => js.undefined()?,
+            false => js.get(given, key)?,
+        };
+        if js.is_nullish(value)? {
+            let set = on_paths(js, |host| host.env(variable))?.filter(|text| !text.is_empty());
+            return Ok(set.map(|text| (text.into_bytes(), variable.to_owned(), true)));
+        }
+        let name = format!("options.{}", key.to_string_lossy());
+        Ok(Some((args::text(js, value, &name)?, name, false)))
+    };
+    let fail = |error: CoreError| thrown(js, &error);
+    let durability = named(c"durability", DURABILITY_VARIABLE)?;
+    let lock = named(c"lock", LOCK_VARIABLE)?;
+    Ok(Options {
+        durability: durability
+            .map_or(Ok(Durability::default()), |(name, shown, _)| Durability::named(&name, &shown))
+            .map_err(fail)?,
+        lock: match lock {
+            None => Lock::default(),
+            Some((name, shown, false)) => Lock::named(&name, &shown).map_err(fail)?,
+            Some((name, shown, true)) => Lock::named(&name, &shown).map_err(fail)?.of_process(),
+        },
+    })
+}
+
+/// The id in the options of a new session: checked, or a new one.
+pub fn session_id(js: Js, options: Val, now: f64) -> Result<Vec<u8>> {
+    let id = match js.is_nullish(options)? {
+        true => js.undefined()?,
+        false => js.get(options, c"id")?,
+    };
+    if js.is_nullish(id)? {
+        return Ok(ids::session_id(now).into_bytes());
+    }
+    let id = args::text(js, id, "options.id")?;
+    ids::check_session_id(&id).map_err(|error| thrown(js, &error))?;
+    Ok(id)
+}
+
+/// A new session with a header of its own. In memory `file` stays what it was; on disk a file is named after the
+/// session unless one is given.
+pub fn new_session(js: Js, place: &Place, file: Option<String>, options: Val) -> Result<(Session, Cache)> {
+    let now = host::now(js)?;
+    let timestamp = iso(js, now)?;
+    let id = session_id(js, options, now)?;
+    let parent = match js.is_nullish(options)? {
+        true => js.undefined()?,
+        false => js.get(options, c"parentSession")?,
+    };
+    let file = match (place.persistence, file) {
+        (Persistence::File, None) => Some(session_file(&place.dir, &timestamp, &id)),
+        (_, file) => file,
+    };
+    let mut cache = Cache::new(js, 0)?;
+    let header = make_header(js, &id, &timestamp, &place.cwd, parent)?;
+    cache.set_header(js, header)?;
+    match Session::new(id, place.persistence, file).with_options(place.options) {
+        Ok(session) => Ok((session, cache)),
+        Err(error) => {
+            cache.release(js)?;
+            Err(thrown(js, &error))
+        }
+    }
+}
+
+/// The object of a new header.
+pub fn make_header(js: Js, id: &[u8], timestamp: &str, cwd: &str, parent: Val) -> Result<Val> {
+    let args = [js.string(id)?, js.string(timestamp.as_bytes())?, js.string(cwd.as_bytes())?, parent];
+    make(js, F::Header, &args)
+}
+
+/// The path of a new session's file.
+pub fn session_file(dir: &str, timestamp: &str, id: &[u8]) -> String {
+    let name = format!("{}_{}.jsonl", time::for_file_name(timestamp), String::from_utf8_lossy(id));
+    paths::join(dir, &name)
+}
+
+/// The session in the file at an absolute path: read, or new if there is no file or an empty one.
+pub fn open_session(js: Js, place: &Place, file: String) -> Result<(Session, Cache)> {
+    let fail = |error: CoreError| thrown(js, &error);
+    let none = js.undefined()?;
+    gc::collect(js)?;
+    match Session::open(&file, place.persistence, place.options).map_err(fail)? {
+        Found::Missing => new_session(js, place, Some(file), none),
+        Found::Empty => {
+            let (mut session, cache) = new_session(js, place, Some(file.clone()), none)?;
+            match write_header(js, &mut session, &cache) {
+                Ok(true) => Ok((session, cache)),
+                Ok(false) => {
+                    // Another process has just begun the session: this is not a new one.
+                    drop(session);
+                    cache.release(js)?;
+                    open_session(js, place, file)
+                }
+                Err(error) => {
+                    cache.release(js)?;
+                    Err(error)
+                }
+            }
+        }
+        Found::Session(session) => {
+            let cache = Cache::new(js, session.tree().len())?;
+            Ok((*session, cache))
+        }
+    }
+}
+
+fn write_header(js: Js, session: &mut Session, cache: &Cache) -> Result<bool> {
+    match cache.header(js)? {
+        Some(header) => session.fill_empty_file(&line_of(js, header)?).map_err(|error| thrown(js, &error)),
+        None => Ok(true),
+    }
+}
+
+/// The line of an object, by `JSON.stringify`.
+pub fn line_of(js: Js, object: Val) -> Result<Vec<u8>> {
+    let text = make(js, F::Stringify, &[object])?;
+    match js.is_undefined(text)? {
+        true => Ok(Vec::new()),
+        false => js.well_formed_text(text),
+    }
+}
+
+/// A path argument made absolute.
+pub fn resolved(js: Js, value: Val, name: &str) -> Result<String> {
+    let given = path(js, value, name)?;
+    on_paths(js, |host| paths::resolve(&given, host))
+}
+
+impl State {
+    /// Lets the objects follow rows that came in or moved: after every call that looks at the file, failed or not.
+    /// Tells whether they moved.
+    pub fn settle(&mut self, js: Js) -> Result<bool> {
+        let moved = self.session.take_moved();
+        let has_moved = moved.is_some();
+        if let Some(Moved { rows, old, same_header }) = moved {
+            self.epoch += 1;
+            // Entries made before read their bodies from where they were then.
+            let left = self.bodies.take().map_or(Ok(()), |bodies| {
+                let mut told = Told::default();
+                told.tell(js, old.memory());
+                bodies.leave(js, old, told)
+            });
+            self.cache.follow(js, &rows)?;
+            if !same_header {
+                self.cache.forget_header(js)?;
+            }
+            left?;
+        }
+        self.cache.grow(self.session.tree().len());
+        self.tell_memory(js);
+        Ok(has_moved)
+    }
+
+    /// Tells the engine how much memory the session holds.
+    pub fn tell_memory(&mut self, js: Js) {
+        self.told.tell(js, self.session.memory());
+    }
+
+    /// The place this manager is at.
+    pub fn place(&self) -> Place {
+        Place { cwd: self.cwd.clone(), dir: self.dir.clone(), persistence: self.persistence, options: self.options }
+    }
+
+    /// Lets go of everything that is held; entries that may still read their bodies keep the session.
+    pub fn leave(mut self, js: Js) -> Result<()> {
+        let left = self.let_go(js);
+        self.cache.release(js)?;
+        left
+    }
+
+    /// Lets go of the session of a manager that is gone.
+    pub fn let_go(&mut self, js: Js) -> Result<()> {
+        self.cache.clear();
+        self.replace(js, Session::new(Vec::new(), Persistence::Memory, None))
+    }
+
+    /// Puts another session in the place of the one that is left to the entries that may read their bodies.
+    fn replace(&mut self, js: Js, session: Session) -> Result<()> {
+        let mut session = std::mem::replace(&mut self.session, session);
+        // Its entries may be held for long; nobody writes to it from here.
+        session.release_lock();
+        self.epoch += 1;
+        self.lazy = None;
+        let told = std::mem::take(&mut self.told);
+        match self.bodies.take() {
+            Some(bodies) => bodies.leave(js, session, told),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Puts another session in a manager's place.
+pub fn swap(state: &RefCell<State>, js: Js, (session, mut cache): (Session, Cache)) -> Result<()> {
+    if let Some(anchor) = state.borrow().cache.anchor(js)? {
+        cache.hold_by(js, anchor)?;
+    }
+    let (left, cache) = {
+        let mut state = state.borrow_mut();
+        let cache = std::mem::replace(&mut state.cache, cache);
+        let left = state.replace(js, session);
+        state.tell_memory(js);
+        (left, cache)
+    };
+    cache.release(js)?;
+    left
+}
+
+/// What JavaScript reads bodies of this session from; None if laziness is turned off.
+pub fn source(state: &RefCell<State>, js: Js) -> Result<Option<Val>> {
+    let (lazy, me, epoch) = {
+        let state = state.borrow();
+        if let Some(bodies) = &state.bodies {
+            return bodies.external(js).map(Some);
+        }
+        (state.lazy, state.me.clone(), state.epoch)
+    };
+    if lazy == Some(false) {
+        return Ok(None);
+    }
+    let bodies = Bodies::of(js, me, epoch)?;
+    let external = bodies.as_ref().map(|bodies| bodies.external(js)).transpose()?;
+    let mut state = state.borrow_mut();
+    state.lazy = Some(bodies.is_some());
+    state.bodies = bodies;
+    Ok(external)
+}
