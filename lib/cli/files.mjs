@@ -5,7 +5,7 @@ import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, ren
 import { basename, dirname, join } from "node:path";
 import { CommandError } from "./errors.mjs";
 import { write } from "./output.mjs";
-import { onSignal, turns } from "./signals.mjs";
+import { onSignal, yieldToSignals } from "./signals.mjs";
 
 /** @typedef {{ force: boolean, source: string }} Target whether a file that is there may go; the session that is read, which never may */
 
@@ -87,7 +87,7 @@ function claim(draft, path) {
 async function fill(path, flags, pieces) {
 	const file = openSync(path, flags, 0o600);
 	let written = 0;
-	const turn = turns();
+	const turn = yieldToSignals();
 	try {
 		for (const piece of pieces) {
 			const bytes = Buffer.from(piece);

@@ -5,13 +5,13 @@ import { basename } from "node:path";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { columns, paint, progress, table, write, writeJson } from "./output.mjs";
-import { sessionDir, workingDirectory } from "./place.mjs";
+import { sessionDir, workingDirectory } from "./session-dir.mjs";
 import { ID_COLUMNS, listSessions, sessionFiles, title } from "./sessions.mjs";
 import { age, asText, clip, counted, safeLine, size, widthOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").SearchHit} SearchHit */
 /** @typedef {import("./library.mjs").SessionInfo} SessionInfo */
-/** @typedef {import("./sessions.mjs").Place & { json?: boolean }} Options */
+/** @typedef {import("./sessions.mjs").SessionScope & { json?: boolean }} Options */
 
 /** Ids are UUIDv7: so many characters hold the millisecond. */
 const ID_SHOWN = 13;

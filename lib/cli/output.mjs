@@ -1,6 +1,7 @@
 // Where output goes: the terminal, a pager before it, or a pipe.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { win32 } from "node:path";
 import Table from "cli-table3";
 import cliProgress from "cli-progress";
 import picocolors from "picocolors";
@@ -111,20 +112,33 @@ export async function writeLines(lines) {
 }
 
 /**
- * Writes lines, through `$PAGER` (else `less`, on Windows `more`) if standard output is a terminal.
+ * The pager to start. A shell on Windows looks for a program in the working directory first, which may hold anything, so
+ * the default one is named by its full path there.
+ * @param {NodeJS.Platform} platform
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {{ command: string, shell: boolean }}
+ */
+export function pagerCommand(platform, env) {
+	if (env.PAGER !== undefined) return { command: env.PAGER, shell: true };
+	if (platform !== "win32") return { command: "less", shell: true };
+	return { command: win32.join(env.SystemRoot ?? "C:\\Windows", "System32", "more.com"), shell: false };
+}
+
+/**
+ * Writes lines through `$PAGER`, else `less` (on Windows `more`), if standard output is a terminal.
  * @param {() => Iterable<string>} makeLines called again if there is no such pager
  * @param {{ pager?: boolean }} options
  */
 export async function writePaged(makeLines, { pager = true }) {
-	const command = process.env.PAGER ?? (process.platform === "win32" ? "more" : "less");
+	const { command, shell } = pagerCommand(process.platform, process.env);
 	if (!pager || !process.stdout.isTTY || command === "" || command === "cat") return await writeLines(makeLines());
-	// F: a single screen stays without a pager; R: colours pass; X: the text stays on the screen.
-	const child = spawn(command, { shell: true, stdio: ["pipe", "inherit", "inherit"], env: { LESS: "FRX", ...process.env } });
+	// F: no pager for a single screen; R: colours pass; X: the text stays on the screen.
+	const child = spawn(command, { shell, stdio: ["pipe", "inherit", "inherit"], env: { LESS: "FRX", ...process.env } });
 	const ended = new Promise((resolve, reject) => {
 		child.on("error", reject);
 		child.on("close", resolve);
 	});
-	// The pager's reader may leave before the end; the keys it reads are not for us.
+	// The pager may end before all is written; the keys it reads are not for this process.
 	let gone = false;
 	child.stdin.on("error", () => {
 		gone = true;
@@ -138,7 +152,7 @@ export async function writePaged(makeLines, { pager = true }) {
 		}
 		child.stdin.end();
 		const code = await ended;
-		// 127: the shell knows no such command. What was asked for is shown all the same.
+		// 127: the shell found no such command. The lines are shown without a pager.
 		if (code === 127) await writeLines(makeLines());
 	} finally {
 		process.off("SIGINT", ignore);

@@ -2,8 +2,8 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { createRequire } from "node:module";
 import { completeIds, completion } from "./completion.mjs";
-import { exportSession, fork } from "./copies.mjs";
-import { repair, verify } from "./health.mjs";
+import { exportSession, fork } from "./fork-and-export.mjs";
+import { repair, verify } from "./verify-and-repair.mjs";
 import { list, search } from "./list.mjs";
 import { show } from "./show.mjs";
 import { stats } from "./stats.mjs";

@@ -1,9 +1,9 @@
 // `pi-sessions show`: the conversation, for reading.
 import { stripVTControlCharacters } from "node:util";
-import { paintRole } from "./drawing.mjs";
+import { paintRole } from "./tree-lines.mjs";
 import { partsOf, roleOf } from "./entries.mjs";
 import { columns, paint, writeJsonList, writePaged } from "./output.mjs";
-import { ID_COLUMNS, entryNamed, openReadOnly, sessionPath } from "./sessions.mjs";
+import { ID_COLUMNS, findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./entries.mjs").Part} Part */
@@ -25,7 +25,7 @@ const TEXT_LINES = 200;
 export async function show(query, options) {
 	const path = await sessionPath(query, options);
 	const manager = openReadOnly(path);
-	const leaf = options.leaf === undefined ? undefined : entryNamed(manager, options.leaf).id;
+	const leaf = options.leaf === undefined ? undefined : findEntry(manager, options.leaf).id;
 	// A window of a huge session makes only what it shows.
 	const entries = manager.getBranch(leaf, options.limit > 0 ? { limit: options.limit } : undefined);
 	if (options.json) {

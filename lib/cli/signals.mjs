@@ -3,7 +3,7 @@
 const SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
 
 /** How long signals wait, and whoever else has a turn of the event loop coming, in milliseconds. */
-const STROKE = 50;
+const YIELD_INTERVAL_MS = 50;
 
 /**
  * Does something before a signal ends the process, which then dies of that signal.
@@ -24,10 +24,10 @@ export function onSignal(clean) {
 }
 
 /** For loops that never wait: gives signals their turn now and then. */
-export function turns() {
+export function yieldToSignals() {
 	let last = Date.now();
 	return async () => {
-		if (Date.now() - last < STROKE) return;
+		if (Date.now() - last < YIELD_INTERVAL_MS) return;
 		await new Promise((done) => void setImmediate(done));
 		last = Date.now();
 	};

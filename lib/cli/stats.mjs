@@ -2,8 +2,8 @@
 import { roleOf, preview } from "./entries.mjs";
 import { UsageError } from "./errors.mjs";
 import { columns, paint, progress, table, write, writeJson } from "./output.mjs";
-import { lookAt, sessionFiles, sessionPath } from "./sessions.mjs";
-import { turns } from "./signals.mjs";
+import { withReadOnlySession, sessionFiles, sessionPath } from "./sessions.mjs";
+import { yieldToSignals } from "./signals.mjs";
 import { asText, clip, count, counted, dollars, safeLine, size, timeOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").SessionEntry} SessionEntry */
@@ -214,7 +214,7 @@ export async function stats(query, options) {
 	if (options.all) {
 		const files = sessionFiles(options);
 		const bar = progress("Adding up");
-		const turn = turns();
+		const turn = yieldToSignals();
 		try {
 			for (const [index, path] of files.entries()) {
 				try {
@@ -240,7 +240,7 @@ export async function stats(query, options) {
  * @param {string} path
  */
 function addFile(totals, path) {
-	lookAt(path, (manager) => totals.add(manager.getSessionId(), manager.getEntries()));
+	withReadOnlySession(path, (manager) => totals.add(manager.getSessionId(), manager.getEntries()));
 }
 
 /** @type {(title: string, rank?: number) => import("./output.mjs").Column} a column of numbers */

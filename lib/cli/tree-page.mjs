@@ -8,7 +8,7 @@ import { partsOf, previewOf, roleOf } from "./entries.mjs";
 import { writeText } from "./files.mjs";
 import { FreeColumns, runsOf } from "./layout.mjs";
 import { write, writeJson } from "./output.mjs";
-import { targetOf } from "./place.mjs";
+import { outputPath } from "./session-dir.mjs";
 import { asText, clip, counted, safeBlock, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("./layout.mjs").Run} Run */
@@ -38,7 +38,7 @@ import { asText, clip, counted, safeBlock, safeLine, size } from "./text.mjs";
 const CHUNK = 1 << 20;
 /** How much of each entry a page holds at most, in characters, unless it is told: the first that keeps it below the room. */
 const MOST = [64, 32, 16, 8, 4].map((kilo) => kilo * 1024);
-/** Characters of a page whose limit is chosen, before they are packed to about a third. */
+/** Characters of a page whose limit is findByIdPrefix, before they are packed to about a third. */
 const ROOM = 32 << 20;
 /** What `img` shows; anything else (SVG above all) stays text. */
 const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
@@ -57,7 +57,7 @@ export async function writeTreePage(manager, path, options) {
 	const told = options.full || options.maxEntry === 0 ? Infinity : options.maxEntry && options.maxEntry * 1024;
 	const most = told ?? limitFor(laid.lengths);
 	const pieces = page(manager, path, laid, most);
-	const file = options.html === true || options.html === undefined ? `${basename(path).replace(/\.jsonl$/, "")}.html` : targetOf(options.html);
+	const file = options.html === true || options.html === undefined ? `${basename(path).replace(/\.jsonl$/, "")}.html` : outputPath(options.html);
 	const bytes = await writeText(file, pieces, { force: Boolean(options.force), source: path });
 	if (file === "-") return;
 	const cut = laid.lengths.filter((length) => length > most).length;

@@ -1,5 +1,5 @@
 // `pi-sessions tree`: a session's branches, in the terminal or as a page.
-import { treeLines, treeRows } from "./drawing.mjs";
+import { treeLines, treeRows } from "./tree-lines.mjs";
 import { write, writeJsonList, writePaged } from "./output.mjs";
 import { openReadOnly, sessionPath } from "./sessions.mjs";
 import { writeTreePage } from "./tree-page.mjs";

@@ -1,6 +1,6 @@
 // What our module makes of a session file, without any agent: the tree, the context a model would get, the list.
 import { clip } from "../../lib/cli/text.mjs";
-import { treeLines } from "../../lib/cli/drawing.mjs";
+import { treeLines } from "../../lib/cli/tree-lines.mjs";
 import { bold, dim, heading } from "./paint.mjs";
 
 function showTree(manager) {

@@ -6,8 +6,8 @@ import { writeText } from "./files.mjs";
 import { SessionManager, getDefaultSessionDir } from "./library.mjs";
 import { markdown } from "./markdown.mjs";
 import { json, write, writeJson } from "./output.mjs";
-import { pathOf, sessionDir, targetOf } from "./place.mjs";
-import { UNLOCKED, entryNamed, listSessions, openReadOnly, sessionPath } from "./sessions.mjs";
+import { pathOf, sessionDir, outputPath } from "./session-dir.mjs";
+import { UNLOCKED, findEntry, listSessions, openReadOnly, sessionPath } from "./sessions.mjs";
 import { safeLine } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").Manager} Manager */
@@ -46,7 +46,7 @@ async function refuseUsedId(id, options) {
  * @param {string} cwd
  * @param {ForkOptions} options
  */
-const keptIn = (cwd, options) => sessionDir({ ...options, cwd });
+const sessionDirOf = (cwd, options) => sessionDir({ ...options, cwd });
 
 /**
  * @param {string} source
@@ -54,7 +54,7 @@ const keptIn = (cwd, options) => sessionDir({ ...options, cwd });
  */
 function forkWhole(source, options) {
 	const target = options.into === undefined ? openReadOnly(source).getCwd() : pathOf(options.into);
-	return SessionManager.forkFrom(source, target, keptIn(target, options), { ...UNLOCKED, ...(options.id === undefined ? {} : { id: options.id }) });
+	return SessionManager.forkFrom(source, target, sessionDirOf(target, options), { ...UNLOCKED, ...(options.id === undefined ? {} : { id: options.id }) });
 }
 
 /**
@@ -67,10 +67,10 @@ async function forkAt(source, entry, options) {
 	if (options.id !== undefined) throw new UsageError("--id goes with a fork of the whole session, without --entry");
 	if (options.into !== undefined) throw new UsageError("--into goes with a fork of the whole session, without --entry");
 	const looked = openReadOnly(source);
-	const { id } = entryNamed(looked, entry);
+	const { id } = findEntry(looked, entry);
 	if (!looked.isPersisted()) return await forkOldAt(looked, source, id, options);
 	// As for a whole session: where sessions of its working directory are kept, wherever the source lies.
-	const dir = keptIn(looked.getCwd(), options) ?? getDefaultSessionDir(looked.getCwd());
+	const dir = sessionDirOf(looked.getCwd(), options) ?? getDefaultSessionDir(looked.getCwd());
 	const manager = SessionManager.open(source, dir, undefined, UNLOCKED);
 	manager.createBranchedSession(id);
 	return manager;
@@ -87,7 +87,7 @@ async function forkOldAt(migrated, source, id, options) {
 	migrated.createBranchedSession(id);
 	const entries = migrated.getEntries();
 	if (!entries.some((entry) => entry.type === "message" && ["user", "assistant"].includes(roleOf(entry)))) throw nothingToFork();
-	const made = SessionManager.create(migrated.getCwd(), keptIn(migrated.getCwd(), options), { ...UNLOCKED, parentSession: source });
+	const made = SessionManager.create(migrated.getCwd(), sessionDirOf(migrated.getCwd(), options), { ...UNLOCKED, parentSession: source });
 	const file = /** @type {string} */ (made.getSessionFile());
 	await writeText(file, jsonLines(made, entries), { force: false, source });
 	return SessionManager.open(file, undefined, undefined, UNLOCKED);
@@ -100,12 +100,12 @@ async function forkOldAt(migrated, source, id, options) {
 export async function exportSession(query, options) {
 	const source = await sessionPath(query, options);
 	const manager = openReadOnly(source);
-	const output = targetOf(options.output ?? "-");
+	const output = outputPath(options.output ?? "-");
 	const format = options.format ?? (output.endsWith(".jsonl") || options.json ? "jsonl" : "md");
 	if (options.json && format !== "jsonl") throw new UsageError("--json exports JSON lines; --format md goes without it");
 	if (options.all && format === "md") throw new UsageError("Markdown is one conversation: --all goes with --format jsonl");
 	if (options.all && options.leaf !== undefined) throw new UsageError("Either --all or --leaf");
-	const leaf = options.leaf === undefined ? undefined : entryNamed(manager, options.leaf).id;
+	const leaf = options.leaf === undefined ? undefined : findEntry(manager, options.leaf).id;
 	const entries = options.all ? manager.getEntries() : manager.getBranch(leaf);
 	const pieces = format === "jsonl" ? jsonLines(manager, entries) : markdown(manager, entries, { full: Boolean(options.full) });
 	await writeText(output, pieces, { force: Boolean(options.force), source });

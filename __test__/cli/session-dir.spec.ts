@@ -63,13 +63,13 @@ describe("sessionDir of pi's settings", () => {
 			const { code, out, err } = await run(at, args);
 			expect(code).toBe(0);
 			expect(out).not.toBe("");
-			expect(err).toMatch(/^Warning: Settings are left out, they cannot be read: .*settings\.json: .*JSON.*\n$/);
+			expect(err).toMatch(/^Warning: Settings are ignored because they cannot be read: .*settings\.json: .*JSON.*\n$/);
 		}
 		const { out, err } = await run(at, ["list", "--json"]);
 		expect(JSON.parse(out)).toHaveLength(1);
 		expect(JSON.parse(err)).toEqual({ warning: { message: expect.stringContaining("settings.json") } });
 		settings(at.agent, { sessionDir: 7 });
-		expect(await run(at, ["list"])).toMatchObject({ code: 0, out: expect.stringContaining("The parser"), err: expect.stringContaining("sessionDir is no text") });
+		expect(await run(at, ["list"])).toMatchObject({ code: 0, out: expect.stringContaining("The parser"), err: expect.stringContaining("sessionDir is not a string") });
 		for (const value of ["", "null", "[]", "{}"]) {
 			settings(at.agent, value);
 			expect(await good(at, ["list"])).toContain("The parser");
@@ -96,7 +96,7 @@ describe("in a working directory that was deleted", () => {
 	test("what needs one says so", async () => {
 		const at = world();
 		put(at, "0194-here", branched);
-		for (const args of [["list"], ["show"], ["search", "parser"]]) expect(await gone(at, args)).toMatchObject({ code: 1, err: expect.stringMatching(/^Error: The working directory is gone; .*\n$/) });
+		for (const args of [["list"], ["show"], ["search", "parser"]]) expect(await gone(at, args)).toMatchObject({ code: 1, err: expect.stringMatching(/^Error: The working directory was deleted; .*\n$/) });
 	});
 });
 

@@ -3,7 +3,7 @@ import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { paint, progress, write, writeJson } from "./output.mjs";
 import { sessionFiles, sessionPath } from "./sessions.mjs";
-import { turns } from "./signals.mjs";
+import { yieldToSignals } from "./signals.mjs";
 import { count, counted, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").VerifyReport} VerifyReport */
@@ -24,7 +24,7 @@ export async function verify(queries, options) {
 	/** @type {(VerifyReport | Failure)[]} */
 	const reports = [];
 	const bar = progress("Verifying");
-	const turn = turns();
+	const turn = yieldToSignals();
 	try {
 		for (const [index, query] of asked.entries()) {
 			reports.push(await reported(query, options, asked.length > 1));

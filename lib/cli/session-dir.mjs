@@ -1,0 +1,111 @@
+// Resolves the session directory that a command works on: from options, the environment and pi's settings, in pi's order.
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { CommandError } from "./errors.mjs";
+import { readRegularFile } from "./regular-file.mjs";
+import { getDefaultSessionDir } from "./library.mjs";
+import { writeWarning } from "./output.mjs";
+
+/** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean }} SessionScope */
+
+/**
+ * Makes a path absolute. `~` and `file://` are understood, because no shell expands them in quoted arguments.
+ * @param {string} text
+ * @param {string} [base] the directory that relative paths start from; the process's working directory by default
+ */
+export function pathOf(text, base = "") {
+	if (text.startsWith("file://")) return fileURLToPath(text);
+	return resolve(base, /^~(?=[\\/]|$)/.test(text) ? join(homedir(), text.slice(1)) : text);
+}
+
+/**
+ * The path of a file to write. `~` and `file://` are understood; any other path stays as it was typed.
+ * @param {string} text
+ */
+export const outputPath = (text) => (/^(?:file:\/\/|~(?:[\\/]|$))/.test(text) ? pathOf(text) : text);
+
+/**
+ * The process's working directory, or undefined if it was deleted.
+ * @returns {string | undefined}
+ */
+function currentDirectory() {
+	try {
+		return process.cwd();
+	} catch (error) {
+		if (/** @type {NodeJS.ErrnoException} */ (error).code === "ENOENT") return undefined;
+		throw error;
+	}
+}
+
+/**
+ * The working directory whose sessions are selected: `--cwd`, else the process's own.
+ * @param {SessionScope} scope
+ */
+const scopeCwd = ({ cwd }) => (cwd === undefined ? currentDirectory() : pathOf(cwd));
+
+/**
+ * Like `scopeCwd`, but throws if there is no working directory.
+ * @param {SessionScope} scope
+ */
+export function workingDirectory(scope) {
+	const folder = scopeCwd(scope);
+	if (folder === undefined) throw new CommandError("The working directory was deleted; use --cwd to name another, or --all for the sessions of every directory");
+	return folder;
+}
+
+/**
+ * The default session directory of a working directory. It is not created.
+ * @param {string} cwd
+ */
+export const defaultDir = (cwd) => getDefaultSessionDir(cwd, undefined, { create: false });
+
+/** The directory that contains all default session directories. */
+export const sessionsRoot = () => dirname(defaultDir(homedir()));
+
+/**
+ * The session directory if it is not the default one: from `--dir`, then pi's environment variable, then pi's settings.
+ * @param {SessionScope} scope
+ * @returns {string | undefined}
+ */
+export const sessionDir = (scope) => scope.dir ?? (process.env.PI_CODING_AGENT_SESSION_DIR || sessionDirSetting(scope));
+
+/** @type {Map<string, string | undefined>} by working directory, so that a settings file is read, and warned about, once */
+const settingsCache = new Map();
+
+/**
+ * `sessionDir` of pi's settings. The project's settings override the agent's; a relative path starts from the working directory.
+ * @param {SessionScope} scope
+ */
+function sessionDirSetting(scope) {
+	const cwd = scopeCwd(scope);
+	const key = cwd ?? "";
+	if (settingsCache.has(key)) return settingsCache.get(key);
+	const files = [join(dirname(sessionsRoot()), "settings.json"), ...(cwd === undefined ? [] : [join(cwd, ".pi", "settings.json")])];
+	/** @type {string | undefined} */
+	let found;
+	for (const file of files) found = readSessionDir(file, Boolean(scope.json)) ?? found;
+	// An empty value in the project's settings cancels the agent's, as in pi.
+	const dir = found ? pathOf(found, cwd) : undefined;
+	settingsCache.set(key, dir);
+	return dir;
+}
+
+/**
+ * Reads `sessionDir` from a settings file. A file that cannot be read counts as empty, as in pi, and gives a warning.
+ * @param {string} file
+ * @param {boolean} asJson
+ * @returns {string | undefined}
+ */
+function readSessionDir(file, asJson) {
+	try {
+		const text = readRegularFile(file).replace(/^\ufeff/, "");
+		const dir = text === "" ? undefined : JSON.parse(text)?.sessionDir;
+		if (dir === undefined || typeof dir === "string") return dir;
+		writeWarning(`${file}: sessionDir is not a string and is ignored`, asJson);
+	} catch (error) {
+		const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+		if (code !== "ENOENT" && code !== "ENOTDIR") writeWarning(`Settings are ignored because they cannot be read: ${file}: ${message}`, asJson);
+	}
+	return undefined;
+}
