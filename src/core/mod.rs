@@ -7,6 +7,9 @@
 //! Texts that come from JSON may hold lone surrogates, which Rust strings cannot. They are kept as WTF-8 bytes
 //! (`[u8]`), see [`text`].
 
+// A room is named after its chief file.
+#![allow(clippy::module_inception)]
+
 pub mod base;
 pub mod catalog;
 pub mod context;

@@ -1,7 +1,6 @@
 //! What a caller may choose about a session's file.
 
 use super::error::{Error, Result};
-use crate::core::storage::Durability;
 
 /// The environment variable that gives the durability where no option does.
 pub const DURABILITY_VARIABLE: &str = "PI_SESSION_NATIVE_DURABILITY";
@@ -19,6 +18,16 @@ pub enum Lock {
     /// The sessions of this process that have it so, and no other's. What the environment asks of a whole process: pi opens
     /// the session that it is in once more to fork it.
     ExclusiveProcess,
+}
+
+/// When a written line counts as written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// When the operating system has it: it outlives this process, not a power cut.
+    #[default]
+    Os,
+    /// When the disk has it.
+    Fsync,
 }
 
 /// How a session's file is written.

@@ -104,7 +104,7 @@ impl Catalog {
             if !location.makes_dir || path != location.path {
                 return None;
             }
-            crate::core::storage::file::make_dir(dir.to_str()?, super::storage::Durability::Os).ok()?;
+            crate::core::storage::file::make_dir(dir.to_str()?, crate::core::base::options::Durability::Os).ok()?;
         }
         // Twice: a broken one is taken away first.
         for _ in 0..2 {

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::load::Index;
 use crate::core::base::error::{Error, Result};
+use crate::core::base::options::Durability;
 use crate::core::base::threads::cores;
 use crate::core::base::wtf8::shown;
 use crate::core::io::line_reader::{resize, text_of};
+use crate::core::io::line_span::LineSpan;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
-use crate::core::storage::{Durability, Place, Storage};
+use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::RowNo;
 
 /// How many bytes go at once, a longer line aside. Smaller stretches make the threads meet at the file more often.
@@ -61,7 +63,7 @@ enum Part {
 }
 
 /// Neighbouring lines, with the rows that they must be found to be.
-type Run = Vec<(Place, Option<RowNo>)>;
+type Run = Vec<(LineSpan, Option<RowNo>)>;
 
 impl Part {
     /// How many bytes of the new file it is.
@@ -78,26 +80,26 @@ impl Part {
 
 impl Copier<'_> {
     /// Adds a line of its own, given without its newline, and tells where it will stand.
-    pub fn write(&mut self, line: impl Into<Vec<u8>>) -> Place {
+    pub fn write(&mut self, line: impl Into<Vec<u8>>) -> LineSpan {
         let line = line.into();
-        let place = Place::of(self.size, line.len());
+        let place = LineSpan::of(self.size, line.len());
         self.size += line.len() as u64 + 1;
         self.parts.push(Part::Own(line));
         place
     }
 
     /// Adds an entry's line as it stands and tells where it will. It is checked to say what was indexed.
-    pub fn keep(&mut self, row: RowNo) -> Option<Place> {
+    pub fn keep(&mut self, row: RowNo) -> Option<LineSpan> {
         self.index.place(row).map(|place| self.copy(place, Some(row)))
     }
 
     /// Adds the line at a place, whatever it is.
-    pub fn keep_line(&mut self, place: Place) -> Place {
+    pub fn keep_line(&mut self, place: LineSpan) -> LineSpan {
         self.copy(place, None)
     }
 
-    fn copy(&mut self, place: Place, row: Option<RowNo>) -> Place {
-        let copied = Place { offset: self.size, len: place.len };
+    fn copy(&mut self, place: LineSpan, row: Option<RowNo>) -> LineSpan {
+        let copied = LineSpan { offset: self.size, len: place.len };
         self.size += u64::from(place.len) + 1;
         match self.parts.last_mut() {
             Some(Part::Run(run)) if fits(run, place) => run.push((place, row)),
@@ -108,7 +110,7 @@ impl Copier<'_> {
 }
 
 /// Whether a line belongs to a run. Only a newline is between neighbours.
-fn fits(run: &Run, place: Place) -> bool {
+fn fits(run: &Run, place: LineSpan) -> bool {
     let follows = run.last().is_some_and(|(last, _)| place.offset == last.end() + 1);
     follows && run.first().is_some_and(|(first, _)| place.end() - first.offset <= STRETCH)
 }

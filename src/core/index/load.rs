@@ -8,10 +8,11 @@ use crate::core::format::body::Body;
 use crate::core::format::entry::Damage;
 use crate::core::format::header::Header;
 use crate::core::io::line_reader::{LineReader, RawLine, HEAD, WHOLE};
-use crate::core::storage::{Place, Storage};
+use crate::core::io::line_span::LineSpan;
+use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::{RowNo, Tree};
 
-/// A line that is no entry. It may be longer than any [`Place`].
+/// A line that is no entry. It may be longer than any [`LineSpan`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedLine {
     /// Counted from 1.
@@ -34,7 +35,7 @@ impl DamagedLine {
 pub struct Index {
     pub tree: Tree,
     /// Per row; None for an entry that is in no storage.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<LineSpan>>,
     /// The large values of entries in the storage, by row.
     bodies: Vec<(RowNo, Body)>,
     /// Where the next line starts that was not read for good.
@@ -49,7 +50,7 @@ pub struct Index {
 #[derive(Debug)]
 pub struct Loaded {
     pub header: Header,
-    pub header_place: Place,
+    pub header_place: LineSpan,
     /// The header's text, unless it is a long one.
     pub header_line: Option<String>,
     pub index: Index,
@@ -77,7 +78,7 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
         match Header::read(&text) {
             Some(header) => {
                 header_line = Some(text.into_owned()).filter(|text| text.len() <= HEAD);
-                break (header, Place::of(line.offset, line.bytes.len()));
+                break (header, LineSpan::of(line.offset, line.bytes.len()));
             }
             None => return Ok(None),
         }
@@ -126,7 +127,7 @@ impl Index {
         match what {
             What::Entry(head) => {
                 let row = self.tree.push(&head, advance);
-                self.places.push(Some(Place::of(offset, len as usize)));
+                self.places.push(Some(LineSpan::of(offset, len as usize)));
                 self.bodies.extend(bodies.into_iter().map(|body| (row, body)));
             }
             What::Nothing => {}
@@ -169,7 +170,7 @@ impl Index {
 
     /// How many bytes of memory it takes, about.
     pub fn memory(&self) -> usize {
-        let places = self.places.capacity() * std::mem::size_of::<Option<Place>>();
+        let places = self.places.capacity() * std::mem::size_of::<Option<LineSpan>>();
         let bodies = self.bodies.capacity() * std::mem::size_of::<(RowNo, Body)>();
         let damaged = self.damaged.capacity() * std::mem::size_of::<DamagedLine>();
         self.tree.memory() + places + bodies + damaged
@@ -186,7 +187,7 @@ impl Index {
     }
 
     /// Adds an entry of ours at `place`, or of no place; the leaf moves to it.
-    pub fn push(&mut self, head: &crate::core::format::entry::EntryHead<'_>, place: Option<Place>) -> RowNo {
+    pub fn push(&mut self, head: &crate::core::format::entry::EntryHead<'_>, place: Option<LineSpan>) -> RowNo {
         let row = self.tree.push(head, true);
         self.places.push(place);
         if let Some(place) = place {
@@ -198,12 +199,12 @@ impl Index {
     }
 
     /// Where an entry's line stands.
-    pub fn place(&self, row: RowNo) -> Option<Place> {
+    pub fn place(&self, row: RowNo) -> Option<LineSpan> {
         self.places.get(row as usize).copied().flatten()
     }
 
     /// Says where the header, every entry and their bodies stand now, and nothing else; `places` has one for each row.
-    pub fn set_places(&mut self, header: Option<Place>, places: Vec<Place>, bodies: Vec<(RowNo, Body)>) {
+    pub fn set_places(&mut self, header: Option<LineSpan>, places: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
         self.lines = places.len() as u64 + u64::from(header.is_some());
         let last = places.last().or(header.as_ref());
         self.read_to = last.map_or(0, |last| last.end() + 1);
@@ -214,14 +215,14 @@ impl Index {
     }
 
     /// The rows that stand in the storage, with their places.
-    pub fn placed(&self) -> impl Iterator<Item = (RowNo, Place)> + '_ {
-        let placed = |(row, place): (usize, &Option<Place>)| Some((row as RowNo, (*place)?));
+    pub fn placed(&self) -> impl Iterator<Item = (RowNo, LineSpan)> + '_ {
+        let placed = |(row, place): (usize, &Option<LineSpan>)| Some((row as RowNo, (*place)?));
         self.places.iter().enumerate().filter_map(placed)
     }
 
     /// Says where the header and every entry stand in a copy of the storage: lines as they were, in the same order,
     /// between them the `damaged` ones.
-    pub fn move_to(&mut self, header: Place, places: Vec<Place>, damaged: Vec<DamagedLine>) {
+    pub fn move_to(&mut self, header: LineSpan, places: Vec<LineSpan>, damaged: Vec<DamagedLine>) {
         let bodies = std::mem::take(&mut self.bodies);
         let odd = damaged.len() as u64;
         let last = damaged.last().map(DamagedLine::end);

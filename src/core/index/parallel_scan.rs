@@ -13,7 +13,7 @@ use crate::core::base::threads::cores;
 use crate::core::format::body::{Body, LARGE as LARGE_BODY};
 use crate::core::format::entry::{read_line_and_bodies, Damage, EntryHead, Line};
 use crate::core::io::line_reader::{text_of, LineReader, RawLine};
-use crate::core::storage::{read_into, Storage};
+use crate::core::storage::storage::{read_into, Storage};
 
 /// How many bytes a segment of a file has: what stays in the processor's cache while it is looked through. In large files
 /// there are more, for a line that reaches into the next segment is read once more, and large lines are there.

@@ -6,8 +6,9 @@ use crate::core::base::error::{Error, Result};
 use crate::core::format::body::BodyOf;
 use crate::core::format::entry::{read_line, Kind, Line};
 use crate::core::io::line_reader::{text_of, WHOLE};
+use crate::core::io::line_span::LineSpan;
 use crate::core::json::reader::is_json;
-use crate::core::storage::{bytes_at, read_into, Place, Storage};
+use crate::core::storage::storage::{bytes_at, read_into, Storage};
 use crate::core::tree::tree::RowNo;
 
 /// Pieces closer to each other than this are read together.
@@ -22,7 +23,7 @@ pub type Each<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
 /// A part of a row's line, up to a body or to the line's end.
 struct Piece {
     row: RowNo,
-    place: Place,
+    place: LineSpan,
     /// The code of the body behind it; None for the last piece.
     before: Option<u8>,
 }
@@ -48,14 +49,14 @@ impl Index {
     pub fn lines_without_bodies(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         let mut pieces = Vec::with_capacity(rows.len());
         for &row in rows {
-            let Some(Place { offset, len }) = self.place(row) else { continue };
+            let Some(LineSpan { offset, len }) = self.place(row) else { continue };
             let mut from = 0;
             for (_, body) in self.bodies(row) {
-                let place = Place { offset: offset + u64::from(from), len: body.from.saturating_sub(from) };
+                let place = LineSpan { offset: offset + u64::from(from), len: body.from.saturating_sub(from) };
                 pieces.push(Piece { row, place, before: Some(body.of as u8) });
                 from = body.end();
             }
-            let place = Place { offset: offset + u64::from(from), len: len.saturating_sub(from) };
+            let place = LineSpan { offset: offset + u64::from(from), len: len.saturating_sub(from) };
             pieces.push(Piece { row, place, before: None });
         }
         self.read(storage, &pieces, each)
@@ -82,7 +83,7 @@ impl Index {
         if around.is_err() || !fits {
             return Ok(None);
         }
-        let bytes = bytes_at(storage, Place { offset: place.offset + u64::from(body.from), len: body.len })?;
+        let bytes = bytes_at(storage, LineSpan { offset: place.offset + u64::from(body.from), len: body.len })?;
         Ok(String::from_utf8(bytes).ok().filter(|text| is_json(text)))
     }
 

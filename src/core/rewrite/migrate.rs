@@ -12,7 +12,7 @@ use crate::core::format::ids::entry_id;
 use crate::core::io::line_reader::{text_of, LineReader, WHOLE};
 use crate::core::json::reader::{is_json, read, Raw};
 use crate::core::json::{fields, quoted, ObjectText, Value};
-use crate::core::storage::{copy_bytes, Storage};
+use crate::core::storage::storage::{copy_bytes, Storage};
 
 fields! {
     /// What a migration looks at.

@@ -28,9 +28,10 @@ use crate::core::base::error::{Error, Result};
 use crate::core::format::entry::{EntryHead, Parent};
 use crate::core::format::header::Version;
 use crate::core::io::line_reader::{LONGEST, WHOLE};
+use crate::core::io::line_span::LineSpan;
 use crate::core::io::lock_file::FileLock;
 use crate::core::session::diagnostics::TOLD;
-use crate::core::storage::{bytes_at, copy_bytes, Place, Storage};
+use crate::core::storage::storage::{bytes_at, copy_bytes, Storage};
 
 /// What was put right in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -283,7 +284,7 @@ fn salvaged_entry(text: &str) -> Option<EntryHead<'static>> {
     entry_in(text).filter(|head| matches!(head.parent, Parent::Null | Parent::Id(_)))
 }
 
-fn text_at(storage: &dyn Storage, place: Place) -> Result<String> {
+fn text_at(storage: &dyn Storage, place: LineSpan) -> Result<String> {
     Ok(String::from_utf8(bytes_at(storage, place)?)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
@@ -309,7 +310,7 @@ fn unreadable_text(storage: &dyn Storage, line: &Surveyed) -> Result<Option<Stri
     })?;
     let len = to.saturating_sub(from);
     match usize::try_from(len).ok().filter(|&len| len <= LONGEST) {
-        Some(len) => text_at(storage, Place::of(from.min(to), len)).map(Some),
+        Some(len) => text_at(storage, LineSpan::of(from.min(to), len)).map(Some),
         None => Ok(None),
     }
 }

@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::core::base::error::{Error, Result};
+use crate::core::base::options::Durability;
 use crate::core::io::fs::{self, Identity};
 use crate::core::io::line_reader::{LineReader, Positioned, RawLine, HEAD};
 use crate::core::io::sidecar_names;
 use crate::core::io::temporary::Temporary;
 use crate::core::json::reader::is_json;
 use crate::core::storage::file::FileStorage;
-use crate::core::storage::{Durability, Storage};
+use crate::core::storage::storage::Storage;
 
 /// How often, and how long after each other, it is tried to hold a file that another replaces: ten seconds in all.
 const HOLD_TRIES: u32 = 5000;

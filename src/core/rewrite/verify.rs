@@ -7,11 +7,12 @@ use crate::core::base::wtf8::shown;
 use crate::core::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
 use crate::core::format::header::{Header, HeaderFields, Version};
 use crate::core::io::line_reader::{LineReader, WHOLE};
+use crate::core::io::line_span::LineSpan;
 use crate::core::json::reader::{is_json, read, Raw};
 use crate::core::json::Value;
 use crate::core::session::diagnostics::{Cycle, Damaged, DuplicateId, Faults, Orphan, Totals, TOLD};
 use crate::core::storage::file::FileStorage;
-use crate::core::storage::{Place, Storage};
+use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::{RowNo, Tree};
 use crate::core::tree::tree_integrity::findings;
 
@@ -49,8 +50,8 @@ pub struct Surveyed {
 
 impl Surveyed {
     /// The place of a line that was read, and so is none of those too long for one.
-    pub fn place(&self) -> Place {
-        Place::of(self.offset, self.len as usize)
+    pub fn place(&self) -> LineSpan {
+        LineSpan::of(self.offset, self.len as usize)
     }
 }
 

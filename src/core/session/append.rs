@@ -13,7 +13,7 @@ use crate::core::base::error::{Error, Result};
 use crate::core::base::wtf8::shown;
 use crate::core::format::entry::{EntryHead, Kind};
 use crate::core::format::serialize::{line, Envelope, NewHead};
-use crate::core::storage::Place;
+use crate::core::io::line_span::LineSpan;
 use crate::core::tree::tree::RowNo;
 
 use super::{check_length, Session};
@@ -56,7 +56,7 @@ enum Landed {
 
 impl Session {
     /// Adds an entry whose body the caller keeps, or whose line stands at a place.
-    pub(super) fn push_own(&mut self, head: &EntryHead<'_>, place: Option<Place>) -> RowNo {
+    pub(super) fn push_own(&mut self, head: &EntryHead<'_>, place: Option<LineSpan>) -> RowNo {
         let row = self.index.push(head, place);
         match self.own.last_mut().filter(|(_, end)| *end == row) {
             Some((_, end)) => *end += 1,
@@ -130,7 +130,7 @@ impl Session {
     /// Looks at what stands before a line that did not land where it was expected, or behind a half line.
     fn landed(
         &mut self,
-        place: Place,
+        place: LineSpan,
         start: u64,
         (envelope, line): (&Envelope, &[u8]),
         new: &NewEntry<'_>,
@@ -187,7 +187,7 @@ impl Session {
         Error::changed(self.file().unwrap_or_default(), what)
     }
 
-    fn take_out(&mut self, place: Place, line: &[u8]) -> Result<()> {
+    fn take_out(&mut self, place: LineSpan, line: &[u8]) -> Result<()> {
         match self.storage.as_mut() {
             Some(storage) => storage.take_back(place, line),
             None => Ok(()),

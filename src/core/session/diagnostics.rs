@@ -9,7 +9,7 @@ use crate::core::base::error::{Error, Result};
 use crate::core::base::wtf8::shown;
 use crate::core::index::load::DamagedLine;
 use crate::core::io::line_reader::{LineReader, WHOLE};
-use crate::core::storage::Storage;
+use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::{ParentRef, RowNo, Tree};
 use crate::core::tree::tree_integrity::{findings, Findings};
 

@@ -7,10 +7,11 @@ use crate::core::format::entry::{read_line, Damage, Line};
 use crate::core::index::copy::copied;
 use crate::core::index::load::{load, DamagedLine, Index};
 use crate::core::io::line_reader::{LineReader, WHOLE};
+use crate::core::io::line_span::LineSpan;
 use crate::core::rewrite::migrate::Migrator;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
-use crate::core::storage::{bytes_at, Place, Storage};
+use crate::core::storage::storage::{bytes_at, Storage};
 
 /// A session file that can be forked.
 pub struct Source {
@@ -62,7 +63,7 @@ impl Source {
         });
         let (storage, (header, places, damaged)) = copy?;
         // Lines are counted from 1, and the header is the first.
-        let renumbered = |(before, place, damage): (usize, Place, Damage)| {
+        let renumbered = |(before, place, damage): (usize, LineSpan, Damage)| {
             let number = before as u64 + 2;
             DamagedLine { number, offset: place.offset, len: u64::from(place.len), damage }
         };
@@ -115,8 +116,8 @@ fn odd_lines(storage: &FileStorage, index: &Index) -> Result<Vec<DamagedLine>> {
 }
 
 /// The place of a line that is JSON, and so none of those too long for one.
-fn place_of(line: &DamagedLine) -> Place {
-    Place::of(line.offset, line.len as usize)
+fn place_of(line: &DamagedLine) -> LineSpan {
+    LineSpan::of(line.offset, line.len as usize)
 }
 
 /// Entries are kept, and so is other JSON that says something.

@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use self::diagnostics::Notes;
 use crate::core::base::error::{Error, Result};
+use crate::core::base::options::Durability;
 use crate::core::base::options::Options;
 use crate::core::context::projection::Projection;
 use crate::core::format::body::{Body, BodyOf};
@@ -31,13 +32,14 @@ use crate::core::index::copy::{copied, Copier};
 use crate::core::index::load::{load, DamagedLine, Index, Loaded};
 use crate::core::index::read_entries::Each;
 use crate::core::io::line_reader::LONGEST;
+use crate::core::io::line_span::LineSpan;
 use crate::core::io::lock_file::FileLock;
 use crate::core::rewrite::migrate::Migration;
 use crate::core::rewrite::replace::{Backup, Original, Renewal};
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::memory::{Memory, MemoryStorage};
 use crate::core::storage::new_file::NewFile;
-use crate::core::storage::{bytes_at, Durability, Place, Storage};
+use crate::core::storage::storage::{bytes_at, Storage};
 use crate::core::tree::tree::{RowNo, Tree};
 
 /// How often a migration begins anew because the file changed meanwhile.
@@ -80,7 +82,7 @@ pub struct Session {
     storage: Option<Box<dyn Storage>>,
     /// How many bytes the storage had when it was last looked at or written to.
     size: u64,
-    header_place: Option<Place>,
+    header_place: Option<LineSpan>,
     /// The header's text, if it was read and is not long.
     header_text: Option<String>,
     index: Index,
@@ -211,7 +213,7 @@ impl Session {
     }
 
     /// The session in a file that was just written, with its index.
-    pub fn of_file(id: Vec<u8>, path: &str, storage: FileStorage, header: Place, index: Index) -> Self {
+    pub fn of_file(id: Vec<u8>, path: &str, storage: FileStorage, header: LineSpan, index: Index) -> Self {
         let mut session = Self::new(id, Persistence::File, Some(path.to_owned()));
         session.storage = Some(Box::new(storage));
         session.header_place = Some(header);
@@ -256,7 +258,7 @@ impl Session {
     }
 
     /// Where an entry's line stands.
-    pub fn place(&self, row: RowNo) -> Option<Place> {
+    pub fn place(&self, row: RowNo) -> Option<LineSpan> {
         self.index.place(row)
     }
 
@@ -350,7 +352,7 @@ impl Session {
     }
 
     /// Goes on in a file just written: `places` are the header's and every entry's, `bodies` those that are known.
-    pub fn adopt_file(&mut self, storage: FileStorage, mut places: Vec<Place>, bodies: Vec<(RowNo, Body)>) {
+    pub fn adopt_file(&mut self, storage: FileStorage, mut places: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
         let header = (!places.is_empty()).then(|| places.remove(0));
         self.index.set_places(header, places, bodies);
         self.header_place = header;

@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use super::change_clock::Watch;
-pub use super::change_clock::GLANCES;
 use super::write_lock::{lock_for_a_moment, unlock};
-use super::{Durability, Look, Place, Storage};
 use crate::core::base::error::{Error, Result};
+use crate::core::base::options::Durability;
 use crate::core::io::fs::{self, Access, Identity};
+use crate::core::io::line_span::LineSpan;
+use crate::core::storage::storage::{FileStatus, Storage};
 
 /// How many session files are kept open at once. Node raises the limit of its process to what the system allows,
 /// which is mostly thousands; where it is less, fewer stay open.
@@ -340,7 +341,7 @@ impl Storage for FileStorage {
         Ok(fs::stat(&handle.file).map_err(self.fail("fstat"))?.size)
     }
 
-    fn look(&self, thorough: bool) -> Result<Look> {
+    fn look(&self, thorough: bool) -> Result<FileStatus> {
         let handle = match self.reach(!thorough)? {
             Reach::Handle(handle) => handle,
             missing_or_other => {
@@ -350,9 +351,9 @@ impl Storage for FileStorage {
                     Reach::Missing => {
                         let stat = reading.map(|handle| fs::stat(&handle.file)).transpose();
                         let deleted = stat.map_err(self.fail("fstat"))?.is_none_or(|stat| stat.deleted);
-                        Look::Gone { readable, deleted }
+                        FileStatus::Gone { readable, deleted }
                     }
-                    _ => Look::Replaced { readable },
+                    _ => FileStatus::Replaced { readable },
                 });
             }
         };
@@ -360,19 +361,19 @@ impl Storage for FileStorage {
         if self.watch.ask() && !thorough && !reopened {
             let (size, deleted) = fs::glance(&handle.file).map_err(self.fail("fstat"))?;
             if !deleted {
-                return Ok(Look::Here { size, touched: false, reopened });
+                return Ok(FileStatus::Here { size, touched: false, reopened });
             }
         }
         // The path is asked, not the handle: an open file does not show that its name was given to another.
         match fs::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
             Some(stat) if stat.identity == self.identity => {
                 self.reopened.store(false, Ordering::Relaxed);
-                Ok(Look::Here { size: stat.size, touched: self.watch.look(stat.changed), reopened })
+                Ok(FileStatus::Here { size: stat.size, touched: self.watch.look(stat.changed), reopened })
             }
-            Some(_) => Ok(Look::Replaced { readable: !reopened }),
+            Some(_) => Ok(FileStatus::Replaced { readable: !reopened }),
             None => {
                 let deleted = fs::stat(&handle.file).map_err(self.fail("fstat"))?.deleted;
-                Ok(Look::Gone { readable: !reopened, deleted })
+                Ok(FileStatus::Gone { readable: !reopened, deleted })
             }
         }
     }
@@ -381,7 +382,7 @@ impl Storage for FileStorage {
         self.watch.looks()
     }
 
-    fn append(&mut self, line: &mut Vec<u8>) -> Result<Place> {
+    fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {
         let len = line.len();
         line.push(b'\n');
         let handle = self.handle(true)?;
@@ -402,10 +403,10 @@ impl Storage for FileStorage {
         })?;
         self.unended = false;
         self.watch.write();
-        Ok(Place::of(offset + lead, len))
+        Ok(LineSpan::of(offset + lead, len))
     }
 
-    fn take_back(&mut self, place: Place, line: &[u8]) -> Result<()> {
+    fn take_back(&mut self, place: LineSpan, line: &[u8]) -> Result<()> {
         let handle = self.handle(true)?;
         self.alone(&handle.file, || {
             let ended = [line, b"\n"].concat();

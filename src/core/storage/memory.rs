@@ -2,8 +2,9 @@
 
 use std::io::{self, Read, Write};
 
-use super::{Look, Place, Storage};
 use crate::core::base::error::{Error, Result};
+use crate::core::io::line_span::LineSpan;
+use crate::core::storage::storage::{FileStatus, Storage};
 
 /// Lines in memory: a session that is read from a file but must not write to it.
 pub struct MemoryStorage {
@@ -54,22 +55,22 @@ impl Storage for MemoryStorage {
         Ok(self.bytes.len() as u64)
     }
 
-    fn look(&self, _thorough: bool) -> Result<Look> {
-        Ok(Look::Here { size: self.bytes.len() as u64, touched: false, reopened: false })
+    fn look(&self, _thorough: bool) -> Result<FileStatus> {
+        Ok(FileStatus::Here { size: self.bytes.len() as u64, touched: false, reopened: false })
     }
 
     fn looks(&self) -> u64 {
         0
     }
 
-    fn append(&mut self, line: &mut Vec<u8>) -> Result<Place> {
-        let place = Place::of(self.bytes.len() as u64, line.len());
+    fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {
+        let place = LineSpan::of(self.bytes.len() as u64, line.len());
         self.bytes.extend_from_slice(line);
         self.bytes.push(b'\n');
         Ok(place)
     }
 
-    fn take_back(&mut self, place: Place, _line: &[u8]) -> Result<()> {
+    fn take_back(&mut self, place: LineSpan, _line: &[u8]) -> Result<()> {
         self.bytes.truncate(usize::try_from(place.offset).unwrap_or(usize::MAX));
         Ok(())
     }

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::file::FileStorage;
-use super::{Durability, Place, Storage};
 use crate::core::base::error::{Error, Result};
+use crate::core::base::options::Durability;
 use crate::core::io::fs;
+use crate::core::io::line_span::LineSpan;
 use crate::core::io::temporary::{taken, Temporary};
+use crate::core::storage::storage::Storage;
 
 /// How much is collected before it is written.
 const CHUNK: usize = 1 << 16;
@@ -47,8 +49,8 @@ impl NewFile {
     }
 
     /// Adds one line, given without its newline, and tells where it will stand.
-    pub fn line(&mut self, line: &[u8]) -> Result<Place> {
-        let place = Place::of(self.size, line.len());
+    pub fn line(&mut self, line: &[u8]) -> Result<LineSpan> {
+        let place = LineSpan::of(self.size, line.len());
         self.bytes(line)?;
         self.bytes(b"\n")?;
         Ok(place)

@@ -13,7 +13,7 @@ use crate::core::format::header::Version;
 use crate::core::io::line_reader::{LineReader, WHOLE};
 use crate::core::session::first_header;
 use crate::core::storage::file::FileStorage;
-use crate::core::storage::Storage;
+use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::{RowNo, Tree};
 use crate::js::convert::args;
 use crate::js::convert::errors::{thrown, wrong_argument};

@@ -5,13 +5,13 @@ use napi_derive::napi;
 
 use super::manager::SessionManager;
 use crate::core::base::error::Error as CoreError;
+use crate::core::base::options::Durability;
 use crate::core::base::paths;
 use crate::core::base::wtf8::shown;
 use crate::core::format::header::new_header_line;
 use crate::core::listing::find_session::{self, CwdFilter};
 use crate::core::session::fork::Source;
 use crate::core::storage::file::make_dir;
-use crate::core::storage::Durability;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
 use crate::js::engine::raw::{returned, Js, Val};

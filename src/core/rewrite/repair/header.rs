@@ -11,7 +11,7 @@ use crate::core::json::reader::{read, Raw};
 use crate::core::json::{string_bytes, ObjectText};
 use crate::core::rewrite::migrate::NewHeader;
 use crate::core::rewrite::verify::{Fault, Found, Survey};
-use crate::core::storage::Storage;
+use crate::core::storage::storage::Storage;
 
 /// A header that is not a line of its own.
 pub struct Salvaged {

@@ -11,8 +11,9 @@ use crate::core::base::error::Result;
 use crate::core::base::wtf8::shown;
 use crate::core::format::entry::{EntryHead, Kind, Parent};
 use crate::core::format::ids::entry_id;
+use crate::core::io::line_span::LineSpan;
 use crate::core::json::{quoted, string_bytes, ObjectText};
-use crate::core::storage::{bytes_at, Place, Storage};
+use crate::core::storage::storage::{bytes_at, Storage};
 use crate::core::tree::tree::Tree;
 use crate::core::tree::tree_integrity::findings;
 
@@ -20,7 +21,7 @@ use crate::core::tree::tree_integrity::findings;
 #[derive(Debug, Clone)]
 pub enum Source {
     /// It stands in the old file.
-    Same(Place),
+    Same(LineSpan),
     Text(Vec<u8>),
 }
 

@@ -9,7 +9,8 @@ use crate::core::base::error::{Error, Result};
 use crate::core::format::header::{Header, Version};
 use crate::core::index::load::{load, DamagedLine, Index};
 use crate::core::io::line_reader::text_of;
-use crate::core::storage::{read_into, Place, Storage};
+use crate::core::io::line_span::LineSpan;
+use crate::core::storage::storage::{read_into, Storage};
 use crate::core::tree::tree::{ParentRef, RowNo, Sym};
 
 use crate::core::session::Session;
@@ -50,7 +51,7 @@ impl Session {
         }
         if let Some(line) = self.damaged().last() {
             match usize::try_from(line.len) {
-                Ok(len) if len as u64 <= TAIL => drop(line_at(storage, Place::of(line.offset, len), end)?),
+                Ok(len) if len as u64 <= TAIL => drop(line_at(storage, LineSpan::of(line.offset, len), end)?),
                 // However long it is, it begins and ends where it did.
                 _ => check_borders(storage, line, end)?,
             }
@@ -124,7 +125,7 @@ fn check_borders(storage: &dyn Storage, line: &DamagedLine, end: u64) -> Result<
 const MOVED: &str = "a line is no longer where it was";
 
 /// The line at a place in a storage of which everything before `end` is known: an error if it is none.
-fn line_at(storage: &dyn Storage, place: Place, end: u64) -> Result<Vec<u8>> {
+fn line_at(storage: &dyn Storage, place: LineSpan, end: u64) -> Result<Vec<u8>> {
     let (before, behind) = (place.offset > 0, place.end() < end);
     let from = place.offset - u64::from(before);
     let mut bytes = Vec::new();

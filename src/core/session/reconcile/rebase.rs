@@ -10,9 +10,10 @@ use crate::core::format::entry::{read_line, Line};
 use crate::core::format::header::Version;
 use crate::core::index::load::{load, Index, Loaded};
 use crate::core::io::line_reader::text_of;
+use crate::core::io::line_span::LineSpan;
 use crate::core::session::diagnostics::Change;
 use crate::core::storage::file::FileStorage;
-use crate::core::storage::{bytes_at, read_into, Place, Storage};
+use crate::core::storage::storage::{bytes_at, read_into, Storage};
 use crate::core::tree::tree::RowNo;
 
 use super::compare_known::is_same;
@@ -105,7 +106,7 @@ impl Session {
     }
 
     /// Whether the header at a place of another file is known to be the very text of ours.
-    fn has_header(&self, storage: &FileStorage, place: Place, old: Old) -> Result<bool> {
+    fn has_header(&self, storage: &FileStorage, place: LineSpan, old: Old) -> Result<bool> {
         let Some(was) = self.header_place.filter(|was| was.len == place.len) else {
             return Ok(false);
         };

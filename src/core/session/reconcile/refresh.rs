@@ -5,10 +5,11 @@ use std::path::Path;
 
 use crate::core::base::error::{Error, Result};
 use crate::core::io::fs;
+use crate::core::io::line_span::LineSpan;
 use crate::core::session::diagnostics::Change;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
-use crate::core::storage::{copy_bytes, Look, Place, Storage};
+use crate::core::storage::storage::{copy_bytes, FileStatus, Storage};
 use crate::core::tree::tree::RowNo;
 
 use super::rebase::Old;
@@ -103,7 +104,7 @@ impl Session {
         };
         let is_doubted = self.unsettled || self.is_doubted();
         let found = storage.look(care != Care::Usual || is_doubted)?;
-        let unchanged = Look::Here { size: self.size, touched: false, reopened: false };
+        let unchanged = FileStatus::Here { size: self.size, touched: false, reopened: false };
         if found == unchanged && care == Care::Usual && !is_doubted {
             return Ok(());
         }
@@ -127,10 +128,10 @@ impl Session {
         done
     }
 
-    fn take(&mut self, found: Look, care: Care) -> Result<()> {
+    fn take(&mut self, found: FileStatus, care: Care) -> Result<()> {
         let name = self.storage.as_ref().map(|storage| storage.name().to_owned()).unwrap_or_default();
         match found {
-            Look::Here { size, touched, reopened } => {
+            FileStatus::Here { size, touched, reopened } => {
                 // Growth is why a file was touched, as a rule; where it did not grow, a line may say something else.
                 self.touched |= touched && size == self.size;
                 let closely = match care {
@@ -160,15 +161,15 @@ impl Session {
                     (_, true) => self.adopt(Old::Gone, care),
                 }
             }
-            Look::Gone { readable: false, .. } => Err(Error::lost(&name)),
-            Look::Gone { .. } if care == Care::Reading => Err(Error::changed(&name, "it is not there any more")),
-            Look::Gone { deleted, .. } => {
+            FileStatus::Gone { readable: false, .. } => Err(Error::lost(&name)),
+            FileStatus::Gone { .. } if care == Care::Reading => Err(Error::changed(&name, "it is not there any more")),
+            FileStatus::Gone { deleted, .. } => {
                 self.restore(care)?;
                 self.notes.changed(if deleted { Change::Deleted } else { Change::Renamed });
                 Ok(())
             }
             // It may have been written anew before another took its name: then nothing is where it was.
-            Look::Replaced { readable } => match readable && self.stands()? {
+            FileStatus::Replaced { readable } => match readable && self.stands()? {
                 true => self.adopt(Old::Open, care),
                 false => self.adopt(Old::Gone, care),
             },
@@ -240,7 +241,7 @@ impl Session {
                 let mut all = Vec::new();
                 for line in lines {
                     check_length(line)?;
-                    places.push(Place::of(all.len() as u64, line.len()));
+                    places.push(LineSpan::of(all.len() as u64, line.len()));
                     all.extend_from_slice(line);
                     all.push(b'\n');
                 }

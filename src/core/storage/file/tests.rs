@@ -29,8 +29,8 @@ fn an_unended_line_is_ended_first() {
     std::fs::write(&path, "half").expect("written");
     let mut storage = FileStorage::open(&path).expect("opened");
     storage.set_unended(true);
-    assert_eq!(storage.append(&mut b"one".to_vec()).expect("appended"), Place { offset: 5, len: 3 });
-    assert_eq!(storage.append(&mut b"two".to_vec()).expect("appended"), Place { offset: 9, len: 3 });
+    assert_eq!(storage.append(&mut b"one".to_vec()).expect("appended"), LineSpan { offset: 5, len: 3 });
+    assert_eq!(storage.append(&mut b"two".to_vec()).expect("appended"), LineSpan { offset: 9, len: 3 });
     assert_eq!(std::fs::read_to_string(&path).expect("read"), "half\none\ntwo\n");
 }
 

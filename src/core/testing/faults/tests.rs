@@ -7,13 +7,13 @@ use std::fs;
 use std::path::Path;
 
 use crate::core::base::error::Result;
+use crate::core::base::options::Durability;
 use crate::core::base::options::{Lock, Options};
 use crate::core::format::entry::Kind;
 use crate::core::format::serialize::NewHead;
 use crate::core::io::fs::faults::{with, Fault};
 use crate::core::session::append::{Below, NewEntry};
 use crate::core::session::{Found, Persistence, Session};
-use crate::core::storage::Durability;
 
 #[cfg(unix)]
 mod appends;

@@ -297,7 +297,7 @@ fn a_file_that_another_replaced_during_a_repair_lost_the_others_work() {
             for line in [HEADER, &entry("theirs", "null"), "torn again"] {
                 file.line(line.as_bytes()).expect("written");
             }
-            file.finish(crate::core::storage::Durability::Os).expect("kept");
+            file.finish(crate::core::base::options::Durability::Os).expect("kept");
             fs::rename(format!("{other}.new"), &other).expect("renamed");
         });
         let report = repair(&path, (0.0, "now")).expect("repaired");
