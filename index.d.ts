@@ -495,7 +495,7 @@ export type AgentMessage = Message | CustomAgentMessages[keyof CustomAgentMessag
 
 // Types of the session format and of its API; those of messages stand in `messages.d.ts`. Written by hand; the build
 // puts them above the declarations it generates from the Rust side. They depend on no pi package, yet are assignable to
-// and from pi's own: __test__/types proves it.
+// and from pi's own: __test__/integration/types proves it.
 
 // ---- The file ------------------------------------------------------------------------------------------------
 
@@ -1452,71 +1452,6 @@ export declare class SessionManager {
    */
   static isLocked(path: string): boolean
   /**
-   * Whether this session writes to a file.
-   *
-   * @example
-   * ```ts
-   * console.log(manager.isPersisted(), SessionManager.inMemory().isPersisted()); // → true false
-   * ```
-   */
-  isPersisted(): boolean
-  /**
-   * The working directory, absolute.
-   *
-   * @example
-   * ```ts
-   * console.log(manager.getCwd() === cwd); // → true
-   * ```
-   */
-  getCwd(): string
-  /**
-   * The directory that new session files go to, as it was given; empty in memory.
-   *
-   * @example
-   * ```ts
-   * console.log(manager.getSessionDir() === dir); // → true
-   * ```
-   */
-  getSessionDir(): string
-  /**
-   * Whether the session directory is the default one of the working directory.
-   *
-   * @example
-   * ```ts
-   * console.log(manager.usesDefaultSessionDir()); // → false
-   * ```
-   */
-  usesDefaultSessionDir(): boolean
-  /**
-   * The session's id.
-   *
-   * @example
-   * ```ts
-   * console.log(manager.getSessionId() === manager.getHeader()?.id); // → true
-   * ```
-   */
-  getSessionId(): string
-  /** A manager comes from `create`, `open`, `continueRecent`, `inMemory` or `forkFrom`. */
-  private constructor()
-  /**
-   * The path of the session's file, whether it exists yet or not; undefined in memory.
-   *
-   * @example
-   * ```ts
-   * console.log(manager.getSessionFile() === file); // → true
-   * ```
-   */
-  getSessionFile(): string | undefined
-  /**
-   * The session's name, from its newest session_info entry on any branch; undefined if it has none.
-   *
-   * @example
-   * ```ts
-   * console.log(manager.getSessionName() ?? "(no name)"); // → (no name)
-   * ```
-   */
-  getSessionName(): string | undefined
-  /**
    * Switches to another session file, keeping the working directory and the session directory.
    *
    * @throws If the file is there and is no session: `Session file is not a valid pi session: <path>`.
@@ -1734,6 +1669,71 @@ export declare class SessionManager {
    * ```
    */
   createBranchedSession(leafId: string): string | undefined
+  /**
+   * Whether this session writes to a file.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.isPersisted(), SessionManager.inMemory().isPersisted()); // → true false
+   * ```
+   */
+  isPersisted(): boolean
+  /**
+   * The working directory, absolute.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getCwd() === cwd); // → true
+   * ```
+   */
+  getCwd(): string
+  /**
+   * The directory that new session files go to, as it was given; empty in memory.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getSessionDir() === dir); // → true
+   * ```
+   */
+  getSessionDir(): string
+  /**
+   * Whether the session directory is the default one of the working directory.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.usesDefaultSessionDir()); // → false
+   * ```
+   */
+  usesDefaultSessionDir(): boolean
+  /**
+   * The session's id.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getSessionId() === manager.getHeader()?.id); // → true
+   * ```
+   */
+  getSessionId(): string
+  /** A manager comes from `create`, `open`, `continueRecent`, `inMemory` or `forkFrom`. */
+  private constructor()
+  /**
+   * The path of the session's file, whether it exists yet or not; undefined in memory.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getSessionFile() === file); // → true
+   * ```
+   */
+  getSessionFile(): string | undefined
+  /**
+   * The session's name, from its newest session_info entry on any branch; undefined if it has none.
+   *
+   * @example
+   * ```ts
+   * console.log(manager.getSessionName() ?? "(no name)"); // → (no name)
+   * ```
+   */
+  getSessionName(): string | undefined
   /**
    * A new session. Its file appears with the first user or assistant message.
    *

@@ -22,7 +22,7 @@ env.PSN_SEED = String(seed);
 if (values.case) env.PSN_CASE = values.case;
 
 const vitest = join(root, "node_modules/vitest/vitest.mjs");
-const { status } = spawnSync(process.execPath, [vitest, "run", "__test__/differential"], {
+const { status } = spawnSync(process.execPath, [vitest, "run", "__test__/stress/differential"], {
 	cwd: root,
 	env,
 	stdio: "inherit",

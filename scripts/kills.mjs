@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { killLoop } from "../__test__/faults/kill-loop.mjs";
+import { killLoop } from "../__test__/stress/kill-loop.mjs";
 import { optionsOf } from "./options.mjs";
 
 const { values } = optionsOf(import.meta.url, { options: { kills: { type: "string" }, seed: { type: "string" } } }, { counts: ["kills"], whole: ["seed"] });

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { optionsOf } from "./options.mjs";
 
 const { values } = optionsOf(import.meta.url, { options: { managers: { type: "string" }, entries: { type: "string" } } }, { counts: ["managers", "entries"] });
-const script = fileURLToPath(new URL("../__test__/faults/leaks.mjs", import.meta.url));
+const script = fileURLToPath(new URL("../__test__/stress/leaks.mjs", import.meta.url));
 const args = ["--expose-gc", script, String(values.managers ?? 20_000), String(values.entries ?? 1_000_000)];
 const { status, stdout } = spawnSync(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" });
 if (status === 0) {

@@ -2,7 +2,7 @@
 //   npm run runtimes                         everything on each of them
 //   npm run runtimes -- bun deno             on these
 //   npm run runtimes -- --quick node20       fewer random cases, and on V8 none of the slowest files
-//   npm run runtimes -- --specs __test__/contract/tree bun
+//   npm run runtimes -- --specs __test__/unit/contract/tree bun
 // The last line is the sum: `N passed, N failed`.
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -13,28 +13,24 @@ import { reported, VITEST } from "./report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 /** What depends on the runtime. The rest runs a Node of its own: pi's agent, the hook, `tsc`, npm. */
-export const SPECS = ["contract", "differential", "lazy", "catalog", "search", "faults", "runtimes"].map(
-	(folder) => `__test__/${folder}/`,
-);
+export const SPECS = ["unit", "stress", "slow"].map((folder) => `__test__/${folder}/`);
 /** Processes that are killed, counted, limited or watched from outside, full disks, and what the README counts: run on one Node. */
 export const LEFT_OUT = [
-	"faults/durability",
-	"faults/kill",
-	"faults/leaks",
-	"faults/limits",
-	"faults/processes",
-	"faults/promises",
-	"faults/sizes",
-	"search/handles",
-	"search/stores",
-].map(
-	(name) => `__test__/${name}.spec.ts`,
-);
+	"slow/search/handles",
+	"slow/search/stores",
+	"slow/sizes",
+	"stress/durability",
+	"stress/kills",
+	"stress/leaks",
+	"stress/limits",
+	"stress/processes",
+	"unit/faults/promises",
+].map((name) => `__test__/${name}.spec.ts`);
 /** The command is Node's: run on each of its releases. A browser and the shells are the same on all of them. */
-export const COMMAND = "__test__/cli/";
-export const COMMAND_LEFT_OUT = ["cli/page", "cli/completion"].map((name) => `__test__/${name}.spec.ts`);
+export const COMMAND = "__test__/integration/cli/";
+export const COMMAND_LEFT_OUT = ["end-to-end/cli/page", "end-to-end/cli/completion"].map((name) => `__test__/${name}.spec.ts`);
 /** About sizes, combinations and widths, and the same on every V8: a quick run leaves them to Bun, and `npm test` to the Node it is run by. */
-export const SLOW = ["lazy/copies", "lazy/limits", "lazy/size", "faults/hostile", "cli/terminal"].map((name) => `__test__/${name}.spec.ts`);
+export const SLOW = ["slow/lazy/copies", "slow/lazy/limits", "slow/lazy/size", "stress/hostile-calls"].map((name) => `__test__/${name}.spec.ts`);
 /** How much of what is random or many in a quick run. */
 const QUICK = { PSN_CASES: "400", PSN_FILES: "5000" };
 /** Node's module hooks change from release to release, so pi is hooked on each that it runs on. */
@@ -45,7 +41,7 @@ export function filesOf(name, { specs = SPECS, quick = false } = {}) {
 	if (specs !== SPECS) return specs;
 	const isNode = name.startsWith("node");
 	const leftOut = [...LEFT_OUT, ...(isNode ? COMMAND_LEFT_OUT : []), ...(quick && name !== "bun" ? SLOW : [])];
-	const more = [...(HOOKED.includes(name) ? ["__test__/register/"] : []), ...(isNode ? [COMMAND] : [])];
+	const more = [...(HOOKED.includes(name) ? ["__test__/end-to-end/register/"] : []), ...(isNode ? [COMMAND] : [])];
 	return [...specs, ...more, ...leftOut.flatMap((file) => ["--exclude", file])];
 }
 
@@ -56,7 +52,7 @@ function runOn(name, { specs, quick }) {
 		const env = { ...process.env, PSN_RUNTIME: name, ...(quick ? QUICK : {}) };
 		if (HOOKED.includes(name)) env.PSN_PI_NODE = binary;
 		// For the processes that vitest and the tests start, too.
-		if (name === "bun") env.BUN_OPTIONS = `--preload=${join(root, "__test__/runtimes/bun-home.cjs")}`;
+		if (name === "bun") env.BUN_OPTIONS = `--preload=${join(root, "__test__/unit/runtimes/bun-home.cjs")}`;
 		const vitest = [VITEST, "run", ...filesOf(name, { specs, quick }), ...reporters];
 		const { status, error } = spawnSync(binary, [...args, ...vitest], { cwd: root, env, stdio: "inherit" });
 		if (error) throw error;

@@ -27,12 +27,9 @@ copyFileSync(join(out, target, "quick/libpi_session_native.so"), join(folder, "p
 for (const file of ["index.js", "package.json"]) copyFileSync(join(root, file), join(folder, file));
 const { stdout } = spawnSync("gcc", ["-print-file-name=libasan.so"], { encoding: "utf8" });
 const FOLDERS = [
-	["__test__/contract"],
-	["__test__/lazy", "--exclude", "**/costs.spec.ts"],
-	["__test__/search"],
-	["__test__/catalog"],
-	["__test__/differential"],
-	["__test__/faults", "--exclude", "**/{kill,processes,leaks,promises,sizes}.spec.ts"],
+	["__test__/unit"],
+	["__test__/stress", "--exclude", "**/{kills,processes,leaks}.spec.ts"],
+	["__test__/slow", "--exclude", "**/{costs,sizes}.spec.ts"],
 ];
 const asked = process.argv.slice(2);
 const failed = [];

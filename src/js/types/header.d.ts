@@ -1,6 +1,6 @@
 // Types of the session format and of its API; those of messages stand in `messages.d.ts`. Written by hand; the build
 // puts them above the declarations it generates from the Rust side. They depend on no pi package, yet are assignable to
-// and from pi's own: __test__/types proves it.
+// and from pi's own: __test__/integration/types proves it.
 
 // ---- The file ------------------------------------------------------------------------------------------------
 

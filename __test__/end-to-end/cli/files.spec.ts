@@ -1,0 +1,164 @@
+// The files that `export`, `tree --html` and `fork` make, and the sessions they are made of.
+import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Json, api, assistant, message, modeOf, snapshot, user } from "../../support/store.js";
+import { type World, bin, branched, put, run, runProgram, world } from "../../support/cli.js";
+
+/** Entries whose bodies are read from the file while the new one is written. */
+const large: Json[] = Array.from({ length: 50 }, (_, at) => message(`b${at}`, at === 0 ? null : `b${at - 1}`, user(`${at} ${"y".repeat(5000)}`)));
+
+/** Every way that leads to a new file, each with a name for it. */
+const WAYS = [
+	["export --format jsonl -o", "copy.jsonl"],
+	["export --format jsonl --all -o", "copy.jsonl"],
+	["export --format md -o", "copy.md"],
+	["tree --html", "copy.html"],
+] as const;
+
+/** Runs a way to a file, in bash, so that limits and streams can be set. */
+const way = (at: World, source: string, [command, name]: readonly [string, string], before = "", after = ""): Promise<{ code: number | null; out: string; err: string }> => {
+	const [first = "", ...rest] = command.split(" ");
+	return runProgram("bash", ["-c", `${before} '${process.execPath}' '${bin}' ${first} '${source}' ${rest.join(" ")} '${name}' ${after}`], at);
+};
+
+describe("the session itself is not written over", () => {
+	test("export --force onto its own source destroyed the session", async () => {
+		const at = world();
+		const source = put(at, "s-self", large, { name: "self.jsonl" });
+		const page = put(at, "s-page", large, { name: "self.html" });
+		const before = readFileSync(source, "utf8");
+		symlinkSync(source, join(at.cwd, "link.jsonl"));
+		symlinkSync(dirname(source), join(at.cwd, "folder"));
+		linkSync(source, join(at.cwd, "hard.jsonl"));
+		for (const target of [source, "link.jsonl", "folder/self.jsonl", "hard.jsonl", `${dirname(source)}/../${dirname(source).split("/").at(-1)}/self.jsonl`]) {
+			for (const [command] of WAYS.slice(0, 3)) {
+				expect(await way(at, source, [command, target], "", "--force")).toMatchObject({ code: 1, out: "", err: expect.stringContaining("is the session itself") });
+			}
+		}
+		expect(await way(at, page, ["tree --html", page], "", "--force")).toMatchObject({ code: 1, err: expect.stringContaining("is the session itself") });
+		expect(readFileSync(source, "utf8")).toBe(before);
+		expect(readFileSync(page, "utf8")).toBe(before.replace('"s-self"', '"s-page"'));
+	});
+
+	test("standard output that is appended to the session", async () => {
+		const at = world();
+		const source = put(at, "s-self", large);
+		const before = readFileSync(source, "utf8");
+		const line = `'${process.execPath}' '${bin}' export '${source}' >> '${source}'`;
+		expect(await runProgram("bash", ["-c", line], at)).toMatchObject({ code: 1, err: expect.stringContaining("is the session itself") });
+		expect(readFileSync(source, "utf8")).toBe(before);
+	});
+});
+
+describe("a file is whole or not there", () => {
+	// A limit on the size of files stops the writing in the middle, as a full disk would.
+	const LIMIT = "trap '' XFSZ; ulimit -f 4;";
+
+	test("a failing export --force left a cut file in place of the old one", async () => {
+		const at = world();
+		const source = put(at, "s-1", [...large, message("end", "b49", { ...assistant(), content: Array.from({ length: 4000 }, (_, at) => ({ type: "text", text: `${at} ${Math.sin(at)}` })) })]);
+		for (const one of WAYS) {
+			const target = join(at.cwd, one[1]);
+			writeFileSync(target, "as it was\n");
+			expect(await way(at, source, one, LIMIT, "--force")).toMatchObject({ code: 1, err: expect.stringMatching(/^Error: EFBIG/) });
+			expect(readFileSync(target, "utf8")).toBe("as it was\n");
+		}
+		expect(readdirSync(at.cwd).sort()).toEqual(["copy.html", "copy.jsonl", "copy.md"]);
+	});
+
+	test("a failed export left a partial file that blocked the next", async () => {
+		const at = world();
+		const source = put(at, "s-1", [...large, message("end", "b49", { ...assistant(), content: Array.from({ length: 4000 }, (_, at) => ({ type: "text", text: `${at} ${Math.sin(at)}` })) })]);
+		for (const one of WAYS) {
+			expect(await way(at, source, one, LIMIT)).toMatchObject({ code: 1, err: expect.stringMatching(/^Error: EFBIG/) });
+			expect(readdirSync(at.cwd)).toEqual([]);
+			expect(await way(at, source, one)).toMatchObject({ code: 0, err: "" });
+			expect(readdirSync(at.cwd)).toEqual([one[1]]);
+			expect(modeOf(join(at.cwd, one[1]))).toBe(0o600);
+			rmSync(join(at.cwd, one[1]));
+		}
+	});
+
+	test("a file that is there may go with --force; what replaces it is private, and a link to it stays", async () => {
+		const at = world();
+		const source = put(at, "s-1", branched);
+		writeFileSync(join(at.cwd, "real.md"), "as it was\n", { mode: 0o644 });
+		symlinkSync("real.md", join(at.cwd, "link.md"));
+		expect(await way(at, source, ["export -o", "link.md"])).toMatchObject({ code: 1, err: expect.stringContaining("There is a file already: link.md") });
+		expect(await way(at, source, ["export -o", "link.md"], "", "--force")).toMatchObject({ code: 0 });
+		expect(snapshot(at.cwd)["./link.md"]).toBe("link to real.md");
+		expect(readFileSync(join(at.cwd, "real.md"), "utf8")).toContain("# The parser");
+		expect(modeOf(join(at.cwd, "real.md"))).toBe(0o600);
+	});
+
+	test("names that can hold no file are refused in words", async () => {
+		const at = world();
+		const source = put(at, "s-1", branched);
+		mkdirSync(join(at.cwd, "folder"));
+		expect(await way(at, source, ["export -o", "folder"], "", "--force")).toMatchObject({ code: 1, err: "Error: That is a folder: folder\n" });
+		expect(await way(at, source, ["export -o", "no/where.md"])).toMatchObject({ code: 1, err: "Error: No such folder: no\n" });
+		symlinkSync("nowhere", join(at.cwd, "dangling.md"));
+		expect(await way(at, source, ["export -o", "dangling.md"])).toMatchObject({ code: 1, err: expect.stringContaining("There is a file already") });
+	});
+
+	test("a device or a pipe is written to as it is", async () => {
+		const at = world();
+		const source = put(at, "s-1", branched);
+		expect(await way(at, source, ["export -o", "/dev/stdout"], "", "| cat")).toMatchObject({ code: 0, err: "", out: expect.stringContaining("# The parser") });
+		expect(await runProgram("bash", ["-c", `'${process.execPath}' '${bin}' export '${source}' -o >(cat) | cat`], at)).toMatchObject({ code: 0, out: expect.stringContaining("# The parser") });
+		expect(await way(at, source, ["export -o", "/dev/null"])).toMatchObject({ code: 0, err: "" });
+		expect(statSync("/dev/null").isFile()).toBe(false);
+	});
+
+	test("whoever interrupts an export leaves nothing of it behind", async () => {
+		const at = world();
+		const source = put(at, "s-1", Array.from({ length: 60_000 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`step ${index} ${"x".repeat(300)}`))));
+		const line = `'${process.execPath}' '${bin}' export '${source}' -o copy.md & pid=$!
+			for ((i = 0; i < 30000; i++)); do compgen -G '.copy.md.*.tmp' > /dev/null && break; sleep 0.01; done
+			compgen -G '.copy.md.*.tmp' > /dev/null && kill -TERM $pid; wait $pid; echo $?`;
+		expect((await runProgram("bash", ["-c", line], at)).out).toBe("143\n");
+		expect(readdirSync(at.cwd)).toEqual([]);
+	});
+});
+
+describe("standard output that takes nothing", () => {
+	test("a full disk behind it was a stack trace", async () => {
+		const at = world();
+		const source = put(at, "s-1", branched);
+		for (const command of ["show", "tree", "stats", "list", "export", "show --json", "verify", "--help"]) {
+			const line = `'${process.execPath}' '${bin}' ${command} ${["list", "--help"].includes(command) ? "" : `'${source}'`} > /dev/full`;
+			const { code, err } = await runProgram("bash", ["-c", line], at);
+			const message = "Standard output cannot be written: ENOSPC: no space left on device, write";
+			expect({ command, code, err }).toEqual({ command, code: 1, err: command.includes("--json") ? `${JSON.stringify({ error: { message } })}\n` : `Error: ${message}\n` });
+		}
+	});
+
+	test("nor does one that is gone on both ends say anything", async () => {
+		const at = world();
+		const line = `'${process.execPath}' '${bin}' show nothing 2> /dev/full`;
+		expect(await runProgram("bash", ["-c", line], at)).toEqual({ code: 1, out: "", err: "" });
+	});
+});
+
+describe("fork", () => {
+	test("--id of a session that is there made two sessions with one id", async () => {
+		const at = world();
+		const source = put(at, "s-1", branched);
+		const taken = put(at, "taken", branched, { cwd: "/other" });
+		const before = snapshot(at.agent);
+		expect(await run(at, ["fork", "s-1", "--id", "taken"])).toMatchObject({ code: 1, err: `Error: There is a session with the id taken already: ${taken}\n` });
+		expect(await run(at, ["fork", source, "--id", "s-1"])).toMatchObject({ code: 1 });
+		const sessions = (all: Record<string, string>): Record<string, string> => Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith("./sessions")));
+		expect(sessions(snapshot(at.agent))).toEqual(sessions(before));
+	});
+
+	test("--entry on a file whose header is above 64 KB said that its version was old", async () => {
+		const at = world();
+		const source = put(at, "s-1", branched, { header: { extra: "x".repeat(70_000) } });
+		const { code, out } = await run(at, ["fork", source, "--entry", "e4"]);
+		expect(code).toBe(0);
+		expect(api.SessionManager.open(out.trim()).getHeader()).toMatchObject({ parentSession: source });
+		expect(existsSync(`${source}.v1.bak`)).toBe(false);
+	});
+});

@@ -1,0 +1,245 @@
+// The documentation says what is so: every block of code in it runs, every link leads somewhere, and the pages that are
+// made from the sources are fresh.
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import ts from "typescript";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { api, read, root, scratch } from "../../support/store.js";
+import { allBlocks, blocksOf, pages, placeOf, textOf } from "./blocks.js";
+import { Project, put } from "./project.js";
+import { unknown } from "./known.js";
+import { runShell } from "./shell.js";
+
+const run = promisify(execFile);
+const declarations = read(join(root, "index.d.ts"));
+const inLanguage = (...languages: string[]) => allBlocks.filter(({ language }) => languages.includes(language));
+const code = inLanguage("ts", "js");
+// pi's own package needs a newer Node than this one may be.
+const nodeFor = (text: string): string => (text.includes("@earendil-works/") ? join(root, "peer/node_modules/node/bin/node") : process.execPath);
+
+const project = new Project();
+beforeAll(async () => {
+	await run(process.execPath, [join(root, "peer/setup.mjs")]);
+});
+afterAll(() => project.remove());
+
+test("the pages are those that the README leads to", () => {
+	const ours = pages.filter((page) => !page.startsWith("npm/"));
+	expect(ours).toEqual([
+		"ARCHITECTURE.md",
+		"CHANGELOG.md",
+		"CONTRIBUTING.md",
+		"README.md",
+		...["api", "cli", "file-format", "migration", "recipes"].map((name) => `docs/${name}.md`),
+	]);
+});
+
+test("every block is in a language that is tried here", () => {
+	const tried = ["ts", "js", "sh", "console", "json", "jsonl"];
+	const others = allBlocks.filter(({ language }) => !tried.includes(language));
+	// Drawings alone have no language.
+	expect(others.filter(({ file, language }) => language !== "" || file !== "ARCHITECTURE.md").map(placeOf)).toEqual([]);
+	for (const language of ["ts", "js", "sh", "console", "jsonl"]) expect(inLanguage(language).length, language).toBeGreaterThan(0);
+});
+
+describe("code", () => {
+	test("is typed", () => {
+		expect(project.typeErrors(inLanguage("ts"))).toEqual([]);
+	});
+
+	test.each(code.map((block) => [placeOf(block), block] as const))("%s runs and prints what it says", async (_, block) => {
+		const { expected, lines, err, code } = await project.run(block, nodeFor(block.code));
+		expect({ err, code }).toEqual({ err: "", code: 0 });
+		// A line that says nothing about it may print as well.
+		let at = 0;
+		for (const line of lines) if (line === expected[at]) at++;
+		expect({ printed: lines, missing: expected.slice(at) }).toEqual({ printed: lines, missing: [] });
+	});
+});
+
+describe("data", () => {
+	test.each(inLanguage("json").map((block) => [placeOf(block), block] as const))("%s is JSON", (_, block) => {
+		expect(() => JSON.parse(block.code)).not.toThrow();
+	});
+
+	test.each(inLanguage("jsonl").map((block) => [placeOf(block), block] as const))("%s opens as a session", (_, block) => {
+		const lines = block.code.trimEnd().split("\n");
+		const header = JSON.parse(lines[0] as string).type === "session" ? [] : ['{"type":"session","version":3,"id":"docs","timestamp":"2025-06-01T12:00:00.000Z","cwd":"/"}'];
+		const all = [...header, ...lines];
+		const values = all.map((line) => JSON.parse(line));
+		const manager = api.SessionManager.open(put(scratch(), "session.jsonl", `${all.join("\n")}\n`));
+		// Before version 3 opening migrates.
+		if ((values[0].version ?? 1) < 3) expect(manager.getEntryCount()).toBe(all.length - 1);
+		else expect([manager.getHeader(), ...manager.getEntries()]).toEqual(values);
+	});
+});
+
+describe("commands", () => {
+	test.each(inLanguage("sh", "console").map((block) => [placeOf(block), block] as const))("%s", async (_, block) => {
+		expect(await runShell(block)).toEqual([]);
+	});
+});
+
+test("commands in the text name scripts, files, options, cases and runtimes that are there", () => {
+	const spans = pages.flatMap((page) => {
+		const prose = textOf(page).replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
+		return [...prose.matchAll(/`((?:[A-Z_]+=\S+ )*(?:npm (?:run|start|test)\b|npx vitest|node (?:scripts|bench|peer)\/)[^`]*)`/g)].map(([, span]) => ({ page, command: (span as string).replace(/\s+/g, " ") }));
+	});
+	expect(spans.length).toBeGreaterThan(30);
+	const wrong = spans.filter(({ command }) => command !== "npm run").flatMap(({ page, command }) => (unknown(command) ? [`${page}: ${command}: ${unknown(command)}`] : []));
+	expect(wrong).toEqual([]);
+});
+
+test.each([
+	["npm run benchmark", "package.json has no script benchmark"],
+	["npm run bench -- --cases list-25,list-of-nothing", "the benchmark has no case list-of-nothing"],
+	["npm run bench -- --round 3", "bench/run.mjs takes no --round"],
+	["npm run kills --kills 3", "npm run kills takes what follows -- alone"],
+	["npm run runtimes -- node20 node19", "no runtime node19"],
+	["npm run fuzz -- --seconds", "--seconds needs a value"],
+	["npm install && npm run built", "package.json has no script built"],
+	["npx vitest run __test__/nothing", "no file __test__/nothing"],
+	["node scripts/nothing.mjs", "no file scripts/nothing.mjs"],
+])("a command that is only looked up was good whatever its options were: %s", (command, problem) => {
+	expect(unknown(command)).toBe(problem);
+});
+
+test("every example in the help of pi-sessions does what it should", async () => {
+	const help = async (...args: string[]): Promise<string> => (await run(process.execPath, [join(root, "bin/pi-sessions.mjs"), ...args, "--help"])).stdout;
+	const names = [...(await help()).matchAll(/^ {2}(\w+)(?:\|\w+)? [[<]/gm)].map(([, name]) => name as string).filter((name) => name !== "help");
+	expect(names.length).toBeGreaterThan(8);
+	for (const name of names) {
+		const examples = [...(await help(name)).matchAll(/^ {2}\$ (.*)$/gm)].map(([, example]) => example as string);
+		expect(examples.length, name).toBeGreaterThan(0);
+		for (const code of examples) expect(await runShell({ file: `${name} --help`, line: 0, language: "sh", code })).toEqual([]);
+	}
+});
+
+describe("pages", () => {
+	test.each(pages)("%s: links lead to files and headings that are there", (page) => {
+		const text = textOf(page).replace(/^(`{3,})[\s\S]*?^\1$/gm, "").replace(/`[^`\n]*`/g, "");
+		for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+			if (/^[a-z]+:/.test(target as string)) continue;
+			const [path = "", anchor] = (target as string).split("#");
+			const file = path === "" ? page : join(dirname(page), path);
+			expect(existsSync(join(root, file)), `${page} → ${target}`).toBe(true);
+			if (anchor && file.endsWith(".md")) expect(anchorsOf(file), `${page} → ${target}`).toContain(anchor);
+		}
+	});
+
+	test("docs/api.md is made from index.d.ts as it is: node scripts/api.mjs", async () => {
+		const file = join(scratch(), "api.md");
+		await run(process.execPath, [join(root, "scripts/api.mjs"), file]);
+		expect(read(file)).toBe(read(join(root, "docs/api.md")));
+	});
+
+	test("the file format's page shows every kind of entry and every role", () => {
+		const shown = new Set<string>();
+		for (const block of blocksOf("docs/file-format.md").filter(({ language }) => language === "jsonl")) {
+			for (const line of block.code.trimEnd().split("\n")) {
+				const { type, message } = JSON.parse(line);
+				shown.add(type);
+				if (message) shown.add(`role ${message.role}`);
+			}
+		}
+		const kinds = [...declarations.matchAll(/extends SessionEntryBase \{\s*type: "(\w+)"/g)].map(([, kind]) => kind as string);
+		const roles = [...declarations.matchAll(/^\trole: "(\w+)"/gm)].map(([, role]) => role as string);
+		expect(kinds.length).toBeGreaterThan(10);
+		// Summaries' messages are made for the context and never written.
+		for (const role of roles.filter((one) => !/Summary$/.test(one))) kinds.push(`role ${role}`);
+		expect([...shown]).toEqual(expect.arrayContaining(["session", ...kinds]));
+	});
+
+	test("the file format's page left out fields that pi writes: it names every one of pi's own types", () => {
+		const pi = (path: string): string => join(root, "peer/node_modules/@earendil-works", path);
+		const published: Record<string, RegExp> = {
+			[join(root, "peer/pi-1.5.2/dist/core/session-manager.d.ts")]: /^SessionHeader$|^(?!Projected).*Entry(Base)?$/,
+			[join(root, "peer/pi-1.5.2/dist/core/messages.d.ts")]: /^(BashExecution|Custom)Message$/,
+			[pi("pi-ai/dist/types.d.ts")]:
+				/^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|(System|User|Assistant|ToolResult)Message|ConstrainedSamplingConfig)$/,
+			[pi("pi-ai/dist/utils/diagnostics.d.ts")]: /^(AssistantMessageDiagnostic|DiagnosticErrorInfo)$/,
+		};
+		const prose = textOf("docs/file-format.md").replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
+		const named = new Set([...prose.matchAll(/`([^`\n]+)`/g)].flatMap(([, span]) => (span as string).match(/\w+/g) ?? []));
+		const missing: string[] = [];
+		let fields = 0;
+		for (const [file, wanted] of Object.entries(published)) {
+			const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest);
+			for (const declaration of source.statements) {
+				if (!ts.isInterfaceDeclaration(declaration) && !ts.isTypeAliasDeclaration(declaration)) continue;
+				const type = declaration.name.text;
+				if (!wanted.test(type)) continue;
+				const visit = (node: import("typescript").Node): void => {
+					if (ts.isPropertySignature(node)) {
+						fields++;
+						const field = node.name.getText(source);
+						if (!named.has(field)) missing.push(`${type}.${field}`);
+					}
+					ts.forEachChild(node, visit);
+				};
+				visit(declaration);
+			}
+		}
+		expect(fields).toBeGreaterThan(110);
+		expect(missing).toEqual([]);
+	});
+
+	test("the picture in the README is small", () => {
+		expect(textOf("README.md")).toContain("(docs/images/tree.png)");
+		const picture = readFileSync(join(root, "docs/images/tree.png"));
+		expect(picture.subarray(1, 4).toString()).toBe("PNG");
+		expect(picture.length).toBeLessThan(200_000);
+	});
+});
+
+/** The names that GitHub gives a page's headings. */
+function anchorsOf(page: string): string[] {
+	const text = textOf(page).replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
+	return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+		(title as string)
+			.toLowerCase()
+			.replace(/[^\p{L}\p{N}\s_-]/gu, "")
+			.replace(/\s/g, "-"),
+	);
+}
+
+describe("index.d.ts", () => {
+	/** The comment above each export, and above each method of the class. */
+	const documented = [...declarations.matchAll(/(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?^(?:export (?:declare )?(?:class|function|const|interface|type) | {2}(?:static )?(?=\w+[<(]))(\w+)/gm)]
+		.map(([, comment, name]) => ({ name: name as string, comment: comment ?? "" }))
+		.filter(({ name }) => name !== "__napiBindingTarget");
+
+	test("has a description and an example for every export and every method", () => {
+		expect(documented.length).toBeGreaterThan(100);
+		expect(documented.filter(({ comment }) => !/\w{3}/.test(comment.split("@")[0] ?? "")).map(({ name }) => name)).toEqual([]);
+		expect(documented.filter(({ comment }) => !comment.includes("@example") && !comment.includes("@deprecated")).map(({ name }) => name)).toEqual([]);
+	});
+
+	test("says of every number and every date what it counts, and in what", () => {
+		const source = ts.createSourceFile("index.d.ts", declarations, ts.ScriptTarget.Latest);
+		const silent: string[] = [];
+		let numbers = 0;
+		for (const declaration of source.statements.filter(ts.isInterfaceDeclaration)) {
+			for (const member of declaration.members.filter(ts.isPropertySignature)) {
+				const type = member.type?.getText(source) ?? "";
+				if (!/^(string \| )?(number|Date)\b/.test(type)) continue;
+				numbers++;
+				const text = member.getFullText(source);
+				if (!text.includes("/**")) silent.push(`${declaration.name.text}.${member.name.getText(source)}`);
+			}
+		}
+		expect(numbers).toBeGreaterThan(30);
+		expect(silent).toEqual([]);
+	});
+
+	test("is all that docs/api.md is made from: a test's own message type stood there among pi's", () => {
+		const declared = new Set([...declarations.matchAll(/^export (?:declare )?(?:interface|class|function|const|type) (\w+)/gm)].map(([, name]) => name));
+		const shown = [...textOf("docs/api.md").matchAll(/^### (.*?)(?:\(\))?$/gm)].map(([, name]) => (name as string).replaceAll("\\", ""));
+		expect(shown.length).toBeGreaterThan(60);
+		expect(shown.filter((name) => !declared.has(name))).toEqual([]);
+		const custom = /^### CustomAgentMessages$[^]*?^\*\*\*$/m.exec(textOf("docs/api.md"))?.[0] ?? "";
+		expect([...custom.matchAll(/^\|.*?`(\w+)\??` \|/gm)].map(([, name]) => name)).toEqual(["bashExecution", "custom", "branchSummary", "compactionSummary"]);
+	});
+});

@@ -1,0 +1,100 @@
+// Commands in the documentation. Those of `pi-sessions` are run on a store like the reader's, those that start pi start the
+// published one; of others it is checked that what they name is there.
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { isolatedEnv, nodeBin, piPackage } from "../../../scripts/demo/pi.mjs";
+import { root } from "../../support/store.js";
+import { type Result, bin, put as putSession, runProgram, world } from "../../support/cli.js";
+import type { Block } from "./blocks.js";
+import { unknown } from "./known.js";
+import { put } from "./project.js";
+import { session } from "./session.js";
+
+/** The version of the pi that is started here. */
+const { version } = JSON.parse(readFileSync(join(piPackage, "package.json"), "utf8"));
+
+const OWN = /(^|[|;&(]\s*|<\()pi-sessions\b/;
+/** A line that starts pi on this manager. */
+const PI = /^(?:pi-native|node (?:--import pi-session-native\/register|bin\/pi-native\.mjs))(?: |$)/;
+
+/** What is wrong with a block of commands. */
+export async function runShell(block: Block): Promise<string[]> {
+	const steps = block.language === "console" ? consoleSteps(block.code) : shellSteps(block.code);
+	const problems: string[] = [];
+	const at = reader();
+	for (const { command, output } of steps) {
+		if (PI.test(command)) {
+			const { code, out, err } = await startPi(command);
+			const isReplaced = err.includes(`the session manager of @earendil-works/pi-coding-agent ${version}`) && err.includes("is replaced");
+			if (code !== 0 || out !== `${version}\n` || !isReplaced) problems.push(`${command} --version: exit code ${code}, ${out}${err}`);
+			continue;
+		}
+		if (!OWN.test(command)) {
+			const problem = unknown(command);
+			if (problem) problems.push(`${command}: ${problem}`);
+			continue;
+		}
+		const { code, out, err } = await runProgram("bash", ["-o", "pipefail", "-c", command], at);
+		if (code !== 0 || err !== "") problems.push(`${command}: exit code ${code}, ${err}`);
+		if (output !== undefined && out !== output) problems.push(`${command} prints\n${out}and not\n${output}`);
+	}
+	return problems;
+}
+
+interface Step {
+	command: string;
+	output?: string;
+}
+
+/** One command a line; a backslash goes on in the next. Comments are for people. */
+const shellSteps = (code: string): Step[] =>
+	code
+		.replace(/\\\n\s*/g, " ")
+		.split("\n")
+		.map((line) => line.replace(/(^|\s)#\s.*$/, "").trim())
+		.filter(Boolean)
+		.map((command) => ({ command }));
+
+/** `$ command`, and the lines it prints. */
+function consoleSteps(code: string): Step[] {
+	return code
+		.split(/^\$ /m)
+		.slice(1)
+		.map((piece) => {
+			const [command = "", ...output] = piece.split("\n");
+			return { command, output: output.join("\n").replace(/\n+$/, "\n") };
+		});
+}
+
+/** A folder with a session that the pages talk about, and the command on the path. */
+function reader(): { cwd: string; env: NodeJS.ProcessEnv } {
+	const at = world();
+	const path = putSession(at, session.id, session.entries, { header: session.header });
+	cpSync(path, join(at.cwd, "session.jsonl"));
+	for (const name of ["project", "other-project"]) mkdirSync(join(at.env.HOME as string, name), { recursive: true });
+	mkdirSync(join(at.env.HOME as string, ".config/fish/completions"), { recursive: true });
+	const command = put(at.cwd, ".bin/pi-sessions", `#!/bin/sh\nexec '${process.execPath}' '${bin}' "$@"\n`);
+	chmodSync(command, 0o755);
+	return { cwd: at.cwd, env: { ...at.env, PATH: `${join(at.cwd, ".bin")}:${at.env.PATH}` } };
+}
+
+/**
+ * Runs a command that starts pi, with \`--version\` after it: what comes then would wait for a person. By then the session
+ * manager is replaced, which is told. The folder is a project that has pi and this package installed, and in it stands what a
+ * clone of this package has.
+ */
+async function startPi(command: string): Promise<Result> {
+	const at = world();
+	const home = at.env.HOME as string;
+	const modules = join(at.cwd, "node_modules");
+	mkdirSync(join(modules, "@earendil-works"), { recursive: true });
+	mkdirSync(join(home, "bin"));
+	symlinkSync(root, join(modules, "pi-session-native"));
+	symlinkSync(piPackage, join(modules, "@earendil-works/pi-coding-agent"));
+	symlinkSync(join(root, "bin"), join(at.cwd, "bin"));
+	// Global commands: pi, and this package's own.
+	symlinkSync(join(piPackage, "dist/bundle/cli.js"), join(home, "bin/pi"));
+	symlinkSync(join(root, "bin/pi-native.mjs"), join(home, "bin/pi-native"));
+	const PATH = `${join(home, "bin")}:${dirname(nodeBin)}:/usr/bin:/bin`;
+	return runProgram("bash", ["-c", `${command} --version`], { cwd: at.cwd, env: { ...isolatedEnv(home), PATH, PI_SESSION_NATIVE_VERBOSE: "1" } });
+}

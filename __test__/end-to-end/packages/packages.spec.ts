@@ -1,0 +1,305 @@
+// What is published, as it would be published: packed, installed into an empty project on a machine without Rust, used.
+import { type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
+import {
+	cpSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	readdirSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseTriple } from "@napi-rs/cli";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fakePi, moduleDir } from "../register/fake-pi.js";
+import { root } from "../../support/store.js";
+
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const targets = (manifest.napi.targets as string[]).map((triple) => parseTriple(triple));
+const platforms = targets.map((target) => target.platformArchABI);
+/** The one this machine runs, by the addon that the build left. */
+const here = platforms.find((platform) => existsSync(join(root, `pi-session-native.${platform}.node`))) as string;
+
+/** A network that has no packages: npm is told 404 for whatever it asks for. */
+let registry: Server;
+const asked: string[] = [];
+const scratch = mkdtempSync(join(tmpdir(), "psn-packages-"));
+const tarballs = join(scratch, "tarballs");
+
+interface Result {
+	code: number | null;
+	stdout: string;
+	stderr: string;
+}
+
+/** Runs a command with nothing on the path but node, npm and a shell; and no settings of the user's. */
+function run(command: string, args: string[], cwd: string): Promise<Result> {
+	const env = {
+		PATH: join(scratch, "bin"),
+		HOME: join(scratch, "home"),
+		TMPDIR: tmpdir(),
+		NO_COLOR: "1",
+		PI_OFFLINE: "1",
+	};
+	return new Promise((resolve, reject) => {
+		const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+		let [stdout, stderr] = ["", ""];
+		child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
+		child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
+		child.on("error", reject);
+		child.on("close", (code) => resolve({ code, stdout, stderr }));
+	});
+}
+
+const checked = (result: SpawnSyncReturns<string>): string => {
+	if (result.status !== 0) throw new Error(`${result.error ?? ""}${result.stdout}${result.stderr}`);
+	return result.stdout;
+};
+
+/** Packs a folder; gives the tarball and the files in it. */
+function pack(dir: string): { tarball: string; files: string[] } {
+	const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", tarballs];
+	const [{ filename, files }] = JSON.parse(checked(spawnSync("npm", args, { cwd: dir, encoding: "utf8" })));
+	return { tarball: join(tarballs, filename), files: files.map((file: { path: string }) => file.path).sort() };
+}
+
+const clone = join(scratch, "clone");
+let main: ReturnType<typeof pack>;
+let platform: ReturnType<typeof pack>;
+/** What the main package needs to run, as tarballs: there is no registry to have it from. */
+let dependencies: string[];
+
+function which(command: string): string {
+	return checked(spawnSync("sh", ["-c", `command -v ${command}`], { encoding: "utf8" })).trim();
+}
+
+beforeAll(async () => {
+	for (const dir of ["bin", "home", "artifacts", "tarballs"]) mkdirSync(join(scratch, dir));
+	symlinkSync(process.execPath, join(scratch, "bin/node"));
+	for (const command of ["npm", "sh", "env"]) symlinkSync(which(command), join(scratch, "bin", command));
+
+	// A clone that is thrown away, as the release has one. The other platforms' addons are not built here.
+	// Sources and tests come along, to see that they are left out.
+	const parts = [...manifest.files, "npm", "package.json", "README.md", "src", "Cargo.toml", "__test__/unit/contract"];
+	for (const part of parts) {
+		if (existsSync(join(root, part))) cpSync(join(root, part), join(clone, part), { recursive: true });
+	}
+	for (const name of platforms) {
+		const addon = join(scratch, "artifacts", `pi-session-native.${name}.node`);
+		if (name === here) cpSync(join(root, `pi-session-native.${name}.node`), addon);
+		else writeFileSync(addon, "the addon of another platform\n");
+	}
+	const code = `import { stage } from ${JSON.stringify(join(root, "scripts/release.mjs"))}; stage(${JSON.stringify(clone)}, ${JSON.stringify(join(scratch, "artifacts"))});`;
+	checked(spawnSync(process.execPath, ["--input-type=module", "-e", code], { encoding: "utf8" }));
+	main = pack(clone);
+	platform = pack(join(clone, "npm", here));
+	const needed = checked(
+		spawnSync("npm", ["ls", "--omit=dev", "--all", "--parseable"], { cwd: root, encoding: "utf8" }),
+	);
+	dependencies = needed
+		.split("\n")
+		.filter((dir) => dir.includes("node_modules"))
+		.map((dir) => pack(dir).tarball);
+
+	registry = createServer((request, response) => {
+		asked.push(decodeURIComponent(request.url ?? "").slice(1));
+		response.writeHead(404, { "content-type": "application/json" });
+		response.end(JSON.stringify({ error: "Not found" }));
+	});
+	await new Promise<void>((resolve) => registry.listen(0, "127.0.0.1", resolve));
+});
+
+afterAll(async () => {
+	await new Promise((resolve) => registry.close(resolve));
+	rmSync(scratch, { recursive: true, force: true });
+});
+
+/** Installs tarballs into an empty project. */
+async function project(name: string, ...packages: string[]): Promise<string> {
+	const dir = join(scratch, name);
+	mkdirSync(dir);
+	writeFileSync(join(dir, "package.json"), JSON.stringify({ name, private: true }));
+	const address = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
+	const flags = [
+		"--registry",
+		address,
+		"--no-audit",
+		"--no-fund",
+		"--fetch-retries=0",
+		"--cache",
+		join(scratch, "cache"),
+	];
+	const { code, stdout, stderr } = await run("npm", ["install", ...flags, ...packages], dir);
+	expect(code, `${stdout}${stderr}`).toBe(0);
+	return dir;
+}
+
+describe("the platform packages", () => {
+	test("are one for each of napi's targets, of the main package's version", () => {
+		expect(readdirSync(join(root, "npm")).sort()).toEqual(platforms.slice().sort());
+		expect(platforms).toHaveLength(8);
+		for (const target of targets) {
+			const own = JSON.parse(readFileSync(join(root, "npm", target.platformArchABI, "package.json"), "utf8"));
+			const addon = `pi-session-native.${target.platformArchABI}.node`;
+			expect(own).toMatchObject({
+				name: `pi-session-native-${target.platformArchABI}`,
+				version: manifest.version,
+				os: [target.platform],
+				cpu: [target.arch],
+				main: addon,
+				files: [addon, "LICENSE", "THIRD_PARTY_NOTICES.md"],
+				engines: manifest.engines,
+			});
+			const libc = { gnu: ["glibc"], musl: ["musl"] }[target.abi ?? ""];
+			expect(own.libc).toEqual(libc);
+		}
+	});
+
+	test("are looked for by the loader, each by its name", () => {
+		const loader = readFileSync(join(root, "index.js"), "utf8");
+		for (const name of platforms) expect(loader).toContain(`require('pi-session-native-${name}')`);
+	});
+
+	test("hold the addon and the licenses of what it is compiled from, nothing else", () => {
+		const addon = `pi-session-native.${here}.node`;
+		expect(platform.files).toEqual(["LICENSE", "README.md", "THIRD_PARTY_NOTICES.md", "package.json", addon]);
+	});
+});
+
+test("the workflows build every platform and run every runtime", async () => {
+	const workflow = (name: string) => readFileSync(join(root, ".github/workflows", name), "utf8");
+	for (const triple of manifest.napi.targets)
+		expect(workflow("release.yml")).toMatch(new RegExp(`\\b${triple}$|\\b${triple},`, "m"));
+	const { RUNTIMES } = await import("../../../runtimes/setup.mjs");
+	expect(workflow("ci.yml")).toContain(`runtime: [${Object.keys(RUNTIMES).join(", ")}]`);
+});
+
+test("the contributor's page said that one command is all that CI does: it names each of them", () => {
+	const commands = [...readFileSync(join(root, ".github/workflows/ci.yml"), "utf8").matchAll(/^ {6}- run: (.*)$/gm)].map(([, one]) => one as string);
+	expect(commands.length).toBeGreaterThan(8);
+	const page = readFileSync(join(root, "CONTRIBUTING.md"), "utf8");
+	// What a machine needs is installed by `.ci/run` elsewhere.
+	for (const command of commands.filter((one) => !one.startsWith("sudo apt-get "))) {
+		expect(page).toContain(`\`${command.replace(/\$\{\{ matrix\.(\w+) \}\}/, "<$1>")}\``);
+	}
+});
+
+describe("the main package", () => {
+	test("names every platform package as an optional dependency of exactly its version, once it is published", () => {
+		const wanted = Object.fromEntries(platforms.map((name) => [`pi-session-native-${name}`, manifest.version]));
+		expect(JSON.parse(readFileSync(join(clone, "package.json"), "utf8")).optionalDependencies).toEqual(wanted);
+		// In a clone it would have npm ask for packages that nobody has published, or that somebody else has.
+		expect(manifest.optionalDependencies).toBeUndefined();
+	});
+
+	test("holds what its manifest leads to, and no sources, tests or addons", () => {
+		const led = [
+			manifest.main,
+			manifest.types,
+			...Object.values(manifest.bin),
+			...Object.values(manifest.exports).flatMap((one) =>
+				typeof one === "string" ? [one] : Object.values(one as object),
+			),
+		];
+		for (const path of led) expect(main.files).toContain(path.replace(/^\.\//, ""));
+		for (const path of main.files)
+			expect(path).not.toMatch(/\.(node|rs|toml)$|^(src|__test__|bench|scripts|peer|npm)\//);
+	});
+});
+
+describe("installed in an empty project, without Rust on the path,", () => {
+	let dir: string;
+	beforeAll(async () => {
+		dir = await project("whole", main.tarball, platform.tarball, ...dependencies);
+	});
+	const node = (...args: string[]) => run("node", args, dir);
+
+	test("nothing compiles it, and npm passes over the platforms that it cannot get", async () => {
+		for (const tool of ["cargo", "rustc", "cc"]) {
+			expect((await run("sh", ["-c", `command -v ${tool}`], dir)).code, tool).not.toBe(0);
+		}
+		for (const name of platforms) if (name !== here) expect(asked).toContain(`pi-session-native-${name}`);
+		const installed = readdirSync(join(dir, "node_modules")).filter((name) => name.startsWith("pi-session-native"));
+		expect(installed.sort()).toEqual(["pi-session-native", `pi-session-native-${here}`]);
+		expect(readdirSync(join(dir, "node_modules/pi-session-native")).some((name) => name.endsWith(".node"))).toBe(false);
+	});
+
+	test("it works, by require and by import", async () => {
+		const use = `const m = SessionManager.create(process.cwd(), "sessions"); m.appendMessage({ role: "user", content: "x", timestamp: 1 }); SessionManager.listAll("sessions").then((list) => console.log(list.length));`;
+		expect(await node("-e", `const { SessionManager } = require("pi-session-native"); ${use}`)).toEqual({
+			code: 0,
+			stdout: "1\n",
+			stderr: "",
+		});
+		const imported = `import { SessionManager } from "pi-session-native"; import { SessionManager as forPi } from "pi-session-native/pi"; if (forPi !== SessionManager) throw 1; ${use}`;
+		expect(await node("--input-type=module", "-e", imported)).toEqual({ code: 0, stdout: "2\n", stderr: "" });
+		const smoke = await node(join(root, "scripts/smoke.mjs"), join(dir, "node_modules/pi-session-native"));
+		expect(smoke).toMatchObject({ code: 0, stderr: "" });
+	});
+
+	test("it works in a bundle that takes its JavaScript in and leaves the addon external", async () => {
+		const source = `import { SessionManager } from "pi-session-native";\nconsole.log(SessionManager.inMemory("/x").getEntryCount());\n`;
+		writeFileSync(join(dir, "source.mjs"), source);
+		const outfile = join(dir, "out/bundle.cjs");
+		await build({
+			entryPoints: [join(dir, "source.mjs")],
+			outfile,
+			bundle: true,
+			platform: "node",
+			external: ["*.node", "pi-session-native-*"],
+			// The loader asks for every platform's package, where it must and where not; that is its way.
+			logLevel: "error",
+		});
+		expect(readFileSync(outfile, "utf8")).not.toContain(`require("pi-session-native")`);
+		expect(await node("out/bundle.cjs")).toEqual({ code: 0, stdout: "0\n", stderr: "" });
+	});
+
+	test("its command is there, and says what it lacks", async () => {
+		const { code, stderr } = await run("node_modules/.bin/pi-native", ["--version"], dir);
+		expect(code).toBe(1);
+		expect(stderr).toMatch(/^pi-session-native: (no pi is installed|Node \S+ cannot run a pi)/);
+	});
+
+	test("its declarations are found by TypeScript", async () => {
+		writeFileSync(
+			join(dir, "use.mts"),
+			`import { SessionManager, type SessionEntry } from "pi-session-native";\nexport const entries: SessionEntry[] = SessionManager.inMemory("/x").getEntries();\n`,
+		);
+		const compilerOptions = { noEmit: true, strict: true, module: "nodenext", target: "es2022", types: [] };
+		writeFileSync(join(dir, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use.mts"] }));
+		const { code, stdout } = await node(join(root, "node_modules/typescript/bin/tsc"));
+		expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+	});
+});
+
+test("beside any release of pi it is installed, and pi not for its sake", async () => {
+	// `pi.d.ts` takes its types from pi, which package managers show to a package only that names it.
+	const name = "@earendil-works/pi-coding-agent";
+	expect(manifest.peerDependencies).toEqual({ [name]: "*" });
+	const alone = await project("without-pi", main.tarball, platform.tarball, ...dependencies);
+	expect(readdirSync(join(alone, "node_modules")).filter((one) => one.startsWith("@earendil"))).toEqual([]);
+	const pi = pack(fakePi(join(scratch, "pi")));
+	const dir = await project("with-pi", pi.tarball, main.tarball, platform.tarball, ...dependencies);
+	expect(JSON.parse(readFileSync(join(moduleDir(dir), "package.json"), "utf8")).version).toBe("9.9.9");
+	expect(await run("npm", ["ls", name], dir)).toMatchObject({ code: 0, stdout: expect.stringContaining(`${name}@9.9.9`) });
+});
+
+test("without its platform's package it installs, and says what is missing when it is loaded", async () => {
+	const dir = await project("alone", main.tarball, ...dependencies);
+	expect(asked).toContain(`pi-session-native-${here}`);
+	const { code, stderr } = await run("node", ["-e", `require("pi-session-native")`], dir);
+	expect(code).not.toBe(0);
+	expect(stderr).toContain(`pi-session-native-${here}`);
+	const pi = fakePi(moduleDir(dir));
+	const hooked = await run("node", ["--import", "pi-session-native/register", join(pi, "dist/cli.js")], dir);
+	expect(hooked).toMatchObject({ code: 1, stdout: "" });
+	expect(hooked.stderr).toMatch(/^pi-session-native: (the addon for \S+ \S+ does not load: |Node \S+ cannot run a pi)/);
+});

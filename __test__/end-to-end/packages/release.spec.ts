@@ -1,0 +1,259 @@
+// How a release is made: what may be tagged, what the packages say then, and how they are published, to a registry that
+// is a small server here.
+import { spawn, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { caught, root } from "../../support/store.js";
+
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const { checkTag, stage } = (await import(join(root, "scripts/release.mjs"))) as {
+	checkTag(dir: string, tag: string): void;
+	stage(dir: string, addons: string, env?: Record<string, string>): void;
+};
+const { distTag } = (await import(join(root, "scripts/publish.mjs"))) as { distTag(version: string): string };
+
+function scratch(): string {
+	const dir = mkdtempSync(join(tmpdir(), "psn-release-"));
+	onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+	return dir;
+}
+
+const write = (file: string, text: string): void => {
+	mkdirSync(dirname(file), { recursive: true });
+	writeFileSync(file, text);
+};
+const json = (file: string): any => JSON.parse(readFileSync(file, "utf8"));
+
+/** What a release reads of a clone, and the addons of all platforms, as far as their names go. */
+function clone(): { dir: string; addons: string; manifests: string[] } {
+	const dir = join(scratch(), "clone");
+	for (const part of ["npm", "package.json", "Cargo.toml", "CHANGELOG.md", "LICENSE", "THIRD_PARTY_NOTICES.md"]) {
+		cpSync(join(root, part), join(dir, part), { recursive: true });
+	}
+	const addons = join(dir, "artifacts");
+	const platforms = readdirSync(join(dir, "npm"));
+	for (const name of platforms) write(join(addons, `pi-session-native.${name}.node`), "an addon\n");
+	return { dir, addons, manifests: [...platforms.map((name) => join(dir, "npm", name, "package.json")), join(dir, "package.json")] };
+}
+
+test("a tag is of the version of every manifest, and the changelog has a section on it", () => {
+	const { dir, manifests } = clone();
+	const { version } = manifest;
+	write(join(dir, "CHANGELOG.md"), `# Changelog\n\n## ${version}\n`);
+	checkTag(dir, `v${version}`);
+	expect(caught(() => checkTag(dir, version)).message).toContain("begin with v");
+	expect(caught(() => checkTag(dir, "v9.9.9")).message).toContain(`package.json says ${version}`);
+	write(join(dir, "CHANGELOG.md"), "# Changelog\n\n## Unreleased\n");
+	expect(caught(() => checkTag(dir, `v${version}`)).message).toBe(`CHANGELOG.md has no section ${version}`);
+	const one = manifests[3] as string;
+	write(one, JSON.stringify({ ...json(one), version: "0.0.1" }));
+	expect(caught(() => checkTag(dir, `v${version}`)).message).toContain(`${one} says 0.0.1`);
+});
+
+test("a tag was released with another version in Cargo.toml", () => {
+	const { dir } = clone();
+	const { version } = manifest;
+	write(join(dir, "CHANGELOG.md"), `# Changelog\n\n## ${version}\n`);
+	const crate = join(dir, "Cargo.toml");
+	const text = readFileSync(crate, "utf8");
+	write(crate, text.replace(`version = "${version}"`, 'version = "0.0.7"'));
+	expect(caught(() => checkTag(dir, `v${version}`)).message).toBe(`The tag v${version} is not of this version: ${crate} says 0.0.7`);
+	write(crate, text.replace(`version = "${version}"\n`, ""));
+	expect(caught(() => checkTag(dir, `v${version}`)).message).toContain(`${crate} says undefined`);
+});
+
+test("the notices are those of the crates that are compiled in: node scripts/notices.mjs", () => {
+	const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, "scripts/notices.mjs"), "--check"], { encoding: "utf8" });
+	expect({ status, stdout }, stderr).toEqual({ status: 0, stdout: "" });
+});
+
+describe("the packages of a release", () => {
+	test("said of no repository, and npm refused the statement of where they were built: each names the one it is built in", () => {
+		const { dir, addons, manifests } = clone();
+		expect(manifests).toHaveLength(9);
+		stage(dir, addons, { GITHUB_REPOSITORY: "somebody/of-theirs", GITHUB_SERVER_URL: "https://example.org" });
+		for (const file of manifests) {
+			expect(json(file).repository, file).toEqual({ type: "git", url: "git+https://example.org/somebody/of-theirs.git" });
+		}
+		expect(Object.keys(json(join(dir, "package.json")).optionalDependencies)).toHaveLength(8);
+	});
+
+	test("name none where none is known", () => {
+		const { dir, addons, manifests } = clone();
+		stage(dir, addons, {});
+		for (const file of manifests) expect(json(file)).not.toHaveProperty("repository");
+		expect(manifest).not.toHaveProperty("repository");
+	});
+
+	test("are not made while an addon is missing", () => {
+		const { dir, addons } = clone();
+		rmSync(join(addons, "pi-session-native.win32-x64-msvc.node"));
+		expect(caught(() => stage(dir, addons, {})).message).toContain("pi-session-native.win32-x64-msvc.node");
+		expect(json(join(dir, "package.json"))).toEqual(manifest);
+	});
+});
+
+test("a version before a release has a dist-tag of its own", () => {
+	const tags = ["1.2.3", "1.2.3+build.5", "1.2.3-beta.1", "0.1.0-RC.2", "1.2.3-0", "1.2.3-latest.1", "1.2.3-alpha+5"];
+	expect(tags.map(distTag)).toEqual(["latest", "latest", "beta", "rc", "next", "next", "alpha"]);
+});
+
+describe("publishing", () => {
+	interface Registry {
+		env: Record<string, string>;
+		/** Packages as they came in, with their dist-tags. */
+		taken: { name: string; version: string; tags: string[] }[];
+		/** Names that it fails on, when they are published. */
+		failing: Set<string>;
+		down: boolean;
+	}
+
+	async function registry(): Promise<Registry> {
+		const stored = new Map<string, any>();
+		const self: Registry = { env: {}, taken: [], failing: new Set(), down: false };
+		const server = createServer((request, response) => {
+			const answer = (code: number, value: unknown) => {
+				response.writeHead(code, { "content-type": "application/json" });
+				response.end(JSON.stringify(value));
+			};
+			const name = decodeURIComponent((request.url ?? "").slice(1));
+			let body = "";
+			request.setEncoding("utf8").on("data", (text) => (body += text));
+			request.on("end", () => {
+				if (self.down) return answer(503, { error: "not now" });
+				if (request.method !== "PUT") return stored.has(name) ? answer(200, stored.get(name)) : answer(404, { error: "Not found" });
+				if (self.failing.has(name)) return answer(500, { error: "no" });
+				const value = JSON.parse(body);
+				const [version] = Object.keys(value.versions) as [string];
+				if (stored.get(name)?.versions[version]) return answer(403, { error: "cannot publish over it" });
+				self.taken.push({ name, version, tags: Object.keys(value["dist-tags"]) });
+				const before = stored.get(name);
+				stored.set(name, {
+					...value,
+					"dist-tags": { ...before?.["dist-tags"], ...value["dist-tags"] },
+					versions: { ...before?.versions, ...value.versions },
+				});
+				answer(201, { ok: true });
+			});
+		});
+		await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+		onTestFinished(() => void server.close());
+		const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+		const home = scratch();
+		write(join(home, ".npmrc"), `registry=http://${host}/\n//${host}/:_authToken=none\nfetch-retries=0\n`);
+		const { PATH = "" } = process.env;
+		self.env = { PATH, HOME: home, NPM_CONFIG_CACHE: join(home, "cache"), NO_UPDATE_NOTIFIER: "1" };
+		return self;
+	}
+
+	/** Tarballs of a release of two platforms. */
+	async function tarballs(version: string): Promise<string> {
+		const dir = scratch();
+		const platforms = ["linux-x64-gnu", "win32-x64-msvc"].map((name) => `pi-session-native-${name}`);
+		const optionalDependencies = Object.fromEntries(platforms.map((name) => [name, version]));
+		const manifests = [{ name: "pi-session-native", version, optionalDependencies }, ...platforms.map((name) => ({ name, version }))];
+		mkdirSync(join(dir, "packages"));
+		for (const one of manifests) {
+			write(join(dir, "package/package.json"), JSON.stringify(one));
+			const { code, output } = await run("tar", ["-czf", join(dir, "packages", `${one.name}-${version}.tgz`), "-C", dir, "package"]);
+			expect(code, output).toBe(0);
+		}
+		return join(dir, "packages");
+	}
+
+	function run(command: string, args: string[], env = process.env): Promise<{ code: number | null; output: string }> {
+		return new Promise((resolve, reject) => {
+			const child = spawn(command, args, { env, cwd: tmpdir(), stdio: ["ignore", "pipe", "pipe"] });
+			let output = "";
+			for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
+			child.on("error", reject);
+			child.on("close", (code) => resolve({ code, output }));
+		});
+	}
+
+	const publish = (dir: string, { env }: Registry) => run(process.execPath, [join(root, "scripts/publish.mjs"), dir], env as any);
+
+	test("stopped half way and could not be run again: what is published is passed over, the main package comes last", async () => {
+		const server = await registry();
+		const dir = await tarballs("1.2.3");
+		server.failing.add("pi-session-native-win32-x64-msvc");
+		expect((await publish(dir, server)).code).not.toBe(0);
+		expect(server.taken.map(({ name }) => name)).toEqual(["pi-session-native-linux-x64-gnu"]);
+		server.failing.clear();
+		const { code, output } = await publish(dir, server);
+		expect(code, output).toBe(0);
+		expect(output).toContain("pi-session-native-linux-x64-gnu@1.2.3 is published already\n");
+		expect(server.taken).toEqual(
+			["pi-session-native-linux-x64-gnu", "pi-session-native-win32-x64-msvc", "pi-session-native"].map((name) => ({
+				name,
+				version: "1.2.3",
+				tags: ["latest"],
+			})),
+		);
+		// And once more, from another build.
+		const other = await tarballs("1.2.3");
+		writeFileSync(join(other, "../package/package.json"), JSON.stringify({ ...json(join(other, "../package/package.json")), os: ["win32"] }));
+		await run("tar", ["-czf", join(other, "pi-session-native-win32-x64-msvc-1.2.3.tgz"), "-C", join(other, ".."), "package"]);
+		const again = await publish(other, server);
+		expect(again.code, again.output).toBe(0);
+		expect(again.output).toContain("pi-session-native-win32-x64-msvc@1.2.3 is published already, from another build\n");
+		expect(server.taken).toHaveLength(3);
+	});
+
+	test("gives a beta its own dist-tag, beside a release that is there", async () => {
+		const server = await registry();
+		for (const version of ["1.2.3", "1.3.0-beta.1"]) {
+			const { code, output } = await publish(await tarballs(version), server);
+			expect(code, output).toBe(0);
+		}
+		expect(server.taken.map(({ version, tags }) => [version, ...tags].join(" "))).toEqual([
+			...Array(3).fill("1.2.3 latest"),
+			...Array(3).fill("1.3.0-beta.1 beta"),
+		]);
+	});
+
+	test("stops where the registry does not answer, or a platform is missing", async () => {
+		const server = await registry();
+		const dir = await tarballs("1.2.3");
+		server.down = true;
+		const silent = await publish(dir, server);
+		expect(silent.code).toBe(1);
+		expect(silent.output).toContain("Whether pi-session-native-linux-x64-gnu@1.2.3 is published, the registry did not say");
+		server.down = false;
+		rmSync(join(dir, "pi-session-native-win32-x64-msvc-1.2.3.tgz"));
+		const lacking = await publish(dir, server);
+		expect(lacking.code).toBe(1);
+		expect(lacking.output).toContain("lacks platform packages: pi-session-native-win32-x64-msvc@1.2.3");
+		expect(server.taken).toEqual([]);
+	});
+});
+
+describe("the release workflow", () => {
+	const workflow = readFileSync(join(root, ".github/workflows/release.yml"), "utf8");
+	const jobs = new Map(
+		workflow
+			.slice(workflow.indexOf("\njobs:\n"))
+			.split(/^(?= {2}[\w-]+:$)/m)
+			.slice(1)
+			.map((text) => [/^ {2}([\w-]+):/.exec(text)?.[1] as string, text]),
+	);
+	const needs = (job: string): string[] =>
+		(/^ {4}needs: \[?(.*?)\]?$/m.exec(jobs.get(job) as string)?.[1] ?? "").split(", ").filter((one) => one !== "");
+
+	test("looks at the tag before all else, and publishes only what passed every test", () => {
+		const before = (job: string): string[] => needs(job).flatMap((one) => [one, ...before(one)]);
+		expect([...jobs.keys()].filter((job) => needs(job).length === 0)).toEqual(["check"]);
+		expect(new Set(before("publish"))).toEqual(new Set([...jobs.keys()].filter((job) => job !== "publish")));
+		expect(jobs.get("check")).toContain('node scripts/release.mjs --tag "$GITHUB_REF_NAME"');
+		expect(jobs.get("test")).toContain("- run: .ci/run\n");
+	});
+
+	test("gives its secret to the publishing job alone", () => {
+		for (const [name, text] of jobs) expect([name, /secrets\.|id-token/.test(text)]).toEqual([name, name === "publish"]);
+		expect(jobs.get("publish")).toContain("startsWith(github.ref, 'refs/tags/')");
+	});
+});

@@ -1,0 +1,108 @@
+// Scripts that run on other systems, as far as that can be shown on this one.
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
+import { read, root, scratch } from "../../support/store.js";
+
+/** Runs a script after a module of the test's; gives what it printed. */
+function after(dir: string, code: string, script: string): string {
+	const stub = join(dir, "stub.cjs");
+	writeFileSync(stub, code);
+	const { status, stdout, stderr } = spawnSync(process.execPath, [`--import=${pathToFileURL(stub)}`, script], { encoding: "utf8" });
+	expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+	return stdout;
+}
+
+test("on Windows npm was started without a shell, which alone can start it", () => {
+	const dir = scratch();
+	mkdirSync(join(dir, "scripts"));
+	mkdirSync(join(dir, "node_modules"));
+	cpSync(join(root, "scripts/install.mjs"), join(dir, "scripts/install.mjs"));
+	writeFileSync(join(dir, "package-lock.json"), "{}");
+	const windows = `const child = require("node:child_process");
+		Object.defineProperty(process, "platform", { value: "win32" });
+		child.spawnSync = (command, args, { shell }) => (console.log(command, args[0], shell), { status: shell ? 0 : null });
+		require("node:module").syncBuiltinESMExports();`;
+	expect(after(dir, windows, join(dir, "scripts/install.mjs"))).toBe("npm install true\n");
+	expect(existsSync(join(dir, "node_modules/.stamp"))).toBe(true);
+	for (const script of ["scripts/publish.mjs", "scripts/demo/prepare.mjs", "peer/setup.mjs", "runtimes/setup.mjs"]) {
+		for (const [call] of read(join(root, script)).matchAll(/^.*(?:spawnSync|execFileSync)\("npm",.*$/gm)) expect(call, script).toMatch(/\bshell\b|\.\.\.common\b/);
+	}
+});
+
+test("the smoke test removed a folder with files of its own open in it, which Windows refuses", () => {
+	const asks = `const fs = require("node:fs");
+		const { rmSync } = fs;
+		fs.rmSync = (path, options) => {
+			const open = fs.readdirSync("/proc/self/fd").flatMap((fd) => { try { return [fs.readlinkSync("/proc/self/fd/" + fd)]; } catch { return []; } });
+			console.log("open:", open.filter((name) => name.startsWith(path)).length);
+			rmSync(path, options);
+		};
+		require("node:module").syncBuiltinESMExports();`;
+	expect(after(scratch(), asks, join(root, "scripts/smoke.mjs"))).toMatch(/^works on .*\nopen: 0\n$/);
+});
+
+test("a number of kills that was none meant no kills, all found", () => {
+	for (const [script, option, value, said] of [
+		["scripts/kills", "kills", "x", "a number of at least 1"],
+		["scripts/kills", "kills", "0", "a number of at least 1"],
+		["scripts/kills", "seed", "1.5", "a whole number"],
+		["scripts/leaks", "entries", "-1", "a number of at least 1"],
+		["scripts/fuzz", "target", "opne", "one of lines, open, operations, repair"],
+		["scripts/differential", "cases", "1e3", "a whole number"],
+		["bench/run", "rounds", "", "a number of at least 1"],
+		["bench/generate", "images", "90", "a share from 0 to 1"],
+	] as const) {
+		const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, `${script}.mjs`), `--${option}=${value}`], { encoding: "utf8" });
+		expect([status, stdout, stderr.split("\n")[0]]).toEqual([2, "", `--${option} is ${said}, not ${JSON.stringify(value)}`]);
+	}
+	for (const target of readdirSync(join(root, "fuzz/corpus"))) expect(read(join(root, "scripts/fuzz.mjs"))).toContain(`"${target}"`);
+});
+
+test("a script that was given an option it has not said so in a stack of its own lines alone", () => {
+	for (const name of ["bench/run", "bench/generate", ...["differential", "fuzz", "kills", "leaks", "release", "runtimes"].map((one) => `scripts/${one}`)]) {
+		const run = (option: string) => spawnSync(process.execPath, [join(root, `${name}.mjs`), option], { encoding: "utf8" });
+		const wrong = run("--nothing");
+		expect([wrong.status, wrong.stdout], name).toEqual([2, ""]);
+		expect(wrong.stderr, name).toMatch(/^Unknown option '--nothing'/);
+		const help = run("--help");
+		expect([help.status, help.stderr], name).toEqual([0, ""]);
+		expect(help.stdout.length, name).toBeGreaterThan(100);
+		expect(wrong.stderr.endsWith(`\n\n${help.stdout}`), name).toBe(true);
+	}
+});
+
+test("what failed before or after the tests of a file was not named", async () => {
+	const { reported } = (await import(pathToFileURL(join(root, "scripts/report.mjs")).href)) as {
+		reported(start: (reporters: string[]) => Promise<number>): Promise<{ code: number; passed: number; failed: number; names: string[] }>;
+	};
+	const file = (name: string, status: string, message: string, tests: [string, string][]) => ({
+		name: join(root, name),
+		status,
+		message,
+		assertionResults: tests.map(([fullName, status]) => ({ fullName, status, failureMessages: status === "failed" ? ["Error: no\nat x"] : [] })),
+	});
+	const testResults = [
+		file("a.spec.ts", "failed", "No browser", [["one", "skipped"]]),
+		file("b.spec.ts", "failed", "", [["two", "failed"], ["three", "passed"]]),
+		file("c.spec.ts", "failed", "Cannot find module", []),
+		file("d.spec.ts", "passed", "", [["four", "passed"]]),
+	];
+	const run = (report: object, code: number) =>
+		reported(async (reporters) => {
+			const path = reporters.find((one) => one.startsWith("--outputFile.json="))?.split("=")[1] as string;
+			writeFileSync(path, JSON.stringify(report));
+			return code;
+		});
+	expect(await run({ numPassedTests: 2, numFailedTests: 1, testResults }, 1)).toEqual({
+		code: 1,
+		passed: 2,
+		failed: 3,
+		names: ["a.spec.ts, not one of its tests: No browser", "b.spec.ts > two\n      Error: no\n      at x", "c.spec.ts, not one of its tests: Cannot find module"],
+	});
+	expect(await run({ numPassedTests: 1, numFailedTests: 0, testResults: testResults.slice(3) }, 1)).toMatchObject({ failed: 1, names: ["outside of the tests: exit code 1"] });
+	expect(await run({ numPassedTests: 1, numFailedTests: 0, testResults: testResults.slice(3) }, 0)).toEqual({ code: 0, passed: 1, failed: 0, names: [] });
+	expect(await reported(async () => 0)).toMatchObject({ code: 1, failed: 1 });
+});

@@ -1,0 +1,181 @@
+// The command `pi-native`: which pi it finds, and that it starts that one on our manager.
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { nodeBin, root } from "../../../scripts/demo/pi.mjs";
+import { type Outcome, fakePi, moduleDir, node, piNative, register, scratch, write } from "./fake-pi.js";
+
+const VERBOSE = { PI_SESSION_NATIVE_VERBOSE: "1" };
+
+/** The folder of the pi that was started, by its own account and ours. */
+function startedFrom(outcome: Outcome): string {
+	const [, dir] = /the session manager of \S+ \S+ \((.*)\) is replaced\n$/.exec(outcome.stderr) ?? [];
+	expect(outcome.stdout, outcome.stderr).toMatch(/^pi starts\n\{"args":\["one","two words"\].*\}\n$/);
+	expect(outcome.code).toBe(0);
+	return dir;
+}
+
+const run = (cwd: string, env: Record<string, string>, command = piNative) =>
+	node([command, "one", "two words"], { cwd, env: { ...VERBOSE, ...env } });
+
+/** A PATH that holds what a process needs to run, npm included, and in front of it `dir`. */
+const pathWith = (dir: string) => ({ PATH: `${dir}:${dirname(nodeBin)}:/usr/bin:/bin` });
+/** A PATH on which nothing is found, no npm either. */
+const bare = (dir: string) => ({ PATH: dir });
+
+/** This package as it is installed: a link in a `node_modules`, its command a link in `.bin`. */
+function linked(cwd: string): string {
+	mkdirSync(join(cwd, "node_modules/.bin"), { recursive: true });
+	symlinkSync(root, join(cwd, "node_modules/pi-session-native"));
+	const command = join(cwd, "node_modules/.bin/pi-native");
+	symlinkSync("../pi-session-native/bin/pi-native.mjs", command);
+	return command;
+}
+
+describe("pi-native starts", () => {
+	it("the pi that is installed beside this package", () => {
+		const cwd = scratch();
+		const dir = fakePi(moduleDir(cwd));
+		expect(startedFrom(run(cwd, bare(cwd), linked(cwd)))).toBe(dir);
+	});
+
+	it("the pi beside it in a project that has this package installed, by the path that npx makes", () => {
+		const cwd = scratch();
+		const command = linked(cwd);
+		const dir = fakePi(moduleDir(cwd));
+		symlinkSync(join(dir, "dist/bundle/cli.js"), join(cwd, "node_modules/.bin/pi"));
+		const path = { PATH: [join(cwd, "node_modules/.bin"), dirname(nodeBin), "/usr/bin", "/bin"].join(":") };
+		expect(startedFrom(run(cwd, path, command))).toBe(dir);
+		// This package's own file, so that the path alone leads there.
+		expect(startedFrom(run(cwd, path))).toBe(dir);
+	});
+
+	it("the older name where the newer is not installed", () => {
+		const cwd = scratch();
+		const command = linked(cwd);
+		const older = fakePi(moduleDir(cwd, "@mariozechner/pi-coding-agent"), { name: "@mariozechner/pi-coding-agent" });
+		expect(startedFrom(run(cwd, bare(cwd), command))).toBe(older);
+		const newer = fakePi(moduleDir(cwd));
+		expect(startedFrom(run(cwd, bare(cwd), command))).toBe(newer);
+	});
+
+	it("the pi that the command on the path leads to", () => {
+		const cwd = scratch();
+		const dir = fakePi(moduleDir(join(cwd, "prefix/lib")));
+		mkdirSync(join(cwd, "prefix/bin"));
+		symlinkSync("../lib/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js", join(cwd, "prefix/bin/pi"));
+		expect(startedFrom(run(cwd, bare(join(cwd, "prefix/bin"))))).toBe(dir);
+	});
+
+	it("the pi that a launcher script on the path leads to", () => {
+		const cwd = scratch();
+		const dir = fakePi(moduleDir(join(cwd, "global/5")));
+		const script = `#!/bin/sh\nbasedir=$(dirname "$0")\nexec node "$basedir/../global/5/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js" "$@"\n`;
+		write(join(cwd, "bin/pi"), script, 0o755);
+		expect(startedFrom(run(cwd, bare(join(cwd, "bin"))))).toBe(dir);
+	});
+
+	it("the pi below the folder that npm installs globally to", () => {
+		const cwd = scratch();
+		const dir = fakePi(moduleDir(join(cwd, "prefix/lib")));
+		write(join(cwd, "bin/npm"), `#!/bin/sh\n[ "$*" = "root -g" ] && echo "${cwd}/prefix/lib/node_modules"\n`, 0o755);
+		expect(startedFrom(run(cwd, pathWith(join(cwd, "bin"))))).toBe(dir);
+	});
+
+	it("a pi once, where the hook is installed for every Node as well", () => {
+		const cwd = scratch();
+		const dir = fakePi(join(cwd, "checkout"));
+		const env = { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: dir, NODE_OPTIONS: `--import=${register}` };
+		expect(startedFrom(run(cwd, env))).toBe(dir);
+	});
+
+	it("the pi that is set, by folder or by name", () => {
+		const cwd = scratch();
+		const dir = fakePi(join(cwd, "checkout"), { name: "@acme/tau", piConfig: { name: "tau", configDir: ".tau" } });
+		expect(startedFrom(run(cwd, { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: dir }))).toBe(dir);
+		fakePi(moduleDir(join(cwd, "prefix")));
+		const tau = fakePi(moduleDir(join(cwd, "prefix"), "@acme/tau"), { name: "@acme/tau" });
+		write(join(cwd, "prefix/tau"), "#!/bin/sh\n", 0o755);
+		expect(startedFrom(run(cwd, { ...bare(join(cwd, "prefix")), PI_SESSION_NATIVE_PACKAGE: "@acme/tau" }))).toBe(tau);
+	});
+});
+
+describe("pi-native starts nothing", () => {
+	const refused = (outcome: Outcome, why: string | RegExp) => {
+		expect(outcome).toMatchObject({ code: 1, stdout: "" });
+		expect(outcome.stderr).toMatch(/^pi-session-native: .*\n$/);
+		expect(outcome.stderr).toMatch(why);
+	};
+
+	it("that merely lies in the working directory", () => {
+		const cwd = scratch();
+		fakePi(moduleDir(cwd));
+		refused(
+			run(cwd, bare(join(cwd, "nothing"))),
+			/no pi is installed .*npm install -g @earendil-works\/pi-coding-agent/,
+		);
+	});
+
+	it("that came with the working directory, though npx, npm run or a relative entry put it on the path", () => {
+		const outer = scratch();
+		const cwd = join(outer, "clone/packages/app");
+		const evil = 'console.log("a stranger\'s code runs");\n';
+		const files = { "dist/cli.js": evil, "dist/main.js": evil, "dist/bundle/cli.js": evil };
+		for (const place of [cwd, join(outer, "clone"), outer]) {
+			const dir = fakePi(moduleDir(place), { files });
+			mkdirSync(join(place, "node_modules/.bin"), { recursive: true });
+			symlinkSync(join(dir, "dist/bundle/cli.js"), join(place, "node_modules/.bin/pi"));
+			// Asked where npm installs globally to, a stranger's npm would run.
+			write(join(place, "node_modules/.bin/npm"), `#!/bin/sh\necho npm >> "${outer}/ran"\n`, 0o755);
+		}
+		const [real, ...above] = [cwd, join(outer, "clone"), outer].map((place) => join(place, "node_modules/.bin"));
+		symlinkSync(join(outer, "clone"), join(outer, "link"));
+		const paths = [
+			["node_modules/.bin"],
+			["./node_modules/.bin", "../../node_modules/.bin", "."],
+			[real, ...above],
+			[join(outer, "link/packages/app/node_modules/.bin"), `${above[0]}/`],
+		];
+		for (const path of paths) refused(run(cwd, { PATH: path.join(":") }), "no pi is installed");
+		expect(existsSync(join(outer, "ran"))).toBe(false);
+	});
+
+	it("of a project, if npm's settings there name another place for what is global", () => {
+		const cwd = scratch();
+		fakePi(moduleDir(join(cwd, "prefix/lib")));
+		write(join(cwd, ".npmrc"), `prefix=${join(cwd, "prefix")}\n`);
+		write(join(cwd, "package.json"), "{}");
+		// Not the test machine's own.
+		const npm = `#!/bin/sh\n[ -e .npmrc ] && echo "${cwd}/prefix/lib/node_modules"\n`;
+		write(join(cwd, "bin/npm"), npm, 0o755);
+		refused(run(cwd, pathWith(join(cwd, "bin"))), "no pi is installed");
+	});
+
+	it("if the only pi is a single binary", () => {
+		const cwd = scratch();
+		const binary = write(join(cwd, "bin/pi"), "\x7fELF and so on", 0o755);
+		refused(run(cwd, bare(join(cwd, "bin"))), `${binary} is a single-binary build of pi`);
+	});
+
+	it("if what is set is not there, or is no package, or has no unbundled start", () => {
+		const cwd = scratch();
+		const set = (folder: string) => run(cwd, { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: folder });
+		refused(set(join(cwd, "missing")), "a folder that does not exist");
+		mkdirSync(join(cwd, "empty"));
+		refused(set(join(cwd, "empty")), "a folder without a package.json");
+		refused(set(fakePi(join(cwd, "bundled"), { files: { "dist/cli.js": null } })), "has no dist/cli.js to start");
+		refused(set("@acme/tau"), "no pi is installed (@acme/tau)");
+	});
+
+	it("if the pi does not fit", () => {
+		const cwd = scratch();
+		const dir = fakePi(join(cwd, "later"), {
+			files: { "dist/x.js": `import { futureThing } from "./core/session-manager.js";` },
+		});
+		refused(run(cwd, { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: dir }), "do not exist here: futureThing");
+		const moved = fakePi(join(cwd, "moved"), {
+			files: { "dist/main.js": `console.log("runs");\nexport const main = () => {};` },
+		});
+		refused(run(cwd, { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: moved }), "was not replaced");
+	});
+});

@@ -1,0 +1,43 @@
+// A FIFO where a file is expected: opening it for reading blocks until somebody writes, so no command may do that.
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+// @ts-expect-error: JavaScript without declarations
+import { pagerCommand } from "../../../lib/cli/output.mjs";
+import { branched, good, goodJson, put, run, world } from "../../support/cli.js";
+
+const makeFifo = (path: string): void => {
+	mkdirSync(dirname(path), { recursive: true });
+	execFileSync("mkfifo", [path]);
+};
+
+test.skipIf(process.platform === "win32")("stats --all hung for ever on a FIFO among the sessions", async () => {
+	const at = world();
+	const path = put(at, "0194-session", branched);
+	const fifo = join(dirname(path), "x.jsonl");
+	makeFifo(fifo);
+	const { code, out, err } = await run(at, ["stats", "--all", "--json"]);
+	expect({ code, err }).toEqual({ code: 1, err: "" });
+	expect(JSON.parse(out)).toMatchObject({ sessions: 1, unreadable: [{ path: fifo, error: `Not a regular file: ${fifo}` }] });
+	expect((await goodJson(at, ["list", "--all"])).map((session: { path: string }) => session.path)).toEqual([path]);
+	expect(await run(at, ["show", fifo])).toMatchObject({ code: 1, err: `Error: Not a file: ${fifo}\n` });
+	expect(await run(at, ["verify", "--all"])).toMatchObject({ code: 1, out: expect.stringContaining(fifo) });
+});
+
+test.skipIf(process.platform === "win32")("list, search, stats and completion hung on a FIFO at .pi/settings.json", async () => {
+	const at = world();
+	put(at, "0194-session", branched);
+	const fifo = join(at.cwd, ".pi", "settings.json");
+	makeFifo(fifo);
+	const warning = `Warning: Settings are ignored because they cannot be read: ${fifo}: Not a regular file: ${fifo}\n`;
+	for (const args of [["list"], ["search", "parser"], ["stats"], ["stats", "--all"]]) expect(await run(at, args), args.join(" ")).toMatchObject({ code: 0, err: warning });
+	expect(await run(at, ["complete-ids"])).toMatchObject({ code: 0, out: "0194-session\tThe parser\n", err: warning });
+	expect(await good({ ...at, cwd: at.agent }, ["list", "--all"])).toContain("The parser");
+});
+
+test("on Windows the default pager was looked for in the working directory first", () => {
+	expect(pagerCommand("win32", { SystemRoot: "D:\\Windows" })).toEqual({ command: "D:\\Windows\\System32\\more.com", shell: false });
+	expect(pagerCommand("win32", { PAGER: "most" })).toEqual({ command: "most", shell: true });
+	expect(pagerCommand("linux", {})).toEqual({ command: "less", shell: true });
+});

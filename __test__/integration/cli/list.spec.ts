@@ -1,0 +1,78 @@
+// The table of `pi-sessions list`: ids that name one session each, and many rows.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { pathToFileURL } from "node:url";
+import { message, root, user } from "../../support/store.js";
+import { good, goodJson, lines, put, world } from "../../support/cli.js";
+
+const say = (text: string) => [message("a", null, user(text))];
+/** The column of ids. */
+const ids = (out: string): string[] =>
+	lines(out)
+		.slice(1)
+		.filter((line) => /\bsaid \S+$/.test(line))
+		.map((line) => line.split(/ {2,}/)[0] ?? "");
+
+describe("ids", () => {
+	test("were told apart among the rows shown alone: the beginning shown named sessions of other folders, too", async () => {
+		const at = world();
+		put(at, "0194aaaa-1111-7000-8000-000000000001", say("said here"));
+		put(at, "0194aaaa-1111-7000-9000-000000000001", say("said there"), { cwd: "/other" });
+		for (const args of [["list"], ["list", "--all", "--limit", "1"]]) {
+			const [id = ""] = ids(await good(at, args));
+			expect(id).toMatch(/^0194aaaa-1111-7000-[89]$/);
+			expect(await good(at, ["show", id])).toContain(id);
+		}
+	});
+
+	test("that differ beyond what is shown were shown alike", async () => {
+		const at = world();
+		const long = "shared-beginning-of-more-than-thirty-six-letters";
+		for (const end of ["-1", "-2", "-3"]) put(at, `${long}${end}`, say(`said ${end}`));
+		put(at, "0194aaaa-1111-7000-8000-000000000001", say("said else"));
+		for (const [columns, most] of [["120", 36], ["60", 36], ["30", 24], ["20", 14]] as const) {
+			const out = await good(at, ["list"], { COLUMNS: columns });
+			const shown = lines(out).slice(1, 5).map((line) => line.split(/ {2,}/)[0] ?? "");
+			expect(new Set(shown).size).toBe(4);
+			for (const id of shown) expect(id.length).toBeLessThanOrEqual(most);
+			expect(shown.filter((id) => / \([123]\)$/.test(id)).length).toBe(3);
+			for (const line of lines(out)) expect(line.length).toBeLessThanOrEqual(Number(columns));
+			expect(out.replace(/\s+/g, " ")).toContain("name them by their files");
+		}
+		expect((await goodJson(at, ["list"])).map(({ id }: any) => id)).toContain(`${long}-2`);
+	});
+
+	test("that are the same are numbered, and nothing is where all differ", async () => {
+		const at = world();
+		put(at, "same", say("said one"), { name: "one.jsonl" });
+		put(at, "same", say("said two"), { name: "two.jsonl" });
+		put(at, "else", say("said three"));
+		expect(ids(await good(at, ["list"])).sort()).toEqual(["else", "same (1)", "same (2)"]);
+		const other = world();
+		put(other, "same", say("said one"));
+		expect(await good(other, ["list"])).not.toContain("numbered");
+	});
+});
+
+test("a table of many rows was drawn at once, which took the time of their square", async () => {
+	const at = world();
+	const count = 450;
+	for (let index = 0; index < count; index++) put(at, `s-${index}`, say(`${index % 3 === 0 ? "日本語" : "word"} ${"x".repeat(index % 50)}`));
+	const guard = join(at.cwd, "guard.mjs");
+	const table = join(root, "node_modules/cli-table3/src/table.js");
+	writeFileSync(
+		guard,
+		`import { createRequire } from "node:module";
+		const Table = createRequire(import.meta.url)(${JSON.stringify(table)});
+		const { toString } = Table.prototype;
+		Table.prototype.toString = function () { if (this.length > 100) console.error(this.length + " rows at once"); return toString.call(this); };`,
+	);
+	const out = lines(await good(at, ["list"], { NODE_OPTIONS: `--import=${pathToFileURL(guard)}` }));
+	expect(out).toHaveLength(count + 1);
+	expect(out.filter((line) => line.startsWith("ID"))).toHaveLength(1);
+	// One table to look at: each column begins where it does in the first row.
+	const begins = (line = ""): number => /\S+ +\S+ +\d+ B +\d+ {2}/.exec(line)?.[0].length ?? -1;
+	expect(new Set(out.slice(1).map(begins))).toEqual(new Set([begins(out[1])]));
+	expect(out[0]?.indexOf("NAME OR")).toBe(begins(out[1]));
+});

@@ -1,0 +1,114 @@
+// Looking takes nothing from others: no lock, no file that stays open, no file that comes back.
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
+import { api, assistant, message, root, snapshot, user } from "../../support/store.js";
+import { type World, bin, branched, good, goodJson, put, run, runInTerminal, runProgram, world } from "../../support/cli.js";
+
+/** The environment in which the command runs a script of the test's before anything else; the script has `SessionManager`. */
+function guarded(at: World, script: string): NodeJS.ProcessEnv {
+	const guard = join(at.cwd, "guard.mjs");
+	writeFileSync(guard, `import { createRequire } from "node:module";\nconst { SessionManager } = createRequire(import.meta.url)(${JSON.stringify(join(root, "index.js"))});\n${script}\n`);
+	return { NODE_OPTIONS: `--import=${pathToFileURL(guard)}` };
+}
+
+describe("PI_SESSION_NATIVE_LOCK=exclusive", () => {
+	const env = { PI_SESSION_NATIVE_LOCK: "exclusive" };
+	const looks = [["show"], ["show", "--json"], ["tree"], ["tree", "--json"], ["tree", "--html", "-"], ["stats"], ["export"], ["export", "--format", "jsonl"]];
+
+	test("sessions that others hold could not be looked at", async () => {
+		const at = world();
+		const path = put(at, "s-held", branched);
+		const mine = api.SessionManager.open(path, undefined, undefined, { lock: "exclusive" });
+		mine.appendCustomEntry("mine");
+		expect(api.SessionManager.isLocked(path)).toBe(true);
+		for (const [command = "", ...rest] of looks) expect((await good(at, [command, path, ...rest], env)).length).toBeGreaterThan(100);
+		expect(await goodJson(at, ["stats", "--all"], env)).toMatchObject({ sessions: 1, unreadable: [] });
+		for (const args of [["fork", path], ["fork", path, "--entry", "e4"]]) expect((await goodJson(at, args, env)).parentSession).toBe(path);
+		mine.close();
+	});
+
+	test("looking leaves no file of a lock beside a session", async () => {
+		const at = world();
+		const path = put(at, "s-looked", branched);
+		const before = snapshot(dirname(path));
+		for (const [command = "", ...rest] of looks) await good(at, [command, path, ...rest], env);
+		await good(at, ["stats", "--all"], env);
+		expect(snapshot(dirname(path))).toEqual(before);
+		await good(at, ["fork", path, "--name", "another"], env);
+		expect(readdirSync(dirname(path)).filter((name) => !name.endsWith(".jsonl"))).toEqual([]);
+	});
+});
+
+test("stats --all kept every session open that it had looked at, and ran out of files", async () => {
+	const at = world();
+	for (let index = 0; index < 200; index++) put(at, `s-${index}`, [message("a", null, user("hi")), message("b", "a", assistant("x".repeat(2000)))]);
+	const line = `ulimit -n 100; '${process.execPath}' '${bin}' stats --all --json`;
+	const { code, out, err } = await runProgram("bash", ["-c", line], at);
+	expect({ code, err }).toEqual({ code: 0, err: "" });
+	expect(JSON.parse(out)).toMatchObject({ sessions: 200, unreadable: [] });
+});
+
+test("a session that is deleted while stats looks at it stays deleted", async () => {
+	const at = world();
+	const path = put(at, "s-gone", branched);
+	const env = guarded(
+		at,
+		`import { rmSync } from "node:fs";
+		const { getEntries } = SessionManager.prototype;
+		SessionManager.prototype.getEntries = function () { const entries = getEntries.call(this); entries.map((entry) => entry.message?.content); rmSync(${JSON.stringify(path)}); return entries; };`,
+	);
+	expect((await goodJson(at, ["stats", path], env)).entries).toBe(branched.length);
+	expect(existsSync(path)).toBe(false);
+});
+
+describe("a signal during a scan", () => {
+	const ESC = "\u001b";
+
+	test.each([["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const)("%s left the terminal without cursor and without the wrapping of lines", async (signal, code) => {
+		const at = world();
+		put(at, "s-1", branched);
+		const env = guarded(
+			at,
+			`SessionManager.listAll = (tell) => {
+				tell(1, 2);
+				process.kill(process.pid, ${JSON.stringify(signal)});
+				setInterval(() => {}, 1000);
+				return new Promise(() => {});
+			};`,
+		);
+		const result = await runInTerminal(at, ["list", "--all"], env);
+		expect(result.out).toMatch(/Reading sessions .*1\/2/);
+		for (const [hidden, shown] of [["?25l", "?25h"], ["?7l", "?7h"]]) {
+			expect(result.out).toContain(`${ESC}[${hidden}`);
+			expect(result.out.lastIndexOf(`${ESC}[${shown}`)).toBeGreaterThan(result.out.lastIndexOf(`${ESC}[${hidden}`));
+		}
+		expect(result.code).toBe(code);
+	});
+
+	test.each([["stats", "open"], ["verify", "verify"]])("%s --all ends between two files", async (command, method) => {
+		const at = world();
+		for (const name of ["s-1", "s-2", "s-3"]) put(at, name, branched);
+		// Each look takes a second by the clock. With the first the bar begins.
+		const env = guarded(
+			at,
+			`let [time, looks] = [Date.now(), 0];
+			Date.now = () => time;
+			const look = SessionManager.${method};
+			SessionManager.${method} = (...args) => { time += 1000; if (++looks === 2) process.kill(process.pid, "SIGTERM"); return look.apply(SessionManager, args); };`,
+		);
+		const { out, code } = await runInTerminal(at, [command, "--all"], env);
+		expect(code).toBe(143);
+		expect(out).not.toMatch(/3 session/);
+		expect(out.lastIndexOf(`${ESC}[?25h`)).toBeGreaterThan(out.lastIndexOf(`${ESC}[?25l`));
+	});
+});
+
+test("looking leaves no trace of a signal's handler: a scan that ended is followed by the pager, which has Ctrl-C to itself", async () => {
+	const at = world();
+	put(at, "s-1", branched);
+	const env = guarded(at, `process.on("exit", () => console.error("handlers " + ["SIGINT", "SIGTERM", "SIGHUP"].map((name) => process.listenerCount(name)).join(" ")));`);
+	expect((await runInTerminal(at, ["show", "s-1", "--no-pager"], env)).out).toContain("handlers 0 0 0");
+	expect((await run(at, ["show", "s-1"], env)).err).toBe("handlers 0 0 0\n");
+});

@@ -1,0 +1,149 @@
+// Where `pi-sessions` looks, and where it writes: pi's settings, a working directory that is gone, forks, names of files.
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
+import { api, message, user } from "../../support/store.js";
+import { type Result, type World, bin, branched, good, goodJson, put, run, runProgram, world } from "../../support/cli.js";
+
+/** Moves a session into a folder that only settings lead to. */
+function moveTo(folder: string, path: string): string {
+	mkdirSync(folder, { recursive: true });
+	const moved = join(folder, "moved.jsonl");
+	renameSync(path, moved);
+	return moved;
+}
+
+function settings(folder: string, value: unknown): void {
+	mkdirSync(folder, { recursive: true });
+	writeFileSync(join(folder, "settings.json"), typeof value === "string" ? value : JSON.stringify(value));
+}
+
+describe("sessionDir of pi's settings", () => {
+	test("was not read: sessions that pi lists were not found", async () => {
+		const at = world();
+		const moved = moveTo(join(at.env.HOME as string, "kept"), put(at, "0194-kept", branched));
+		settings(at.agent, "\ufeff" + JSON.stringify({ sessionDir: "~/kept", theme: "dark" }));
+		for (const args of [["list"], ["list", "--all"]]) expect((await goodJson(at, args)).map(({ path }: any) => path)).toEqual([moved]);
+		for (const args of [["show"], ["show", "0194"], ["tree"], ["search", "parser"], ["search", "--all", "parser"], ["export"]]) expect(await good(at, args), args.join(" ")).toContain("arser");
+		expect(await goodJson(at, ["stats", "--all"])).toMatchObject({ sessions: 1 });
+		expect((await goodJson(at, ["verify", "--all"])).map(({ path }: any) => path)).toEqual([moved]);
+		expect(await good(at, ["complete-ids"])).toBe("0194-kept\tThe parser\n");
+		expect(dirname((await goodJson(at, ["fork"])).path)).toBe(dirname(moved));
+	});
+
+	test("goes in pi's order: told, environment, project, agent", async () => {
+		const at = world();
+		const home = at.env.HOME as string;
+		for (const name of ["told", "environment", "project", "agent"]) moveTo(join(home, name), put(at, name, branched));
+		moveTo(join(at.cwd, "own"), put(at, "own", branched));
+		put(at, "default", branched);
+		const found = async (args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<string> => (await goodJson(at, ["list", ...args], env)).map(({ id }: any) => id).join();
+		expect(await found()).toBe("default");
+		settings(at.agent, { sessionDir: join(home, "agent") });
+		expect(await found()).toBe("agent");
+		settings(join(at.cwd, ".pi"), { sessionDir: pathToFileURL(join(home, "project")).href });
+		expect(await found()).toBe("project");
+		expect(await found([], { PI_CODING_AGENT_SESSION_DIR: join(home, "environment") })).toBe("environment");
+		expect(await found(["--dir", join(home, "told")], { PI_CODING_AGENT_SESSION_DIR: join(home, "environment") })).toBe("told");
+		// A relative one is below the working directory that is meant; an empty one takes back the agent's.
+		settings(join(at.cwd, ".pi"), { sessionDir: "own" });
+		expect(await found()).toBe("own");
+		const elsewhere = await runProgram(process.execPath, [bin, "list", "--cwd", at.cwd, "--json"], { cwd: home, env: at.env });
+		expect(JSON.parse(elsewhere.out).map(({ id }: any) => id)).toEqual(["own"]);
+		settings(join(at.cwd, ".pi"), { sessionDir: "" });
+		expect(await found()).toBe("default");
+	});
+
+	test("a settings file that cannot be read is a warning, and told once", async () => {
+		const at = world();
+		put(at, "s-1", branched);
+		settings(at.agent, "{ not JSON");
+		for (const args of [["list"], ["show", "s-1"], ["stats", "--all"], ["list", "--all"]]) {
+			const { code, out, err } = await run(at, args);
+			expect(code).toBe(0);
+			expect(out).not.toBe("");
+			expect(err).toMatch(/^Warning: Settings are ignored because they cannot be read: .*settings\.json: .*JSON.*\n$/);
+		}
+		const { out, err } = await run(at, ["list", "--json"]);
+		expect(JSON.parse(out)).toHaveLength(1);
+		expect(JSON.parse(err)).toEqual({ warning: { message: expect.stringContaining("settings.json") } });
+		settings(at.agent, { sessionDir: 7 });
+		expect(await run(at, ["list"])).toMatchObject({ code: 0, out: expect.stringContaining("The parser"), err: expect.stringContaining("sessionDir is not a string") });
+		for (const value of ["", "null", "[]", "{}"]) {
+			settings(at.agent, value);
+			expect(await good(at, ["list"])).toContain("The parser");
+		}
+	});
+});
+
+describe("in a working directory that was deleted", () => {
+	/** Runs the command in a folder that is gone. */
+	const gone = (at: World, args: string[]): Promise<Result> => {
+		const words = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(" ");
+		return runProgram("bash", ["-c", `mkdir gone; cd gone; rmdir ../gone; exec ${words}`], at);
+	};
+
+	test("what needs none failed", async () => {
+		const at = world();
+		const path = put(at, "0194-here", branched);
+		for (const args of [["list", "--all"], ["show", "0194"], ["show", path], ["tree", "0194"], ["stats", "--all"], ["verify", "--all"], ["export", "0194"], ["list", "--cwd", at.cwd], ["search", "--all", "parser"], ["search", "--cwd", at.cwd, "parser"]]) {
+			expect(await gone(at, args), args.join(" ")).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/arser|1 session/) });
+		}
+		expect((await gone(at, ["fork", "0194"])).code).toBe(0);
+	});
+
+	test("what needs one says so", async () => {
+		const at = world();
+		put(at, "0194-here", branched);
+		for (const args of [["list"], ["show"], ["search", "parser"]]) expect(await gone(at, args)).toMatchObject({ code: 1, err: expect.stringMatching(/^Error: The working directory was deleted; .*\n$/) });
+	});
+});
+
+describe("fork", () => {
+	test("goes where the settings of the new session's folder say, not those of the folder it is called in", async () => {
+		const at = world();
+		const [here, there] = [put(at, "s-here", branched), join(at.env.HOME as string, "there")];
+		settings(join(there, ".pi"), { sessionDir: "own" });
+		settings(join(at.cwd, ".pi"), { sessionDir: "mine" });
+		expect(dirname((await goodJson(at, ["fork", here, "--into", there])).path)).toBe(join(there, "own"));
+		expect(dirname((await goodJson(at, ["fork", here])).path)).toBe(join(at.cwd, "mine"));
+		const elsewhere = put(at, "s-there", branched, { cwd: there });
+		expect(dirname((await goodJson(at, ["fork", elsewhere, "--entry", "e4"])).path)).toBe(join(there, "own"));
+	});
+
+	test("--entry put the new session beside its source, a fork of the whole into the store", async () => {
+		const at = world();
+		const source = join(at.cwd, "apart.jsonl");
+		const kept = put(at, "s-apart", branched);
+		renameSync(kept, source);
+		const [whole, part] = [await goodJson(at, ["fork", source]), await goodJson(at, ["fork", source, "--entry", "e4"])];
+		expect(dirname(whole.path)).toBe(dirname(kept));
+		expect(dirname(part.path)).toBe(dirname(kept));
+		expect(part).toMatchObject({ cwd: at.cwd, parentSession: source, entries: 6 });
+		expect(api.SessionManager.open(part.path).getHeader()?.parentSession).toBe(source);
+		const dir = join(at.cwd, "told");
+		for (const args of [["fork", source], ["fork", source, "--entry", "e4"]]) expect(dirname((await goodJson(at, [...args, "--dir", dir])).path)).toBe(dir);
+		const old = put(at, "s-old", [{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: user("old") }], { header: { version: undefined } });
+		const moved = join(at.cwd, "old.jsonl");
+		renameSync(old, moved);
+		expect(dirname((await goodJson(at, ["fork", moved, "--entry", "00000001"])).path)).toBe(dirname(kept));
+	});
+});
+
+test("--output=~/x.md, --html=~/x.html and addresses of files made folders of that name, or failed", async () => {
+	const at = world();
+	const path = put(at, "s-1", [message("a", null, user("hello"))]);
+	const home = at.env.HOME as string;
+	await good(at, ["export", path, "--output=~/talk.md"]);
+	expect(readFileSync(join(home, "talk.md"), "utf8")).toContain("hello");
+	await good(at, ["export", path, `--output=${pathToFileURL(join(home, "talk.jsonl"))}`]);
+	expect(api.SessionManager.open(join(home, "talk.jsonl")).getSessionId()).toBe("s-1");
+	expect(await good(at, ["tree", path, "--html=~/page.html"])).toContain(`${join(home, "page.html")}: 1 entry`);
+	expect((await goodJson(at, ["tree", path, `--html=${pathToFileURL(join(home, "other.html"))}`])).path).toBe(join(home, "other.html"));
+	expect(existsSync(join(home, "other.html"))).toBe(true);
+	// Others stay as they were typed.
+	expect(await good(at, ["tree", path, "--html", "here.html"])).toMatch(/^here\.html: /);
+	expect(existsSync(join(at.cwd, "here.html"))).toBe(true);
+	expect(existsSync(join(at.cwd, "~"))).toBe(false);
+});

@@ -1,0 +1,116 @@
+// What sessions cost and what fills them: `pi-sessions stats`.
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
+import { type Json, api, assistant, entry, linesOf, message, user } from "../../support/store.js";
+import { good, goodJson, put, world } from "../../support/cli.js";
+
+describe("stats", () => {
+	const usage = (input: number, output: number, total: number): Json => ({ input, output, cacheRead: 10, cacheWrite: 1, totalTokens: input + output + 11, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total } });
+	const spent: Json[] = [
+		message("a", null, user("go")),
+		message("b", "a", { ...assistant("one"), provider: "acme", model: "large", usage: usage(100, 20, 0.5), timestamp: Date.UTC(2025, 0, 1, 12) }),
+		message("c", "a", { ...assistant("left behind"), provider: "acme", model: "large", usage: usage(100, 30, 0.25), timestamp: Date.UTC(2025, 0, 2, 23, 30) }),
+		message("d", "b", { ...assistant("two"), provider: "other", model: "small", usage: usage(1, 2, 0.01), timestamp: Date.UTC(2025, 0, 2, 12) }),
+		entry("usage", "e", "d", { kind: "warm", provider: "acme", model: "large", usage: usage(0, 0, 0.1), timestamp: "2025-01-03T00:00:00.000Z" }),
+		entry("compaction", "f", "e", { summary: "s", firstKeptEntryId: "f", tokensBefore: 1, usage: usage(5, 5, 0.04), timestamp: "2025-01-03T00:00:00.000Z" }),
+		message("g", "f", user("x".repeat(3000))),
+	];
+
+	test("adds up tokens and cost by model and day, those of branches that were left too", async () => {
+		const at = world();
+		put(at, "s-stats", spent);
+		const told = await goodJson(at, ["stats"]);
+		expect(told.total).toMatchObject({ calls: 5, input: 206, output: 57, cacheRead: 50, cacheWrite: 5 });
+		expect(told.total.cost).toBeCloseTo(0.9, 9);
+		expect(told.models.map(({ model, calls, cost }: any) => [model, calls, Number(cost.toFixed(9))])).toEqual([["acme/large", 3, 0.85], ["(compaction)", 1, 0.04], ["other/small", 1, 0.01]]);
+		expect(told.days.map(({ day, calls }: any) => [day, calls])).toEqual([["2025-01-01", 1], ["2025-01-02", 2], ["2025-01-03", 2]]);
+	});
+
+	test("days are the clock's, or UTC's", async () => {
+		const at = world();
+		put(at, "s-stats", spent);
+		const days = async (args: string[]): Promise<string[]> => (await goodJson(at, ["stats", ...args], { TZ: "Asia/Tokyo" })).days.map(({ day, calls }: any) => `${day} ${calls}`);
+		expect(await days([])).toEqual(["2025-01-01 1", "2025-01-02 1", "2025-01-03 3"]);
+		expect(await days(["--utc"])).toEqual(["2025-01-01 1", "2025-01-02 2", "2025-01-03 2"]);
+	});
+
+	test("names the largest entries and draws the growth", async () => {
+		const at = world();
+		const path = put(at, "s-stats", spent);
+		const told = await goodJson(at, ["stats", "--top", "2"]);
+		expect(told.largest).toHaveLength(2);
+		expect(told.largest[0]).toMatchObject({ id: "g", role: "user", session: "s-stats" });
+		// Everything but the header is an entry.
+		expect(told.bytes).toBe(statSync(path).size - Buffer.byteLength(linesOf(path)[0] as string) - 1);
+		expect(told.growth.at(-1).bytes).toBe(told.bytes);
+		const out = await good(at, ["stats"]);
+		expect(out).toContain("7 entries, 5.0 KB; 5 model calls, $0.9000");
+		expect(out).toMatch(/acme\/large +3 +200 +50 +30 +3 +\$0\.8500/);
+		expect(out).toMatch(/2025-01-02 +2 +101 +32 +20 +2 +\$0\.2600 +█/);
+		expect(out).toMatch(/^▁[▁▂▃▄▅▆▇█]+█ 5\.0 KB$/m);
+	});
+
+	test("--all adds up every session and tells which it could not read", async () => {
+		const at = world();
+		put(at, "s-1", spent);
+		put(at, "s-2", spent.map((one) => ({ ...one, timestamp: "2025-02-01T00:00:00.000Z" })), { cwd: "/other" });
+		const told = await goodJson(at, ["stats", "--all"]);
+		expect(told).toMatchObject({ sessions: 2, entries: 14, total: { calls: 10 } });
+		expect(await good(at, ["stats", "--all"])).toContain("2 sessions, 14 entries");
+	});
+
+	test("--all counted what a forked session had cost before the fork again", async () => {
+		const at = world();
+		put(at, "s-source", spent);
+		const alone = await goodJson(at, ["stats", "--all"]);
+		await good(at, ["fork", "s-source", "--into", at.cwd]);
+		const { path } = await goodJson(at, ["fork", "s-source", "--entry", "d"]);
+		const after = await goodJson(at, ["stats", "--all"]);
+		expect(after).toMatchObject({ sessions: 3, total: alone.total, models: alone.models, days: alone.days });
+		// What the files hold is what they hold.
+		expect(after.bytes).toBeGreaterThan(2 * alone.bytes);
+		expect(after.entries).toBeGreaterThan(14);
+		// A call of the fork's own counts, and so does what was copied where the fork is looked at by itself.
+		api.SessionManager.open(path).appendMessage({ ...assistant("on"), provider: "acme", model: "large", usage: usage(100, 20, 0.5) } as any);
+		expect((await goodJson(at, ["stats", "--all"])).total).toMatchObject({ calls: 6, input: alone.total.input + 100, cost: expect.closeTo(1.4, 9) });
+		expect((await goodJson(at, ["stats", path])).total.calls).toBe(3);
+	});
+
+	test("--all counted a forked session of version 1 again: its entries get new ids at each fork", async () => {
+		const at = world();
+		const old = (text: string): Json => ({ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: { ...assistant(text), provider: "acme", model: "large", usage: usage(100, 20, 0.5), timestamp: Date.UTC(2024, 0, 1) } });
+		// Two calls alike in one file are two.
+		const path = put(at, "s-old", [{ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: user("go") }, old("one"), old("two")], { header: { version: undefined } });
+		expect((await goodJson(at, ["stats", path])).total).toMatchObject({ calls: 2, cost: 1 });
+		await good(at, ["fork", path]);
+		await good(at, ["fork", path, "--entry", "00000002"]);
+		expect(await goodJson(at, ["stats", "--all"])).toMatchObject({ sessions: 3, entries: 8, total: { calls: 2, cost: 1 }, models: [{ calls: 2 }], days: [{ calls: 2 }] });
+	});
+
+	test("--top many sorted all of them again at each entry", async () => {
+		const at = world();
+		const entries = Array.from({ length: 4000 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user("x".repeat(index % 997))));
+		put(at, "s-many", entries);
+		const guard = join(at.cwd, "guard.mjs");
+		writeFileSync(
+			guard,
+			`let sorted = 0;
+			const { sort } = Array.prototype;
+			Array.prototype.sort = function (...args) { sorted += this.length; return sort.apply(this, args); };
+			process.on("exit", () => { if (sorted > 100_000) console.error("sorted " + sorted); });`,
+		);
+		const { largest } = await goodJson(at, ["stats", "--top", "2000"], { NODE_OPTIONS: `--import=${pathToFileURL(guard)}` });
+		const bytes = entries.map((one) => JSON.stringify(one).length + 1).sort((a, b) => b - a);
+		expect(largest.map((one: any) => one.bytes)).toEqual(bytes.slice(0, 2000));
+		expect((await goodJson(at, ["stats", "--top", "3"])).largest.map((one: any) => one.bytes)).toEqual(bytes.slice(0, 3));
+		expect((await goodJson(at, ["stats", "--top", "0"])).largest).toEqual([]);
+	});
+
+	test("sums hold when usage is missing or no number", async () => {
+		const at = world();
+		put(at, "s-odd", [message("a", null, { ...assistant(), usage: null }), message("b", "a", { ...assistant(), usage: { input: "many", cost: null } }), entry("usage", "c", "b", {})]);
+		expect((await goodJson(at, ["stats"])).total).toEqual({ calls: 1, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0 });
+	});
+});

@@ -1,0 +1,144 @@
+// `pi-sessions verify` and `repair`, which show what the library says of damaged files.
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { anyManager, lockedOut, message, text, user } from "../../support/store.js";
+import { branched, put, run, world } from "../../support/cli.js";
+
+/** A file with a damaged line, an orphan, an id that stands twice, and a last line without an end. */
+function damaged(at: ReturnType<typeof world>): string {
+	const path = put(at, "s-bad", [message("a", null), message("b", "gone"), '{"type":"mess', message("a", "b", user("again"))]);
+	writeFileSync(path, readFileSync(path, "utf8").slice(0, -1));
+	return path;
+}
+
+describe("verify", () => {
+	test("tells what is wrong, line by line, and exits with 1", async () => {
+		const at = world();
+		const good = put(at, "s-good", branched);
+		const bad = damaged(at);
+		const before = readFileSync(bad, "utf8");
+		const { code, out, err } = await run(at, ["verify", "s-good", bad]);
+		expect({ code, err }).toEqual({ code: 1, err: "" });
+		expect(out).toContain(`good  ${good}  11 entries, `);
+		expect(out).toContain(`faulty  ${bad}  3 entries, `);
+		expect(out).toMatch(/^ {2}line 4 is damaged \(bytes \d+ to \d+\): /m);
+		expect(out).toContain("  line 3: entry b names a parent that is not there, gone\n");
+		expect(out).toContain("  id a stands on lines 2, 5\n");
+		expect(out).toContain("  the last line has no end\n");
+		expect(readFileSync(bad, "utf8")).toBe(before);
+		expect((await run(at, ["verify", "s-good"])).code).toBe(0);
+	});
+
+	test("--json gives the library's reports, --all those of every session", async () => {
+		const at = world();
+		const path = damaged(at);
+		put(at, "s-good", branched, { cwd: "/other" });
+		const { code, out } = await run(at, ["verify", path, "--json"]);
+		expect(code).toBe(1);
+		expect(JSON.parse(out)).toEqual([JSON.parse(JSON.stringify(anyManager.verify(path)))]);
+		const all = await run(at, ["verify", "--all", "--json"]);
+		expect(JSON.parse(all.out).map(({ sessionId, ok }: any) => `${sessionId} ${ok}`).sort()).toEqual(["s-bad false", "s-good true"]);
+	});
+});
+
+describe("repair", () => {
+	test("mends a file and keeps it as it was", async () => {
+		const at = world();
+		const path = damaged(at);
+		const before = readFileSync(path, "utf8");
+		const { code, out } = await run(at, ["repair", path]);
+		expect(code).toBe(0);
+		expect(out).toMatch(/^ {2}line 4: /m);
+		expect(out).toContain(`good  ${path}`);
+		const [, backup] = /^The file as it was: (.*)$/m.exec(out) ?? [];
+		expect(readFileSync(backup as string, "utf8")).toBe(before);
+		expect(await run(at, ["verify", path])).toMatchObject({ code: 0 });
+		expect((await run(at, ["repair", path])).out).toContain("Nothing to repair");
+	});
+
+	test("--dry-run changes nothing", async () => {
+		const at = world();
+		const path = damaged(at);
+		const before = readFileSync(path, "utf8");
+		expect(await run(at, ["repair", path, "--dry-run"])).toMatchObject({ code: 1, out: expect.stringContaining("line 4 is damaged") });
+		expect(readFileSync(path, "utf8")).toBe(before);
+		expect(existsSync(join(`${path}.bak`))).toBe(false);
+	});
+
+	test("--json gives the library's report", async () => {
+		const at = world();
+		const path = damaged(at);
+		const { code, out } = await run(at, ["repair", path, "--json"]);
+		expect(code).toBe(0);
+		expect(JSON.parse(out)).toMatchObject({ path, before: { ok: false }, after: { ok: true }, backup: expect.stringContaining(path) });
+	});
+});
+
+describe("the most damaged files", () => {
+	/** A store in which four files have no readable header, in a folder of pi's and in one of another's. */
+	function damagedStore(): { at: ReturnType<typeof world>; bad: string[]; good: string } {
+		const at = world();
+		const good = put(at, "s-good", branched);
+		const other = put(at, "s-other", branched, { cwd: "/other" });
+		const bad = [
+			[join(dirname(good), "empty.jsonl"), ""],
+			[join(dirname(good), "headless.jsonl"), text([message("a", null, user("no header"))])],
+			[join(dirname(good), "zeros.jsonl"), "\0".repeat(1000)],
+			[join(dirname(other), "torn.jsonl"), '{"type":"session","version":3,"id":"torn'],
+		] as const;
+		for (const [path, content] of bad) writeFileSync(path, content);
+		writeFileSync(join(dirname(good), "not-a-session.txt"), "no");
+		return { at, bad: bad.map(([path]) => path).sort(), good };
+	}
+
+	test("verify --all said nothing about files without a readable header", async () => {
+		const { at, bad, good } = damagedStore();
+		const { code, out, err } = await run(at, ["verify", "--all"]);
+		expect({ code, err }).toEqual({ code: 1, err: "" });
+		expect([...out.matchAll(/^faulty {2}(\S+)/gm)].map(([, path]) => path).sort()).toEqual(bad);
+		expect(out.split("\n").at(-2)).toBe("6 session files: 2 good, 4 faulty, 0 unreadable");
+		const reports = JSON.parse((await run(at, ["verify", "--all", "--json"])).out);
+		expect(reports.filter(({ ok }: any) => !ok).map(({ path }: any) => path).sort()).toEqual(bad);
+		expect(JSON.parse((await run(at, ["verify", "--all", "--json", "--dir", dirname(good)])).out)).toHaveLength(4);
+	});
+
+	test("a folder that may not be read, or a link that leads nowhere, does not hide the others", async () => {
+		const { at, bad, good } = damagedStore();
+		symlinkSync("gone", join(dirname(good), "link.jsonl"));
+		mkdirSync(join(dirname(good), "folder.jsonl"));
+		const locked = dirname(bad.find((path) => path.endsWith("torn.jsonl")) as string);
+		const { code, out, err } = await lockedOut(locked, () => run(at, ["verify", "--all"]));
+		expect({ code, err }).toEqual({ code: 1, err: "" });
+		expect(out).toContain(`unreadable  ${locked}: EACCES`);
+		expect(out).toContain(`unreadable  ${join(dirname(good), "link.jsonl")}: ENOENT`);
+		expect(out).toContain("6 session files: 1 good, 3 faulty, 2 unreadable");
+		expect((await lockedOut(locked, () => run(at, ["stats", "--all"]))).out).toContain("1 session, 11 entries");
+	});
+
+	test("stats --all left them out and did not say so", async () => {
+		const { at, bad } = damagedStore();
+		const { code, out, err } = await run(at, ["stats", "--all"]);
+		expect(code).toBe(1);
+		expect(out).toMatch(/^2 sessions, 22 entries, .*; 4 files could not be read$/m);
+		expect(err.split("\n").filter(Boolean)).toHaveLength(4);
+		for (const path of bad) expect(err).toContain(path);
+		const told = JSON.parse((await run(at, ["stats", "--all", "--json"])).out);
+		expect(told.sessions).toBe(2);
+		expect(told.unreadable.map(({ path }: any) => path).sort()).toEqual(bad);
+	});
+});
+
+test("verify a b nope dropped the reports of a and b", async () => {
+	const at = world();
+	const good = put(at, "s-good", branched);
+	const bad = damaged(at);
+	const { code, out, err } = await run(at, ["verify", "s-good", "nope", bad]);
+	expect({ code, err }).toEqual({ code: 1, err: "" });
+	expect(out).toContain(`good  ${good}`);
+	expect(out).toContain('unreadable  nope: No session has an id that begins with "nope"\n');
+	expect(out).toContain(`faulty  ${bad}`);
+	const reports = JSON.parse((await run(at, ["verify", "s-good", "nope", bad, "--json"])).out);
+	expect(reports.map(({ path, ok }: any) => [path, ok])).toEqual([[good, true], ["nope", false], [bad, false]]);
+	expect(await run(at, ["verify", "nope"])).toMatchObject({ code: 1, out: "", err: expect.stringContaining("Error: No session") });
+});

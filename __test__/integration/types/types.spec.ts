@@ -1,0 +1,71 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { describe, expect, it, test } from "vitest";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, "../../..");
+const tsc = join(root, "node_modules/typescript/bin/tsc");
+const reference = join(root, "peer/pi-1.5.2/dist/core/session-manager.d.ts");
+
+/** What tsc has to say about a project: nothing, if it compiles. */
+function complaints(project: string): Promise<string> {
+	return new Promise((resolve) => {
+		execFile(process.execPath, [tsc, "-p", join(here, project), "--pretty", "false"], (error, stdout, stderr) => {
+			resolve(error ? `${stdout}${stderr}` || error.message : "");
+		});
+	});
+}
+
+/** Names that a file of declarations exports. */
+function exportedNames(file: string): string[] {
+	const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
+	const names = new Set<string>();
+	for (const statement of source.statements) {
+		const exported =
+			ts.canHaveModifiers(statement) &&
+			ts.getModifiers(statement)?.some((modifier) => modifier.kind === ts.SyntaxKind.ExportKeyword);
+		if (!exported) continue;
+		if (ts.isVariableStatement(statement)) {
+			for (const declaration of statement.declarationList.declarations) names.add(declaration.name.getText(source));
+		} else {
+			const { name } = statement as unknown as ts.NamedDeclaration;
+			if (name) names.add(name.getText(source));
+		}
+	}
+	return [...names].sort();
+}
+
+test("the tests are typed", async () => {
+	expect(await complaints("../../../tsconfig.json")).toBe("");
+});
+
+describe("the declarations", () => {
+	it("stand by themselves, without pi", async () => {
+		expect(await complaints("tsconfig.standalone.json")).toBe("");
+	});
+
+	it("are assignable to and from those of pi 1.5.2, and refuse what must not compile", async () => {
+		expect(await complaints("tsconfig.reference.json")).toBe("");
+	});
+
+	it("let pi 0.87.1 take the manager as its own", async () => {
+		expect(await complaints("tsconfig.agent.json")).toBe("");
+	});
+
+	it("hold every name that pi 1.5.2 exports", () => {
+		const names = exportedNames(reference);
+		expect(names.length).toBeGreaterThan(30);
+		expect(exportedNames(join(root, "index.d.ts"))).toEqual(expect.arrayContaining(names));
+	});
+
+	it("are compared name by name, none left out", () => {
+		const compared = readFileSync(join(here, "exports.mts"), "utf8");
+		const missing = exportedNames(reference).filter(
+			(name) => name !== "SessionManager" && !compared.includes(`\t${name}: Mutual<`) && !compared.includes(`| "${name}"`),
+		);
+		expect(missing).toEqual([]);
+	});
+});

@@ -1,0 +1,99 @@
+// Values longer than a JavaScript string may be. How long that is depends on the engine: where these are none of those,
+// they are read like all others.
+import { constants } from "node:buffer";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { assistant, caught, header, ids, message, scratch, text, user } from "../../support/store.js";
+import { openLazy, waiting } from "../../unit/lazy/support.js";
+
+/** V8's limit is 2^29 - 24 characters, that of Bun's engine 2^31 - 1. */
+const OVER = 536_870_888 + 1;
+const isOver = OVER > constants.MAX_STRING_LENGTH;
+const MB = 1 << 20;
+
+/** Writes a session whose second entry holds that many bytes of text in place of `<long>`. */
+function sessionWith(line: string, parts: readonly number[], join_ = ""): string {
+	const file = join(scratch(), "session.jsonl");
+	const fd = openSync(file, "w");
+	try {
+		const [before, after] = line.split("<long>") as [string, string];
+		writeSync(fd, text([header(), message("a", null, user("before"))]) + before);
+		const filler = Buffer.alloc(16 * MB, "all work and no play ");
+		for (const [at, length] of parts.entries()) {
+			if (at > 0) writeSync(fd, join_);
+			for (let left = length; left > 0; left -= filler.length) writeSync(fd, filler, 0, Math.min(left, filler.length));
+		}
+		writeSync(fd, `${after}\n${text([message("c", "b", assistant("after"))])}`);
+	} finally {
+		closeSync(fd);
+	}
+	return file;
+}
+
+test("a text over the limit: the session opens, and looking at that value is an error that names it", () => {
+	const line = JSON.stringify(message("b", "a", { role: "user", content: "<long>", timestamp: 5, note: "kept" }));
+	const file = sessionWith(line, [OVER]);
+	const manager = openLazy(file);
+	expect(ids(manager.getEntries())).toEqual(["a", "b", "c"]);
+	const one = manager.getEntry("b") as any;
+	expect([one.message.role, one.message.timestamp, one.message.note, one.parentId]).toEqual(["user", 5, "kept", "a"]);
+	expect(manager.getBranch()).toHaveLength(3);
+	expect(manager.buildSessionContext().messages[1]).toBe(one.message);
+	if (!isOver) {
+		expect(one.message.content).toHaveLength(OVER);
+		expect(one.message.content.startsWith("all work and no play all")).toBe(true);
+	}
+	for (let turn = 0; turn < 2 && isOver; turn++) {
+		const error = caught(() => one.message.content);
+		expect(error).toBeInstanceOf(Error);
+		expect(error.message).toContain("message.content");
+		expect(error.message).toMatch(/\bb\b/);
+		expect(error.message).toContain(String(OVER + 2));
+		expect(error.message).toContain(file);
+	}
+	expect(waiting(one)).toEqual(isOver ? ["message.content"] : []);
+	// The session goes on, and so does what its entry can do without.
+	const id = manager.appendMessage(user("goes on"));
+	expect(manager.getLeafId()).toBe(id);
+	one.message.content = "cut";
+	expect(JSON.stringify(one)).toContain('"content":"cut"');
+	expect((manager.getEntry("c") as any).message.content[0].text).toBe("after");
+});
+
+test("a list of texts that are over the limit together is read", () => {
+	const line = JSON.stringify(message("b", "a", { role: "toolResult", content: ["<long>"], toolName: "read" }));
+	const parts = Array.from({ length: 9 }, (_, at) => 60 * MB + at);
+	const file = sessionWith(line, parts, '","');
+	const one = openLazy(file).getEntry("b") as any;
+	expect(waiting(one)).toEqual(["message.content"]);
+	expect(one.message.content.map((part: string) => part.length)).toEqual(parts);
+	expect(one.message.content[8].startsWith("all work and no play all")).toBe(true);
+	expect(one.message.content).toBe(one.message.content);
+});
+
+test("a text over the limit that is no large value: the error names its entry, and the others are there", () => {
+	const { message: _, ...rest } = message("b", "a") as any;
+	const line = JSON.stringify({ ...rest, type: "branch_summary", fromId: "root", summary: "<long>" });
+	const file = sessionWith(line, [OVER]);
+	const manager = openLazy(file);
+	expect(manager.getEntryCount()).toBe(3);
+	expect((manager.getEntry("a") as any).message.content).toBe("before");
+	for (const read of [() => manager.getEntry("b"), () => manager.getEntries()]) {
+		if (!isOver) {
+			const one = [read()].flat().find(({ id }: any) => id === "b") as any;
+			expect(one.summary).toHaveLength(OVER);
+			continue;
+		}
+		const error = caught(read);
+		expect(error).toBeInstanceOf(Error);
+		expect(error.message).toMatch(/entry b\b/);
+		expect(error.message).toContain(file);
+		expect(error.message).toMatch(/5368\d{5}/);
+	}
+	expect((manager.getEntry("c") as any).message.content[0].text).toBe("after");
+	expect(manager.getLeafId()).toBe("c");
+	expect(manager.appendMessage(user("goes on"))).toBe(manager.getLeafId());
+	expect(manager.getBranch("a")).toEqual([manager.getEntry("a")]);
+	expect(manager.getEntryCount()).toBe(4);
+});

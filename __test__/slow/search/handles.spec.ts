@@ -1,0 +1,58 @@
+// Lists and searches of a process that has few file handles left, or none: what they give is whole, or an error.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { namesIn, session, store, tick } from "../../unit/catalog/store.js";
+import { root, setEnv } from "../../support/store.js";
+
+const MANY = 100;
+
+/** Runs a script in a process of its own that may open no more than this many files, and gives what it prints. */
+function run(script: string, limit: number): string {
+	const source = `
+		const fs = require("node:fs");
+		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+		const count = (what) => what.then((all) => all.length, (why) => why.code + ": " + why.message.split(",")[0]);
+		const list = () => count(SessionManager.listAll());
+		const search = () => count(SessionManager.search("question", { limit: 1000 }));
+		(async () => { ${script} })().catch((error) => { console.error(error); process.exit(1); });`;
+	const ran = spawnSync("bash", ["-c", `ulimit -n ${limit}; exec "$0" -e "$1"`, process.execPath, source], { encoding: "utf8" });
+	expect(ran.stderr).toBe("");
+	return ran.stdout;
+}
+
+async function many(): Promise<void> {
+	const at = store(0);
+	for (let n = 0; n < MANY; n++) session(n % 4 === 3 ? at.other : at.dir, n);
+	await tick();
+	expect(namesIn(at.agent)).toEqual(["sessions"]);
+}
+
+test("a search with few file handles found a part of the sessions, and later searches nothing", async () => {
+	await many();
+	const first = run("for (let n = 0; n < 3; n++) console.log(await search());", 64);
+	expect(first).toBe(`${MANY}\n`.repeat(3));
+	expect(run("console.log(await list(), await search());", 64)).toBe(`${MANY} ${MANY}\n`);
+});
+
+test("of many searches at once with few file handles some found nothing", async () => {
+	await many();
+	const all = "console.log((await Promise.all(Array.from({ length: 20 }, search))).join(' '));";
+	expect(run(all, 90)).toBe(`${Array(20).fill(MANY).join(" ")}\n`);
+	setEnv({ PI_SESSION_CATALOG: "off" });
+	expect(run(all, 60)).toBe(`${Array(20).fill(MANY).join(" ")}\n`);
+});
+
+test("without any file handle left a list was empty, and a search found nothing", async () => {
+	await many();
+	const script = `
+		const held = [];
+		try { for (;;) held.push(fs.openSync("/dev/null")); } catch (error) { if (error.code !== "EMFILE") throw error; }
+		for (let left = 0; left < 6; left++) {
+			console.log(left, await list(), "|", await search());
+			fs.closeSync(held.pop());
+		}`;
+	const whole = Array.from({ length: 5 }, (_, n) => `${n + 1} ${MANY} | ${MANY}\n`);
+	const none = "EMFILE: EMFILE: too many open files";
+	expect(run(script, 200)).toBe([`0 ${none} | ${none}\n`, ...whole].join(""));
+});

@@ -1,0 +1,174 @@
+// The state of one case while it is generated: the two sides, what exists, and the choices made from it. Everything here is
+// read from the peer's side alone, so that choosing the next step makes nothing in the module under test.
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Manager } from "../../support/peer.js";
+import type { Random } from "./random.js";
+import type { Side } from "./side.js";
+import { type Arg, type ReadPlan, literal, named } from "./steps.js";
+
+export interface Traits {
+	/** Content that keeps a session out of the peer's list, where it breaks on it: then this case lists nothing. */
+	oddContent: boolean;
+	/** How often a step is followed by reads. */
+	readRate: number;
+	agentDir: string | undefined;
+	/** Files with lines pi never wrote: compared by value, not by bytes. */
+	hostile: boolean;
+	/** Section 9 holds for the module under test. */
+	better: boolean;
+}
+
+type AnyEntry = Record<string, unknown>;
+
+const CWDS = [
+	"<root>/proj",
+	"<root>/proj/",
+	"<root>/proj/../proj2",
+	"proj",
+	"~",
+	"~/proj",
+	"file://<root>/url proj",
+	"<root>/a:b\\c",
+	"<root>/ünï",
+	".",
+	"",
+];
+const DIRS = [
+	"<root>/sessions-a",
+	"<root>/sessions-b/",
+	"rel-sessions",
+	"~/home-sessions",
+	"file://<root>/url-sessions",
+	"<root>/deep/new/dir",
+	"",
+];
+
+export class World {
+	steps = 0;
+	private now = 1700000000000;
+
+	constructor(
+		readonly r: Random,
+		readonly peer: Side,
+		readonly traits: Traits,
+	) {}
+
+	/** The next step's number and time. Steps that name a file take a time of their own, for ids are random and names are not. */
+	nextStep(keepsTime: boolean): { n: number; now: number } {
+		const n = this.steps++;
+		if (!keepsTime || this.r.chance(0.7)) {
+			this.now =
+				1700000000000 +
+				n * 1000 +
+				this.r.int(999) +
+				this.r.weighted([
+					[12, 0],
+					[1, -86_400_000_000],
+					[1, 86_400_000_000],
+				]);
+		}
+		return { n, now: this.now };
+	}
+
+	entries(slot: string): AnyEntry[] {
+		return this.peer.manager(slot).getEntries?.() as AnyEntry[];
+	}
+
+	/** Ids are usable once both sides have a name for them. */
+	private nameable(entries: readonly AnyEntry[]): string[] {
+		return entries.map((entry) => entry.id).filter((id): id is string => this.peer.names.knows(id));
+	}
+
+	/** The id of an entry, or with `oddity` of none. `among` narrows the choice where possible. */
+	entryId(slot: string, oddity = 0.1, among?: (entry: AnyEntry) => boolean): Arg {
+		if (this.r.chance(oddity)) return literal(this.r.pick(["0badc0de", "", "root", undefined, null, 5]));
+		const entries = this.entries(slot);
+		const narrowed = among ? this.nameable(entries.filter(among)) : [];
+		const ids = narrowed.length > 0 ? narrowed : this.nameable(entries);
+		return ids.length > 0 ? named(this.peer.names.normalise(this.r.pick(ids))) : literal("0badc0de");
+	}
+
+	readPlan(slot: string | undefined): ReadPlan | undefined {
+		if (!this.r.chance(this.traits.readRate)) return undefined;
+		const entries = slot && this.peer.managers.has(slot) ? this.nameable(this.entries(slot)) : [];
+		const ids = Array.from({ length: Math.min(2, entries.length) }, () =>
+			this.peer.names.normalise(this.r.pick(entries)),
+		);
+		return { seed: this.r.uint32(), ids };
+	}
+
+	slots(): string[] {
+		return [...this.peer.managers.keys()];
+	}
+
+	/** The session's file is there: from now on each append is one more line of it. */
+	hasFile(slot: string): boolean {
+		const manager: Manager = this.peer.manager(slot);
+		const file = manager.getSessionFile?.();
+		return manager.isPersisted?.() === true && typeof file === "string" && existsSync(file);
+	}
+
+	cwd(): Arg {
+		return named(this.r.pick(CWDS));
+	}
+
+	sessionDir(): Arg {
+		return this.r.chance(0.4) ? literal(undefined) : named(this.r.pick(DIRS));
+	}
+
+	/** Options for a new session, invalid ids included. */
+	sessionOptions(): Arg {
+		return literalObject(
+			this.r.weighted<Record<string, unknown> | null | undefined>([
+				[6, undefined],
+				[1, null],
+				[1, {}],
+				[3, { id: `custom-${this.steps}.A_z` }],
+				[2, { parentSession: "/elsewhere/parent.jsonl" }],
+				[1, { id: `both-${this.steps}`, parentSession: "x" }],
+				[2, { id: this.r.pick(["", "-starts", "ends.", "has space", "a/b", "ünï", "a\n", "../up"]) }],
+				[1, { id: null }],
+				[1, { id: undefined, parentSession: undefined }],
+			]),
+		);
+	}
+
+	/** Session files that exist, normalised. */
+	files(): string[] {
+		const found: string[] = [];
+		const walk = (dir: string) => {
+			for (const item of readdirSync(dir, { withFileTypes: true })) {
+				const path = join(dir, item.name);
+				if (item.isDirectory()) walk(path);
+				else if (item.name.endsWith(".jsonl")) found.push(this.peer.names.normalise(path));
+			}
+		};
+		walk(this.peer.root);
+		return found.sort();
+	}
+
+	/** A session file, or at times no such thing. Written in the ways in which a path may be. */
+	file(): Arg {
+		const files = this.files();
+		if (files.length === 0 || this.r.chance(0.1))
+			return named(this.r.pick(["<root>/missing/none.jsonl", "missing.jsonl", "~/missing.jsonl", "<root>"]));
+		const file = this.r.pick(files);
+		return named(
+			this.r.weighted([
+				[8, file],
+				[1, file.replace("<root>/", "")],
+				[1, file.replace("<root>/", "./")],
+				[1, `file://${file}`],
+			]),
+		);
+	}
+}
+
+function literalObject(value: Record<string, unknown> | null | undefined): Arg {
+	return {
+		show: () =>
+			value ? JSON.stringify(value, (_, v: unknown) => (v === undefined ? "<undefined>" : v)) : String(value),
+		get: () => value && { ...value },
+	};
+}

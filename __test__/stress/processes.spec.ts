@@ -1,0 +1,147 @@
+// Several processes on one session: every entry is there, every line whole, no id twice.
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { loadReference } from "../support/peer.js";
+import { grouped, promised } from "../support/promises.js";
+import { api, header, jsonLines, message, root, scratch, user, writeSession } from "../support/store.js";
+import { run } from "../support/children.js";
+
+const { SessionManager } = api;
+
+/** How many entries were written, and found, so far. */
+let written = 0;
+afterAll(() => promised("Eight processes", `${grouped(written)} entries`));
+
+/** Appends and says every id. */
+const WRITER = `
+	const [file, name, count] = args;
+	const manager = SessionManager.open(file);
+	const ids = [];
+	// All at once: processes start at their own pace.
+	while (!fs.existsSync(file + ".go"));
+	for (let n = 0; n < count; n++) {
+		ids.push(manager.appendMessage({ role: "user", content: name + " " + n + " " + "x".repeat((n * 37) % 300), timestamp: 1 }));
+	}
+	say(ids.join("\\n"));
+`;
+
+/** Every line whole, every id once, everything that was acknowledged there, each writer's entries one below the other. */
+function expectAll(file: string, writers: readonly string[][]): void {
+	const text = readFileSync(file, "utf8");
+	expect(text.endsWith("\n")).toBe(true);
+	const [first, ...entries] = jsonLines(file);
+	expect(first.type).toBe("session");
+	const ids = entries.map((one) => one.id);
+	expect(new Set(ids).size).toBe(ids.length);
+	const byId = new Map(entries.map((one) => [one.id, one]));
+	for (const [number, writer] of writers.entries()) {
+		for (const [n, id] of writer.entries()) {
+			const entry = byId.get(id);
+			expect(entry?.message.content.startsWith(`writer ${number} ${n} `), `writer ${number}, entry ${n}`).toBe(true);
+			// A writer begins below what was there when it opened the file.
+			if (n > 0) expect(entry.parentId).toBe(writer[n - 1]);
+			else expect(byId.has(entry.parentId)).toBe(true);
+		}
+	}
+	expect(ids.length).toBe(1 + writers.reduce((sum, writer) => sum + writer.length, 0));
+	const report = SessionManager.verify(file);
+	expect(report).toMatchObject({ ok: true, entries: ids.length, damaged: [], duplicateIds: [] });
+	expect(SessionManager.open(file).getEntries().map((one) => one.id)).toEqual(ids);
+}
+
+test("eight processes, 2,000 entries each, on one session", async () => {
+	const file = writeSession(scratch(), [header(), message("root", null, user("begin"))]);
+	const watcher = SessionManager.open(file);
+	const started = Promise.all(
+		Array.from({ length: 8 }, (_, number) => run(WRITER, [file, `writer ${number}`, 2_000])),
+	);
+	setTimeout(() => writeFileSync(`${file}.go`, ""), 1_000);
+	const ends = await started;
+	for (const { code, errors } of ends) expect(code, errors).toBe(0);
+	const all = ends.map(({ lines }) => lines);
+	expectAll(file, all);
+	written += all.flat().length;
+	// A manager that only watched takes all of it in, and its leaf stays.
+	watcher.reload();
+	expect(watcher.getLeafId()).toBe("root");
+	expect(watcher.getEntryCount()).toBe(16_001);
+	const id = watcher.appendMessage(user("after all"));
+	expect(watcher.getEntry(id)?.parentId).toBe("root");
+	const [grown] = watcher.getDiagnostics().foreignChanges;
+	expect(grown).toMatchObject({ kind: "grown", entries: 16_000 });
+});
+
+test("two of our processes and two of pi's on one session", async () => {
+	await loadReference();
+	const file = writeSession(scratch(), [header(), message("root", null, user("begin"))]);
+	const pi = join(root, "peer/pi-1.5.2/dist/core/session-manager.js");
+	const PEER = `
+		(async () => {
+			const [file, name, count, module] = args;
+			const { SessionManager } = await import(require("node:url").pathToFileURL(module).href);
+			const manager = SessionManager.open(file);
+			const ids = [];
+			while (!require("node:fs").existsSync(file + ".go"));
+			for (let n = 0; n < count; n++) {
+				ids.push(manager.appendMessage({ role: "user", content: name + " " + n + " ", timestamp: 1 }));
+				if (n % 50 === 0) await new Promise((done) => setTimeout(done, 1));
+			}
+			say(ids.join("\\n"));
+		})();`;
+	const started = Promise.all(
+		[WRITER, WRITER, PEER, PEER].map((script, number) => run(script, [file, `writer ${number}`, 500, pi])),
+	);
+	setTimeout(() => writeFileSync(`${file}.go`, ""), 1_500);
+	const ends = await started;
+	for (const { code, errors } of ends) expect(code, errors).toBe(0);
+	const all = ends.map(({ lines }) => lines);
+	expectAll(file, all);
+	written += all.flat().length;
+});
+
+test("four processes that all begin with an empty file begin one session", async () => {
+	for (let round = 0; round < 5; round++) {
+		const file = join(scratch(), "empty.jsonl");
+		writeFileSync(file, "");
+		const script = `
+			const manager = SessionManager.open(args[0]);
+			manager.appendMessage({ role: "user", content: "x", timestamp: 1 });
+			say(manager.getSessionId());`;
+		const ends = await Promise.all(Array.from({ length: 4 }, () => run(script, [file])));
+		for (const { code, errors } of ends) expect(code, errors).toBe(0);
+		const lines = readFileSync(file, "utf8").split("\n").filter((line) => line.trim() !== "");
+		const headers = lines.map((line) => JSON.parse(line)).filter((one) => one.type === "session");
+		expect(headers).toHaveLength(1);
+		expect(lines).toHaveLength(5);
+		for (const { lines: said } of ends) expect(said).toEqual([headers[0].id]);
+	}
+});
+
+test("processes that opened one old file at once each migrated it, and lost each other's entries", async () => {
+	for (let round = 0; round < 4; round++) {
+		const old = [
+			{ type: "session", id: "old", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/somewhere" },
+			...Array.from({ length: 1500 }, (_, n) => ({ type: "message", message: user(`${n} ${"x".repeat(300)}`) })),
+		];
+		const file = writeSession(scratch(), old);
+		const original = readFileSync(file, "utf8");
+		const script = `
+			while (!fs.existsSync(args[0] + ".go"));
+			const manager = SessionManager.open(args[0]);
+			const ids = [manager.appendCustomEntry("one")];
+			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+			ids.push(manager.appendCustomEntry("two"));
+			if (manager.getBranch().length < 1502) throw new Error("the branch has " + manager.getBranch().length);
+			say(ids.join("\\n"));`;
+		const started = Promise.all(Array.from({ length: 4 }, () => run(script, [file])));
+		setTimeout(() => writeFileSync(`${file}.go`, ""), 600);
+		const ends = await started;
+		for (const { code, errors } of ends) expect(code, errors).toBe(0);
+		expect(SessionManager.verify(file)).toMatchObject({ ok: true, entries: 1508 });
+		const ids = new Set(SessionManager.open(file).getEntries().map((one) => one.id));
+		expect(ends.flatMap(({ lines }) => lines).filter((id) => !ids.has(id))).toEqual([]);
+		expect(readdirSync(dirname(file)).sort()).toEqual(["session.jsonl", "session.jsonl.go", "session.jsonl.v1.bak"]);
+		expect(readFileSync(`${file}.v1.bak`, "utf8")).toBe(original);
+	}
+});

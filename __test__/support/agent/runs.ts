@@ -1,0 +1,214 @@
+// One scenario, run twice: on the module under test and on pi 1.5.2's session manager, each in a home of its own.
+import { spawn } from "node:child_process";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	realpathSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { expect } from "vitest";
+import { type ModelServer, type ScriptedStep, startModelServer } from "../../../scripts/demo/model-server.mjs";
+import * as pi from "../../../scripts/demo/pi.mjs";
+import { type RpcClient, startRpc } from "../../../scripts/demo/rpc-client.mjs";
+import { Normaliser } from "./normalise.js";
+
+if (!pi.peerIsReady()) throw new Error("pi is not installed in peer/: run `node peer/setup.mjs`");
+if (!existsSync(pi.moduleUnderTest)) throw new Error(`The module under test is not built: ${pi.moduleUnderTest}`);
+
+const HANG_GUARD_MS = 500_000;
+
+export interface Exit {
+	code: number | null;
+	stdout: string;
+	stderr: string;
+}
+export type Line = Record<string, any>;
+
+/** Everywhere pi imports its session manager from: a redirect missed is a mixture of two managers. */
+const IMPORTERS = [
+	"dist/core/agent-session-runtime.js",
+	"dist/core/agent-session.js",
+	"dist/core/compaction/compaction.js",
+	"dist/core/export-html/index.js",
+	"dist/core/sdk.js",
+	"dist/core/session-export.js",
+	"dist/main.js",
+	"dist/modes/interactive/interactive-mode.js",
+];
+
+export class Run {
+	readonly root = realpathSync(mkdtempSync(join(tmpdir(), "psn-agent-")));
+	readonly home = join(this.root, "home");
+	readonly work = join(this.root, "work");
+	readonly observed: { what: string; text: string }[] = [];
+	readonly #normal = new Normaliser(this.root);
+	#processes = 0;
+
+	constructor(
+		readonly sessionModule: string,
+		readonly server: ModelServer,
+		settings: Record<string, unknown>,
+		readonly env: Record<string, string> = {},
+	) {
+		mkdirSync(this.work, { recursive: true });
+		writeFileSync(join(this.work, "notes.md"), "# Notes\n\n- call Zoë back\n");
+		pi.writeAgentDir(this.home, server.baseUrl, settings);
+	}
+
+	observe(what: string, text: string): void {
+		this.observed.push({ what: this.#normal.text(what), text: this.#normal.text(text) });
+	}
+
+	observeHtml(what: string, path: string): void {
+		this.observed.push({ what, text: this.#normal.html(readFileSync(path, "utf8")) });
+	}
+
+	/** Runs pi to its end; exit code, stdout and stderr are part of what is compared. */
+	async pi(args: string[], options: { cwd?: string; input?: string } = {}): Promise<Exit> {
+		const { log, command } = this.#hooked(args);
+		const exit = await execute(command, options.cwd ?? this.work, options.input ?? "");
+		assertHookFired(log, exit);
+		this.observe(`pi ${args.join(" ")}`, JSON.stringify(exit));
+		return exit;
+	}
+
+	/** Runs pi in RPC mode for as long as `talk` takes; every record it writes is part of what is compared. */
+	async rpc(args: string[], talk: (client: RpcClient) => Promise<void>): Promise<void> {
+		const { log, command } = this.#hooked(["--mode", "rpc", ...args]);
+		const client = startRpc(command, { cwd: this.work });
+		try {
+			await talk(client);
+		} finally {
+			const exit = await client.close();
+			for (const record of client.records) {
+				// How a pipe cuts running output into pieces is the system's affair; the result holds it whole.
+				if (record.type === "tool_execution_update" || record.type === "bash_execution_update") continue;
+				this.observe(`record ${record.type} ${record.command ?? ""}`, JSON.stringify(record));
+			}
+			this.observe("rpc exit", JSON.stringify(exit));
+			assertHookFired(log, exit);
+		}
+	}
+
+	/** Runs an SDK scenario, without any hook, in the Node that pi needs; its notes are part of what is compared. */
+	async sdk(scenario: string): Promise<void> {
+		const script = join(pi.root, "__test__/support/agent/sdk-child.mjs");
+		const notes = join(this.root, "notes.json");
+		const args = [script, this.sessionModule, scenario, this.home, this.work, notes];
+		const exit = await execute({ command: pi.nodeBin, args, env: pi.isolatedEnv(this.home) }, this.work, "");
+		expect(exit, `${scenario} on ${this.sessionModule}`).toEqual({ code: 0, stdout: "", stderr: "" });
+		for (const { name, text } of JSON.parse(readFileSync(notes, "utf8"))) {
+			if (!name.endsWith("_execution_update")) this.observe(name, text);
+		}
+	}
+
+	/** Session files below the agent folder, oldest first. */
+	sessionFiles(): string[] {
+		const dir = join(pi.agentDirOf(this.home), "sessions");
+		if (!existsSync(dir)) return [];
+		const files = readdirSync(dir, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".jsonl"));
+		const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+		return files.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)).map((file) => join(dir, file));
+	}
+
+	lines(file: string): Line[] {
+		const text = readFileSync(file, "utf8");
+		expect(text.endsWith("\n"), `${file} ends with a line feed`).toBe(true);
+		return text
+			.slice(0, -1)
+			.split("\n")
+			.map((line) => JSON.parse(line));
+	}
+
+	/** What is left on disk and what the model was asked. */
+	finish(): void {
+		for (const file of this.sessionFiles()) this.#observeLines(relative(this.root, file), file);
+		// The backup beside a migrated file is ours alone, and on purpose.
+		const names = readdirSync(this.work, { recursive: true, encoding: "utf8" }).sort();
+		const others = names.filter((name) => !name.endsWith(".v1.bak"));
+		this.observe("work folder", others.join("\n"));
+		for (const name of others) if (name.endsWith(".html")) this.observeHtml(name, join(this.work, name));
+		for (const name of others) {
+			if (/\.(jsonl|txt)$/.test(name)) this.#observeLines(name, join(this.work, name));
+		}
+		for (const request of this.server.requests) this.observe(`request ${request.path}`, JSON.stringify(request.body));
+		this.observe("steps left", String(this.server.remaining()));
+	}
+
+	#hooked(args: string[]) {
+		const log = join(this.root, `hook-${++this.#processes}.log`);
+		const command = pi.piCommand(args, { home: this.home, sessionModule: this.sessionModule, hookLog: log });
+		return { log, command: { ...command, env: { ...command.env, ...this.env } } };
+	}
+
+	#observeLines(name: string, file: string): void {
+		const lines = readFileSync(file, "utf8").split("\n");
+		for (const [index, line] of lines.entries()) this.observe(`${name}:${index + 1}`, line);
+	}
+}
+
+function assertHookFired(log: string, exit: { code: number | null; stderr: string }): void {
+	const fired = existsSync(log) ? readFileSync(log, "utf8").trim().split("\n").sort() : [];
+	expect(fired, `imports redirected; pi ended with ${exit.code}: ${exit.stderr}`).toEqual(IMPORTERS);
+}
+
+function execute({ command, args, env }: pi.PiCommand, cwd: string, input: string): Promise<Exit> {
+	return new Promise((resolve, reject) => {
+		const child = spawn(command, args, { cwd, env, timeout: HANG_GUARD_MS });
+		let stdout = "";
+		let stderr = "";
+		child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
+		child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
+		child.on("error", reject);
+		child.on("close", (code) => resolve({ code, stdout, stderr }));
+		child.stdin.on("error", () => {});
+		child.stdin.end(input);
+	});
+}
+
+export interface Scenario {
+	steps: ScriptedStep[];
+	settings?: Record<string, unknown>;
+	/** More of the environment that pi runs in. */
+	env?: Record<string, string>;
+	act: (run: Run) => Promise<void>;
+}
+
+const SETTINGS = {
+	retry: { enabled: false },
+	compaction: { enabled: false, keepRecentTokens: 20, reserveTokens: 1000 },
+};
+
+async function observe(sessionModule: string, { steps, settings, env, act }: Scenario) {
+	const server = await startModelServer(steps);
+	const run = new Run(sessionModule, server, { ...SETTINGS, ...settings }, env);
+	try {
+		await act(run);
+		run.finish();
+		return run.observed;
+	} finally {
+		await server.close();
+		rmSync(run.root, { recursive: true, force: true });
+	}
+}
+
+/** A line break before every key, so that a difference shows as the key it is in, not as two pages of JSON. */
+const legible = (text: string) => text.replace(/([,{[])"/g, '$1\n"');
+
+/** Runs the scenario on both modules and compares everything observed, in order. */
+export async function sameOnBoth(scenario: Scenario): Promise<void> {
+	const reference = await observe(pi.referenceModule, scenario);
+	const ours = await observe(pi.moduleUnderTest, scenario);
+	expect(reference.length).toBeGreaterThan(3);
+	for (const [index, seen] of reference.entries()) {
+		expect(ours[index]?.what).toBe(seen.what);
+		expect(legible(ours[index].text), seen.what).toBe(legible(seen.text));
+	}
+	expect(ours.length).toBe(reference.length);
+}

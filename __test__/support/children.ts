@@ -1,0 +1,61 @@
+// Processes that use the module, to be watched, crowded and killed.
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+import { root } from "./store.js";
+
+const MODULE = process.env.PSN_MODULE ?? join(root, "index.js");
+
+/** Starts a process that runs `script` with `SessionManager` and its arguments as `args`. */
+export function start(script: string, args: readonly unknown[] = [], flags: readonly string[] = []): ChildProcess {
+	return spawn(process.execPath, [...flags, "-e", coded(script, args)], { stdio: ["pipe", "pipe", "pipe"] });
+}
+
+/** The same in a shell that has said `limit` first. */
+export function startLimited(limit: string, script: string, args: readonly unknown[] = []): ChildProcess {
+	const command = ["-c", `${limit} && exec "$0" "$@"`, process.execPath, "-e", coded(script, args)];
+	return spawn("/bin/sh", command, { stdio: ["pipe", "pipe", "pipe"] });
+}
+
+function coded(script: string, args: readonly unknown[]): string {
+	return `const { SessionManager } = require(${JSON.stringify(MODULE)});
+		const args = ${JSON.stringify(args)};
+		const fs = require("node:fs");
+		const say = (text) => fs.writeSync(1, text + "\\n");
+		${script}`;
+}
+
+/** What a process said, and how it ended. */
+export interface Ended {
+	lines: string[];
+	errors: string;
+	code: number | null;
+	signal: string | null;
+}
+
+/** Waits for the end of a process. */
+export function ended(child: ChildProcess): Promise<Ended> {
+	let said = "";
+	let errors = "";
+	child.stdout?.setEncoding("utf8").on("data", (text: string) => (said += text));
+	child.stderr?.setEncoding("utf8").on("data", (text: string) => (errors += text));
+	return new Promise((resolve) =>
+		child.on("close", (code, signal) => resolve({ lines: said.split("\n").slice(0, -1), errors, code, signal })),
+	);
+}
+
+/** Runs a process to its end. */
+export const run = (script: string, args: readonly unknown[] = [], flags: readonly string[] = []): Promise<Ended> =>
+	ended(start(script, args, flags));
+
+/** Waits until a process has said a line that begins so, and gives the line. */
+export function saying(child: ChildProcess, start: string): Promise<string> {
+	let said = "";
+	return new Promise((resolve, reject) => {
+		child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+			said += text;
+			const line = said.split("\n").find((one) => one.startsWith(start));
+			if (line !== undefined) resolve(line);
+		});
+		child.on("close", () => reject(new Error(`the process ended and said: ${said}`)));
+	});
+}

@@ -1,0 +1,119 @@
+// Runs the command as a user would, and makes sessions to show with it.
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect } from "vitest";
+import { type Json, assistant, entry, header, message, root, scratch, text, toolResult, user } from "./store.js";
+
+export const bin = join(root, "bin/pi-sessions.mjs");
+
+export interface Result {
+	code: number | null;
+	out: string;
+	err: string;
+}
+
+export interface World {
+	/** The agent directory. */
+	agent: string;
+	/** The working directory. */
+	cwd: string;
+	env: NodeJS.ProcessEnv;
+}
+
+/** An agent directory of the test's own. The environment says nothing else: no colours, no pager, a fixed zone. */
+export function world(): World {
+	const dir = scratch();
+	const cwd = join(dir, "project");
+	mkdirSync(cwd);
+	return {
+		agent: join(dir, "agent"),
+		cwd,
+		env: { PATH: process.env.PATH, HOME: dir, PI_CODING_AGENT_DIR: join(dir, "agent"), TZ: "UTC", LANG: "C.UTF-8" },
+	};
+}
+
+/** Runs a program to its end. */
+export function runProgram(command: string, args: string[], options: { cwd: string; env: NodeJS.ProcessEnv; input?: string }): Promise<Result> {
+	return new Promise((resolve, reject) => {
+		const child = spawn(command, args, { cwd: options.cwd, env: options.env });
+		const result = { out: "", err: "" };
+		child.stdout.setEncoding("utf8").on("data", (data: string) => {
+			result.out += data;
+		});
+		child.stderr.setEncoding("utf8").on("data", (data: string) => {
+			result.err += data;
+		});
+		child.on("error", reject);
+		child.on("close", (code) => resolve({ code, ...result }));
+		child.stdin.on("error", () => {});
+		child.stdin.end(options.input ?? "");
+	});
+}
+
+/** Runs `pi-sessions` with its output in pipes. */
+export const run = (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Result> =>
+	runProgram(process.execPath, [bin, ...args], { cwd: at.cwd, env: { ...at.env, ...env } });
+
+/** Lines of output. */
+export const lines = (text: string): string[] => text.split("\n").slice(0, -1);
+
+/** Runs a command that must succeed, and gives its output. */
+export async function good(at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+	const { code, out, err } = await run(at, args, env);
+	expect({ code, err }).toEqual({ code: 0, err: "" });
+	return out;
+}
+
+/** The same with `--json`: gives what it says. */
+export const goodJson = async (at: World, args: string[], env: NodeJS.ProcessEnv = {}): Promise<any> => JSON.parse(await good(at, [...args, "--json"], env));
+
+/** Runs `pi-sessions` in a terminal, by `script` of util-linux. Its output holds what the terminal was sent. */
+export function runInTerminal(at: World, args: string[], env: NodeJS.ProcessEnv = {}, columns = 100): Promise<Result> {
+	if (!existsSync("/usr/bin/script")) throw new Error("`script` is missing: apt-get install -y bsdutils");
+	const line = [process.execPath, bin, ...args].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(" ");
+	return runProgram("script", ["-qec", `stty cols ${columns} rows 40; ${line}`, "/dev/null"], {
+		cwd: at.cwd,
+		env: { ...at.env, TERM: "xterm-256color", SHELL: "/bin/sh", ...env },
+	});
+}
+
+/** A program in the test's folder. */
+export function program(at: World, name: string, script: string): string {
+	const path = join(at.cwd, name);
+	writeFileSync(path, `#!/bin/sh\n${script}\n`);
+	chmodSync(path, 0o755);
+	return path;
+}
+
+/** Asks for a shell, by name. */
+export function needed(shell: string): string {
+	const path = [`/usr/bin/${shell}`, `/bin/${shell}`].find((one) => existsSync(one));
+	if (!path) throw new Error(`${shell} is missing: apt-get install -y ${shell}`);
+	return path;
+}
+
+/** Puts a session where pi keeps those of a working directory, and gives its path. */
+export function put(at: World, id: string, lines: readonly (Json | string)[], options: { cwd?: string; header?: Json; name?: string } = {}): string {
+	const cwd = options.cwd ?? at.cwd;
+	const folder = `--${cwd.replace(/^\//, "").replace(/[/\\:]/g, "-")}--`;
+	const path = join(at.agent, "sessions", folder, options.name ?? `2025-01-01T00-00-00-000Z_${id}.jsonl`);
+	mkdirSync(dirname(path), { recursive: true });
+	writeFileSync(path, text([header({ id, cwd, ...options.header }), ...lines]));
+	return path;
+}
+
+/** A session with a side branch, labels, a tool's output, a name and a summary. The leaf is `e9`. */
+export const branched: Json[] = [
+	entry("model_change", "e0", null, { provider: "acme", modelId: "large" }),
+	message("e1", "e0", user("What is wrong with the parser?")),
+	message("e2", "e1", assistant("Two things. Shall I mend them?")),
+	message("e3", "e2", user("Only the first")),
+	message("e4", "e3", assistant("Done with the first")),
+	entry("branch_summary", "e5", "e2", { fromId: "e4", summary: "The first was mended." }),
+	entry("label", "e6", "e5", { targetId: "e2", label: "before mending" }),
+	message("e7", "e6", user("Both, please")),
+	message("e8", "e7", toolResult(Array.from({ length: 30 }, (_, line) => `line ${line + 1} of the log`).join("\n"))),
+	message("e9", "e8", assistant("Both are mended")),
+	entry("session_info", "e10", "e9", { name: "The parser" }),
+];

@@ -1,0 +1,155 @@
+// Texts of a list that are asked for one after the other: the next one is made on another thread meanwhile, and is the same.
+import { appendFileSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { expect, test } from "vitest";
+import { Random } from "../../stress/differential/random.js";
+import { api, header, message, root, setEnv, user, writeSession } from "../../support/store.js";
+import { peer, run, session, settled, store, tick, works } from "./store.js";
+
+const { SessionManager } = api;
+const seed = Number(process.env.PSN_SEED ?? 20251121);
+
+/** Whether the thread that makes texts ahead is there; undefined where the system does not tell. */
+const isAhead = (): boolean | undefined => works("pi-session-text");
+
+const SAID = ["plain", "caf\u00e9 \u00ff", "wide \u4e2d\u6587 \u{1f600}", "half \ud800 of it", "", "x\u0000y"];
+
+/** A store whose texts are of one byte a letter, of two, whole and broken, short and long. */
+async function mixed(): Promise<ReturnType<typeof store>> {
+	const at = store(0);
+	for (let n = 0; n < 60; n++) {
+		const said = `${SAID[n % SAID.length]} ${n} `.repeat(n % 7 === 0 ? 4_000 : 1);
+		writeSession(at.dir, [header({ id: `s${n}`, cwd: "/project" }), message("a", null, user(said))], `${n}.jsonl`);
+	}
+	await tick();
+	await SessionManager.search("nothing");
+	return at;
+}
+
+test("all texts in the list's order, in the other one, every second one, and again, are pi's", async () => {
+	const at = await mixed();
+	const ours = await SessionManager.listAll();
+	const want = new Map((await peer.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+	expect(want.size).toBe(60);
+	for (const order of [(list: typeof ours) => list, (list: typeof ours) => [...list].reverse(), (list: typeof ours) => list.filter((_, n) => n % 2 === 0)]) {
+		for (const info of order(await SessionManager.listAll())) expect(info.allMessagesText).toBe(want.get(info.id));
+	}
+	// Two lists at once, one behind the other.
+	const [one, other] = await Promise.all([SessionManager.listAll(), SessionManager.listAll()]);
+	for (const [n, info] of one.entries()) {
+		expect(info.allMessagesText).toBe(want.get(info.id));
+		expect(other[n]?.allMessagesText).toBe(want.get(info.id));
+	}
+	await settled(at);
+	expect(isAhead() ?? false).toBe(false);
+});
+
+// Whether there is a thread can only be seen on Linux, in Node; elsewhere this shows that the texts are right.
+test("a thread makes them ahead if they are asked for in order, and ends when nobody asks any more", async () => {
+	const at = await mixed();
+	const want = new Map((await peer.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+	const list = await SessionManager.listAll();
+	await settled(at);
+	for (const info of [...list].reverse()) expect(info.allMessagesText).toBe(want.get(info.id));
+	expect(isAhead() ?? false).toBe(false);
+	let wasAhead = false;
+	for (const info of await SessionManager.listAll()) {
+		expect(info.allMessagesText).toBe(want.get(info.id));
+		wasAhead ||= isAhead() ?? true;
+	}
+	expect(wasAhead).toBe(true);
+	await settled(at);
+	expect(isAhead() ?? false).toBe(false);
+	// Without a catalog there is nothing to be had ahead.
+	setEnv({ PI_SESSION_CATALOG: "off" });
+	for (const info of await SessionManager.listAll()) expect(info.allMessagesText).toBe(want.get(info.id));
+	expect(isAhead() ?? false).toBe(false);
+});
+
+test(`whatever happens to files meanwhile, each text is what was listed, or nothing (seed ${seed}, 30 rounds)`, async () => {
+	const random = new Random(seed);
+	const at = await mixed();
+	for (let round = 0; round < 30; round++) {
+		const list = await SessionManager.listAll();
+		const want = new Map((await peer.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+		expect(list.length).toBe(want.size);
+		const touched = new Set<string>();
+		for (let n = 0; n < list.length; n++) {
+			const info = list[n] as (typeof list)[number];
+			if (random.chance(0.05)) continue;
+			// What becomes of one of the next.
+			const next = list[n + random.int(3)];
+			if (next && random.chance(0.1)) {
+				touched.add(next.path);
+				if (random.chance(0.3)) rmSync(next.path, { force: true });
+				else if (random.chance(0.3)) rmSync(at.catalog, { force: true });
+				else if (random.chance(0.5)) writeFileSync(next.path, `${JSON.stringify(header({ id: next.id, cwd: "/project" }))}\n`);
+				else if (existsSync(next.path)) appendFileSync(next.path, `${JSON.stringify(message("z", "a", user("later")))}\n`);
+			}
+			if (touched.has(info.path)) expect([want.get(info.id), ""]).toContain(info.allMessagesText);
+			else expect(info.allMessagesText).toBe(want.get(info.id));
+		}
+		for (let n = 0; n < 60; n++) if (!existsSync(join(at.dir, `${n}.jsonl`))) session(at.dir, n);
+		await tick();
+	}
+});
+
+test("a worker that ends while its texts are made ahead takes nothing with it", async () => {
+	const at = await mixed();
+	for (let n = 0; n < 10; n++) {
+		const code = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+			SessionManager.listAll().then((list) => {
+				for (const info of list.slice(0, ${3 + n})) info.allMessagesText;
+				${n % 2 === 0 ? "process.exit()" : "require('node:worker_threads').parentPort.postMessage(1)"};
+			});`;
+		const worker = new Worker(code, { eval: true });
+		const ended = new Promise((resolve) => worker.once("exit", resolve));
+		worker.once("message", () => worker.terminate());
+		await ended;
+	}
+	expect((await SessionManager.listAll()).map((info) => info.allMessagesText.length > 0)).toEqual(Array(60).fill(true));
+	await settled(at);
+});
+
+test("a text made ahead for one list was given to the next one, which had found the file changed", async () => {
+	const at = store(0);
+	const line = (word: string): string => JSON.stringify(message("b", "a", user(`the word is ${word}`)));
+	const around = (n: number): string => JSON.stringify(message(`x${n}`, null, user("y".repeat(6_000))));
+	const write = (n: number, word: string): void =>
+		writeFileSync(join(at.dir, `${n}.jsonl`), `${[JSON.stringify(header({ id: `s${n}`, cwd: "/project" })), around(1), line(word), around(2)].join("\n")}\n`);
+	for (let n = 0; n < 4; n++) write(n, "old");
+	await tick();
+	await SessionManager.search("word");
+	for (let round = 0; round < 5; round++) {
+		const list = await SessionManager.listAll();
+		for (const info of list.slice(0, 2)) expect(info.allMessagesText).toContain("the word is");
+		const third = list[2] as (typeof list)[number];
+		const word = `n${round}w`;
+		// In place, in its middle, as many bytes: but for its times the file is what it was.
+		write(Number(third.id.slice(1)), word);
+		await tick();
+		const again = await SessionManager.listAll();
+		const before = again.findIndex(({ id }) => id === third.id) - 1;
+		for (const info of again.slice(Math.max(before, 0), before + 2)) {
+			if (info.id === third.id) expect(info.allMessagesText).toContain(word);
+			else expect(info.allMessagesText).toContain("the word is");
+		}
+	}
+});
+
+test("a setter on Array.prototype made a list empty", async () => {
+	await mixed();
+	const script = `Object.defineProperty(Array.prototype, 0, { set() {}, configurable: true });
+		const list = await SessionManager.listAll();
+		delete Array.prototype[0];
+		console.log(list.length, list.every((info) => typeof info.allMessagesText === "string"));`;
+	expect(await run(script)).toBe("60 true\n");
+});
+
+test("a process ends though a text was made ahead that nobody came for", async () => {
+	await mixed();
+	const script = "const list = await SessionManager.listAll(); for (const info of list.slice(0, 10)) info.allMessagesText; console.log('done');";
+	expect(await run(script)).toBe("done\n");
+	expect(await run(`${script} process.exit();`)).toBe("done\n");
+});

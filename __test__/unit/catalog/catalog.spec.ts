@@ -1,0 +1,334 @@
+// The catalog's file: where it is, who may read it, and that whatever becomes of it changes no answer.
+import { appendFileSync, chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { describe, expect, test } from "vitest";
+import { api, lockedOut, message, modeOf, ownAgent, root, scratch, setEnv, snapshot, user } from "../../support/store.js";
+import { type Store, listed, listedByPeer, namesIn, plain, run, session, settled, store, tick } from "./store.js";
+
+const { SessionManager } = api;
+
+test("it is the owner's alone, in the agent's directory, and nothing else is made anywhere", async () => {
+	const at = store();
+	await listed();
+	await settled(at);
+	expect(namesIn(at.agent).filter((name) => !name.startsWith("session-catalog-1.sqlite"))).toEqual(["sessions"]);
+	for (const name of namesIn(at.agent).filter((name) => name !== "sessions")) {
+		expect(modeOf(join(at.agent, name)), name).toBe(0o600);
+	}
+	expect(namesIn(at.dir).every((name) => name.endsWith(".jsonl"))).toBe(true);
+});
+
+test("a directory that is given stays as it was; without an agent there is no catalog", async () => {
+	const { agent } = ownAgent();
+	const dir = scratch();
+	session(dir, 1);
+	const before = snapshot(dir);
+	expect(await SessionManager.listAll(dir)).toHaveLength(1);
+	expect(await SessionManager.search("question", { dir })).toHaveLength(1);
+	expect(snapshot(dir)).toEqual(before);
+	expect(existsSync(agent)).toBe(false);
+});
+
+test("a setting moves it, or does without; a worker's own environment counts", async () => {
+	const at = store();
+	setEnv({ PI_SESSION_CATALOG: "off" });
+	expect(await listed()).toEqual(await listedByPeer());
+	expect(await SessionManager.search("question")).toHaveLength(12);
+	expect(namesIn(at.agent)).toEqual(["sessions"]);
+	const elsewhere = join(scratch(), "deep", "file.db");
+	setEnv({ PI_SESSION_CATALOG: elsewhere });
+	expect(await listed()).toEqual(await listedByPeer());
+	expect(existsSync(elsewhere)).toBe(true);
+	expect(namesIn(at.agent)).toEqual(["sessions"]);
+	const own = join(scratch(), "workers.db");
+	const source = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+		SessionManager.listAll().then((list) => require("node:worker_threads").parentPort.postMessage(list.length));`;
+	const worker = new Worker(source, { eval: true, env: { ...process.env, PI_SESSION_CATALOG: own } });
+	expect(await new Promise((resolve, reject) => worker.on("message", resolve).on("error", reject))).toBe(12);
+	await worker.terminate();
+	expect(existsSync(own)).toBe(true);
+});
+
+describe("the answer is the same with a catalog that is", () => {
+	const broken: [string, (at: Store) => void][] = [
+		[
+			"gone",
+			({ catalog }) => {
+				for (const ending of ["", "-wal", "-shm"]) rmSync(catalog + ending, { force: true });
+			},
+		],
+		[
+			"gone but for its log",
+			({ catalog }) => {
+				expect(existsSync(`${catalog}-wal`)).toBe(true);
+				rmSync(catalog);
+			},
+		],
+		[
+			"there without its log",
+			({ catalog }) => {
+				for (const ending of ["-wal", "-shm"]) rmSync(catalog + ending);
+			},
+		],
+		[
+			"there with another's log",
+			({ catalog }) => {
+				const bytes = readFileSync(`${catalog}-wal`);
+				writeFileSync(`${catalog}-wal`, bytes.map((byte, at) => (at < 32 ? byte : byte ^ (at % 7))));
+			},
+		],
+		["empty", ({ catalog }) => truncateSync(catalog, 0)],
+		["cut in the middle", ({ catalog }) => truncateSync(catalog, 20_000)],
+		["something else", ({ catalog }) => writeFileSync(catalog, "this is no catalog ".repeat(5_000))],
+		[
+			"full of wrong bytes",
+			({ catalog }) => {
+				const bytes = readFileSync(catalog);
+				for (let at = 100; at < bytes.length; at += 97) bytes[at] = (bytes[at] as number) ^ 0x55;
+				writeFileSync(catalog, bytes);
+			},
+		],
+		[
+			"wrong in its texts alone",
+			({ catalog }) => {
+				const bytes = readFileSync(catalog);
+				// The first question stands in the session's row, too; an answer in its texts alone.
+				let at = bytes.indexOf("answer 1");
+				expect(at).toBeGreaterThan(0);
+				for (; at >= 0; at = bytes.indexOf("answer 1", at + 1)) bytes.write("ANSWER", at);
+				writeFileSync(catalog, bytes);
+			},
+		],
+		[
+			"a directory",
+			({ catalog }) => {
+				for (const ending of ["", "-wal", "-shm"]) rmSync(catalog + ending, { force: true });
+				mkdirSync(catalog);
+			},
+		],
+	];
+	test.each(broken)("%s", async (_what, harm) => {
+		const at = store();
+		await tick();
+		const want = await listedByPeer();
+		// From a process of its own, which leaves the catalog to this one.
+		await run(`await SessionManager.search("question"); await SessionManager.listAll();`);
+		const hits = await SessionManager.search("question");
+		const answers = await SessionManager.search("answer");
+		harm(at);
+		for (let time = 0; time < 3; time++) {
+			expect(await listed()).toEqual(want);
+			expect(await SessionManager.search("question")).toEqual(hits);
+			expect(await SessionManager.search("answer")).toEqual(answers);
+		}
+		expect([hits.length, answers.length]).toEqual([12, 12]);
+	});
+
+	test("not to be written, or not to be read", async () => {
+		const at = store();
+		await tick();
+		await listed();
+		await settled(at);
+		session(at.dir, 50);
+		for (const dir of [at.agent, join(at.agent, "sessions"), at.dir, at.other]) chmodSync(dir, 0o755);
+		const want = await listedByPeer();
+		for (const mode of [0o555, 0o111]) {
+			chmodSync(at.agent, mode);
+			chmodSync(at.catalog, mode & 0o444);
+			// `lockedOut` gives up a privileged process's rights; what it locks is no matter here.
+			const elsewhere = scratch();
+			expect(await lockedOut(elsewhere, listed)).toEqual(want);
+			expect(await lockedOut(elsewhere, () => SessionManager.search("question"))).toHaveLength(13);
+			chmodSync(at.agent, 0o755);
+			chmodSync(at.catalog, 0o600);
+		}
+	});
+});
+
+test("a process that ends right after its list leaves the next one what it read", async () => {
+	const at = store(3);
+	const path = session(at.dir, 77);
+	await tick();
+	await run(`await SessionManager.listAll(); process.exit(0);`);
+	// Not in every runtime, nor in the types of the oldest.
+	const sqlite = "node:sqlite";
+	const { DatabaseSync } = await import(sqlite).catch(() => ({ DatabaseSync: undefined }));
+	expect(existsSync(at.catalog)).toBe(true);
+	const bytes = Buffer.concat(["", "-wal"].map((ending) => readFileSync(at.catalog + ending)));
+	expect(bytes.includes("77.jsonl")).toBe(true);
+	if (DatabaseSync) {
+		const db = new DatabaseSync(at.catalog, { readOnly: true });
+		expect(db.prepare("SELECT count(*) AS n FROM session").get()).toEqual({ n: 4 });
+		db.close();
+	}
+	expect(path).toContain("77");
+});
+
+test("two processes list, search and append at once, and in the end all agree", async () => {
+	const at = store(40);
+	const work = (name: string) => `
+		const fs = require("node:fs");
+		for (let n = 0; n < 25; n++) {
+			fs.appendFileSync(${JSON.stringify(join(at.dir, "0.jsonl"))}, JSON.stringify({ type: "message", id: "${name}" + n, parentId: null, timestamp: "2025-02-01T00:00:00.000Z", message: { role: "user", content: "by ${name} " + n } }) + "\\n");
+			const list = await SessionManager.listAll();
+			if (list.length !== 40) throw new Error("listed " + list.length);
+			if (n % 5 === 0 && (await SessionManager.search("by ${name} " + n)).length === 0) throw new Error("not found");
+		}
+		console.log("done");`;
+	// Both have ended before anything is checked: what they write to is taken away afterwards.
+	const done = await Promise.allSettled([run(work("one")), run(work("two"))]);
+	expect(done).toEqual(["done\n", "done\n"].map((value) => ({ status: "fulfilled", value })));
+	expect(await listed()).toEqual(await listedByPeer());
+	expect(await SessionManager.search("by", { limit: 100 })).toHaveLength(50);
+});
+
+test("the environment may end in the middle of lists, searches and what they leave to do", async () => {
+	const at = store(30);
+	for (let time = 0; time < 6; time++) {
+		const source = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+			for (let n = 0; n < 5; n++) { SessionManager.listAll(() => {}); SessionManager.search("question"); }
+			setTimeout(() => process.exit(), ${time * 4});`;
+		const worker = new Worker(source, { eval: true });
+		await new Promise((resolve) => worker.on("exit", resolve));
+	}
+	expect(await listed()).toEqual(await listedByPeer());
+	expect(at.dir).toBeDefined();
+});
+
+describe("allMessagesText", () => {
+	const texts = async () => (await SessionManager.listAll()).map((info) => info.allMessagesText).sort();
+
+	test("is an own property that is fetched when it is read, and plain from then on", async () => {
+		store(1);
+		const [info] = await SessionManager.listAll();
+		const before = Object.getOwnPropertyDescriptor(info, "allMessagesText");
+		expect([typeof before?.get, before?.enumerable, before?.configurable]).toEqual(["function", true, true]);
+		expect(info?.allMessagesText).toBe("question 0 answer 0");
+		expect(Object.getOwnPropertyDescriptor(info, "allMessagesText")).toEqual({
+			value: "question 0 answer 0",
+			writable: true,
+			enumerable: true,
+			configurable: true,
+		});
+	});
+
+	test("comes along with copies, and can be set", async () => {
+		store(1);
+		const fresh = async () => (await SessionManager.listAll())[0] as any;
+		expect({ ...(await fresh()) }.allMessagesText).toBe("question 0 answer 0");
+		expect(structuredClone(await fresh()).allMessagesText).toBe("question 0 answer 0");
+		expect(JSON.parse(JSON.stringify(await fresh())).allMessagesText).toBe("question 0 answer 0");
+		const frozen = Object.freeze(await fresh());
+		expect([frozen.allMessagesText, frozen.allMessagesText]).toEqual(["question 0 answer 0", "question 0 answer 0"]);
+		const set = await fresh();
+		set.allMessagesText = "mine";
+		expect(set.allMessagesText).toBe("mine");
+	});
+
+	test("is what was listed, whether the catalog has it yet or not, and whatever became of the file", async () => {
+		for (const waits of [false, true]) {
+			const at = store(4);
+			await tick();
+			if (waits) {
+				await listed();
+				await settled(at);
+			}
+			const list = await SessionManager.list("/project");
+			expect(list).toHaveLength(3);
+			appendFileSync(join(at.dir, "0.jsonl"), `${JSON.stringify(message("z", null, user("later")))}\n`);
+			rmSync(join(at.dir, "1.jsonl"));
+			session(at.dir, 90);
+			writeFileSync(join(at.dir, "2.jsonl"), readFileSync(join(at.dir, "90.jsonl")));
+			const got = new Map(list.map((info) => [info.id, info.allMessagesText]));
+			expect(got.get("s-0")).toBe("question 0 answer 0");
+			for (const n of [1, 2]) {
+				if (waits) expect(got.get(`s-${n}`)).toBe(`question ${n} answer ${n}`);
+				else expect(["", `question ${n} answer ${n}`]).toContain(got.get(`s-${n}`));
+			}
+		}
+	});
+
+	test("is read on in the catalog when a file grows, with a last line that has no newline too", async () => {
+		const at = store(1);
+		const path = join(at.dir, "0.jsonl");
+		let want = "question 0 answer 0";
+		for (let n = 0; n < 6; n++) {
+			await tick();
+			await listed();
+			await settled(at);
+			const line = JSON.stringify(message(`n${n}`, null, user(`word ${n}`)));
+			appendFileSync(path, n % 2 === 0 ? line : `\n${line}\n`);
+			want += ` word ${n}`;
+			expect(await texts()).toEqual([want]);
+			expect((await SessionManager.search(`word ${n}`)).map((hit) => hit.entryId)).toEqual([`n${n}`]);
+		}
+		expect(plain(await SessionManager.listAll())).toEqual(await listedByPeer());
+		expect(await SessionManager.search("word")).toHaveLength(6);
+	});
+});
+
+test("no more than 64 results are handled in one turn of the event loop", async () => {
+	store(300);
+	for (let time = 0; time < 2; time++) {
+		let turn = 0;
+		let running = true;
+		const spin = () => {
+			turn++;
+			if (running) setImmediate(spin);
+		};
+		setImmediate(spin);
+		const perTurn = new Map<number, number>();
+		await SessionManager.listAll(() => perTurn.set(turn, (perTurn.get(turn) ?? 0) + 1));
+		running = false;
+		expect([...perTurn.values()].reduce((a, b) => a + b)).toBe(300);
+		expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(64);
+	}
+});
+
+test("memory does not grow with a file's size, nor with a line's", async () => {
+	const at = store(1);
+	const path = join(at.dir, "huge.jsonl");
+	writeFileSync(path, `${JSON.stringify({ type: "session", version: 3, id: "huge", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/project" })}\n`);
+	appendFileSync(path, '{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"toolResult","content":"');
+	const piece = "z\\n".repeat(1 << 20);
+	for (let n = 0; n < 60; n++) appendFileSync(path, piece);
+	appendFileSync(path, '","timestamp":1}}\n');
+	const script = `const before = process.resourceUsage().maxRSS;
+		const list = await SessionManager.listAll();
+		console.log(list.length, list.find((one) => one.id === "huge").messageCount, process.resourceUsage().maxRSS - before);`;
+	const [count, messages, growth] = (await run(script)).split(" ").map(Number);
+	expect([count, messages]).toEqual([2, 1]);
+	// The file has 180 MB, in one line. In KB:
+	expect(growth).toBeLessThan(60_000);
+});
+
+describe("of one line of 90 MB, or four, a list and what it leaves to do held more than twice as much:", () => {
+	const text = JSON.stringify({ type: "text", text: "look" });
+	// What begins the line, what ends it, and how much of it is held at most, in MB.
+	test.each([
+		["a pasted image", `"message":{"role":"user","content":[${text},{"type":"image","mimeType":"image/png","data":"`, '"}]}', 40],
+		["an answer's image", `"message":{"role":"assistant","content":[{"data":"`, `","type":"image"},${text}]}`, 40],
+		["a content before its role", '"message":{"content":"', '","role":"toolResult"}', 90 + 40],
+		["a key with an escape", '"k\\u0065y":1,"data":"', '"', 90 + 40],
+	] as const)("%s", async (_, begin, end, most) => {
+		const at = store(1);
+		const piece = Buffer.alloc(1 << 20, "x");
+		const head = JSON.stringify({ type: "session", version: 3, id: "huge", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/project" });
+		for (let n = 0; n < 4; n++) {
+			const file = openSync(join(at.dir, `huge${n}.jsonl`), "w");
+			writeFileSync(file, `${head}\n{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z",${begin}`);
+			for (let m = 0; m < 90; m++) writeFileSync(file, piece);
+			writeFileSync(file, `${end}}\n`);
+			closeSync(file);
+		}
+		const script = `const before = process.resourceUsage().maxRSS;
+			const list = await SessionManager.listAll();
+			const texts = list.map((info) => info.allMessagesText).filter((text) => text === "look").length;
+			console.log(list.length, texts, process.resourceUsage().maxRSS - before);`;
+		const [count, texts, growth] = (await run(script)).split(" ").map(Number);
+		expect([count, texts]).toEqual([5, most === 40 ? 4 : 0]);
+		expect((growth as number) / 1024).toBeLessThan(most);
+		for (let n = 0; n < 4; n++) rmSync(join(at.dir, `huge${n}.jsonl`));
+	});
+});

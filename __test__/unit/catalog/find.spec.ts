@@ -1,0 +1,77 @@
+// Finding one session: by its header, whatever names and the catalog say, and never by reading a whole file.
+import { closeSync, openSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { runtime } from "../../support/runtime.js";
+import { api, header, message, scratch, user, writeSession } from "../../support/store.js";
+import { listed, peer, session, store, tick } from "./store.js";
+
+const { SessionManager } = api;
+
+test("findById finds by the headers that are there, whatever the files are called", () => {
+	const { dir } = store(0);
+	for (let n = 0; n < 100; n++) session(dir, n);
+	const named = writeSession(dir, [header({ id: "named", cwd: "/project" })], "2025-01-01_named.jsonl");
+	expect(SessionManager.findById("/project", "named")).toBe(named);
+	expect(SessionManager.findById("/project", "s-42")).toBe(join(dir, "42.jsonl"));
+	renameSync(join(dir, "42.jsonl"), join(dir, "moved.jsonl"));
+	expect(SessionManager.findById("/project", "s-42")).toBe(join(dir, "moved.jsonl"));
+	writeSession(dir, [header({ id: "new in place" })], "7.jsonl");
+	expect(SessionManager.findById("/project", "s-7")).toBeUndefined();
+	expect(SessionManager.findById("/project", "new in place")).toBe(join(dir, "7.jsonl"));
+	rmSync(join(dir, "moved.jsonl"));
+	expect(SessionManager.findById("/project", "s-42")).toBeUndefined();
+	expect(SessionManager.findById("/project", "s")).toBeUndefined();
+	// A name alone is no session.
+	writeFileSync(join(dir, "x_lies.jsonl"), `${JSON.stringify(header({ id: "truth" }))}\n`);
+	expect(SessionManager.findById("/project", "lies")).toBeUndefined();
+	expect(SessionManager.findById("/project", "truth")).toBe(join(dir, "x_lies.jsonl"));
+});
+
+test.runIf(process.platform === "linux")("no whole file is read to find one", () => {
+	const dir = scratch();
+	for (let n = 0; n < 4; n++) {
+		const path = writeSession(dir, [header({ id: `s-${n}`, cwd: "/here" }), message("m", null, user("x"))], `${n}.jsonl`);
+		const file = openSync(path, "a");
+		writeSync(file, `${JSON.stringify(message("big", "m", user("y".repeat(8 << 20))))}\n`);
+		closeSync(file);
+		utimesSync(path, 1_700_000_000 + n, 1_700_000_000 + n);
+	}
+	const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+	const before = bytesRead();
+	expect(SessionManager.findById("/here", "s-2", dir)).toBe(join(dir, "2.jsonl"));
+	expect(SessionManager.findById("/here", "none", dir)).toBeUndefined();
+	expect(api.findMostRecentSession(dir)).toBe(join(dir, "3.jsonl"));
+	expect(api.findMostRecentSession(dir, "/elsewhere")).toBeNull();
+	expect(bytesRead() - before).toBeLessThan(1 << 20);
+});
+
+test("the catalog, or a file's name, gave another file than pi where two have one id", async () => {
+	const { dir } = store(0);
+	for (let n = 10; n < 90; n++) session(dir, n);
+	const put = (name: string, cwd = "/project") => writeSession(dir, [header({ id: "twice", cwd })], name);
+	const both = () => {
+		const found = SessionManager.findById("/project", "twice", dir);
+		// pi takes the first that its directory gives, which Bun does not sort.
+		if (runtime !== "bun") expect(found).toBe(peer.SessionManager.findById("/project", "twice", dir));
+		return found;
+	};
+	const last = put("z.jsonl");
+	await tick();
+	await listed();
+	expect(both()).toBe(last);
+	// The catalog has not seen this one.
+	expect(put("50a.jsonl")).toBe(both());
+	// A name with the id is likely the one, and is not: another comes before it.
+	put("88_twice.jsonl");
+	expect(both()).toBe(join(dir, "50a.jsonl"));
+	expect(put("0.jsonl")).toBe(both());
+	// Of another project: only a directory that is given is filtered.
+	expect(put("-.jsonl", "/other")).toBe(both());
+	const given = scratch();
+	for (const [name, cwd] of [["a", "/other"], ["b", "/project"], ["c_twice", "/project"]] as const) {
+		writeSession(given, [header({ id: "twice", cwd })], `${name}.jsonl`);
+	}
+	expect(SessionManager.findById("/project", "twice", given)).toBe(join(given, "b.jsonl"));
+	if (runtime !== "bun") expect(peer.SessionManager.findById("/project", "twice", given)).toBe(join(given, "b.jsonl"));
+});

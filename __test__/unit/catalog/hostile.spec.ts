@@ -1,0 +1,161 @@
+// Files among the sessions that are none, or odd ones: pipes, sockets, giants of zeros.
+import { constants } from "node:buffer";
+import { execFileSync } from "node:child_process";
+import { chmodSync, closeSync, ftruncateSync, mkdirSync, openSync, rmSync, symlinkSync, utimesSync, writeFileSync, writeSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { api, header, lockedOut, message, scratch, setEnv, text, user } from "../../support/store.js";
+import { listedByPeer, run, session, store } from "./store.js";
+
+const { SessionManager } = api;
+
+/** The session of number 1, by its time newer than all others, within whatever tick of the clock they were made. */
+function newestSession(dir: string): string {
+	const path = session(dir, 1);
+	utimesSync(path, 4_000_000_000, 4_000_000_000);
+	return path;
+}
+
+/** What every way to look for sessions gives. */
+const everything = `
+	const here = process.env.PSN_DIR;
+	const found = {
+		all: (await SessionManager.listAll()).map((info) => info.id).sort(),
+		list: (await SessionManager.list("/project")).map((info) => info.id).sort(),
+		search: (await SessionManager.search("question 1")).map((hit) => hit.id).sort(),
+		id: SessionManager.findById("/project", "s-1", here),
+		none: SessionManager.findById("/project", "none", here),
+		recent: SessionManager.continueRecent("/project", here).getSessionFile(),
+	};
+	console.log(JSON.stringify(found));`;
+
+test("a pipe, a socket or a device under a session's name kept findById and continueRecent for ever", async () => {
+	const { dir } = store(2);
+	const link = join(dir, "..", "elsewhere.jsonl");
+	writeFileSync(link, text([header({ id: "linked", cwd: "/project" })]));
+	symlinkSync(link, join(dir, "link.jsonl"));
+	execFileSync("mkfifo", [join(dir, "a.jsonl"), join(dir, "z.jsonl")]);
+	symlinkSync(join(dir, "z.jsonl"), join(dir, "y.jsonl"));
+	symlinkSync("/dev/zero", join(dir, "zero.jsonl"));
+	const server = createServer().listen(join(dir, "socket.jsonl"));
+	onTestFinished(() => void server.close());
+	mkdirSync(join(dir, "folder.jsonl"));
+	const newest = newestSession(dir);
+	const found = JSON.parse(await run(everything, { PSN_DIR: dir }));
+	expect(found).toEqual({
+		all: ["linked", "s-0", "s-1"],
+		list: ["linked", "s-0", "s-1"],
+		search: ["s-1"],
+		id: newest,
+		recent: newest,
+	});
+	expect(SessionManager.findById("/project", "linked")).toBe(join(dir, "link.jsonl"));
+});
+
+test("a file without a newline was read whole into memory, by findById on the caller's own thread", async () => {
+	const { dir } = store(2);
+	for (const [name, begins] of [
+		["zeros", ""],
+		["object", '{"type":"session","id":"none","x":"'],
+		["text", '"'],
+		["list", "["],
+	] as const) {
+		const file = openSync(join(dir, `${name}.jsonl`), "w");
+		writeFileSync(file, begins);
+		ftruncateSync(file, 600 << 20);
+		closeSync(file);
+	}
+	const newest = newestSession(dir);
+	// Where everything is read from, and the most that is held of it.
+	const script = `
+		const fs = require("node:fs");
+		const bytesRead = () => process.platform === "linux" ? Number(/rchar: (\\d+)/.exec(fs.readFileSync("/proc/self/io", "utf8"))[1]) : 0;
+		const start = [process.resourceUsage().maxRSS, bytesRead()];
+		SessionManager.findById("/project", "none", process.env.PSN_DIR);
+		SessionManager.continueRecent("/project", process.env.PSN_DIR);
+		const finding = bytesRead() - start[1];
+		${everything}
+		console.log(finding, process.resourceUsage().maxRSS - start[0]);`;
+	const [found, numbers] = (await run(script, { PSN_DIR: dir })).split("\n") as [string, string];
+	expect(JSON.parse(found)).toEqual({ all: ["s-0", "s-1"], list: ["s-0", "s-1"], search: ["s-1"], id: newest, recent: newest });
+	const [finding, growth] = numbers.split(" ").map(Number);
+	expect(finding).toBeLessThan(20 << 20);
+	// In KB.
+	expect(growth).toBeLessThan(90_000);
+	for (const name of ["zeros", "object", "text", "list"]) rmSync(join(dir, `${name}.jsonl`));
+});
+
+test("a header's line of any length is found by all, and not held", async () => {
+	const { dir } = store(0);
+	const path = join(dir, "long.jsonl");
+	const head = JSON.stringify(header({ id: "long", cwd: "/project" })).slice(0, -1);
+	const file = openSync(path, "w");
+	writeFileSync(file, `junk\n\n{"torn\n${head},"before":"`);
+	for (let n = 0; n < 24; n++) writeFileSync(file, "x".repeat(1 << 20));
+	writeFileSync(file, `"}\n`);
+	closeSync(file);
+	session(dir, 1);
+	const script = `
+		const before = process.resourceUsage().maxRSS;
+		const found = [SessionManager.findById("/project", "long"), (await SessionManager.listAll()).length];
+		console.log(JSON.stringify([...found, process.resourceUsage().maxRSS - before]));`;
+	const [found, count, growth] = JSON.parse(await run(script)) as [string, number, number];
+	expect([found, count]).toEqual([path, 2]);
+	expect(growth).toBeLessThan(20_000);
+	expect(((await listedByPeer()) as unknown[]).length).toBe(2);
+});
+
+test("unreadable files hide no other from any call", async () => {
+	const { agent, dir, other } = store(3);
+	for (const open of [agent, join(agent, "sessions"), dir, other]) chmodSync(open, 0o755);
+	const newest = session(dir, 9);
+	await lockedOut(newest, async () => {
+		expect((await SessionManager.listAll()).map((info) => info.id).sort()).toEqual(["s-0", "s-1", "s-2"]);
+		expect(SessionManager.findById("/project", "s-9")).toBeUndefined();
+		expect(SessionManager.findById("/project", "s-1")).toBe(join(dir, "1.jsonl"));
+		expect(api.findMostRecentSession(dir)).not.toBe(newest);
+		expect(await SessionManager.search("question 9")).toEqual([]);
+	});
+	expect(SessionManager.findById("/project", "s-9")).toBe(newest);
+});
+
+test.each(["file://host/x", "file://host/%zz", "file:///%zz", "file:///a%2fb"])(
+	"one session with the cwd %s hid all others from list, and findById and continueRecent threw",
+	async (cwd) => {
+		store(0);
+		const dir = scratch();
+		const odd = join(dir, "odd.jsonl");
+		const here = session(dir, 1);
+		for (const setting of [undefined, "off"]) {
+			setEnv({ PI_SESSION_CATALOG: setting });
+			writeFileSync(odd, text([header({ id: "odd", cwd })]));
+			utimesSync(odd, 4_000_000_000, 4_000_000_000);
+			expect((await SessionManager.list("/project", dir)).map((info) => info.id)).toEqual(["s-1"]);
+			expect((await SessionManager.search("question", { cwd: "/project", dir })).map((hit) => hit.id)).toEqual(["s-1"]);
+			expect(SessionManager.findById("/project", "odd", dir)).toBeUndefined();
+			expect(SessionManager.findById("/project", "s-1", dir)).toBe(here);
+			expect(api.findMostRecentSession(dir, "/project")).toBe(here);
+			expect(SessionManager.continueRecent("/project", dir).getSessionFile()).toBe(here);
+			// Of all sessions it is one.
+			expect((await SessionManager.listAll(dir)).map((info) => info.id).sort()).toEqual(["odd", "s-1"]);
+		}
+	},
+);
+
+test("a first message longer than a string may be kept a list from ever settling", async () => {
+	const { agent, dir } = store(0);
+	session(dir, 1);
+	const [begin, end] = JSON.stringify(message("a", null, user("|"))).split("|") as [string, string];
+	const file = openSync(join(dir, "endless.jsonl"), "w");
+	writeFileSync(file, `${JSON.stringify(header({ id: "endless", cwd: "/project" }))}\n${begin}`);
+	const piece = Buffer.alloc(4 << 20, "x");
+	for (let size = 0; size <= constants.MAX_STRING_LENGTH; size += piece.length) writeSync(file, piece);
+	writeFileSync(file, `${end}\n`);
+	closeSync(file);
+	const script = `
+		process.on("exit", () => console.log("ended"));
+		SessionManager.listAll().then((list) => console.log(list.length, list.find((info) => info.id === "endless").firstMessage.length));`;
+	expect(await run(script, { PI_CODING_AGENT_DIR: agent, PI_SESSION_CATALOG: "off" })).toBe(`2 ${1 << 20}\nended\n`);
+	rmSync(join(dir, "endless.jsonl"));
+});

@@ -1,0 +1,253 @@
+// A list with a catalog shows what pi lists, whatever happened to the files since the last one.
+import {
+	appendFileSync,
+	chmodSync,
+	copyFileSync,
+	mkdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { api, entry, header, lockedOut, message, text, user, writeSession } from "../../support/store.js";
+import { listed, listedByPeer, namesIn, session, settled, store, tick } from "./store.js";
+
+const { SessionManager } = api;
+
+/** Lists before a change and after it, and again; each time as pi does. */
+async function after(change: (at: ReturnType<typeof store>) => void | Promise<void>, count?: number): Promise<void> {
+	const at = store(count);
+	await tick();
+	expect(await listed()).toEqual(await listedByPeer());
+	expect(namesIn(at.agent)).toContain("session-catalog-1.sqlite");
+	await change(at);
+	expect(await listed()).toEqual(await listedByPeer());
+	await tick();
+	expect(await listed()).toEqual(await listedByPeer());
+	expect(await listed()).toEqual(await listedByPeer());
+}
+
+const line = (value: unknown) => `${JSON.stringify(value)}\n`;
+const more = (id: string) => line(message(id, "c", user(`more ${id}`, { timestamp: Date.UTC(2026, 0, 1) })));
+
+describe("the list is pi's", () => {
+	test("when nothing happened", () => after(() => {}));
+
+	test("after appends, of a name too", () =>
+		after(({ dir }) => {
+			appendFileSync(join(dir, "0.jsonl"), more("d"));
+			appendFileSync(join(dir, "1.jsonl"), line(entry("session_info", "n", "c", { name: "named" })));
+		}));
+
+	test("after appends within a tick of the clock, to files just listed", () =>
+		after(async ({ dir }) => {
+			for (let n = 0; n < 6; n++) {
+				appendFileSync(join(dir, "0.jsonl"), more(`x${n}`));
+				expect(await listed()).toEqual(await listedByPeer());
+			}
+		}));
+
+	test("after a rename, a copy, a link and a deletion", () =>
+		after(({ dir, other }) => {
+			renameSync(join(dir, "0.jsonl"), join(dir, "renamed.jsonl"));
+			renameSync(join(dir, "1.jsonl"), join(other, "1.jsonl"));
+			copyFileSync(join(dir, "2.jsonl"), join(dir, "copy.jsonl"));
+			symlinkSync(join(dir, "2.jsonl"), join(dir, "link.jsonl"));
+			rmSync(join(dir, "4.jsonl"));
+		}));
+
+	test("after a whole project went away", () => after(({ other }) => rmSync(other, { recursive: true })));
+
+	test("after another file took a file's place", () =>
+		after(({ dir }) => {
+			const beside = session(dir, 90);
+			renameSync(beside, join(dir, "0.jsonl"));
+		}));
+
+	test("after a file was written anew in place: longer, shorter, of one length and time", () =>
+		after(async ({ dir }) => {
+			const rewrite = (name: string, change: (text: string) => string) => {
+				const path = join(dir, name);
+				const { atime, mtime } = statSync(path);
+				writeFileSync(path, change(readFileSync(path, "utf8")));
+				utimesSync(path, atime, mtime);
+			};
+			rewrite("0.jsonl", (text) => text.replace("question 0", "a longer question") + more("z"));
+			rewrite("1.jsonl", (text) => `${text.split("\n").slice(0, 2).join("\n")}\n`);
+			rewrite("2.jsonl", (text) => text.replace("question 2", "QUESTION 2"));
+		}));
+
+	test("after what was written last was taken back and written otherwise", () =>
+		after(async ({ dir }) => {
+			const path = join(dir, "0.jsonl");
+			const before = readFileSync(path, "utf8");
+			appendFileSync(path, more("d"));
+			await listed();
+			writeFileSync(path, before + more("e") + more("f"));
+		}));
+
+	test("with clocks that go wrong: files of the future, of 1970, and all of one time", () =>
+		after(({ dir }) => {
+			utimesSync(join(dir, "0.jsonl"), 4_000_000_000, 4_000_000_000);
+			utimesSync(join(dir, "1.jsonl"), 0, 0);
+			for (const n of [2, 4, 5, 6]) utimesSync(join(dir, `${n}.jsonl`), 1_700_000_000, 1_700_000_000);
+			appendFileSync(join(dir, "2.jsonl"), more("d"));
+			utimesSync(join(dir, "2.jsonl"), 1_600_000_000, 1_600_000_000);
+		}));
+
+	test("with a last line that grows without a newline", () =>
+		after(async ({ dir }) => {
+			const path = join(dir, "0.jsonl");
+			const whole = more("d");
+			for (const part of [whole.slice(0, 30), whole.slice(30, -1), "\n", more("e").slice(0, -1)]) {
+				appendFileSync(path, part);
+				expect(await listed()).toEqual(await listedByPeer());
+				await tick();
+				expect(await listed()).toEqual(await listedByPeer());
+			}
+		}));
+
+	test("when what was no session becomes one, and the other way round", () =>
+		after(async ({ dir }) => {
+			writeFileSync(join(dir, "empty.jsonl"), "");
+			writeFileSync(join(dir, "torn.jsonl"), "torn {\n");
+			writeFileSync(join(dir, "junk.jsonl"), "5\n");
+			await tick();
+			expect(await listed()).toEqual(await listedByPeer());
+			for (const name of ["empty", "torn", "junk"]) {
+				appendFileSync(join(dir, `${name}.jsonl`), text([header({ id: name }), message("a", null, user(name))]));
+			}
+			writeFileSync(join(dir, "0.jsonl"), "no session\n");
+		}));
+
+	test("of odd lines", () =>
+		after(({ dir }) => {
+			const long = "x".repeat(6 << 20);
+			writeSession(
+				dir,
+				[
+					header({ id: "odd" }),
+					'{"type":"message","id":"a","message":{"role":"user","content":"one","role":"user"}}',
+					'{"ty\\u0070e":"message","id":"b","message":{"r\\u006fle":"user","content":"two"}}',
+					'{"type":"mess\\u0061ge","id":"c","timestamp":"2025-01-05T00:00:00.000Z","message":{"content":"three","role":"\\u0075ser"}}',
+					'{"message":{"content":[{"text":"four \\ud83d","type":"text"}],"role":"assistant","timestamp":1e12},"id":"d","type":"message"}',
+					`{"type":"message","id":"e","message":{"role":"user","content":"${long}"}}`,
+					`{"type":"message","id":"f","message":{"role":"assistant","content":"bad \u0001"}}`,
+					'{"type":"message","id":"g","message":{"role":"assistant","content":"bad \\x"}}',
+					'{"type":"message","id":"h","message":{"role":"assistant","content":"last"} ',
+				],
+				"odd.jsonl",
+			);
+		}));
+});
+
+test("texts and parents that are no texts were listed as JSON, or not at all", async () => {
+	const blocks = [5, -0, 1.5, 1e21, 1e-7, null, true, [], ["a", [1, [null, "b"]], {}], {}, { x: "}" }, "plain"];
+	const each = blocks.map((value, n) => message(`t${n}`, null, user([{ type: "text", text: value }], { timestamp: n + 1 })));
+	const all = message("all", null, user([...blocks.map((value) => ({ type: "text", text: value })), { type: "text" }], { timestamp: 50 }));
+	await after(({ dir, other }) => {
+		writeSession(dir, [header({ id: "texts" }), all, ...each], "texts.jsonl");
+		for (const [n, one] of each.entries()) writeSession(other, [header({ id: `one-${n}` }), one], `one-${n}.jsonl`);
+		for (const [n, parentSession] of [null, 5, "", { a: [1] }, "/p"].entries()) {
+			writeSession(other, [header({ id: `parent-${n}`, parentSession })], `parent-${n}.jsonl`);
+		}
+		writeSession(other, [header({ id: "both", version: 2, parentSession: null, branchedFrom: "/x" })], "both.jsonl");
+	});
+});
+
+test("thousands of times that only JavaScript can read, and the newest of them", () =>
+	after(({ dir, other }) => {
+		const forms: ((n: number) => unknown)[] = [
+			(n) => new Date(Date.UTC(2025, 0, 1, 0, 0, n)).toUTCString(),
+			(n) => `2025-02-01T00:00:${String(n % 60).padStart(2, "0")}Z`,
+			(n) => `2025-03-01T00:00:00.${String(n).padStart(6, "0")}+05:30`,
+			(n) => `2025-04-01 00:${String(n % 60).padStart(2, "0")}`,
+			(n) => [`2025-05-${String((n % 28) + 1)}`],
+			(n) => `no time ${n}`,
+		];
+		const at = (n: number, timestamp: unknown) => ({ ...message(`e${n}`, null, user("x", { timestamp: undefined })), timestamp });
+		for (const [which, form] of forms.entries()) {
+			writeSession(dir, [header({ id: `odd-${which}` }), ...Array.from({ length: 700 }, (_, n) => at(n, form(n)))], `odd-${which}.jsonl`);
+		}
+		const mixed = Array.from({ length: 600 }, (_, n) => at(n, forms[n % forms.length]?.(n)));
+		writeSession(other, [header({ id: "mixed" }), ...mixed, message("last", null, user("y", { timestamp: 7 }))], "mixed.jsonl");
+	}));
+
+test("a time that throws as one emptied the list", async () => {
+	const at = store();
+	const thrown = { toString: 1, valueOf: 1 };
+	writeSession(at.dir, [header({ id: "made", timestamp: thrown })], "made.jsonl");
+	expect(await listed()).toEqual(await listedByPeer());
+	expect(await listed()).toHaveLength(12);
+	const said = { ...message("a", null, user("x", { timestamp: undefined })), timestamp: thrown };
+	writeSession(at.dir, [header({ id: "said", timestamp: "2024-01-01T00:00:00.000Z" }), said], "said.jsonl");
+	// Not by pi; but what one message says hides no session.
+	expect((await SessionManager.listAll()).find((info) => info.id === "said")?.messageCount).toBe(1);
+	expect(await listed()).toHaveLength(13);
+});
+
+test("an unreadable file is left out, and is back when it can be read", async () => {
+	const { agent, dir, other } = store();
+	for (const open of [agent, join(agent, "sessions"), dir, other]) chmodSync(open, 0o755);
+	await tick();
+	const whole = await listed();
+	const path = join(dir, "0.jsonl");
+	appendFileSync(path, "\n");
+	expect(await lockedOut(path, listed)).toHaveLength((whole as unknown[]).length - 1);
+	expect(await listed()).toEqual(whole);
+});
+
+test.runIf(process.platform === "linux")("what is unchanged is not read again, of what grew only the rest", async () => {
+	const at = store(3);
+	const path = writeSession(at.dir, [header({ id: "large" }), ...Array.from({ length: 400 }, (_, n) => message(`m${n}`, null, user("y".repeat(50_000))))], "large.jsonl");
+	await tick();
+	const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+	const read = async () => {
+		// The texts that are taken in the background are read, too: alone, and nothing of what had been.
+		const before = bytesRead();
+		await SessionManager.list("/project");
+		return bytesRead() - before;
+	};
+	expect(await read()).toBeGreaterThan(19_000_000);
+	await settled(at);
+	// Of 20 MB. The catalog reads pages of its own, some MB where they come to be moved from its log just then.
+	expect(await read()).toBeLessThan(8_000_000);
+	await settled(at);
+	appendFileSync(path, more("z"));
+	expect(await read()).toBeLessThan(8_000_000);
+	const [newest] = await SessionManager.list("/project");
+	expect([newest?.id, newest?.messageCount]).toEqual(["large", 401]);
+});
+
+/** Fewer on other runtimes. */
+const MANY = Number(process.env.PSN_FILES ?? 100_000);
+
+test(`${MANY} files are listed, in order, and again`, async () => {
+	const { agent } = store(0);
+	const dir = join(agent, "sessions", "--many--");
+	mkdirSync(dir);
+	for (let n = 0; n < MANY; n++) {
+		const id = String(n).padStart(6, "0");
+		writeFileSync(join(dir, `${id}.jsonl`), `{"type":"session","version":3,"id":"${id}","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/m"}\n`);
+	}
+	for (let time = 0; time < 2; time++) {
+		const list = await SessionManager.listAll(dir);
+		expect(list).toHaveLength(MANY);
+		// Of one time all: by name, descending.
+		const at = (from: number) => String(MANY - 1 - from).padStart(6, "0");
+		expect([list[0]?.id, list[1_234]?.id, list.at(-1)?.id]).toEqual([at(0), at(1_234), "000000"]);
+		expect(list.every((info, from) => info.id === at(from))).toBe(true);
+		expect(new Set(list.map((info) => `${info.path} ${info.cwd} ${info.messageCount}`)).size).toBe(MANY);
+	}
+	// Some change, some go, some are no sessions, and one name is odd.
+	for (let n = 0; n < 50; n++) rmSync(join(dir, `${String((n * MANY) / 100).padStart(6, "0")}.jsonl`));
+	writeFileSync(join(dir, "000001.jsonl"), "no session\n");
+	writeSession(dir, [header({ id: "odd" }), message("a", null, user("x", { timestamp: Date.UTC(2030, 0, 1) }))], "odd.jsonl");
+	const list = await SessionManager.listAll(dir);
+	expect([list.length, list[0]?.id, list[1]?.id, list.at(-1)?.id]).toEqual([MANY - 50, "odd", String(MANY - 1).padStart(6, "0"), "000002"]);
+}, 600_000);

@@ -1,0 +1,45 @@
+// A catalog that another process keeps locked.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { api, root } from "../../support/store.js";
+import { listed, listedByPeer, run, session, store, tick } from "./store.js";
+
+const { SessionManager } = api;
+
+/** Locks a database, in a process that has SQLite, until the test is over. */
+async function lock(path: string): Promise<void> {
+	// Installed by the peer's tests already.
+	const { nodeBin } = (await import(pathToFileURL(resolve(root, "peer/setup.mjs")).href)) as { nodeBin: string };
+	const source = `const { DatabaseSync } = require("node:sqlite");
+		const db = new DatabaseSync(${JSON.stringify(path)});
+		db.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE session SET seen = seen");
+		console.log("locked");
+		setInterval(() => {}, 1000);`;
+	const child = spawn(nodeBin, ["--no-warnings", "-e", source], { stdio: ["ignore", "pipe", "inherit"] });
+	onTestFinished(() => void child.kill("SIGKILL"));
+	const said = await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
+	expect(String(said[0])).toBe("locked\n");
+}
+
+test("a locked catalog kept the user waiting half a second for each text", async () => {
+	const at = store(300);
+	await tick();
+	// By a process of its own: this one has not opened it, and so can be locked out.
+	await run(`await SessionManager.listAll(); await SessionManager.search("question");`);
+	await lock(at.catalog);
+	const before = await SessionManager.listAll();
+	session(at.dir, 400);
+	const want = await listedByPeer();
+	// With half a second for each each list would take two and a half minutes, which is more than a test may.
+	expect(before.map((info) => info.allMessagesText)).toEqual(before.map((info) => text(info.id)));
+	expect(await listed()).toEqual(want);
+	expect(await listed()).toEqual(want);
+	const hits = await SessionManager.search("question 400");
+	expect(hits.map((hit) => hit.id)).toEqual(["s-400"]);
+	expect(SessionManager.findById("/project", "s-8")).toBe(join(at.dir, "8.jsonl"));
+});
+
+const text = (id: string) => id.replace(/^s-(\d+)$/, "question $1 answer $1");

@@ -1,0 +1,139 @@
+// Whose file the catalog's is: a setting may name any, and links lead anywhere.
+import { execFileSync } from "node:child_process";
+import { chmodSync, lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { api, header, modeOf, scratch, setEnv, snapshot, text } from "../../support/store.js";
+import { listed, listedByPeer, namesIn, run, settled, store, tick } from "./store.js";
+
+const { SessionManager } = api;
+
+/** Whether a file holds a catalog of this form, or of another one. */
+const formOf = (path: string): number | undefined => {
+	const bytes = readFileSync(path);
+	return bytes.length > 100 && bytes.readInt32BE(68) === 0x7069_7363 ? bytes.readInt32BE(60) : undefined;
+};
+
+/** Lists and searches, several times, with what is done between. */
+async function used(): Promise<void> {
+	const want = await listedByPeer();
+	for (let time = 0; time < 2; time++) {
+		expect(await listed()).toEqual(want);
+		expect(await SessionManager.search("question")).toHaveLength(12);
+		await tick();
+	}
+}
+
+describe("a setting deleted the file it named:", () => {
+	const theirs: [string, (path: string) => void][] = [
+		["notes", (path) => writeFileSync(path, "my precious notes\n".repeat(100))],
+		["a short note", (path) => writeFileSync(path, "x")],
+		["a session", (path) => writeFileSync(path, text([header()]))],
+		["the beginning of a database", (path) => writeFileSync(path, "SQLite format 3\0")],
+		[
+			"another program's database",
+			(path) => {
+				const page = Buffer.alloc(4096);
+				// A whole, empty database of the application "other".
+				page.write("SQLite format 3\0", "latin1");
+				page.set([0x10, 0x00, 1, 1, 0, 64, 32, 32], 16);
+				page.writeInt32BE(1, 28);
+				page.writeInt32BE(4, 44);
+				page.writeInt32BE(1, 56);
+				page.write("othr", 68);
+				page.set([13, 0, 0, 0, 0, 0x10, 0x00], 100);
+				writeFileSync(path, page);
+			},
+		],
+		["a directory", (path) => mkdirSync(path)],
+	];
+	test.each(theirs)("%s", async (_what, make) => {
+		store();
+		const dir = scratch();
+		const path = join(dir, "named");
+		make(path);
+		const before = snapshot(dir);
+		setEnv({ PI_SESSION_CATALOG: path });
+		await used();
+		expect(snapshot(dir)).toEqual(before);
+	});
+
+	test("a pipe", async () => {
+		const at = store();
+		const path = join(scratch(), "pipe");
+		execFileSync("mkfifo", [path]);
+		setEnv({ PI_SESSION_CATALOG: path });
+		const script = `console.log((await SessionManager.listAll()).filter((info) => info.allMessagesText).length);`;
+		expect(await run(script)).toBe("12\n");
+		expect(lstatSync(path).isFIFO()).toBe(true);
+		expect(namesIn(at.agent)).toEqual(["sessions"]);
+	});
+});
+
+test("an empty file that is named becomes the catalog, and the owner's alone", async () => {
+	store();
+	const dir = scratch();
+	const path = join(dir, "named");
+	writeFileSync(path, "", { mode: 0o644 });
+	chmodSync(path, 0o644);
+	setEnv({ PI_SESSION_CATALOG: path });
+	await used();
+	expect(formOf(path)).toBeGreaterThan(0);
+	for (const name of namesIn(dir)) expect(modeOf(join(dir, name)), name).toBe(0o600);
+});
+
+test("the agent's own catalog had the mode of the file that was there before", async () => {
+	const at = store();
+	writeFileSync(at.catalog, "no catalog", { mode: 0o644 });
+	chmodSync(at.catalog, 0o644);
+	await used();
+	for (const name of namesIn(at.agent).filter((name) => name !== "sessions")) {
+		expect(modeOf(join(at.agent, name)), name).toBe(0o600);
+	}
+});
+
+test("a catalog of a newer form is left alone, one of an older form made anew", async () => {
+	for (const named of [false, true]) {
+		const at = store();
+		const path = named ? join(scratch(), "named") : at.catalog;
+		setEnv({ PI_SESSION_CATALOG: named ? path : undefined });
+		await tick();
+		await used();
+		await settled({ ...at, catalog: path });
+		const form = formOf(path) as number;
+		const bytes = readFileSync(path);
+		bytes.writeInt32BE(form + 1, 60);
+		for (const file of [path, `${path}-wal`]) writeFileSync(file, file === path ? bytes : "");
+		await used();
+		expect(readFileSync(path).equals(bytes)).toBe(true);
+		bytes.writeInt32BE(form - 1, 60);
+		writeFileSync(path, bytes);
+		await used();
+		expect(formOf(path)).toBe(form);
+	}
+});
+
+describe("a link in the catalog's place", () => {
+	test("to a file that is something else is left, and so is the file", async () => {
+		const at = store();
+		const target = join(scratch(), "notes.txt");
+		writeFileSync(target, "notes ".repeat(50));
+		symlinkSync(target, at.catalog);
+		await used();
+		expect([readlinkSync(at.catalog), readFileSync(target, "utf8")]).toEqual([target, "notes ".repeat(50)]);
+	});
+
+	test("to nothing yet: the catalog is made there, if its directory is there", async () => {
+		const at = store();
+		const dir = scratch();
+		symlinkSync(join(dir, "catalog"), at.catalog);
+		await used();
+		expect(formOf(join(dir, "catalog"))).toBeGreaterThan(0);
+		expect(lstatSync(at.catalog).isSymbolicLink()).toBe(true);
+		const away = store();
+		symlinkSync(join(dir, "not mounted", "catalog"), away.catalog);
+		await used();
+		expect(namesIn(dir)).not.toContain("not mounted");
+		expect(namesIn(away.agent)).toEqual(["session-catalog-1.sqlite", "sessions"]);
+	});
+});

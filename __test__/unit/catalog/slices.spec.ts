@@ -1,0 +1,109 @@
+// What a list does on the host's own thread: no more than a little at a time, and nothing that can be done elsewhere.
+import { mkdirSync, readdirSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { Random } from "../../stress/differential/random.js";
+import { runtime } from "../../support/runtime.js";
+import { api, header, scratch, user, writeSession, message } from "../../support/store.js";
+import { peer, run, store } from "./store.js";
+
+const { SessionManager } = api;
+
+/** Counts the calls of a method until the test is over. */
+function counted(prototype: any, name: string): () => number {
+	const before = prototype[name];
+	let calls = 0;
+	prototype[name] = function (...args: unknown[]) {
+		calls++;
+		return before.apply(this, args);
+	};
+	onTestFinished(() => {
+		prototype[name] = before;
+	});
+	return () => calls;
+}
+
+test("a process's first list loaded the host's sorting rules, and sorted all names at once", async () => {
+	store(0);
+	const dir = scratch();
+	const times: string[] = [];
+	for (let n = 0; n < 1_000; n++) {
+		const time = new Date(Date.UTC(2025, 0, 1) + ((n * 7_919) % 1_000) * 3_600_000).toISOString();
+		times.push(time);
+		const name = `${time.replace(/[:.]/g, "-")}_0193a2b4-${(n * 40_503).toString(16).padStart(8, "0")}.jsonl`;
+		// None has a message: they come by their headers' times.
+		writeSession(dir, [header({ id: time, timestamp: time })], name);
+	}
+	const calls = [counted(String.prototype, "localeCompare"), counted(Array.prototype, "sort"), counted(Array.prototype, "filter")];
+	const list = await SessionManager.listAll(dir);
+	expect(calls.map((call) => call())).toEqual([0, 0, 0]);
+	expect(list.map((info) => info.id)).toEqual(times.sort().reverse());
+});
+
+/** Names that are sorted otherwise in one language or another. */
+function oddNames(random: Random, count: number): string[] {
+	const part = () =>
+		random.pick(["2025-01-0", "2025-01-1", "a", "A", "aa", "Aa", "b", "ch", "cz", "dd", "ff", "z", "Z", "y", "i", "_", "-", ".", " ", "ä", "å", "é", "e\u0301", "ı", "10", "9", "0", "th", "ว", "語"]);
+	const names = [...new Set(Array.from({ length: count }, () => `${part()}${part()}${random.chance(0.3) ? part() : ""}${random.int(12)}.jsonl`))];
+	// Between names that are the same to every language pi keeps what it read: sorted by bytes in Node, as ours are, in Bun
+	// as the directory has them.
+	return runtime === "bun" ? names.filter((name) => !name.includes("e\u0301")) : names;
+}
+
+const seed = Number(process.env.PSN_SEED ?? 20251121);
+
+test(`odd names come in the host's order, a few comparisons at a time (seed ${seed})`, async () => {
+	const random = new Random(seed);
+	const dir = scratch();
+	for (const name of oddNames(random, 400)) {
+		const file = writeSession(dir, [header({ id: name }), message("a", null, user("x"))], name);
+		utimesSync(file, 1_700_000_000 + random.int(3), 1_700_000_000);
+	}
+	const files = readdirSync(dir);
+	expect((await SessionManager.listAll(dir)).map((info) => info.id)).toEqual(
+		files.slice().sort((a, b) => b.localeCompare(a)),
+	);
+	expect((await SessionManager.listAll(dir)).map((info) => info.id)).toEqual(
+		(await peer.SessionManager.listAll(dir)).map((info) => info.id),
+	);
+	// All directories: by time first.
+	const { agent } = store(0);
+	for (const name of ["one", "two"]) {
+		const there = join(agent, "sessions", name);
+		mkdirSync(there, { recursive: true });
+		for (const file of files.filter(() => random.chance(0.4))) {
+			const path = writeSession(there, [header({ id: `${name} ${file}` }), message("a", null, user("x"))], file);
+			const time = 1_700_000_000 + random.int(3);
+			utimesSync(path, time, time);
+		}
+	}
+	const ids = async (from: typeof SessionManager) => (await from.listAll()).map((info) => info.path);
+	expect(await ids(SessionManager)).toEqual(await ids(peer.SessionManager));
+});
+
+test("names are in the order of the process's own language", async () => {
+	const dir = scratch();
+	for (const name of oddNames(new Random(7), 300)) writeSession(dir, [header({ id: name })], name);
+	const script = `
+		const list = (await SessionManager.listAll(process.env.PSN_DIR)).map((info) => info.id);
+		const want = require("node:fs").readdirSync(process.env.PSN_DIR).sort((a, b) => b.localeCompare(a));
+		console.log(list.join() === want.join(), new Intl.Collator().resolvedOptions().locale);`;
+	const languages = new Set<string>();
+	for (const locale of ["C", "da_DK.UTF-8", "th_TH.UTF-8", "cs_CZ.UTF-8", "lt_LT.UTF-8", "cy_GB.UTF-8"]) {
+		const [same, language] = (await run(script, { PSN_DIR: dir, LC_ALL: locale })).trim().split(" ");
+		expect([locale, same]).toEqual([locale, "true"]);
+		languages.add(language as string);
+	}
+	// Bun has one language, whatever the environment says.
+	expect(languages.size).toBe(runtime === "bun" ? 1 : 6);
+});
+
+test("times that no date can have come where the engine's own sort puts them", async () => {
+	const dir = scratch();
+	const times = [5, 1e300, 7, undefined, 1e300, 3];
+	for (const [n, time] of times.entries()) {
+		writeSession(dir, [header({ id: `s${n}` }), message("a", null, user("x", { timestamp: time }))], `${n}.jsonl`);
+	}
+	const ids = async (from: typeof SessionManager) => (await from.listAll(dir)).map((info) => info.id);
+	expect(await ids(SessionManager)).toEqual(await ids(peer.SessionManager));
+});

@@ -1,0 +1,111 @@
+// A store of sessions under an agent's directory, and what the peer lists of it.
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { SessionInfo } from "../../../index.js";
+import { loadReference } from "../../support/peer.js";
+import { runtime } from "../../support/runtime.js";
+import { type Json, api, assistant, header, message, ownAgent, root, setEnv, toolResult, user, writeSession } from "../../support/store.js";
+
+export const peer = (await loadReference()) as unknown as { SessionManager: typeof api.SessionManager };
+
+export interface Store {
+	agent: string;
+	/** The sessions' directory of `/project`, and of `/other`. */
+	dir: string;
+	other: string;
+	catalog: string;
+}
+
+/** An agent of the test's own with sessions in two projects. */
+export function store(count = 12): Store {
+	const { agent } = ownAgent();
+	setEnv({ PI_SESSION_CATALOG: undefined });
+	const dir = api.getDefaultSessionDir("/project");
+	const other = api.getDefaultSessionDir("/other");
+	for (let n = 0; n < count; n++) session(n % 4 === 3 ? other : dir, n);
+	return { agent, dir, other, catalog: join(agent, "session-catalog-1.sqlite") };
+}
+
+/** Writes a session whose texts tell its number. */
+export function session(dir: string, n: number, more: Json[] = []): string {
+	return writeSession(
+		dir,
+		[
+			header({ id: `s-${n}`, cwd: dir.includes("other") ? "/other" : "/project" }),
+			message("a", null, user(`question ${n}`, { timestamp: Date.UTC(2025, 0, n + 1) })),
+			message("b", "a", toolResult(`output ${n} `.repeat(200))),
+			message("c", "b", assistant(`answer ${n}`, { timestamp: Date.UTC(2025, 0, n + 1, 1) })),
+			...more,
+		],
+		`${n}.jsonl`,
+	);
+}
+
+/** Past the file system's clock tick: a change from here on has another time than one before. */
+export const tick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 60));
+
+export const plain = (infos: readonly SessionInfo[]) => infos.map((info) => ({ ...info }));
+
+/** Everything that a list shows. */
+export async function listed(): Promise<unknown> {
+	return plain(await api.SessionManager.listAll());
+}
+
+/** The same, by pi. */
+export async function listedByPeer(): Promise<unknown> {
+	return plain(await peer.SessionManager.listAll());
+}
+
+/** Waits until what lists and searches go on with in the background is done: until their threads are gone. */
+export async function settled({ catalog }: Store): Promise<void> {
+	while (works() ?? (await moves(catalog))) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/**
+ * Whether threads of lists or searches are there, or those of this name, where the system tells. Those of a worker that Bun
+ * ended wait for ever.
+ */
+export function works(thread = "pi-session-"): boolean | undefined {
+	const tasks = "/proc/self/task";
+	if (runtime !== "node" || !existsSync(tasks)) return undefined;
+	const names = readdirSync(tasks).map((task) => {
+		try {
+			return readFileSync(join(tasks, task, "comm"), "utf8");
+		} catch {
+			return "";
+		}
+	});
+	return names.some((name) => name.startsWith(thread));
+}
+
+/** Elsewhere: whether the catalog's files were written to in a moment. */
+async function moves(catalog: string): Promise<boolean> {
+	const times = (): string =>
+		["", "-wal"].map((ending) => (existsSync(catalog + ending) ? statSync(catalog + ending).mtimeMs : 0)).join();
+	const before = times();
+	await new Promise((resolve) => setTimeout(resolve, 150));
+	return times() !== before;
+}
+
+/** The names in the agent's directory. */
+export const namesIn = (dir: string): string[] => (existsSync(dir) ? readdirSync(dir).sort() : []);
+
+/**
+ * Runs a script that has `SessionManager`, in a process of its own, and gives what it prints. One that does not end by
+ * itself is an error in the end.
+ */
+export function run(script: string, env: Record<string, string> = {}): Promise<string> {
+	const source = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+		(async () => { ${script} })().catch((error) => { console.error(error); process.exit(1); });`;
+	return new Promise((resolve, reject) => {
+		const options = { timeout: 500_000, killSignal: "SIGKILL", env: { ...process.env, ...env } } as const;
+		const child = spawn(process.execPath, ["-e", source], { stdio: ["ignore", "pipe", "pipe"], ...options });
+		let output = "";
+		let errors = "";
+		child.stdout.on("data", (data) => (output += data));
+		child.stderr.on("data", (data) => (errors += data));
+		child.on("error", reject);
+		child.on("close", (code, signal) => (code === 0 ? resolve(output) : reject(new Error(`exit ${code ?? signal}: ${errors}`))));
+	});
+}

@@ -1,0 +1,288 @@
+// Arguments of the wrong type: a TypeError that names the argument, and nothing changed; whatever is passed, the process
+// lives.
+import { describe, expect, test } from "vitest";
+import {
+	type Loose,
+	anyManager,
+	api,
+	caught,
+	failing,
+	header,
+	inMemory,
+	loose,
+	message,
+	opened,
+	ownAgent,
+	scratch,
+	stateOf,
+	user,
+	writeSession,
+} from "../../support/store.js";
+
+const functions = api as unknown as Loose;
+const NOTHING = [undefined, null];
+const NO_TEXT = [5, true, {}, [], Symbol("s"), 1n, () => 1, new Date(0)];
+const show = (value: unknown): string => (typeof value === "object" && value ? JSON.stringify(value) : String(value));
+
+/** A wrong argument of a call: its name, the call with it, and values that the reference breaks on. */
+type Wrong = readonly [name: string, call: (bad: unknown) => unknown, values: readonly unknown[]];
+
+const everywhere = [...NOTHING, ...NO_TEXT];
+const STATICS: Record<string, Wrong> = {
+	"create, cwd": ["cwd", (bad) => anyManager.create?.(bad, scratch()), everywhere],
+	"create, sessionDir": ["sessionDir", (bad) => anyManager.create?.("/x", bad), NO_TEXT],
+	"open, path": ["path", (bad) => anyManager.open?.(bad), everywhere],
+	"open, sessionDir": ["sessionDir", (bad) => anyManager.open?.("/none/such.jsonl", bad), NO_TEXT],
+	"open, cwdOverride": ["cwdOverride", (bad) => anyManager.open?.("/none/such.jsonl", scratch(), bad), NO_TEXT],
+	"continueRecent, cwd": ["cwd", (bad) => anyManager.continueRecent?.(bad, scratch()), everywhere],
+	"continueRecent, sessionDir": ["sessionDir", (bad) => anyManager.continueRecent?.("/x", bad), NO_TEXT],
+	"inMemory, cwd": ["cwd", (bad) => anyManager.inMemory?.(bad), [null, ...NO_TEXT]],
+	"inMemory, entries": ["entries", (bad) => anyManager.inMemory?.("/x", undefined, bad), ["text", [5], [null]]],
+	"forkFrom, sourcePath": ["sourcePath", (bad) => anyManager.forkFrom?.(bad, "/x", scratch()), everywhere],
+	"forkFrom, targetCwd": ["targetCwd", (bad) => anyManager.forkFrom?.(source(), bad, scratch()), everywhere],
+	"forkFrom, sessionDir": ["sessionDir", (bad) => anyManager.forkFrom?.(source(), "/x", bad), NO_TEXT],
+	"findById, cwd": ["cwd", (bad) => anyManager.findById?.(bad, "id", scratch()), everywhere],
+	"findById, sessionDir": ["sessionDir", (bad) => anyManager.findById?.("/x", "id", bad), NO_TEXT],
+};
+
+const FUNCTIONS: Record<string, Wrong> = {
+	buildContextEntries: ["entries", (bad) => functions.buildContextEntries?.(bad), [...NOTHING, 5, {}, [null], [5]]],
+	buildSessionProjection: ["entries", (bad) => functions.buildSessionProjection?.(bad), [...NOTHING, 5, {}, [null]]],
+	buildSessionContext: ["entries", (bad) => functions.buildSessionContext?.(bad), [...NOTHING, 5, {}, [null]]],
+	"buildContextEntries, byId": [
+		"byId",
+		(bad) => functions.buildContextEntries?.([message("a", null)], "a", bad),
+		[5, "x", {}, []],
+	],
+	"projectContextEntry, entry": ["entry", (bad) => functions.projectContextEntry?.(bad), NOTHING],
+	sessionEntryToContextMessages: ["entry", (bad) => functions.sessionEntryToContextMessages?.(bad), NOTHING],
+	getLatestCompactionEntry: ["entries", (bad) => functions.getLatestCompactionEntry?.(bad), [...NOTHING, [null]]],
+	migrateSessionEntries: ["entries", (bad) => functions.migrateSessionEntries?.(bad), [...NOTHING, 5, {}, [null]]],
+	parseSessionEntries: ["content", (bad) => functions.parseSessionEntries?.(bad), everywhere],
+	loadEntriesFromFile: ["filePath", (bad) => functions.loadEntriesFromFile?.(bad), everywhere],
+	"findMostRecentSession, sessionDir": ["sessionDir", (bad) => functions.findMostRecentSession?.(bad), everywhere],
+	"findMostRecentSession, cwd": ["cwd", (bad) => functions.findMostRecentSession?.(scratch(), bad), NO_TEXT],
+	"getDefaultSessionDir, cwd": ["cwd", (bad) => functions.getDefaultSessionDir?.(bad), everywhere],
+	"getDefaultSessionDir, agentDir": [
+		"agentDir",
+		(bad) => functions.getDefaultSessionDir?.("/x", bad),
+		[null, ...NO_TEXT],
+	],
+};
+
+const source = (): string => writeSession(scratch(), [header(), message("a", null)]);
+
+describe("a TypeError names the argument:", () => {
+	for (const [name, [argument, call, values]] of Object.entries({ ...STATICS, ...FUNCTIONS })) {
+		test(name, () => {
+			ownAgent();
+			for (const bad of values) {
+				const error = caught(() => call(bad));
+				expect(error, show(bad)).toBeInstanceOf(TypeError);
+				expect(error.message).toContain(argument);
+			}
+		});
+	}
+
+	test("setSessionFile and appendSessionInfo, and the session stays", () => {
+		const dir = scratch();
+		const manager = api.SessionManager.open(writeSession(dir, [header(), message("a", null)]));
+		for (const bad of [...NOTHING, ...NO_TEXT]) {
+			for (const [method, argument] of [
+				["setSessionFile", "sessionFile"],
+				["appendSessionInfo", "name"],
+			] as const) {
+				const error = failing(manager, dir, () => loose(manager)[method]?.(bad));
+				expect(error, show(bad)).toBeInstanceOf(TypeError);
+				expect(error.message).toContain(argument);
+			}
+		}
+	});
+
+	test("appendMessage without a message, while the session has no file", () => {
+		const manager = api.SessionManager.create("/x", scratch());
+		for (const bad of NOTHING) {
+			const error = failing(manager, undefined, () => loose(manager).appendMessage?.(bad));
+			expect(error).toBeInstanceOf(TypeError);
+			expect(error.message).toContain("message");
+		}
+	});
+
+	test("list and listAll, as a rejection", async () => {
+		ownAgent();
+		const dir = scratch();
+		for (const [argument, call] of [
+			["cwd", (bad: unknown) => anyManager.list?.(bad, dir)],
+			["sessionDir", (bad: unknown) => anyManager.list?.("/x", bad)],
+			["signal", (bad: unknown) => anyManager.list?.("/x", dir, undefined, bad)],
+			["signal", (bad: unknown) => anyManager.listAll?.(dir, undefined, bad)],
+		] as const) {
+			for (const bad of NO_TEXT) {
+				const error = await call(bad).then(
+					() => undefined,
+					(reason: unknown) => reason,
+				);
+				expect(error, `${argument} ${show(bad)}`).toBeInstanceOf(TypeError);
+				expect(error.message).toContain(argument);
+			}
+		}
+	});
+});
+
+test("ids of the wrong type are ids that are not there", () => {
+	const { manager } = opened([message("a", null)]);
+	for (const bad of [5, true, {}, [], 1n]) {
+		const m = loose(manager);
+		expect(m.getEntry?.(bad)).toBeUndefined();
+		expect(m.getLabel?.(bad)).toBeUndefined();
+		expect(m.getChildren?.(bad)).toEqual([]);
+		expect(m.getBranch?.(bad)).toEqual([]);
+		for (const call of ["branch", "branchWithSummary", "appendLabelChange", "createBranchedSession"]) {
+			const error = failing(manager, undefined, () => m[call]?.(bad, "x"));
+			expect(error.message).toBe(`Entry ${bad} not found`);
+		}
+	}
+	for (const call of ["branch", "branchWithSummary"]) {
+		expect(caught(() => loose(manager)[call]?.(undefined, "x")).message).toBe("Entry undefined not found");
+	}
+	expect(caught(() => loose(manager).branch?.(null)).message).toBe("Entry null not found");
+});
+
+test("a session id must be a text that fits a file name, wherever it is given", () => {
+	const dir = scratch();
+	for (const call of [
+		() => api.SessionManager.create("/x", dir, { id: "../up" }),
+		() => api.SessionManager.inMemory("/x", { id: "../up" }),
+		() => api.SessionManager.forkFrom(source(), "/x", dir, { id: "../up" }),
+		() => inMemory().newSession({ id: "../up" }),
+		() => api.assertValidSessionId("../up"),
+	]) {
+		expect(caught(call).message).toMatch(/^Session id must be non-empty, contain only alphanumeric/);
+	}
+	for (const none of [undefined, null])
+		expect(anyManager.inMemory?.("/x", { id: none }).getSessionId()).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test("values that no type allows are kept as they are where the reference keeps them", () => {
+	const { manager } = opened([message("a", null)]);
+	const m = loose(manager);
+	for (const odd of [undefined, null, 5, true, {}, [1]]) {
+		expect((manager.getEntry(m.appendThinkingLevelChange?.(odd)) as any).thinkingLevel).toBe(odd);
+		expect((manager.getEntry(m.appendModelChange?.(odd, odd)) as any).modelId).toBe(odd);
+		expect((manager.getEntry(m.appendMessage?.(odd)) as any).message).toBe(odd);
+		expect((manager.getEntry(m.appendCustomEntry?.(odd, odd)) as any).customType).toBe(odd);
+		expect(m.appendUsage?.(odd, odd, odd, odd).usage).toBe(odd);
+		expect((manager.getEntry(m.branchWithSummary?.("a", odd)) as any).summary).toBe(odd);
+	}
+	const reopened = api.SessionManager.open(manager.getSessionFile() as string);
+	expect(JSON.stringify(reopened.getEntries())).toBe(JSON.stringify(manager.getEntries()));
+});
+
+const fail = (text: string): never => {
+	throw new Error(text);
+};
+
+/** Values to try everywhere. */
+const ANYTHING: (() => unknown)[] = [
+	...[...NOTHING, ...NO_TEXT, "", "a", "\0", "\ud83d", -0, Number.NaN].map((value) => () => value),
+	() => new Proxy({}, { get: () => fail("trap") }),
+	() => {
+		const { proxy, revoke } = Proxy.revocable({}, {});
+		revoke();
+		return proxy;
+	},
+	() => ({ toString: () => fail("no text") }),
+	() => Object.create(null) as object,
+	() => new Array(3),
+	() => [header(), message("a", null)],
+	() => new Map([["a", message("a", null)]]),
+	() => ({ id: "a", type: "message", message: [] }),
+];
+
+const methods = Object.getOwnPropertyNames(anyManager.prototype).filter((name) => name !== "constructor");
+
+test("anything at all, in any place, neither kills the process nor breaks the session", async () => {
+	ownAgent();
+	const { manager } = opened([message("a", null)]);
+	for (const method of methods.filter((name) => name !== "setSessionFile" && name !== "newSession")) {
+		for (const first of ANYTHING) {
+			for (const args of [[first()], ["a", first()], ["a", "b", first(), first(), first(), first()]]) {
+				try {
+					loose(manager)[method]?.(...args);
+				} catch (error) {
+					expect(error).toBeInstanceOf(Error);
+				}
+			}
+		}
+	}
+	expect(manager.getEntries().length).toBe(manager.getEntryCount());
+	manager.getTree();
+	for (const name of Object.keys(api).filter(
+		(key) => key !== "SessionManager" && typeof functions[key] === "function",
+	)) {
+		for (const first of ANYTHING) {
+			for (const args of [[first()], [[message("a", null)], first()], [[message("a", null)], "a", first()]]) {
+				try {
+					functions[name]?.(...args);
+				} catch (error) {
+					expect(error).toBeInstanceOf(Error);
+				}
+			}
+		}
+	}
+	expect(stateOf(manager)).toBeDefined();
+});
+
+test("methods refuse receivers that are no session manager", () => {
+	const receivers = [
+		undefined,
+		null,
+		{},
+		[],
+		new Date(0),
+		5,
+		Object.create(anyManager.prototype as object),
+		anyManager.prototype,
+		anyManager,
+	];
+	for (const method of methods) {
+		for (const receiver of receivers) {
+			const call = anyManager.prototype[method] as (...args: unknown[]) => unknown;
+			expect(() => Reflect.apply(call, receiver, ["a"]), method).toThrow();
+		}
+	}
+});
+
+test("the constructor cannot be called, neither can one that extends it", () => {
+	const Manager = api.SessionManager as unknown as new (...args: unknown[]) => object;
+	class Extended extends Manager {}
+	expect(() => new Manager()).toThrow();
+	expect(() => new Manager("/x", "/y", undefined, false)).toThrow();
+	expect(() => new Extended()).toThrow();
+	expect(() => Reflect.apply(Manager as any, undefined, [])).toThrow();
+	expect(inMemory()).toBeInstanceOf(api.SessionManager);
+});
+
+test("statics work detached from the class", async () => {
+	ownAgent();
+	const { create, open, continueRecent, inMemory: memory, forkFrom, findById, list, listAll } = api.SessionManager;
+	const dir = scratch();
+	const made = create("/somewhere", dir, { id: "one" });
+	made.appendMessage(user());
+	const file = made.getSessionFile() as string;
+	expect(open(file).getSessionId()).toBe("one");
+	expect(continueRecent("/somewhere", dir).getSessionId()).toBe("one");
+	expect(memory("/x").isPersisted()).toBe(false);
+	expect(findById("/somewhere", "one", dir)).toBe(file);
+	expect(forkFrom(file, "/y", scratch()).getCwd()).toBe("/y");
+	expect(await list("/somewhere", dir)).toHaveLength(1);
+	expect(await listAll(dir)).toHaveLength(1);
+});
+
+test("methods are not enumerable, as those of a class", () => {
+	expect(Object.keys(anyManager.prototype)).toEqual([]);
+	const seen: string[] = [];
+	for (const key in inMemory()) seen.push(key);
+	expect(seen).toEqual([]);
+	expect(api.CURRENT_SESSION_VERSION).toBe(3);
+});

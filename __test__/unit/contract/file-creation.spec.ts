@@ -1,0 +1,283 @@
+// Section 4: when a session gets its file, what stands in it then, and who may read it.
+import { appendFileSync, chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import {
+	api,
+	assistant,
+	failing,
+	header,
+	jsonLines,
+	linesOf,
+	loose,
+	message,
+	modeOf,
+	opened,
+	ownAgent,
+	read,
+	scratch,
+	stateOf,
+	toolResult,
+	usage,
+	user,
+	writeSession,
+} from "../../support/store.js";
+
+/** A new session with some set-up entries and no conversation. */
+function fresh(dir = scratch()) {
+	const manager = api.SessionManager.create("/somewhere", dir);
+	return { manager, dir, file: manager.getSessionFile() as string };
+}
+
+function openUmask(): void {
+	const before = process.umask(0);
+	onTestFinished(() => {
+		process.umask(before);
+	});
+}
+
+test("set-up alone makes no file; the first user message writes all of it", () => {
+	const { manager, file } = fresh();
+	manager.appendThinkingLevelChange("high");
+	manager.appendModelChange("p", "m");
+	manager.appendCustomEntry("x", 1);
+	manager.appendCustomMessageEntry("x", "y", true);
+	manager.appendUsage("k", "p", "m", usage());
+	manager.appendSessionInfo("name");
+	manager.appendMessage(toolResult());
+	expect(existsSync(file)).toBe(false);
+	manager.appendMessage(user());
+	expect(linesOf(file)).toEqual([manager.getHeader(), ...manager.getEntries()].map((one) => JSON.stringify(one)));
+	expect(linesOf(file)).toHaveLength(9);
+	manager.appendLabelChange(manager.getLeafId() as string, "l");
+	expect(linesOf(file)).toHaveLength(10);
+});
+
+test("an assistant message makes the file as well", () => {
+	const { manager, file } = fresh();
+	manager.appendMessage(assistant());
+	expect(linesOf(file)).toHaveLength(2);
+});
+
+test("entries before the file are serialised when it is made, not earlier", () => {
+	const { manager, file } = fresh();
+	const data = { state: "early" };
+	const body = toolResult();
+	manager.appendCustomEntry("x", data);
+	manager.appendMessage(body);
+	data.state = "late";
+	body.content[0].text = "late too";
+	manager.appendMessage(user());
+	expect(jsonLines(file)[1].data).toEqual({ state: "late" });
+	expect(jsonLines(file)[2].message.content[0].text).toBe("late too");
+	data.state = "after";
+	expect(jsonLines(file)[1].data).toEqual({ state: "late" });
+});
+
+test("a session opened from a file or forked gets a line for every append, conversation or not", () => {
+	const { manager, file } = opened([]);
+	manager.appendThinkingLevelChange("high");
+	expect(linesOf(file)).toHaveLength(2);
+	const fork = api.SessionManager.forkFrom(file, "/else", scratch());
+	fork.appendCustomEntry("x");
+	expect(linesOf(fork.getSessionFile() as string)).toHaveLength(3);
+});
+
+test("a file that stands where a new one would go is never overwritten, and a retry works once it is gone", () => {
+	const { manager, dir, file } = fresh();
+	manager.appendCustomEntry("x");
+	writeFileSync(file, "someone else's");
+	const error = failing(manager, dir, () => manager.appendMessage(user()));
+	expect(error.code).toBe("EEXIST");
+	expect(error.message).toContain(file);
+	expect(read(file)).toBe("someone else's");
+	rmSync(file);
+	manager.appendMessage(user());
+	expect(linesOf(file)).toHaveLength(3);
+});
+
+test("a first write into a directory that is gone leaves all as before, and a retry works", () => {
+	const outer = scratch();
+	const { manager, dir, file } = fresh(join(outer, "sessions"));
+	manager.appendCustomEntry("x");
+	renameSync(dir, `${dir}-away`);
+	const error = failing(manager, outer, () => manager.appendMessage(user()));
+	expect(error.code).toBe("ENOENT");
+	expect(error.message).toContain(file);
+	renameSync(`${dir}-away`, dir);
+	manager.appendMessage(user());
+	expect(linesOf(file)).toHaveLength(3);
+	expect(linesOf(file)).toEqual([manager.getHeader(), ...manager.getEntries()].map((one) => JSON.stringify(one)));
+});
+
+test("an earlier entry that cannot be serialised stops the first write without a trace; mended, it is written", () => {
+	const { manager, dir, file } = fresh();
+	const data: Record<string, unknown> = { big: 1n };
+	manager.appendCustomEntry("x", data);
+	manager.appendCustomEntry("y");
+	const error = failing(manager, dir, () => manager.appendMessage(user()));
+	expect(error).toBeInstanceOf(TypeError);
+	expect(error.message).toContain("BigInt");
+	expect(existsSync(file)).toBe(false);
+	data.big = "1";
+	manager.appendMessage(user());
+	expect(linesOf(file)).toHaveLength(4);
+});
+
+test("an append to a file that cannot be written leaves all as before, and a retry works", () => {
+	const dir = scratch();
+	// Found before the first write, so that no handle is open yet.
+	const file = writeSession(dir, [header(), message("a", null)]);
+	const manager = api.SessionManager.open(file);
+	const outside = join(scratch(), "away.jsonl");
+	const before = stateOf(manager);
+	renameSync(file, outside);
+	mkdirSync(file);
+	let error: any;
+	try {
+		manager.appendCustomEntry("x");
+	} catch (thrown) {
+		error = thrown;
+	}
+	expect(error.message).toContain(file);
+	rmSync(file, { recursive: true });
+	renameSync(outside, file);
+	expect(stateOf(manager)).toEqual(before);
+	const id = manager.appendCustomEntry("x");
+	expect(jsonLines(file).at(-1)).toMatchObject({ id, parentId: "a" });
+});
+
+test("new files are for their owner alone: 0600, and new directories 0700, whatever the umask", () => {
+	openUmask();
+	const dir = join(scratch(), "a", "b");
+	const { manager, file } = fresh(dir);
+	manager.appendMessage(user());
+	const branched = manager.createBranchedSession(manager.getLeafId() as string) as string;
+	const forkDir = join(scratch(), "c", "d");
+	const fork = api.SessionManager.forkFrom(file, "/else", forkDir).getSessionFile() as string;
+	expect([file, branched, fork].map(modeOf)).toEqual([0o600, 0o600, 0o600]);
+	expect([dirname(dir), dir, dirname(forkDir), forkDir].map(modeOf)).toEqual([0o700, 0o700, 0o700, 0o700]);
+	const missing = api.SessionManager.open(join(dir, "new", "own.jsonl"));
+	missing.appendMessage(user());
+	expect(modeOf(missing.getSessionFile() as string)).toBe(0o600);
+	expect(modeOf(join(dir, "new"))).toBe(0o700);
+});
+
+test("the default directories are for their owner alone as well", () => {
+	openUmask();
+	const { agent } = ownAgent();
+	const dir = api.getDefaultSessionDir("/some/where");
+	expect([agent, join(agent, "sessions"), dir].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
+});
+
+test("getDefaultSessionDir only names the directory with `create: false`", () => {
+	const { agent } = ownAgent();
+	const named = api.getDefaultSessionDir("/some/where", undefined, { create: false });
+	expect(named).toBe(join(agent, "sessions", "--some-where--"));
+	expect(existsSync(agent)).toBe(false);
+	const elsewhere = join(scratch(), "agent");
+	expect(api.getDefaultSessionDir("/x", elsewhere, { create: false })).toBe(join(elsewhere, "sessions", "--x--"));
+	expect(existsSync(elsewhere)).toBe(false);
+	// Whoever does not say so gets what pi gives.
+	for (const options of [undefined, {}, { create: undefined }, { create: true }, null] as never[]) {
+		const dir = join(scratch(), "agent");
+		expect(existsSync(api.getDefaultSessionDir("/x", dir, options))).toBe(true);
+	}
+});
+
+test("the modes of files and directories that exist stay", () => {
+	const dir = scratch();
+	chmodSync(dir, 0o755);
+	const empty = writeSession(dir, [], "empty.jsonl");
+	const full = writeSession(dir, [header()], "full.jsonl");
+	for (const file of [empty, full]) chmodSync(file, 0o644);
+	for (const file of [empty, full]) api.SessionManager.open(file).appendMessage(user());
+	api.SessionManager.create("/x", dir).appendMessage(user());
+	expect([empty, full, dir].map(modeOf)).toEqual([0o644, 0o644, 0o755]);
+});
+
+test("a file is named after the header's time and the session's id", () => {
+	const { manager, file } = fresh();
+	const time = manager.getHeader()?.timestamp.replace(/[:.]/g, "-");
+	expect(basename(file)).toBe(`${time}_${manager.getSessionId()}.jsonl`);
+	expect(file).toMatch(/\/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_[0-9a-f-]{36}\.jsonl$/);
+});
+
+test("newSession starts over, with a file of its own and the old one left alone", () => {
+	const { manager, file } = fresh();
+	manager.appendMessage(user());
+	const before = read(file);
+	const next = manager.newSession({ id: "next", parentSession: file });
+	expect(next).toBe(manager.getSessionFile());
+	expect(existsSync(next as string)).toBe(false);
+	expect([manager.getEntryCount(), manager.getLeafId(), manager.getSessionId()]).toEqual([0, null, "next"]);
+	manager.appendMessage(user());
+	expect(jsonLines(next as string)[0]).toMatchObject({ id: "next", parentSession: file });
+	expect(read(file)).toBe(before);
+});
+
+test("a bad id leaves the session as it was", () => {
+	const { manager, dir } = fresh();
+	manager.appendMessage(user());
+	for (const id of ["", "-a", "a-", "a b", "a/b", "ä", "."]) {
+		const error = failing(manager, dir, () => manager.newSession({ id }));
+		expect(error.message).toBe(
+			"Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', and start and end with an alphanumeric character",
+		);
+	}
+	for (const id of ["a", "A.b_c-9"]) expect(api.assertValidSessionId(id)).toBeUndefined();
+});
+
+test("setSessionFile keeps working directory and session directory; one that fails keeps the session", () => {
+	const { manager, dir } = fresh();
+	manager.appendMessage(user());
+	const other = writeSession(scratch(), [header({ cwd: "/other" }), message("z", null)]);
+	const notes = join(dirname(other), "notes.txt");
+	writeFileSync(notes, "notes");
+	expect(failing(manager, dir, () => manager.setSessionFile(notes)).message).toContain(notes);
+	expect(failing(manager, dir, () => manager.setSessionFile(dir)).message).toContain(dir);
+	expect(loose(manager).setSessionFile?.(other)).toBeUndefined();
+	expect([manager.getSessionId(), manager.getCwd(), manager.getSessionDir()]).toEqual(["s-1", "/somewhere", dir]);
+	expect(manager.getSessionFile()).toBe(other);
+	manager.appendCustomEntry("x");
+	expect(linesOf(other)).toHaveLength(3);
+});
+
+test("a file grown by another process joins at the next append: their bytes stay, the leaf is ours", () => {
+	const { manager, file } = opened([message("a", null)]);
+	const theirs = [
+		JSON.stringify(message("t1", "a", user("theirs"))),
+		'{"type":"session_info","id":"t2","parentId":"t1","timestamp":"t","name":"renamed"}',
+		'{"type":"label","id":"t3","parentId":"t2","timestamp":"t","targetId":"a","label":"marked"}',
+	];
+	appendFileSync(file, `${theirs.join("\n")}\n`);
+	const id = manager.appendCustomEntry("x");
+	expect(linesOf(file).slice(2, 5)).toEqual(theirs);
+	expect(manager.getEntries().map((one) => one.id)).toEqual(["a", "t1", "t2", "t3", id]);
+	expect(manager.getEntry(id)?.parentId).toBe("a");
+	expect(manager.getLeafId()).toBe(id);
+	expect([manager.getSessionName(), manager.getLabel("a")]).toEqual(["renamed", "marked"]);
+	expect(manager.getChildren("a").map((one) => one.id)).toEqual(["t1", id]);
+});
+
+test("a line that another process left half written is ended, and ours stands on a line of its own", () => {
+	const { manager, file } = opened([message("a", null)]);
+	appendFileSync(file, '{"type":"custom","id":"t1","par');
+	const id = manager.appendCustomEntry("x");
+	expect(linesOf(file)).toHaveLength(4);
+	expect(linesOf(file)[2]).toBe('{"type":"custom","id":"t1","par');
+	expect(JSON.parse(linesOf(file)[3] as string).id).toBe(id);
+});
+
+test("two managers on one file take turns and lose nothing", () => {
+	const { manager: one, file } = opened([message("a", null)]);
+	const two = api.SessionManager.open(file);
+	const ids = [one, two, one, two, two, one].map((manager) => manager.appendCustomEntry("x"));
+	expect(linesOf(file)).toHaveLength(8);
+	expect(
+		api.SessionManager.open(file)
+			.getEntries()
+			.map((each) => each.id),
+	).toEqual(["a", ...ids]);
+	expect(one.getEntries().map((each) => each.id)).toEqual(["a", ...ids]);
+});

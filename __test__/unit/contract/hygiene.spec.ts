@@ -1,0 +1,127 @@
+// Rules of the house that a reader could not check by eye.
+import { readFileSync, readdirSync } from "node:fs";
+import { join, relative } from "node:path";
+import { describe, expect, test } from "vitest";
+import { api, root } from "../../support/store.js";
+
+function filesBelow(dir: string, ext: string): string[] {
+	return readdirSync(dir, { withFileTypes: true }).flatMap((file) => {
+		const path = join(dir, file.name);
+		if (file.isDirectory()) return filesBelow(path, ext);
+		return file.name.endsWith(ext) ? [path] : [];
+	});
+}
+
+const rust = filesBelow(join(root, "src"), ".rs").map((path) => ({
+	path: relative(root, path),
+	text: readFileSync(path, "utf8"),
+}));
+const core = rust.filter(({ path }) => path.startsWith("src/core/"));
+const declarations = readFileSync(join(root, "index.d.ts"), "utf8");
+
+/** The lines of a file that are no tests, numbered from 1. Tests stand at the end, in a `tests.rs`, or below it. */
+function shipped({ path, text }: { path: string; text: string }): [number, string][] {
+	if (path.endsWith("/tests.rs") || path.includes("/tests/")) return [];
+	const lines = text.split("\n");
+	const end = lines.findIndex(
+		(line, at) => line.startsWith("#[cfg(test)]") && /^(pub )?mod tests/.test(lines[at + 1] ?? ""),
+	);
+	return lines.slice(0, end < 0 ? undefined : end).map((line, at) => [at + 1, line]);
+}
+
+/** A line without its comment. */
+const code = (line: string): string => line.replace(/\/\/.*$/, "");
+
+test("there is a core and a boundary to check", () => {
+	expect(core.length).toBeGreaterThan(10);
+	expect(rust.length).toBeGreaterThan(core.length);
+});
+
+test("the core never names napi", () => {
+	for (const { path, text } of core) expect(text.match(/.*napi.*/gi), path).toBeNull();
+});
+
+test("the core neither unwraps nor expects outside of tests", () => {
+	const found = core.flatMap((file) =>
+		shipped(file)
+			.filter(([, line]) =>
+				/\.unwrap\(\)|\.expect\(|\.unwrap_err\(\)|\bpanic!|\bunreachable!|\btodo!|\bunimplemented!/.test(code(line)),
+			)
+			.map(([number, line]) => `${file.path}:${number} ${line.trim()}`),
+	);
+	expect(found).toEqual([]);
+});
+
+test("every unsafe block and impl has a SAFETY comment just above", () => {
+	const found = rust.flatMap(({ path, text }) => {
+		const lines = text.split("\n");
+		return lines.flatMap((line, at) => {
+			if (!/\bunsafe\s*(\{|impl\b)/.test(code(line))) return [];
+			let above = at - 1;
+			// The statement that the block belongs to may have been broken before it.
+			if (/=$/.test(lines[above] ?? "")) above--;
+			const end = above + 1;
+			while (/^\s*\/\//.test(lines[above] ?? "")) above--;
+			const comment = lines.slice(above + 1, end).join("\n");
+			return /SAFETY:/.test(comment) ? [] : [`${path}:${at + 1} ${line.trim()}`];
+		});
+	});
+	expect(found).toEqual([]);
+});
+
+test("ARCHITECTURE.md names the files with unsafe code, and no other", () => {
+	const rows = readFileSync(join(root, "ARCHITECTURE.md"), "utf8").split("\n");
+	for (const folder of ["src/core", "src/js"]) {
+		const row = rows.find((one) => one.startsWith(`| \`${folder}\` |`)) ?? "";
+		// From the word on, up to the end of what it lists.
+		const listed = /`unsafe`(.*?)\balone\b/.exec(row)?.[1] ?? "";
+		const named = [...listed.matchAll(/`([^`]+\.rs)`/g)].map(([, name]) => `${folder}/${name}`);
+		const found = rust.filter((file) => file.path.startsWith(`${folder}/`) && shipped(file).some(([, line]) => /\bunsafe\b/.test(code(line))));
+		expect(named.sort()).toEqual(found.map(({ path }) => path).sort());
+	}
+	expect(rust.some(({ path, text }) => !/^src\/(core|js)\//.test(path) && /\bunsafe (fn|impl)\b|\bunsafe \{/.test(text))).toBe(false);
+});
+
+describe("index.d.ts", () => {
+	test("names every export", () => {
+		for (const name of Object.keys(api)) {
+			expect(declarations, name).toMatch(new RegExp(`^export declare (?:class|function|const) ${name}\\b`, "m"));
+		}
+	});
+
+	test("declares no value that is not exported", () => {
+		const declared = [...declarations.matchAll(/^export declare (?:class|function|const) (\w+)/gm)].map(
+			([, name]) => name,
+		);
+		for (const name of declared) expect(Object.keys(api)).toContain(name);
+	});
+
+	test("names every method and static of SessionManager", () => {
+		const body = declarations.slice(declarations.indexOf("declare class SessionManager"));
+		const names = (object: object): string[] => Object.getOwnPropertyNames(object);
+		for (const name of names(api.SessionManager.prototype).filter((one) => one !== "constructor")) {
+			expect(body, name).toMatch(new RegExp(`^  ${name}[<(]`, "m"));
+		}
+		const strange = ["arguments", "caller", "prototype"];
+		for (const name of names(api.SessionManager).filter(
+			(one) => !strange.includes(one) && typeof (api.SessionManager as any)[one] === "function",
+		)) {
+			expect(body, name).toMatch(new RegExp(`^  static ${name}[<(]`, "m"));
+		}
+	});
+});
+
+test("the exports are those of the contract", () => {
+	expect(
+		Object.keys(api)
+			.filter((name) => name !== "__napiBindingTarget")
+			.sort(),
+	).toEqual(
+		[
+			...["CURRENT_SESSION_VERSION", "SessionManager", "assertValidSessionId", "buildContextEntries"],
+			...["buildSessionContext", "buildSessionProjection", "findMostRecentSession", "getDefaultSessionDir"],
+			...["getLatestCompactionEntry", "loadEntriesFromFile", "migrateSessionEntries", "parseSessionEntries"],
+			...["projectContextEntry", "sessionEntryToContextMessages"],
+		].sort(),
+	);
+});

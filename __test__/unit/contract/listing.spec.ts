@@ -1,0 +1,332 @@
+// Section 7: list and listAll.
+import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { SessionInfo } from "../../../index.js";
+import {
+	anyManager,
+	api,
+	assistant,
+	entry,
+	header,
+	message,
+	ownAgent,
+	scratch,
+	shape,
+	toolResult,
+	user,
+	writeSession,
+} from "../../support/store.js";
+
+const { SessionManager } = api;
+const day = (n: number): number => Date.UTC(2025, 0, n);
+
+/** A directory with this many sessions, the first the newest. */
+function sessions(count: number, dir = scratch()): string {
+	for (let n = 1; n <= count; n++) {
+		const id = `s${String(n).padStart(3, "0")}`;
+		writeSession(
+			dir,
+			[header({ id }), message("a", null, user(`text of ${id}`, { timestamp: day(400 - n) }))],
+			`${id}.jsonl`,
+		);
+	}
+	return dir;
+}
+
+const rejection = (promise: Promise<unknown>): Promise<any> =>
+	promise.then(
+		() => "resolved",
+		(reason: unknown) => reason,
+	);
+
+test("a session is listed with all that can be known of it", async () => {
+	const dir = scratch();
+	const file = writeSession(dir, [
+		header({ parentSession: "/from/here.jsonl" }),
+		message("a", null, user("first question", { timestamp: day(2) })),
+		entry("session_info", "n", "a", { name: " my name " }),
+		message("b", "a", assistant("the answer", { timestamp: day(4) })),
+		message("c", "a", user([{ type: "text", text: "on a branch" }], { timestamp: day(3) })),
+		message("d", "c", toolResult()),
+		"torn {",
+	]);
+	const [info] = await SessionManager.list("/somewhere", dir);
+	const want: SessionInfo = {
+		path: file,
+		id: "s-1",
+		cwd: "/somewhere",
+		name: "my name",
+		parentSessionPath: "/from/here.jsonl",
+		created: new Date("2025-01-01T00:00:00.000Z"),
+		modified: new Date(day(4)),
+		messageCount: 4,
+		firstMessage: "first question",
+		allMessagesText: "first question the answer on a branch",
+	};
+	expect(info).toEqual(want);
+	expect(Object.keys(info as object)).toEqual(Object.keys(want));
+	expect(info?.created).toBeInstanceOf(Date);
+});
+
+test("what is unknown is an own undefined key, an empty cwd an empty text", async () => {
+	const dir = scratch();
+	writeSession(dir, [header({ cwd: undefined })]);
+	const [info] = await SessionManager.listAll(dir);
+	expect(shape({ ...info, path: "", created: 0, modified: 0 })).toBe(
+		'{"path":"","id":"s-1","cwd":"","name":undefined,"parentSessionPath":undefined,"created":0,"modified":0,"messageCount":0,"firstMessage":"(no messages)","allMessagesText":""}',
+	);
+});
+
+test("a header with branchedFrom alone gives it as the parent's path; getHeader stays as read", async () => {
+	const dir = scratch();
+	for (const version of [2, 3]) {
+		const file = writeSession(
+			dir,
+			[header({ version, id: `v${version}`, branchedFrom: "/old/parent.jsonl" })],
+			`${version}.jsonl`,
+		);
+		const [info] = (await SessionManager.list("/somewhere", dir)).filter((one) => one.id === `v${version}`);
+		expect(info?.parentSessionPath).toBe("/old/parent.jsonl");
+		const head = SessionManager.open(file).getHeader() as any;
+		expect([head.branchedFrom, "parentSession" in head]).toEqual(["/old/parent.jsonl", false]);
+	}
+});
+
+test("the name is the newest one's; an empty one clears it", async () => {
+	const dir = scratch();
+	const info = (name?: unknown) => entry("session_info", "n", null, { name });
+	writeSession(dir, [header({ id: "a" }), info("one"), info("two\u00a0")], "a.jsonl");
+	writeSession(dir, [header({ id: "b" }), info("one"), info(" ")], "b.jsonl");
+	writeSession(dir, [header({ id: "c" }), info("one"), info()], "c.jsonl");
+	const names = new Map((await SessionManager.list("/somewhere", dir)).map((one) => [one.id, one.name]));
+	expect(names).toEqual(
+		new Map<string, unknown>([
+			["a", "two"],
+			["b", undefined],
+			["c", undefined],
+		]),
+	);
+});
+
+test("newest first; equal times by name as localeCompare sorts, descending", async () => {
+	const dir = scratch();
+	const names = ["a", "B", "ä", "z", "10", "9", "_"].map((name) => `${name}.jsonl`);
+	for (const name of names) {
+		const file = writeSession(dir, [header({ id: name }), message("a", null, user("x", { timestamp: day(5) }))], name);
+		utimesSync(file, 1_700_000_000, 1_700_000_000);
+	}
+	writeSession(dir, [header({ id: "newest" }), message("a", null, user("x", { timestamp: day(6) }))], "0.jsonl");
+	const want = ["newest", ...names.sort((a, b) => b.localeCompare(a))];
+	expect((await SessionManager.list("/somewhere", dir)).map((one) => one.id)).toEqual(want);
+	expect((await SessionManager.listAll(dir)).map((one) => one.id)).toEqual(want);
+	const { agent } = ownAgent();
+	mkdirSync(join(agent, "sessions"), { recursive: true });
+	symlinkSync(dir, join(agent, "sessions", "linked"));
+	expect((await SessionManager.listAll()).map((one) => one.id)).toEqual(want);
+});
+
+test("list filters a directory that is given by cwd, listAll never does", async () => {
+	const dir = scratch();
+	for (const [id, cwd] of [
+		["mine", "/mine"],
+		["theirs", "/theirs"],
+		["none", undefined],
+		["dots", "/x/../mine/"],
+	] as const) {
+		writeSession(dir, [header({ id, cwd })], `${id}.jsonl`);
+	}
+	expect((await SessionManager.list("/mine", dir)).map((one) => one.id).sort()).toEqual(["dots", "mine"]);
+	expect(await SessionManager.listAll(dir)).toHaveLength(4);
+	ownAgent();
+	const own = api.getDefaultSessionDir("/mine");
+	writeSession(own, [header({ id: "theirs", cwd: "/theirs" })]);
+	expect(await SessionManager.list("/mine")).toHaveLength(1);
+	expect(await SessionManager.list("/mine", own)).toHaveLength(1);
+});
+
+test("listAll gathers every directory under sessions; other files there are no matter", async () => {
+	const { agent } = ownAgent();
+	expect(await SessionManager.listAll()).toEqual([]);
+	sessions(3, api.getDefaultSessionDir("/one"));
+	sessions(2, api.getDefaultSessionDir("/two"));
+	writeSession(join(agent, "sessions"), [header()], "stray.jsonl");
+	writeFileSync(join(agent, "sessions", "file"), "x");
+	symlinkSync("nowhere", join(agent, "sessions", "dangling"));
+	expect(await SessionManager.listAll()).toHaveLength(5);
+	expect(await anyManager.listAll?.(undefined)).toHaveLength(5);
+	const seen: number[] = [];
+	expect(await SessionManager.listAll((loaded) => seen.push(loaded))).toHaveLength(5);
+	expect(seen).toEqual([1, 2, 3, 4, 5]);
+});
+
+test("a missing directory has no sessions and is not made", async () => {
+	const dir = join(scratch(), "missing");
+	expect(await SessionManager.list("/x", dir)).toEqual([]);
+	expect(await SessionManager.listAll(dir)).toEqual([]);
+	expect(() => readdirSync(dir)).toThrow();
+});
+
+test("what is no session is left out, and is counted by progress all the same", async () => {
+	const dir = sessions(2);
+	writeFileSync(join(dir, "junk.jsonl"), "junk\n");
+	writeFileSync(join(dir, "empty.jsonl"), "");
+	writeFileSync(join(dir, "other.txt"), JSON.stringify(header()));
+	mkdirSync(join(dir, "folder.jsonl"));
+	symlinkSync("nowhere", join(dir, "dangling.jsonl"));
+	const seen: number[][] = [];
+	expect(await SessionManager.list("/somewhere", dir, (loaded, total) => seen.push([loaded, total]))).toHaveLength(2);
+	expect(seen).toEqual([1, 2, 3, 4, 5, 6].map((loaded) => [loaded, 6]));
+});
+
+describe("progress", () => {
+	test("counts every file up to the total, with partial lists first, every tenth, and last", async () => {
+		const dir = sessions(25);
+		const seen: { loaded: number; total: number; partial?: readonly SessionInfo[] | undefined }[] = [];
+		let isSettled = false;
+		const promise = SessionManager.list("/somewhere", dir, (loaded, total, partial) => {
+			expect(isSettled).toBe(false);
+			seen.push({ loaded, total, partial });
+		});
+		const list = await promise;
+		isSettled = true;
+		expect(seen.map((one) => [one.loaded, one.total])).toEqual(Array.from({ length: 25 }, (_, at) => [at + 1, 25]));
+		expect(seen.filter((one) => one.partial).map((one) => one.loaded)).toEqual([1, 10, 20, 25]);
+		for (const { loaded, partial } of seen.filter((one) => one.partial)) {
+			expect(partial).toHaveLength(loaded);
+			const times = (partial as SessionInfo[]).map((one) => one.modified.getTime());
+			expect(times).toEqual(times.slice().sort((a, b) => b - a));
+		}
+		expect(seen.at(-1)?.partial).toEqual(list);
+		expect(seen.at(-1)?.partial).not.toBe(list);
+	});
+
+	test("is filtered as the list is", async () => {
+		const dir = sessions(3);
+		writeSession(dir, [header({ id: "other", cwd: "/other" })], "other.jsonl");
+		let last: readonly SessionInfo[] | undefined;
+		await SessionManager.list("/other", dir, (_loaded, _total, partial) => {
+			last = partial ?? last;
+		});
+		expect(last?.map((one) => one.id)).toEqual(["other"]);
+	});
+
+	test("of listAll publishes once the newest file is read, and at the end", async () => {
+		const { agent } = ownAgent();
+		sessions(12, api.getDefaultSessionDir("/one"));
+		expect(agent).toBeDefined();
+		const published: number[] = [];
+		await SessionManager.listAll((loaded, _total, partial) => {
+			if (partial) published.push(loaded);
+		});
+		expect(published.at(-1)).toBe(12);
+		expect(published.length).toBeLessThanOrEqual(2);
+	});
+
+	test("that throws ends the list, empty, as in the reference", async () => {
+		const dir = sessions(5);
+		let calls = 0;
+		const list = await SessionManager.list("/somewhere", dir, () => {
+			calls++;
+			throw new Error("progress");
+		});
+		expect(list).toEqual([]);
+		expect(calls).toBeLessThanOrEqual(5);
+		expect(await SessionManager.list("/somewhere", dir)).toHaveLength(5);
+	});
+
+	test("may use the module itself", async () => {
+		const dir = sessions(5);
+		const inner: Promise<SessionInfo[]>[] = [];
+		await SessionManager.list("/somewhere", dir, () => {
+			inner.push(SessionManager.list("/somewhere", dir));
+			SessionManager.open(join(dir, "s001.jsonl")).getEntries();
+		});
+		for (const list of await Promise.all(inner)) expect(list).toHaveLength(5);
+	});
+});
+
+describe("an aborted signal", () => {
+	const reason = { why: "changed my mind" };
+
+	test("from before rejects with its reason, whatever there is to list", async () => {
+		const dir = sessions(3);
+		const signal = AbortSignal.abort(reason);
+		ownAgent();
+		for (const promise of [
+			SessionManager.list("/somewhere", dir, undefined, signal),
+			SessionManager.list("/somewhere", join(dir, "missing"), undefined, signal),
+			SessionManager.listAll(dir, undefined, signal),
+			SessionManager.listAll(undefined, signal),
+			SessionManager.listAll(() => {}, signal),
+		]) {
+			expect(await rejection(promise)).toBe(reason);
+		}
+		expect(await rejection(SessionManager.list("/x", dir, undefined, AbortSignal.abort()))).toMatchObject({
+			name: "AbortError",
+		});
+	});
+
+	test("during the list rejects with its reason; progress is not called again", async () => {
+		const dir = sessions(30);
+		const controller = new AbortController();
+		const seen: number[] = [];
+		const promise = SessionManager.list(
+			"/somewhere",
+			dir,
+			(loaded) => {
+				seen.push(loaded);
+				if (loaded === 3) controller.abort(reason);
+			},
+			controller.signal,
+		);
+		expect(await rejection(promise)).toBe(reason);
+		// Another list comes to its end through the same thread: what the first had still to say would have been said.
+		await SessionManager.list("/somewhere", dir);
+		expect(seen).toEqual([1, 2, 3]);
+	});
+
+	test("right after the call rejects too, but in the last progress call comes too late", async () => {
+		const dir = sessions(3);
+		const early = new AbortController();
+		const promise = SessionManager.listAll(dir, undefined, early.signal);
+		early.abort(reason);
+		expect(await rejection(promise)).toBe(reason);
+		const late = new AbortController();
+		const last = SessionManager.list(
+			"/somewhere",
+			dir,
+			(loaded, total) => loaded === total && late.abort(reason),
+			late.signal,
+		);
+		expect(await rejection(last)).toBe("resolved");
+	});
+
+	test("comes before a progress callback that throws", async () => {
+		const dir = sessions(3);
+		const controller = new AbortController();
+		const promise = SessionManager.list(
+			"/somewhere",
+			dir,
+			() => {
+				controller.abort(reason);
+				throw new Error("progress");
+			},
+			controller.signal,
+		);
+		expect(await rejection(promise)).toBe(reason);
+	});
+
+	test("after the list is no matter", async () => {
+		const controller = new AbortController();
+		const list = await SessionManager.list("/somewhere", sessions(3), undefined, controller.signal);
+		controller.abort(reason);
+		expect(list).toHaveLength(3);
+	});
+});
+
+test("many lists at once all end", async () => {
+	const dir = sessions(20);
+	const lists = await Promise.all(Array.from({ length: 40 }, () => SessionManager.list("/somewhere", dir)));
+	for (const list of lists) expect(list).toHaveLength(20);
+});

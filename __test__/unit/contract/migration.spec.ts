@@ -1,0 +1,340 @@
+// Sections 3 and 9: files of versions 1 and 2.
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { Random } from "../../stress/differential/random.js";
+import { loadReference } from "../../support/peer.js";
+import {
+	type Json,
+	anyManager,
+	api,
+	assistant,
+	caught,
+	header,
+	jsonLines,
+	linesOf,
+	lockedOut,
+	modeOf,
+	read,
+	root,
+	scratch,
+	shape,
+	snapshot,
+	text,
+	toolResult,
+	user,
+	writeSession,
+} from "../../support/store.js";
+
+const SEED = 20250101;
+const reference = await loadReference();
+
+/** A header of version 1, which states no version. */
+const oldHeader = (): Json => {
+	const { version, ...rest } = header({ provider: "p", modelId: "m", thinkingLevel: "low" });
+	return rest;
+};
+
+const old = (type: string, fields: Json): Json => ({ type, timestamp: "2025-01-01T00:00:01.000Z", ...fields });
+const said = (body: unknown): Json => old("message", { message: body });
+
+/** A file of version 1 with about a thousand lines: every kind of that time, and damage. */
+function generated(): string {
+	const r = new Random(SEED);
+	const lines: (Json | string)[] = [oldHeader()];
+	while (lines.length < 1000) {
+		const n = lines.length;
+		const past = lines.filter((line) => typeof line !== "string").length;
+		lines.push(
+			r.weighted<() => Json | string>([
+				[20, () => said(user(`question ${n} ${r.chance(0.3) ? "naïve \ud83d 日本" : ""}`))],
+				[20, () => said(assistant(`answer ${n}`))],
+				[10, () => said(toolResult(`output ${n}`))],
+				[5, () => said({ role: "hookMessage", customType: "x", content: `hook ${n}`, display: true, timestamp: n })],
+				[3, () => old("thinking_level_change", { thinkingLevel: "high" })],
+				[3, () => old("model_change", { provider: "p", modelId: `m-${n}` })],
+				[2, () => old("compaction", { summary: `s ${n}`, firstKeptEntryIndex: r.int(past), tokensBefore: n })],
+				[
+					1,
+					() =>
+						old("compaction", {
+							summary: "s",
+							firstKeptEntryIndex: r.pick([-1, 1.5, 5000, "3", null]),
+							tokensBefore: n,
+						}),
+				],
+				[2, () => old("invented", { 9: 1, b: { role: "hookMessage" }, z: [-0.5, 1e21] })],
+				[1, () => old("custom", { id: "had one", parentId: 5, data: n })],
+				[1, () => `{"type":"message","torn":${n}`],
+				[1, () => ""],
+			])(),
+		);
+	}
+	return text(lines);
+}
+
+/** Values with their ids replaced by their positions, so that two migrations compare. */
+function withoutIds(values: any[]): string[] {
+	const places = new Map(values.map((value, at) => [value.id, `#${at}`]));
+	const placed = (id: unknown): unknown => (typeof id === "string" ? (places.get(id) ?? id) : id);
+	return values.map((value) => {
+		const renamed = Object.entries(value).map(([key, field]) => {
+			const isId = key === "id" || key === "parentId" || key === "firstKeptEntryId";
+			return [key, isId && value.type !== "session" ? placed(field) : field];
+		});
+		return shape(Object.fromEntries(renamed));
+	});
+}
+
+const inputs: Record<string, string> = { [`a generated file (seed ${SEED})`]: generated() };
+const sample = resolve(root, process.env.PI_SESSION_SAMPLE ?? "../shared/data/pi-v1-session.jsonl");
+if (existsSync(sample)) inputs[`the sample ${basename(sample)}`] = readFileSync(sample, "utf8");
+
+for (const [name, content] of Object.entries(inputs)) {
+	describe(`migrating ${name}`, () => {
+		test("gives the entries that the reference's migration gives, but for the ids", () => {
+			const file = join(scratch(), "old.jsonl");
+			writeFileSync(file, content);
+			const manager = api.SessionManager.open(file);
+			const want = reference.parseSessionEntries?.(content) as Json[];
+			reference.migrateSessionEntries?.(want);
+			expect(withoutIds([manager.getHeader(), ...manager.getEntries()])).toEqual(withoutIds(want));
+			expect(new Set(manager.getEntries().map((one) => one.id)).size).toBe(want.length - 1);
+			const ours = api.parseSessionEntries(content);
+			api.migrateSessionEntries(ours);
+			expect(withoutIds(ours)).toEqual(withoutIds(want));
+		});
+
+		test("keeps the original as it was, and a second open changes nothing", () => {
+			const dir = scratch();
+			const file = join(dir, "old.jsonl");
+			writeFileSync(file, content);
+			const first = api.SessionManager.open(file);
+			const entries = first.getEntries().map(shape);
+			expect(read(`${file}.v1.bak`)).toBe(content);
+			const before = snapshot(dir);
+			expect(readdirSync(dir).sort()).toEqual(["old.jsonl", "old.jsonl.v1.bak"]);
+			const second = api.SessionManager.open(file);
+			expect(second.getEntries().map(shape)).toEqual(entries);
+			expect(snapshot(dir)).toEqual(before);
+		});
+
+		test("writes the bytes that the reference writes, but for ids and damaged lines", () => {
+			const dir = scratch();
+			const file = join(dir, "old.jsonl");
+			writeFileSync(file, content);
+			api.SessionManager.open(file);
+			const want = reference.parseSessionEntries?.(content) as Json[];
+			reference.migrateSessionEntries?.(want);
+			const isJson = (line: string): boolean => line !== "" && !line.startsWith('{"type":"message","torn"');
+			const normal = (lines: string[], values: any[]): string[] =>
+				lines.map((line) => {
+					const places = new Map(values.map((value, at) => [value.id, `#${at}`]));
+					return line.replace(
+						/"(id|parentId|firstKeptEntryId)":"([0-9a-f]{8})"/g,
+						(_, key, id) => `"${key}":${places.get(id)}`,
+					);
+				});
+			const got = linesOf(file).filter(isJson);
+			expect(
+				normal(
+					got,
+					got.map((line) => JSON.parse(line)),
+				),
+			).toEqual(
+				normal(
+					want.map((value) => JSON.stringify(value)),
+					want,
+				),
+			);
+		});
+	});
+}
+
+test("new keys stand last: id, parentId, firstKeptEntryId, and the header's version", () => {
+	const file = writeSession(scratch(), [
+		oldHeader(),
+		said(user("q")),
+		old("compaction", { summary: "s", firstKeptEntryIndex: 1, tokensBefore: 5, z: 1 }),
+	]);
+	const [, first, second] = [null, ...api.SessionManager.open(file).getEntries()];
+	expect(linesOf(file)).toEqual([
+		'{"type":"session","id":"s-1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/somewhere","provider":"p","modelId":"m","thinkingLevel":"low","version":3}',
+		`{"type":"message","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"q","timestamp":1735689600000},"id":"${first?.id}","parentId":null}`,
+		`{"type":"compaction","timestamp":"2025-01-01T00:00:01.000Z","summary":"s","tokensBefore":5,"z":1,"id":"${second?.id}","parentId":"${first?.id}","firstKeptEntryId":"${first?.id}"}`,
+	]);
+});
+
+test("a file of version 2 keeps its ids; a hookMessage becomes a custom message, in a message entry alone", () => {
+	const hook = { role: "hookMessage", customType: "x", content: "c", display: true, timestamp: 1 };
+	const file = writeSession(scratch(), [
+		header({ version: 2 }),
+		{ type: "message", id: "a", parentId: null, timestamp: "t", message: hook },
+		{ type: "custom", id: "b", parentId: "a", timestamp: "t", message: hook },
+	]);
+	const original = read(file);
+	const manager = api.SessionManager.open(file);
+	expect(manager.getEntries().map((one: any) => [one.id, one.message.role])).toEqual([
+		["a", "custom"],
+		["b", "hookMessage"],
+	]);
+	expect(linesOf(file)[2]).toBe(original.split("\n")[2]);
+	expect(read(`${file}.v1.bak`)).toBe(original);
+});
+
+test("a version above 3 is left alone", () => {
+	const dir = scratch();
+	const file = writeSession(dir, [
+		header({ version: 4 }),
+		{ type: "message", id: "a", message: { role: "hookMessage" } },
+	]);
+	const before = snapshot(dir);
+	const manager = api.SessionManager.open(file);
+	expect((manager.getHeader() as any).version).toBe(4);
+	expect((manager.getEntries()[0] as any).message.role).toBe("hookMessage");
+	expect(snapshot(dir)).toEqual(before);
+});
+
+test("damaged lines stay in the backup, and in the new file where they stood", () => {
+	for (const version of [1, 2]) {
+		const withId = (id: string, line: Json): Json => (version === 2 ? { ...line, id, parentId: null } : line);
+		const lines = [
+			...["before {", header({ version }), "torn {", withId("a", said(user())), "", "5", "null", '"x"', "[1]"],
+			...[withId("b", said(user())), '{"type":"message","message":{"role":"user","con'],
+		];
+		const file = writeSession(scratch(), lines);
+		const original = read(file);
+		const manager = api.SessionManager.open(file);
+		expect(manager.getEntryCount()).toBe(2);
+		const migrated = linesOf(file);
+		expect(migrated).toHaveLength(lines.length);
+		for (const [at, line] of lines.entries()) if (typeof line === "string") expect(migrated[at]).toBe(line);
+		expect(read(`${file}.v1.bak`)).toBe(original);
+	}
+});
+
+test("the index of a first kept entry counts the values that parse, the header as 0", () => {
+	const compaction = old("compaction", { summary: "s", firstKeptEntryIndex: 2, tokensBefore: 1 });
+	const file = writeSession(scratch(), [oldHeader(), "torn {", said(user("1")), "", said(user("2")), compaction]);
+	const [, second, third] = api.SessionManager.open(file).getEntries() as any[];
+	expect(third.firstKeptEntryId).toBe(second.id);
+	expect("firstKeptEntryIndex" in third).toBe(false);
+});
+
+test("an index of a first kept entry that points forward finds no id yet, as in the reference", () => {
+	const entries = (): Json[] => [
+		oldHeader(),
+		old("compaction", { summary: "s", firstKeptEntryIndex: 2 }),
+		said(user()),
+	];
+	const [want, got] = [entries(), entries()];
+	reference.migrateSessionEntries?.(want);
+	api.migrateSessionEntries(got as any);
+	expect(withoutIds(got)).toEqual(withoutIds(want));
+	const file = writeSession(scratch(), entries());
+	api.SessionManager.open(file);
+	expect(Object.keys(jsonLines(file)[1])).toEqual(["type", "timestamp", "summary", "id", "parentId"]);
+});
+
+test("the mode stays, the backup is no more open than the original, and no other file is left", () => {
+	for (const mode of [0o600, 0o640, 0o644]) {
+		const dir = scratch();
+		const file = writeSession(dir, [oldHeader(), said(user())]);
+		chmodSync(file, mode);
+		api.SessionManager.open(file);
+		expect(modeOf(file)).toBe(mode);
+		expect(modeOf(`${file}.v1.bak`) & ~mode).toBe(0);
+		expect(readdirSync(dir).sort()).toEqual(["session.jsonl", "session.jsonl.v1.bak"]);
+	}
+});
+
+test("through a symbolic link the file behind it is migrated, and the link stays one", () => {
+	const dir = scratch();
+	const file = writeSession(scratch(), [oldHeader(), said(user())]);
+	const original = read(file);
+	const link = join(dir, "link.jsonl");
+	symlinkSync(file, link);
+	const manager = api.SessionManager.open(link);
+	expect(manager.getSessionFile()).toBe(link);
+	expect(lstatSync(link).isSymbolicLink()).toBe(true);
+	expect(jsonLines(file)[0].version).toBe(3);
+	expect(read(`${file}.v1.bak`)).toBe(original);
+	manager.appendMessage(user());
+	expect(linesOf(file)).toHaveLength(3);
+});
+
+test("an earlier backup is not overwritten", () => {
+	const file = writeSession(scratch(), [oldHeader(), said(user())]);
+	writeFileSync(`${file}.v1.bak`, "of before");
+	api.SessionManager.open(file);
+	expect(read(`${file}.v1.bak`)).toBe("of before");
+	expect(jsonLines(file)[0].version).toBe(3);
+});
+
+test("a list or a search migrates nothing", async () => {
+	const dir = scratch();
+	const file = writeSession(dir, [oldHeader(), said(user("q"))]);
+	const before = snapshot(dir);
+	const [info] = await api.SessionManager.list("/somewhere", dir);
+	expect([info?.messageCount, info?.firstMessage]).toEqual([1, "q"]);
+	expect(api.SessionManager.findById("/somewhere", "s-1", dir)).toBe(file);
+	expect(api.loadEntriesFromFile(file)[1]).not.toHaveProperty("id");
+	expect(snapshot(dir)).toEqual(before);
+});
+
+test("a fork of an old file is migrated, and the source stays as it is", () => {
+	for (const version of [undefined, 1, 2]) {
+		const dir = scratch();
+		const hook = { role: "hookMessage", customType: "x", content: "c", display: true, timestamp: 1 };
+		const entries = [said(user("q")), said(hook)].map((line, at) =>
+			version === 2 ? { ...line, id: `id${at}`, parentId: at === 0 ? null : "id0" } : line,
+		);
+		const source = writeSession(dir, [{ ...oldHeader(), version }, ...entries]);
+		const before = snapshot(dir);
+		const fork = api.SessionManager.forkFrom(source, "/target", join(scratch(), "deep"));
+		const file = fork.getSessionFile() as string;
+		expect(snapshot(dir)).toEqual(before);
+		expect(readdirSync(dirname(file))).toEqual([basename(file)]);
+		const [head, first, second] = jsonLines(file);
+		expect(head).toMatchObject({ version: 3, cwd: "/target", parentSession: source });
+		expect([first.parentId, second.parentId, second.message.role]).toEqual([null, first.id, "custom"]);
+		expect(fork.getBranch().map((one) => one.id)).toEqual([first.id, second.id]);
+	}
+});
+
+test("migrateSessionEntries changes the caller's objects in place and gives nothing", () => {
+	const entries: any[] = [{ ...oldHeader() }, said(user()), said({ role: "hookMessage", content: "x" })];
+	const [head, first, second] = entries;
+	const body = second.message;
+	expect(api.migrateSessionEntries(entries)).toBeUndefined();
+	expect(entries).toEqual([head, first, second]);
+	expect([head.version, second.parentId, second.message, body.role]).toEqual([3, first.id, body, "custom"]);
+	expect(first.parentId).toBeNull();
+	const before = shape(entries);
+	api.migrateSessionEntries(entries);
+	expect(shape(entries)).toBe(before);
+});
+
+test("in memory, old entries with a header are migrated in place; without one they are left", () => {
+	const old1: any[] = [oldHeader(), said(user())];
+	const manager = api.SessionManager.inMemory("/x", undefined, old1);
+	expect(manager.getEntries()[0]).toBe(old1[1]);
+	expect(old1[1].id).toMatch(/^[0-9a-f]{8}$/);
+	expect(old1[0].version).toBe(3);
+	const bare: any = { type: "message", id: "a", parentId: null, timestamp: "t", message: { role: "hookMessage" } };
+	anyManager.inMemory?.("/x", undefined, [bare]);
+	expect(bare.message.role).toBe("hookMessage");
+});
+
+test("a migration that cannot write fails, names the path and leaves everything", async () => {
+	const dir = scratch();
+	const file = writeSession(dir, [oldHeader(), said(user())]);
+	mkdirSync(join(dir, "locked"));
+	const before = snapshot(dir);
+	// Nothing can be put beside it.
+	chmodSync(dir, 0o555);
+	const error = await lockedOut(join(dir, "locked"), () => caught(() => api.SessionManager.open(file)));
+	chmodSync(dir, 0o755);
+	expect(error.message).toContain(file);
+	expect(snapshot(dir)).toEqual(before);
+});

@@ -1,0 +1,281 @@
+// Section 7: paths, default directories, the environment as it is when it is needed; errors of the file system.
+import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
+import {
+	api,
+	caught,
+	enter,
+	failing,
+	header,
+	lockedOut,
+	message,
+	ownAgent,
+	scratch,
+	setEnv,
+	snapshot,
+	user,
+	writeSession,
+} from "../../support/store.js";
+
+const { SessionManager } = api;
+
+describe("the agent directory", () => {
+	test("is read from the environment when it is needed, not at load", () => {
+		const [one, two] = [scratch(), scratch()];
+		setEnv({ PI_CODING_AGENT_DIR: one });
+		const manager = SessionManager.create("/some/where");
+		expect(manager.getSessionDir()).toBe(join(one, "sessions", "--some-where--"));
+		expect(manager.usesDefaultSessionDir()).toBe(true);
+		setEnv({ PI_CODING_AGENT_DIR: two });
+		expect(manager.usesDefaultSessionDir()).toBe(false);
+		expect(api.getDefaultSessionDir("/some/where")).toBe(join(two, "sessions", "--some-where--"));
+		expect(SessionManager.create("/some/where").getSessionDir()).toBe(join(two, "sessions", "--some-where--"));
+	});
+
+	test("is ~/.pi/agent without it, and ~ in it is the home directory", () => {
+		const { home } = ownAgent();
+		setEnv({ PI_CODING_AGENT_DIR: undefined });
+		expect(api.getDefaultSessionDir("/x")).toBe(join(home, ".pi/agent/sessions/--x--"));
+		setEnv({ PI_CODING_AGENT_DIR: "" });
+		expect(api.getDefaultSessionDir("/x")).toBe(join(home, ".pi/agent/sessions/--x--"));
+		setEnv({ PI_CODING_AGENT_DIR: "~/own" });
+		expect(api.getDefaultSessionDir("/x")).toBe(join(home, "own/sessions/--x--"));
+		setEnv({ PI_CODING_AGENT_DIR: "~" });
+		expect(api.getDefaultSessionDir("/x")).toBe(join(home, "sessions/--x--"));
+	});
+
+	test("that is given takes its place", () => {
+		ownAgent();
+		const dir = scratch();
+		expect(api.getDefaultSessionDir("/x", dir)).toBe(join(dir, "sessions/--x--"));
+		expect(existsSync(join(dir, "sessions/--x--"))).toBe(true);
+	});
+});
+
+describe("the folder of a working directory", () => {
+	test("is its path with separators and colons as dashes, the first separator dropped", () => {
+		const { agent } = ownAgent();
+		for (const [cwd, name] of [
+			["/a/b c/ä", "--a-b c-ä--"],
+			["/a:b\\c", "--a-b-c--"],
+			["/", "----"],
+			["/a/../b/.", "--b--"],
+			["//double", "--double--"],
+		] as const) {
+			expect(api.getDefaultSessionDir(cwd)).toBe(join(agent, "sessions", name));
+		}
+	});
+
+	test("is shortened with a hash if it would be longer than a file name may be, and found by all calls", async () => {
+		ownAgent();
+		const start = `/${"deep/".repeat(80)}`;
+		const dirs = [`${start}one`, `${start}two`, `/${"日本".repeat(60)}`].map((cwd) => {
+			const manager = SessionManager.create(cwd);
+			manager.appendMessage(user(cwd));
+			const name = basename(manager.getSessionDir());
+			expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
+			expect(name).toMatch(/^--.*--$/);
+			expect(manager.usesDefaultSessionDir()).toBe(true);
+			expect(manager.getCwd()).toBe(cwd);
+			expect(SessionManager.continueRecent(cwd).getSessionId()).toBe(manager.getSessionId());
+			expect(SessionManager.findById(cwd, manager.getSessionId())).toBe(manager.getSessionFile());
+			return name;
+		});
+		expect(new Set(dirs).size).toBe(3);
+		expect((await SessionManager.list(`${start}one`)).map((one) => one.firstMessage)).toEqual([`${start}one`]);
+		expect(await SessionManager.listAll()).toHaveLength(3);
+	});
+});
+
+test("paths understand ~, file URLs and relative ones; the working directory is made absolute", () => {
+	const { home } = ownAgent();
+	const dir = scratch();
+	enter(dir);
+	mkdirSync(join(home, "s"));
+	const file = writeSession(join(home, "s"), [header(), message("a", null)], "söm e.jsonl");
+	for (const given of ["~/s/söm e.jsonl", pathToFileURL(file).href, `${home}/s/../s//söm e.jsonl`]) {
+		const manager = SessionManager.open(given);
+		expect([manager.getSessionFile(), manager.getSessionDir()]).toEqual([file, dirname(file)]);
+		expect(api.loadEntriesFromFile(given.startsWith("file") ? given : file)).toHaveLength(2);
+	}
+	expect(SessionManager.inMemory("~").getCwd()).toBe(home);
+	expect(SessionManager.inMemory("rel/../x").getCwd()).toBe(join(dir, "x"));
+	expect(SessionManager.inMemory(pathToFileURL(dir).href).getCwd()).toBe(dir);
+	expect(SessionManager.open(file, "~/t").getSessionDir()).toBe(join(home, "t"));
+});
+
+test("a session directory is used as it is given, not made absolute", () => {
+	const dir = scratch();
+	enter(dir);
+	const manager = SessionManager.create("/x", "relative/dir");
+	expect(manager.getSessionDir()).toBe("relative/dir");
+	expect(manager.getSessionFile()?.startsWith("relative/dir/")).toBe(true);
+	manager.appendMessage(user());
+	expect(readdirSync(join(dir, "relative/dir"))).toHaveLength(1);
+});
+
+test("open takes cwd from the header unless it is overridden, and the directory from the file", () => {
+	const dir = scratch();
+	const file = writeSession(dir, [header()]);
+	expect(SessionManager.open(file).getCwd()).toBe("/somewhere");
+	expect(SessionManager.open(file, undefined, "/override").getCwd()).toBe("/override");
+	expect(SessionManager.open(file).getSessionDir()).toBe(dir);
+	const without = writeSession(dir, [header({ cwd: undefined })], "without.jsonl");
+	expect(SessionManager.open(without).getCwd()).toBe(process.cwd());
+});
+
+test("directories are made where the reference makes them", () => {
+	const { agent } = ownAgent();
+	const dir = scratch();
+	SessionManager.create("/a", join(dir, "create/d"));
+	SessionManager.open(join(dir, "open/d/x.jsonl"));
+	SessionManager.continueRecent("/a", join(dir, "recent/d"));
+	expect(["create/d", "open/d", "recent/d"].every((name) => existsSync(join(dir, name)))).toBe(true);
+	SessionManager.findById("/a", "x", join(dir, "find"));
+	api.findMostRecentSession(join(dir, "most"));
+	expect(["find", "most"].some((name) => existsSync(join(dir, name)))).toBe(false);
+	expect(existsSync(agent)).toBe(false);
+	SessionManager.findById("/a", "x");
+	expect(existsSync(join(agent, "sessions/--a--"))).toBe(true);
+});
+
+describe("continueRecent and findMostRecentSession", () => {
+	const aged = (dir: string, name: string, age: number, fields = {}): string => {
+		const file = writeSession(dir, [header({ id: name, ...fields })], `${name}.jsonl`);
+		utimesSync(file, 1_700_000_000 - age, 1_700_000_000 - age);
+		return file;
+	};
+
+	test("go by the time of the file, not by what it says", () => {
+		const dir = scratch();
+		aged(dir, "a", 20, { timestamp: "2030-01-01T00:00:00.000Z" });
+		const newest = aged(dir, "b", 5);
+		aged(dir, "c", 10);
+		expect(api.findMostRecentSession(dir)).toBe(newest);
+		expect(SessionManager.continueRecent("/somewhere", dir).getSessionFile()).toBe(newest);
+	});
+
+	test("filter a directory that is given by the header's cwd, but not the default one", () => {
+		const { agent } = ownAgent();
+		const dir = scratch();
+		aged(dir, "other", 1, { cwd: "/other" });
+		aged(dir, "none", 2, { cwd: undefined });
+		const mine = aged(dir, "mine", 3, { cwd: "/some/../mine" });
+		expect(SessionManager.continueRecent("/mine", dir).getSessionFile()).toBe(mine);
+		expect(api.findMostRecentSession(dir, "/mine")).toBe(mine);
+		expect(api.findMostRecentSession(dir, "/nobody's")).toBeNull();
+		expect(SessionManager.findById("/mine", "other", dir)).toBeUndefined();
+		const own = api.getDefaultSessionDir("/mine");
+		const foreign = aged(own, "foreign", 1, { cwd: "/other" });
+		expect(SessionManager.continueRecent("/mine").getSessionFile()).toBe(foreign);
+		expect(SessionManager.continueRecent("/mine", own).getSessionFile()).toBe(foreign);
+		expect(SessionManager.findById("/mine", "foreign")).toBe(foreign);
+		expect(own.startsWith(agent)).toBe(true);
+	});
+
+	test("pass over what is unreadable, dangling or no session", async () => {
+		const dir = scratch();
+		const good = aged(dir, "good", 50);
+		const locked = aged(dir, "locked", 1);
+		mkdirSync(join(dir, "folder.jsonl"));
+		writeFileSync(join(dir, "junk.jsonl"), "junk");
+		symlinkSync(join(dir, "nowhere"), join(dir, "dangling.jsonl"));
+		symlinkSync("loop.jsonl", join(dir, "loop.jsonl"));
+		await lockedOut(locked, async () => {
+			expect(caught(() => SessionManager.open(locked)).code).toBe("EACCES");
+			expect(api.findMostRecentSession(dir)).toBe(good);
+			expect(SessionManager.findById("/somewhere", "good", dir)).toBe(good);
+			expect((await SessionManager.list("/somewhere", dir)).map((one) => one.id)).toEqual(["good"]);
+		});
+		expect(api.findMostRecentSession(dir)).toBe(locked);
+		expect((await SessionManager.listAll(dir)).map((one) => one.id).sort()).toEqual(["good", "locked"]);
+	});
+
+	test("make a new session where there is none", () => {
+		const dir = scratch();
+		const manager = SessionManager.continueRecent("/somewhere", dir);
+		expect(manager.getEntryCount()).toBe(0);
+		expect(manager.getSessionFile()?.startsWith(dir)).toBe(true);
+		expect(readdirSync(dir)).toEqual([]);
+	});
+});
+
+describe("errors of the file system name the path, and nothing on disk changes:", () => {
+	test("a directory where a session file should be", () => {
+		const dir = scratch();
+		const folder = join(dir, "folder.jsonl");
+		mkdirSync(folder);
+		const manager = SessionManager.inMemory("/x");
+		const before = snapshot(dir);
+		for (const call of [
+			() => SessionManager.open(folder),
+			() => SessionManager.forkFrom(folder, "/x", dir),
+			() => api.loadEntriesFromFile(folder),
+			() => manager.setSessionFile(folder),
+		]) {
+			const error = caught(call);
+			expect(error.message).toContain(folder);
+			expect([error.code, error.path]).toEqual(["EISDIR", folder]);
+			expect(snapshot(dir)).toEqual(before);
+		}
+		expect(manager.getEntryCount()).toBe(0);
+	});
+
+	test("a file where a directory should be", () => {
+		const dir = scratch();
+		const file = join(dir, "file");
+		writeFileSync(file, "text");
+		const before = snapshot(dir);
+		for (const call of [
+			() => SessionManager.create("/x", join(file, "sub")),
+			() => api.getDefaultSessionDir("/x", file),
+		]) {
+			const error = caught(call);
+			expect(error.message).toContain(file);
+			expect(["ENOTDIR", "EEXIST"]).toContain(error.code);
+			expect(snapshot(dir)).toEqual(before);
+		}
+	});
+
+	test("a directory that may not be entered or read", async () => {
+		const dir = scratch();
+		const inner = join(dir, "inner");
+		mkdirSync(inner, { mode: 0o755 });
+		const file = writeSession(inner, [header(), message("a", null)]);
+		const before = snapshot(dir);
+		await lockedOut(inner, async () => {
+			for (const call of [
+				() => SessionManager.open(file),
+				() => SessionManager.forkFrom(file, "/x", dir),
+				() => SessionManager.create("/x", join(inner, "sub")),
+				() => api.loadEntriesFromFile(file),
+			]) {
+				const error = caught(call);
+				expect(error.message).toContain(inner);
+				expect(error.code).toBe("EACCES");
+			}
+			expect(await SessionManager.list("/x", inner)).toEqual([]);
+			expect(await SessionManager.listAll(inner)).toEqual([]);
+			expect(api.findMostRecentSession(inner)).toBeNull();
+			expect(SessionManager.findById("/x", "s-1", inner)).toBeUndefined();
+		});
+		expect(snapshot(dir)).toEqual(before);
+	});
+
+	test("a file that may not be read or written", async () => {
+		const dir = scratch();
+		const file = writeSession(dir, [header(), message("a", null)]);
+		const manager = SessionManager.open(file);
+		const before = snapshot(dir);
+		await lockedOut(file, () => {
+			const error = failing(manager, undefined, () => manager.appendCustomEntry("x"));
+			expect([error.code, error.path]).toEqual(["EACCES", file]);
+			expect(error.message).toContain(file);
+			expect(caught(() => SessionManager.open(file)).message).toContain(file);
+		});
+		expect(snapshot(dir)).toEqual(before);
+		manager.appendCustomEntry("x");
+	});
+});

@@ -1,0 +1,124 @@
+// What happened once and must not happen again, each named after what happened.
+import { execFileSync } from "node:child_process";
+import { appendFileSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type EngineFlags, scriptCommand, scriptFile } from "../../support/runtime.js";
+import { api, caught, header, linesOf, loose, message, opened, root, scratch, user, writeSession } from "../../support/store.js";
+
+const { SessionManager } = api;
+
+/** Runs a script with our module in a process of its own, where its end or its memory can be seen. */
+function inChild(script: string, { args = [] as string[], engine = {} as EngineFlags, shell = "" } = {}): string {
+	const code = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});\n${script}`;
+	const command = scriptCommand(scriptFile(code), args, engine);
+	if (!shell) return execFileSync(command[0] as string, command.slice(1), { encoding: "utf8" });
+	return execFileSync("bash", ["-c", `${shell}; exec "$@"`, "bash", ...command], { encoding: "utf8" });
+}
+
+test("a synchronous loop over sessions ran out of memory: nothing was collected before the loop ended", () => {
+	const file = writeSession(scratch(), [
+		header(),
+		...Array.from({ length: 100 }, (_, n) => message(`e${n}`, n ? `e${n - 1}` : null, user("x".repeat(10_000)))),
+	]);
+	const script = "for (let n = 0; n < 300; n++) SessionManager.open(process.argv[2]).getEntries(); console.log('done')";
+	expect(inChild(script, { args: [file], engine: { heapMb: 100 } })).toBe("done\n");
+});
+
+test("an entry that refers to its manager kept it alive for ever", () => {
+	const script = `
+		const made = new FinalizationRegistry(() => collected++);
+		let collected = 0;
+		for (let n = 0; n < 100; n++) {
+			const manager = SessionManager.inMemory();
+			manager.appendCustomEntry("x", { owner: manager });
+			made.register(manager, n);
+		}
+		(async () => {
+			for (let turn = 0; turn < 100 && collected < 90; turn++) {
+				gc();
+				await new Promise((done) => setImmediate(done));
+			}
+			console.log(collected >= 90);
+		})();`;
+	expect(inChild(script, { engine: { gc: true } })).toBe("true\n");
+});
+
+test("entries of another process had no objects after an append of ours that failed", () => {
+	const file = writeSession(scratch(), [header(), message("a", null, user("first"))]);
+	const script = `
+		process.on("SIGXFSZ", () => {});
+		const file = process.argv[2];
+		const manager = SessionManager.open(file);
+		manager.getEntries();
+		require("node:fs").appendFileSync(file, JSON.stringify({ type: "custom", id: "foreign", parentId: "a" }) + "\\n");
+		let message = "";
+		try { manager.appendCustomEntry("x", "y".repeat(30e6)) } catch (error) { message = error.message }
+		manager.branch("foreign");
+		console.log(JSON.stringify([message.includes(file), manager.getEntries().map((e) => e.id), manager.getEntry("foreign").id,
+			manager.getChildren("a").length, manager.getTree().length, manager.buildContextEntries().length]));`;
+	const seen = JSON.parse(inChild(script, { args: [file], shell: "trap '' XFSZ; ulimit -f 20000" }));
+	expect(seen).toEqual([true, ["a", "foreign"], "foreign", 1, 1, 2]);
+	expect(readFileSync(file, "utf8").endsWith("\n")).toBe(true);
+	expect(linesOf(file)).toHaveLength(3);
+});
+
+test("a toJSON that started a new session left a branched file with holes in it", () => {
+	const { manager } = opened([message("a", null, user("one")), message("b", "a", user("two"))]);
+	const entry = manager.getEntry("a") as unknown as { message: Record<string, unknown> };
+	entry.message.toJSON = () => manager.newSession() && {};
+	expect(caught(() => manager.createBranchedSession("b")).message).toContain("another session");
+});
+
+test("a list whose signal throws when it is asked never ended", async () => {
+	const dir = scratch();
+	writeSession(dir, [header(), message("a", null, user("x"))]);
+	const controller = new AbortController();
+	const reason = new Error("asked too often");
+	let asked = 0;
+	Object.defineProperty(controller.signal, "aborted", {
+		get: () => {
+			if (asked++ > 0) throw reason;
+			return false;
+		},
+	});
+	await expect(SessionManager.list("/somewhere", dir, undefined, controller.signal)).rejects.toBe(reason);
+});
+
+test("a Proxy of a list was refused where the reference takes it", () => {
+	const entries = [{ type: "compaction", id: "c", parentId: null, timestamp: "", summary: "s" }];
+	const proxy = new Proxy(entries, {}) as never;
+	expect(api.getLatestCompactionEntry(proxy)).toBe(entries[0]);
+	expect(api.buildContextEntries(proxy)).toEqual(entries);
+	const { manager } = opened([message("a", null, user("x"))]);
+	loose(manager).appendContextEdit?.("a", { content: new Proxy([{ type: "text", text: "y" }], {}) });
+	expect(manager.buildSessionContext().messages).toMatchObject([{ content: [{ type: "text", text: "y" }] }]);
+});
+
+test("a walk through ids that are no text, in a circle, never ended", () => {
+	const one = { type: "custom", id: 1, parentId: 2 };
+	const two = { type: "custom", id: 2, parentId: 1 };
+	const path = api.buildContextEntries([one, two] as never, 1 as never, new Map<unknown, unknown>([[1, one], [2, two]]) as never);
+	expect(path).toEqual([two, one]);
+});
+
+test("a payload that appends to its own session was serialised, and appended, again and again", () => {
+	const { manager, file } = opened([message("a", null, user("x"))]);
+	let calls = 0;
+	loose(manager).appendCustomEntry?.("outer", {
+		toJSON() {
+			calls++;
+			loose(manager).appendCustomEntry?.("inner");
+			return 1;
+		},
+	});
+	expect([calls, manager.getEntryCount(), linesOf(file).length]).toEqual([1, 3, 4]);
+});
+
+test("what another process had written stayed when our own session went on", () => {
+	const { manager, file } = opened([message("a", null, user("x"))]);
+	appendFileSync(file, `${JSON.stringify({ type: "custom", id: "theirs", parentId: "a" })}\n`);
+	const ours = manager.appendMessage({ role: "user", content: "y", timestamp: 1 });
+	expect(manager.getEntry(ours)?.parentId).toBe("a");
+	expect(manager.getEntries().map((entry) => entry.id)).toEqual(["a", "theirs", ours]);
+});

@@ -1,0 +1,73 @@
+// The rooms of src/core and src/js: which may import which (`node scripts/rooms.mjs`).
+import { resolve } from "node:path";
+import { expect, test } from "vitest";
+import { importProblems, readSources, ROOMS } from "../../../scripts/rooms.mjs";
+
+const root = resolve(__dirname, "../../..");
+
+/** Sources of these texts; paths are below `src`. */
+const sources = (files: Record<string, string>): Map<string, string> => new Map(Object.entries(files).map(([path, text]) => [`src/${path}`, text]));
+
+test("every room of the list is a folder", () => {
+	const folders = new Set([...readSources(root).keys()].map((path) => path.split("/").slice(1, 3).join("/")));
+	for (const half of ["core", "js"] as const) for (const room of ROOMS[half]) expect(folders).toContain(`${half}/${room}`);
+});
+
+test.each([
+	["a use line", { "core/base/time.rs": "use crate::core::tree::tree::Tree;", "core/tree/tree.rs": "" }],
+	["one of a group", { "core/base/time.rs": "use crate::core::{\n\tbase::paths,\n\ttree::{tree::{self, Tree}},\n};", "core/base/paths.rs": "", "core/tree/tree.rs": "" }],
+	["a path in the code", { "core/base/time.rs": "fn now() -> u64 { super::super::tree::tree::clock() }", "core/tree/tree.rs": "" }],
+	["a path that begins with an imported folder", { "core/base/time.rs": "use crate::core::tree;\nfn now() { tree::tree::clock() }", "core/tree/mod.rs": "pub mod tree;", "core/tree/tree.rs": "" }],
+	["a name that a folder passes on", { "core/base/time.rs": "use crate::core::tree::Tree;", "core/tree/mod.rs": "mod tree;\npub use tree::Tree;", "core/tree/tree.rs": "" }],
+	["a method that a higher room adds", {
+		"core/base/time.rs": "pub struct Time;\nimpl Time { pub fn now(&self) { self.place() } }",
+		"core/tree/tree.rs": "use crate::core::base::time::Time;\nimpl Time { pub fn place(&self) {} }",
+	}],
+	["the boundary, from the core", { "core/tree/tree.rs": "use crate::js::api::manager::SessionManager;", "js/api/manager.rs": "" }],
+	["a macro's path", { "core/base/time.rs": "macro_rules! tree { () => { $crate::core::tree::tree::Tree } }", "core/tree/tree.rs": "" }],
+])("an upward import is found: %s", (_, files) => {
+	expect(importProblems(sources(files)).filter((problem) => problem.startsWith("upward: "))).not.toEqual([]);
+});
+
+test.each([
+	["use lines", { "core/tree/tree.rs": "use super::labels::Labels;", "core/tree/labels.rs": "use super::tree::Tree;" }],
+	["three files", { "core/tree/a.rs": "use super::b::B;", "core/tree/b.rs": "use super::c::C;", "core/tree/c.rs": "use super::a::A;" }],
+	["a parent and its child", { "core/tree/tree.rs": "mod rows;\nfn make() { rows::make() }", "core/tree/tree/rows.rs": "use super::Tree;" }],
+	["a method of a shared type", {
+		"core/session/session.rs": "pub struct Session<'a> { tail: &'a u8 }\nimpl<'a> Session<'a> { fn open(&self) { self.append(1) } }",
+		"core/session/append.rs": "use super::session::Session;\nimpl Session<'_> { pub fn append(&self, _: u8) {} }",
+	}],
+	["a method called on a value", {
+		"core/session/session.rs": "pub struct Session;\nfn close(session: &mut Session) { session.append(1) }",
+		"core/session/append.rs": "use super::session::Session;\nimpl Session { pub fn append(&self, _: u8) {} }",
+	}],
+])("a circle is found: %s", (_, files) => {
+	expect(importProblems(sources(files)).filter((problem) => problem.startsWith("circle: "))).toHaveLength(1);
+});
+
+test("what is no import is none: comments, texts, tests, other crates, methods of another type", () => {
+	const files = {
+		"core/base/time.rs": [
+			"//! See [`crate::core::tree::tree`].",
+			"/* use crate::core::tree::tree::Tree; /* nested */ */",
+			'const TEXT: &str = "crate::core::tree::tree";',
+			'const RAW: &str = r#"use crate::core::tree::tree::Tree; ""#;',
+			"const QUOTE: char = '\"';",
+			"use std::fs;",
+			"fn read<'a>(tree: &'a u8) { fs::read(tree); other.place() }",
+			"#[cfg(test)]",
+			"use crate::core::tree::tree::Tree;",
+			"#[cfg(test)]",
+			"mod tests;",
+			"#[cfg(test)]",
+			"mod more { use crate::core::tree::tree::Tree; }",
+		].join("\n"),
+		"core/base/time/tests.rs": "use crate::core::tree::tree::Tree;",
+		"core/tree/tree.rs": "pub use crate::core::base::time::read;\nimpl Tree { fn place(&self) {} }",
+	};
+	expect(importProblems(sources(files))).toEqual([]);
+});
+
+test("a file in no room is named", () => {
+	expect(importProblems(sources({ "core/attic/old.rs": "" }))).toEqual(["src/core/attic/old.rs is in no room of the list in scripts/rooms.mjs"]);
+});

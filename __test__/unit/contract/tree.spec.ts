@@ -1,0 +1,229 @@
+// Section 5 and 9: the tree, and ids and parents that make no tree.
+import { appendFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import {
+	api,
+	entry,
+	flat,
+	header,
+	ids,
+	inMemory,
+	linesOf,
+	loose,
+	message,
+	opened,
+	scratch,
+	text,
+	user,
+	writeSession,
+} from "../../support/store.js";
+
+const tree = (nodes: any[]): unknown => nodes.map((node) => [node.entry.id, ...(tree(node.children) as unknown[])]);
+
+/** A branched session: a → b → c, a → d. */
+const branched = () => opened([message("a", null), message("b", "a"), message("c", "b"), message("d", "a")]).manager;
+
+test("undefined and null are kept apart as in the reference", () => {
+	const manager = inMemory();
+	const id = manager.appendMessage(user());
+	manager.resetLeaf();
+	expect(manager.getLeafId()).toBeNull();
+	expect(manager.getLeafEntry()).toBeUndefined();
+	expect(manager.getEntry("nope")).toBeUndefined();
+	expect(manager.getLabel(id)).toBeUndefined();
+	expect(manager.getSessionName()).toBeUndefined();
+	expect(manager.getSessionFile()).toBeUndefined();
+	expect(manager.createBranchedSession(id)).toBeUndefined();
+	expect(loose(manager).branch?.(id)).toBeUndefined();
+	expect(loose(manager).resetLeaf?.()).toBeUndefined();
+	expect(api.getLatestCompactionEntry([])).toBeNull();
+	expect(api.findMostRecentSession(scratch())).toBeNull();
+	expect(api.SessionManager.findById("/x", "nope", scratch())).toBeUndefined();
+});
+
+test("getBranch goes from the root to an entry; the leaf for null and undefined; nothing for an unknown id", () => {
+	const manager = branched();
+	expect(ids(manager.getBranch())).toEqual(["a", "d"]);
+	expect(ids(loose(manager).getBranch?.(null))).toEqual(["a", "d"]);
+	expect(ids(manager.getBranch("c"))).toEqual(["a", "b", "c"]);
+	expect(manager.getBranch("nope")).toEqual([]);
+	expect(manager.getBranch("")).toEqual([]);
+	manager.resetLeaf();
+	expect(manager.getBranch()).toEqual([]);
+	expect(ids(manager.getPath("c"))).toEqual(["a", "b", "c"]);
+});
+
+test("a walk ends at a parent that is not there", () => {
+	const { manager } = opened([message("b", "missing"), message("c", "b")]);
+	expect(ids(manager.getBranch())).toEqual(["b", "c"]);
+	expect(tree(manager.getTree())).toEqual([["b", ["c"]]]);
+});
+
+test("getChildren gives the entries of that parent, also of null and of an id that is missing", () => {
+	const { manager } = opened([
+		message("a", null),
+		message("b", "a"),
+		message("c", "missing"),
+		message("d", "a"),
+		message("e", null),
+	]);
+	expect(ids(manager.getChildren("a"))).toEqual(["b", "d"]);
+	expect(ids(loose(manager).getChildren?.(null))).toEqual(["a", "e"]);
+	expect(ids(manager.getChildren("missing"))).toEqual(["c"]);
+	expect(manager.getChildren("e")).toEqual([]);
+});
+
+test("getTree resolves labels and their times", () => {
+	const manager = branched();
+	const label = manager.appendLabelChange("b", "here");
+	const [root] = manager.getTree() as any[];
+	expect(Object.keys(root)).toEqual(["entry", "children", "label", "labelTimestamp"]);
+	expect([root.label, root.labelTimestamp]).toEqual([undefined, undefined]);
+	const b = root.children.find((node: any) => node.entry.id === "b");
+	expect([b.label, b.labelTimestamp]).toEqual(["here", manager.getEntry(label)?.timestamp]);
+	manager.appendLabelChange("b", "");
+	expect((manager.getTree() as any[])[0].children[0].label).toBeUndefined();
+});
+
+test("children are sorted by time as Date reads it, file order on ties; roots stay in file order", () => {
+	const at = (id: string, parentId: string | null, timestamp: unknown) => ({ ...message(id, parentId), timestamp });
+	const { manager } = opened([
+		at("r2", null, "2025-02-01T00:00:00.000Z"),
+		at("r1", null, "2025-01-01T00:00:00.000Z"),
+		at("late", "r1", "2025-01-03"),
+		at("tie1", "r1", "2025-01-02T00:00:00.000Z"),
+		at("odd", "r1", "1 Jan 2025 12:00 UTC"),
+		at("tie2", "r1", "2025-01-02T01:00:00.000+01:00"),
+		at("number", "r1", 5),
+		at("null", "r1", null),
+	]);
+	expect(tree(manager.getTree())).toEqual([
+		["r2"],
+		["r1", ["null"], ["number"], ["odd"], ["tie1"], ["tie2"], ["late"]],
+	]);
+});
+
+test("an orphan and an entry that is its own parent are roots", () => {
+	const { manager } = opened([message("a", "a"), message("b", "gone"), message("c", null), message("d", "a")]);
+	expect(tree(manager.getTree())).toEqual([["a", ["d"]], ["b"], ["c"]]);
+	expect(ids(manager.getBranch("a"))).toEqual(["a"]);
+});
+
+test("a tree 100,000 deep is walked without recursion", () => {
+	const lines = Array.from({ length: 100_000 }, (_, at) => entry("custom", `n${at}`, at === 0 ? null : `n${at - 1}`));
+	const { manager } = opened(lines);
+	expect(manager.getBranch()).toHaveLength(100_000);
+	let depth = 0;
+	for (let [node] = manager.getTree() as any[]; node; node = node.children[0]) depth++;
+	expect(depth).toBe(100_000);
+	expect(manager.buildContextEntries()).toHaveLength(100_000);
+});
+
+describe("duplicate ids", () => {
+	const lines = () => [
+		message("a", null, user("first")),
+		message("b", "a", user("child")),
+		message("a", null, user("second")),
+		message("c", "a", user("other child")),
+	];
+
+	test("an id means its last entry; getEntries gives every line", () => {
+		const { manager } = opened(lines());
+		expect(manager.getEntries().map((one: any) => one.message.content)).toEqual([
+			"first",
+			"child",
+			"second",
+			"other child",
+		]);
+		expect((manager.getEntry("a") as any).message.content).toBe("second");
+		expect(manager.getBranch("b").map((one: any) => one.message.content)).toEqual(["second", "child"]);
+		expect(manager.getEntryCount()).toBe(3);
+	});
+
+	test("in the tree every entry stands once", () => {
+		const { manager } = opened(lines());
+		const nodes = flat(manager.getTree());
+		expect(nodes).toHaveLength(4);
+		expect(new Set(nodes)).toEqual(new Set(manager.getEntries()));
+	});
+
+	test("that make a cycle end all the same", () => {
+		const { manager } = opened([message("a", null), message("b", "a"), message("a", "b"), message("c", "a")]);
+		expect(ids(manager.getBranch())).toEqual(["b", "a", "c"]);
+		expect(flat(manager.getTree())).toHaveLength(4);
+		expect(manager.buildSessionContext().messages).toHaveLength(3);
+	});
+});
+
+describe("cycles of parents", () => {
+	const lines = () => [
+		message("x", "z"),
+		message("y", "x"),
+		message("z", "y"),
+		message("tail", "z"),
+		message("a", null),
+	];
+
+	test("a walk stops before it would visit an entry twice", () => {
+		const { manager } = opened(lines());
+		expect(ids(manager.getBranch("tail"))).toEqual(["x", "y", "z", "tail"]);
+		expect(ids(manager.getBranch("x"))).toEqual(["y", "z", "x"]);
+		manager.branch("tail");
+		expect(manager.buildContextEntries()).toHaveLength(4);
+		expect(manager.buildSessionProjection().messages).toHaveLength(4);
+	});
+
+	test("in the tree every entry stands once, the first of the cycle in file order as a root", () => {
+		const { manager } = opened(lines());
+		expect(tree(manager.getTree())).toEqual([["x", ["y", ["z", ["tail"]]]], ["a"]]);
+	});
+
+	test("the functions over plain lists end as well", () => {
+		const entries = lines() as any[];
+		expect(ids(api.buildContextEntries(entries, "tail"))).toEqual(["x", "y", "z", "tail"]);
+		expect(api.buildSessionContext(entries, "x").messages).toHaveLength(3);
+		const byId = new Map(entries.map((one) => [one.id, one]));
+		expect(api.buildSessionProjection(entries, "y", byId).entries).toHaveLength(3);
+	});
+
+	test("can be appended to, branched from, forked and migrated", () => {
+		const { manager, file } = opened(lines());
+		manager.branch("tail");
+		manager.appendCompaction("s", "y", 1);
+		const path = manager.createBranchedSession("tail") as string;
+		expect(linesOf(path)).toHaveLength(5);
+		expect(ids(manager.getBranch())).toEqual(["x", "y", "z", "tail"]);
+		expect(manager.getEntry("x")?.parentId).toBeNull();
+		expect(api.SessionManager.forkFrom(file, "/x", scratch()).getEntryCount()).toBe(6);
+	});
+});
+
+test("another process appends an entry with the leaf's id: the leaf is that entry, for every read", () => {
+	for (const take of ["reload", "append"] as const) {
+		const { manager, file } = opened([message("a", null), message("b", "a"), message("c", "b")]);
+		expect(ids(manager.getBranch())).toEqual(["a", "b", "c"]);
+		appendFileSync(file, text([message("c", "a", user("theirs"))]));
+		if (take === "reload") manager.reload();
+		else manager.branch((manager.appendMessage(user("ours")), "c"));
+		expect(manager.getLeafId()).toBe("c");
+		const leaf = manager.getLeafEntry() as any;
+		expect(leaf.message.content).toBe("theirs");
+		expect(manager.getEntry("c")).toBe(leaf);
+		for (const branch of [manager.getBranch(), manager.getBranch("c"), manager.buildContextEntries()]) {
+			expect(ids(branch)).toEqual(["a", "c"]);
+			expect(branch[1]).toBe(leaf);
+		}
+		expect(manager.getEntries()).toHaveLength(take === "reload" ? 4 : 5);
+	}
+});
+
+test("a hundred thousand siblings and labels are no matter", () => {
+	const many = Array.from({ length: 50_000 }, (_, at) => message(`m${at}`, "a"));
+	const labels = Array.from({ length: 50_000 }, (_, at) =>
+		entry("label", `l${at}`, null, { targetId: `m${at}`, label: `${at}` }),
+	);
+	const manager = api.SessionManager.open(writeSession(scratch(), [header(), message("a", null), ...many, ...labels]));
+	expect(manager.getChildren("a")).toHaveLength(50_000);
+	expect(manager.getLabel("m49999")).toBe("49999");
+	expect((manager.getTree() as any[])[0].children).toHaveLength(50_000);
+});

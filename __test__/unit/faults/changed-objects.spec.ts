@@ -1,0 +1,58 @@
+// A lost file is written again from the entry objects. Their callers may have changed them: what they say is written, the
+// tree stays what it was.
+import { existsSync, rmSync } from "node:fs";
+import { expect, test } from "vitest";
+import { api, caught, ids, jsonLines, scratch, user } from "../../support/store.js";
+
+const { SessionManager } = api;
+
+/** A session of three messages whose file is lost, its objects changed by `change` before. */
+function lost(change: (entries: any[], header: any) => void) {
+	const manager = SessionManager.create("/c", scratch());
+	for (const text of ["one", "two", "three"]) manager.appendMessage(user(text));
+	const before = ids(manager.getEntries());
+	change(manager.getEntries(), manager.getHeader());
+	manager.close();
+	const file = manager.getSessionFile() as string;
+	rmSync(file);
+	return { manager, file, before };
+}
+
+test("ids, parents and types that were changed on objects stay with the objects", () => {
+	const { manager, file, before } = lost((entries, header) => {
+		entries[1].id = "hacked00";
+		entries[2].parentId = "nowhere";
+		entries[0].type = "session";
+		entries[1].message.content = "changed";
+		header.id = "another";
+	});
+	const last = manager.appendMessage(user("four"));
+	const [first, ...lines] = jsonLines(file);
+	expect(first.id).toBe(manager.getSessionId());
+	expect(lines.map((line) => [line.type, line.id, line.parentId, line.message.content])).toEqual([
+		["message", before[0], null, "one"],
+		["message", before[1], before[0], "changed"],
+		["message", before[2], before[1], "three"],
+		["message", last, before[2], "four"],
+	]);
+	expect(SessionManager.verify(file)).toMatchObject({ ok: true, entries: 4 });
+	expect(manager.getEntryCount()).toBe(4);
+	manager.appendMessage(user("five"));
+	manager.reload();
+	expect(manager.getEntryCount()).toBe(5);
+	expect(manager.getDiagnostics()).toMatchObject({ duplicateIds: [], orphans: [] });
+});
+
+test("an object that gives no object as JSON is an error, and loses nothing once it does", () => {
+	const { manager, file, before } = lost((entries) => {
+		entries[1].toJSON = () => 5;
+	});
+	expect(caught(() => manager.appendMessage(user("four"))).message).toBe(
+		`Entry ${before[1]} cannot be written: its JSON is no object`,
+	);
+	expect(existsSync(file)).toBe(false);
+	expect(ids(manager.getBranch())).toEqual(before);
+	delete (manager.getEntries()[1] as any).toJSON;
+	const last = manager.appendMessage(user("four"));
+	expect(jsonLines(file).slice(1).map((line) => line.id)).toEqual([...before, last]);
+});

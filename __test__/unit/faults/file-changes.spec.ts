@@ -1,0 +1,290 @@
+// The file changes under an open manager (contract, section 9): nothing of ours or theirs is overwritten, entries stay
+// the objects they were, and the manager can say what happened.
+import {
+	appendFileSync,
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+	api,
+	caught,
+	header,
+	ids,
+	jsonLines,
+	linesOf,
+	message,
+	modeOf,
+	opened,
+	read,
+	scratch,
+	text,
+	user,
+	writeSession,
+} from "../../support/store.js";
+
+const { SessionManager } = api;
+const begun = () => opened([message("a", null, user("one")), message("b", "a", user("two"))]);
+const kinds = (manager: ReturnType<typeof begun>["manager"]): string[] =>
+	manager.getDiagnostics().foreignChanges.map(({ kind }) => kind);
+
+test("grown: their lines come in at the next append, and by reload; our leaf stays; objects stay", () => {
+	const { manager, file } = begun();
+	const before = manager.getEntries();
+	appendFileSync(file, text([message("theirs", "b", user("three"))]));
+	manager.reload();
+	expect(ids(manager.getEntries())).toEqual(["a", "b", "theirs"]);
+	expect(manager.getLeafId()).toBe("b");
+	expect(manager.getEntries().slice(0, 2).every((one, at) => one === before[at])).toBe(true);
+	appendFileSync(file, text([message("more", "theirs", user("four"))]));
+	const id = manager.appendMessage(user("ours"));
+	expect(manager.getEntry(id)?.parentId).toBe("b");
+	expect(ids(manager.getEntries())).toEqual(["a", "b", "theirs", "more", id]);
+	expect(manager.getDiagnostics().foreignChanges).toMatchObject([{ kind: "grown", count: 2, entries: 2 }]);
+});
+
+describe("deleted or renamed away: written anew, whole, with its header", () => {
+	test("deleted, noticed by the next append", () => {
+		const { manager, file } = begun();
+		const own = manager.appendCustomEntry("x", { kept: true });
+		const before = read(file);
+		chmodSync(file, 0o640);
+		rmSync(file);
+		const id = manager.appendMessage(user("after"));
+		expect(read(file).startsWith(before)).toBe(true);
+		expect(jsonLines(file).map((one) => one.id)).toEqual(["s-1", "a", "b", own, id]);
+		expect(modeOf(file)).toBe(0o640);
+		expect(kinds(manager)).toEqual(["deleted"]);
+	});
+
+	test("deleted with its directory", () => {
+		const { manager, file } = begun();
+		manager.appendCustomEntry("x");
+		rmSync(dirname(file), { recursive: true });
+		manager.appendCustomEntry("y");
+		expect(linesOf(file)).toHaveLength(5);
+		expect(modeOf(dirname(file))).toBe(0o700);
+	});
+
+	test("a viewer that was closed brought back the session that its user had deleted", () => {
+		const { manager, file } = opened([message("a", null)]);
+		manager.getEntries();
+		rmSync(file);
+		manager.close();
+		expect(existsSync(file)).toBe(false);
+		const writer = opened([message("a", null)]);
+		const id = writer.manager.appendMessage(user("mine"));
+		rmSync(writer.file);
+		writer.manager.close();
+		expect(ids(SessionManager.open(writer.file).getEntries())).toEqual(["a", id]);
+	});
+
+	test("deleted before the manager wrote anything, and after it closed the file", () => {
+		for (const close of [false, true]) {
+			const { manager, file } = begun();
+			manager.getEntries();
+			if (close) manager.close();
+			rmSync(file);
+			manager.appendMessage(user("after"));
+			expect(jsonLines(file).slice(0, 3).map((one) => one.id)).toEqual(["s-1", "a", "b"]);
+			expect(linesOf(file)).toHaveLength(4);
+		}
+	});
+
+	test("renamed away, noticed by reload and by flush", () => {
+		for (const notice of ["reload", "flush"] as const) {
+			const { manager, file } = begun();
+			manager.appendCustomEntry("x");
+			renameSync(file, `${file}.away`);
+			manager[notice]();
+			expect(read(file)).toBe(read(`${file}.away`));
+			manager.appendCustomEntry("y");
+			expect(linesOf(file)).toHaveLength(5);
+			expect(linesOf(`${file}.away`)).toHaveLength(4);
+			expect(kinds(manager)).toEqual(["renamed"]);
+		}
+	});
+});
+
+describe("replaced or cut", () => {
+	const replace = (file: string, content: string): void => {
+		writeFileSync(`${file}.new`, content);
+		renameSync(`${file}.new`, file);
+	};
+
+	test("by the same session: adopted, ours added, objects the same", () => {
+		const { manager, file } = begun();
+		const own = manager.appendMessage(user("ours"));
+		const [a, b, ours] = manager.getEntries();
+		const theirs = message("theirs", "b", user("three"));
+		replace(file, text([header(), message("a", null, user("one")), message("b", "a", user("two")), theirs]));
+		const id = manager.appendMessage(user("after"));
+		expect(jsonLines(file).map((one) => one.id)).toEqual(["s-1", "a", "b", "theirs", own, id]);
+		expect(ids(manager.getEntries())).toEqual(["a", "b", "theirs", own, id]);
+		expect(manager.getEntry(id)?.parentId).toBe(own);
+		expect(manager.getEntry("theirs")).toEqual(theirs);
+		expect([manager.getEntry("a"), manager.getEntry("b"), manager.getEntry(own)]).toEqual([a, b, ours]);
+		expect(manager.getEntry("a")).toBe(a);
+		expect(manager.getEntry(own)).toBe(ours);
+		expect(kinds(manager)).toContain("replaced");
+		expect(ids(manager.getBranch())).toEqual(["a", "b", own, id]);
+	});
+
+	test("large bodies of entries given out before are still read from where they were", () => {
+		const large = "x".repeat(50_000);
+		const { manager, file } = opened([message("a", null, user(large)), message("b", "a", user(`${large}!`))]);
+		const [a] = manager.getEntries() as any[];
+		manager.appendMessage(user("ours"));
+		replace(file, text([header(), message("0", null, user("before")), message("b", "a", user(`${large}!`))]));
+		manager.appendMessage(user("after"));
+		expect(a.message.content).toBe(large);
+		expect((manager.getEntry("b") as any).message.content).toBe(`${large}!`);
+		expect(manager.getEntry("a")).toBeUndefined();
+	});
+
+	test("by another session, by something else: an error, nothing written, and all goes on once it is gone", () => {
+		for (const content of [text([header({ id: "other" })]), "no session", "{}\n"]) {
+			const { manager, file } = begun();
+			manager.appendCustomEntry("x");
+			replace(file, content);
+			for (const call of [() => manager.appendMessage(user("y")), () => manager.reload(), () => manager.flush()]) {
+				expect(caught(call).message).toContain(file);
+			}
+			expect(read(file)).toBe(content);
+			expect(manager.getEntryCount()).toBe(3);
+			rmSync(file);
+			manager.appendMessage(user("y"));
+			expect(linesOf(file)).toHaveLength(5);
+		}
+	});
+
+	test("cut at the end: adopted, and what is appended hangs from what is left", () => {
+		const { manager, file } = begun();
+		manager.appendMessage(user("gone"));
+		truncateSync(file, text([header(), message("a", null, user("one"))]).length);
+		const id = manager.appendMessage(user("after"));
+		expect(jsonLines(file).map((one) => [one.id, one.parentId])).toEqual([
+			["s-1", undefined],
+			["a", null],
+			[id, "a"],
+		]);
+		expect(ids(manager.getEntries())).toEqual(["a", id]);
+		expect(kinds(manager)).toEqual(["truncated"]);
+	});
+
+	test("emptied: the whole session again, as far as it is in memory", () => {
+		const { manager, file } = begun();
+		manager.getEntries();
+		const own = manager.appendMessage(user("ours"));
+		truncateSync(file, 0);
+		const id = manager.appendMessage(user("after"));
+		expect(jsonLines(file).map((one) => one.id)).toEqual(["s-1", "a", "b", own, id]);
+		const { manager: unread, file: other } = begun();
+		unread.appendMessage(user("ours"));
+		truncateSync(other, 0);
+		expect(caught(() => unread.appendMessage(user("after"))).message).toContain(other);
+		expect(read(other)).toBe("");
+	});
+});
+
+test("a half line of another process is not continued, and nothing of it is taken out", () => {
+	const half = '{"type":"custom","id":"half';
+	const { manager, file } = begun();
+	manager.appendCustomEntry("x");
+	appendFileSync(file, half);
+	const id = manager.appendCustomEntry("y");
+	expect(linesOf(file).at(-2)).toBe(half);
+	expect(JSON.parse(linesOf(file).at(-1) as string).id).toBe(id);
+	// Their line without its newline counts, and is ended before ours.
+	const whole = JSON.stringify(message("whole", "a", user("theirs")));
+	appendFileSync(file, whole);
+	const next = manager.appendCustomEntry("z");
+	expect(linesOf(file).slice(-2).map((line) => JSON.parse(line).id)).toEqual(["whole", next]);
+	expect(ids(manager.getEntries()).slice(-2)).toEqual(["whole", next]);
+	expect(manager.getDiagnostics().damaged).toHaveLength(1);
+});
+
+test("flush and close leave a manager usable; a session without a file stays without", () => {
+	const { manager, file } = begun();
+	manager.close();
+	manager.close();
+	manager.flush();
+	manager.appendCustomEntry("x");
+	manager.close();
+	expect(ids(manager.getEntries())).toHaveLength(3);
+	expect(linesOf(file)).toHaveLength(4);
+	const dir = scratch();
+	const made = SessionManager.create("/somewhere", dir);
+	made.appendCustomEntry("x");
+	for (const call of ["flush", "close", "reload"] as const) made[call]();
+	expect(() => statSync(made.getSessionFile() as string)).toThrow();
+	made.appendMessage(user());
+	expect(linesOf(made.getSessionFile() as string)).toHaveLength(3);
+	for (const call of ["flush", "close", "reload"] as const) SessionManager.inMemory("/x")[call]();
+});
+
+test("private by default: files 0600, directories 0700, modes that are there stay", () => {
+	const dir = join(scratch(), "new", "dir");
+	const manager = SessionManager.create("/somewhere", dir);
+	manager.appendMessage(user());
+	const file = manager.getSessionFile() as string;
+	const branch = manager.createBranchedSession(manager.getLeafId() as string) as string;
+	const fork = SessionManager.forkFrom(file, "/elsewhere", join(dir, "forks")).getSessionFile() as string;
+	expect([file, branch, fork].map(modeOf)).toEqual([0o600, 0o600, 0o600]);
+	expect([dirname(dir), dir, join(dir, "forks")].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
+	const old = writeSession(scratch(), [{ type: "session", id: "old" }, { type: "message", message: user() }]);
+	chmodSync(old, 0o640);
+	SessionManager.open(old);
+	expect(modeOf(old)).toBe(0o640);
+	appendFileSync(old, "torn");
+	// Deno's `appendFileSync` sets the mode of a file that is there.
+	chmodSync(old, 0o640);
+	SessionManager.repair(old);
+	expect([old, `${old}.bak`, `${old}.v1.bak`].map(modeOf)).toEqual([0o640, 0o640, 0o640]);
+	expect(readFileSync(`${old}.bak`, "utf8").endsWith("torn")).toBe(true);
+});
+
+test("a deleted file that was written again had lost its mode", () => {
+	const call: Record<string, (manager: ReturnType<typeof SessionManager.open>) => unknown> = {
+		append: (manager) => manager.appendCustomEntry("x"),
+		flush: (manager) => manager.flush(),
+		reload: (manager) => manager.reload(),
+		close: (manager) => manager.close(),
+	};
+	for (const [name, again] of Object.entries(call)) {
+		const file = writeSession(scratch(), [header(), message("a", null)]);
+		chmodSync(file, 0o664);
+		const manager = SessionManager.open(file);
+		// `close` writes again what was appended to.
+		manager.appendCustomEntry("mine");
+		rmSync(file);
+		again(manager);
+		expect([name, modeOf(file)]).toEqual([name, 0o664]);
+	}
+});
+
+test("ids and names cannot leave the session directory", () => {
+	const outer = scratch();
+	const dir = join(outer, "sessions");
+	mkdirSync(dir);
+	for (const id of ["../up", "..", "a/b", "a\\b", "/abs", "a\0b", "x".repeat(5) + "/"]) {
+		expect(caught(() => SessionManager.create("/x", dir, { id })).message).toMatch(/^Session id must be/);
+	}
+	const manager = SessionManager.create("/x", dir, { id: "a..b" });
+	manager.appendSessionInfo("../../name");
+	manager.appendMessage(user());
+	expect(dirname(manager.getSessionFile() as string)).toBe(dir);
+	expect(manager.getSessionName()).toBe("../../name");
+	const hostile = writeSession(outer, [header({ id: "../../evil" }), message("a", null)]);
+	const copy = SessionManager.open(hostile, dir);
+	expect(dirname(copy.createBranchedSession("a") as string)).toBe(dir);
+	expect(dirname(SessionManager.forkFrom(hostile, "../../x", dir).getSessionFile() as string)).toBe(dir);
+});

@@ -1,0 +1,482 @@
+// A file written anew under an open manager, in place or behind its back: each test is named after what happened.
+import {
+	appendFileSync,
+	existsSync,
+	linkSync,
+	readFileSync,
+	readdirSync,
+	renameSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	truncateSync,
+	unlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { api, caught, entry, header, ids, jsonLines, message, opened, read, scratch, text, user } from "../../support/store.js";
+
+const { SessionManager } = api;
+type Manager = ReturnType<typeof opened>["manager"];
+
+/** Longer than the time in which an append looks at no more than the file's length. */
+const SPACED = 40;
+const long = (about: string): string => `${about} ${"all work ".repeat(90)}`;
+const chain = (...names: string[]): any[] =>
+	names.map((name, at) => message(name, at === 0 ? null : names[at - 1], user(name)));
+const fileIds = (file: string): unknown[] => jsonLines(file).map((one) => one.id);
+const kinds = (manager: Manager): string[] => manager.getDiagnostics().foreignChanges.map(({ kind }) => kind);
+const replace = (file: string, content: string): void => {
+	writeFileSync(`${file}.new`, content);
+	renameSync(`${file}.new`, file);
+};
+/** What the manager says is what a manager says that opens the file now. */
+const agrees = (manager: Manager, file: string): void => {
+	expect(JSON.stringify(manager.getEntries())).toBe(JSON.stringify(SessionManager.open(file).getEntries()));
+};
+
+describe("closed, and another file at the path", () => {
+	test("one that got the same inode and is another session's is not written to", () => {
+		for (const pool of [false, true]) {
+			const { manager, file } = opened(chain("a", "b"));
+			manager.appendMessage(user("x"));
+			const others: Manager[] = [];
+			if (pool) {
+				// So many that the first one's handle is closed for them.
+				const dir = scratch();
+				for (let n = 0; n < 520; n++) {
+					const path = join(dir, `${n}.jsonl`);
+					writeFileSync(path, text([header({ id: `s${n}` })]));
+					others.push(SessionManager.open(path));
+				}
+			} else {
+				manager.close();
+			}
+			rmSync(file);
+			const other = text([header({ id: "other" }), ...chain("longer-id-c", "d", "e", "f")]);
+			writeFileSync(file, other);
+			for (const call of [() => manager.reload(), () => manager.appendMessage(user("y"))]) {
+				expect(caught(call).message).toContain("another session is there now");
+			}
+			expect(read(file)).toBe(other);
+			expect(manager.getSessionId()).toBe("s-1");
+			for (const other of others) other.close();
+		}
+	});
+
+	test("an older copy of the same session: what was appended here is added from the objects", () => {
+		const { manager, file } = opened(chain("a"));
+		const mine = manager.appendMessage(user("mine"));
+		const object = manager.getEntry(mine);
+		manager.close();
+		replace(file, text([header(), ...chain("a")]));
+		const next = manager.appendMessage(user("next"));
+		expect(fileIds(file)).toEqual(["s-1", "a", mine, next]);
+		expect(manager.getEntry(mine)).toBe(object);
+		expect(ids(manager.getBranch())).toEqual(["a", mine, next]);
+		expect(kinds(manager)).toEqual(["replaced"]);
+		agrees(manager, file);
+	});
+
+	test("closed after the file was deleted and made again by another: nothing goes with the old file", () => {
+		const { manager, file } = opened(chain("a"));
+		const mine = manager.appendMessage(user("mine"));
+		rmSync(file);
+		writeFileSync(file, text([header(), ...chain("a", "theirs")]));
+		manager.close();
+		expect(fileIds(file)).toEqual(["s-1", "a", "theirs", mine]);
+		agrees(manager, file);
+	});
+
+	test("another session's at close: an error, the old file stays open, and nothing is lost once it is gone", () => {
+		const { manager, file } = opened(chain("a"));
+		const mine = manager.appendMessage(user("mine"));
+		const other = text([header({ id: "other" })]);
+		replace(file, other);
+		expect(caught(() => manager.close()).message).toContain("another session");
+		expect(read(file)).toBe(other);
+		rmSync(file);
+		manager.close();
+		expect(fileIds(file)).toEqual(["s-1", "a", mine]);
+	});
+
+	test("repaired or replaced: a read takes it in", () => {
+		for (const change of ["repair", "replace"] as const) {
+			const { manager, file } = opened(chain("a", "b"));
+			manager.close();
+			if (change === "repair") {
+				appendFileSync(file, "torn");
+				SessionManager.repair(file);
+			} else {
+				replace(file, text([header(), ...chain("0", "b")]));
+			}
+			const expected = change === "repair" ? ["a", "b"] : ["0", "b"];
+			expect(ids(manager.getEntries())).toEqual(expected);
+			expect(manager.buildSessionContext().messages).toHaveLength(2);
+			expect(ids(manager.getBranch())).toEqual(expected);
+		}
+	});
+});
+
+describe("written anew in place", () => {
+	test("as long as before: the next append hangs from what is there", () => {
+		const { manager, file } = opened(chain("a", "b"));
+		writeFileSync(file, text([header(), ...chain("c", "d")]));
+		const id = manager.appendMessage(user("x"));
+		expect(jsonLines(file).slice(1).map((one) => [one.id, one.parentId])).toEqual([["c", null], ["d", "c"], [id, "d"]]);
+		agrees(manager, file);
+	});
+
+	test("with two lines changed over: read after reload", () => {
+		const { manager, file } = opened(chain("a", "b", "c", "d"));
+		const lines = read(file).trimEnd().split("\n");
+		[lines[2], lines[3]] = [lines[3] as string, lines[2] as string];
+		writeFileSync(file, `${lines.join("\n")}\n`);
+		manager.reload();
+		expect(ids(manager.getEntries())).toEqual(["a", "c", "b", "d"]);
+		agrees(manager, file);
+	});
+
+	test("longer, by an editor: no row comes twice, before the first read or after it, by reload or append", () => {
+		for (const early of [false, true]) {
+			for (const way of ["reload", "append"] as const) {
+				const { manager, file } = opened(chain("a", "b", "c", "d"));
+				if (early) manager.getEntries();
+				const edited = chain("a", "b", "c", "d");
+				edited[1].message.content = long("saved in place");
+				writeFileSync(file, text([header(), ...edited]));
+				const more = way === "reload" ? [] : [manager.appendMessage(user("mine"))];
+				manager.reload();
+				expect(ids(manager.getEntries())).toEqual(["a", "b", "c", "d", ...more]);
+				expect((manager.getEntry("b") as any).message.content).toBe(edited[1].message.content);
+				expect(manager.buildSessionContext().messages).toHaveLength(4 + more.length);
+				agrees(manager, file);
+			}
+		}
+	});
+
+	test("one letter longer, and a branch made: no half line goes there", () => {
+		for (const at of ["b", "d"]) {
+			const { manager, file } = opened(chain("a", "b", "c", "d"));
+			writeFileSync(file, read(file).replace('"content":"b"', '"content":"b?"'));
+			const branch = manager.createBranchedSession(at) as string;
+			expect(jsonLines(branch).slice(1).map((one: any) => one.message.content)).toEqual(
+				["a", "b?", "c", "d"].slice(0, at === "b" ? 2 : 4),
+			);
+		}
+	});
+
+	test("by a longer file of another session, or by no session: an error, nothing is written there", () => {
+		const other = text([header({ id: "other" }), ...chain(..."opqrstuvwxyz")]);
+		for (const content of [other, "a shopping list\n".repeat(200), "a shopping list\n".repeat(10)]) {
+			for (const early of [false, true]) {
+				const { manager, file } = opened(chain("a", "b", "c"));
+				if (early) manager.getEntries();
+				manager.appendMessage(user("ours"));
+				writeFileSync(file, content);
+				for (const call of [() => manager.appendMessage(user("y")), () => manager.reload(), () => manager.flush()]) {
+					expect(caught(call).message).toContain(file);
+				}
+				expect(read(file)).toBe(content);
+				expect(manager.getEntryCount()).toBe(4);
+			}
+		}
+	});
+
+	test("cut and grown again by another: what was acknowledged is in the file", () => {
+		for (const more of [1, 40]) {
+			const { manager, file } = opened(chain("a"));
+			const mine = manager.appendMessage(user("important"));
+			truncateSync(file, statSync(file).size - 5);
+			const theirs = Array.from({ length: more }, (_, n) => message(`t${n}`, "a", user("theirs")));
+			appendFileSync(file, text(theirs));
+			const next = manager.appendMessage(user("next"));
+			// The first of theirs continued what was left of our line.
+			const whole = theirs.slice(1).map((one: any) => one.id);
+			expect(ids(manager.getEntries())).toEqual(["a", ...whole, mine, next]);
+			expect(manager.getEntry(next)?.parentId).toBe(mine);
+			manager.reload();
+			agrees(manager, file);
+		}
+	});
+
+	test("a line of the same id and length and another type: the context has no hole", () => {
+		const was = message("b", "a", user("x".repeat(60)));
+		const custom = { type: "custom", id: "b", parentId: "a", timestamp: was.timestamp, customType: "t", data: "" };
+		custom.data = "y".repeat(JSON.stringify(was).length - JSON.stringify(custom).length);
+		const { manager, file } = opened([message("a", null), was]);
+		writeFileSync(file, text([header(), message("a", null), custom]));
+		expect(manager.buildSessionContext().messages).toHaveLength(1);
+		expect(manager.getEntry("b")?.type).toBe("custom");
+		agrees(manager, file);
+	});
+});
+
+describe("bodies of entries that were handed out and not yet looked at", () => {
+	const names = ["a", "b", "c", "d", "e"];
+	const large = (): any[] => names.map((name, at) => message(name, at ? names[at - 1] : null, user(long(name))));
+
+	test("found where they are now, after an entry before them was taken out in place", () => {
+		for (const way of ["reload", "append", "look"] as const) {
+			const { manager, file } = opened(large());
+			const entries = Object.fromEntries(manager.getEntries().map((entry) => [entry.id, entry])) as any;
+			const left = large().filter((one) => one.id !== "b");
+			left[1].parentId = "a";
+			writeFileSync(file, text([header(), ...left]));
+			if (way === "reload") manager.reload();
+			if (way === "append") manager.appendMessage(user("mine"));
+			for (const name of ["a", "d", "e"]) expect(entries[name].message.content).toBe(long(name));
+			expect(manager.getEntry("d")).toBe(entries.d);
+			// One that is in the file no more is an error, never another one's.
+			expect(caught(() => entries.b.message.content).message).toContain(file);
+			agrees(manager, file);
+		}
+	});
+
+	test("never those of another session that the manager went to", () => {
+		const { manager, file } = opened(large());
+		const [, b] = manager.getEntries() as any[];
+		writeFileSync(file, text([header(), ...large().slice(2)]));
+		const other = join(scratch(), "other.jsonl");
+		writeFileSync(other, text([header({ id: "other" }), ...large()]));
+		manager.setSessionFile(other);
+		expect(caught(() => b.message.content).message).toContain(file);
+	});
+
+	test("replaced by a file of equal length and another text: what is read then is what is there", () => {
+		const { manager, file } = opened(large());
+		const before = manager.getEntries();
+		const now = large();
+		now[2].message.content = now[2].message.content.replace("all work", "ALL WORK");
+		replace(file, text([header(), ...now]));
+		manager.reload();
+		expect((manager.getEntry("c") as any).message.content).toBe(now[2].message.content);
+		expect(manager.getEntry("d")).toBe(before[3]);
+		agrees(manager, file);
+		const branch = manager.createBranchedSession("e") as string;
+		expect((jsonLines(branch)[3] as any).message.content).toBe(now[2].message.content);
+	});
+});
+
+describe("another file under the name", () => {
+	test("renamed away by an editor in a moment of many appends: the next one that comes later goes to the new file", async () => {
+		for (const how of ["append", "close", "reload"] as const) {
+			const { manager, file } = opened(chain("a"));
+			manager.appendMessage(user("1"));
+			renameSync(file, `${file}~`);
+			writeFileSync(file, read(`${file}~`));
+			manager.appendMessage(user("2"));
+			if (how === "append") {
+				await pause(SPACED);
+				manager.appendMessage(user("3"));
+			} else {
+				manager[how]();
+			}
+			expect(fileIds(file)).toEqual(["s-1", ...ids(manager.getEntries())]);
+			expect(manager.getEntryCount()).toBe(how === "append" ? 4 : 3);
+		}
+	});
+
+	test("linked elsewhere and removed: written again under its name", async () => {
+		const { manager, file } = opened(chain("a"));
+		manager.appendMessage(user("1"));
+		linkSync(file, `${file}2`);
+		rmSync(file);
+		await pause(SPACED);
+		manager.appendMessage(user("2"));
+		expect(fileIds(file)).toEqual(["s-1", ...ids(manager.getEntries())]);
+		expect(fileIds(`${file}2`)).toHaveLength(3);
+	});
+
+	test("a symbolic link led elsewhere: what is there is adopted, ours is added", async () => {
+		const dir = scratch();
+		const [first, second, link] = ["first", "second", "s.jsonl"].map((name) => join(dir, name)) as [string, string, string];
+		writeFileSync(first, text([header(), ...chain("a")]));
+		writeFileSync(second, text([header(), ...chain("a", "b")]));
+		symlinkSync(first, link);
+		const manager = SessionManager.open(link);
+		const one = manager.appendMessage(user("1"));
+		await pause(SPACED);
+		unlinkSync(link);
+		symlinkSync(second, link);
+		const two = manager.appendMessage(user("2"));
+		expect(fileIds(first)).toEqual(["s-1", "a", one]);
+		expect(fileIds(second)).toEqual(["s-1", "a", "b", one, two]);
+	});
+
+	test("the target of a symbolic link deleted: written again where the link leads", () => {
+		const dir = scratch();
+		const target = join(dir, "deep", "target");
+		const link = join(dir, "s.jsonl");
+		writeFileSync(join(dir, "first"), text([header(), ...chain("a")]));
+		symlinkSync("first", link);
+		for (const gone of ["first", target]) {
+			const manager = SessionManager.open(link);
+			const before = manager.getEntryCount();
+			if (gone === target) {
+				unlinkSync(link);
+				symlinkSync(join("deep", "target"), link);
+			} else {
+				rmSync(join(dir, gone));
+			}
+			manager.reload();
+			manager.appendMessage(user("x"));
+			expect(existsSync(gone === target ? target : join(dir, gone))).toBe(true);
+			expect(fileIds(link)).toHaveLength(before + 2);
+		}
+	});
+
+	test("an older copy, while the old file is open: what ours hang from comes along", () => {
+		const { manager, file } = opened(chain("a", "b", "c"));
+		const mine = manager.appendMessage(user("mine"));
+		replace(file, text([header(), ...chain("a")]));
+		const more = manager.appendMessage(user("more"));
+		expect(fileIds(file)).toEqual(["s-1", "a", "b", "c", mine, more]);
+		expect(ids(manager.getBranch())).toEqual(["a", "b", "c", mine, more]);
+		expect(manager.getDiagnostics().orphans).toEqual([]);
+		expect(readFileSync(file, "utf8").endsWith("\n")).toBe(true);
+		agrees(manager, file);
+	});
+});
+
+describe("what a replaced file says of itself", () => {
+	test("its header is what getHeader gives from then on; the same text keeps the object", () => {
+		const { manager, file } = opened(chain("a", "b"));
+		const before = manager.getHeader();
+		replace(file, text([header(), ...chain("a", "b", "c")]));
+		manager.reload();
+		expect(manager.getHeader()).toBe(before);
+		replace(file, text([header({ cwd: "/moved", parentSession: "/p.jsonl" }), ...chain("a", "b", "c")]));
+		manager.reload();
+		expect(manager.getHeader()).toEqual(header({ cwd: "/moved", parentSession: "/p.jsonl" }));
+		writeFileSync(file, text([header({ cwd: "/else", parentSession: "/p.jsonl" }), ...chain("a", "b", "c", "d")]));
+		manager.reload();
+		expect(manager.getHeader()?.cwd).toBe("/else");
+		expect(manager.getHeader()).toBe(manager.getHeader());
+	});
+
+	test("a summary below an entry that went with the replaced file is refused, and hangs from nothing else", () => {
+		const { manager, file } = opened(chain("a", "b"));
+		replace(file, text([header(), ...chain("a")]));
+		expect(() => manager.branchWithSummary("b", "went")).toThrow("Entry b not found");
+		expect(fileIds(file)).toEqual(["s-1", "a"]);
+		expect(ids(manager.getEntries())).toEqual(["a"]);
+		replace(file, text([header(), message("z", null, user("z")), ...chain("a")]));
+		const id = manager.branchWithSummary("a", "stays");
+		expect(manager.getEntry(id)?.parentId).toBe("a");
+	});
+});
+
+describe("rewritten, and then another file in its place", () => {
+	test("rewritten in place, then replaced: what was appended keeps its object, and is there when it is taken out later", async () => {
+		const { manager, file } = opened(chain("a", "b"));
+		const data = { n: 1 };
+		const mine = manager.appendCustomEntry("x", data);
+		const [first, ...rest] = read(file).split(/(?<=\n)/);
+		writeFileSync(file, first + text([message("theirs", "a", user("t"))]) + rest.join(""));
+		replace(file, read(file));
+		await pause(SPACED);
+		const next = manager.appendMessage(user("next"));
+		expect((manager.getEntry(mine) as any).data).toBe(data);
+		expect(fileIds(file)).toEqual(["s-1", "theirs", "a", "b", mine, next]);
+		writeFileSync(file, text(jsonLines(file).filter(({ id }) => id !== mine)));
+		manager.appendMessage(user("last"));
+		expect(fileIds(file)).toContain(mine);
+		agrees(manager, file);
+	});
+
+	test("what was appended here and altered by others is not lost when they take it out", () => {
+		const { manager, file } = opened(chain("a", "b"));
+		const mine = manager.appendMessage(user(long("mine")));
+		replace(file, text(jsonLines(file).map((one) => (one.id === mine ? { ...one, parentId: null } : one))));
+		manager.reload();
+		replace(file, text(jsonLines(file).filter(({ id }) => id !== mine)));
+		manager.close();
+		expect(fileIds(file)).toEqual(["s-1", "a", "b", mine]);
+		writeFileSync(file, text([header(), ...chain("longer than before", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l")]));
+		manager.reload();
+		expect(jsonLines(file).at(-1)).toMatchObject({ id: mine, parentId: null });
+		agrees(manager, file);
+	});
+
+	test("a large file changed in its middle is read anew by reload, also after the append that saw it touched", async () => {
+		const names = Array.from({ length: 1500 }, (_, at) => `m${at}`);
+		const { manager, file } = opened(names.map((name, at) => message(name, names[at - 1] ?? null, user(long(name)))));
+		manager.appendMessage(user("x"));
+		manager.getEntries();
+		await pause(SPACED);
+		const before = read(file);
+		expect(before.length).toBeGreaterThan(1 << 20);
+		writeFileSync(file, before.replace('"id":"m5","parentId":"m4"', '"id":"m5","parentId":"m0"'));
+		await pause(SPACED);
+		manager.appendMessage(user("y"));
+		manager.flush();
+		manager.reload();
+		expect(manager.getEntry("m5")?.parentId).toBe("m0");
+		agrees(manager, file);
+	});
+});
+
+describe("a line changed where it stands, its beginning and length kept", () => {
+	/** Puts a text in the place of another of the same length. */
+	const put = (file: string, old: string, now: string): void => {
+		expect(now.length).toBe(old.length);
+		const content = read(file);
+		expect(content.split(old)).toHaveLength(2);
+		writeFileSync(file, content.replace(old, () => now));
+	};
+	const names = Array.from({ length: 12 }, (_, at) => `e${at}`);
+	const lines = (): any[] => names.map((name, at) => message(name, at ? names[at - 1] : null, user(long(name))));
+
+	test("an entry that was overwritten with zeros: no branch is made of what is left", () => {
+		const { manager, file } = opened(lines());
+		const dir = dirname(file);
+		const before = readdirSync(dir);
+		put(file, long("e3"), "\0".repeat(long("e3").length));
+		const error = caught(() => manager.createBranchedSession("e11"));
+		expect(error.message).toContain("Session file changed underneath");
+		expect(error.message).toContain("e3");
+		expect(readdirSync(dir)).toEqual(before);
+		expect([manager.getSessionFile(), manager.getEntryCount()]).toEqual([file, 12]);
+		// What does not hold the entry can still be made.
+		const branch = manager.createBranchedSession("e2") as string;
+		expect(fileIds(branch).slice(1)).toEqual(["e0", "e1", "e2"]);
+	});
+
+	test("an entry that hangs elsewhere now: the branch is the path that there is, in the file as in the manager", () => {
+		for (const cut of [false, true]) {
+			const { manager, file } = opened([...lines(), ...(cut ? [entry("label", "l", "e11", { targetId: "e2", label: "x" })] : []), message("z", cut ? "l" : "e11", user("z"))]);
+			put(file, '"parentId":"e8"', '"parentId":"e1"');
+			const branch = manager.createBranchedSession("z") as string;
+			const path = ["e0", "e1", "e9", "e10", "e11", "z"];
+			expect(ids(manager.getBranch("z"))).toEqual(path);
+			expect(ids(SessionManager.open(branch).getBranch("z"))).toEqual(path);
+			agrees(manager, branch);
+		}
+	});
+
+	test("lines that are a list together and none by themselves are not taken for the entries", () => {
+		const { manager, file } = opened([message("a", null, user("x".repeat(80))), message("b", "a", user("y".repeat(80)))]);
+		const [head, a, b] = read(file).split("\n") as [string, string, string];
+		const fit = (start: string, end: string, { length }: string): string => start + end.padStart(length - start.length);
+		const harmed = [
+			fit('{"type":"message","id":"a","m":[', "{}", a),
+			fit('{"type":"message","id":"b","z":1}]},', '{"type":"message","id":"zzz","evil":1}', b),
+		];
+		writeFileSync(file, `${[head, ...harmed].join("\n")}\n`);
+		for (const look of [() => manager.getEntries(), () => manager.getEntry("a"), () => manager.getBranch()]) {
+			expect(caught(look).message).toContain("Session file changed underneath");
+		}
+	});
+
+	test("an entry that says it is another one at the end of its line is not taken for what it was", () => {
+		const { manager, file } = opened([message("a", null, user("x")), message("b", "a", user("y"), { filler: "xxxxxxxxx" })]);
+		put(file, '"filler":"xxxxxxxxx"', '"id":"zzz"'.padEnd(20));
+		expect(ids(manager.getEntries())).toEqual(["a", "zzz"]);
+		expect(manager.getEntry("b")).toBeUndefined();
+		expect(manager.getEntry("zzz")).toBe(manager.getEntries()[1]);
+		agrees(manager, file);
+	});
+});

@@ -1,0 +1,35 @@
+// Sessions in memory made of another session's entries.
+import { expect, test } from "vitest";
+import { type Json, api, shape, user } from "../../support/store.js";
+import { openLazy, openPeer, sampleFile, waiting } from "./support.js";
+
+test("a session in memory adopts entries of another without looking at their large values", () => {
+	const file = sampleFile();
+	const source = openLazy(file);
+	const held = source.getBranch("e9");
+	const before = held.map(waiting);
+	const given = [source.getHeader(), ...held] as any[];
+	const copy = api.SessionManager.inMemory("/somewhere", undefined, given);
+	expect(held.map(waiting)).toEqual(before);
+	expect(copy.getEntries()).toHaveLength(10);
+	for (const [at, one] of copy.getEntries().entries()) expect(one).toBe(held[at]);
+	copy.getTree();
+	copy.buildContextEntries();
+	copy.appendMessage(user("goes on"));
+	copy.branch("e3");
+	expect(held.map(waiting)).toEqual(before);
+	expect(copy.getBranch().map(shape)).toEqual(openPeer(file).getBranch("e3").map(shape));
+});
+
+test("adopted entries give messages as those of a file do", () => {
+	const file = sampleFile();
+	const [ours, pis] = [openLazy(file), openPeer(file)];
+	const [copy, peers] = [ours, pis].map((manager) => {
+		const { SessionManager } = manager === ours ? api : { SessionManager: pis.constructor as any };
+		const copied = SessionManager.inMemory("/x", undefined, [manager.getHeader(), ...manager.getBranch()]);
+		copied.branch("e9");
+		return copied;
+	});
+	expect(copy.buildSessionContext().messages.map(shape)).toEqual(peers.buildSessionContext().messages.map(shape));
+	expect(copy.getLeafId()).toBe(peers.getLeafId());
+});

@@ -1,0 +1,211 @@
+// Entries that were handed out, changed and then copied to a session of their own; and appends whose own code moves the
+// manager. Each test is named after what happened.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { expect, test } from "vitest";
+import { api, scratch } from "../../support/store.js";
+import { Peer, openLazy, waits } from "./support.js";
+
+const long = (word: string) => [{ type: "text", text: `${word} `.repeat(600) }];
+function file(): string {
+	const lines = [
+		{ type: "session", version: 3, id: "s", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/work" },
+		...["a", "b"].map((id, at) => ({
+			type: "message",
+			id,
+			parentId: at === 0 ? null : "a",
+			timestamp: "2025-01-01T00:00:00.000Z",
+			message: { role: "user", content: long(id), timestamp: 1 },
+		})),
+	];
+	const path = join(scratch(), "s.jsonl");
+	writeFileSync(path, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+	return path;
+}
+
+function branchedAfter(change: (message: any, other: any, entry: any) => void): void {
+	const manager = openLazy(file());
+	const [one, two] = manager.getEntries() as any[];
+	change(one.message, two.message, one);
+	const path = manager.createBranchedSession("b") as string;
+	const written = Peer.open(path).getEntries();
+	expect(JSON.stringify(written)).toBe(JSON.stringify(manager.getEntries()));
+	expect(written.length).toBe(2);
+}
+
+test("a branch wrote the old content of a sealed message that had been given another", () => {
+	branchedAfter((message) => {
+		Object.seal(message);
+		message.content = "changed";
+	});
+});
+
+test("a branch wrote the old text of a frozen message whose content had been changed", () => {
+	branchedAfter((message) => {
+		Object.freeze(message);
+		message.content[0].text = "changed";
+	});
+});
+
+test("a branch wrote an entry's own content where it held another entry's message", () => {
+	branchedAfter((_message, other, entry) => {
+		entry.message = other;
+	});
+});
+
+test("a branch took a 0 that the caller had written for a value that was not read", () => {
+	branchedAfter((message) => {
+		message.content = 0;
+	});
+});
+
+test("a toJSON saw a 0 in place of another entry's content", () => {
+	const seen: unknown[] = [];
+	branchedAfter((message, other) => {
+		message.toJSON = function () {
+			seen.push(typeof other.content);
+			return { role: "user", content: "said by toJSON", timestamp: 1 };
+		};
+	});
+	expect(new Set(seen)).toEqual(new Set(["object"]));
+});
+
+for (const way of ["toJSON", "getter"]) {
+	test(`a message whose ${way} took the manager to another session was lost`, () => {
+		const other = file();
+		const manager = openLazy(file());
+		const message: any = { role: "user", timestamp: 1 };
+		const go = () => manager.setSessionFile(other);
+		if (way === "toJSON") message.toJSON = () => (go(), { role: "user", content: "x", timestamp: 1 });
+		else Object.defineProperty(message, "content", { enumerable: true, get: () => (go(), "x") });
+		const append = () => manager.appendMessage(message);
+		expect(append).toThrow(new TypeError("The manager went to another session while a value was written"));
+		expect(manager.getEntries().map((one) => one.id)).toEqual(["a", "b"]);
+		const id = manager.appendMessage({ role: "user", content: "after", timestamp: 1 });
+		expect((manager.getEntry(id) as any).message.content).toBe("after");
+		expect(Peer.open(other).getEntries().length).toBe(3);
+	});
+}
+
+// What a review found, each test named after what happened.
+
+const lineOf = (id: string, parentId: string | null, more: object): object => ({
+	type: "message",
+	id,
+	parentId,
+	timestamp: "2025-01-01T00:00:00.000Z",
+	...more,
+});
+const said = (content: unknown): object => ({ message: { role: "user", content, timestamp: 1 } });
+function written(path: string, lines: object[]): string {
+	const head = { type: "session", version: 3, id: "s", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/work" };
+	writeFileSync(path, `${[head, ...lines].map((line) => JSON.stringify(line)).join("\n")}\n`);
+	return path;
+}
+
+test("a branch wrote a cut line of a message that had become longer where it stands", () => {
+	for (const more of ["?", "??", " and more"]) {
+		for (const label of [false, true]) {
+			const lines = (text: string): object[] => [
+				lineOf("a", null, said("hello")),
+				...(label ? [{ ...lineOf("l", "a", {}), type: "label", targetId: "a", label: "here" }] : []),
+				lineOf("b", label ? "l" : "a", { message: { role: "assistant", content: text, timestamp: 2 } }),
+				lineOf("c", "b", said("after")),
+			];
+			const path = written(join(scratch(), "s.jsonl"), lines("question"));
+			const manager = openLazy(path);
+			written(path, lines(`question${more}`));
+			// It is a change underneath like any other, and taken in.
+			const branch = manager.createBranchedSession("b") as string;
+			for (const one of [manager, openLazy(branch), Peer.open(branch)]) {
+				const entries = one.getBranch("b") as any[];
+				expect(entries.map(({ id }) => id)).toEqual(["a", "b"]);
+				expect(entries[1].message.content).toBe(`question${more}`);
+			}
+		}
+	}
+});
+
+test("a branch chained the children of an entry whose id had been changed to nothing", () => {
+	const lines = [lineOf("a", null, said("one")), lineOf("b", "a", { message: { role: "assistant", content: "two" } })];
+	const manager = openLazy(written(join(scratch(), "s.jsonl"), [...lines, lineOf("c", "b", said(long("three")))]));
+	(manager.getEntry("b") as any).id = "bb";
+	const path = manager.createBranchedSession("c") as string;
+	for (const one of [manager, openLazy(path), Peer.open(path)]) {
+		expect(one.getBranch().map((entry) => [entry.id, entry.parentId])).toEqual([["a", null], ["b", "a"], ["c", "b"]]);
+	}
+});
+
+test("what was assigned to a sealed entry showed in the session that had been branched from it", () => {
+	const custom = { ...lineOf("b", "a", { customType: "x", data: { text: long("data") } }), type: "custom" };
+	const manager = openLazy(written(join(scratch(), "s.jsonl"), [lineOf("a", null, said("hi")), custom]));
+	const old = Object.seal(manager.getEntry("b") as any);
+	manager.createBranchedSession("b");
+	old.data = "changed";
+	expect(old.data).toBe("changed");
+	expect((manager.getEntry("b") as any).data).toEqual({ text: long("data") });
+});
+
+test("a branch dropped the symbols of an entry that was not read", () => {
+	const custom = { ...lineOf("b", "a", { customType: "x", data: { text: long("data") } }), type: "custom" };
+	const manager = openLazy(written(join(scratch(), "s.jsonl"), [lineOf("a", null, said("hi")), custom]));
+	const tag = Symbol("tag");
+	(manager.getEntry("b") as any)[tag] = 1;
+	manager.createBranchedSession("b");
+	expect((manager.getEntry("b") as any)[tag]).toBe(1);
+	expect(waits(manager.getEntry("b"), "data")).toBe(true);
+});
+
+test("an edit of the context read the content that it replaces", () => {
+	const custom = { ...lineOf("b", "a", { customType: "x", content: long("note"), display: true }), type: "custom_message" };
+	const lines = [lineOf("a", null, said(long("one"))), custom, lineOf("c", "b", said("three"))];
+	const path = written(join(scratch(), "s.jsonl"), lines);
+	const [ours, pis] = [openLazy(path), Peer.open(written(join(scratch(), "s.jsonl"), lines))].map((manager) => {
+		const contexts: unknown[] = [];
+		for (const replacement of [{ content: "short" }, { content: [{ type: "text", text: "blocks" }] }, null]) {
+			for (const id of ["a", "b"]) manager.appendContextEdit(id, replacement as any);
+			contexts.push(JSON.stringify(manager.buildSessionContext().messages), JSON.stringify(manager.buildSessionProjection().messages));
+		}
+		return { manager, contexts };
+	}) as any[];
+	expect(ours.contexts).toEqual(pis.contexts);
+	expect(waits(ours.manager.getEntry("a").message, "content")).toBe(true);
+	expect(waits(ours.manager.getEntry("b"), "content")).toBe(true);
+});
+
+test("a log of an entry ended with an error when its body could not be read", () => {
+	const path = written(join(scratch(), "s.jsonl"), [lineOf("a", null, said(long("one")))]);
+	const [one] = openLazy(path).getEntries();
+	written(path, [lineOf("b", null, said(long("other")))]);
+	expect(inspect(one)).toContain("content: [Error: Session file changed underneath: ");
+	expect(() => (one as any).message.content).toThrow("Session file changed underneath");
+});
+
+test("a second branch read and wrote every body; and what was handed out needed the file that had been left", () => {
+	const lines = Array.from({ length: 6 }, (_, at) => lineOf(`m${at}`, at ? `m${at - 1}` : null, at % 2 ? { message: { role: "assistant", content: long(`m${at}`) } } : said(long(`m${at}`))));
+	const path = written(join(scratch(), "s.jsonl"), lines);
+	const manager = openLazy(path);
+	const left = (): number => (manager.getEntries() as any[]).filter((one) => waits(one.message, "content")).length;
+	expect(left()).toBe(6);
+	for (let time = 0; time < 3; time++) {
+		const before = manager.getSessionFile() as string;
+		const branch = manager.createBranchedSession("m5") as string;
+		expect(left()).toBe(6);
+		// Nothing of what was left is needed any more.
+		writeFileSync(before, "gone\n");
+		expect((Peer.open(branch).getEntries() as any[]).map((one) => one.message.content)).toEqual(lines.map((_, at) => long(`m${at}`)));
+	}
+	expect((manager.getEntries() as any[]).map((one) => one.message.content)).toEqual(lines.map((_, at) => long(`m${at}`)));
+});
+
+test("the name, and a compaction, were errors for a file whose change everything else took in", () => {
+	const info = { type: "session_info", id: "n", parentId: "b", timestamp: "2025-01-01T00:00:00.000Z", name: "called" };
+	const of = (text: string): object[] => [lineOf("a", null, said(text)), lineOf("b", "a", { message: { role: "system", content: "be" } }), info];
+	for (const ask of [(manager: any) => manager.getSessionName(), (manager: any) => manager.appendCompaction("so far", "a", 5).length]) {
+		const path = written(join(scratch(), "s.jsonl"), of("one"));
+		const manager = openLazy(path);
+		written(path, of("one more word"));
+		expect(ask(manager)).toBe(ask(openLazy(written(join(scratch(), "s.jsonl"), of("one more word")))));
+	}
+});

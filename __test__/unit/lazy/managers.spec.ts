@@ -1,0 +1,218 @@
+// What tests of others do to a manager: spies, fake timers, comparisons, copies.
+import assert from "node:assert";
+import { inspect } from "node:util";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { SessionManager } from "../../../index.js";
+import { anyManager, api, assistant, loose, user } from "../../support/store.js";
+import { Peer, openLazy, openPeer, sampleFile } from "./support.js";
+
+afterEach(() => {
+	vi.restoreAllMocks();
+	vi.useRealTimers();
+});
+
+const methodsOf = (prototype: object): string[] =>
+	Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
+/** The methods that pi's class and ours have. */
+const shared = methodsOf(api.SessionManager.prototype).filter((name) => name in Peer.prototype);
+
+test("there are as many methods as the contract names", () => {
+	expect(shared.length).toBeGreaterThan(35);
+	for (const name of ["getEntries", "buildSessionContext", "appendMessage", "createBranchedSession", "isPersisted"]) {
+		expect(shared).toContain(name);
+	}
+});
+
+describe("spies", () => {
+	test("on a manager: calls go through, values can be put in their place, and all is as before afterwards", () => {
+		const manager = openLazy(sampleFile());
+		const entries = manager.getEntries();
+		const getEntry = vi.spyOn(manager, "getEntry");
+		expect(manager.getEntry("e3")).toBe(entries[3]);
+		expect(getEntry).toHaveBeenCalledExactlyOnceWith("e3");
+		getEntry.mockReturnValue(undefined);
+		expect(manager.getEntry("e3")).toBeUndefined();
+		// What the manager does itself does not go by way of its own methods.
+		expect(manager.getBranch("e3")).toEqual(entries.slice(0, 4));
+		getEntry.mockImplementation((id) => entries.find((one) => one.id === id && one.type === "custom"));
+		expect(manager.getEntry("e8")).toBe(entries[8]);
+		expect(manager.getEntry("e3")).toBeUndefined();
+		getEntry.mockRestore();
+		expect(manager.getEntry("e3")).toBe(entries[3]);
+		expect(getEntry.mock.instances.every((one) => (one as unknown) === manager)).toBe(true);
+	});
+
+	test("on a manager: an append is seen and done, or seen and not done", () => {
+		const manager = openLazy(sampleFile());
+		const append = vi.spyOn(manager, "appendMessage");
+		const message = user("seen");
+		const id = manager.appendMessage(message);
+		expect(append).toHaveReturnedWith(id);
+		expect(append.mock.calls[0]?.[0]).toBe(message);
+		expect((manager.getLeafEntry() as any).message).toBe(message);
+		append.mockImplementationOnce(() => {
+			throw new Error("no more");
+		});
+		expect(() => manager.appendMessage(user("lost"))).toThrow("no more");
+		expect(manager.getLeafId()).toBe(id);
+		manager.appendMessage(assistant("again"));
+		expect(manager.getEntryCount()).toBe(17);
+	});
+
+	for (const name of shared) {
+		test(`${name} can be spied on, on a manager and on the class`, () => {
+			const manager = loose(openLazy(sampleFile()));
+			const own = Object.getOwnPropertyDescriptor(manager, name);
+			const inherited = Object.getOwnPropertyDescriptor(api.SessionManager.prototype, name);
+			for (const target of [manager, api.SessionManager.prototype as unknown as typeof manager]) {
+				const spy = vi.spyOn(target, name).mockReturnValue("instead");
+				expect(manager[name]?.("e3")).toBe("instead");
+				expect(spy).toHaveBeenCalledOnce();
+				spy.mockRestore();
+			}
+			expect(Object.getOwnPropertyDescriptor(manager, name)?.value).toBe(own?.value);
+			expect(Object.getOwnPropertyDescriptor(api.SessionManager.prototype, name)?.value).toBe(inherited?.value);
+			expect(typeof manager[name]).toBe("function");
+		});
+	}
+
+	test("on the class: every manager of it is seen", () => {
+		const getEntries = vi.spyOn(api.SessionManager.prototype, "getEntries");
+		const [one, other] = [openLazy(sampleFile()), openLazy(sampleFile())];
+		expect(one.getEntries()).toHaveLength(15);
+		expect(other.getEntries()).toHaveLength(15);
+		expect(getEntries).toHaveBeenCalledTimes(2);
+		expect(getEntries.mock.contexts).toHaveLength(2);
+		expect(getEntries.mock.contexts[1]).toBe(other);
+		getEntries.mockReturnValue([]);
+		expect(one.getEntries()).toEqual([]);
+		getEntries.mockRestore();
+		expect(one.getEntries()).toHaveLength(15);
+	});
+
+	test("on statics", () => {
+		const open = vi.spyOn(api.SessionManager, "open");
+		const file = sampleFile();
+		expect(api.SessionManager.open(file).getEntryCount()).toBe(15);
+		expect(open).toHaveBeenCalledWith(file);
+		const stand = api.SessionManager.inMemory();
+		open.mockReturnValue(stand);
+		expect(api.SessionManager.open("/nowhere")).toBe(stand);
+		open.mockRestore();
+		expect(api.SessionManager.open(file)).not.toBe(stand);
+	});
+
+	test("every static can be spied on, pi's as in pi's class", () => {
+		const names = Object.getOwnPropertyNames(api.SessionManager).filter((name) => name !== "prototype");
+		const statics = names.filter((name) => typeof (api.SessionManager as any)[name] === "function");
+		expect(statics).toEqual(expect.arrayContaining(["create", "open", "list", "listAll", "inMemory", "forkFrom", "verify", "repair"]));
+		for (const name of statics) {
+			const before = Object.getOwnPropertyDescriptor(api.SessionManager, name);
+			const { writable, configurable } = Object.getOwnPropertyDescriptor(Peer, name in Peer ? name : "open") as PropertyDescriptor;
+			expect(before, name).toMatchObject({ writable, configurable });
+			const spy = vi.spyOn(api.SessionManager, name as "open").mockReturnValue(5 as never);
+			expect(anyManager[name]?.()).toBe(5);
+			spy.mockRestore();
+			expect(Object.getOwnPropertyDescriptor(api.SessionManager, name)).toEqual(before);
+		}
+	});
+
+	test("a method put on a manager hides the class's own until it is taken off", () => {
+		const manager = openLazy(sampleFile());
+		(manager as any).getLeafId = () => "mine";
+		expect(manager.getLeafId()).toBe("mine");
+		delete (manager as any).getLeafId;
+		expect(manager.getLeafId()).toBe("e14");
+		(manager as any).extra = { more: 1 };
+		expect((manager as any).extra.more).toBe(1);
+	});
+});
+
+describe("fake timers", () => {
+	test("entries take their times from them, and nothing waits for them", () => {
+		vi.useFakeTimers({ now: new Date("2031-02-03T04:05:06.789Z") });
+		const manager = openLazy(sampleFile());
+		const id = manager.appendMessage(user("now"));
+		expect(manager.getEntry(id)?.timestamp).toBe("2031-02-03T04:05:06.789Z");
+		vi.advanceTimersByTime(1000);
+		manager.appendMessage(assistant("later"));
+		expect(manager.getLeafEntry()?.timestamp).toBe("2031-02-03T04:05:07.789Z");
+		expect((manager.getEntry("e3") as any).message.content).toHaveLength(2);
+		expect(vi.getTimerCount()).toBe(0);
+	});
+
+	test("lists settle under them", async () => {
+		const file = sampleFile();
+		vi.useFakeTimers();
+		const list = await api.SessionManager.listAll(file.slice(0, file.lastIndexOf("/")));
+		expect(list.map((one) => one.path)).toEqual([file]);
+	});
+});
+
+describe("comparisons and copies", () => {
+	const managers = (): [SessionManager, SessionManager] => [openLazy(sampleFile()), openPeer(sampleFile())];
+
+	test("a manager equals itself", () => {
+		const [manager] = managers();
+		expect(manager).toEqual(manager);
+		expect(manager).toStrictEqual(manager);
+		expect({ manager }).toEqual({ manager: expect.any(api.SessionManager) });
+		assert.deepStrictEqual(manager, manager);
+		expect([manager].indexOf(manager)).toBe(0);
+	});
+
+	test("a manager is no other value, and a failed comparison can be told", () => {
+		const [manager, pis] = managers();
+		for (const other of [5, null, "text", {}, pis, []]) {
+			expect(() => expect(manager).toStrictEqual(other)).toThrow(/expected/);
+			expect(() => assert.deepStrictEqual(manager, other)).toThrow(assert.AssertionError);
+		}
+	});
+
+	test("what prints a manager prints something", () => {
+		const [manager] = managers();
+		expect(inspect(manager)).toContain("SessionManager");
+		expect(inspect({ manager }, { depth: 5, showHidden: true })).toContain("SessionManager");
+		expect(typeof JSON.stringify({ manager })).toBe("string");
+		expect(`${manager}`).toBe("[object Object]");
+		expect(Object.prototype.toString.call(manager)).toBe("[object Object]");
+	});
+
+	test("a copy is no manager, and says so", () => {
+		const [manager] = managers();
+		const copies: unknown[] = [{ ...manager }, Object.assign({}, manager), structuredClone({ ...manager })];
+		try {
+			copies.push(structuredClone(manager));
+		} catch (error) {
+			expect((error as Error).name).toBe("DataCloneError");
+		}
+		for (const copy of copies) {
+			expect((copy as any).getEntries).toBeUndefined();
+			expect(() => manager.getEntries.call(copy as SessionManager)).toThrow(TypeError);
+		}
+		for (const other of [undefined, null, 5, "text", () => 1, new Map()]) {
+			expect(() => manager.getEntries.call(other as unknown as SessionManager)).toThrow(TypeError);
+		}
+		expect(manager.getEntryCount()).toBe(15);
+	});
+
+	test("a frozen or sealed manager works on", () => {
+		for (const close of [Object.freeze, Object.seal, Object.preventExtensions]) {
+			const manager = close(openLazy(sampleFile())) as SessionManager;
+			const id = manager.appendMessage(user("more"));
+			expect(manager.getLeafId()).toBe(id);
+			manager.branch("e3");
+			expect(manager.buildSessionContext().messages).toHaveLength(4);
+			expect(manager.createBranchedSession("e3")).toMatch(/\.jsonl$/);
+		}
+	});
+
+	test("methods that are taken off and bound work", () => {
+		const manager = openLazy(sampleFile());
+		const getEntry = manager.getEntry.bind(manager);
+		expect(getEntry("e3")).toBe(manager.getEntry("e3"));
+		expect(Reflect.apply(manager.getLeafId, manager, [])).toBe("e14");
+		const { getEntries } = manager;
+		expect(() => getEntries()).toThrow(TypeError);
+	});
+});

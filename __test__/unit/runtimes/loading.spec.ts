@@ -1,0 +1,82 @@
+// The package by its name, as others load it: `require`, `import`, both, and through bundlers that leave it external.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { describe, expect, test } from "vitest";
+import { scriptCommand } from "../../support/runtime.js";
+import { root, scratch } from "../../support/store.js";
+
+/** A project that has this package among its own. */
+function project(): string {
+	const dir = scratch();
+	mkdirSync(join(dir, "node_modules"));
+	symlinkSync(root, join(dir, "node_modules/pi-session-native"));
+	// Deno finds in `node_modules` what a manifest names.
+	writeFileSync(join(dir, "package.json"), JSON.stringify({ dependencies: { "pi-session-native": "*" } }));
+	return dir;
+}
+
+/** Runs a file of the project in this runtime; gives what it says. */
+function run(dir: string, name: string, code?: string): string {
+	const file = join(dir, name);
+	if (code !== undefined) writeFileSync(file, code);
+	const [command, ...args] = scriptCommand(file);
+	return execFileSync(command as string, args, { cwd: dir, encoding: "utf8" });
+}
+
+const USE = `
+	const manager = SessionManager.inMemory("/x");
+	manager.appendMessage({ role: "user", content: "hello", timestamp: 1 });
+	console.log(manager.getEntryCount(), buildSessionContext(manager.getEntries()).messages[0].content, CURRENT_SESSION_VERSION);`;
+const NAMES = "{ SessionManager, buildSessionContext, CURRENT_SESSION_VERSION }";
+
+describe("the package is loaded", () => {
+	test("by require", () => {
+		expect(run(project(), "a.cjs", `const ${NAMES} = require("pi-session-native");${USE}`)).toBe("1 hello 3\n");
+	});
+
+	test("by import, by name and whole", () => {
+		expect(run(project(), "a.mjs", `import ${NAMES} from "pi-session-native";${USE}`)).toBe("1 hello 3\n");
+		const whole = `import * as all from "pi-session-native";\nconst ${NAMES} = all;${USE}`;
+		expect(run(project(), "b.mjs", whole)).toBe("1 hello 3\n");
+		const late = `const ${NAMES} = await import("pi-session-native");${USE}`;
+		expect(run(project(), "c.mjs", late)).toBe("1 hello 3\n");
+	});
+
+	test("by both in one process as one class, and so by its entry for pi", () => {
+		const code = `
+			import { createRequire } from "node:module";
+			import { SessionManager } from "pi-session-native";
+			import { SessionManager as forPi } from "pi-session-native/pi";
+			const required = createRequire(import.meta.url)("pi-session-native").SessionManager;
+			console.log(SessionManager === required, SessionManager === forPi);
+			console.log(required.inMemory("/x") instanceof SessionManager);`;
+		expect(run(project(), "a.mjs", code)).toBe("true true\ntrue\n");
+	});
+});
+
+describe("a bundle that leaves the package external works:", () => {
+	for (const format of ["esm", "cjs"] as const) {
+		test(format, async () => {
+			const dir = project();
+			writeFileSync(join(dir, "helper.mjs"), `export const cwd = "/x".concat("");`);
+			writeFileSync(
+				join(dir, "source.mjs"),
+				`import ${NAMES} from "pi-session-native";\nimport { cwd } from "./helper.mjs";\nif (cwd !== "/x") throw new Error(cwd);${USE}`,
+			);
+			const outfile = join(dir, format === "esm" ? "out.mjs" : "out.cjs");
+			const { warnings } = await build({
+				entryPoints: [join(dir, "source.mjs")],
+				outfile,
+				bundle: true,
+				platform: "node",
+				format,
+				external: ["pi-session-native"],
+				minify: true,
+			});
+			expect(warnings).toEqual([]);
+			expect(run(dir, format === "esm" ? "out.mjs" : "out.cjs")).toBe("1 hello 3\n");
+		});
+	}
+});

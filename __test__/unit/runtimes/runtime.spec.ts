@@ -1,0 +1,42 @@
+// `npm run runtimes` says on which runtime it runs the suite; this says whether that is so. And what once was so on one
+// runtime alone.
+import { expect, test } from "vitest";
+import { runtime } from "../../support/runtime.js";
+import { anyManager, api } from "../../support/store.js";
+
+const said = process.env.PSN_RUNTIME ?? "";
+
+test("the tests run in the runtime that is said, workers and all", () => {
+	const versions: Record<string, string | undefined> = process.versions;
+	if (said === "") expect(versions[runtime]).toBeDefined();
+	else if (said.startsWith("node")) {
+		expect(runtime).toBe("node");
+		expect(versions.node?.split(".")[0]).toBe(said.slice("node".length));
+	} else {
+		expect(runtime).toBe(said);
+	}
+});
+
+test("a method called on what is no manager was a plain Error of the binding on Bun and Deno: a TypeError everywhere", () => {
+	const manager = api.SessionManager.inMemory("/x");
+	const others = [
+		undefined,
+		null,
+		5,
+		"text",
+		{},
+		{ ...manager },
+		Object.create(api.SessionManager.prototype),
+		structuredClone(manager),
+		new Proxy({}, { get: () => 1 }),
+	];
+	const names = Object.getOwnPropertyNames(anyManager.prototype).filter((name) => name !== "constructor");
+	expect(names.length).toBeGreaterThan(40);
+	for (const name of names) {
+		const method = anyManager.prototype[name] as (...args: unknown[]) => unknown;
+		for (const other of others) {
+			expect(() => Reflect.apply(method, other, []), name).toThrow(new TypeError("Illegal invocation"));
+		}
+	}
+	expect(manager.getEntries()).toEqual([]);
+});

@@ -1,0 +1,315 @@
+// SessionManager.search.
+import { appendFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { SearchHit, SearchOptions } from "../../../index.js";
+import {
+	anyManager,
+	api,
+	assistant,
+	entry,
+	header,
+	message,
+	ownAgent,
+	scratch,
+	toolResult,
+	user,
+	writeSession,
+} from "../../support/store.js";
+
+const { SessionManager } = api;
+
+let made = 0;
+/** A directory with a session of each of these texts, said by a user. */
+function saying(...texts: string[]): string {
+	const dir = scratch();
+	texts.forEach((text, n) => {
+		writeSession(dir, [header({ id: `s-${n}` }), message("m", null, user(text))], `${made++}.jsonl`);
+	});
+	return dir;
+}
+
+const search = (dir: string, query: string, options: SearchOptions = {}): Promise<SearchHit[]> =>
+	SessionManager.search(query, { dir, ...options });
+const found = async (dir: string, query: string): Promise<string[]> =>
+	(await search(dir, query, { mark: ["", ""] })).map((hit) => hit.snippet);
+
+test("a hit tells where it is", async () => {
+	const dir = scratch();
+	const path = writeSession(dir, [
+		header({ cwd: "/here" }),
+		message("a", null, user("where is the needle")),
+		message("b", "a", assistant("in the Needle case"), { timestamp: "2025-03-04T05:06:07.008Z" }),
+		entry("session_info", "c", "b", { name: "haystack" }),
+	]);
+	const [first, second, ...rest] = await search(dir, "needle case");
+	expect([second, rest]).toEqual([undefined, []]);
+	expect(first).toEqual({
+		path,
+		id: "s-1",
+		name: "haystack",
+		cwd: "/here",
+		entryId: "b",
+		role: "assistant",
+		timestamp: "2025-03-04T05:06:07.008Z",
+		snippet: "in the «Needle» «case»",
+	});
+	const [marked] = await search(dir, "where", { mark: ["<b>", "</b>"] });
+	expect(marked?.snippet).toBe("<b>where</b> is the needle");
+});
+
+test("what users and assistants said is found, names, labels and summaries; what tools said is not", async () => {
+	const dir = scratch();
+	writeSession(dir, [
+		header(),
+		message("u", null, user([{ type: "text", text: "word of a user" }, { type: "image", data: "word", mimeType: "x" }])),
+		message("a", "u", assistant("word of an assistant")),
+		message("t", "a", toolResult("word of a tool")),
+		entry("session_info", "n", "t", { name: "word as a name" }),
+		entry("label", "l", "n", { targetId: "u", label: "word as a label" }),
+		entry("compaction", "c", "l", { summary: "word of a compaction", firstKeptEntryId: "u", tokensBefore: 1 }),
+		entry("branch_summary", "b", "c", { summary: "word of a branch", fromId: "u" }),
+		entry("custom", "x", "b", { customType: "word", data: "word" }),
+		message("s", "x", { role: "system", content: "word of the system", timestamp: 1 }),
+	]);
+	const hits = await search(dir, "word");
+	expect(hits.map((hit) => [hit.entryId, hit.role]).sort()).toEqual([
+		["a", "assistant"],
+		["b", "branch_summary"],
+		["c", "compaction"],
+		["l", "label"],
+		["n", "session_info"],
+		["u", "user"],
+	]);
+	expect(hits.every((hit) => hit.snippet.includes("«word»"))).toBe(true);
+});
+
+describe("a query finds", () => {
+	test("parts of words, of any length, in upper and lower case", async () => {
+		const text = "The refactorSessionManager_v2 function ÉCLAIR Straße";
+		const dir = saying(text, "nothing of the kind");
+		for (const query of ["refactor", "factors", "Manager", "er_v2", "v2", "ssionm", "clair", "éclair", "STRA", "raße", "r_"]) {
+			expect(await found(dir, query), query).toContain(text);
+		}
+		expect(await found(dir, "factory")).toEqual([]);
+	});
+
+	test("one and two characters", async () => {
+		const dir = saying("x marks it", "no such letter", "an axe", "go up");
+		expect((await found(dir, "x")).sort()).toEqual(["an axe", "x marks it"]);
+		expect(await found(dir, "up")).toEqual(["go up"]);
+		expect(await found(dir, "rk")).toEqual(["x marks it"]);
+	});
+
+	test("Chinese, Japanese, Korean and Thai, one character and more", async () => {
+		const texts = ["東京都の天気を調べてください", "修复会话管理器的错误", "세션을 검색합니다", "ค้นหาข้อความ"];
+		const dir = saying(...texts);
+		for (const [n, queries] of [
+			[0, ["東", "京都", "天気を", "調べて", "い", "ください"]],
+			[1, ["修", "会话", "管理器的错误", "误"]],
+			[2, ["검색", "션을", "다"]],
+			[3, ["ข้อความ", "หา"]],
+		] as const) {
+			for (const query of queries) expect(await found(dir, query), query).toEqual([texts[n]]);
+		}
+		expect(await found(dir, "京天")).toEqual([]);
+	});
+
+	test("a part of a very long word, wherever it stands in it", async () => {
+		const word = Array.from({ length: 60 }, (_, n) => `k${n}`).join("");
+		const dir = saying(`see ${word} there`, "k1 k2");
+		for (const part of [word, word.slice(50, 140), word.slice(3, 30), "k57k58", word.slice(-20)]) {
+			expect(await search(dir, part), part).toHaveLength(1);
+		}
+	});
+
+	test("quotes and operators as what they are", async () => {
+		const texts = ['say "hello" AND (goodbye)', "hello goodbye", "a NEAR(b) OR NOT c*", "col:val ^x -y {z}", "it's 100%_sure\\", "f(x) => y"];
+		const dir = saying(...texts);
+		for (const [query, n] of [
+			['"hello"', 0],
+			['"hello" AND (goodbye)', 0],
+			["NEAR(b)", 2],
+			["OR NOT", 2],
+			["c*", 2],
+			["col:val", 3],
+			["^x", 3],
+			["-y", 3],
+			["{z}", 3],
+			["it's", 4],
+			["100%", 4],
+			["sure\\", 4],
+			["=>", 5],
+			["f(x)", 5],
+		] as const) {
+			expect(await found(dir, query), query).toEqual([texts[n]]);
+		}
+		for (const query of ['"', '""', "'", "*", "AND", "NOT", "(", ")", "^", ":", "-", "\\", "%", "_", "words:hello", "\0", '"unclosed', "a AND", "\ud83d"]) {
+			expect(Array.isArray(await search(dir, query)), query).toBe(true);
+		}
+		expect(await found(dir, "words:hello")).toEqual([]);
+	});
+
+	test("symbols and emoji", async () => {
+		const dir = saying("done ✓ at last", "party 🎉🎉", "plain");
+		expect(await found(dir, "✓")).toEqual(["done ✓ at last"]);
+		expect(await found(dir, "🎉")).toEqual(["party 🎉🎉"]);
+	});
+
+	test("all of its parts in one text, in any order", async () => {
+		const dir = saying("red green", "green and also red", "only red", "reddish greens");
+		expect(await found(dir, "red green")).toEqual(["red green", "green and also red", "reddish greens"]);
+		expect(await found(dir, "  ")).toEqual([]);
+		expect(await found(dir, "")).toEqual([]);
+	});
+});
+
+test("hits come ranked: words before parts of words, dense before thin", async () => {
+	const filler = "some other text that goes on for a while ".repeat(20);
+	const dir = saying(`one rank ${filler}`, `rank rank rank`, `frankly ${filler}`, `ranking`, filler);
+	const order = (await search(dir, "rank")).map((hit) => hit.id);
+	expect(order.slice(0, 2)).toEqual(["s-1", "s-0"]);
+	expect(order.slice(2).sort()).toEqual(["s-2", "s-3"]);
+	expect(await search(dir, "rank", { limit: 1 })).toHaveLength(1);
+	expect(await search(dir, "rank", { limit: 0 })).toEqual([]);
+});
+
+test("any text's any part is found: against a plain search of random texts", async () => {
+	const seed = Number(process.env.PSN_SEED ?? 20251121);
+	console.log(`seed ${seed}`);
+	let state = seed;
+	const random = (below: number): number => {
+		state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+		return (state >>> 8) % below;
+	};
+	const alphabet = [..."abcABC  ..__\"'(-*é日本語ßΣ✓🙂0"];
+	const words = Array.from({ length: 60 }, () => Array.from({ length: 3 + random(40) }, () => alphabet[random(alphabet.length)]).join(""));
+	const texts = words.map((text) => text.trim()).filter((text) => text !== "");
+	const dir = saying(...texts);
+	const fold = (text: string) => [...text].map((c) => c.toLowerCase().replace("ς", "σ")).join("");
+	for (let n = 0; n < 150; n++) {
+		const text = [...(texts[random(texts.length)] as string)];
+		const from = random(text.length);
+		const query = text.slice(from, from + 1 + random(6)).join("");
+		const parts = query.split(/\s+/).filter(Boolean).map(fold);
+		if (parts.length === 0) continue;
+		const want = texts.flatMap((one, at) => (parts.every((part) => fold(one).includes(part)) ? [`s-${at}`] : []));
+		const got = (await search(dir, query, { limit: 1_000 })).map((hit) => hit.id);
+		expect(got.sort(), JSON.stringify(query)).toEqual(want.sort());
+	}
+});
+
+test("cwd and dir choose sessions as list does", async () => {
+	ownAgent();
+	writeSession(api.getDefaultSessionDir("/one"), [header({ id: "one", cwd: "/one" }), message("m", null, user("apple"))]);
+	writeSession(api.getDefaultSessionDir("/two"), [header({ id: "two", cwd: "/two" }), message("m", null, user("apple"))]);
+	const dir = scratch();
+	for (const cwd of ["/one", "/two"]) {
+		writeSession(dir, [header({ id: `${cwd} in dir`, cwd }), message("m", null, user("apple"))], `${cwd.slice(1)}.jsonl`);
+	}
+	const ids = async (options?: SearchOptions) => (await SessionManager.search("apple", options)).map((hit) => hit.id).sort();
+	expect(await ids()).toEqual(["one", "two"]);
+	expect(await ids({ cwd: "/one" })).toEqual(["one"]);
+	expect(await ids({ dir })).toEqual(["/one in dir", "/two in dir"]);
+	expect(await ids({ cwd: "/two", dir })).toEqual(["/two in dir"]);
+	expect(await ids({ cwd: "/never/was" })).toEqual([]);
+	expect(await ids({ dir: join(dir, "missing") })).toEqual([]);
+});
+
+test("what is new is found, what is gone is not, with progress while it is indexed and none otherwise", async () => {
+	const { agent } = ownAgent();
+	const dir = api.getDefaultSessionDir("/p");
+	expect(dir.startsWith(agent)).toBe(true);
+	const files = [1, 2, 3].map((n) =>
+		writeSession(dir, [header({ id: `s-${n}` }), message("m", null, user(`pear ${n}`))], `${n}.jsonl`),
+	);
+	const told: number[][] = [];
+	const onProgress = (indexed: number, total: number) => told.push([indexed, total]);
+	const pears = async (query = "pear") => (await SessionManager.search(query, { onProgress })).map((hit) => hit.entryId);
+	expect(await pears()).toHaveLength(3);
+	expect([told.at(0), told.at(-1)]).toEqual([
+		[0, 3],
+		[3, 3],
+	]);
+	await new Promise((resolve) => setTimeout(resolve, 60));
+	await pears();
+	told.length = 0;
+	expect(await pears()).toHaveLength(3);
+	expect(told).toEqual([]);
+	appendFileSync(files[0] as string, `${JSON.stringify(message("new", "m", user("pear again")))}\n`);
+	expect((await pears("again")).concat(await pears())).toHaveLength(5);
+	expect(told).toContainEqual([1, 1]);
+	rmSync(files[1] as string);
+	writeFileSync(files[2] as string, readOther(files[2] as string));
+	expect((await pears()).sort()).toEqual(["m", "new"]);
+});
+
+const readOther = (_file: string): string =>
+	`${[header({ id: "other" }), message("plum", null, user("plum"))].map((one) => JSON.stringify(one)).join("\n")}\n`;
+
+describe("an aborted signal", () => {
+	const reason = { why: "enough" };
+	const dir = () => saying(...Array.from({ length: 40 }, (_, n) => `text ${n}`));
+	const rejection = (promise: Promise<unknown>) => promise.then(() => "resolved", (why: unknown) => why);
+
+	test("rejects with its reason: from before, right after, from the progress", async () => {
+		const at = dir();
+		expect(await rejection(search(at, "text", { signal: AbortSignal.abort(reason) }))).toBe(reason);
+		const early = new AbortController();
+		const promise = search(at, "text", { signal: early.signal });
+		early.abort(reason);
+		expect(await rejection(promise)).toBe(reason);
+		const during = new AbortController();
+		const onProgress = () => during.abort(reason);
+		expect(await rejection(search(at, "text", { signal: during.signal, onProgress }))).toBe(reason);
+		expect(await search(at, "text")).toHaveLength(40);
+	});
+
+	test("at any point leaves the next search whole", async () => {
+		ownAgent();
+		const own = api.getDefaultSessionDir("/p");
+		for (let n = 0; n < 30; n++) {
+			writeSession(own, [header({ id: `s-${n}` }), message("m", null, user(`text ${n}`))], `${n}.jsonl`);
+		}
+		for (let after = 0; after < 12; after++) {
+			const controller = new AbortController();
+			let calls = 0;
+			const onProgress = () => {
+				if (++calls > after * 2) controller.abort(reason);
+			};
+			const outcome = await rejection(SessionManager.search("text", { signal: controller.signal, onProgress }));
+			expect([reason, "resolved"]).toContain(outcome);
+		}
+		expect(await SessionManager.search("text", { limit: 100 })).toHaveLength(30);
+	});
+});
+
+test("a progress callback that throws rejects with what it threw", async () => {
+	const why = new Error("progress");
+	const promise = search(saying("text"), "text", {
+		onProgress() {
+			throw why;
+		},
+	});
+	await expect(promise).rejects.toBe(why);
+});
+
+test("wrong arguments reject with a TypeError that names them", async () => {
+	for (const [args, name] of [
+		[[], "query"],
+		[[5], "query"],
+		[["x", 5], "options"],
+		[["x", { limit: "many" }], "limit"],
+		[["x", { limit: -1 }], "limit"],
+		[["x", { cwd: 5 }], "cwd"],
+		[["x", { dir: 5 }], "dir"],
+		[["x", { mark: "<>" }], "mark"],
+		[["x", { mark: ["<"] }], "mark"],
+		[["x", { signal: {} }], "signal"],
+		[["x", { onProgress: {} }], "onProgress"],
+	] as const) {
+		const error: unknown = await anyManager.search?.(...args).catch((why: unknown) => why);
+		expect(error, name).toBeInstanceOf(TypeError);
+		expect((error as Error).message).toContain(name);
+	}
+});
