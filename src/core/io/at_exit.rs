@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, ThreadId};
 
-use super::lock_file::Held;
+use super::held_lock::HeldLock;
 
 /// The locks that are held, and the threads that have them.
-static TAKEN: Mutex<Vec<(ThreadId, Weak<Held>)>> = Mutex::new(Vec::new());
+static TAKEN: Mutex<Vec<(ThreadId, Weak<HeldLock>)>> = Mutex::new(Vec::new());
 
 /// Notes that this thread has a lock; several may share one.
-pub(crate) fn remember(held: &Arc<Held>) {
+pub(crate) fn remember(held: &Arc<HeldLock>) {
     let me = (thread::current().id(), Arc::downgrade(held));
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
     taken.retain(|(_, other)| other.strong_count() > 0);
@@ -32,7 +32,7 @@ pub fn release_all() {
     release(mine);
 }
 
-fn release(locks: Vec<(ThreadId, Weak<Held>)>) {
+fn release(locks: Vec<(ThreadId, Weak<HeldLock>)>) {
     for held in locks.iter().filter_map(|(_, held)| held.upgrade()) {
         held.release();
     }

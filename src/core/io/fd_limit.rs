@@ -5,8 +5,6 @@ use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::core::storage::file::make_room;
-
 /// How long somebody who reads one file at a time waits for a handle that others may give back.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
@@ -26,18 +24,6 @@ pub fn is_exhausted(error: &io::Error) -> bool {
 pub fn is_unreadable(error: &io::Error) -> bool {
     use ErrorKind::{InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied};
     matches!(error.kind(), NotFound | PermissionDenied | NotADirectory | IsADirectory | InvalidInput)
-}
-
-/// Opens something; where handles are short, once more when files that are kept open for later have made room.
-pub fn with_room<T>(open: impl Fn() -> io::Result<T>) -> io::Result<T> {
-    match open() {
-        Err(error) if is_exhausted(&error) => {
-            // Others may have made room meanwhile.
-            let _ = make_room();
-            open()
-        }
-        result => result,
-    }
 }
 
 /// Does work that opens files; where handles are short, again and again for a while.

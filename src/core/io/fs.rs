@@ -1,11 +1,9 @@
 //! The calls to the file system, one function each. Everything that the engine does to a session file goes through
 //! here, so that tests can make each call fail in turn ([`faults`]); elsewhere these are plain calls.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirEntry, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-
-use super::fd_limit::with_room;
 
 /// How much is copied at once.
 const COPIED: usize = 1 << 18;
@@ -39,21 +37,11 @@ fn ask(_call: Call) -> io::Result<()> {
 #[cfg(test)]
 use self::faults::ask;
 
-/// What a file is opened for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    Read,
-    /// Reading, and writing at the end.
-    Append,
-    /// Writing in place.
-    Overwrite,
-}
-
 /// Which file a path or handle leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
-    device: u64,
-    inode: u64,
+    pub device: u64,
+    pub inode: u64,
 }
 
 /// What the engine looks at of a file.
@@ -92,50 +80,37 @@ impl Stat {
     }
 }
 
-/// Opens a file that must be there.
-pub fn open(path: &Path, access: Access) -> io::Result<File> {
+/// Opens a file as `options` say.
+pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     ask(Call::Open)?;
-    let mut options = OpenOptions::new();
-    match access {
-        Access::Read => options.read(true),
-        Access::Append => options.read(true).append(true),
-        Access::Overwrite => options.write(true),
-    };
-    with_room(|| options.open(path))
-}
-
-/// Opens a file, but nothing that may have no end or block: no pipe, no device. Directories fail when they are read.
-pub fn open_regular(path: &Path, access: Access) -> io::Result<File> {
-    let kind = metadata(path)?.file_type();
-    match kind.is_file() || kind.is_dir() {
-        true => open(path, access),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
-    }
-}
-
-/// Opens a lock file that is there, for reading, or for writing as well: no link is followed, nothing blocks.
-pub fn open_lock(path: &Path, writes: bool) -> io::Result<File> {
-    ask(Call::Open)?;
-    let mut options = OpenOptions::new();
-    options.read(true).write(writes);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    with_room(|| options.open(path))
-}
-
-/// Creates a file for its owner alone; an error if something is there already.
-pub fn create(path: &Path) -> io::Result<File> {
-    ask(Call::Open)?;
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    with_room(|| options.open(path))
+    options.open(path)
 }
 
 /// Another handle of the same open file.
 pub fn duplicate(file: &File) -> io::Result<File> {
-    with_room(|| file.try_clone())
+    file.try_clone()
+}
+
+/// The entries of a directory, as far as they can be read.
+pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
+    ask(Call::List)?;
+    Ok(fs::read_dir(dir)?.flatten().collect())
+}
+
+/// Creates a directory and those above it that are missing, for their owner alone.
+pub fn create_dirs(path: &Path) -> io::Result<()> {
+    ask(Call::Mkdir)?;
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Removes an empty directory.
+pub fn remove_dir(path: &Path) -> io::Result<()> {
+    ask(Call::Remove)?;
+    fs::remove_dir(path)
 }
 
 /// Looks at an open file.
@@ -340,12 +315,6 @@ pub fn set_readable_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// What is in a directory, as far as it can be read.
-pub fn list(dir: &Path) -> io::Result<Vec<fs::DirEntry>> {
-    ask(Call::List)?;
-    Ok(with_room(|| fs::read_dir(dir))?.flatten().collect())
-}
-
 /// Cuts a file.
 pub fn truncate(file: &File, size: u64) -> io::Result<()> {
     ask(Call::Truncate)?;
@@ -366,44 +335,6 @@ pub fn sync_data(file: &File) -> io::Result<()> {
     #[cfg(test)]
     faults::about(file);
     file.sync_data()
-}
-
-/// Waits until the disk has the names in the directory of `path`, where the file system has a way to wait for them: some
-/// of networks and of user space have none.
-pub fn sync_dir_of(path: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let dir = open(dir, Access::Read)?;
-        const NO_WAY: [i32; 4] = [libc::EINVAL, libc::ENOTSUP, libc::EOPNOTSUPP, libc::EBADF];
-        match sync(&dir) {
-            Err(error) if error.raw_os_error().is_some_and(|code| NO_WAY.contains(&code)) => {}
-            synced => synced?,
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-    Ok(())
-}
-
-/// The same for the names of the directories above it, as far up as its file system goes: any of them may be new. One that
-/// may not be read had its names before.
-pub fn sync_dirs_of(path: &Path) -> io::Result<()> {
-    sync_dir_of(path)?;
-    let device = |path: &Path| Ok::<_, io::Error>(stat_path(path)?.map(|stat| stat.identity.device));
-    let mut dirs = path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
-    let Some(mut dir) = dirs.next() else { return Ok(()) };
-    for above in dirs {
-        if device(above)? != device(dir)? {
-            break;
-        }
-        match sync_dir_of(dir) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-            synced => synced?,
-        }
-        dir = above;
-    }
-    Ok(())
 }
 
 /// Gives a file a second name; an error if that is taken.
@@ -442,32 +373,6 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 pub fn remove(path: &Path) -> io::Result<()> {
     ask(Call::Remove)?;
     fs::remove_file(path)
-}
-
-/// Makes a directory and those above it, for their owner alone. `synced`: the disk has the names of those that were not
-/// there before this returns.
-pub fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {
-    let mut made = Vec::new();
-    for dir in path.ancestors().filter(|_| synced) {
-        if dir.as_os_str().is_empty() || stat_path(dir)?.is_some() {
-            break;
-        }
-        made.push(dir);
-    }
-    ask(Call::Mkdir)?;
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)?;
-    let synced = made.iter().rev().try_for_each(|dir| sync_dir_of(dir));
-    if synced.is_err() {
-        // The next try must find them missing, or it would not sync their names.
-        for dir in made {
-            let _ = fs::remove_dir(dir);
-        }
-    }
-    synced
 }
 
 #[cfg(test)]

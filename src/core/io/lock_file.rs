@@ -9,15 +9,16 @@
 //! its name is somebody else's (other tools lock by a file's being there, with nothing in it, or a number): it is neither
 //! written to nor removed, locks nothing, and makes taking the lock an error.
 
-use super::at_exit;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-pub use super::at_exit::release_all;
+use super::at_exit;
 use super::fs;
+use super::held_lock::{is_at, remove, HeldLock};
+use super::open;
 use super::sidecar_names::beside;
 use super::temporary::Temporary;
 use crate::core::base::error::{Error, Result};
@@ -36,16 +37,10 @@ const LONGEST: usize = 64;
 
 /// The lock of one session. It ends when this value goes, or the last that shares it.
 #[derive(Debug)]
-pub struct FileLock(Arc<Held>);
+pub struct FileLock(Arc<HeldLock>);
 
 /// The locks that this process shares, by their files.
-static SHARED: Mutex<Vec<(PathBuf, Weak<Held>)>> = Mutex::new(Vec::new());
-
-#[derive(Debug)]
-pub(crate) struct Held {
-    path: PathBuf,
-    file: Mutex<Option<File>>,
-}
+static SHARED: Mutex<Vec<(PathBuf, Weak<HeldLock>)>> = Mutex::new(Vec::new());
 
 /// Who has a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +79,7 @@ impl FileLock {
     /// The lock, shared with all in this process who take it so. Tells whether it was not held before.
     pub fn share(session: &str) -> Result<(Self, bool)> {
         let path = path_of(session);
-        // Held meanwhile: of two threads the second finds what the first took.
+        // HeldLock meanwhile: of two threads the second finds what the first took.
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         shared.retain(|(_, held)| held.strong_count() > 0);
         let known = shared.iter().find(|(other, _)| *other == path).and_then(|(_, held)| held.upgrade());
@@ -110,7 +105,7 @@ impl FileLock {
         let mut tries = 0;
         loop {
             if let Some(file) = make(&path, session, purpose)? {
-                let held = Arc::new(Held { path: path.clone(), file: Mutex::new(Some(file)) });
+                let held = Arc::new(HeldLock::new(path.clone(), file));
                 at_exit::remember(&held);
                 let lock = Self(held);
                 // Without hard links another may have come in the same moment, and have taken the name over.
@@ -124,7 +119,7 @@ impl FileLock {
             };
             if fs::try_lock(&file).map_err(|error| failed(&path, error))? {
                 // Its holder is dead, or has just removed it.
-                if leads_to(&path, &file).map_err(|error| failed(&path, error))? {
+                if is_at(&path, &file).map_err(|error| failed(&path, error))? {
                     remove(&path, file).map_err(|error| failed(&path, error))?;
                 }
                 continue;
@@ -141,28 +136,7 @@ impl FileLock {
 
     /// Whether the lock still is what others find: nobody has removed its file.
     pub fn is_found(&self) -> Result<bool> {
-        match &*self.0.file.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(file) => leads_to(&self.0.path, file).map_err(|error| failed(&self.0.path, error)),
-            None => Ok(false),
-        }
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.release();
-    }
-}
-
-impl Held {
-    pub(crate) fn release(&self) {
-        let Some(file) = self.file.lock().unwrap_or_else(PoisonError::into_inner).take() else {
-            return;
-        };
-        // Removed while it is still held, so that nobody else's is. Elsewhere than on Unix it must be closed first.
-        if leads_to(&self.path, &file).unwrap_or(false) {
-            let _ = remove(&self.path, file);
-        }
+        self.0.is_found().map_err(|error| failed(self.0.path(), error))
     }
 }
 
@@ -216,7 +190,7 @@ pub fn remove_stale(path: &Path) {
     let Ok(Some(file)) = open_ours(path, true) else {
         return;
     };
-    if fs::try_lock(&file).is_ok_and(|free| free) && leads_to(path, &file).unwrap_or(false) {
+    if fs::try_lock(&file).is_ok_and(|free| free) && is_at(path, &file).unwrap_or(false) {
         // One that cannot be removed locks nothing, and is tried again by the next who looks.
         let _ = remove(path, file);
     }
@@ -241,17 +215,11 @@ fn make(path: &Path, session: &str, purpose: &[u8]) -> Result<Option<File>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(fail(error)),
     }
-    let file = fs::duplicate(&temporary.file).map_err(fail)?;
+    let file = open::duplicate(&temporary.file).map_err(fail)?;
     match temporary.appear_as(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
         named => named.map(|()| Some(file)).map_err(fail),
     }
-}
-
-/// Removes a lock file that is held here, so that nobody else's is. Elsewhere than on Unix it must be closed first.
-fn remove(path: &Path, file: File) -> io::Result<()> {
-    let _held = cfg!(unix).then_some(file);
-    fs::remove(path)
 }
 
 /// The lock file at `path`; None if it went meanwhile.
@@ -276,7 +244,7 @@ fn open_ours(path: &Path, writes: bool) -> io::Result<Option<File>> {
     if !fs::entry_at(path)?.is_some_and(|meta| meta.is_file() && meta.len() < LONGEST as u64) {
         return Ok(None);
     }
-    let file = match fs::open_lock(path, writes) {
+    let file = match open::lock_file(path, writes) {
         Err(error) if error.kind() == io::ErrorKind::NotFound || is_link(&error) => return Ok(None),
         result => result?,
     };
@@ -292,11 +260,6 @@ fn is_link(error: &io::Error) -> bool {
         let _ = error;
         false
     }
-}
-
-fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
-    let now = fs::stat_path(path)?;
-    Ok(now.is_some_and(|now| fs::stat(file).is_ok_and(|stat| stat.identity == now.identity)))
 }
 
 /// What a lock file says; None if it is none of ours.

@@ -1,9 +1,16 @@
+//! Every call to the file system, and what is built on those calls alone.
+
 pub mod at_exit;
+pub mod dirs;
 pub mod fd_limit;
+pub mod fd_pool;
 pub mod file_version;
 pub mod fs;
+pub mod held_lock;
 pub mod line_reader;
 pub mod line_span;
 pub mod lock_file;
+pub mod open;
 pub mod sidecar_names;
+pub mod sweep;
 pub mod temporary;

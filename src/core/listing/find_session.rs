@@ -12,7 +12,7 @@ use crate::core::base::paths::{join, resolve, same, Host};
 use crate::core::base::threads::cores;
 use crate::core::base::wtf8::shown;
 use crate::core::format::header::Header;
-use crate::core::io::fd_limit::with_room;
+use crate::core::io::fd_pool::retry_on_emfile;
 use crate::core::io::file_version::Stamp;
 use crate::core::summary::line_scanner::header::HeaderLine;
 use crate::core::summary::line_scanner::Skimmer;
@@ -48,7 +48,7 @@ fn first_header<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
 pub fn open_file(path: &Path) -> io::Result<File> {
     let kind = fs::metadata(path)?.file_type();
     match kind.is_file() || kind.is_dir() {
-        true => with_room(|| File::open(path)),
+        true => retry_on_emfile(|| File::open(path)),
         false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
     }
 }
@@ -74,7 +74,7 @@ impl Named {
     /// The header of this file among others. What cannot be read, or is very large without a header, is no session.
     fn header(&self, dir: &str) -> Option<Header> {
         let path = join(dir, &self.name);
-        let file = if self.is_file { with_room(|| File::open(&path)) } else { open_file(Path::new(&path)) };
+        let file = if self.is_file { retry_on_emfile(|| File::open(&path)) } else { open_file(Path::new(&path)) };
         first_header(file.ok()?.take(HEADER_WITHIN), NO_JSON_WITHIN).ok().flatten()
     }
 }
@@ -82,7 +82,7 @@ impl Named {
 /// The session files of a directory in name order. Names that are no text cannot be asked for and are left out.
 fn named(dir: &str) -> io::Result<Vec<Named>> {
     let mut all = Vec::new();
-    for entry in with_room(|| fs::read_dir(if dir.is_empty() { "." } else { dir }))? {
+    for entry in retry_on_emfile(|| fs::read_dir(if dir.is_empty() { "." } else { dir }))? {
         all.extend(Named::of(&entry?));
     }
     all.sort_unstable_by(|left: &Named, right: &Named| left.name.cmp(&right.name));
@@ -153,7 +153,7 @@ fn times(entries: &[DirEntry]) -> Vec<(f64, Named)> {
 
 /// The session file of a directory that was modified last. Unreadable files and dangling links are passed over.
 pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> {
-    let entries = with_room(|| fs::read_dir(if dir.is_empty() { "." } else { dir })).ok()?;
+    let entries = retry_on_emfile(|| fs::read_dir(if dir.is_empty() { "." } else { dir })).ok()?;
     let entries: Vec<DirEntry> = entries.flatten().collect();
     let mut files = times(&entries);
     // Those of one time in name order, as they would be found there.

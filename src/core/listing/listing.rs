@@ -14,7 +14,8 @@ use crate::core::base::paths::{clean, is_absolute, join};
 use crate::core::base::threads::cores;
 use crate::core::catalog::rows::{self, Remembered, Update, Use};
 use crate::core::catalog::{discard_if_broken, Catalog, Location, Outcome};
-use crate::core::io::fd_limit::{is_exhausted, patiently, with_room};
+use crate::core::io::fd_limit::{is_exhausted, patiently};
+use crate::core::io::fd_pool::retry_on_emfile;
 use crate::core::io::file_version::{fingerprint, now, Stamp};
 use crate::core::summary::session_summary::{read_on, Info, Known};
 
@@ -51,7 +52,7 @@ pub fn in_dir(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
 /// The session files in every directory of `root`.
 pub fn in_all_dirs(root: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
     let mut dirs = Vec::new();
-    for entry in with_room(|| fs::read_dir(root))? {
+    for entry in retry_on_emfile(|| fs::read_dir(root))? {
         let entry = entry?;
         let kind = entry.file_type()?;
         if let (true, Ok(name)) = (kind.is_dir() || kind.is_symlink(), entry.file_name().into_string()) {

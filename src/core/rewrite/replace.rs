@@ -12,9 +12,12 @@ use std::time::Duration;
 
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
+use crate::core::io::dirs;
 use crate::core::io::fs::{self, Identity};
 use crate::core::io::line_reader::{LineReader, Positioned, RawLine, HEAD};
+use crate::core::io::open::{self, Access};
 use crate::core::io::sidecar_names;
+use crate::core::io::sweep::sweep_if_due;
 use crate::core::io::temporary::Temporary;
 use crate::core::json::reader::is_json;
 use crate::core::storage::file::FileStorage;
@@ -105,7 +108,7 @@ impl Original {
         let mut tries = 0;
         loop {
             let target = fs::real_path(Path::new(path)).map_err(fail("realpath"))?;
-            let file = fs::open_regular(&target, fs::Access::Read).map_err(fail("open"))?;
+            let file = open::regular(&target, Access::Read).map_err(fail("open"))?;
             let identity = fs::stat(&file).map_err(fail("fstat"))?.identity;
             // Elsewhere than on Unix a lock would keep others from reading. Not every file system has locks. Who was
             // stopped while he held one finds, when he goes on, that the file is another.
@@ -137,6 +140,7 @@ impl Original {
     /// given back. Symbolic links are followed, mode and owner kept. None, and nothing changed, if the file was replaced
     /// or cut meanwhile, or a half line at its end went on: then all begins anew.
     pub fn replace(self, backup: Backup, renewal: &mut dyn Renewal) -> Result<Option<PathBuf>> {
+        sweep_if_due(&self.target);
         let temporary = Temporary::beside(&self.target).map_err(self.fail("open"))?;
         let meta = fs::metadata_of(&self.file).map_err(self.fail("fstat"))?;
         fs::set_like(&temporary.file, &meta).map_err(self.fail("fchmod"))?;
@@ -156,7 +160,7 @@ impl Original {
         temporary.replace(&self.target).map_err(self.fail("rename"))?;
         let kept = kept.wanted();
         // Whether the disk has the name or not, from here on it leads to the new file.
-        let synced = fs::sync_dir_of(&self.target).map_err(self.fail("fsync"));
+        let synced = dirs::sync_dir_of(&self.target).map_err(self.fail("fsync"));
         self.carry_after(identity, read, renewal)?;
         synced?;
         Ok(Some(kept))

@@ -1,45 +1,27 @@
 //! The file engine. Files are opened when needed and kept open, but only so many at once: a process may hold more
 //! managers than it may hold open files.
 
-use std::collections::VecDeque;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::change_clock::Watch;
 use super::write_lock::{lock_for_a_moment, unlock};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
-use crate::core::io::fs::{self, Access, Identity};
+use crate::core::io::dirs;
+use crate::core::io::fd_pool::{Handle, PooledFile};
+use crate::core::io::fs::{self, Identity};
 use crate::core::io::line_span::LineSpan;
+use crate::core::io::open::{self, Access};
 use crate::core::storage::storage::{FileStatus, Storage};
-
-/// How many session files are kept open at once. Node raises the limit of its process to what the system allows,
-/// which is mostly thousands; where it is less, fewer stay open.
-const MAX_OPEN: usize = 512;
 
 /// How often, and how long after each other, it is looked whether a half line gets its end.
 const UNENDED_LOOKS: u32 = 3;
 const UNENDED_PAUSE: Duration = Duration::from_millis(1);
-
-/// A file that is open, for reading or for both.
-#[derive(Clone)]
-struct Handle {
-    file: Arc<File>,
-    appends: bool,
-}
-
-type Slot = Mutex<Option<Handle>>;
-
-/// The open files, the longest open first.
-static OPEN: Mutex<VecDeque<Weak<Slot>>> = Mutex::new(VecDeque::new());
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
 
 /// Where a handle for a file could be had.
 enum Reach {
@@ -54,7 +36,7 @@ enum Reach {
 pub struct FileStorage {
     path: String,
     identity: Identity,
-    slot: Arc<Slot>,
+    handle: PooledFile,
     unended: bool,
     shared: bool,
     durability: Durability,
@@ -68,7 +50,7 @@ pub struct FileStorage {
 impl FileStorage {
     /// The file at `path`, which must be there. It is opened for reading; the first append opens it for writing.
     pub fn open(path: &str) -> Result<Self> {
-        let file = fs::open_regular(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
+        let file = open::regular(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
         let stat = fs::stat(&file).map_err(|error| Error::io("fstat", path, error))?;
         Ok(Self::with(path, stat.identity, file, Watch::of_known(stat.changed), Durability::Os))
     }
@@ -77,24 +59,22 @@ impl FileStorage {
     pub(crate) fn of_new(path: &str, file: &File, durability: Durability) -> Result<Self> {
         let fail = |error| Error::io("open", path, error);
         let identity = fs::stat(file).map_err(fail)?.identity;
-        Ok(Self::with(path, identity, fs::duplicate(file).map_err(fail)?, Watch::of_written(), durability))
+        Ok(Self::with(path, identity, open::duplicate(file).map_err(fail)?, Watch::of_written(), durability))
     }
 
     /// Takes the lock off a file that was locked while it was written: the handle is the same one.
     pub(crate) fn unlock(&self) {
-        if let Some(handle) = &*lock(&self.slot) {
+        if let Some(handle) = self.handle.get() {
             // A file that cannot be unlocked was never locked.
             let _ = fs::unlock(&handle.file);
         }
     }
 
     fn with(path: &str, identity: Identity, file: File, watch: Watch, durability: Durability) -> Self {
-        let slot = Arc::new(Mutex::new(None));
-        keep_open(&slot, Handle { file: Arc::new(file), appends: false });
         Self {
             path: path.to_owned(),
             identity,
-            slot,
+            handle: PooledFile::new(Handle { file: Arc::new(file), appends: false }),
             unended: false,
             shared: false,
             durability,
@@ -121,13 +101,13 @@ impl FileStorage {
 
     /// A handle for reading, or for appending as well; the file is opened again if it was closed.
     fn reach(&self, appends: bool) -> Result<Reach> {
-        let open = lock(&self.slot).clone();
+        let open = self.handle.get();
         let was_open = open.is_some();
         if let Some(handle) = open.filter(|handle| handle.appends || !appends) {
             return Ok(Reach::Handle(handle));
         }
         let access = if appends { Access::Append } else { Access::Read };
-        let file = match fs::open_regular(Path::new(&self.path), access) {
+        let file = match open::regular(Path::new(&self.path), access) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reach::Missing),
             result => result.map_err(self.fail("open"))?,
         };
@@ -138,7 +118,7 @@ impl FileStorage {
             self.reopened.store(true, Ordering::Relaxed);
         }
         let handle = Handle { file: Arc::new(file), appends };
-        keep_open(&self.slot, handle.clone());
+        self.handle.put(handle.clone());
         Ok(Reach::Handle(handle))
     }
 
@@ -266,7 +246,7 @@ impl FileStorage {
     /// Makes our own bytes blank, in the file that they were written to.
     fn blank(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
         // A handle that appends writes nowhere else.
-        let other = fs::open(Path::new(&self.path), Access::Overwrite)?;
+        let other = open::existing(Path::new(&self.path), Access::Overwrite)?;
         let is_there = fs::stat(&other)?.identity == self.identity && holds(file, offset, ours)?;
         match is_there {
             true => fs::write_all_at(&other, offset, &vec![b' '; ours.len()]),
@@ -276,50 +256,12 @@ impl FileStorage {
     }
 }
 
-impl Drop for FileStorage {
-    fn drop(&mut self) {
-        // A closed slot still has its place in the list; taking the file out here closes it at once.
-        lock(&self.slot).take();
-    }
-}
-
 /// Whether these bytes stand there.
 fn holds(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
     let mut there = vec![0; bytes.len()];
     match read_exact_at(file, offset, &mut there) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         result => result.map(|()| there == bytes),
-    }
-}
-
-/// Closes half of the open files, the longest open first, and tells whether there were any. One that was deleted stays
-/// open: it could not be opened again, and may be all there is of it.
-pub fn make_room() -> bool {
-    let mut open = lock(&OPEN);
-    let half = open.len().div_ceil(2);
-    let mut closed = 0;
-    open.retain(|slot| {
-        let Some(held) = slot.upgrade() else { return false };
-        let mut handle = lock(&held);
-        let deleted = || handle.as_ref().is_some_and(|handle| fs::stat(&handle.file).is_ok_and(|stat| stat.deleted));
-        if closed == half || deleted() {
-            return true;
-        }
-        closed += usize::from(handle.take().is_some());
-        false
-    });
-    closed > 0
-}
-
-fn keep_open(slot: &Arc<Slot>, handle: Handle) {
-    *lock(slot) = Some(handle);
-    let mut open = lock(&OPEN);
-    open.retain(|other| other.upgrade().is_some_and(|other| !Arc::ptr_eq(&other, slot) && lock(&other).is_some()));
-    open.push_back(Arc::downgrade(slot));
-    while open.len() > MAX_OPEN {
-        if let Some(oldest) = open.pop_front().and_then(|oldest| oldest.upgrade()) {
-            lock(&oldest).take();
-        }
     }
 }
 
@@ -345,7 +287,7 @@ impl Storage for FileStorage {
         let handle = match self.reach(!thorough)? {
             Reach::Handle(handle) => handle,
             missing_or_other => {
-                let reading = lock(&self.slot).clone().filter(|_| !self.reopened.load(Ordering::Relaxed));
+                let reading = self.handle.get().filter(|_| !self.reopened.load(Ordering::Relaxed));
                 let readable = reading.is_some();
                 return Ok(match missing_or_other {
                     Reach::Missing => {
@@ -435,7 +377,7 @@ impl Storage for FileStorage {
         fs::sync(&handle.file).map_err(self.fail("fsync"))?;
         let path = Path::new(&self.path);
         // Directories are made before the file is: once the disk has their names, it has them.
-        let synced = if self.dirs_synced { fs::sync_dir_of(path) } else { fs::sync_dirs_of(path) };
+        let synced = if self.dirs_synced { dirs::sync_dir_of(path) } else { dirs::sync_dirs_of(path) };
         synced.map_err(self.fail("fsync"))?;
         self.dirs_synced = true;
         Ok(())
@@ -447,11 +389,11 @@ impl Storage for FileStorage {
     }
 
     fn is_open(&self) -> bool {
-        lock(&self.slot).is_some() && !self.reopened.load(Ordering::Relaxed)
+        self.handle.is_open() && !self.reopened.load(Ordering::Relaxed)
     }
 
     fn close(&mut self) {
-        lock(&self.slot).take();
+        self.handle.close();
     }
 
     fn name(&self) -> &str {
@@ -490,7 +432,7 @@ fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Resul
 
 /// Makes a directory and those above it, for their owner alone. What durability asks for holds for their names too.
 pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
-    let made = fs::make_dirs(Path::new(path), durability == Durability::Fsync);
+    let made = dirs::make_dirs(Path::new(path), durability == Durability::Fsync);
     made.map_err(|error| Error::io("mkdir", path, error))
 }
 

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use super::file::FileStorage;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
+use crate::core::io::dirs;
 use crate::core::io::fs;
 use crate::core::io::line_span::LineSpan;
+use crate::core::io::sweep::sweep_if_due;
 use crate::core::io::temporary::{taken, Temporary};
 use crate::core::storage::storage::Storage;
 
@@ -34,7 +36,7 @@ impl NewFile {
     pub fn again(path: &str) -> Result<Self> {
         let target = fs::follow(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
         if let Some(dir) = target.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-            fs::make_dirs(dir, true).map_err(|error| Error::io("mkdir", path, error))?;
+            dirs::make_dirs(dir, true).map_err(|error| Error::io("mkdir", path, error))?;
         }
         Self::at(path, target)
     }
@@ -44,6 +46,7 @@ impl NewFile {
         if fs::entry_at(&target).map_err(fail)?.is_some() {
             return Err(fail(taken()));
         }
+        sweep_if_due(&target);
         let temporary = Temporary::beside(&target).map_err(fail)?;
         Ok(Self { path: path.to_owned(), target, temporary, unwritten: Vec::new(), size: 0 })
     }
@@ -120,7 +123,7 @@ impl NewFile {
         // The second name is gone, and with it what the lock was for.
         storage.unlock();
         if syncs {
-            if let Err(error) = fs::sync_dir_of(path) {
+            if let Err(error) = dirs::sync_dir_of(path) {
                 // Not known to be on disk, so not there at all: a retry must find its name free.
                 let _ = fs::remove(path);
                 return Err(fail("fsync")(error));
@@ -133,7 +136,8 @@ impl NewFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::io::temporary;
+    use crate::core::io::open;
+    use crate::core::io::sweep::sweep;
 
     #[test]
     fn a_file_that_was_not_finished_is_gone() {
@@ -185,7 +189,7 @@ mod tests {
         let mut file = NewFile::create(path.to_str().expect("text")).expect("created");
         file.line(b"{}").expect("written");
         let _storage = file.finish(Durability::Os).expect("named");
-        let other = fs::open(&path, fs::Access::Overwrite).expect("opened");
+        let other = open::existing(&path, open::Access::Overwrite).expect("opened");
         assert!(fs::try_lock(&other).expect("asked"), "nobody has it");
     }
 
@@ -198,7 +202,7 @@ mod tests {
         }
         let alive = Temporary::beside(&at("x")).expect("created");
         std::fs::write(at(".pi-session-3.tmp"), "left").expect("written");
-        temporary::sweep(dir.path());
+        sweep(dir.path());
         let mut names: Vec<_> = std::fs::read_dir(dir.path())
             .expect("read")
             .map(|entry| entry.expect("read").file_name().into_string().expect("text"))

@@ -11,7 +11,7 @@ use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::paths;
 use crate::core::base::wtf8::shown;
 use crate::core::catalog::background;
-use crate::core::io::lock_file;
+use crate::core::io::at_exit;
 use crate::js::convert::errors::thrown;
 use crate::js::engine::raw::{Js, Kept, Val};
 use crate::js::engine::slots::Slots;
@@ -142,7 +142,7 @@ pub fn install(env: &napi::Env) -> Result<()> {
         });
         // Managers that live until the end are told of it after this, if at all.
         if was_last {
-            lock_file::release_all();
+            at_exit::release_all();
         }
         crate::js::lists::lazy_text::close();
         crate::js::manager::gc::close(raw as sys::napi_env);

@@ -123,7 +123,7 @@ fn a_lock_file_says_whose_it_is_from_the_moment_it_has_its_name() {
         let (found, path) = (seen.clone(), lock.clone());
         before_next(moment, move || {
             let text = std::fs::read_to_string(&path).ok();
-            let other = fs::open_lock(&path, true).ok();
+            let other = open::lock_file(&path, true).ok();
             let free = other.is_some_and(|file| fs::try_lock(&file).expect("asked"));
             *found.lock().expect("no panic") = Some((text, free));
         });
@@ -208,9 +208,9 @@ fn locks_of_a_thread_that_ends_are_let_go() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let lock = FileLock::take(&session).expect("taken");
-    std::thread::spawn(release_all).join().expect("ended");
+    std::thread::spawn(at_exit::release_all).join().expect("ended");
     assert!(lock.is_found().expect("looked"), "another thread's");
-    release_all();
+    at_exit::release_all();
     assert!(!lock.is_found().expect("looked"));
     assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0);
     let next = FileLock::take(&session).expect("taken");

@@ -1,10 +1,11 @@
 use super::*;
+use crate::core::io::fd_pool;
 use crate::core::storage::new_file::NewFile;
 
 #[test]
 fn more_managers_than_open_files_read_and_write() {
     let dir = tempfile::tempdir().expect("a directory");
-    let mut all: Vec<_> = (0..MAX_OPEN + 100)
+    let mut all: Vec<_> = (0..fd_pool::MAX_OPEN + 100)
         .map(|n| {
             let path = dir.path().join(n.to_string());
             let mut file = NewFile::create(path.to_str().expect("text")).expect("created");
@@ -19,7 +20,7 @@ fn more_managers_than_open_files_read_and_write() {
         storage.read_at(place.offset, &mut line).expect("read");
         assert_eq!(line, b"more");
     }
-    assert!(lock(&OPEN).len() <= MAX_OPEN);
+    assert!(fd_pool::open_count() <= fd_pool::MAX_OPEN);
 }
 
 #[test]

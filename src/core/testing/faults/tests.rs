@@ -121,7 +121,7 @@ fn every_fault() -> Vec<Fault> {
 
 /// No file is left behind that nobody will remove.
 fn nothing_left_behind(dir: &Path, what: &str) {
-    crate::core::io::temporary::sweep(dir);
+    crate::core::io::sweep::sweep(dir);
     for entry in fs::read_dir(dir).expect("read") {
         let path = entry.expect("read").path().into_os_string().into_string().expect("text");
         if let Some(session) = path.strip_suffix(".lock") {

@@ -1,0 +1,66 @@
+//! Directories: making them, and waiting until the disk has the names in them.
+
+use std::io;
+use std::path::Path;
+
+use super::fs;
+use super::open::{self, Access};
+
+/// Waits until the disk has the names in the directory of `path`, where the file system has a way to wait for them: some
+/// of networks and of user space have none.
+pub fn sync_dir_of(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let dir = open::existing(dir, Access::Read)?;
+        const NO_WAY: [i32; 4] = [libc::EINVAL, libc::ENOTSUP, libc::EOPNOTSUPP, libc::EBADF];
+        match fs::sync(&dir) {
+            Err(error) if error.raw_os_error().is_some_and(|code| NO_WAY.contains(&code)) => {}
+            synced => synced?,
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+/// The same for the names of the directories above it, as far up as its file system goes: any of them may be new. One that
+/// may not be read had its names before.
+pub fn sync_dirs_of(path: &Path) -> io::Result<()> {
+    sync_dir_of(path)?;
+    let device = |path: &Path| Ok::<_, io::Error>(fs::stat_path(path)?.map(|stat| stat.identity.device));
+    let mut dirs = path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
+    let Some(mut dir) = dirs.next() else { return Ok(()) };
+    for above in dirs {
+        if device(above)? != device(dir)? {
+            break;
+        }
+        match sync_dir_of(dir) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            synced => synced?,
+        }
+        dir = above;
+    }
+    Ok(())
+}
+
+/// Makes a directory and those above it, for their owner alone. `synced`: the disk has the names of those that were not
+/// there before this returns.
+pub fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {
+    let mut made = Vec::new();
+    for dir in path.ancestors().filter(|_| synced) {
+        if dir.as_os_str().is_empty() || fs::stat_path(dir)?.is_some() {
+            break;
+        }
+        made.push(dir);
+    }
+    fs::create_dirs(path)?;
+    let synced = made.iter().rev().try_for_each(|dir| sync_dir_of(dir));
+    if synced.is_err() {
+        // The next try must find them missing, or it would not sync their names.
+        for dir in made {
+            let _ = fs::remove_dir(dir);
+        }
+    }
+    synced
+}

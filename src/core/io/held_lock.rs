@@ -1,0 +1,64 @@
+//! A lock file that this process holds.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::fs;
+
+/// A locked lock file and its name. The lock ends, and the file goes, when this value does.
+#[derive(Debug)]
+pub struct HeldLock {
+    path: PathBuf,
+    file: Mutex<Option<File>>,
+}
+
+impl Drop for HeldLock {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl HeldLock {
+    /// The lock file at `path`, which is locked.
+    pub fn new(path: PathBuf, file: File) -> Self {
+        Self { path, file: Mutex::new(Some(file)) }
+    }
+
+    /// The lock file's name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the file still has its name.
+    pub fn is_found(&self) -> io::Result<bool> {
+        match &*self.file.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(file) => is_at(&self.path, file),
+            None => Ok(false),
+        }
+    }
+
+    /// Removes the file and ends the lock.
+    pub fn release(&self) {
+        let Some(file) = self.file.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            return;
+        };
+        // Removed while it is still held, so that nobody else's is. Elsewhere than on Unix it must be closed first.
+        if is_at(&self.path, &file).unwrap_or(false) {
+            let _ = remove(&self.path, file);
+        }
+    }
+}
+
+/// Removes a lock file that is held here, so that nobody else's is. Elsewhere than on Unix it must be closed first.
+pub fn remove(path: &Path, file: File) -> io::Result<()> {
+    let _held = cfg!(unix).then_some(file);
+    fs::remove(path)
+}
+
+/// Whether the name at `path` is this file's.
+pub fn is_at(path: &Path, file: &File) -> io::Result<bool> {
+    let now = fs::stat_path(path)?;
+    Ok(now.is_some_and(|now| fs::stat(file).is_ok_and(|stat| stat.identity == now.identity)))
+}
