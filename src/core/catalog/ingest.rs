@@ -15,7 +15,8 @@ use super::{Catalog, Outcome};
 use crate::core::format::header::Version;
 use crate::core::io::file_version::{fingerprint, Stamp};
 use crate::core::io::fs::read_at;
-use crate::core::listing::find_session::{open_file, session_files};
+use crate::core::io::open::{self, Access};
+use crate::core::io::session_files::session_files;
 use crate::core::summary::searchable_text::{read_texts, Read, Text};
 use crate::core::summary::session_summary::Content;
 
@@ -125,7 +126,7 @@ pub fn begin(catalog: &mut Catalog, lacking: &Lacking, cancelled: &AtomicBool) -
     let path = Path::new(&lacking.dir).join(&lacking.name);
     if let Some(before) = before {
         let rows = checksums(catalog.db(), row.row)?;
-        let compared = open_file(&path).and_then(|file| {
+        let compared = open::regular(&path, Access::Read).and_then(|file| {
             let is_same = is_same(&file, before, (row.row, rows), &mut Box::default(), cancelled)?;
             // Read while it was changed, it may be a bit of both.
             Ok(still_is(&file, &row).unwrap_or(false).then_some(is_same))
@@ -142,7 +143,7 @@ pub fn begin(catalog: &mut Catalog, lacking: &Lacking, cancelled: &AtomicBool) -
     }
     let goes_on = match from {
         0 => true,
-        from => match open_file(&path) {
+        from => match open::regular(&path, Access::Read) {
             Ok(file) => is_line_end(&file, from).unwrap_or(false),
             Err(error) => return Ok(Err(error)),
         },
@@ -183,7 +184,7 @@ impl Start {
     pub fn read(&self, from: u64, buffer: &mut Box<[u8]>, cancelled: &AtomicBool) -> io::Result<Reading> {
         let Self { row, version, path, .. } = self;
         // Whatever the path leads to by now: it is looked at.
-        let file = &open_file(path)?;
+        let file = &open::regular(path, Access::Read)?;
         if !still_is(file, row)? {
             return Ok(Reading::Changed);
         }

@@ -9,8 +9,9 @@ use super::rows;
 use super::text_rows::{is_whole, of_session, taken_to};
 use super::{Catalog, Outcome};
 use crate::core::io::file_version::{fingerprint, Stamp};
-use crate::core::listing::find_session::{header_of, open_file};
+use crate::core::io::open::{self, Access};
 use crate::core::listing::listing::Listed;
+use crate::core::summary::header_scan::header_in;
 use crate::core::summary::searchable_text::{join, read_texts, Read, Text};
 use crate::core::summary::session_summary::Content;
 
@@ -132,13 +133,13 @@ fn rest(
     all: &mut Vec<u8>,
 ) -> io::Result<bool> {
     let path = Path::new(dir).join(name);
-    let file = open_file(&path)?;
+    let file = open::regular(&path, Access::Read)?;
     let now = Stamp::of(&file.metadata()?);
     if !source.is_of(&now) || now.size < source.size || fingerprint(&file, source.end)? != source.print {
         return Ok(false);
     }
     let version = match from > 0 && is_line_end(&file, from)? {
-        true => header_of(&path.to_string_lossy())?.map(|header| header.version),
+        true => header_in(open::regular(&path, Access::Read)?)?.map(|header| header.version),
         false => None,
     };
     let from = if version.is_some() { from } else { 0 };

@@ -64,7 +64,8 @@ pub fn plan(tree: &Tree, to: RowNo) -> BranchPlan {
         steps.push(BranchStep { row: no, parent: parent.map(<[u8]>::to_vec), first_kept, stays });
     }
     let mut ids: HashSet<Vec<u8>> = steps.iter().map(|step| tree.id_of(step.row).to_vec()).collect();
-    let on_path: Vec<_> = tree.labels().into_iter().filter(|(sym, _)| ids.contains(tree.id_bytes(*sym))).collect();
+    let on_path: Vec<_> =
+        tree.labels().in_order().into_iter().filter(|(sym, _)| ids.contains(tree.id_bytes(*sym))).collect();
     let mut parent = steps.last().map(|step| tree.id_of(step.row).to_vec()).unwrap_or_default();
     let mut labels = Vec::with_capacity(on_path.len());
     for (target, from) in on_path {

@@ -15,7 +15,7 @@ const ODD: u64 = u64::MAX;
 
 /// A path and its context. What is kept counts for one tree alone.
 #[derive(Debug, Default)]
-pub struct LeafPath {
+pub struct PathCache {
     rows: Vec<RowNo>,
     /// The tree's count of changes that any path may feel when `rows` was made.
     changes: u64,
@@ -141,7 +141,7 @@ fn id_of(tree: &Tree, step: &Step) -> Option<Sym> {
     tree.row(step.row).map(|row| row.id)
 }
 
-impl LeafPath {
+impl PathCache {
     /// The rows of the path that was followed last.
     pub fn rows(&self) -> &[RowNo] {
         &self.rows
@@ -314,7 +314,7 @@ mod tests {
             };
             tree.push(&named(&format!("e{n}"), parent.as_deref(), kind, target.as_deref()), true);
         }
-        let mut kept = LeafPath::default();
+        let mut kept = PathCache::default();
         let mut cost = |tree: &Tree, end: usize| {
             let before = kept.looked_at;
             kept.follow(tree, Some(end as RowNo));
@@ -340,7 +340,7 @@ mod tests {
         const ROWS: usize = 20_000;
         const TURN: usize = 50;
         let mut tree = Tree::default();
-        let mut kept = LeafPath::default();
+        let mut kept = PathCache::default();
         let id = |n: usize| format!("e{n}");
         // What each compaction says is kept: an entry near it, itself, and one that is nowhere.
         let first_kept = |n: usize| [id(n - 10), id(n), "nowhere".to_owned()][n / TURN % 3].clone();
@@ -367,7 +367,7 @@ mod tests {
             steps in prop::collection::vec((0u8..40, any::<u8>(), 0u8..14, 0u8..40, 0u8..4), 1..60)
         ) {
             let mut tree = Tree::default();
-            let mut kept = LeafPath::default();
+            let mut kept = PathCache::default();
             for (id, at, kind, target, what) in steps {
                 let count = tree.len() as RowNo;
                 match what {

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use super::agent_message::{AgentMessage, MessageHead, Role};
 use super::body::{Body, BodyOf, LARGE};
 use crate::core::base::time::Time;
-use crate::core::io::line_reader::PassedOver;
 use crate::core::json::reader::{is_json, read, Raw};
 use crate::core::json::{fields, Value};
 
@@ -152,15 +151,6 @@ impl Damage {
             Damage::NotAnObject => "valid JSON but no object",
             Damage::NoId => "an entry without a string id",
             Damage::TooLong => "longer than 2 GiB",
-        }
-    }
-}
-
-impl From<PassedOver> for Damage {
-    fn from(why: PassedOver) -> Self {
-        match why {
-            PassedOver::NotJson => Damage::NotJson,
-            PassedOver::TooLong => Damage::TooLong,
         }
     }
 }

@@ -4,6 +4,8 @@ use std::io::Read;
 
 use super::parallel_scan::{scan, scanned_line, Scanned, What, LARGE};
 use crate::core::base::error::{Error, Result};
+use crate::core::context::path_cache::PathCache;
+use crate::core::context::projection::Projection;
 use crate::core::format::body::Body;
 use crate::core::format::entry::Damage;
 use crate::core::format::header::Header;
@@ -34,6 +36,7 @@ impl DamagedLine {
 #[derive(Debug, Default)]
 pub struct Index {
     pub tree: Tree,
+    path_cache: PathCache,
     /// Per row; None for an entry that is in no storage.
     places: Vec<Option<LineSpan>>,
     /// The large values of entries in the storage, by row.
@@ -166,6 +169,18 @@ impl Index {
             self.take(scanned_line(line), false);
         }
         Ok(unended)
+    }
+
+    /// The path to the leaf, or to what stands for it, kept from one question to the next.
+    pub fn cached_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
+        self.path_cache.follow(&self.tree, end);
+        self.path_cache.rows()
+    }
+
+    /// The context of that path.
+    pub fn cached_projection(&mut self, end: Option<RowNo>) -> Projection {
+        self.path_cache.follow(&self.tree, end);
+        self.path_cache.projection(&self.tree)
     }
 
     /// How many bytes of memory it takes, about.

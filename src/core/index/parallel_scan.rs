@@ -12,7 +12,7 @@ use crate::core::base::error::{Error, Result};
 use crate::core::base::threads::cores;
 use crate::core::format::body::{Body, LARGE as LARGE_BODY};
 use crate::core::format::entry::{read_line_and_bodies, Damage, EntryHead, Line};
-use crate::core::io::line_reader::{text_of, LineReader, RawLine};
+use crate::core::io::line_reader::{text_of, LineReader, PassedOver, RawLine};
 use crate::core::storage::storage::{read_into, Storage};
 
 /// How many bytes a segment of a file has: what stays in the processor's cache while it is looked through. In large files
@@ -229,6 +229,15 @@ pub fn scanned_line(line: RawLine<'_>) -> Scanned {
         None => scanned(offset, bytes, ended),
         Some((why, len)) => {
             Scanned { offset, len, lines: 1, ended, what: What::Damaged(why.into()), bodies: Vec::new() }
+        }
+    }
+}
+
+impl From<PassedOver> for Damage {
+    fn from(why: PassedOver) -> Self {
+        match why {
+            PassedOver::NotJson => Damage::NotJson,
+            PassedOver::TooLong => Damage::TooLong,
         }
     }
 }

@@ -91,10 +91,10 @@ pub fn duplicate(file: &File) -> io::Result<File> {
     file.try_clone()
 }
 
-/// The entries of a directory, as far as they can be read.
+/// The entries of a directory.
 pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
     ask(Call::List)?;
-    Ok(fs::read_dir(dir)?.flatten().collect())
+    fs::read_dir(dir)?.collect()
 }
 
 /// Creates a directory and those above it that are missing, for their owner alone.

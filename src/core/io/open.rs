@@ -60,7 +60,7 @@ pub fn duplicate(file: &File) -> io::Result<File> {
     retry_on_emfile(|| fs::duplicate(file))
 }
 
-/// The entries of a directory, as far as they can be read.
+/// The entries of a directory.
 pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
     retry_on_emfile(|| fs::list(dir))
 }

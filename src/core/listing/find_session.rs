@@ -1,7 +1,7 @@
 //! Finding a session by its header, without reading more of any file than that.
 
-use std::fs::{self, DirEntry, File};
-use std::io::{self, Read};
+use std::fs::{self, DirEntry};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -14,84 +14,18 @@ use crate::core::base::wtf8::shown;
 use crate::core::format::header::Header;
 use crate::core::io::fd_pool::retry_on_emfile;
 use crate::core::io::file_version::Stamp;
-use crate::core::summary::line_scanner::header::HeaderLine;
-use crate::core::summary::line_scanner::Skimmer;
-
-/// Where a header ends at the latest, for being found among other files.
-pub const HEADER_WITHIN: u64 = 64 << 20;
-
-/// How far lines that are no JSON are passed over in search of one: what has no header by then is no session.
-const NO_JSON_WITHIN: u64 = 1 << 20;
-
-/// The header in the first line that parses; None if that line is something else, or there is none. No line is held in
-/// memory.
-pub fn header_in<R: Read>(source: R) -> io::Result<Option<Header>> {
-    first_header(source, u64::MAX)
-}
-
-fn first_header<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
-    let mut lines = Skimmer::for_header(source);
-    while !lines.is_done()? {
-        match lines.header_line()? {
-            HeaderLine::Header(header) => return Ok(Some(header)),
-            HeaderLine::Other => return Ok(None),
-            HeaderLine::NoJson => {}
-        }
-        if !lines.pass_line_before(limit)? {
-            break;
-        }
-    }
-    Ok(None)
-}
-
-/// Opens a file to read it. A pipe, a socket or a device is an error: it would keep whoever opens it waiting.
-pub fn open_file(path: &Path) -> io::Result<File> {
-    let kind = fs::metadata(path)?.file_type();
-    match kind.is_file() || kind.is_dir() {
-        true => retry_on_emfile(|| File::open(path)),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
-    }
-}
+use crate::core::io::open::{self, Access};
+use crate::core::io::session_files::{session_files, SessionName};
+use crate::core::summary::header_scan::{header_among_others, header_in};
 
 /// The header of the file at `path`, however long its line is.
 pub fn header_of(path: &str) -> io::Result<Option<Header>> {
-    header_in(open_file(Path::new(path))?)
+    header_in(open::regular(Path::new(path), Access::Read)?)
 }
 
-/// What a directory says to be a session file.
-struct Named {
-    name: String,
-    /// A file without doubt: the system need not be asked what a link leads to.
-    is_file: bool,
-}
-
-impl Named {
-    fn of(entry: &DirEntry) -> Option<Self> {
-        let name = entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl"))?;
-        Some(Self { name, is_file: entry.file_type().is_ok_and(|kind| kind.is_file()) })
-    }
-
-    /// The header of this file among others. What cannot be read, or is very large without a header, is no session.
-    fn header(&self, dir: &str) -> Option<Header> {
-        let path = join(dir, &self.name);
-        let file = if self.is_file { retry_on_emfile(|| File::open(&path)) } else { open_file(Path::new(&path)) };
-        first_header(file.ok()?.take(HEADER_WITHIN), NO_JSON_WITHIN).ok().flatten()
-    }
-}
-
-/// The session files of a directory in name order. Names that are no text cannot be asked for and are left out.
-fn named(dir: &str) -> io::Result<Vec<Named>> {
-    let mut all = Vec::new();
-    for entry in retry_on_emfile(|| fs::read_dir(if dir.is_empty() { "." } else { dir }))? {
-        all.extend(Named::of(&entry?));
-    }
-    all.sort_unstable_by(|left: &Named, right: &Named| left.name.cmp(&right.name));
-    Ok(all)
-}
-
-/// The session files of a directory in name order, as names.
-pub fn session_files(dir: &str) -> io::Result<Vec<String>> {
-    Ok(named(dir)?.into_iter().map(|named| named.name).collect())
+/// The header of this file among others. What cannot be read, or is very large without a header, is no session.
+fn header_in_dir(file: &SessionName, dir: &str) -> Option<Header> {
+    header_among_others(file.open(dir).ok()?).ok().flatten()
 }
 
 /// Only sessions whose header names this working directory.
@@ -117,9 +51,9 @@ impl CwdFilter<'_> {
 const CROWD: usize = 256;
 
 /// The session files among these, each with the time it was modified last.
-fn times(entries: &[DirEntry]) -> Vec<(f64, Named)> {
+fn times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
     let time_of = |entry: &DirEntry| {
-        let named = Named::of(entry)?;
+        let named = SessionName::of(entry)?;
         // Asked in its directory, the system need not walk the whole path; but a link is asked what it leads to.
         let meta = if named.is_file { entry.metadata() } else { fs::metadata(entry.path()) };
         let meta = meta.ok().filter(|meta| meta.is_file())?;
@@ -158,7 +92,7 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> 
     let mut files = times(&entries);
     // Those of one time in name order, as they would be found there.
     files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.name.cmp(&right.name)));
-    let is_one = |named: &Named| named.header(dir).is_some_and(|header| matches(&header, filter));
+    let is_one = |named: &SessionName| header_in_dir(named, dir).is_some_and(|header| matches(&header, filter));
     files.iter().find(|(_, named)| is_one(named)).map(|(_, named)| join(dir, &named.name))
 }
 
@@ -169,7 +103,7 @@ const SHARE: usize = 16;
 /// order. Only the headers up to that one tell which it is, so they are read, on several threads: what a name, or the
 /// catalog, says of a file costs as much to check.
 pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<String> {
-    let files = named(dir).unwrap_or_default();
+    let files = session_files(dir).unwrap_or_default();
     let mut rest = files.as_slice();
     loop {
         let (at, header) = first_with_id(dir, rest, id)?;
@@ -181,7 +115,7 @@ pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<Str
 }
 
 /// The first of these files whose header has an id, and its header.
-fn first_with_id(dir: &str, files: &[Named], id: &[u8]) -> Option<(usize, Header)> {
+fn first_with_id(dir: &str, files: &[SessionName], id: &[u8]) -> Option<(usize, Header)> {
     let first = AtomicUsize::new(usize::MAX);
     let found = Mutex::new(None);
     on_threads(files.len().div_ceil(SHARE), |_: &mut (), share| {
@@ -189,7 +123,7 @@ fn first_with_id(dir: &str, files: &[Named], id: &[u8]) -> Option<(usize, Header
             if at > first.load(Ordering::Relaxed) {
                 break;
             }
-            if let Some(header) = file.header(dir).filter(|header| header.id == id) {
+            if let Some(header) = header_in_dir(file, dir).filter(|header| header.id == id) {
                 let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                 if at < first.fetch_min(at, Ordering::Relaxed) {
                     *found = Some((at, header));

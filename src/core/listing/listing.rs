@@ -8,7 +8,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
-use super::find_session::{open_file, session_files};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::paths::{clean, is_absolute, join};
 use crate::core::base::threads::cores;
@@ -17,6 +16,8 @@ use crate::core::catalog::{discard_if_broken, Catalog, Location, Outcome};
 use crate::core::io::fd_limit::{is_exhausted, patiently};
 use crate::core::io::fd_pool::retry_on_emfile;
 use crate::core::io::file_version::{fingerprint, now, Stamp};
+use crate::core::io::open::{self, Access};
+use crate::core::io::session_files::{session_files, SessionName};
 use crate::core::summary::session_summary::{read_on, Info, Known};
 
 /// A file that may be a session.
@@ -74,7 +75,8 @@ fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
         Err(error) if is_exhausted(&error) => return Err(error),
         names => names.unwrap_or_default(),
     };
-    let candidate = |name: String| Candidate { path: join(dir, &name), dir: absolute.clone(), name, stamp: None };
+    let candidate =
+        |SessionName { name, .. }| Candidate { path: join(dir, &name), dir: absolute.clone(), name, stamp: None };
     Ok(names.into_iter().map(candidate).collect())
 }
 
@@ -272,7 +274,7 @@ fn read_one(
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
 ) -> io::Result<Option<(Option<Listed>, Update)>> {
-    let file = open_file(Path::new(&job.file.path))?;
+    let file = open::regular(Path::new(&job.file.path), Access::Read)?;
     let seen = now();
     let stamp = Stamp::of(&file.metadata()?);
     let remembered = job.remembered.as_ref().filter(|remembered| match remembered.use_for(&stamp) {

@@ -1,4 +1,5 @@
 pub mod migrate;
 pub mod repair;
 pub mod replace;
+pub mod report;
 pub mod verify;

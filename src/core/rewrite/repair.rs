@@ -30,7 +30,7 @@ use crate::core::format::header::Version;
 use crate::core::io::line_reader::{LONGEST, WHOLE};
 use crate::core::io::line_span::LineSpan;
 use crate::core::io::lock_file::FileLock;
-use crate::core::session::diagnostics::TOLD;
+use crate::core::rewrite::report::REPORT_LIMIT;
 use crate::core::storage::storage::{bytes_at, copy_bytes, Storage};
 
 /// What was put right in one line.
@@ -67,14 +67,14 @@ impl Repairs {
     fn push(&mut self, repair: Repair) {
         self.count += 1;
         self.kept.push(repair);
-        if self.kept.len() >= 2 * TOLD {
+        if self.kept.len() >= 2 * REPORT_LIMIT {
             self.shorten();
         }
     }
 
     fn shorten(&mut self) {
         self.kept.sort_by_key(|repair| repair.line);
-        self.kept.truncate(TOLD);
+        self.kept.truncate(REPORT_LIMIT);
     }
 
     fn append(&mut self, other: Self) {

@@ -10,7 +10,7 @@ use crate::core::io::line_reader::{LineReader, WHOLE};
 use crate::core::io::line_span::LineSpan;
 use crate::core::json::reader::{is_json, read, Raw};
 use crate::core::json::Value;
-use crate::core::session::diagnostics::{Cycle, Damaged, DuplicateId, Faults, Orphan, Totals, TOLD};
+use crate::core::rewrite::report::{Cycle, Damaged, DuplicateId, Orphan, Totals, TreeFaults, REPORT_LIMIT};
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::{RowNo, Tree};
@@ -169,7 +169,7 @@ impl Survey {
             Found::Header | Found::Blank => return,
         };
         self.damaged_count += 1;
-        if self.damaged.len() < TOLD {
+        if self.damaged.len() < REPORT_LIMIT {
             self.damaged.push(Damaged { reason, ..line });
         }
     }
@@ -219,7 +219,7 @@ impl Survey {
         let line = |no: RowNo| self.row_lines.get(no as usize).copied().unwrap_or_default();
         let findings = findings(&self.tree);
         let totals = Totals::of(&findings, self.damaged_count);
-        let Faults { orphans, duplicate_ids, cycles } = Faults::of(&self.tree, &findings, &line);
+        let TreeFaults { orphans, duplicate_ids, cycles } = TreeFaults::of(&self.tree, &findings, &line);
         VerifyReport {
             path: path.to_owned(),
             ok: self.header.is_some() && totals == Totals::default() && self.ends_with_newline,

@@ -11,7 +11,7 @@ use super::query::{Options, Query};
 use crate::core::base::error::{Error, Result};
 use crate::core::catalog::text_rows::{cut, Placed};
 use crate::core::io::fd_limit::{is_exhausted, patiently};
-use crate::core::listing::find_session::open_file;
+use crate::core::io::open::{self, Access};
 use crate::core::listing::listing::on_threads;
 use crate::core::summary::searchable_text::{read_texts, Text};
 
@@ -65,7 +65,7 @@ pub fn look(
     let without = Mutex::new(Vec::new());
     on_threads(files.len(), |buffer: &mut Box<[u8]>, at| {
         let Some(source) = files.get(at).filter(|_| !cancelled.load(Ordering::Relaxed)) else { return };
-        match open_file(source.path) {
+        match open::regular(source.path, Access::Read) {
             Ok(file) => look_into(source, &file, buffer),
             Err(error) if is_exhausted(&error) => {
                 without.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(source);
@@ -77,7 +77,7 @@ pub fn look(
     });
     let mut buffer = Box::default();
     for source in without.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
-        let open = || open_file(source.path);
+        let open = || open::regular(source.path, Access::Read);
         match if waits { patiently(cancelled, open) } else { open() } {
             Ok(file) => look_into(source, &file, &mut buffer),
             Err(error) if is_exhausted(&error) => return Err(Error::io("open", &source.path.to_string_lossy(), error)),

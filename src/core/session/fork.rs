@@ -1,6 +1,6 @@
 //! Forking: a session's whole history in a new file under a new header, moved as bytes.
 
-use super::{first_header, Found, Persistence, Session};
+use super::{Found, Persistence, Session};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Options;
 use crate::core::format::entry::{read_line, Damage, Line};
@@ -12,6 +12,7 @@ use crate::core::rewrite::migrate::Migrator;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::{bytes_at, Storage};
+use crate::core::summary::header_scan::first_header;
 
 /// A session file that can be forked.
 pub struct Source {

@@ -25,7 +25,7 @@ use crate::core::base::options::Options;
 use crate::core::context::projection::Projection;
 use crate::core::format::body::{Body, BodyOf};
 use crate::core::format::entry::{EntryHead, Kind, Line};
-use crate::core::format::header::{Header, Version};
+use crate::core::format::header::Version;
 use crate::core::format::ids::entry_id;
 use crate::core::format::serialize::{Envelope, NewHead};
 use crate::core::index::copy::{copied, Copier};
@@ -40,6 +40,7 @@ use crate::core::storage::file::FileStorage;
 use crate::core::storage::memory::{Memory, MemoryStorage};
 use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::{bytes_at, Storage};
+use crate::core::summary::header_scan::first_header;
 use crate::core::tree::tree::{RowNo, Tree};
 
 /// How often a migration begins anew because the file changed meanwhile.
@@ -243,13 +244,13 @@ impl Session {
     }
 
     /// The path to the leaf, or to what stands for it, kept from one question to the next.
-    pub fn kept_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
-        self.index.tree.kept_path(end)
+    pub fn cached_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
+        self.index.cached_path(end)
     }
 
     /// The context of that path.
-    pub fn kept_projection(&mut self, end: Option<RowNo>) -> Projection {
-        self.index.tree.kept_projection(end)
+    pub fn cached_projection(&mut self, end: Option<RowNo>) -> Projection {
+        self.index.cached_projection(end)
     }
 
     /// Where its lines are kept, if they are.
@@ -458,18 +459,17 @@ impl Session {
 
     /// Refuses a context edit that would do nothing. `shown` is the target's id as JavaScript prints it.
     pub fn check_edit(&mut self, target: Option<&[u8]>, shown: impl Fn() -> String) -> Result<RowNo> {
-        let tree = &mut self.index.tree;
-        let Some(row) = target.and_then(|id| tree.find(id)) else {
+        let Some(row) = target.and_then(|id| self.tree().find(id)) else {
             return Err(Error::entry_not_found(shown()));
         };
         // The rows of nearly every path ascend; of one that does not, all are looked at.
-        let leaf = tree.leaf();
-        let path = tree.kept_path(leaf);
+        let leaf = self.tree().leaf();
+        let path = self.index.cached_path(leaf);
         let on_path = path.binary_search(&row).is_ok() || path.contains(&row);
         if !on_path {
             return Err(Error::not_on_branch(shown()));
         }
-        let editable = tree.row(row).is_some_and(|entry| {
+        let editable = self.tree().row(row).is_some_and(|entry| {
             entry.kind == Kind::CustomMessage || entry.role().is_some_and(|role| role.is_editable())
         });
         match editable {
@@ -487,12 +487,6 @@ fn check_length(line: &[u8]) -> Result<()> {
         }
         false => Ok(()),
     }
-}
-
-/// The header in the first line that parses.
-pub fn first_header(storage: &dyn Storage) -> Result<Option<Header>> {
-    crate::core::listing::find_session::header_in(storage.reader(0)?)
-        .map_err(|error| Error::io("read", storage.name(), error))
 }
 
 #[cfg(test)]

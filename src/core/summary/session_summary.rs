@@ -17,7 +17,7 @@ use crate::core::format::header::{Header, ParentSession, Version};
 use crate::core::io::line_reader::{is_stopped, text_of, Positioned};
 use crate::core::json::reader::{read, Raw};
 use crate::core::json::{fields, string_bytes, Value};
-use crate::core::listing::find_session::HEADER_WITHIN;
+use crate::core::summary::header_scan::HEADER_WITHIN;
 
 fields! {
     /// The fields of an entry that a list looks at.

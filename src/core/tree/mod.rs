@@ -1,2 +1,6 @@
+//! The tree of entries: index rows, ids, children, labels, and what is wrong with them.
+
+pub mod labels;
+pub mod row;
 pub mod tree;
 pub mod tree_integrity;

@@ -6,55 +6,14 @@
 //! Invariants: rows are only ever added; `last_row` of a symbol is the newest row with that id; a walk to the root
 //! visits no row twice.
 
-use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::core::base::time::Time;
-use crate::core::context::path_cache::LeafPath;
-use crate::core::context::projection::Projection;
-use crate::core::format::agent_message::{MessageHead, Role};
+use super::labels::Labels;
+use super::row::NONE;
+pub use super::row::{ParentRef, Row, RowNo, Sym};
 use crate::core::format::entry::{EntryHead, Kind, Parent};
-
-/// A row's place in file order.
-pub type RowNo = u32;
-/// An interned id.
-pub type Sym = u32;
-
-const NONE: u32 = u32::MAX;
-
-/// Where an entry's parent pointer leads.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ParentRef {
-    Missing,
-    Null,
-    Id(Sym),
-    Number(f64),
-    Other,
-}
-
-/// The index of one entry.
-#[derive(Debug, Clone)]
-pub struct Row {
-    pub kind: Kind,
-    pub message: Option<MessageHead>,
-    pub sets_label: bool,
-    pub has_summary: bool,
-    pub id: Sym,
-    pub parent: ParentRef,
-    /// A compaction's first kept entry; the target of a label or context edit.
-    pub target: Option<Sym>,
-    pub time: Time,
-    next_sibling: RowNo,
-}
-
-impl Row {
-    /// The role, if this is a message entry with a message.
-    pub fn role(&self) -> Option<Role> {
-        self.message.map(|message| message.role)
-    }
-}
 
 /// A list of rows with one parent, linked through [`Row::next_sibling`].
 #[derive(Debug, Clone, Copy)]
@@ -71,15 +30,6 @@ struct Symbol {
     len: u32,
     last_row: RowNo,
     children: Children,
-}
-
-/// The label an entry has.
-#[derive(Debug, Clone, Copy)]
-struct Label {
-    /// Orders labels by when they were first set since last cleared.
-    order: u64,
-    /// The label entry that set it last.
-    row: RowNo,
 }
 
 /// What `getChildren` may be asked for.
@@ -102,14 +52,12 @@ pub struct Tree {
     null_children: Children,
     missing_children: Children,
     distinct: usize,
-    labels: HashMap<Sym, Label>,
-    label_clock: u64,
+    labels: Labels,
     leaf: Option<RowNo>,
     last_info: Option<RowNo>,
     conversation: bool,
     /// Counts additions that may change other rows' paths.
     path_changes: u64,
-    kept: LeafPath,
 }
 
 impl Default for Tree {
@@ -123,13 +71,11 @@ impl Default for Tree {
             null_children: CHILDLESS,
             missing_children: CHILDLESS,
             distinct: 0,
-            labels: HashMap::new(),
-            label_clock: 0,
+            labels: Labels::default(),
             leaf: None,
             last_info: None,
             conversation: false,
             path_changes: 0,
-            kept: LeafPath::default(),
         }
     }
 }
@@ -167,7 +113,7 @@ impl Tree {
             symbol.last_row = no;
         }
         if let (Kind::Label, Some(target)) = (head.kind, target) {
-            self.replay_label(target, no, head.sets_label);
+            self.labels.replay(target, no, head.sets_label);
         }
         if head.kind == Kind::SessionInfo {
             self.last_info = Some(no);
@@ -210,16 +156,6 @@ impl Tree {
         }
     }
 
-    fn replay_label(&mut self, target: Sym, row: RowNo, sets: bool) {
-        if !sets {
-            self.labels.remove(&target);
-            return;
-        }
-        self.label_clock += 1;
-        let order = self.label_clock;
-        self.labels.entry(target).or_insert(Label { order, row }).row = row;
-    }
-
     /// How many entries there are, repeated ids counted each.
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -235,8 +171,7 @@ impl Tree {
         let rows = self.rows.capacity() * std::mem::size_of::<Row>();
         let symbols = self.symbols.capacity() * std::mem::size_of::<Symbol>();
         let lookup = self.lookup.capacity() * (std::mem::size_of::<Sym>() + 1);
-        let labels = self.labels.capacity() * (std::mem::size_of::<(Sym, Label)>() + 1);
-        rows + symbols + lookup + labels + self.arena.capacity()
+        rows + symbols + lookup + self.labels.memory() + self.arena.capacity()
     }
 
     /// How many ids there are.
@@ -336,27 +271,6 @@ impl Tree {
         self.path_changes
     }
 
-    /// The path to the leaf, or to what stands for it, kept from one question to the next.
-    pub fn kept_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
-        self.follow(end);
-        self.kept.rows()
-    }
-
-    /// The context of that path.
-    pub fn kept_projection(&mut self, end: Option<RowNo>) -> Projection {
-        self.follow(end);
-        let mut kept = std::mem::take(&mut self.kept);
-        let projection = kept.projection(self);
-        self.kept = kept;
-        projection
-    }
-
-    fn follow(&mut self, end: Option<RowNo>) {
-        let mut kept = std::mem::take(&mut self.kept);
-        kept.follow(self, end);
-        self.kept = kept;
-    }
-
     /// The rows from the root to `to`. A cycle ends before a row would come twice.
     pub fn path(&self, to: RowNo) -> Vec<RowNo> {
         let mut path = Vec::new();
@@ -428,16 +342,9 @@ impl Tree {
         std::iter::successors(step(list.first), move |&no| step(self.row(no)?.next_sibling))
     }
 
-    /// The label entry that gives an entry its label.
-    pub fn label_row(&self, id: Sym) -> Option<RowNo> {
-        self.labels.get(&id).map(|label| label.row)
-    }
-
-    /// Every labelled id with the label entry that says so, in the order they were first labelled since last cleared.
-    pub fn labels(&self) -> Vec<(Sym, RowNo)> {
-        let mut all: Vec<_> = self.labels.iter().map(|(&sym, label)| (label.order, sym, label.row)).collect();
-        all.sort_unstable();
-        all.into_iter().map(|(_, sym, row)| (sym, row)).collect()
+    /// The labels of entries.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
     }
 
     /// The whole tree as parent positions: for each row the row of its parent node, or None for a root. Orphans and

@@ -76,7 +76,7 @@ fn cycle_through(tree: &Tree, no: RowNo) -> Vec<RowNo> {
 mod tests {
     use super::*;
     use crate::core::format::entry::{read_line, Line};
-    use crate::core::session::diagnostics::{Faults, Orphan};
+    use crate::core::rewrite::report::{Orphan, TreeFaults};
 
     fn tree(entries: &[(&str, &str)]) -> Tree {
         let mut tree = Tree::default();
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(found.orphans, [1, 7]);
         assert_eq!(found.duplicates, [vec![0, 5]]);
         assert_eq!(found.cycles, [vec![2, 3, 4], vec![5]]);
-        let faults = Faults::of(&tree, &found, &|no| u64::from(no) + 10);
+        let faults = TreeFaults::of(&tree, &found, &|no| u64::from(no) + 10);
         assert_eq!(faults.orphans[1], Orphan { line: 17, id: "g".into(), parent_id: "7".into() });
     }
 

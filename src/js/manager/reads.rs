@@ -106,7 +106,7 @@ pub fn branch(state: &RefCell<State>, js: Js, from: Val, limit: Option<usize>) -
     let path = if let (Some(limit), Some(end)) = (limit, end) {
         state.borrow().session.tree().end_of_path(end, limit)
     } else if end.is_some() && end == leaf(state) {
-        state.borrow_mut().session.kept_path(end).to_vec()
+        state.borrow_mut().session.cached_path(end).to_vec()
     } else {
         path_to(state.borrow().session.tree(), end)
     };
@@ -140,7 +140,7 @@ pub fn label(state: &RefCell<State>, js: Js, id: Val) -> Result<Val> {
     let row = target_key(Some(&id).filter(|id| !id.is_undefined())).and_then(|id| {
         let state = state.borrow();
         let tree = state.session.tree();
-        tree.label_row(tree.sym(&id)?)
+        tree.labels().row_of(tree.sym(&id)?)
     });
     match row {
         Some(row) => js.get(object(state, js, row)?, c"label"),
@@ -166,7 +166,7 @@ pub fn tree(state: &RefCell<State>, js: Js) -> Result<Val> {
         let tree = state.session.tree();
         let position = |row: Option<RowNo>| row.map_or(-1, |row| row as i32);
         let parents: Vec<i32> = tree.parents().into_iter().map(position).collect();
-        let labels: Vec<i32> = tree.rows().iter().map(|row| position(tree.label_row(row.id))).collect();
+        let labels: Vec<i32> = tree.rows().iter().map(|row| position(tree.labels().row_of(row.id))).collect();
         let times: Vec<f64> = tree
             .rows()
             .iter()
@@ -184,7 +184,7 @@ pub fn tree(state: &RefCell<State>, js: Js) -> Result<Val> {
 pub fn leaf_projection(state: &RefCell<State>) -> Projection {
     let mut state = state.borrow_mut();
     let end = context_end(state.session.tree());
-    state.session.kept_projection(end)
+    state.session.cached_projection(end)
 }
 
 /// A projection's steps as the factory takes them: rows, codes, edits.

@@ -18,7 +18,8 @@ use crate::core::tree::tree::RowNo;
 
 use super::compare_known::is_same;
 use super::refresh::{copy, Care, WRITTEN_AGAIN};
-use crate::core::session::{first_header, Moved, Persistence, Session};
+use crate::core::session::{Moved, Persistence, Session};
+use crate::core::summary::header_scan::first_header;
 
 /// What became of the old file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

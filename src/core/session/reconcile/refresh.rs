@@ -13,7 +13,8 @@ use crate::core::storage::storage::{copy_bytes, FileStatus, Storage};
 use crate::core::tree::tree::RowNo;
 
 use super::rebase::Old;
-use crate::core::session::{check_length, first_header, Moved, Persistence, Session};
+use crate::core::session::{check_length, Moved, Persistence, Session};
+use crate::core::summary::header_scan::first_header;
 
 pub(crate) const WRITTEN_AGAIN: &str = "the deleted, renamed or emptied file was written again, whole";
 

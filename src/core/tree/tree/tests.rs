@@ -3,6 +3,7 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 
 use super::*;
+use crate::core::base::time::Time;
 
 mod model;
 
@@ -47,7 +48,8 @@ fn labels_keep_the_order_of_their_first_setting_until_cleared() {
         label("5", "b", false),
         label("6", "b", true),
     ]);
-    let order: Vec<_> = tree.labels().into_iter().map(|(sym, row)| (tree.id_bytes(sym).to_vec(), row)).collect();
+    let order: Vec<_> =
+        tree.labels().in_order().into_iter().map(|(sym, row)| (tree.id_bytes(sym).to_vec(), row)).collect();
     assert_eq!(order, [(b"a".to_vec(), 2), (b"c".to_vec(), 3), (b"b".to_vec(), 5)]);
 }
 
@@ -132,5 +134,5 @@ fn a_leaf_whose_id_comes_again_is_its_last_entry() {
     tree.push(&entry("c", Some("a")), false);
     assert_eq!(tree.leaf(), Some(4));
     let leaf = tree.leaf();
-    assert_eq!(tree.kept_path(leaf), [0, 4]);
+    assert_eq!(leaf.map(|leaf| tree.path(leaf)), Some(vec![0, 4]));
 }

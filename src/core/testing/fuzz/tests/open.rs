@@ -95,6 +95,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
 
     let mut hasher = DefaultHasher::new();
     (rows.len().min(12), index.damaged().len().min(4), found.orphans.len().min(3)).hash(&mut hasher);
-    (found.cycles.len().min(3), found.duplicates.len().min(3), index.tree.labels().len().min(3)).hash(&mut hasher);
+    (found.cycles.len().min(3), found.duplicates.len().min(3), index.tree.labels().in_order().len().min(3))
+        .hash(&mut hasher);
     hasher.finish()
 }

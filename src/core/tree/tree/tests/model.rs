@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::core::context::branch::plan;
+use crate::core::context::path_cache::PathCache;
 use crate::core::context::projection::Contribution;
 use crate::core::format::entry::{read_line, Line};
 use crate::core::testing::faults::tests::promised;
@@ -196,12 +197,13 @@ fn rows(of: &[u32]) -> Vec<usize> {
     of.iter().map(|&no| no as usize).collect()
 }
 
-fn is_the_same(tree: &mut Tree, naive: &Naive) -> Result<(), TestCaseError> {
+fn is_the_same(tree: &Tree, cache: &mut PathCache, naive: &Naive) -> Result<(), TestCaseError> {
     let path = naive.path(naive.leaf);
     prop_assert_eq!(tree.leaf().map(|no| no as usize), naive.leaf);
     let leaf = tree.leaf();
-    prop_assert_eq!(rows(tree.kept_path(leaf)), path.clone());
-    let projection = tree.kept_projection(leaf);
+    cache.follow(tree, leaf);
+    prop_assert_eq!(rows(cache.rows()), path.clone());
+    let projection = cache.projection(tree);
     let steps: Vec<_> =
         projection.steps.iter().map(|step| (step.row as usize, step.gives, step.edit.map(|no| no as usize))).collect();
     prop_assert_eq!(steps, naive.context(&path));
@@ -238,7 +240,8 @@ fn is_the_same_in_the_end(tree: &Tree, naive: &Naive) -> Result<(), TestCaseErro
     prop_assert_eq!(rows(&tree.children(ChildrenOf::Null)), naive.children(None));
     let parents: Vec<_> = tree.parents().into_iter().map(|no| no.map(|no| no as usize)).collect();
     prop_assert_eq!(parents, naive.parents());
-    let labels: Vec<_> = tree.labels().into_iter().map(|(sym, row)| (text(tree.id_bytes(sym)), row as usize)).collect();
+    let labels: Vec<_> =
+        tree.labels().in_order().into_iter().map(|(sym, row)| (text(tree.id_bytes(sym)), row as usize)).collect();
     prop_assert_eq!(labels, naive.labels());
     let distinct: BTreeSet<_> = naive.all.iter().map(|made| &made.id).collect();
     prop_assert_eq!((tree.len(), tree.distinct()), (naive.all.len(), distinct.len()));
@@ -271,6 +274,7 @@ proptest! {
     #[test]
     fn whatever_is_done_to_a_tree_it_is_what_a_naive_one_is(all in done()) {
         let mut tree = Tree::default();
+        let mut cache = PathCache::default();
         let mut naive = Naive::default();
         for (kind, id, below, about, moves) in all {
             let count = naive.all.len();
@@ -280,7 +284,7 @@ proptest! {
                 _ => {}
             }
             tree.set_leaf(naive.leaf.map(|no| no as u32));
-            is_the_same(&mut tree, &naive)?;
+            is_the_same(&tree, &mut cache, &naive)?;
             let parent = match below {
                 // Mostly below the leaf, as sessions grow; else below whatever, nothing among it.
                 0..=19 => naive.leaf.map(|leaf| naive.all[leaf].id.clone()),
@@ -300,7 +304,7 @@ proptest! {
             });
             naive.all.push(made);
             naive.leaf = Some(count);
-            is_the_same(&mut tree, &naive)?;
+            is_the_same(&tree, &mut cache, &naive)?;
         }
         is_the_same_in_the_end(&tree, &naive)?;
     }

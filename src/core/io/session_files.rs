@@ -1,0 +1,39 @@
+//! The names in a directory that say to be session files.
+
+use std::fs::{DirEntry, File};
+use std::io;
+use std::path::Path;
+
+use super::open::{self, Access};
+
+/// A session file's name in its directory.
+pub struct SessionName {
+    pub name: String,
+    /// Whether the directory says that it is a file: the system need not be asked what a link leads to.
+    pub is_file: bool,
+}
+
+impl SessionName {
+    /// The name of a directory's entry; None if it does not end as session files do, or is no text.
+    pub fn of(entry: &DirEntry) -> Option<Self> {
+        let name = entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl"))?;
+        Some(Self { name, is_file: entry.file_type().is_ok_and(|kind| kind.is_file()) })
+    }
+
+    /// Opens the file to read it.
+    pub fn open(&self, dir: &str) -> io::Result<File> {
+        let path = Path::new(dir).join(&self.name);
+        match self.is_file {
+            true => open::existing(&path, Access::Read),
+            false => open::regular(&path, Access::Read),
+        }
+    }
+}
+
+/// The session files of a directory, in name order. Names that are no text cannot be asked for and are left out.
+pub fn session_files(dir: &str) -> io::Result<Vec<SessionName>> {
+    let entries = open::list(Path::new(if dir.is_empty() { "." } else { dir }))?;
+    let mut all: Vec<_> = entries.iter().filter_map(SessionName::of).collect();
+    all.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+    Ok(all)
+}

@@ -1,0 +1,113 @@
+//! What reports tell of damage: lines that are no entries, and entries that do not make one tree.
+
+use serde::Serialize;
+
+use crate::core::base::wtf8::shown;
+use crate::core::index::load::DamagedLine;
+use crate::core::tree::tree::{ParentRef, RowNo, Tree};
+use crate::core::tree::tree_integrity::Findings;
+
+/// A line that is no entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Damaged {
+    /// Counted from 1.
+    pub line: u64,
+    /// Its bytes are `start..end` of the file, the newline not among them.
+    pub start: u64,
+    pub end: u64,
+    pub reason: &'static str,
+}
+
+impl From<&DamagedLine> for Damaged {
+    fn from(line: &DamagedLine) -> Self {
+        Self { line: line.number, start: line.offset, end: line.end(), reason: line.damage.reason() }
+    }
+}
+
+/// An entry whose parent is not in the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Orphan {
+    pub line: u64,
+    pub id: String,
+    pub parent_id: String,
+}
+
+/// An id that several entries carry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DuplicateId {
+    pub id: String,
+    /// The first of them.
+    pub lines: Vec<u64>,
+    /// How many entries carry it.
+    pub count: u64,
+}
+
+/// Entries that are each other's ancestors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cycle {
+    /// Each the child of the one before it, the first of the last; the first in file order stands first.
+    pub ids: Vec<String>,
+    /// How many entries it has.
+    pub count: u64,
+}
+
+/// How many things of a kind a report tells one by one. There may be millions of them in a file.
+pub const REPORT_LIMIT: usize = 1_000;
+
+/// How many things of each kind are wrong with a session, those counted that a report does not tell one by one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Totals {
+    pub damaged: u64,
+    pub orphans: u64,
+    pub duplicate_ids: u64,
+    pub cycles: u64,
+}
+
+/// A tree's findings as reports show them, the first of each kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TreeFaults {
+    pub orphans: Vec<Orphan>,
+    pub duplicate_ids: Vec<DuplicateId>,
+    pub cycles: Vec<Cycle>,
+}
+
+impl TreeFaults {
+    /// What reports show of these findings. `line` gives a row's line.
+    pub fn of(tree: &Tree, findings: &Findings, line: &dyn Fn(RowNo) -> u64) -> Self {
+        let id = |no: RowNo| shown(tree.id_of(no)).into_owned();
+        let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {
+            Some(ParentRef::Id(sym)) => shown(tree.id_bytes(sym)).into_owned(),
+            Some(ParentRef::Number(number)) => number.to_string(),
+            _ => "[object]".to_owned(),
+        };
+        let orphan = |&no: &RowNo| Orphan { line: line(no), id: id(no), parent_id: parent(no) };
+        let duplicate = |rows: &Vec<RowNo>| DuplicateId {
+            id: rows.first().map(|&no| id(no)).unwrap_or_default(),
+            lines: rows.iter().take(REPORT_LIMIT).map(|&no| line(no)).collect(),
+            count: rows.len() as u64,
+        };
+        let cycle = |rows: &Vec<RowNo>| Cycle {
+            ids: rows.iter().take(REPORT_LIMIT).map(|&no| id(no)).collect(),
+            count: rows.len() as u64,
+        };
+        Self {
+            orphans: findings.orphans.iter().take(REPORT_LIMIT).map(orphan).collect(),
+            duplicate_ids: findings.duplicates.iter().take(REPORT_LIMIT).map(duplicate).collect(),
+            cycles: findings.cycles.iter().take(REPORT_LIMIT).map(cycle).collect(),
+        }
+    }
+}
+
+impl Totals {
+    /// How much was found, and so many damaged lines.
+    pub fn of(findings: &Findings, damaged: u64) -> Self {
+        Self {
+            damaged,
+            orphans: findings.orphans.len() as u64,
+            duplicate_ids: findings.duplicates.len() as u64,
+            cycles: findings.cycles.len() as u64,
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The header of a session file, read without holding any line in memory, however long.
+
+use std::io::{self, Read};
+
+use super::line_scanner::header::HeaderLine;
+use super::line_scanner::Skimmer;
+use crate::core::base::error::{Error, Result};
+use crate::core::format::header::Header;
+use crate::core::storage::storage::Storage;
+
+/// Within how many bytes a header ends that is found among other files.
+pub const HEADER_WITHIN: u64 = 64 << 20;
+
+/// For how many bytes lines that are no JSON are skipped: a file without a header by then is no session.
+const NO_JSON_WITHIN: u64 = 1 << 20;
+
+/// The header in the first line that parses; None if that line is something else, or there is none.
+pub fn header_in<R: Read>(source: R) -> io::Result<Option<Header>> {
+    header_before(source, u64::MAX)
+}
+
+/// The same for one file of many: one that is very large without a header is no session.
+pub fn header_among_others<R: Read>(source: R) -> io::Result<Option<Header>> {
+    header_before(source.take(HEADER_WITHIN), NO_JSON_WITHIN)
+}
+
+/// The header in the first line of a storage that parses.
+pub fn first_header(storage: &dyn Storage) -> Result<Option<Header>> {
+    header_in(storage.reader(0)?).map_err(|error| Error::io("read", storage.name(), error))
+}
+
+fn header_before<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
+    let mut lines = Skimmer::for_header(source);
+    while !lines.is_done()? {
+        match lines.header_line()? {
+            HeaderLine::Header(header) => return Ok(Some(header)),
+            HeaderLine::Other => return Ok(None),
+            HeaderLine::NoJson => {}
+        }
+        if !lines.pass_line_before(limit)? {
+            break;
+        }
+    }
+    Ok(None)
+}

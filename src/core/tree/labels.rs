@@ -1,0 +1,53 @@
+//! The replay of label entries: which entry has a label, and which label entry set it. Label entries are replayed in file
+//! order; one without a label clears.
+
+use std::collections::HashMap;
+
+use super::row::{RowNo, Sym};
+
+/// The label of one entry.
+#[derive(Debug, Clone, Copy)]
+struct Label {
+    /// Orders labels by when they were first set since last cleared.
+    order: u64,
+    /// The label entry that set it last.
+    row: RowNo,
+}
+
+/// The labels of a tree's entries.
+#[derive(Debug, Default)]
+pub struct Labels {
+    by_target: HashMap<Sym, Label>,
+    /// How many labels were set.
+    set: u64,
+}
+
+impl Labels {
+    /// Replays the label entry at `row`, which sets the label of `target` or clears it.
+    pub(super) fn replay(&mut self, target: Sym, row: RowNo, sets: bool) {
+        if !sets {
+            self.by_target.remove(&target);
+            return;
+        }
+        self.set += 1;
+        let order = self.set;
+        self.by_target.entry(target).or_insert(Label { order, row }).row = row;
+    }
+
+    /// The label entry that gives an entry its label.
+    pub fn row_of(&self, target: Sym) -> Option<RowNo> {
+        self.by_target.get(&target).map(|label| label.row)
+    }
+
+    /// Every labelled id with its label entry, in the order they were first labelled since last cleared.
+    pub fn in_order(&self) -> Vec<(Sym, RowNo)> {
+        let mut all: Vec<_> = self.by_target.iter().map(|(&sym, label)| (label.order, sym, label.row)).collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, sym, row)| (sym, row)).collect()
+    }
+
+    /// How many bytes of memory they take, about.
+    pub fn memory(&self) -> usize {
+        self.by_target.capacity() * (std::mem::size_of::<(Sym, Label)>() + 1)
+    }
+}

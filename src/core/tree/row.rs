@@ -1,0 +1,46 @@
+//! The index row of one entry.
+
+use crate::core::base::time::Time;
+use crate::core::format::agent_message::{MessageHead, Role};
+use crate::core::format::entry::Kind;
+
+/// A row's place in file order.
+pub type RowNo = u32;
+/// An interned id.
+pub type Sym = u32;
+
+/// No row, in lists that are linked by row.
+pub(super) const NONE: RowNo = RowNo::MAX;
+
+/// Where an entry's parent pointer leads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ParentRef {
+    Missing,
+    Null,
+    Id(Sym),
+    Number(f64),
+    Other,
+}
+
+/// The index of one entry.
+#[derive(Debug, Clone)]
+pub struct Row {
+    pub kind: Kind,
+    pub message: Option<MessageHead>,
+    pub sets_label: bool,
+    pub has_summary: bool,
+    pub id: Sym,
+    pub parent: ParentRef,
+    /// A compaction's first kept entry; the target of a label or context edit.
+    pub target: Option<Sym>,
+    pub time: Time,
+    /// The next row with the same parent.
+    pub(super) next_sibling: RowNo,
+}
+
+impl Row {
+    /// The role, if this is a message entry with a message.
+    pub fn role(&self) -> Option<Role> {
+        self.message.map(|message| message.role)
+    }
+}
