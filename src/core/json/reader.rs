@@ -14,6 +14,7 @@ use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, Seq
 use serde::forward_to_deserialize_any;
 
 use super::simd::{pass_string, short_end, Passed};
+use super::string::string_bytes;
 
 /// The text of a JSON value, checked to be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -293,7 +294,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
-        match super::string_bytes(self.raw()?) {
+        match string_bytes(self.raw()?) {
             Some(Cow::Borrowed(bytes)) => visitor.visit_borrowed_bytes(bytes),
             Some(Cow::Owned(bytes)) => visitor.visit_byte_buf(bytes),
             None => Err(Refused),

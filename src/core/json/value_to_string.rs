@@ -1,7 +1,7 @@
 //! What JavaScript makes of a value where a text is wanted: what `String(value)` or an array's `join` shows of it.
 
 use super::simd::{pass_string, Passed};
-use super::string_bytes;
+use super::string::string_bytes;
 
 /// Adds what `join` shows of a JSON value to a text. It takes one pass, however deep the value is.
 pub fn push_shown(json: &str, out: &mut Vec<u8>) {

@@ -101,7 +101,7 @@ fn trailing_commas_and_missing_values_are_refused() {
     for bad in ["[1,]", "{\"a\":1,}", "[,1]", "{,}", "{\"a\"}", "{\"a\":}", "{1:2}", "[1 2]", "{\"a\":1 \"b\":2}"] {
         assert!(!is_json(bad), "{bad}");
         assert!(read::<Vec<Raw<'_>>>(bad).is_err(), "{bad}");
-        assert!(crate::core::json::ObjectText::read(bad).is_none(), "{bad}");
+        assert!(crate::core::json::object_text::ObjectText::read(bad).is_none(), "{bad}");
     }
 }
 
@@ -131,5 +131,32 @@ proptest! {
             prop_assert_eq!(pass_string(bytes.as_bytes(), 0), Passed::Closed(end));
             prop_assert!(end <= 16 && !bytes.as_bytes()[..end].contains(&b'\\'));
         }
+    }
+}
+
+#[test]
+fn json_is_what_json_parse_takes() {
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    for good in ["0", "-0", "1e999", " {\"a\":\"\\udc00\"}\t\r", "\"\u{2028}\u{7f}\"", "[1,{}]", &deep] {
+        assert!(is_json(good), "{}", &good[..good.len().min(40)]);
+    }
+    for bad in [
+        "",
+        "01",
+        "+1",
+        "1.",
+        ".5",
+        "[1,]",
+        "{a:1}",
+        "'a'",
+        "NaN",
+        "\"\t\"",
+        "\"\\x\"",
+        "\u{FEFF}1",
+        "\u{A0}1",
+        "[1",
+        "1 2",
+    ] {
+        assert!(!is_json(bad), "{bad}");
     }
 }

@@ -1,7 +1,8 @@
 //! The header of a file whose own cannot be read as it stands.
 
-use super::salvage::{pieces, Fields, Piece};
-use super::{text_at, unreadable_text};
+use super::line_text::{text_at, unreadable_text};
+use super::repair_log::Repair;
+use super::salvage::{pieces, Fields};
 use crate::core::base::error::Result;
 use crate::core::base::time::Time;
 use crate::core::format::entry::{Damage, Kind};
@@ -92,28 +93,6 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
     }))
 }
 
-impl<'a> Piece<'a> {
-    /// The text of a whole object.
-    pub fn whole(&self) -> Option<&'a str> {
-        match self {
-            Piece::Whole(text, _) => Some(text),
-            Piece::Lost(_) => None,
-        }
-    }
-
-    /// What is known of it.
-    pub fn fields(&self) -> &Fields<'a> {
-        match self {
-            Piece::Whole(_, fields) | Piece::Lost(fields) => fields,
-        }
-    }
-
-    /// Whether it is a header, or what is left of one.
-    pub fn is_header(&self) -> bool {
-        self.fields().get("type") == Some("\"session\"")
-    }
-}
-
 /// The version of a file whose header says none: entries without ids are of the first.
 fn version_of(storage: &dyn Storage, survey: &Survey) -> Result<Version> {
     if survey.entries > 0 {
@@ -152,4 +131,14 @@ fn time_of(name: &str) -> Option<String> {
     let [hour, minute, rest] = <[&str; 3]>::try_from(time.splitn(3, '-').collect::<Vec<_>>()).ok()?;
     let time = format!("{date}T{hour}:{minute}:{}", rest.replace('-', "."));
     matches!(Time::from_text(time.as_bytes()), Time::At(_)).then_some(time)
+}
+
+/// What is told of a header that is not a line of its own. Of a whole one its line tells.
+pub fn header_repair(header: &Salvaged) -> Option<Repair> {
+    let what = match header.line {
+        None => "a header was written",
+        Some(_) if !header.whole => "a header was written with what is left of it",
+        Some(_) => return None,
+    };
+    Some(Repair { line: header.line.unwrap_or(1), what: what.into() })
 }

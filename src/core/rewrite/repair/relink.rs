@@ -5,25 +5,17 @@ use std::collections::{HashMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::line_text::{text_of, Source};
+use super::repair_log::{Repair, Repairs};
 use super::salvage::Fields;
-use super::{Renamed, Repair, Repairs};
 use crate::core::base::error::Result;
 use crate::core::base::wtf8::shown;
 use crate::core::format::entry::{EntryHead, Kind, Parent};
 use crate::core::format::ids::entry_id;
-use crate::core::io::line_span::LineSpan;
 use crate::core::json::{quoted, string_bytes, ObjectText};
-use crate::core::storage::storage::{bytes_at, Storage};
+use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::Tree;
 use crate::core::tree::tree_integrity::findings;
-
-/// Where a line of the new file comes from.
-#[derive(Debug, Clone)]
-pub enum Source {
-    /// It stands in the old file.
-    Same(LineSpan),
-    Text(Vec<u8>),
-}
 
 /// An entry that stays.
 #[derive(Debug)]
@@ -35,6 +27,9 @@ pub struct Record {
     /// Its fields that will be others, with their new texts.
     edits: Vec<(&'static str, String)>,
 }
+
+/// Ids that were given anew, by what they were.
+type Renamed = HashMap<Vec<u8>, Vec<u8>>;
 
 impl Record {
     pub fn of(head: EntryHead<'static>, source: Source, line: u64) -> Self {
@@ -280,14 +275,6 @@ fn text_field(storage: &dyn Storage, record: &Record, name: &str) -> Result<Opti
     let text = String::from_utf8_lossy(&bytes);
     let object = ObjectText::read(&text);
     Ok(object.and_then(|object| Some(string_bytes(object.get(name)?)?.into_owned())))
-}
-
-/// The bytes of a line.
-pub fn text_of(storage: &dyn Storage, source: &Source) -> Result<Vec<u8>> {
-    match source {
-        Source::Same(place) => bytes_at(storage, *place),
-        Source::Text(text) => Ok(text.clone()),
-    }
 }
 
 impl Record {

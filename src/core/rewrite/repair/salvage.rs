@@ -34,6 +34,28 @@ pub enum Piece<'a> {
     Lost(Fields<'a>),
 }
 
+impl<'a> Piece<'a> {
+    /// The text of a whole object.
+    pub fn whole(&self) -> Option<&'a str> {
+        match self {
+            Piece::Whole(text, _) => Some(text),
+            Piece::Lost(_) => None,
+        }
+    }
+
+    /// What is known of it.
+    pub fn fields(&self) -> &Fields<'a> {
+        match self {
+            Piece::Whole(_, fields) | Piece::Lost(fields) => fields,
+        }
+    }
+
+    /// Whether it is a header, or what is left of one.
+    pub fn is_header(&self) -> bool {
+        self.fields().get("type") == Some("\"session\"")
+    }
+}
+
 /// The pieces of a line, in order.
 pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut found = Pieces { text, all: Vec::new(), lost: false };

@@ -3,7 +3,8 @@ use std::fs;
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::rewrite::verify::verify;
+use crate::core::io::lock_file::FileLock;
+use crate::core::rewrite::verify::{entry_in, verify};
 
 mod regressions;
 

@@ -8,7 +8,10 @@ use crate::core::io::fs::faults::before_next;
 use crate::core::io::fs::Call;
 use crate::core::io::line_reader::RawLine;
 use crate::core::json::ObjectText;
+use crate::core::rewrite::repair::plan::salvaged_entry;
 use crate::core::rewrite::repair::salvage::{pieces, Piece};
+use crate::core::rewrite::replace::ReadTo;
+use crate::core::rewrite::verify::{Keep, Survey};
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 

@@ -1,0 +1,102 @@
+//! Named fields of an object. serde's derived structs refuse repeated keys, which `JSON.parse` accepts.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+
+/// An object's key, compared as bytes: a key may be escaped, and may hold lone surrogates.
+pub struct Key<'de>(pub Cow<'de, [u8]>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+        impl<'de> Visitor<'de> for KeyVisitor {
+            type Value = Key<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+            fn visit_borrowed_bytes<E: de::Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Borrowed(bytes)))
+            }
+            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(bytes.to_vec())))
+            }
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Borrowed(text.as_bytes())))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(text.as_bytes().to_vec())))
+            }
+        }
+        deserializer.deserialize_bytes(KeyVisitor)
+    }
+}
+
+/// Defines a struct of optional fields that reads itself from a JSON object or a JavaScript one: keys in any order,
+/// unknown ones passed over, the last of a repeated key kept. Each type parameter is what a field's value is read as.
+macro_rules! fields {
+    ($(#[$doc:meta])* $vis:vis struct $name:ident<$($param:ident),+> {
+        $($(#[$field_doc:meta])* $field:ident: $kind:ident = $key:literal,)+
+    }) => {
+        $(#[$doc])*
+        $vis struct $name<$($param),+> {
+            $($(#[$field_doc])* pub $field: Option<$kind>,)+
+        }
+
+        impl<'de, $($param: serde::Deserialize<'de>),+> serde::Deserialize<'de> for $name<$($param),+> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+                struct FieldsVisitor<$($param),+>(std::marker::PhantomData<($($param,)+)>);
+                impl<'de, $($param: serde::Deserialize<'de>),+> serde::de::Visitor<'de> for FieldsVisitor<$($param),+> {
+                    type Value = $name<$($param),+>;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("an object")
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+                        let mut out = $name { $($field: None,)+ };
+                        while let Some(key) = map.next_key::<$crate::core::json::fields::Key<'de>>()? {
+                            match &*key.0 {
+                                $(bytes if bytes == $key.as_bytes() => out.$field = Some(map.next_value()?),)+
+                                _ => {
+                                    map.next_value::<serde::de::IgnoredAny>()?;
+                                }
+                            }
+                        }
+                        Ok(out)
+                    }
+                }
+                deserializer.deserialize_struct(
+                    stringify!($name),
+                    &[$($key),+],
+                    FieldsVisitor(std::marker::PhantomData),
+                )
+            }
+        }
+    };
+}
+pub(crate) use fields;
+
+#[cfg(test)]
+mod tests {
+    use crate::core::json::reader::{read, Raw};
+
+    fields! {
+        struct Sample<V> {
+            id: V = "id",
+        }
+    }
+
+    fn id_of(text: &str) -> Option<String> {
+        let sample: Sample<Raw<'_>> = read(text).ok()?;
+        sample.id.map(|raw| raw.get().to_owned())
+    }
+
+    #[test]
+    fn fields_are_found_as_javascript_finds_them() {
+        assert_eq!(id_of(r#"{"x":[1,{"id":9}],"id":1}"#).as_deref(), Some("1"));
+        assert_eq!(id_of(r#"{"id":1,"id":2}"#).as_deref(), Some("2"));
+        assert_eq!(id_of(r#"{"\u0069d":"\ud83d"}"#).as_deref(), Some(r#""\ud83d""#));
+        assert_eq!(id_of(r#"{"\ud83d":0,"id":1e999}"#).as_deref(), Some("1e999"));
+        assert_eq!(id_of(r#"{"id":1}x"#), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! Edits of an object's own keys that leave every other byte alone.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+
+use super::fields::Key;
+use super::reader::{read, Raw};
+use crate::core::base::wtf8::push_json_string;
+
+/// An object's own keys and values in order, each as its text; a repeated key stands where it first stood, with
+/// its last value, as in JavaScript.
+#[derive(Default)]
+pub struct ObjectText<'a>(Vec<Member<'a>>);
+
+struct Member<'a> {
+    key: Cow<'a, [u8]>,
+    value: Cow<'a, str>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for ObjectText<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = ObjectText<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut object = ObjectText(Vec::with_capacity(8));
+                let mut seen = std::collections::HashMap::new();
+                while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
+                    let value = Cow::Borrowed(map.next_value::<Raw<'de>>()?.get());
+                    match seen.get(&key).and_then(|&at: &usize| object.0.get_mut(at)) {
+                        Some(member) => member.value = value,
+                        None => {
+                            seen.insert(key.clone(), object.0.len());
+                            object.0.push(Member { key, value });
+                        }
+                    }
+                }
+                Ok(object)
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+impl<'a> ObjectText<'a> {
+    /// Reads a text that must be a JSON object; None if it is not.
+    pub fn read(text: &'a str) -> Option<Self> {
+        read(text).ok()
+    }
+
+    /// The text of a key's value.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        let found = self.0.iter().find(|member| *member.key == *key.as_bytes())?;
+        Some(&found.value)
+    }
+
+    /// Sets a key's value: in its place if the key is there, else last.
+    pub fn set(&mut self, key: &'static str, value: impl Into<String>) {
+        let value = Cow::Owned(value.into());
+        match self.0.iter_mut().find(|member| *member.key == *key.as_bytes()) {
+            Some(member) => member.value = value,
+            None => self.0.push(Member { key: Cow::Borrowed(key.as_bytes()), value }),
+        }
+    }
+
+    /// Takes a key out.
+    pub fn remove(&mut self, key: &str) {
+        self.0.retain(|member| *member.key != *key.as_bytes());
+    }
+
+    /// The object's text, without white space between its members.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.push(b'{');
+        for (at, member) in self.0.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            push_json_string(out, &member.key);
+            out.push(b':');
+            out.extend_from_slice(member.value.as_bytes());
+        }
+        out.push(b'}');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_leave_the_rest_alone() {
+        let text = r#"{"type":"x", "n":1.0,"a":"\u00e9" ,"n":-0}"#;
+        let mut object = ObjectText::read(text).expect("an object");
+        object.set("type", "\"y\"");
+        object.set("new", "null");
+        object.remove("a");
+        let mut out = Vec::new();
+        object.write(&mut out);
+        assert_eq!(String::from_utf8_lossy(&out), r#"{"type":"y","n":-0,"new":null}"#);
+        assert!(ObjectText::read("[1]").is_none());
+    }
+}

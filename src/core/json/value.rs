@@ -1,0 +1,54 @@
+//! Values as the engine looks at them, whether they come from JSON text or from JavaScript.
+
+use std::borrow::Cow;
+
+use super::reader::Raw;
+use super::string::string_bytes;
+
+/// A value that came from JSON text or from JavaScript, looked at only as far as asked.
+pub trait Value {
+    /// The string it is, as WTF-8, or None if it is none.
+    fn text(&self) -> Option<Cow<'_, [u8]>>;
+    /// The number it is.
+    fn number(&self) -> Option<f64>;
+    /// Whether it is null (or undefined, which only JavaScript has).
+    fn is_null(&self) -> bool;
+    /// Whether JavaScript takes it for true in a condition.
+    fn is_truthy(&self) -> bool;
+    /// Whether it is true or false.
+    fn boolean(&self) -> Option<bool>;
+}
+
+impl Value for Raw<'_> {
+    fn text(&self) -> Option<Cow<'_, [u8]>> {
+        string_bytes(self.get())
+    }
+
+    fn number(&self) -> Option<f64> {
+        number(self.get())
+    }
+
+    fn is_null(&self) -> bool {
+        self.get() == "null"
+    }
+
+    fn is_truthy(&self) -> bool {
+        match self.get() {
+            "null" | "false" | "\"\"" => false,
+            raw => number(raw).is_none_or(|n| n != 0.0),
+        }
+    }
+
+    fn boolean(&self) -> Option<bool> {
+        match self.get() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        }
+    }
+}
+
+fn number(raw: &str) -> Option<f64> {
+    // Rust reads a JSON number to the nearest double, `1e999` to infinity and `-0` to -0, as JavaScript does.
+    raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()).then(|| raw.parse().ok()).flatten()
+}

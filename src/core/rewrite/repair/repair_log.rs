@@ -1,0 +1,41 @@
+//! The list of what a repair did.
+
+use serde::Serialize;
+
+use crate::core::rewrite::report::REPORT_LIMIT;
+
+/// What was put right in one line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Repair {
+    /// The line in the original, counted from 1.
+    pub line: u64,
+    pub what: String,
+}
+
+/// The repairs made so far, of which the first by line are kept.
+#[derive(Debug, Default)]
+pub struct Repairs {
+    pub kept: Vec<Repair>,
+    pub count: u64,
+}
+
+impl Repairs {
+    pub fn push(&mut self, repair: Repair) {
+        self.count += 1;
+        self.kept.push(repair);
+        if self.kept.len() >= 2 * REPORT_LIMIT {
+            self.shorten();
+        }
+    }
+
+    pub fn shorten(&mut self) {
+        self.kept.sort_by_key(|repair| repair.line);
+        self.kept.truncate(REPORT_LIMIT);
+    }
+
+    pub fn append(&mut self, other: Self) {
+        let count = self.count + other.count;
+        other.kept.into_iter().for_each(|repair| self.push(repair));
+        self.count = count;
+    }
+}

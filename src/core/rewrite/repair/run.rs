@@ -1,0 +1,114 @@
+//! Repairing a file under its lock, as often as others change it meanwhile.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::header::{self, header_repair};
+use super::plan::Plan;
+use super::repair_log::{Repair, Repairs};
+use crate::core::base::error::{Error, Result};
+use crate::core::format::header::Version;
+use crate::core::io::lock_file::FileLock;
+use crate::core::rewrite::migrate::Migration;
+use crate::core::rewrite::replace::{Backup, Original};
+use crate::core::rewrite::verify::{verify, Found, Keep, Survey, VerifyReport};
+
+/// What a repair did.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RepairReport {
+    pub path: String,
+    /// Where the original is kept; none if there was nothing to repair.
+    pub backup: Option<String>,
+    pub before: VerifyReport,
+    pub after: VerifyReport,
+    /// The first of them, by line.
+    pub repairs: Vec<Repair>,
+    /// How many there were.
+    pub repair_count: u64,
+}
+
+/// How often a repair begins anew because the file changed meanwhile.
+const TRIES: usize = 20;
+
+/// Repairs the session file at an absolute path. A good file is left alone. An error, and nothing changed, if it cannot
+/// be read or written, if it is locked by another process, or if nothing of a session is in it. `now` is the time, ms since 1970, and its text.
+///
+/// Lines that others add meanwhile are carried over as they are. The time this takes, and the length of the new file,
+/// grow with that of the old one: nothing of it is passed over more than a fixed number of times.
+pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
+    let good = |report: VerifyReport| {
+        let (before, after) = (report.clone(), report);
+        Ok(RepairReport { path: path.into(), backup: None, before, after, repairs: Vec::new(), repair_count: 0 })
+    };
+    let before = verify(path)?;
+    if before.ok {
+        return good(before);
+    }
+    // What was found without the lock may have changed since.
+    let _lock = FileLock::take_for_repair(path)?;
+    let mut before = None;
+    let mut repairs = Repairs::default();
+    let mut backup = None;
+    for _ in 0..TRIES {
+        let original = Original::hold(path)?;
+        let storage = original.storage();
+        let survey = Survey::of(storage, Keep::Lines)?;
+        let found = survey.report(path);
+        let first = before.get_or_insert_with(|| found.clone());
+        if found.ok {
+            if repairs.count == 0 {
+                return good(found);
+            }
+            return Ok(done(path, first.clone(), found, repairs, backup));
+        }
+        let header = header::find(storage, &survey, now)?;
+        let stated = survey.header.as_ref().map(|header| header.version);
+        let version = header.as_ref().map(|header| header.version).or(stated).unwrap_or(Version::Current);
+        if version != Version::Current {
+            let mut made = Repairs::default();
+            made.push(Repair { line: 1, what: "migrated to version 3".into() });
+            let mut migration = match header {
+                // Line by line: every line keeps its number.
+                None => Migration::new(version),
+                Some(header) => {
+                    header_repair(&header).into_iter().for_each(|repair| made.push(repair));
+                    Migration::with_header(version, header.for_migration())
+                }
+            };
+            if let Some(kept) = original.replace(Backup::OldVersion, &mut migration)? {
+                backup = backup.or(Some(kept));
+                repairs.append(made);
+            }
+            continue;
+        }
+        let mut made = Repairs::default();
+        let is_something = survey.lines.iter().any(|line| matches!(line.what, Found::Unreadable(_)));
+        let is_invented = header.as_ref().is_some_and(|header| header.line.is_none());
+        let mut plan = Plan::of(storage, survey, header, &mut made)?;
+        if is_something && is_invented && plan.records.is_empty() {
+            // Notes, a program, a picture: whatever it is, a session it never was.
+            return Err(Error::not_a_session(path));
+        }
+        if let Some(kept) = original.replace(Backup::Repaired, &mut plan)? {
+            backup = backup.or(Some(kept));
+            repairs.append(made);
+            let after = verify(path)?;
+            return Ok(done(path, first.clone(), after, repairs, backup));
+        }
+    }
+    Err(Error::changed(path, "others keep writing to it while it is repaired"))
+}
+
+fn done(
+    path: &str,
+    before: VerifyReport,
+    after: VerifyReport,
+    mut repairs: Repairs,
+    backup: Option<PathBuf>,
+) -> RepairReport {
+    repairs.shorten();
+    let backup = backup.map(|path| path.to_string_lossy().into_owned());
+    RepairReport { path: path.into(), backup, before, after, repairs: repairs.kept, repair_count: repairs.count }
+}
