@@ -14,7 +14,7 @@ import { reported, VITEST } from "./report.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 /** What depends on the runtime. The rest runs a Node of its own: pi's agent, the hook, `tsc`, npm. */
 export const SPECS = ["unit", "stress", "slow"].map((folder) => `__test__/${folder}/`);
-/** Processes that are killed, counted, limited or watched from outside, full disks, and what the README counts: run on one Node. */
+/** Processes that are killed, counted, limited or watched from outside, full disks: run on one Node. */
 export const LEFT_OUT = [
 	"slow/search/handles",
 	"slow/search/stores",
@@ -24,7 +24,6 @@ export const LEFT_OUT = [
 	"stress/leaks",
 	"stress/limits",
 	"stress/processes",
-	"unit/faults/promises",
 ].map((name) => `__test__/${name}.spec.ts`);
 /** The command is Node's: run on each of its releases. A browser and the shells are the same on all of them. */
 export const COMMAND = "__test__/integration/cli/";

@@ -2,7 +2,6 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { grouped, promised } from "../support/promises.js";
 
 const SEED = Number(process.env.PSN_SEED ?? 20251121);
 const ROUNDS = Number(process.env.PSN_ROUNDS ?? 4_000);
@@ -18,7 +17,6 @@ test("every method with hostile values: a result or an error, bounded memory, wh
 	const told = JSON.parse(stdout.trim().split("\n").at(-1) as string);
 	console.log(`hostile calls: seed ${SEED}, ${JSON.stringify(told)}`);
 	expect(told).toMatchObject({ calls: ROUNDS, thrownOthers: 0, missed: [], outside: [] });
-	if (process.env.PSN_ROUNDS === undefined) promised("Hostile arguments", `${grouped(told.calls)} random calls`);
 	expect(told.results).toBeGreaterThan(ROUNDS / 10);
 	expect(told.errors).toBeGreaterThan(ROUNDS / 10);
 	expect(told.files).toBeGreaterThan(10);

@@ -1,17 +1,12 @@
 // Several processes on one session: every entry is there, every line whole, no id twice.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { loadReference } from "../support/peer.js";
-import { grouped, promised } from "../support/promises.js";
 import { api, header, jsonLines, message, root, scratch, user, writeSession } from "../support/store.js";
 import { run } from "../support/children.js";
 
 const { SessionManager } = api;
-
-/** How many entries were written, and found, so far. */
-let written = 0;
-afterAll(() => promised("Eight processes", `${grouped(written)} entries`));
 
 /** Appends and says every id. */
 const WRITER = `
@@ -61,7 +56,6 @@ test("eight processes, 2,000 entries each, on one session", async () => {
 	for (const { code, errors } of ends) expect(code, errors).toBe(0);
 	const all = ends.map(({ lines }) => lines);
 	expectAll(file, all);
-	written += all.flat().length;
 	// A manager that only watched takes all of it in, and its leaf stays.
 	watcher.reload();
 	expect(watcher.getLeafId()).toBe("root");
@@ -97,7 +91,6 @@ test("two of our processes and two of pi's on one session", async () => {
 	for (const { code, errors } of ends) expect(code, errors).toBe(0);
 	const all = ends.map(({ lines }) => lines);
 	expectAll(file, all);
-	written += all.flat().length;
 });
 
 test("four processes that all begin with an empty file begin one session", async () => {

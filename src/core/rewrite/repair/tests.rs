@@ -171,11 +171,6 @@ fn a_locked_file_is_not_repaired() {
 /// Random files that are repaired.
 const FILES: u32 = 1_000;
 
-#[test]
-fn as_many_files_as_the_readme_says() {
-    crate::core::testing::faults::tests::promised("Damage is told", FILES as usize, "random files");
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(FILES))]
     /// Whatever stands in a file, a repair ends, makes it good, and keeps every entry that could be read.

@@ -33,40 +33,6 @@ pub fn scratch() -> tempfile::TempDir {
     memory.or_else(|_| tempfile::tempdir()).expect("a directory")
 }
 
-/// What the README says of how many cases ran for a promise.
-fn said_of(promise: &str) -> String {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let text = fs::read_to_string(readme).expect("the README is there");
-    let row = text.lines().find(|line| line.starts_with(&format!("| {promise}")));
-    let row = row.unwrap_or_else(|| panic!("README: no row begins with \"{promise}\""));
-    row.trim_end_matches([' ', '|']).rsplit(" | ").next().unwrap_or_default().to_owned()
-}
-
-/// The number that the README says of something.
-fn number_of(said: &str, what: &str) -> Option<usize> {
-    let is_what = |(at, found): &(usize, &str)| {
-        said[..*at].ends_with(' ') && !said[at + found.len()..].starts_with(char::is_alphanumeric)
-    };
-    let (at, _) = said.match_indices(what).find(is_what)?;
-    said[..at].trim_end().rsplit(' ').next()?.replace(',', "").parse().ok()
-}
-
-/// The README says of each promise how many cases ran for it: it must say what did run.
-pub fn promised(promise: &str, ran: usize, what: &str) {
-    let said = said_of(promise);
-    assert_eq!(number_of(&said, what), Some(ran), "README, \"{promise}\": {ran} {what} ran, it says \"{said}\"");
-}
-
-/// The same where which calls are made, and so how many can fail, is a little another number on other systems and disks:
-/// it says a round number that is not more than what ran, nor much less.
-pub fn promised_at_least(promise: &str, ran: usize, what: &str) {
-    let said = said_of(promise);
-    let number = number_of(&said, what).unwrap_or_default();
-    let holds = number <= ran && ran <= number + number / 4;
-    let elsewhere = cfg!(not(target_os = "linux"));
-    assert!(holds || elsewhere, "README, \"{promise}\": {ran} {what} ran, it says \"{said}\"");
-}
-
 /// Lines of a session of three entries.
 fn three() -> String {
     let entry = |id: &str, parent: &str| format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":{parent}}}\n");

@@ -7,8 +7,6 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::core::testing::faults::tests::promised;
-
 mod lines;
 mod open;
 mod operations;
@@ -156,7 +154,6 @@ fn check(name: &str, target: Target, cases: usize) {
         }
         panic!("{name}: input {count} fails: {}", input.escape_ascii());
     }
-    promised("Any bytes open, are repaired or are refused", cases, name);
 }
 
 /// The same target on a subject with a mistake in it must fail within as many inputs.

@@ -276,7 +276,5 @@ fn every_call_of_every_append_fails_in_turn() {
             }
         }
     }
-    println!("{cases} faults in {} scenarios", SCENARIOS.len());
-    promised_at_least("A failed or short write", cases, "faults");
-    promised("A failed or short write", SCENARIOS.len(), "scenarios");
+    assert!(cases > 2_000, "{cases} faults in {} scenarios", SCENARIOS.len());
 }

@@ -7,8 +7,6 @@ use crate::core::rewrite::verify::verify;
 use crate::core::session::fork::Source;
 use crate::core::storage::new_file::NewFile;
 
-const PROMISE: &str = "A migration, repair, branch, fork or new file";
-
 /// Runs work on a fresh directory with a fault at every call in turn, checking after each.
 pub(crate) fn in_turn(
     name: &str,
@@ -73,7 +71,7 @@ fn a_migration_that_fails_leaves_the_old_file_or_the_new_one() {
             assert_eq!(opened(&path, OS).tree().len(), 1, "{what}");
         },
     );
-    promised_at_least(PROMISE, cases, "migration");
+    assert!(cases > 200, "{cases} faults");
 }
 
 #[test]
@@ -96,7 +94,7 @@ fn a_new_file_that_fails_is_whole_or_not_there() {
             },
         );
     }
-    promised_at_least(PROMISE, cases, "new file");
+    assert!(cases > 200, "{cases} faults");
 }
 
 #[test]
@@ -119,7 +117,7 @@ fn a_fork_that_fails_is_whole_or_not_there() {
         )
     };
     let cases = fork(three().leak(), 4) + fork(OLD, 2);
-    promised_at_least(PROMISE, cases, "fork");
+    assert!(cases > 200, "{cases} faults");
 }
 
 /// The labels of a branch are written behind it.
@@ -177,7 +175,7 @@ fn a_branch_that_fails_is_whole_or_not_there() {
             },
         );
     }
-    promised_at_least(PROMISE, cases, "branch");
+    assert!(cases > 200, "{cases} faults");
 }
 
 #[test]
@@ -205,7 +203,7 @@ fn a_repair_that_fails_leaves_the_old_file_or_the_new_one() {
             }
         },
     );
-    promised_at_least(PROMISE, cases, "repair");
+    assert!(cases > 200, "{cases} faults");
 }
 
 #[test]
@@ -226,7 +224,7 @@ fn a_header_for_an_empty_file_that_fails_leaves_it_empty() {
             assert!(whole || blank || what.contains("Always") || what.contains("ShortThen"), "{what}: {text}");
         },
     );
-    promised_at_least(PROMISE, cases, "header");
+    assert!(cases > 40, "{cases} faults");
 }
 
 /// What opens, reads, verifies or closes a file gives what is there or an error, and changes nothing.
@@ -281,5 +279,5 @@ fn reading_that_fails_changes_nothing() {
             },
         );
     }
-    promised_at_least(PROMISE, cases, "reading");
+    assert!(cases > 200, "{cases} faults");
 }

@@ -6,8 +6,6 @@ use crate::core::io::fs::{stat_path, Call, Identity};
 use crate::core::rewrite::verify::verify;
 use crate::core::session::fork::Source;
 
-const PROMISE: &str = "With `durability: \"fsync\"`";
-
 /// The calls of work in which nothing fails.
 fn calls(work: impl FnOnce() -> Result<()>) -> Made {
     let (result, made) = with(usize::MAX, Fault::Short, work);
@@ -68,7 +66,6 @@ fn with_fsync_the_disk_has_each_entry_before_its_append_returns() {
     let lines: Vec<String> = three().lines().map(str::to_owned).collect();
     let all = lines.iter().chain(std::iter::repeat_n(&lines[3], 7));
     waited_for(&calls(|| session.rewrite(all.map(String::as_bytes))), &path, "a session written into an emptied file");
-    promised(PROMISE, 8, "ways to append");
 }
 
 #[test]
@@ -194,7 +191,6 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
         let what = format!("{what}, {:?}", options.durability);
         is_in_order(&made, &at(dir.path(), name), *named, &what);
     }
-    promised(PROMISE, cases.len(), "whole files");
 }
 
 #[test]

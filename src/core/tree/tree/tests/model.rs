@@ -10,7 +10,6 @@ use crate::core::context::branch::plan;
 use crate::core::context::path_cache::PathCache;
 use crate::core::context::projection::Contribution;
 use crate::core::format::entry::{read_line, Line};
-use crate::core::testing::faults::tests::promised;
 use crate::core::tree::tree_integrity::findings;
 
 const CASES: u32 = 3_000;
@@ -308,9 +307,4 @@ proptest! {
         }
         is_the_same_in_the_end(&tree, &naive)?;
     }
-}
-
-#[test]
-fn as_many_trees_as_the_readme_says() {
-    promised("Long chains", CASES as usize, "trees");
 }
