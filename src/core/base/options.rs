@@ -68,5 +68,5 @@ impl Lock {
 }
 
 fn refused(shown: &str, allowed: &str, name: &[u8]) -> Error {
-    Error::argument(format!("{shown} must be {allowed}, not \"{}\"", super::wtf8::shown(name)))
+    Error::argument(format!("{shown} must be {allowed}, not \"{}\"", super::wtf8::to_string_lossy(name)))
 }

@@ -1,30 +1,30 @@
-//! A text in the letters that JavaScript's engines keep: a byte each where all are Latin-1, else two.
+//! Conversion of WTF-8 to the two forms that a JavaScript engine stores: Latin-1 where every character fits, else UTF-16.
 
 use encoding_rs::mem::{convert_str_to_utf16, convert_utf8_to_latin1_lossy, is_utf8_latin1};
 
 use super::wtf8::to_utf16;
 
-/// How much memory is kept for the next text: fresh memory is what costs most.
+/// How much memory is kept for the next text: page faults of fresh memory cost more than the conversion.
 const KEPT: usize = 8 << 20;
 
-/// A text's letters, and memory for the next one's.
+/// One converted text, in memory that the next one reuses.
 #[derive(Debug, Default)]
-pub struct Letters {
+pub struct StringBuffer {
     bytes: Vec<u8>,
     units: Vec<u16>,
     size: usize,
     is_wide: bool,
 }
 
-/// What a text's letters are.
+/// The form of a text and its code units.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Form<'a> {
     Latin1(&'a [u8]),
     Utf16(&'a [u16]),
 }
 
-impl Letters {
-    /// Makes them those of a text in WTF-8.
+impl StringBuffer {
+    /// Converts a text in WTF-8, in place of the last one.
     pub fn set(&mut self, text: &[u8]) {
         self.is_wide = !is_utf8_latin1(text);
         if !self.is_wide {
@@ -37,7 +37,7 @@ impl Letters {
         }
     }
 
-    /// The letters.
+    /// The converted text.
     pub fn get(&self) -> Form<'_> {
         match self.is_wide {
             true => Form::Utf16(self.units.get(..self.size).unwrap_or_default()),
@@ -45,7 +45,7 @@ impl Letters {
         }
     }
 
-    /// Lets memory go that is too much to keep.
+    /// Frees the memory if it is more than is kept for the next text.
     pub fn trim(&mut self) {
         if self.bytes.capacity() + 2 * self.units.capacity() > KEPT {
             *self = Self::default();
@@ -53,7 +53,7 @@ impl Letters {
     }
 }
 
-/// The memory, with room for that many.
+/// The memory, grown to at least `size` units.
 fn room<T: Copy + Default>(memory: &mut Vec<T>, size: usize) -> &mut [T] {
     if memory.len() < size {
         memory.resize(size, T::default());
@@ -66,32 +66,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_are_those_of_the_text_whatever_was_there_before() {
-        let mut letters = Letters::default();
+    fn a_conversion_leaves_nothing_of_the_one_before() {
+        let mut buffer = StringBuffer::default();
         for text in
             ["ascii, and more of it", "", "Å caf\u{e9}", "wide \u{4e2d} and \u{1f600}", "short", "\u{ff}\u{100}"]
         {
-            letters.set(text.as_bytes());
+            buffer.set(text.as_bytes());
             let units: Vec<u16> = text.encode_utf16().collect();
             let is_wide = units.iter().any(|unit| *unit > 0xff);
-            match letters.get() {
+            match buffer.get() {
                 Form::Latin1(bytes) => assert!(!is_wide && bytes.iter().map(|byte| u16::from(*byte)).eq(units)),
                 Form::Utf16(found) => assert!(is_wide && found == units),
             }
         }
         // A surrogate without its other half.
-        letters.set(b"a\xed\xa0\x80b");
-        assert_eq!(letters.get(), Form::Utf16(&[0x61, 0xd800, 0x62]));
+        buffer.set(b"a\xed\xa0\x80b");
+        assert_eq!(buffer.get(), Form::Utf16(&[0x61, 0xd800, 0x62]));
     }
 
     #[test]
     fn little_memory_is_kept() {
-        let mut letters = Letters::default();
-        letters.set("\u{4e2d}".repeat(KEPT).as_bytes());
-        letters.trim();
-        assert_eq!(letters.units.capacity(), 0);
-        letters.set(b"small");
-        letters.trim();
-        assert_eq!(letters.get(), Form::Latin1(b"small"));
+        let mut buffer = StringBuffer::default();
+        buffer.set("\u{4e2d}".repeat(KEPT).as_bytes());
+        buffer.trim();
+        assert_eq!(buffer.units.capacity(), 0);
+        buffer.set(b"small");
+        buffer.trim();
+        assert_eq!(buffer.get(), Form::Latin1(b"small"));
     }
 }

@@ -1,19 +1,19 @@
-//! Times of entries that only JavaScript can read, of which the newest counts: as few as will do.
+//! Dates that only JavaScript's parser can read. The newest of a session's dates counts, so that few have to be kept.
 
 use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
 
-/// JSON texts of times. Those of one ISO form and zone are ordered as their texts are, whatever JavaScript makes of the
-/// form: of them, only the newest is kept. Of all others, each that differs.
+/// JSON texts of dates. Dates of one ISO form and one zone are ordered as their texts are, so only the newest of each form
+/// is kept. Any other text is kept once.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct OddTimes(
-    /// The newest of each form by what the form is, which no JSON text of a time looks like; the others by themselves.
+pub struct UnparsedDates(
+    /// The newest date of each form, by the form's name; other texts stand as keys without a value.
     BTreeMap<String, Option<String>>,
 );
 
-impl OddTimes {
-    /// Takes one more.
+impl UnparsedDates {
+    /// Adds a date.
     pub fn add(&mut self, json: &str) {
         match form(json) {
             Some(form) => {
@@ -27,17 +27,17 @@ impl OddTimes {
         }
     }
 
-    /// All that are kept.
+    /// The dates that are kept.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(key, newest)| newest.as_deref().unwrap_or(key))
     }
 
-    /// One a line. No JSON text of one line holds a newline.
+    /// The dates, one on each line. JSON text of one line holds no newline.
     pub fn to_lines(&self) -> String {
         self.iter().collect::<Vec<_>>().join("\n")
     }
 
-    /// What [`OddTimes::to_lines`] gave.
+    /// Reads what [`UnparsedDates::to_lines`] wrote.
     pub fn from_lines(lines: &str) -> Self {
         let mut times = Self::default();
         lines.lines().for_each(|line| times.add(line));
@@ -45,7 +45,7 @@ impl OddTimes {
     }
 }
 
-/// The form of `"YYYY-MM-DDTHH:mm:ss"` with a fraction or without and a zone, if it names a time that there is.
+/// The name of the form if the text is `"YYYY-MM-DDTHH:mm:ss"` with an optional fraction and a zone, and the date exists.
 fn form(json: &str) -> Option<String> {
     let text = json.strip_prefix('"')?.strip_suffix('"')?;
     let (moment, rest) = text.split_at_checked("YYYY-MM-DDTHH:mm:ss".len())?;
@@ -57,7 +57,7 @@ fn form(json: &str) -> Option<String> {
     };
     let (year, month, day) = (number(0, 4, 9999)?, number(5, 7, 12)?, number(8, 10, 31)?);
     let _is_time = (number(11, 13, 23)?, number(14, 16, 59)?, number(17, 19, 59)?);
-    // A year of few digits may mean another one.
+    // JavaScript may read a year of fewer digits as another one.
     NaiveDate::from_ymd_opt(year as i32, month, day).filter(|_| is_iso && year >= 1000)?;
     let zone =
         rest.strip_prefix('.').map_or(rest, |fraction| fraction.trim_start_matches(|c: char| c.is_ascii_digit()));
@@ -74,15 +74,15 @@ mod tests {
     use super::*;
 
     fn kept(times: &[&str]) -> Vec<String> {
-        let mut all = OddTimes::default();
+        let mut all = UnparsedDates::default();
         times.iter().for_each(|time| all.add(&format!("\"{time}\"")));
-        assert_eq!(OddTimes::from_lines(&all.to_lines()), all);
+        assert_eq!(UnparsedDates::from_lines(&all.to_lines()), all);
         all.iter().map(|time| time.trim_matches('"').to_owned()).collect()
     }
 
     #[test]
     fn every_message_with_an_odd_time_was_kept_in_memory_and_in_the_catalog() {
-        let mut all = OddTimes::default();
+        let mut all = UnparsedDates::default();
         for n in 0..100_000 {
             all.add("\"Wed Jan 01 2025 00:00:00 GMT+0000\"");
             all.add(&format!("\"2025-01-01T{:02}:{:02}:{:02}Z\"", n % 24, n / 24 % 60, n / 1440 % 60));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_ordered_as_text_is_kept() {
+    fn dates_that_may_not_be_ordered_as_text_are_all_kept() {
         for times in [
             ["2025-01-01T00:00:00Z", "2025-01-01T00:00:00+00:00"],
             ["2025-01-01T00:00:00.12Z", "2025-01-01T00:00:00.123Z"],

@@ -54,8 +54,8 @@ pub fn surrogate_at(bytes: &[u8]) -> Option<u16> {
     }
 }
 
-/// The text for a person or a file name: lone surrogates become U+FFFD.
-pub fn shown(bytes: &[u8]) -> Cow<'_, str> {
+/// The text for a message or a file name: lone surrogates become U+FFFD.
+pub fn to_string_lossy(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(String::from_utf16_lossy(&to_utf16(bytes))),

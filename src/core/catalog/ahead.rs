@@ -14,7 +14,7 @@ use super::background::Working;
 use super::session_text::{text_unless, Source};
 use super::{Catalog, Location, SHORT_PATIENCE};
 use crate::core::base::paths::{file_name, parent};
-use crate::core::base::string_buffer::Letters;
+use crate::core::base::string_buffer::StringBuffer;
 use crate::core::io::file_version::Stamp;
 
 /// Texts of larger files are made when they are asked for: nobody may come for this one, and it takes memory.
@@ -41,14 +41,14 @@ enum Job {
     Wanted(Asked),
     Worked(Asked),
     /// None if it could not be made ahead: who asks makes it himself.
-    Done(Asked, Option<Letters>),
+    Done(Asked, Option<StringBuffer>),
 }
 
 #[derive(Debug, Default)]
 struct State {
     job: Job,
     /// Memory for the next text.
-    spare: Option<Letters>,
+    spare: Option<StringBuffer>,
     has_thread: bool,
     is_closed: bool,
 }
@@ -91,7 +91,7 @@ impl Ahead {
     }
 
     /// The text, if it was made, or is being made: then this waits for it.
-    pub fn take(&self, asked: &Asked) -> Option<Letters> {
+    pub fn take(&self, asked: &Asked) -> Option<StringBuffer> {
         let mut state = self.0.lock();
         loop {
             match &state.job {
@@ -106,7 +106,7 @@ impl Ahead {
     }
 
     /// Gives memory back that [`Ahead::take`] gave.
-    pub fn give_back(&self, mut letters: Letters) {
+    pub fn give_back(&self, mut letters: StringBuffer) {
         letters.trim();
         let mut state = self.0.lock();
         // Without a thread nobody would take it.
@@ -134,7 +134,7 @@ impl Shared {
     }
 
     /// What is to be made next, with memory for it. None when the thread is to end.
-    fn next(&self, stop: &AtomicBool) -> Option<(Asked, Letters)> {
+    fn next(&self, stop: &AtomicBool) -> Option<(Asked, StringBuffer)> {
         let since = Instant::now();
         let mut state = self.lock();
         loop {
@@ -156,7 +156,7 @@ impl Shared {
         }
     }
 
-    fn put(&self, asked: Asked, letters: Option<Letters>) {
+    fn put(&self, asked: Asked, letters: Option<StringBuffer>) {
         self.lock().job = Job::Done(asked, letters);
         self.changed.notify_all();
     }
@@ -178,7 +178,7 @@ fn is_made(
     stop: &AtomicBool,
     open: &mut Option<(Stamp, Catalog)>,
     all: &mut Vec<u8>,
-    letters: &mut Letters,
+    letters: &mut StringBuffer,
 ) -> bool {
     let is_same =
         |meta: &std::fs::Metadata| open.as_ref().is_some_and(|(stamp, _)| stamp.is_same_file(&Stamp::of(meta)));
@@ -218,7 +218,7 @@ mod tests {
         assert!(ahead.take(&asked("b")).is_none(), "it is another one");
         assert!(ahead.take(&asked("a")).is_none(), "there is no catalog");
         ahead.want(asked("b"));
-        ahead.give_back(Letters::default());
+        ahead.give_back(StringBuffer::default());
         assert!(ahead.take(&asked("b")).is_none());
     }
 

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use super::text_rows::is_whole;
 use super::Outcome;
-use crate::core::base::unparsed_dates::OddTimes;
+use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::format::header::{ParentSession, Version};
 use crate::core::io::file_version::{Nanos, Stamp};
 use crate::core::summary::session_summary::{Content, Info, Known};
@@ -98,7 +98,7 @@ fn remembered(row: &Row<'_>, dir: &str, name: &str) -> Outcome<Option<Remembered
                 parent: parent(row.get_ref(13)?)?,
                 created: row.get(14)?,
                 active: row.get(15)?,
-                odd_times: odd_times.as_deref().map(OddTimes::from_lines).unwrap_or_default(),
+                unparsed_dates: odd_times.as_deref().map(UnparsedDates::from_lines).unwrap_or_default(),
                 message_count: number(17)?,
                 first_message: row.get(18)?,
             },
@@ -174,7 +174,7 @@ fn checksum(of: &Remembered, dir: &str, name: &str) -> u64 {
         });
         take(info.created.as_deref().unwrap_or_default().as_bytes());
         take(&info.active.map_or([0; 8], f64::to_le_bytes));
-        take(info.odd_times.to_lines().as_bytes());
+        take(info.unparsed_dates.to_lines().as_bytes());
         take(&info.message_count.to_le_bytes());
         take(&text(&info.first_message));
     }
@@ -208,7 +208,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> Outcome<i64> {
         (goes_on, _) => *goes_on,
     };
     let info = file.known.content.info();
-    let odd_times = info.map(|info| info.odd_times.to_lines()).filter(|all| !all.is_empty());
+    let odd_times = info.map(|info| info.unparsed_dates.to_lines()).filter(|all| !all.is_empty());
     // A row that does not go on gets a new number: what hangs on the old one has nothing to hang on any more.
     let mut replace =
         transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2 AND id IS NOT ?3")?;

@@ -293,5 +293,5 @@ fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 
 /// A text as Unicode: lone surrogates become U+FFFD.
 pub fn unicode(text: &[u8]) -> Cow<'_, str> {
-    crate::core::base::wtf8::shown(text)
+    crate::core::base::wtf8::to_string_lossy(text)
 }

@@ -1,7 +1,7 @@
 //! Agent messages, as far as the engine looks into them: `AgentMessage` is what context, listing and search read.
 
 use crate::core::json::reader::{read, Raw};
-use crate::core::json::value_to_string::push_shown;
+use crate::core::json::value_to_string::push_to_string;
 use crate::core::json::{fields, Value};
 
 fields! {
@@ -138,7 +138,7 @@ impl AgentMessage<Raw<'_>> {
             }
             first = false;
             if let Some(text) = block.text {
-                push_shown(text.get(), &mut out);
+                push_to_string(text.get(), &mut out);
             }
         }
         out

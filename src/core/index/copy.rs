@@ -8,7 +8,7 @@ use super::load::Index;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
 use crate::core::base::threads::cores;
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::io::line_reader::{resize, text_of};
 use crate::core::io::line_span::LineSpan;
 use crate::core::storage::file::FileStorage;
@@ -250,7 +250,7 @@ impl Source<'_> {
             }
             // A line that became longer where it stands still begins as it did.
             if bytes.get(end) != Some(&b'\n') {
-                let line = row.map(|row| format!("entry {}", shown(self.index.tree.id_of(row))));
+                let line = row.map(|row| format!("entry {}", to_string_lossy(self.index.tree.id_of(row))));
                 let line = line.unwrap_or_else(|| "a line".into());
                 return Err(Error::changed(name, format!("{line} no longer ends where it did")));
             }

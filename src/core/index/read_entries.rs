@@ -140,7 +140,10 @@ impl Index {
     /// An error unless a line is this entry's.
     pub fn check_line(&self, storage: &dyn Storage, row: RowNo, line: &[u8]) -> Result<()> {
         if memchr::memchr(b'\n', line).is_some() {
-            let what = format!("entry {} is no longer one line", crate::core::base::wtf8::shown(self.tree.id_of(row)));
+            let what = format!(
+                "entry {} is no longer one line",
+                crate::core::base::wtf8::to_string_lossy(self.tree.id_of(row))
+            );
             return Err(Error::changed(storage.name(), what));
         }
         match self.shows(row, line) {
@@ -157,14 +160,20 @@ impl Index {
             true if read_line(line, is_same) => return Ok(()),
             true => "no longer says what it said",
         };
-        Err(Error::changed(name, format!("entry {} {what}", crate::core::base::wtf8::shown(self.tree.id_of(row)))))
+        Err(Error::changed(
+            name,
+            format!("entry {} {what}", crate::core::base::wtf8::to_string_lossy(self.tree.id_of(row))),
+        ))
     }
 
     fn check_text(&self, storage: &dyn Storage, row: RowNo, line: &str) -> Result<()> {
         if self.shows(row, line.as_bytes()) || read_line(line, |line| self.is_entry(row, &line)) {
             return Ok(());
         }
-        let what = format!("entry {} is no longer where it was", crate::core::base::wtf8::shown(self.tree.id_of(row)));
+        let what = format!(
+            "entry {} is no longer where it was",
+            crate::core::base::wtf8::to_string_lossy(self.tree.id_of(row))
+        );
         Err(Error::changed(storage.name(), what))
     }
 

@@ -15,6 +15,6 @@ pub mod value_to_string;
 pub(crate) use self::fields::fields;
 pub use self::object_text::ObjectText;
 pub use self::reader::{is_json, read, Raw};
-pub use self::simd::{pass_string, Passed};
+pub use self::simd::{skip_string, Skipped};
 pub use self::string::{quoted, string_bytes};
 pub use self::value::Value;

@@ -13,7 +13,7 @@ use serde::de::value::BorrowedBytesDeserializer;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::simd::{pass_string, short_end, Passed};
+use super::simd::{short_end, skip_string, Skipped};
 use super::string::string_bytes;
 
 /// The text of a JSON value, checked to be one.
@@ -64,10 +64,10 @@ impl de::Error for Refused {
     }
 }
 
-type Outcome<T> = Result<T, Refused>;
+type ParseResult<T> = Result<T, Refused>;
 
 /// Reads a whole text as one value.
-pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Outcome<T> {
+pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> ParseResult<T> {
     let mut reader = Reader::new(text);
     let value = T::deserialize(&mut reader)?;
     reader.finish()?;
@@ -77,7 +77,7 @@ pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Outcome<T> {
 /// Whether the text is one JSON value by `JSON.parse`'s rules.
 pub fn is_json(text: &str) -> bool {
     let mut reader = Reader::new(text);
-    reader.pass_value().and_then(|()| reader.finish()).is_ok()
+    reader.skip_value().and_then(|()| reader.finish()).is_ok()
 }
 
 struct Reader<'de> {
@@ -122,7 +122,7 @@ impl<'de> Reader<'de> {
         Self { text, at: 0, open: Open::default() }
     }
 
-    fn finish(&mut self) -> Outcome<()> {
+    fn finish(&mut self) -> ParseResult<()> {
         match self.next_token() {
             None => Ok(()),
             Some(_) => Err(Refused),
@@ -141,7 +141,7 @@ impl<'de> Reader<'de> {
         rest.get(space).copied()
     }
 
-    fn must_take(&mut self, token: u8) -> Outcome<()> {
+    fn must_take(&mut self, token: u8) -> ParseResult<()> {
         match self.next_token() {
             Some(byte) if byte == token => {
                 self.at += 1;
@@ -157,24 +157,24 @@ impl<'de> Reader<'de> {
     }
 
     /// Passes over a value and gives its text.
-    fn raw(&mut self) -> Outcome<&'de str> {
+    fn raw(&mut self) -> ParseResult<&'de str> {
         self.next_token();
         let from = self.at;
-        self.pass_value()?;
+        self.skip_value()?;
         self.text.get(from..self.at).ok_or(Refused)
     }
 
-    fn pass_value(&mut self) -> Outcome<()> {
+    fn skip_value(&mut self) -> ParseResult<()> {
         let base = self.open.depth;
         loop {
             // A value comes here.
             match self.next_token().ok_or(Refused)? {
-                b'"' => self.pass_string()?,
+                b'"' => self.skip_string()?,
                 b'{' => {
                     self.at += 1;
                     if !self.takes(b'}') {
                         self.open.push(true);
-                        self.pass_key()?;
+                        self.skip_key()?;
                         continue;
                     }
                 }
@@ -185,10 +185,10 @@ impl<'de> Reader<'de> {
                         continue;
                     }
                 }
-                b't' => self.pass_word("true")?,
-                b'f' => self.pass_word("false")?,
-                b'n' => self.pass_word("null")?,
-                _ => self.pass_number()?,
+                b't' => self.skip_word("true")?,
+                b'f' => self.skip_word("false")?,
+                b'n' => self.skip_word("null")?,
+                _ => self.skip_number()?,
             }
             // A value was passed: it ends its container, or another follows.
             loop {
@@ -198,7 +198,7 @@ impl<'de> Reader<'de> {
                 let is_object = self.open.last_is_object();
                 if self.takes(b',') {
                     if is_object {
-                        self.pass_key()?;
+                        self.skip_key()?;
                     }
                     break;
                 }
@@ -208,15 +208,15 @@ impl<'de> Reader<'de> {
         }
     }
 
-    fn pass_key(&mut self) -> Outcome<()> {
+    fn skip_key(&mut self) -> ParseResult<()> {
         match self.next_token() {
-            Some(b'"') => self.pass_string()?,
+            Some(b'"') => self.skip_string()?,
             _ => return Err(Refused),
         }
         self.must_take(b':')
     }
 
-    fn pass_word(&mut self, word: &str) -> Outcome<()> {
+    fn skip_word(&mut self, word: &str) -> ParseResult<()> {
         match self.rest().starts_with(word.as_bytes()) {
             true => {
                 self.at += word.len();
@@ -226,7 +226,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    fn pass_number(&mut self) -> Outcome<()> {
+    fn skip_number(&mut self) -> ParseResult<()> {
         let rest = self.rest();
         let mut at = usize::from(rest.first() == Some(&b'-'));
         let digits =
@@ -263,17 +263,17 @@ impl<'de> Reader<'de> {
         self.text.as_bytes().get(from..end - 1)
     }
 
-    fn pass_string(&mut self) -> Outcome<()> {
+    fn skip_string(&mut self) -> ParseResult<()> {
         if let Some(end) = short_end(self.text.as_bytes(), self.at + 1) {
             self.at = end;
             return Ok(());
         }
-        match pass_string(self.text.as_bytes(), self.at + 1) {
-            Passed::Closed(end) => {
+        match skip_string(self.text.as_bytes(), self.at + 1) {
+            Skipped::Closed(end) => {
                 self.at = end;
                 Ok(())
             }
-            Passed::Open(_) | Passed::Bad => Err(Refused),
+            Skipped::Open(_) | Skipped::Bad => Err(Refused),
         }
     }
 }
@@ -282,18 +282,18 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     type Error = Refused;
 
     /// Only what the engine's types ask for is read; they ask by name.
-    fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> Outcome<V::Value> {
+    fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> ParseResult<V::Value> {
         Err(Refused)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Outcome<V::Value> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> ParseResult<V::Value> {
         match name == RAW {
             true => visitor.visit_borrowed_str(self.raw()?),
             false => Err(Refused),
         }
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> ParseResult<V::Value> {
         match string_bytes(self.raw()?) {
             Some(Cow::Borrowed(bytes)) => visitor.visit_borrowed_bytes(bytes),
             Some(Cow::Owned(bytes)) => visitor.visit_byte_buf(bytes),
@@ -301,7 +301,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         }
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> ParseResult<V::Value> {
         self.must_take(b'{')?;
         let value = visitor.visit_map(Elements { reader: self, first: true })?;
         self.must_take(b'}')?;
@@ -313,20 +313,20 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         _name: &'static str,
         _fields: &'static [&'static str],
         visitor: V,
-    ) -> Outcome<V::Value> {
+    ) -> ParseResult<V::Value> {
         self.deserialize_map(visitor)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> ParseResult<V::Value> {
         self.must_take(b'[')?;
         let value = visitor.visit_seq(Elements { reader: self, first: true })?;
         self.must_take(b']')?;
         Ok(value)
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> ParseResult<V::Value> {
         self.next_token();
-        self.pass_value()?;
+        self.skip_value()?;
         visitor.visit_unit()
     }
 
@@ -344,7 +344,7 @@ struct Elements<'a, 'de> {
 
 impl Elements<'_, '_> {
     /// Comes to the next one; false at the closing bracket, which is not taken.
-    fn advance(&mut self, close: u8) -> Outcome<bool> {
+    fn advance(&mut self, close: u8) -> ParseResult<bool> {
         let first = std::mem::replace(&mut self.first, false);
         match self.reader.next_token() {
             Some(token) if token == close => Ok(false),
@@ -361,7 +361,7 @@ impl Elements<'_, '_> {
 impl<'de> MapAccess<'de> for Elements<'_, 'de> {
     type Error = Refused;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Outcome<Option<K::Value>> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> ParseResult<Option<K::Value>> {
         if !self.advance(b'}')? {
             return Ok(None);
         }
@@ -374,7 +374,7 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
         }
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Outcome<S::Value> {
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> ParseResult<S::Value> {
         self.reader.must_take(b':')?;
         seed.deserialize(&mut *self.reader)
     }
@@ -383,7 +383,7 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
 impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
     type Error = Refused;
 
-    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Outcome<Option<S::Value>> {
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> ParseResult<Option<S::Value>> {
         match self.advance(b']')? {
             true => seed.deserialize(&mut *self.reader).map(Some),
             false => Ok(None),

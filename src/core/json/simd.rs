@@ -1,18 +1,18 @@
-//! Passing over the inside of a JSON string, sixty-four bytes at once.
+//! Skipping the inside of a JSON string, 64 bytes at once.
 //!
-//! Most of a session is long strings whose end is all that matters. Of each block three masks are made (quotes,
-//! backslashes, control characters), one bit a byte; where a string ends and whether it may stand as it is follows from
-//! them without a look at single bytes. What is accepted inside a string is what `JSON.parse` accepts there. Bytes
-//! beyond ASCII are never looked at: whatever they are, they end no string.
+//! Most of a session is long strings of which only the end matters. For each block of 64 bytes three masks are made
+//! (quotes, backslashes, control characters), one bit for each byte. They say where the string ends and whether it is
+//! valid without a branch for each byte. A string is valid if `JSON.parse` accepts it. Bytes beyond ASCII are not examined:
+//! none of them ends a string.
 
-/// How far a string was passed over.
+/// How far a string was skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passed {
+pub enum Skipped {
     /// Its closing quote stands just before this position.
     Closed(usize),
     /// The bytes end before it does; with more of them it goes on from this position.
     Open(usize),
-    /// It holds what no JSON string may.
+    /// It is not a valid JSON string.
     Bad,
 }
 
@@ -26,7 +26,7 @@ struct Masks {
     controls: u64,
 }
 
-/// A bit for each byte of a block that may follow a backslash, and for each `u`.
+/// A bit for each byte of a block that is valid after a backslash, and for each `u`.
 #[derive(Clone, Copy)]
 struct Escapes {
     known: u64,
@@ -55,47 +55,47 @@ pub fn short_end(bytes: &[u8], from: usize) -> Option<usize> {
     (start.get(end) == Some(&b'"')).then_some(from + end + 1)
 }
 
-/// Passes over a string from a position inside it, which no backslash before it escapes.
+/// Skips a string from a position inside it. The byte at that position must not be escaped by one before it.
 #[cfg(target_arch = "x86_64")]
-pub fn pass_string(bytes: &[u8], from: usize) -> Passed {
+pub fn skip_string(bytes: &[u8], from: usize) -> Skipped {
     if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi1") {
         // SAFETY: the processor has what the function needs, as was just asked.
-        return unsafe { x86::pass_avx2(bytes, from) };
+        return unsafe { x86::skip_avx2(bytes, from) };
     }
-    pass(bytes, from, masks, escapes)
+    skip(bytes, from, masks, escapes)
 }
 
-/// Passes over a string from a position inside it, which no backslash before it escapes.
+/// Skips a string from a position inside it. The byte at that position must not be escaped by one before it.
 #[cfg(not(target_arch = "x86_64"))]
-pub fn pass_string(bytes: &[u8], from: usize) -> Passed {
-    pass(bytes, from, masks, escapes)
+pub fn skip_string(bytes: &[u8], from: usize) -> Skipped {
+    skip(bytes, from, masks, escapes)
 }
 
 #[inline(always)]
-fn pass(
+fn skip(
     bytes: &[u8],
     from: usize,
     wide_masks: impl Fn(&[u8; BLOCK]) -> Masks + Copy,
     wide_escapes: impl Fn(&[u8; BLOCK]) -> Escapes + Copy,
-) -> Passed {
+) -> Skipped {
     let mut at = from;
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
         let judged = match rest.first_chunk::<BLOCK>() {
             Some(block) => judge(bytes, at, block, BLOCK, wide_masks, wide_escapes),
-            None if rest.is_empty() => return Passed::Open(at),
+            None if rest.is_empty() => return Skipped::Open(at),
             None => judge_last(bytes, at, rest),
         };
         match judged {
-            Passed::Open(next) if next > at => at = next,
+            Skipped::Open(next) if next > at => at = next,
             other => return other,
         }
     }
 }
 
-/// Judges what is too short for a block. Not part of the loop, which is the quicker for it.
+/// Judges the last bytes, which are too few for a block. Not inlined: the loop is faster without it.
 #[inline(never)]
-fn judge_last(bytes: &[u8], at: usize, rest: &[u8]) -> Passed {
+fn judge_last(bytes: &[u8], at: usize, rest: &[u8]) -> Skipped {
     let mut padded = [b' '; BLOCK];
     for (to, byte) in padded.iter_mut().zip(rest) {
         *to = *byte;
@@ -103,8 +103,8 @@ fn judge_last(bytes: &[u8], at: usize, rest: &[u8]) -> Passed {
     judge(bytes, at, &padded, rest.len().min(BLOCK), masks, escapes)
 }
 
-/// Judges the first `len` bytes of a block that stands at a position. `Open` tells where the next block starts, or the
-/// same position if more bytes are needed.
+/// Judges the first `len` bytes of the block at position `at`. `Open` gives where the next block starts, or `at` itself if
+/// more bytes are needed.
 #[inline(always)]
 fn judge(
     bytes: &[u8],
@@ -113,7 +113,7 @@ fn judge(
     len: usize,
     masks: impl Fn(&[u8; BLOCK]) -> Masks,
     escapes: impl Fn(&[u8; BLOCK]) -> Escapes,
-) -> Passed {
+) -> Skipped {
     let masks = masks(block);
     let mut stops = masks.quotes;
     let mut escaped = 0;
@@ -121,8 +121,8 @@ fn judge(
     if masks.slashes != 0 {
         escaped = after_odd_runs(masks.slashes);
         stops &= !escaped;
-        // A backslash at the end escapes what comes next: the next block starts with it. A call that is hardly ever
-        // made, so that the processor need not wait for the masks before it goes on to the next block.
+        // A backslash at the end escapes the next byte, so that the next block starts with that backslash. A rare
+        // branch to a cold function lets the processor start the next block before the masks are known.
         if masks.slashes >> (len - 1) != 0 {
             step -= unpaired_at_end(masks.slashes, len);
         }
@@ -130,29 +130,29 @@ fn judge(
     // The bits below the first stop; all of them if there is none.
     let inside = stops.wrapping_sub(1) & !stops;
     if masks.controls & inside != 0 {
-        return Passed::Bad;
+        return Skipped::Bad;
     }
     escaped &= inside & (u64::MAX >> (BLOCK - len));
     if escaped != 0 {
         let escapes = escapes(block);
         if escaped & !escapes.known != 0 {
-            return Passed::Bad;
+            return Skipped::Bad;
         }
         let mut unicode = escaped & escapes.unicode;
         while unicode != 0 {
             let u = at + unicode.trailing_zeros() as usize;
             match bytes.get(u + 1..u + 5) {
                 Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => {}
-                Some(_) => return Passed::Bad,
+                Some(_) => return Skipped::Bad,
                 // Its backslash stands in this block, for no block starts with an escaped byte.
-                None => return Passed::Open(u - 1),
+                None => return Skipped::Open(u - 1),
             }
             unicode &= unicode - 1;
         }
     }
     match stops {
-        0 => Passed::Open(at + step),
-        _ => Passed::Closed(at + stops.trailing_zeros() as usize + 1),
+        0 => Skipped::Open(at + step),
+        _ => Skipped::Closed(at + stops.trailing_zeros() as usize + 1),
     }
 }
 
@@ -163,7 +163,7 @@ fn unpaired_at_end(slashes: u64, len: usize) -> usize {
     (slashes << (BLOCK - len)).leading_ones() as usize % 2
 }
 
-/// The bytes that follow a run of backslashes of odd length, which the last of the run escapes.
+/// The bytes that are escaped: those behind a run of backslashes of odd length.
 #[inline(always)]
 fn after_odd_runs(slashes: u64) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -179,7 +179,7 @@ fn after_odd_runs(slashes: u64) -> u64 {
     follows & ((behind_even & !EVEN) | (behind_odd & EVEN))
 }
 
-/// What a processor without wide instructions of ours finds.
+/// The same without vector instructions.
 #[cfg(any(not(target_arch = "x86_64"), test))]
 fn plain_masks(block: &[u8; BLOCK]) -> Masks {
     let mask = |is: fn(u8) -> bool| block.iter().rev().fold(0, |all, byte| all << 1 | u64::from(is(*byte)));
@@ -201,13 +201,13 @@ use x86::masks;
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Escapes, Masks, Passed, BLOCK};
+    use super::{Escapes, Masks, Skipped, BLOCK};
     use std::arch::x86_64::*;
 
-    /// As [`super::pass_string`], with AVX2.
+    /// As [`super::skip_string`], with AVX2.
     #[target_feature(enable = "avx2,bmi1")]
-    pub fn pass_avx2(bytes: &[u8], from: usize) -> Passed {
-        super::pass(bytes, from, |block| masks_avx2(block), |block| escapes_avx2(block))
+    pub fn skip_avx2(bytes: &[u8], from: usize) -> Skipped {
+        super::skip(bytes, from, |block| masks_avx2(block), |block| escapes_avx2(block))
     }
 
     #[inline]
@@ -300,26 +300,26 @@ mod tests {
     use proptest::prelude::*;
 
     /// One byte after another, as the grammar has it.
-    fn slowly(bytes: &[u8], from: usize) -> Passed {
+    fn bytewise(bytes: &[u8], from: usize) -> Skipped {
         let mut at = from;
         loop {
             match bytes.get(at..).unwrap_or_default() {
-                [] => return Passed::Open(at),
-                [b'"', ..] => return Passed::Closed(at + 1),
-                [b'\\'] => return Passed::Open(at),
+                [] => return Skipped::Open(at),
+                [b'"', ..] => return Skipped::Closed(at + 1),
+                [b'\\'] => return Skipped::Open(at),
                 [b'\\', b'u', rest @ ..] => match rest.get(..4) {
                     Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => at += 6,
-                    Some(_) => return Passed::Bad,
-                    None => return Passed::Open(at),
+                    Some(_) => return Skipped::Bad,
+                    None => return Skipped::Open(at),
                 },
                 [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => at += 2,
-                [b'\\', ..] | [0..=0x1f, ..] => return Passed::Bad,
+                [b'\\', ..] | [0..=0x1f, ..] => return Skipped::Bad,
                 _ => at += 1,
             }
         }
     }
 
-    /// Text near a string's, with its troubles at any distance from each other.
+    /// Bytes that resemble a string's, with quotes, backslashes and control characters at any distance.
     fn near_string() -> impl Strategy<Value = Vec<u8>> {
         let plain = (0usize..70).prop_map(|size| vec![b'x'; size]);
         let piece = prop_oneof![
@@ -336,22 +336,22 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
         #[test]
-        fn blocks_find_what_single_bytes_find(bytes in near_string(), from in 0usize..3) {
+        fn blocks_agree_with_single_bytes(bytes in near_string(), from in 0usize..3) {
             // Not from behind a backslash, as is asked of the caller.
             let from = if bytes.get(..from).is_some_and(|before| !before.contains(&b'\\')) { from } else { 0 };
-            let want = slowly(&bytes, from);
-            let ways = [pass_string(&bytes, from), pass(&bytes, from, masks, escapes), pass(&bytes, from, plain_masks, escapes)];
+            let want = bytewise(&bytes, from);
+            let ways = [skip_string(&bytes, from), skip(&bytes, from, masks, escapes), skip(&bytes, from, plain_masks, escapes)];
             for found in ways {
                 // Where the bytes end before the string, one may stop sooner, and go on from there.
                 match found {
-                    Passed::Open(at) => {
-                        prop_assert!(matches!(want, Passed::Open(end) if at <= end));
-                        prop_assert_eq!(slowly(&bytes, at), want);
+                    Skipped::Open(at) => {
+                        prop_assert!(matches!(want, Skipped::Open(end) if at <= end));
+                        prop_assert_eq!(bytewise(&bytes, at), want);
                     }
                                         // What stands behind an escape that is cut off may be judged or not.
-                    Passed::Bad => {
-                        let cut_off = matches!(want, Passed::Open(at) if at + 6 > bytes.len());
-                        prop_assert!(want == Passed::Bad || cut_off);
+                    Skipped::Bad => {
+                        let cut_off = matches!(want, Skipped::Open(at) if at + 6 > bytes.len());
+                        prop_assert!(want == Skipped::Bad || cut_off);
                     }
                     found => prop_assert_eq!(found, want),
                 }
@@ -366,7 +366,7 @@ mod tests {
             bytes.extend([b'\\', byte]);
             bytes.extend(b"0041 and so on, for longer than a block has room, so that nothing is padded at all\"");
             let good = b"\"\\/bfnrtu".contains(&byte);
-            assert_eq!(pass_string(&bytes, 0) != Passed::Bad, good, "{byte}");
+            assert_eq!(skip_string(&bytes, 0) != Skipped::Bad, good, "{byte}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! What JavaScript makes of a value where a text is wanted: what `String(value)` or an array's `join` shows of it.
 
-use super::simd::{pass_string, Passed};
+use super::simd::{skip_string, Skipped};
 use super::string::string_bytes;
 
 /// Adds what `join` shows of a JSON value to a text. It takes one pass, however deep the value is.
-pub fn push_shown(json: &str, out: &mut Vec<u8>) {
+pub fn push_to_string(json: &str, out: &mut Vec<u8>) {
     let bytes = json.as_bytes();
     let mut at = 0;
     // Arrays in arrays are joined by commas as well, so that only values and commas count.
@@ -46,9 +46,9 @@ pub fn push_shown(json: &str, out: &mut Vec<u8>) {
 }
 
 fn string_end(bytes: &[u8], at: usize) -> usize {
-    match pass_string(bytes, at + 1) {
-        Passed::Closed(end) => end,
-        Passed::Open(_) | Passed::Bad => bytes.len(),
+    match skip_string(bytes, at + 1) {
+        Skipped::Closed(end) => end,
+        Skipped::Open(_) | Skipped::Bad => bytes.len(),
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
 
     fn shown(json: &str) -> String {
         let mut out = Vec::new();
-        push_shown(json, &mut out);
+        push_to_string(json, &mut out);
         String::from_utf8(out).expect("text")
     }
 

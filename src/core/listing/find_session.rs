@@ -10,7 +10,7 @@ use std::thread;
 use super::listing::on_threads;
 use crate::core::base::paths::{join, resolve, same, Host};
 use crate::core::base::threads::cores;
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::Header;
 use crate::core::io::fd_pool::retry_on_emfile;
 use crate::core::io::file_version::Stamp;
@@ -38,7 +38,7 @@ impl CwdFilter<'_> {
     /// Whether a header's working directory is the one. An absent or empty one never is, nor is one that cannot be
     /// understood: whatever one file says, the others are found.
     pub fn takes(&self, cwd: Option<&[u8]>) -> bool {
-        let Some(cwd) = cwd.map(shown).filter(|cwd| !cwd.is_empty()) else { return false };
+        let Some(cwd) = cwd.map(to_string_lossy).filter(|cwd| !cwd.is_empty()) else { return false };
         let is_same = resolve(&cwd, self.host).and_then(|cwd| same(&cwd, self.cwd, self.host));
         is_same.unwrap_or_else(|_| {
             self.host.give_up();

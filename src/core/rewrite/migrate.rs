@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use super::replace::{write_line, ReadTo, Renewal};
+use super::replace::{write_line, ReadTo, Rewrite};
 use crate::core::base::error::{Error, Result};
 use crate::core::format::agent_message::Role;
 use crate::core::format::entry::{is_blank, read_message};
@@ -145,7 +145,7 @@ impl Migration {
     }
 }
 
-impl Renewal for Migration {
+impl Rewrite for Migration {
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
         let mut read = ReadTo::default();
         let mut instead = None;

@@ -75,7 +75,7 @@ impl ReadTo {
 }
 
 /// How a new version of a file is made.
-pub trait Renewal {
+pub trait Rewrite {
     /// Writes the new version of all that is in the old one, and tells how far that was.
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo>;
     /// The new version of a line that came later, both without newlines.
@@ -89,7 +89,7 @@ pub fn write_line(out: &mut dyn Write, line: &[u8], ended: bool, name: &str) -> 
 }
 
 /// A file that is going to be replaced.
-pub struct Original {
+pub struct RewriteTarget {
     path: String,
     /// The same without symbolic links.
     target: PathBuf,
@@ -100,7 +100,7 @@ pub struct Original {
     head: Vec<u8>,
 }
 
-impl Original {
+impl RewriteTarget {
     /// Takes hold of the file at `path`. Whoever else of this module is replacing it is waited for, a while; then it is
     /// the new one that is held.
     pub fn hold(path: &str) -> Result<Self> {
@@ -139,21 +139,21 @@ impl Original {
     /// Writes a new version beside the file, then puts it in its place; the old version stays as a backup, whose path is
     /// given back. Symbolic links are followed, mode and owner kept. None, and nothing changed, if the file was replaced
     /// or cut meanwhile, or a half line at its end went on: then all begins anew.
-    pub fn replace(self, backup: Backup, renewal: &mut dyn Renewal) -> Result<Option<PathBuf>> {
+    pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<PathBuf>> {
         sweep_if_due(&self.target);
         let temporary = Temporary::beside(&self.target).map_err(self.fail("open"))?;
         let meta = fs::metadata_of(&self.file).map_err(self.fail("fstat"))?;
         fs::set_like(&temporary.file, &meta).map_err(self.fail("fchmod"))?;
         let mut read = {
             let mut writer = BufWriter::with_capacity(1 << 16, ToDisk(&temporary));
-            let read = renewal.write(&self.storage, &mut writer)?;
+            let read = rewrite.write(&self.storage, &mut writer)?;
             writer.flush().map_err(self.fail("write"))?;
             read
         };
         // Until the new file has its name a backup beside the old one would only be one more.
         let kept = self.keep_backup(backup, read.end).map_err(self.fail("link"))?;
         let link = kept.path.as_deref().filter(|_| kept.linked);
-        if !self.carry_before(&temporary, &mut read, renewal)? || !self.is_there(link)? {
+        if !self.carry_before(&temporary, &mut read, rewrite)? || !self.is_there(link)? {
             return Ok(None);
         }
         let identity = fs::stat(&temporary.file).map_err(self.fail("fstat"))?.identity;
@@ -161,21 +161,21 @@ impl Original {
         let kept = kept.wanted();
         // Whether the disk has the name or not, from here on it leads to the new file.
         let synced = dirs::sync_dir_of(&self.target).map_err(self.fail("fsync"));
-        self.carry_after(identity, read, renewal)?;
+        self.carry_after(identity, read, rewrite)?;
         synced?;
         Ok(Some(kept))
     }
 
     /// Writes what came to the old file since it was read to the new one, and waits until the disk has all. False if
     /// the old one is not what was read.
-    fn carry_before(&self, temporary: &Temporary, read: &mut ReadTo, renewal: &mut dyn Renewal) -> Result<bool> {
+    fn carry_before(&self, temporary: &Temporary, read: &mut ReadTo, rewrite: &mut dyn Rewrite) -> Result<bool> {
         for stroke in 0.. {
             fs::sync(&temporary.file).map_err(self.fail("fsync"))?;
             let size = fs::stat(&self.file).map_err(self.fail("fstat"))?.size;
             if size < read.end || size > read.end && read.half.is_some() {
                 return Ok(false);
             }
-            let (lines, _) = self.lines_from(read.end, size, renewal)?;
+            let (lines, _) = self.lines_from(read.end, size, rewrite)?;
             if lines.is_empty() || stroke >= STROKES {
                 break;
             }
@@ -203,7 +203,7 @@ impl Original {
     }
 
     /// Adds to the new file what came to the old one too late for it.
-    fn carry_after(&self, identity: Identity, read: ReadTo, renewal: &mut dyn Renewal) -> Result<()> {
+    fn carry_after(&self, identity: Identity, read: ReadTo, rewrite: &mut dyn Rewrite) -> Result<()> {
         let mut from = read.half.unwrap_or(read.end);
         let mut seen = read.end;
         let mut quiet = 0;
@@ -212,7 +212,7 @@ impl Original {
             quiet = if size > seen { 0 } else { quiet + 1 };
             let last = quiet >= QUIET_LOOKS || look + 1 == LOOKS;
             if size > seen || last && from < size && seen > read.end {
-                let (mut lines, rest) = self.lines_from(from, size, renewal)?;
+                let (mut lines, rest) = self.lines_from(from, size, rewrite)?;
                 if let Some(rest) = rest.filter(|_| last) {
                     // Half a line that nobody goes on with.
                     lines.push((rest, size));
@@ -246,7 +246,7 @@ impl Original {
 
     /// The new versions of the whole lines in `from..to` of the old file, each with where the old one ends, and what
     /// stands behind them.
-    fn lines_from(&self, from: u64, to: u64, renewal: &mut dyn Renewal) -> Result<(Vec<Later>, Option<Vec<u8>>)> {
+    fn lines_from(&self, from: u64, to: u64, rewrite: &mut dyn Rewrite) -> Result<(Vec<Later>, Option<Vec<u8>>)> {
         let source = Positioned::new(&self.file, from, to);
         let mut reader = LineReader::new(source, from, CHUNK);
         let mut lines = Vec::new();
@@ -259,7 +259,7 @@ impl Original {
                 return Ok((lines, Some(line.bytes.to_vec())));
             }
             let end = line.offset + line.bytes.len() as u64 + 1;
-            lines.push((renewal.later(line.bytes), end));
+            lines.push((rewrite.later(line.bytes), end));
         }
         Ok((lines, None))
     }

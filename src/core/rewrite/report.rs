@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::index::load::DamagedLine;
 use crate::core::tree::tree::{ParentRef, RowNo, Tree};
 use crate::core::tree::tree_integrity::Findings;
@@ -76,9 +76,9 @@ pub struct TreeFaults {
 impl TreeFaults {
     /// What reports show of these findings. `line` gives a row's line.
     pub fn of(tree: &Tree, findings: &Findings, line: &dyn Fn(RowNo) -> u64) -> Self {
-        let id = |no: RowNo| shown(tree.id_of(no)).into_owned();
+        let id = |no: RowNo| to_string_lossy(tree.id_of(no)).into_owned();
         let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {
-            Some(ParentRef::Id(sym)) => shown(tree.id_bytes(sym)).into_owned(),
+            Some(ParentRef::Id(sym)) => to_string_lossy(tree.id_bytes(sym)).into_owned(),
             Some(ParentRef::Number(number)) => number.to_string(),
             _ => "[object]".to_owned(),
         };

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::core::base::error::{Error, Result};
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
 use crate::core::format::header::{Header, HeaderFields, Version};
 use crate::core::io::line_reader::{LineReader, WHOLE};
@@ -45,7 +45,7 @@ pub struct Surveyed {
     pub offset: u64,
     /// How many bytes it has, without the newline.
     pub len: u64,
-    pub what: Found,
+    pub what: LineClass,
 }
 
 impl Surveyed {
@@ -57,28 +57,28 @@ impl Surveyed {
 
 /// What a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum LineClass {
     /// The session's header, though it may stand in the wrong place.
     Header,
     Entry,
     Blank,
-    Unreadable(Fault),
+    Unreadable(LineFault),
 }
 
 /// Why a line is neither the header nor an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum LineFault {
     Damage(Damage),
     /// It is a header, and not in the first line.
     LateHeader,
 }
 
-impl Fault {
+impl LineFault {
     /// The reason in words.
     pub const fn reason(self) -> &'static str {
         match self {
-            Fault::Damage(damage) => damage.reason(),
-            Fault::LateHeader => "a header that is not in the first line",
+            LineFault::Damage(damage) => damage.reason(),
+            LineFault::LateHeader => "a header that is not in the first line",
         }
     }
 }
@@ -143,30 +143,30 @@ impl Survey {
             survey.bytes = line.end();
             survey.count += 1;
             let what = match line.passed {
-                Some((why, _)) => Found::Unreadable(Fault::Damage(why.into())),
+                Some((why, _)) => LineClass::Unreadable(LineFault::Damage(why.into())),
                 None => survey.take(&line.text(), &mut parsed_any),
             };
             let (number, offset, len) = (survey.count, line.offset, line.length());
             survey.note(what, Damaged { line: number, start: offset, end: offset + len, reason: "" });
-            if keep == Keep::Lines && what != Found::Blank {
+            if keep == Keep::Lines && what != LineClass::Blank {
                 survey.lines.push(Surveyed { number, offset, len, what });
             }
         }
         Ok(survey)
     }
 
-    fn note(&mut self, what: Found, line: Damaged) {
+    fn note(&mut self, what: LineClass, line: Damaged) {
         let reason = match what {
-            Found::Entry => {
+            LineClass::Entry => {
                 self.entries += 1;
                 if self.row_lines.len() < self.tree.len() {
                     self.row_lines.push(line.line);
                 }
                 return;
             }
-            Found::Unreadable(fault) => fault.reason(),
-            Found::Header if !self.header_leads => Fault::LateHeader.reason(),
-            Found::Header | Found::Blank => return,
+            LineClass::Unreadable(fault) => fault.reason(),
+            LineClass::Header if !self.header_leads => LineFault::LateHeader.reason(),
+            LineClass::Header | LineClass::Blank => return,
         };
         self.damaged_count += 1;
         if self.damaged.len() < REPORT_LIMIT {
@@ -174,32 +174,32 @@ impl Survey {
         }
     }
 
-    fn take(&mut self, text: &str, parsed_any: &mut bool) -> Found {
+    fn take(&mut self, text: &str, parsed_any: &mut bool) -> LineClass {
         if !*parsed_any && !is_blank(text) && is_json(text) {
             *parsed_any = true;
             if self.take_header(text) {
                 self.header_leads = true;
-                return Found::Header;
+                return LineClass::Header;
             }
         }
         let first_version = self.header.as_ref().is_some_and(|header| header.version == Version::V1);
         let tree = &mut self.tree;
         let found = read_line(text, |line| match line {
             // In version 1 entries have no ids, and so no rows.
-            Line::Entry(_) if first_version => Found::Entry,
+            Line::Entry(_) if first_version => LineClass::Entry,
             Line::Entry(head) => {
                 tree.push(&head, true);
-                Found::Entry
+                LineClass::Entry
             }
-            Line::Header => Found::Unreadable(Fault::LateHeader),
-            Line::Blank => Found::Blank,
-            Line::Damaged(Damage::NoId) if first_version => Found::Entry,
-            Line::Damaged(damage) => Found::Unreadable(Fault::Damage(damage)),
+            Line::Header => LineClass::Unreadable(LineFault::LateHeader),
+            Line::Blank => LineClass::Blank,
+            Line::Damaged(Damage::NoId) if first_version => LineClass::Entry,
+            Line::Damaged(damage) => LineClass::Unreadable(LineFault::Damage(damage)),
         });
         // A header in the wrong place is better than none.
-        let late_header = found == Found::Unreadable(Fault::LateHeader) && self.header.is_none();
+        let late_header = found == LineClass::Unreadable(LineFault::LateHeader) && self.header.is_none();
         match late_header && self.take_header(text) {
-            true => Found::Header,
+            true => LineClass::Header,
             false => found,
         }
     }
@@ -224,7 +224,7 @@ impl Survey {
             path: path.to_owned(),
             ok: self.header.is_some() && totals == Totals::default() && self.ends_with_newline,
             version: self.stated_version,
-            session_id: self.header.as_ref().map(|header| shown(&header.id).into_owned()),
+            session_id: self.header.as_ref().map(|header| to_string_lossy(&header.id).into_owned()),
             bytes: self.bytes,
             lines: self.count,
             entries: self.entries,

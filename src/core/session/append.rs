@@ -10,7 +10,7 @@
 //! so no lock is needed to keep ids apart.
 
 use crate::core::base::error::{Error, Result};
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::entry::{EntryHead, Kind};
 use crate::core::format::serialize::{line, Envelope, NewHead};
 use crate::core::io::line_span::LineSpan;
@@ -124,7 +124,7 @@ impl Session {
         // What others made of it counts; entries of its id are found where it has no row of its own any more.
         let now = moved.rows.iter().position(|before| *before == Some(old)).map(|row| row as RowNo);
         let row = now.or_else(|| self.tree().find(id));
-        row.map(Below::Row).ok_or_else(|| Error::entry_not_found(shown(id)))
+        row.map(Below::Row).ok_or_else(|| Error::entry_not_found(to_string_lossy(id)))
     }
 
     /// Looks at what stands before a line that did not land where it was expected, or behind a half line.

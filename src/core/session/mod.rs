@@ -35,7 +35,7 @@ use crate::core::io::line_reader::LONGEST;
 use crate::core::io::line_span::LineSpan;
 use crate::core::io::lock_file::FileLock;
 use crate::core::rewrite::migrate::Migration;
-use crate::core::rewrite::replace::{Backup, Original, Renewal};
+use crate::core::rewrite::replace::{Backup, Rewrite, RewriteTarget};
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::memory::{Memory, MemoryStorage};
 use crate::core::storage::new_file::NewFile;
@@ -199,7 +199,7 @@ impl Session {
         };
         for _ in 0..MIGRATION_TRIES {
             self.check_lock()?;
-            let original = Original::hold(path)?;
+            let original = RewriteTarget::hold(path)?;
             let header = first_header(original.storage())?.ok_or_else(|| Error::not_a_session(path))?;
             if header.version == Version::Current {
                 // Another process was quicker.

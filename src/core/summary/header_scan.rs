@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::line_scanner::header::HeaderLine;
-use super::line_scanner::Skimmer;
+use super::line_scanner::LineScanner;
 use crate::core::base::error::{Error, Result};
 use crate::core::format::header::Header;
 use crate::core::storage::storage::Storage;
@@ -30,14 +30,14 @@ pub fn first_header(storage: &dyn Storage) -> Result<Option<Header>> {
 }
 
 fn header_before<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
-    let mut lines = Skimmer::for_header(source);
+    let mut lines = LineScanner::for_header(source);
     while !lines.is_done()? {
         match lines.header_line()? {
             HeaderLine::Header(header) => return Ok(Some(header)),
             HeaderLine::Other => return Ok(None),
             HeaderLine::NoJson => {}
         }
-        if !lines.pass_line_before(limit)? {
+        if !lines.skip_line_before(limit)? {
             break;
         }
     }

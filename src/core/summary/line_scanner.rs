@@ -1,9 +1,9 @@
-//! Skimming a session file: one pass in a window of fixed size, checking that each line is JSON and looking only at
+//! Scanning a session file: one pass in a window of fixed size, checking that each line is JSON and looking only at
 //! what lists show.
 //!
 //! Most of a file is tool output, and texts that a list does not show. They are passed over where they stand, block by
 //! block, however long they are: neither a line nor a text need ever fit into memory. Lines whose shape is not the
-//! usual one (escaped or repeated keys, a content before its role, a kept text of more than 4 MB) are [`Stop::Odd`]: the
+//! usual one (escaped or repeated keys, a content before its role, a kept text of more than 4 MB) are [`LineScanError::NeedsFullParse`]: the
 //! caller reads them whole, one long one at a time, with the reader that knows every shape.
 
 pub mod content;
@@ -15,35 +15,35 @@ pub use self::short::Short;
 
 use std::io::{self, Read};
 
-use crate::core::json::simd::{pass_string, Passed};
+use crate::core::json::simd::{skip_string, Skipped};
 
 /// How much of a file is held at once: what the processor's own cache can keep.
 const WINDOW: usize = 256 << 10;
 /// The longest value that is kept; a longer one makes its line odd.
 const KEPT: usize = 4 << 20;
 
-/// Why a line was not skimmed to its end.
+/// Why a line was not scanned to its end.
 #[derive(Debug)]
-pub enum Stop {
+pub enum LineScanError {
     /// It is no JSON object.
-    Bad,
+    NotJson,
     /// It may be one, of a shape that is not looked at here.
-    Odd,
+    NeedsFullParse,
     /// It could not be read.
     Io(io::Error),
 }
 
-impl From<io::Error> for Stop {
+impl From<io::Error> for LineScanError {
     fn from(error: io::Error) -> Self {
-        Stop::Io(error)
+        LineScanError::Io(error)
     }
 }
 
-type Outcome<T> = Result<T, Stop>;
+type LineScan<T> = Result<T, LineScanError>;
 
 /// Which long values are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum FieldSet {
     /// Names alone.
     Names,
     /// Names, and the contents of users' messages.
@@ -54,7 +54,7 @@ pub enum Wanted {
 
 /// What a line says, as far as it is looked at. Values are texts of JSON, checked to be JSON, in whatever bytes the file
 /// has.
-pub struct Skimmed {
+pub struct ScannedLine {
     pub kind: Short,
     /// Whether the id is a text; None if there is none.
     pub has_text_id: Option<bool>,
@@ -75,7 +75,7 @@ pub struct Skimmed {
 }
 
 /// A file seen through a window.
-pub struct Skimmer<R> {
+pub struct LineScanner<R> {
     source: R,
     buffer: Box<[u8]>,
     /// What is in the window: `buffer[..end]`, of which `at` comes next.
@@ -92,8 +92,8 @@ pub struct Skimmer<R> {
     open: Vec<u8>,
 }
 
-impl<R: Read> Skimmer<R> {
-    /// Skims `source`, whose first byte is at `offset` of the file, in memory that another one used, or none yet.
+impl<R: Read> LineScanner<R> {
+    /// Scans `source`, whose first byte is at `offset` of the file, in memory that another one used, or none yet.
     pub fn new(source: R, offset: u64, buffer: Box<[u8]>) -> Self {
         let buffer = match buffer.len() < WINDOW {
             true => vec![0; WINDOW].into_boxed_slice(),
@@ -122,12 +122,12 @@ impl<R: Read> Skimmer<R> {
     }
 
     /// Passes over the rest of the line, its newline included. Gives whether a newline ended it.
-    pub fn pass_line(&mut self) -> io::Result<bool> {
-        self.pass_line_before(u64::MAX)
+    pub fn skip_line(&mut self) -> io::Result<bool> {
+        self.skip_line_before(u64::MAX)
     }
 
-    /// As [`Skimmer::pass_line`], but gives up past a position.
-    pub fn pass_line_before(&mut self, limit: u64) -> io::Result<bool> {
+    /// As [`LineScanner::skip_line`], but gives up past a position.
+    pub fn skip_line_before(&mut self, limit: u64) -> io::Result<bool> {
         loop {
             let rest = self.buffer.get(self.at..self.end).unwrap_or_default();
             if let Some(length) = memchr::memchr(b'\n', rest) {
@@ -141,9 +141,9 @@ impl<R: Read> Skimmer<R> {
         }
     }
 
-    /// Skims a line. After an error the position is still in the same line; else it is at its newline, or at the end.
-    pub fn line(&mut self, wanted: Wanted) -> Outcome<Skimmed> {
-        let mut line = Skimmed {
+    /// Scans a line. After an error the position is still in the same line; else it is at its newline, or at the end.
+    pub fn line(&mut self, wanted: FieldSet) -> LineScan<ScannedLine> {
+        let mut line = ScannedLine {
             kind: Short::NONE,
             has_text_id: None,
             id: None,
@@ -171,11 +171,11 @@ impl<R: Read> Skimmer<R> {
         }
         match self.token()? {
             None | Some(b'\n') => Ok(line),
-            Some(_) => Err(Stop::Bad),
+            Some(_) => Err(LineScanError::NotJson),
         }
     }
 
-    fn member(&mut self, line: &mut Skimmed, wanted: Wanted) -> Outcome<()> {
+    fn member(&mut self, line: &mut ScannedLine, wanted: FieldSet) -> LineScan<()> {
         enum Key {
             Kind,
             Id,
@@ -186,7 +186,7 @@ impl<R: Read> Skimmer<R> {
             Summary,
             Other,
         }
-        let texts = wanted == Wanted::Texts;
+        let texts = wanted == FieldSet::Texts;
         let key = match self.key()? {
             b"\"type\"" => Key::Kind,
             b"\"id\"" => Key::Id,
@@ -205,11 +205,11 @@ impl<R: Read> Skimmer<R> {
                 let is_text = self.token()? == Some(b'"');
                 match texts {
                     true => set_once(&mut line.id, self.kept()?)?,
-                    false => self.pass_value()?,
+                    false => self.skip_value()?,
                 }
                 match line.has_text_id.replace(is_text) {
                     None => Ok(()),
-                    Some(_) => Err(Stop::Odd),
+                    Some(_) => Err(LineScanError::NeedsFullParse),
                 }
             }
             Key::Name => set_once(&mut line.name, self.kept()?),
@@ -217,15 +217,15 @@ impl<R: Read> Skimmer<R> {
             Key::Summary => set_once(&mut line.summary, self.kept()?),
             Key::Message => {
                 if self.token()? != Some(b'{') || std::mem::replace(&mut line.has_message, true) {
-                    return Err(Stop::Odd);
+                    return Err(LineScanError::NeedsFullParse);
                 }
                 self.message(line, wanted)
             }
-            Key::Other => self.pass_value(),
+            Key::Other => self.skip_value(),
         }
     }
 
-    fn message(&mut self, line: &mut Skimmed, wanted: Wanted) -> Outcome<()> {
+    fn message(&mut self, line: &mut ScannedLine, wanted: FieldSet) -> LineScan<()> {
         enum Key {
             Role,
             Content,
@@ -249,22 +249,22 @@ impl<R: Read> Skimmer<R> {
                 Key::Timestamp => line.message_time.set(self.kept()?)?,
                 Key::Content => {
                     if std::mem::replace(&mut line.has_content, true) {
-                        return Err(Stop::Odd);
+                        return Err(LineScanError::NeedsFullParse);
                     }
                     match (line.role.get(), wanted) {
-                        (_, Wanted::Names) => self.pass_value()?,
+                        (_, FieldSet::Names) => self.skip_value()?,
                         // Whose content it is comes later: then it is too late to keep it.
-                        (None, _) => return Err(Stop::Odd),
-                        (Some(b"\"user\""), _) | (Some(b"\"assistant\""), Wanted::Texts) => {
+                        (None, _) => return Err(LineScanError::NeedsFullParse),
+                        (Some(b"\"user\""), _) | (Some(b"\"assistant\""), FieldSet::Texts) => {
                             line.content = Some(self.kept_content()?);
                         }
                         (Some(role), _) => {
                             check_key(role)?;
-                            self.pass_value()?;
+                            self.skip_value()?;
                         }
                     }
                 }
-                Key::Other => self.pass_value()?,
+                Key::Other => self.skip_value()?,
             }
             if !self.takes(b',')? {
                 return self.must_take(b'}');
@@ -273,14 +273,14 @@ impl<R: Read> Skimmer<R> {
     }
 
     /// A key with its quotes.
-    fn key(&mut self) -> Outcome<&[u8]> {
+    fn key(&mut self) -> LineScan<&[u8]> {
         match self.token()? {
             Some(b'"') => {}
-            _ => return Err(Stop::Bad),
+            _ => return Err(LineScanError::NotJson),
         }
         // Nearly always the key is in the window, whole.
         let window = self.buffer.get(..self.end).unwrap_or_default();
-        if let Passed::Closed(end) = pass_string(window, self.at + 1) {
+        if let Skipped::Closed(end) = skip_string(window, self.at + 1) {
             let from = std::mem::replace(&mut self.at, end);
             return Ok(self.buffer.get(from..end).unwrap_or_default());
         }
@@ -288,13 +288,13 @@ impl<R: Read> Skimmer<R> {
     }
 
     /// Passes over a value and gives its text.
-    fn kept(&mut self) -> Outcome<&[u8]> {
+    fn kept(&mut self) -> LineScan<&[u8]> {
         self.token()?;
         self.mark = Some(self.at);
-        let passed = self.pass_value();
+        let passed = self.skip_value();
         let mark = self.mark.take();
         passed?;
-        let from = mark.ok_or(Stop::Odd)?;
+        let from = mark.ok_or(LineScanError::NeedsFullParse)?;
         Ok(self.buffer.get(from..self.at).unwrap_or_default())
     }
 
@@ -326,10 +326,10 @@ impl<R: Read> Skimmer<R> {
     }
 
     #[inline]
-    fn must_take(&mut self, token: u8) -> Outcome<()> {
+    fn must_take(&mut self, token: u8) -> LineScan<()> {
         match self.takes(token)? {
             true => Ok(()),
-            false => Err(Stop::Bad),
+            false => Err(LineScanError::NotJson),
         }
     }
 
@@ -367,17 +367,17 @@ impl<R: Read> Skimmer<R> {
         Ok(read > 0)
     }
 
-    fn pass_value(&mut self) -> Outcome<()> {
+    fn skip_value(&mut self) -> LineScan<()> {
         let base = self.open.len();
         loop {
             // A value comes here.
             match self.token()? {
-                Some(b'"') => self.pass_string()?,
+                Some(b'"') => self.skip_string()?,
                 Some(b'{') => {
                     self.at += 1;
                     if !self.takes(b'}')? {
                         self.open.push(b'}');
-                        self.pass_key()?;
+                        self.skip_key()?;
                         continue;
                     }
                 }
@@ -388,11 +388,11 @@ impl<R: Read> Skimmer<R> {
                         continue;
                     }
                 }
-                Some(b't') => self.pass_word(b"true")?,
-                Some(b'f') => self.pass_word(b"false")?,
-                Some(b'n') => self.pass_word(b"null")?,
-                Some(b'-' | b'0'..=b'9') => self.pass_number()?,
-                _ => return Err(Stop::Bad),
+                Some(b't') => self.skip_word(b"true")?,
+                Some(b'f') => self.skip_word(b"false")?,
+                Some(b'n') => self.skip_word(b"null")?,
+                Some(b'-' | b'0'..=b'9') => self.skip_number()?,
+                _ => return Err(LineScanError::NotJson),
             }
             // A value was passed: it ends its container, or another follows.
             loop {
@@ -401,7 +401,7 @@ impl<R: Read> Skimmer<R> {
                 };
                 if self.takes(b',')? {
                     if close == b'}' {
-                        self.pass_key()?;
+                        self.skip_key()?;
                     }
                     break;
                 }
@@ -411,67 +411,67 @@ impl<R: Read> Skimmer<R> {
         }
     }
 
-    fn pass_key(&mut self) -> Outcome<()> {
+    fn skip_key(&mut self) -> LineScan<()> {
         match self.token()? {
-            Some(b'"') => self.pass_string()?,
-            _ => return Err(Stop::Bad),
+            Some(b'"') => self.skip_string()?,
+            _ => return Err(LineScanError::NotJson),
         }
         self.must_take(b':')
     }
 
-    fn pass_string(&mut self) -> Outcome<()> {
+    fn skip_string(&mut self) -> LineScan<()> {
         self.at += 1;
         loop {
             let window = self.buffer.get(..self.end).unwrap_or_default();
-            match pass_string(window, self.at) {
-                Passed::Closed(end) => {
+            match skip_string(window, self.at) {
+                Skipped::Closed(end) => {
                     self.at = end;
                     return Ok(());
                 }
-                Passed::Open(at) => {
+                Skipped::Open(at) => {
                     self.at = at;
                     if !self.more()? {
-                        return Err(Stop::Bad);
+                        return Err(LineScanError::NotJson);
                     }
                 }
-                Passed::Bad => return Err(Stop::Bad),
+                Skipped::Bad => return Err(LineScanError::NotJson),
             }
         }
     }
 
-    fn pass_word(&mut self, word: &[u8]) -> Outcome<()> {
+    fn skip_word(&mut self, word: &[u8]) -> LineScan<()> {
         for wanted in word {
             if self.peek()? != Some(*wanted) {
-                return Err(Stop::Bad);
+                return Err(LineScanError::NotJson);
             }
             self.at += 1;
         }
         Ok(())
     }
 
-    fn pass_number(&mut self) -> Outcome<()> {
-        let takes_any = |skimmer: &mut Self, bytes: &[u8]| -> io::Result<bool> {
-            let takes = skimmer.peek()?.is_some_and(|byte| bytes.contains(&byte));
-            skimmer.at += usize::from(takes);
+    fn skip_number(&mut self) -> LineScan<()> {
+        let takes_any = |scanner: &mut Self, bytes: &[u8]| -> io::Result<bool> {
+            let takes = scanner.peek()?.is_some_and(|byte| bytes.contains(&byte));
+            scanner.at += usize::from(takes);
             Ok(takes)
         };
         takes_any(self, b"-")?;
-        if !takes_any(self, b"0")? && self.pass_digits()? == 0 {
-            return Err(Stop::Bad);
+        if !takes_any(self, b"0")? && self.skip_digits()? == 0 {
+            return Err(LineScanError::NotJson);
         }
-        if takes_any(self, b".")? && self.pass_digits()? == 0 {
-            return Err(Stop::Bad);
+        if takes_any(self, b".")? && self.skip_digits()? == 0 {
+            return Err(LineScanError::NotJson);
         }
         if takes_any(self, b"eE")? {
             takes_any(self, b"+-")?;
-            if self.pass_digits()? == 0 {
-                return Err(Stop::Bad);
+            if self.skip_digits()? == 0 {
+                return Err(LineScanError::NotJson);
             }
         }
         Ok(())
     }
 
-    fn pass_digits(&mut self) -> io::Result<usize> {
+    fn skip_digits(&mut self) -> io::Result<usize> {
         let mut count = 0;
         while self.peek()?.is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;
@@ -482,17 +482,17 @@ impl<R: Read> Skimmer<R> {
 }
 
 /// A key that stands twice is odd.
-fn set_once(field: &mut Option<Vec<u8>>, value: &[u8]) -> Outcome<()> {
+fn set_once(field: &mut Option<Vec<u8>>, value: &[u8]) -> LineScan<()> {
     match field.replace(value.to_vec()) {
         None => Ok(()),
-        Some(_) => Err(Stop::Odd),
+        Some(_) => Err(LineScanError::NeedsFullParse),
     }
 }
 
 /// A text with an escape in it may be any key, or any role.
-fn check_key(key: &[u8]) -> Outcome<()> {
+fn check_key(key: &[u8]) -> LineScan<()> {
     match key.contains(&b'\\') {
-        true => Err(Stop::Odd),
+        true => Err(LineScanError::NeedsFullParse),
         false => Ok(()),
     }
 }

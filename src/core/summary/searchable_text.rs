@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 
 use super::line_scanner::header::HeaderLine;
-use super::line_scanner::{Skimmed, Skimmer, Stop, Wanted};
+use super::line_scanner::{FieldSet, LineScanError, LineScanner, ScannedLine};
 use super::session_summary::{string_of, with_line};
 use crate::core::base::wtf8::trim;
 use crate::core::format::agent_message::{AgentMessage, Role};
@@ -105,7 +105,7 @@ pub fn read_texts(
     each: &mut dyn FnMut(Text),
 ) -> io::Result<Read> {
     let source = Positioned::new(file, from, to).stopped_by(stops);
-    let mut lines = Skimmer::new(source, from, std::mem::take(buffer));
+    let mut lines = LineScanner::new(source, from, std::mem::take(buffer));
     let read = read_lines(file, version, &mut lines, stops, each);
     *buffer = lines.into_buffer();
     match is_stopped(stops) {
@@ -117,7 +117,7 @@ pub fn read_texts(
 fn read_lines(
     file: &File,
     mut version: Option<Version>,
-    lines: &mut Skimmer<Positioned<'_>>,
+    lines: &mut LineScanner<Positioned<'_>>,
     stops: &[&AtomicBool],
     each: &mut dyn FnMut(Text),
 ) -> io::Result<Read> {
@@ -134,14 +134,14 @@ fn read_lines(
                 HeaderLine::Other => return Ok(Read::All),
                 HeaderLine::NoJson => {}
             },
-            Some(version) => match lines.line(Wanted::Texts) {
-                Ok(line) if !line.kind.get().unwrap_or_default().contains(&b'\\') => found = of_skimmed(&line, version),
-                Err(Stop::Bad) => {}
-                Ok(_) | Err(Stop::Odd) => odd = Some(version),
-                Err(Stop::Io(error)) => return Err(error),
+            Some(version) => match lines.line(FieldSet::Texts) {
+                Ok(line) if !line.kind.get().unwrap_or_default().contains(&b'\\') => found = of_scanned(&line, version),
+                Err(LineScanError::NotJson) => {}
+                Ok(_) | Err(LineScanError::NeedsFullParse) => odd = Some(version),
+                Err(LineScanError::Io(error)) => return Err(error),
             },
         }
-        lines.pass_line()?;
+        lines.skip_line()?;
         if let Some(version) = odd {
             found = with_line(file, (offset, lines.position()), stops, |line| of_line(line, version))?;
         }
@@ -153,7 +153,7 @@ fn read_lines(
     Ok(Read::All)
 }
 
-fn of_skimmed(line: &Skimmed, version: Version) -> Option<Text> {
+fn of_scanned(line: &ScannedLine, version: Version) -> Option<Text> {
     if version != Version::V1 && line.has_text_id != Some(true) {
         return None;
     }

@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use super::line_scanner::header::HeaderLine;
-use super::line_scanner::{Skimmed, Skimmer, Stop, Wanted};
+use super::line_scanner::{FieldSet, LineScanError, LineScanner, ScannedLine};
 use crate::core::base::time::Time;
-use crate::core::base::unparsed_dates::OddTimes;
+use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::base::wtf8::trim;
 use crate::core::format::agent_message::{AgentMessage, Role};
 use crate::core::format::entry::{read_message, time_of};
@@ -44,7 +44,7 @@ pub struct Info {
     /// The newest user or assistant activity, ms since 1970.
     pub active: Option<f64>,
     /// Entry timestamps that only JavaScript can read; the newest of them counts too.
-    pub odd_times: OddTimes,
+    pub unparsed_dates: UnparsedDates,
     /// Message entries of every role on every branch.
     pub message_count: u64,
     /// The first text of a user.
@@ -120,7 +120,7 @@ pub fn read_on(
 ) -> io::Result<Option<Found>> {
     let stops = [cancelled];
     let source = Positioned::new(file, known.end, size).stopped_by(&stops);
-    let mut lines = Skimmer::new(source, known.end, std::mem::take(buffer));
+    let mut lines = LineScanner::new(source, known.end, std::mem::take(buffer));
     let found = read_lines(file, known, &mut lines, &stops);
     *buffer = lines.into_buffer();
     match is_stopped(&stops) {
@@ -132,7 +132,7 @@ pub fn read_on(
 fn read_lines(
     file: &File,
     mut known: Known,
-    lines: &mut Skimmer<Positioned<'_>>,
+    lines: &mut LineScanner<Positioned<'_>>,
     stops: &[&AtomicBool],
 ) -> io::Result<Option<Found>> {
     while known.content != Content::NoSession && !lines.is_done()? {
@@ -142,23 +142,23 @@ fn read_lines(
         let offset = lines.position();
         // A last line that no newline ends is taken on a copy: another writer may still be at it.
         let mut before = None;
-        let mut is_odd = false;
+        let mut needs_full_parse = false;
         match &mut known.content {
             Content::Session(version, info) => {
-                let wanted = if info.first_message.is_none() { Wanted::UserTexts } else { Wanted::Names };
-                match lines.line(wanted) {
+                let fields = if info.first_message.is_none() { FieldSet::UserTexts } else { FieldSet::Names };
+                match lines.line(fields) {
                     Ok(line) => {
                         if lines.is_done()? {
                             before = Some(info.clone());
                         }
-                        info.take_skimmed(line, *version);
+                        info.take_scanned(line, *version);
                     }
-                    Err(Stop::Bad) => {}
-                    Err(Stop::Odd) => is_odd = true,
-                    Err(Stop::Io(error)) => return Err(error),
+                    Err(LineScanError::NotJson) => {}
+                    Err(LineScanError::NeedsFullParse) => needs_full_parse = true,
+                    Err(LineScanError::Io(error)) => return Err(error),
                 }
-                let ended = lines.pass_line()?;
-                if is_odd {
+                let ended = lines.skip_line()?;
+                if needs_full_parse {
                     if !ended {
                         before = Some(info.clone());
                     }
@@ -178,7 +178,7 @@ fn read_lines(
                     HeaderLine::Other => Content::NoSession,
                     HeaderLine::NoJson => Content::Nothing,
                 };
-                if !lines.pass_line_before(offset.max(HEADER_WITHIN))? {
+                if !lines.skip_line_before(offset.max(HEADER_WITHIN))? {
                     if !lines.is_done()? {
                         known = Known { content: Content::NoSession, end: lines.position() };
                         return Ok(Some(Found { known, with_tail: None }));
@@ -231,7 +231,7 @@ impl Info {
             parent: header.parent,
             created: header.timestamp,
             active: None,
-            odd_times: OddTimes::default(),
+            unparsed_dates: UnparsedDates::default(),
             message_count: 0,
             first_message: None,
         };
@@ -239,7 +239,7 @@ impl Info {
     }
 
     /// Takes a line of the usual shape, already looked through.
-    fn take_skimmed(&mut self, line: Skimmed, version: Version) {
+    fn take_scanned(&mut self, line: ScannedLine, version: Version) {
         if version != Version::V1 && line.has_text_id != Some(true) {
             return;
         }
@@ -252,14 +252,14 @@ impl Info {
             let role = line.role.get().unwrap_or_default();
             // Most messages are the tools'.
             if role != b"\"toolResult\"" && line.has_message {
-                self.take_skimmed_message(&line);
+                self.take_scanned_message(&line);
             }
         } else if is(b"session_info", b"\"session_info\"") {
             self.take_name(line.name.as_deref().and_then(string_of));
         }
     }
 
-    fn take_skimmed_message(&mut self, line: &Skimmed) {
+    fn take_scanned_message(&mut self, line: &ScannedLine) {
         fn text(json: Option<&[u8]>) -> Option<Cow<'_, str>> {
             json.map(text_of)
         }
@@ -309,7 +309,7 @@ impl Info {
             Time::At(_) => {}
             Time::Ask => {
                 if let Some(raw) = timestamp {
-                    self.odd_times.add(raw.get());
+                    self.unparsed_dates.add(raw.get());
                 }
             }
         }
@@ -360,7 +360,7 @@ torn"#,
         assert_eq!(info.name.as_deref(), Some(&b"one"[..]));
         assert_eq!(info.parent, Some(ParentSession::Path(b"/p".to_vec())));
         assert_eq!((info.message_count, info.active), (4, Some(1704067200000.0)));
-        assert_eq!(Vec::from_iter(info.odd_times.iter()), ["\"Jan 5 2031\""]);
+        assert_eq!(Vec::from_iter(info.unparsed_dates.iter()), ["\"Jan 5 2031\""]);
         assert_eq!(info.first_message.as_deref(), Some(&b"yo"[..]));
     }
 

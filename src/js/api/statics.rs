@@ -7,7 +7,7 @@ use super::manager::SessionManager;
 use crate::core::base::error::Error as CoreError;
 use crate::core::base::options::Durability;
 use crate::core::base::paths;
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::new_header_line;
 use crate::core::listing::find_session::{self, CwdFilter};
 use crate::core::session::fork::Source;
@@ -115,7 +115,7 @@ impl SessionManager {
         let mut cwd = None;
         if js.is_undefined(cwd_override.raw())? {
             match find_session::header_of(&file) {
-                Ok(header) => cwd = header.and_then(|header| header.cwd).map(|cwd| shown(&cwd).into_owned()),
+                Ok(header) => cwd = header.and_then(|header| header.cwd).map(|cwd| to_string_lossy(&cwd).into_owned()),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(thrown(js, &CoreError::io("read", &file, error))),
             }
@@ -241,7 +241,7 @@ impl SessionManager {
         let id = state::session_id(js, options.raw(), now)?;
         let timestamp = iso(js, now)?;
         let file = session_file(&dir, &timestamp, &id);
-        let header = new_header_line(&shown(&id), &timestamp, &cwd, Some(&source_path));
+        let header = new_header_line(&to_string_lossy(&id), &timestamp, &cwd, Some(&source_path));
         let file = on_paths(js, |host| paths::resolve(&file, host))?;
         let place = Place::on_disk(js, cwd, dir, file_options)?;
         gc::collect(js)?;
@@ -329,7 +329,7 @@ impl SessionManager {
     pub fn list_all<'env>(env: &'env Env, first: Unknown, second: Unknown, third: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let is_function = |value: &Unknown| Ok::<_, Error>(js.kind(value.raw())? == ValueType::Function);
-        let dir = js.text(first.raw())?.map(|dir| shown(&dir).into_owned());
+        let dir = js.text(first.raw())?.map(|dir| to_string_lossy(&dir).into_owned());
         let (progress, signal) = if is_function(&first)? {
             (
                 first.raw(),

@@ -3,7 +3,7 @@
 use napi::Result;
 
 use super::errors::wrong_argument;
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::js::engine::raw::{Js, Val};
 use crate::js::factory::host::{make, F};
 
@@ -17,7 +17,7 @@ pub fn text(js: Js, value: Val, name: &str) -> Result<Vec<u8>> {
 
 /// A path argument. File systems know no lone surrogates: they become U+FFFD, as in Node.
 pub fn path(js: Js, value: Val, name: &str) -> Result<String> {
-    let path = shown(&text(js, value, name)?).into_owned();
+    let path = to_string_lossy(&text(js, value, name)?).into_owned();
     match path.contains('\0') {
         true => Err(wrong_argument(js, format!("{name} must be a path without null bytes"))),
         false => Ok(path),
@@ -78,5 +78,5 @@ pub fn object(js: Js, value: Val, name: &str) -> Result<Val> {
 /// A value as a template string shows it.
 pub fn shown_value(js: Js, value: Val) -> Result<String> {
     let text = make(js, F::Shown, &[value])?;
-    Ok(shown(&js.text(text)?.unwrap_or_default()).into_owned())
+    Ok(to_string_lossy(&js.text(text)?.unwrap_or_default()).into_owned())
 }

@@ -6,13 +6,13 @@ use std::ptr::null_mut;
 use napi::{sys, Result};
 
 use super::raw::{Js, Val};
-use crate::core::base::string_buffer::{Form, Letters};
+use crate::core::base::string_buffer::{Form, StringBuffer};
 
 /// From how many bytes on a text beyond ASCII is converted here.
 pub const LONG_TEXT: usize = 1 << 10;
 
 thread_local! {
-    static LETTERS: RefCell<Letters> = RefCell::default();
+    static LETTERS: RefCell<StringBuffer> = RefCell::default();
 }
 
 /// A string of a long text in WTF-8.
@@ -27,7 +27,7 @@ pub fn string(js: Js, text: &[u8]) -> Result<Val> {
 }
 
 /// A string of letters.
-pub fn of_letters(js: Js, letters: &Letters) -> Result<Val> {
+pub fn of_letters(js: Js, letters: &StringBuffer) -> Result<Val> {
     let mut out = null_mut();
     let status = match letters.get() {
         Form::Latin1(bytes) => {

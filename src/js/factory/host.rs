@@ -9,7 +9,7 @@ use napi::{sys, Result};
 
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::paths;
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::background;
 use crate::core::io::at_exit;
 use crate::js::convert::errors::thrown;
@@ -188,7 +188,7 @@ pub struct JsHost(pub Js);
 impl JsHost {
     fn ask(&self, function: F, args: &[Val]) -> Result<Option<String>> {
         let answer = make(self.0, function, args)?;
-        Ok(self.0.text(answer)?.map(|text| shown(&text).into_owned()))
+        Ok(self.0.text(answer)?.map(|text| to_string_lossy(&text).into_owned()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use napi::Result;
 
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::session_text::Source;
 use crate::core::format::header::ParentSession;
 use crate::core::listing::listing::Listed;
@@ -31,7 +31,9 @@ pub fn info_object(js: Js, session: &Shown<'_>, states: Val, at: usize) -> Resul
     let first = session.listed.info.first_message.as_deref().unwrap_or(b"(no messages)");
     let first = js.string(first).or_else(|_| {
         js.take_exception()?;
-        js.string(shown(first.get(..SHOWN_OF_ENDLESS).unwrap_or(first)).trim_end_matches('\u{fffd}').as_bytes())
+        js.string(
+            to_string_lossy(first.get(..SHOWN_OF_ENDLESS).unwrap_or(first)).trim_end_matches('\u{fffd}').as_bytes(),
+        )
     });
     match first.and_then(|first| info_with(js, session, first, states, at)) {
         Ok(info) => Ok(Some(info)),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use napi::{sys, Result};
 
 use crate::core::base::paths;
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::ahead::{Ahead, Asked};
 use crate::core::catalog::session_text::{text, Source};
 use crate::core::catalog::{Catalog, Location, SHORT_PATIENCE};
@@ -72,7 +72,7 @@ pub fn close() {
 /// The text of a listed session, which may have been made already; the session behind it in the list is made ready then,
 /// if the last one that was asked for is the one before it.
 fn fetch(js: Js, [file, source, catalog, next_file, next_source]: [Val; 5]) -> Result<Val> {
-    let argument = |value: Val| Ok::<_, napi::Error>(js.text(value)?.map(|text| shown(&text).into_owned()));
+    let argument = |value: Val| Ok::<_, napi::Error>(js.text(value)?.map(|text| to_string_lossy(&text).into_owned()));
     let listed = |file: Val, source: Val| {
         let source = argument(source)?.and_then(|text| Source::from_text(&text));
         Ok::<_, napi::Error>(argument(file)?.zip(source))

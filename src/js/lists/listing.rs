@@ -15,7 +15,7 @@ use super::info::{info_object, Shown};
 use super::task::{self, abort_reason, reason_of, Deferred, Task};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::paths::Host;
-use crate::core::base::unparsed_dates::OddTimes;
+use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::catalog::background::{fill, Working};
 use crate::core::catalog::{location, Catalog, Location};
 use crate::core::io::fd_limit::{is_exhausted, patiently};
@@ -78,7 +78,7 @@ enum Event {
     /// How many files there are.
     Found(usize),
     /// Some of the times of a file that only the host can read, before the file itself.
-    OddTimes(usize, String),
+    UnparsedDates(usize, String),
     Read(usize, Box<Option<(String, String, Listed)>>),
     Failed(Box<CoreError>),
     Aborted,
@@ -107,7 +107,7 @@ fn start(
         infos: Some(js.keep(js.array(0)?)?),
         results: None,
         states: None,
-        odd_times: HashMap::new(),
+        unparsed_dates: HashMap::new(),
         times: Vec::new(),
         catalog: location.as_ref().map(|location| location.path.to_string_lossy().into_owned()),
         filter: listing.filter.clone(),
@@ -188,7 +188,9 @@ fn answer(
     let each = |at: usize, listed: Option<Listed>| {
         let file = files.get(at);
         let shown = listed.zip(file).map(|(mut listed, file)| {
-            odd_times(&std::mem::take(&mut listed.info.odd_times), |some| sender.send(Event::OddTimes(at, some)));
+            unparsed_dates(&std::mem::take(&mut listed.info.unparsed_dates), |some| {
+                sender.send(Event::UnparsedDates(at, some))
+            });
             let absolute = crate::core::base::paths::join(&file.dir, &file.name);
             (file.path.clone(), absolute, listed)
         });
@@ -202,7 +204,7 @@ const ODD_AT_ONCE: usize = 64;
 const ODD_BYTES: usize = 8 << 10;
 
 /// Hands on times that only the host can read, as JSON texts of lists: a few at once, for its thread has other work.
-fn odd_times(times: &OddTimes, mut send: impl FnMut(String)) {
+fn unparsed_dates(times: &UnparsedDates, mut send: impl FnMut(String)) {
     let (mut some, mut count) = (String::new(), 0);
     let mut send = |some: &mut String| send(format!("[{}]", std::mem::take(some)));
     for time in times.iter() {
@@ -243,7 +245,7 @@ struct Progress {
     /// What each of them knows of its text, at the same positions.
     states: Option<Kept>,
     /// The newest of the times of files to come that only the host can read, by the files' positions.
-    odd_times: HashMap<usize, f64>,
+    unparsed_dates: HashMap<usize, f64>,
     /// When the sessions read so far were modified, and their positions.
     times: Vec<(f64, u32)>,
     /// The catalog's path, for texts that are asked for later.
@@ -281,7 +283,7 @@ fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
         Event::Aborted => Ok(()),
         Event::Sort(sorting) => sort(progress, js, sorting),
         Event::Found(total) => found(progress, js, total),
-        Event::OddTimes(at, times) => ask_times(progress, js, at, &times),
+        Event::UnparsedDates(at, times) => ask_times(progress, js, at, &times),
         Event::Read(at, shown) => read(progress, js, at, *shown),
         Event::Failed(error) => {
             let reason = reason_of(js, &thrown(js, &error))?;
@@ -355,14 +357,14 @@ fn ask_times(progress: &RefCell<Progress>, js: Js, at: usize, times: &str) -> Re
     let newest = js.number_value(make(js, F::NewestTime, &[parse(js, times)?])?)?;
     if let Some(newest) = newest {
         let mut progress = progress.borrow_mut();
-        let known = progress.odd_times.entry(at).or_insert(newest);
+        let known = progress.unparsed_dates.entry(at).or_insert(newest);
         *known = known.max(newest);
     }
     Ok(())
 }
 
 fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(String, String, Listed)>) -> Result<()> {
-    if let Some((newest, (.., listed))) = progress.borrow_mut().odd_times.remove(&at).zip(shown.as_mut()) {
+    if let Some((newest, (.., listed))) = progress.borrow_mut().unparsed_dates.remove(&at).zip(shown.as_mut()) {
         listed.info.active = Some(listed.info.active.unwrap_or(0.0).max(newest));
     }
     let info = match shown {
@@ -450,16 +452,16 @@ mod tests {
 
     #[test]
     fn all_odd_times_of_a_file_were_asked_for_at_once() {
-        let mut times = OddTimes::default();
+        let mut times = UnparsedDates::default();
         (0..1_000).for_each(|n| times.add(&format!("\"Jan {n} 2025\"")));
         times.add(&format!("\"{}\"", "x".repeat(3 * ODD_BYTES)));
         let (mut count, mut longest) = (0, 0);
-        odd_times(&times, |some| {
+        unparsed_dates(&times, |some| {
             let some: Vec<String> = serde_json::from_str(&some).expect("a list");
             count += some.len();
             longest = longest.max(some.len());
         });
         assert_eq!((count, longest), (1_001, ODD_AT_ONCE));
-        odd_times(&OddTimes::default(), |_| panic!("there are none"));
+        unparsed_dates(&UnparsedDates::default(), |_| panic!("there are none"));
     }
 }

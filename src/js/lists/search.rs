@@ -13,7 +13,7 @@ use super::task::{self, abort_reason, reason_of, Deferred, Task};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::options::Durability;
 use crate::core::base::paths;
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::background::{fill, Working};
 use crate::core::catalog::{Catalog, Location};
 use crate::core::listing::find_session::CwdFilter;
@@ -56,7 +56,7 @@ pub fn promise(js: Js, query: Val, options: Val) -> Result<Val> {
 }
 
 fn start(js: Js, query: Val, options: Val, deferred: Deferred) -> Result<()> {
-    let query = shown(&args::text(js, query, "query")?).into_owned();
+    let query = to_string_lossy(&args::text(js, query, "query")?).into_owned();
     let given = !js.is_nullish(options)?;
     if given {
         args::object(js, options, "options")?;
@@ -91,7 +91,7 @@ fn mark(js: Js, value: Val) -> Result<[String; 2]> {
     }
     if let Some(list) = args::optional_list(js, value)?.filter(|list| js.len(*list).is_ok_and(|size| size == 2)) {
         if let (Some(open), Some(close)) = (js.text(js.at(list, 0)?)?, js.text(js.at(list, 1)?)?) {
-            return Ok([shown(&open).into_owned(), shown(&close).into_owned()]);
+            return Ok([to_string_lossy(&open).into_owned(), to_string_lossy(&close).into_owned()]);
         }
     }
     Err(wrong_argument(js, "mark must be an array of two strings"))

@@ -14,7 +14,7 @@ use napi::{sys, Error, Result, Status};
 use super::gc::{self, Told};
 use super::state::State;
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::body::BodyOf;
 use crate::core::format::entry::{read_line_and_bodies, Kind, Line};
 use crate::core::session::Session;
@@ -174,7 +174,8 @@ fn body(js: Js, source: &Source, row: RowNo, id: &[u8], code: u8) -> Result<Val>
     let read = source.with_session(|session| {
         // An id may stand in several lines; and rows have other numbers once another file was taken in.
         let row = if session.tree().id_of(row) == id { Some(row) } else { session.tree().find(id) };
-        let gone = || CoreError::changed(session.file().unwrap_or_default(), format!("entry {} is gone", shown(id)));
+        let gone =
+            || CoreError::changed(session.file().unwrap_or_default(), format!("entry {} is gone", to_string_lossy(id)));
         let text = row.ok_or_else(gone).and_then(|row| body_text(session, row, of));
         if text.is_err() {
             let body = row.and_then(|row| session.bodies(row).iter().find(|(_, body)| body.of == of));
@@ -196,13 +197,13 @@ fn body(js: Js, source: &Source, row: RowNo, id: &[u8], code: u8) -> Result<Val>
         _ => {
             let file = source.with_session(|session| Ok(session.file().unwrap_or_default().to_owned()));
             let file = file.ok().and_then(CoreResult::ok).unwrap_or_default();
-            thrown(js, &CoreError::too_long(&file, &shown(id), of.name(), text.len()))
+            thrown(js, &CoreError::too_long(&file, &to_string_lossy(id), of.name(), text.len()))
         }
     })
 }
 
 fn id_of(session: &Session, row: RowNo) -> String {
-    shown(session.tree().id_of(row)).into_owned()
+    to_string_lossy(session.tree().id_of(row)).into_owned()
 }
 
 /// The JSON text of a body, found in the entry's line as it is now.

@@ -8,7 +8,7 @@ use super::identity_cache::Cache;
 use super::materialize::{ensure, object};
 use super::state::{iso, line_of, make_header, session_file, source, swap, State};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::context::branch::{plan, BranchLabel, BranchPlan, BranchStep};
 use crate::core::format::entry::{bodies_of, Kind};
 use crate::core::format::ids;
@@ -175,7 +175,7 @@ impl Branched {
                 } else {
                     let line = old.line_to_copy(step.row)?.ok_or_else(gone)?;
                     let line = step.line(&line).ok_or_else(|| {
-                        let id = shown(old.tree().id_of(step.row)).into_owned();
+                        let id = to_string_lossy(old.tree().id_of(step.row)).into_owned();
                         CoreError::changed(old.file().unwrap_or_default(), format!("entry {id} is no longer JSON"))
                     })?;
                     bodies.extend(bodies_of(&line).into_iter().map(|body| (row, body)));

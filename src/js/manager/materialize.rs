@@ -9,7 +9,7 @@ use super::parse_batch::{Odd, Stroke};
 use super::state::{iso, source, State};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::time::Time;
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::serialize::Layout;
 use crate::core::session::Session;
 use crate::core::tree::tree::{ParentRef, RowNo};
@@ -163,13 +163,13 @@ impl Iterator for Strokes<'_> {
 fn another(state: &RefCell<State>, row: RowNo) -> CoreError {
     let state = state.borrow();
     state.session.doubt();
-    let what = format!("entry {} is no longer where it was", shown(state.session.tree().id_of(row)));
+    let what = format!("entry {} is no longer where it was", to_string_lossy(state.session.tree().id_of(row)));
     CoreError::changed(state.session.file().unwrap_or_default(), what)
 }
 
 fn too_long(state: &RefCell<State>, row: RowNo, size: usize) -> CoreError {
     let state = state.borrow();
-    let id = shown(state.session.tree().id_of(row)).into_owned();
+    let id = to_string_lossy(state.session.tree().id_of(row)).into_owned();
     CoreError::too_long(state.session.file().unwrap_or_default(), &id, "a value", size)
 }
 

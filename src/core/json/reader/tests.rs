@@ -128,7 +128,7 @@ proptest! {
     fn short_strings_end_where_long_ones_do(text in "[ -~é\"\\\\\u{0}-\u{1f}]{0,24}", rest in "[a\"]{0,40}") {
         let bytes = format!("{text}{rest}");
         if let Some(end) = short_end(bytes.as_bytes(), 0) {
-            prop_assert_eq!(pass_string(bytes.as_bytes(), 0), Passed::Closed(end));
+            prop_assert_eq!(skip_string(bytes.as_bytes(), 0), Skipped::Closed(end));
             prop_assert!(end <= 16 && !bytes.as_bytes()[..end].contains(&b'\\'));
         }
     }

@@ -11,7 +11,7 @@ use crate::core::format::ids::{check_session_id, session_id};
 use crate::core::json::reader::{read, Raw};
 use crate::core::json::{string_bytes, ObjectText};
 use crate::core::rewrite::migrate::NewHeader;
-use crate::core::rewrite::verify::{Fault, Found, Survey};
+use crate::core::rewrite::verify::{LineClass, LineFault, Survey};
 use crate::core::storage::storage::Storage;
 
 /// A header that is not a line of its own.
@@ -42,9 +42,9 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
     let mut torn = None;
     for line in &survey.lines {
         match line.what {
-            Found::Header => return Ok(None),
-            Found::Unreadable(_) => {}
-            Found::Entry | Found::Blank => continue,
+            LineClass::Header => return Ok(None),
+            LineClass::Unreadable(_) => {}
+            LineClass::Entry | LineClass::Blank => continue,
         }
         let Some(text) = unreadable_text(storage, line)? else { continue };
         if memchr::memmem::find(text.as_bytes(), b"session").is_none() {
@@ -98,7 +98,7 @@ fn version_of(storage: &dyn Storage, survey: &Survey) -> Result<Version> {
     if survey.entries > 0 {
         return Ok(Version::Current);
     }
-    for line in survey.lines.iter().filter(|line| line.what == Found::Unreadable(Fault::Damage(Damage::NoId))) {
+    for line in survey.lines.iter().filter(|line| line.what == LineClass::Unreadable(LineFault::Damage(Damage::NoId))) {
         let text = text_at(storage, line.place())?;
         let kind = ObjectText::read(&text).and_then(|entry| Some(Kind::from_name(&string_bytes(entry.get("type")?)?)));
         // Any object lacks an id; what else an entry of the first version has is a type.

@@ -8,17 +8,17 @@ use crate::core::storage::storage::{bytes_at, copy_bytes, Storage};
 
 /// Where a line of the new file comes from.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub enum LineSource {
     /// It stands in the old file.
     Same(LineSpan),
     Text(Vec<u8>),
 }
 
 /// The bytes of a line.
-pub fn text_of(storage: &dyn Storage, source: &Source) -> Result<Vec<u8>> {
+pub fn text_of(storage: &dyn Storage, source: &LineSource) -> Result<Vec<u8>> {
     match source {
-        Source::Same(place) => bytes_at(storage, *place),
-        Source::Text(text) => Ok(text.clone()),
+        LineSource::Same(place) => bytes_at(storage, *place),
+        LineSource::Text(text) => Ok(text.clone()),
     }
 }
 

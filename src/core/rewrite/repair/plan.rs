@@ -1,19 +1,19 @@
 //! What the repaired file will hold: the header, the entries that stay, and where others may go on.
 
 use super::header::{header_repair, Salvaged};
-use super::line_text::{text_at, text_of, unreadable_text, Source};
-use super::relink::{Chain, Gap, Record};
+use super::line_text::{text_at, text_of, unreadable_text, LineSource};
+use super::relink::{MissingEntry, Record, Relinker};
 use super::repair_log::{Repair, Repairs};
 use super::salvage::{pieces, Fields};
 use crate::core::base::error::Result;
 use crate::core::format::entry::{EntryHead, Parent};
-use crate::core::rewrite::replace::{write_line, ReadTo, Renewal};
-use crate::core::rewrite::verify::{entry_in, Found, Survey};
+use crate::core::rewrite::replace::{write_line, ReadTo, Rewrite};
+use crate::core::rewrite::verify::{entry_in, LineClass, Survey};
 use crate::core::storage::storage::Storage;
 
 /// The new file.
 pub struct Plan {
-    header: Source,
+    header: LineSource,
     pub records: Vec<Record>,
     read: ReadTo,
 }
@@ -26,51 +26,51 @@ impl Plan {
         repairs: &mut Repairs,
     ) -> Result<Self> {
         let mut records: Vec<Record> = Vec::new();
-        let mut gaps: Vec<Gap> = Vec::new();
+        let mut gaps: Vec<MissingEntry> = Vec::new();
         let mut header = None;
         salvaged.as_ref().and_then(header_repair).into_iter().for_each(|repair| repairs.push(repair));
         let header_line = salvaged.as_ref().filter(|header| header.whole).and_then(|header| header.line);
         for line in &survey.lines {
             match line.what {
-                Found::Header if salvaged.is_some() => {
+                LineClass::Header if salvaged.is_some() => {
                     repairs
                         .push(Repair { line: line.number, what: "left out: another header stands before it".into() });
                 }
-                Found::Header => {
+                LineClass::Header => {
                     if !survey.header_leads {
                         repairs
                             .push(Repair { line: line.number, what: "the header was moved to the first line".into() });
                     }
-                    header = Some(Source::Same(line.place()));
+                    header = Some(LineSource::Same(line.place()));
                 }
-                Found::Blank => {}
-                Found::Entry => {
+                LineClass::Blank => {}
+                LineClass::Entry => {
                     let text = text_at(storage, line.place())?;
                     if let Some(head) = entry_in(&text) {
-                        records.push(Record::of(head, Source::Same(line.place()), line.number));
+                        records.push(Record::of(head, LineSource::Same(line.place()), line.number));
                     }
                 }
-                Found::Unreadable(fault) => {
+                LineClass::Unreadable(fault) => {
                     let text = unreadable_text(storage, line)?;
                     let before = records.len();
                     if text.is_none() {
-                        Gap::add(&mut gaps, &Fields::default(), records.len());
+                        MissingEntry::add(&mut gaps, &Fields::default(), records.len());
                     }
                     for piece in text.as_deref().map(pieces).unwrap_or_default() {
                         match piece.whole().and_then(|whole| Some((whole, salvaged_entry(whole)?))) {
                             Some((whole, head)) => {
-                                records.push(Record::of(head, Source::Text(whole.into()), line.number));
+                                records.push(Record::of(head, LineSource::Text(whole.into()), line.number));
                             }
                             None if piece.is_header() => {}
-                            None => Gap::add(&mut gaps, piece.fields(), records.len()),
+                            None => MissingEntry::add(&mut gaps, piece.fields(), records.len()),
                         }
                     }
-                    let what = told(fault.reason(), header_line == Some(line.number), records.len() - before);
+                    let what = describe(fault.reason(), header_line == Some(line.number), records.len() - before);
                     repairs.push(Repair { line: line.number, what });
                 }
             }
         }
-        let mut chain = Chain { records, gaps };
+        let mut chain = Relinker { records, gaps };
         chain.drop_repeated(storage, repairs)?;
         chain.rename_repeated(storage, repairs)?;
         chain.rechain(repairs);
@@ -79,17 +79,17 @@ impl Plan {
             let line = survey.count;
             repairs.push(Repair { line, what: "the last line was ended".into() });
         }
-        let last = survey.lines.last().filter(|line| matches!(line.what, Found::Unreadable(_)));
+        let last = survey.lines.last().filter(|line| matches!(line.what, LineClass::Unreadable(_)));
         // Blank lines behind it are no part of the survey: it ended then.
         let half = last.filter(|line| line.offset + line.len == survey.bytes && !survey.ends_with_newline);
         let half = half.map(|line| line.offset);
         // Where no header stands as a line of its own, one was salvaged or made.
-        let header = header.unwrap_or_else(|| Source::Text(salvaged.map(|header| header.text).unwrap_or_default()));
+        let header = header.unwrap_or_else(|| LineSource::Text(salvaged.map(|header| header.text).unwrap_or_default()));
         Ok(Self { header, records: chain.records, read: ReadTo::all(survey.bytes, half) })
     }
 }
 
-impl Renewal for Plan {
+impl Rewrite for Plan {
     fn write(&mut self, old: &dyn Storage, out: &mut dyn std::io::Write) -> Result<ReadTo> {
         let header = text_of(old, &self.header);
         let records = self.records.iter().map(|record| record.line_text(old));
@@ -105,7 +105,7 @@ impl Renewal for Plan {
 }
 
 /// What is told of an unreadable line.
-fn told(reason: &str, header: bool, entries: usize) -> String {
+fn describe(reason: &str, header: bool, entries: usize) -> String {
     match (header, entries) {
         (false, 0) => format!("left out: {reason}"),
         (false, 1) => "left out but for an entry that stood inside of it".into(),

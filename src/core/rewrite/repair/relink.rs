@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::line_text::{text_of, Source};
+use super::line_text::{text_of, LineSource};
 use super::repair_log::{Repair, Repairs};
 use super::salvage::Fields;
 use crate::core::base::error::Result;
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::entry::{EntryHead, Kind, Parent};
 use crate::core::format::ids::entry_id;
 use crate::core::json::{quoted, string_bytes, ObjectText};
@@ -21,7 +21,7 @@ use crate::core::tree::tree_integrity::findings;
 #[derive(Debug)]
 pub struct Record {
     pub head: EntryHead<'static>,
-    pub source: Source,
+    pub source: LineSource,
     /// Its line in the old file, or the one that it stood inside of.
     pub line: u64,
     /// Its fields that will be others, with their new texts.
@@ -32,7 +32,7 @@ pub struct Record {
 type Renamed = HashMap<Vec<u8>, Vec<u8>>;
 
 impl Record {
-    pub fn of(head: EntryHead<'static>, source: Source, line: u64) -> Self {
+    pub fn of(head: EntryHead<'static>, source: LineSource, line: u64) -> Self {
         Self { head, source, line, edits: Vec::new() }
     }
 
@@ -49,14 +49,14 @@ impl Record {
 
 /// A place where entries are lost, and what can still be made out of the first.
 #[derive(Debug)]
-pub struct Gap {
+pub struct MissingEntry {
     /// How many records stand before it.
     at: usize,
     id: Option<Vec<u8>>,
     parent: Option<Vec<u8>>,
 }
 
-impl Gap {
+impl MissingEntry {
     /// Adds a gap before record `at`, of which these fields are left. Of several in a row that nothing is left of, one
     /// tells as much as all.
     pub fn add(gaps: &mut Vec<Self>, fields: &Fields<'_>, at: usize) {
@@ -82,12 +82,12 @@ enum Anchor {
 const LONGEST_ID: usize = 256;
 
 /// Everything that stays, in file order.
-pub struct Chain {
+pub struct Relinker {
     pub records: Vec<Record>,
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<MissingEntry>,
 }
 
-impl Chain {
+impl Relinker {
     /// Leaves out lines that stand there twice, byte by byte the same.
     pub fn drop_repeated(&mut self, storage: &dyn Storage, repairs: &mut Repairs) -> Result<()> {
         let mut counts: HashMap<&[u8], usize> = HashMap::new();
@@ -111,7 +111,7 @@ impl Chain {
             };
             if before.transpose()? == Some(text) {
                 *dropped = true;
-                let what = format!("entry {} left out: it stands there twice", shown(id));
+                let what = format!("entry {} left out: it stands there twice", to_string_lossy(id));
                 repairs.push(Repair { line: record.line, what });
             }
         }
@@ -159,7 +159,8 @@ impl Chain {
                 let id = entry_id(|id| taken.contains(id)).into_bytes();
                 taken.insert(id.clone());
                 let old = std::mem::replace(&mut record.head.id, id.clone().into());
-                let what = format!("entry {} is {} now: the id stands before it", shown(&old), shown(&id));
+                let what =
+                    format!("entry {} is {} now: the id stands before it", to_string_lossy(&old), to_string_lossy(&id));
                 repairs.push(Repair { line: record.line, what });
                 record.set("id", quoted(&id));
                 now.insert(old.into_owned(), id);
@@ -198,14 +199,16 @@ impl Chain {
         }
         for (at, parent) in changes {
             let Some(record) = self.records.get_mut(at) else { continue };
-            let now = parent.as_deref().map_or("a root".into(), |parent| format!("a child of {}", shown(parent)));
-            let what = format!("entry {} is {now} now: its parent cannot be read", shown(&record.head.id));
+            let now =
+                parent.as_deref().map_or("a root".into(), |parent| format!("a child of {}", to_string_lossy(parent)));
+            let what = format!("entry {} is {now} now: its parent cannot be read", to_string_lossy(&record.head.id));
             repairs.push(Repair { line: record.line, what });
             record.set_parent(parent.as_deref());
         }
         for (at, first) in kept {
             let Some(record) = self.records.get_mut(at) else { continue };
-            let what = format!("compaction {} keeps from {} on", shown(&record.head.id), shown(&first));
+            let what =
+                format!("compaction {} keeps from {} on", to_string_lossy(&record.head.id), to_string_lossy(&first));
             repairs.push(Repair { line: record.line, what });
             record.set("firstKeptEntryId", quoted(&first));
         }
@@ -262,7 +265,7 @@ impl Chain {
         }
         for cycle in findings(&tree).cycles {
             let Some(record) = cycle.first().and_then(|&row| self.records.get_mut(row as usize)) else { continue };
-            let what = format!("entry {} is a root now: it was its own ancestor", shown(&record.head.id));
+            let what = format!("entry {} is a root now: it was its own ancestor", to_string_lossy(&record.head.id));
             repairs.push(Repair { line: record.line, what });
             record.set_parent(None);
         }

@@ -11,8 +11,8 @@ use crate::core::base::error::{Error, Result};
 use crate::core::format::header::Version;
 use crate::core::io::lock_file::FileLock;
 use crate::core::rewrite::migrate::Migration;
-use crate::core::rewrite::replace::{Backup, Original};
-use crate::core::rewrite::verify::{verify, Found, Keep, Survey, VerifyReport};
+use crate::core::rewrite::replace::{Backup, RewriteTarget};
+use crate::core::rewrite::verify::{verify, Keep, LineClass, Survey, VerifyReport};
 
 /// What a repair did.
 #[derive(Debug, Serialize)]
@@ -52,7 +52,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
     let mut repairs = Repairs::default();
     let mut backup = None;
     for _ in 0..TRIES {
-        let original = Original::hold(path)?;
+        let original = RewriteTarget::hold(path)?;
         let storage = original.storage();
         let survey = Survey::of(storage, Keep::Lines)?;
         let found = survey.report(path);
@@ -84,7 +84,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
             continue;
         }
         let mut made = Repairs::default();
-        let is_something = survey.lines.iter().any(|line| matches!(line.what, Found::Unreadable(_)));
+        let is_something = survey.lines.iter().any(|line| matches!(line.what, LineClass::Unreadable(_)));
         let is_invented = header.as_ref().is_some_and(|header| header.line.is_none());
         let mut plan = Plan::of(storage, survey, header, &mut made)?;
         if is_something && is_invented && plan.records.is_empty() {

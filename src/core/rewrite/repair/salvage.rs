@@ -217,7 +217,7 @@ impl<'a> Object<'a> {
                     continue;
                 }
                 b'"' if takes_value || matches!(next, Next::Key | Next::Member) => {
-                    if let Err(at) = self.pass_string() {
+                    if let Err(at) = self.skip_string() {
                         return (fields, End::Torn { at, cut: self.bytes.get(at) == Some(&b'{') });
                     }
                     if !takes_value {
@@ -281,7 +281,7 @@ impl<'a> Object<'a> {
     }
 
     /// Passes over a string; an error with the byte that cannot be in one, or the end.
-    fn pass_string(&mut self) -> Result<(), usize> {
+    fn skip_string(&mut self) -> Result<(), usize> {
         let mut at = self.at + 1;
         loop {
             let special = |byte: &u8| *byte < b' ' || matches!(byte, b'"' | b'\\');

@@ -1,7 +1,7 @@
 //! Lines that the caller makes of the objects it has: of an entry that was changed since, the tree's word counts.
 
 use crate::core::base::error::{Error, Result};
-use crate::core::base::wtf8::shown;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::entry::{read_line, EntryHead, Kind, Line, Parent};
 use crate::core::format::header::{Header, Version, CURRENT_VERSION};
 use crate::core::io::line_reader::text_of;
@@ -39,7 +39,7 @@ impl Session {
             return Ok(line);
         }
         let (id, known) = (self.tree().id_of(row), self.tree().row(row));
-        let what = format!("Entry {}", shown(id));
+        let what = format!("Entry {}", to_string_lossy(id));
         let edited = self.edited(&line, &what, |object| {
             let known = known?;
             object.set("id", quoted(id));

@@ -2,12 +2,12 @@
 
 use std::io::Read;
 
-use super::{Outcome, Skimmer, Stop};
+use super::{LineScan, LineScanError, LineScanner};
 
-impl<R: Read> Skimmer<R> {
+impl<R: Read> LineScanner<R> {
     /// Passes over a content and gives its JSON text. A text in a block's `data` is passed over where it stands, however
     /// long it is, and given as an empty one: a pasted image says nothing that is listed or searched.
-    pub(crate) fn kept_content(&mut self) -> Outcome<Vec<u8>> {
+    pub(crate) fn kept_content(&mut self) -> LineScan<Vec<u8>> {
         if self.token()? != Some(b'[') {
             return Ok(self.kept()?.to_vec());
         }
@@ -17,7 +17,7 @@ impl<R: Read> Skimmer<R> {
             loop {
                 self.block(&mut out)?;
                 if out.len() > self.most {
-                    return Err(Stop::Odd);
+                    return Err(LineScanError::NeedsFullParse);
                 }
                 if !self.takes(b',')? {
                     break;
@@ -30,7 +30,7 @@ impl<R: Read> Skimmer<R> {
         Ok(out)
     }
 
-    fn block(&mut self, out: &mut Vec<u8>) -> Outcome<()> {
+    fn block(&mut self, out: &mut Vec<u8>) -> LineScan<()> {
         if self.token()? != Some(b'{') {
             out.extend_from_slice(self.kept()?);
             return Ok(());
@@ -45,13 +45,13 @@ impl<R: Read> Skimmer<R> {
                 out.push(b':');
                 self.must_take(b':')?;
                 if is_data && self.token()? == Some(b'"') {
-                    self.pass_string()?;
+                    self.skip_string()?;
                     out.extend_from_slice(b"\"\"");
                 } else {
                     out.extend_from_slice(self.kept()?);
                 }
                 if out.len() > self.most {
-                    return Err(Stop::Odd);
+                    return Err(LineScanError::NeedsFullParse);
                 }
                 if !self.takes(b',')? {
                     break;

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::{Outcome, Skimmer, Stop};
+use super::{LineScan, LineScanError, LineScanner};
 use crate::core::format::header::Header;
 use crate::core::io::line_reader::{text_of, HEAD};
 
@@ -23,8 +23,8 @@ pub enum HeaderLine {
     NoJson,
 }
 
-impl<R: Read> Skimmer<R> {
-    /// Skims a file of which only the header is wanted: little of it is read at first.
+impl<R: Read> LineScanner<R> {
+    /// Scans a file of which only the header is wanted: little of it is read at first.
     pub fn for_header(source: R) -> Self {
         Self::within(source, 0, vec![0; HEAD].into_boxed_slice())
     }
@@ -38,26 +38,26 @@ impl<R: Read> Skimmer<R> {
         self.most = kept;
         match found {
             Ok(found) => Ok(found),
-            Err(Stop::Bad) => Ok(HeaderLine::NoJson),
-            Err(Stop::Odd) => Ok(HeaderLine::Other),
-            Err(Stop::Io(error)) => Err(error),
+            Err(LineScanError::NotJson) => Ok(HeaderLine::NoJson),
+            Err(LineScanError::NeedsFullParse) => Ok(HeaderLine::Other),
+            Err(LineScanError::Io(error)) => Err(error),
         }
     }
 
-    fn header_or_other(&mut self) -> Outcome<HeaderLine> {
+    fn header_or_other(&mut self) -> LineScan<HeaderLine> {
         let mut fields = Vec::new();
         match self.token()? {
             Some(b'{') => self.header_fields(&mut fields)?,
-            _ => self.pass_value()?,
+            _ => self.skip_value()?,
         }
         match self.token()? {
             None | Some(b'\n') => Ok(Header::read(&text_of(&fields)).map_or(HeaderLine::Other, HeaderLine::Header)),
-            Some(_) => Err(Stop::Bad),
+            Some(_) => Err(LineScanError::NotJson),
         }
     }
 
     /// Copies the fields that matter, and those that may be one of them in disguise, as an object of their own.
-    fn header_fields(&mut self, out: &mut Vec<u8>) -> Outcome<()> {
+    fn header_fields(&mut self, out: &mut Vec<u8>) -> LineScan<()> {
         self.must_take(b'{')?;
         out.push(b'{');
         if !self.takes(b'}')? {
@@ -74,7 +74,7 @@ impl<R: Read> Skimmer<R> {
                 self.must_take(b':')?;
                 match matters {
                     true => out.extend_from_slice(self.kept()?),
-                    false => self.pass_value()?,
+                    false => self.skip_value()?,
                 }
                 if !self.takes(b',')? {
                     break;
@@ -93,8 +93,8 @@ mod tests {
     use crate::core::json::reader::is_json;
     use proptest::prelude::*;
 
-    fn skimmed(line: &[u8]) -> HeaderLine {
-        Skimmer::for_header(line).header_line().expect("no error")
+    fn scanned(line: &[u8]) -> HeaderLine {
+        LineScanner::for_header(line).header_line().expect("no error")
     }
 
     /// The line read whole.
@@ -145,9 +145,9 @@ mod tests {
         ) {
             let fields: Vec<_> = fields.iter().map(|(key, value)| format!("{key} : {value}")).collect();
             let line = format!("{}{{{}}}{}", around.0, fields.join(" , "), around.1);
-            prop_assert_eq!(skimmed(line.as_bytes()), read_whole(line.as_bytes()));
+            prop_assert_eq!(scanned(line.as_bytes()), read_whole(line.as_bytes()));
             let cut = line.len() / 2;
-            prop_assert_eq!(skimmed(&line.as_bytes()[..cut]), read_whole(&line.as_bytes()[..cut]));
+            prop_assert_eq!(scanned(&line.as_bytes()[..cut]), read_whole(&line.as_bytes()[..cut]));
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
                 HeaderLine::Header(Header::read("{\"type\":\"session\",\"id\":\"\u{fffd}\"}").expect("a header")),
             ),
         ] {
-            assert_eq!(skimmed(line), want, "{line:?}");
+            assert_eq!(scanned(line), want, "{line:?}");
         }
     }
 }

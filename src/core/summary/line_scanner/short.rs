@@ -1,6 +1,6 @@
 //! Short values, kept in place.
 
-use super::Stop;
+use super::LineScanError;
 
 /// The text of a short value as it stands in the file.
 #[derive(Debug, Clone, Copy)]
@@ -17,12 +17,12 @@ impl Short {
         self.bytes.get(..usize::from(self.len)).filter(|bytes| !bytes.is_empty())
     }
 
-    pub(crate) fn set(&mut self, value: &[u8]) -> Result<(), Stop> {
+    pub(crate) fn set(&mut self, value: &[u8]) -> Result<(), LineScanError> {
         // A key that stands twice is odd, and so is a value that does not fit.
         if self.len > 0 {
-            return Err(Stop::Odd);
+            return Err(LineScanError::NeedsFullParse);
         }
-        self.bytes.get_mut(..value.len()).ok_or(Stop::Odd)?.copy_from_slice(value);
+        self.bytes.get_mut(..value.len()).ok_or(LineScanError::NeedsFullParse)?.copy_from_slice(value);
         self.len = value.len() as u8;
         Ok(())
     }
