@@ -11,12 +11,12 @@
 
 use crate::core::base::error::{Error, Result};
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::entry::{EntryHead, Kind};
+use crate::core::format::entry::Kind;
 use crate::core::format::serialize::{line, Envelope, NewHead};
 use crate::core::io::line_span::LineSpan;
 use crate::core::tree::tree::RowNo;
 
-use super::{check_length, Session};
+use super::session::{check_length, Session};
 
 /// How often a line is written anew before the append is given up.
 const TRIES: usize = 8;
@@ -55,16 +55,6 @@ enum Landed {
 }
 
 impl Session {
-    /// Adds an entry whose body the caller keeps, or whose line stands at a place.
-    pub(super) fn push_own(&mut self, head: &EntryHead<'_>, place: Option<LineSpan>) -> RowNo {
-        let row = self.index.push(head, place);
-        match self.own.last_mut().filter(|(_, end)| *end == row) {
-            Some((_, end)) => *end += 1,
-            None => self.own.push((row, row + 1)),
-        }
-        row
-    }
-
     /// Writes an entry's line and adds the entry. What others wrote comes in first; the leaf moves to the new entry.
     pub fn append(&mut self, new: &NewEntry<'_>) -> Result<RowNo> {
         for left in (0..TRIES).rev() {
@@ -191,14 +181,6 @@ impl Session {
         match self.storage.as_mut() {
             Some(storage) => storage.take_back(place, line),
             None => Ok(()),
-        }
-    }
-
-    /// Remembers that other processes write here too.
-    pub(super) fn share(&mut self) {
-        self.lock_checked = None;
-        if let Some(storage) = self.storage.as_mut() {
-            storage.set_shared();
         }
     }
 }

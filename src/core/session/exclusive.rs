@@ -13,7 +13,7 @@ use crate::core::io::fs;
 use crate::core::io::lock_file::{self, Asked, FileLock};
 use crate::core::storage::change_clock::GLANCES;
 
-use super::{Persistence, Session};
+use super::session::{Persistence, Session};
 
 /// How long after the last look of a writer its write is surely done.
 const MARGIN: Duration = Duration::from_millis(2);
@@ -39,12 +39,6 @@ impl Session {
     pub fn release_lock(&mut self) {
         self.lock = None;
         self.forget_lock();
-    }
-
-    /// The next append asks again who has the lock, wherever the file is then.
-    pub(super) fn forget_lock(&mut self) {
-        self.lock_checked = None;
-        self.lock_path = None;
     }
 
     /// Makes sure that nobody else has the lock, if that was not done since the storage was looked at last. True if a

@@ -1,6 +1,7 @@
 //! Forking: a session's whole history in a new file under a new header, moved as bytes.
 
-use super::{Found, Persistence, Session};
+use super::open::Found;
+use super::session::{Persistence, Session};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Options;
 use crate::core::format::entry::{read_line, Damage, Line};

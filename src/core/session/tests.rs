@@ -1,11 +1,15 @@
 use std::fs;
 
-use super::diagnostics::Change;
+use super::notes::Change;
 use super::*;
+use crate::core::base::error::Result;
+use crate::core::base::options::Options;
 use crate::core::format::entry::Kind as EntryKind;
 use crate::core::format::ids::tests::choose;
+use crate::core::format::serialize::NewHead;
 use crate::core::io::fs::faults::before_next;
 use crate::core::io::fs::Call;
+use crate::core::tree::tree::RowNo;
 
 /// Appends a custom entry, of an id that is chosen already or not.
 fn append_as(session: &mut Session, id: Option<&str>) -> Result<RowNo> {

@@ -13,7 +13,7 @@ use crate::core::io::line_span::LineSpan;
 use crate::core::storage::storage::{read_into, Storage};
 use crate::core::tree::tree::{ParentRef, RowNo, Sym};
 
-use crate::core::session::Session;
+use crate::core::session::session::Session;
 
 /// How many of the last entries are looked at, as far as they are within that many bytes; the last one always.
 const LAST: RowNo = 8;

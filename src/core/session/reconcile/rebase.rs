@@ -11,26 +11,16 @@ use crate::core::format::header::Version;
 use crate::core::index::load::{load, Index, Loaded};
 use crate::core::io::line_reader::text_of;
 use crate::core::io::line_span::LineSpan;
-use crate::core::session::diagnostics::Change;
+use crate::core::session::notes::Change;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::storage::{bytes_at, read_into, Storage};
 use crate::core::tree::tree::RowNo;
 
 use super::compare_known::is_same;
-use super::refresh::{copy, Care, WRITTEN_AGAIN};
-use crate::core::session::{Moved, Persistence, Session};
+use super::whole_file::{copy, WRITTEN_AGAIN};
+use crate::core::session::file_state::{Care, Old};
+use crate::core::session::session::{Moved, Persistence, Session};
 use crate::core::summary::header_scan::first_header;
-
-/// What became of the old file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Old {
-    /// Another one has its name; it is still open.
-    Open,
-    /// Another one has its name, and nothing of it can be read any more, or not where it was.
-    Gone,
-    /// It has another content.
-    Rewritten,
-}
 
 impl Session {
     /// Goes on in what is at the path now, if it is the same session.

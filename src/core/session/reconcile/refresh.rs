@@ -1,41 +1,23 @@
 //! What happens when the file changes underneath: grown, deleted, renamed, replaced or cut by somebody else.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use crate::core::base::error::{Error, Result};
-use crate::core::io::fs;
-use crate::core::io::line_span::LineSpan;
-use crate::core::session::diagnostics::Change;
-use crate::core::storage::file::FileStorage;
+use crate::core::session::notes::Change;
 use crate::core::storage::new_file::NewFile;
-use crate::core::storage::storage::{copy_bytes, FileStatus, Storage};
+use crate::core::storage::storage::{FileStatus, Storage};
 use crate::core::tree::tree::RowNo;
 
-use super::rebase::Old;
-use crate::core::session::{check_length, Moved, Persistence, Session};
+use super::whole_file::{copy, WRITTEN_AGAIN};
+use crate::core::session::file_state::{Care, Old};
+use crate::core::session::session::{Moved, Persistence, Session};
 use crate::core::summary::header_scan::first_header;
-
-pub(crate) const WRITTEN_AGAIN: &str = "the deleted, renamed or emptied file was written again, whole";
 
 /// Up to how many bytes a file is read whole to be sure that it says what it said.
 const SMALL: u64 = 1 << 20;
 
 /// How often it is looked at once more when another file took its name meanwhile.
 const LOOKS: usize = 4;
-
-/// How closely the file is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Care {
-    /// Before an append: at length and deletion, and every few milliseconds at what the path leads to.
-    Usual,
-    /// At what the path leads to, and at what the file begins and ends with.
-    Thorough,
-    /// At every line, where a line may have changed.
-    Whole,
-    /// The same, for a read: nothing is written.
-    Reading,
-}
 
 impl Session {
     /// Takes in what others have written to the file since; the leaf stays. A file that was deleted is written again,
@@ -177,20 +159,6 @@ impl Session {
         }
     }
 
-    pub(crate) fn take_in(&mut self, size: u64) -> Result<()> {
-        self.share();
-        let Some(storage) = self.storage.as_mut() else {
-            return Ok(());
-        };
-        let before = self.index.tree.len();
-        let unended = self.index.read_more(&**storage)?;
-        storage.set_unended(unended);
-        let grown = size - self.size;
-        self.size = size.max(self.index.read_to());
-        self.notes.grown(grown, self.index.tree.len() - before);
-        Ok(())
-    }
-
     /// Writes a file that is gone again, byte by byte what it was: entries keep their places.
     fn restore(&mut self, care: Care) -> Result<()> {
         // It may have been written anew before it went.
@@ -221,58 +189,4 @@ impl Session {
         self.notes.repaired(WRITTEN_AGAIN);
         Ok(())
     }
-
-    /// Writes a session whose file is lost again, from the lines of its header and every entry as the caller has them.
-    pub fn rewrite<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) -> Result<()> {
-        let Some(path) = self.file.clone() else {
-            return Ok(());
-        };
-        let fail = |error| Error::io("stat", &path, error);
-        let mut places = Vec::with_capacity(self.tree().len() + 1);
-        let storage = match fs::stat_path(Path::new(&path)).map_err(fail)? {
-            None => {
-                let mut file = NewFile::again(&path)?;
-                for line in lines {
-                    check_length(line)?;
-                    places.push(file.line(line)?);
-                }
-                file.finish_safely(self.options.durability)?
-            }
-            Some(now) if now.size == 0 => {
-                let mut all = Vec::new();
-                for line in lines {
-                    check_length(line)?;
-                    places.push(LineSpan::of(all.len() as u64, line.len()));
-                    all.extend_from_slice(line);
-                    all.push(b'\n');
-                }
-                all.pop();
-                let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
-                self.fill(&mut storage, &mut all)?;
-                storage
-            }
-            Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
-        };
-        self.forget_lock();
-        self.adopt_file(storage, places, Vec::new());
-        self.notes.repaired(WRITTEN_AGAIN);
-        Ok(())
-    }
-
-    /// Writes a whole session into an empty file.
-    pub(crate) fn fill(&self, storage: &mut FileStorage, all: &mut Vec<u8>) -> Result<()> {
-        let place = storage.append(all)?;
-        if place.offset == 0 {
-            return Ok(());
-        }
-        storage.set_shared();
-        storage.take_back(place, all.get(..place.len as usize).unwrap_or_default())?;
-        Err(Error::changed(storage.name(), "another process writes to it"))
-    }
-}
-
-/// Hands on all bytes of a storage. Tells whether they end in the middle of a line.
-pub(crate) fn copy(storage: &dyn Storage, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
-    let last = copy_bytes(storage, 0, u64::MAX, each)?;
-    Ok(last.is_some_and(|byte| byte != b'\n'))
 }

@@ -8,7 +8,7 @@ use crate::core::io::line_reader::text_of;
 use crate::core::json::{quoted, ObjectText};
 use crate::core::tree::tree::{ParentRef, RowNo};
 
-use crate::core::session::Session;
+use crate::core::session::session::Session;
 
 impl Session {
     /// The line of a header that the caller made of an object: still this session's, whatever was done to the object.
@@ -93,7 +93,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::session::Persistence;
+    use crate::core::session::session::Persistence;
 
     fn session(lines: &[&str]) -> Session {
         let mut session = Session::new(b"s".to_vec(), Persistence::Memory, None);

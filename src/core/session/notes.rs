@@ -1,0 +1,56 @@
+//! What happened to a session since it was opened.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// How a file changed underneath.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Change {
+    /// Others added to it.
+    Grown,
+    Deleted,
+    Renamed,
+    Replaced,
+    Truncated,
+}
+
+/// How often a file changed in one way.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    pub count: u64,
+    /// Entries that came in with it.
+    pub entries: u64,
+    /// Bytes that came in with it.
+    pub bytes: u64,
+}
+
+/// What happened to a session since it was opened.
+#[derive(Debug, Default)]
+pub struct Notes {
+    pub(super) changes: BTreeMap<Change, Changed>,
+    pub(super) repairs: BTreeMap<&'static str, u64>,
+}
+
+impl Notes {
+    /// Notes a change that is no growth.
+    pub fn changed(&mut self, change: Change) {
+        self.changes.entry(change).or_default().count += 1;
+    }
+
+    /// Notes what others added; nothing is no change.
+    pub fn grown(&mut self, bytes: u64, entries: usize) {
+        if bytes > 0 || entries > 0 {
+            let grown = self.changes.entry(Change::Grown).or_default();
+            grown.count += 1;
+            grown.bytes += bytes;
+            grown.entries += entries as u64;
+        }
+    }
+
+    /// Notes something that was put right.
+    pub fn repaired(&mut self, what: &'static str) {
+        *self.repairs.entry(what).or_default() += 1;
+    }
+}

@@ -1,0 +1,136 @@
+//! Opening a session from its file, and making the file of one that has none.
+
+use super::session::{check_length, Persistence, Session};
+use crate::core::base::error::{Error, Result};
+use crate::core::base::options::Options;
+use crate::core::format::entry::EntryHead;
+use crate::core::format::header::Version;
+use crate::core::index::load::{load, Loaded};
+use crate::core::rewrite::migrate::Migration;
+use crate::core::rewrite::replace::{Backup, Rewrite, RewriteTarget};
+use crate::core::storage::file::FileStorage;
+use crate::core::storage::memory::{Memory, MemoryStorage};
+use crate::core::storage::new_file::NewFile;
+use crate::core::storage::storage::Storage;
+use crate::core::summary::header_scan::first_header;
+
+/// How often a migration begins anew because the file changed meanwhile.
+const MIGRATION_TRIES: usize = 20;
+
+/// What is at a path that a session shall be opened from.
+pub enum Found {
+    Missing,
+    /// A file without a byte in it.
+    Empty,
+    Session(Box<Session>),
+}
+
+impl Session {
+    /// The same with options. An exclusive session takes its lock here; it is an error if another has it.
+    pub fn with_options(mut self, options: Options) -> Result<Self> {
+        self.options = options;
+        self.take_lock()?;
+        Ok(self)
+    }
+
+    /// Opens the session file at an absolute path. Old versions are migrated: the file is rewritten once, unless the
+    /// session never writes.
+    pub fn open(path: &str, persistence: Persistence, options: Options) -> Result<Found> {
+        let storage = match FileStorage::open(path) {
+            Err(error) if error.is_missing() => return Ok(Found::Missing),
+            result => result?,
+        };
+        if storage.size()? == 0 {
+            return Ok(Found::Empty);
+        }
+        if first_header(&storage)?.is_none() {
+            return Err(Error::not_a_session(path));
+        }
+        // From here on the file may be written to; under the lock nobody else does between the reading and that.
+        let mut session = Self::new(Vec::new(), persistence, Some(path.to_owned())).with_options(options)?;
+        let mut storage: Box<dyn Storage> = Box::new(storage.with_durability(options.durability));
+        let version = first_header(&*storage)?.ok_or_else(|| Error::not_a_session(path))?.version;
+        if version != Version::Current {
+            storage = session.migrated(path, storage, version)?;
+        }
+        let size = storage.size()?;
+        let Some(Loaded { header, header_place, header_line, index, unended }) = load(&*storage)? else {
+            return Err(Error::not_a_session(path));
+        };
+        storage.set_unended(unended);
+        session.id = header.id;
+        // It may have grown while it was read.
+        session.size = size.max(index.read_to());
+        session.storage = Some(storage);
+        session.header_place = Some(header_place);
+        session.header_text = header_line;
+        session.index = index;
+        Ok(Found::Session(Box::new(session)))
+    }
+
+    fn migrated(&mut self, path: &str, old: Box<dyn Storage>, version: Version) -> Result<Box<dyn Storage>> {
+        if self.persistence == Persistence::Memory {
+            let mut memory = Memory::default();
+            Migration::new(version).write(&*old, &mut memory)?;
+            return Ok(Box::new(MemoryStorage::new(path.to_owned(), memory.bytes)));
+        }
+        drop(old);
+        let opened = |session: &Self| {
+            let storage = FileStorage::open(path)?.with_durability(session.options.durability);
+            Ok(Box::new(storage) as Box<dyn Storage>)
+        };
+        for _ in 0..MIGRATION_TRIES {
+            self.check_lock()?;
+            let original = RewriteTarget::hold(path)?;
+            let header = first_header(original.storage())?.ok_or_else(|| Error::not_a_session(path))?;
+            if header.version == Version::Current {
+                // Another process was quicker.
+                return opened(self);
+            }
+            if original.replace(Backup::OldVersion, &mut Migration::new(header.version))?.is_some() {
+                self.notes.repaired("migrated to version 3, the original kept beside it");
+                return opened(self);
+            }
+        }
+        Err(Error::changed(path, "others keep writing to it while it is migrated"))
+    }
+
+    /// Makes the file of a session that has none yet: `lines` are the header's and every entry's, the new one's last.
+    pub fn make_file<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>, head: Option<&EntryHead<'_>>) -> Result<()> {
+        let Some(path) = self.file.clone() else {
+            return Ok(());
+        };
+        self.take_lock()?;
+        self.check_lock()?;
+        let mut file = NewFile::create(&path)?;
+        let mut places = Vec::with_capacity(self.tree().len() + 2);
+        for line in lines {
+            check_length(line)?;
+            places.push(file.line(line)?);
+        }
+        let storage = file.finish(self.options.durability)?;
+        if let Some(head) = head {
+            self.push_own(head, None);
+        }
+        self.adopt_file(storage, places, Vec::new());
+        Ok(())
+    }
+
+    /// Writes a header into the empty file that this new session was opened from. False if another process was
+    /// quicker: then it is no new session.
+    pub fn fill_empty_file(&mut self, header_line: &[u8]) -> Result<bool> {
+        let Some(path) = self.file.clone().filter(|_| self.persistence == Persistence::File) else {
+            return Ok(true);
+        };
+        self.check_lock()?;
+        let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
+        let place = storage.append(&mut header_line.to_vec())?;
+        if place.offset != 0 {
+            storage.set_shared();
+            storage.take_back(place, header_line)?;
+            return Ok(false);
+        }
+        self.adopt_file(storage, vec![place], Vec::new());
+        Ok(true)
+    }
+}

@@ -1,0 +1,69 @@
+//! Writing a whole session to a path where its file is gone or empty.
+
+use std::path::Path;
+
+use crate::core::base::error::{Error, Result};
+use crate::core::io::fs;
+use crate::core::io::line_span::LineSpan;
+use crate::core::session::session::{check_length, Session};
+use crate::core::storage::file::FileStorage;
+use crate::core::storage::new_file::NewFile;
+use crate::core::storage::storage::{copy_bytes, Storage};
+
+pub(crate) const WRITTEN_AGAIN: &str = "the deleted, renamed or emptied file was written again, whole";
+
+impl Session {
+    /// Writes a session whose file is lost again, from the lines of its header and every entry as the caller has them.
+    pub fn rewrite<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+        let Some(path) = self.file.clone() else {
+            return Ok(());
+        };
+        let fail = |error| Error::io("stat", &path, error);
+        let mut places = Vec::with_capacity(self.tree().len() + 1);
+        let storage = match fs::stat_path(Path::new(&path)).map_err(fail)? {
+            None => {
+                let mut file = NewFile::again(&path)?;
+                for line in lines {
+                    check_length(line)?;
+                    places.push(file.line(line)?);
+                }
+                file.finish_safely(self.options.durability)?
+            }
+            Some(now) if now.size == 0 => {
+                let mut all = Vec::new();
+                for line in lines {
+                    check_length(line)?;
+                    places.push(LineSpan::of(all.len() as u64, line.len()));
+                    all.extend_from_slice(line);
+                    all.push(b'\n');
+                }
+                all.pop();
+                let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
+                self.fill(&mut storage, &mut all)?;
+                storage
+            }
+            Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
+        };
+        self.forget_lock();
+        self.adopt_file(storage, places, Vec::new());
+        self.notes.repaired(WRITTEN_AGAIN);
+        Ok(())
+    }
+
+    /// Writes a whole session into an empty file.
+    pub(crate) fn fill(&self, storage: &mut FileStorage, all: &mut Vec<u8>) -> Result<()> {
+        let place = storage.append(all)?;
+        if place.offset == 0 {
+            return Ok(());
+        }
+        storage.set_shared();
+        storage.take_back(place, all.get(..place.len as usize).unwrap_or_default())?;
+        Err(Error::changed(storage.name(), "another process writes to it"))
+    }
+}
+
+/// Hands on all bytes of a storage. Tells whether they end in the middle of a line.
+pub(crate) fn copy(storage: &dyn Storage, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
+    let last = copy_bytes(storage, 0, u64::MAX, each)?;
+    Ok(last.is_some_and(|byte| byte != b'\n'))
+}

@@ -1,0 +1,394 @@
+//! One session: its identity, its index and its storage, and what is asked of it without looking at its file again.
+//!
+//! Entries come in as heads; their bodies are lines in the storage, or are kept by the caller as long as the session
+//! has no file. Every call that can fail leaves the session as it was when it does.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::notes::Notes;
+use crate::core::base::error::{Error, Result};
+use crate::core::base::options::Durability;
+use crate::core::base::options::Options;
+use crate::core::context::projection::Projection;
+use crate::core::format::body::{Body, BodyOf};
+use crate::core::format::entry::{EntryHead, Kind, Line};
+use crate::core::format::ids::entry_id;
+use crate::core::format::serialize::{Envelope, NewHead};
+use crate::core::index::copy::{copied, Copier};
+use crate::core::index::load::{DamagedLine, Index};
+use crate::core::index::read_entries::Each;
+use crate::core::io::line_reader::LONGEST;
+use crate::core::io::line_span::LineSpan;
+use crate::core::io::lock_file::FileLock;
+use crate::core::storage::file::FileStorage;
+use crate::core::storage::new_file::NewFile;
+use crate::core::storage::storage::{bytes_at, Storage};
+use crate::core::tree::tree::{RowNo, Tree};
+
+/// How a session goes with files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Persistence {
+    /// Never writes.
+    Memory,
+    /// Writes to its file, which it makes when there is conversation.
+    File,
+}
+
+/// What a session was before it went on in another file.
+pub struct Moved {
+    /// For each row of now the one it was before, if it was there.
+    pub rows: Vec<Option<RowNo>>,
+    /// The session with its old rows and its old file, as far as that can still be read.
+    pub old: Session,
+    /// Whether the header still says what it said.
+    pub same_header: bool,
+}
+
+/// A session's entries and where they are kept.
+pub struct Session {
+    pub(super) id: Vec<u8>,
+    pub(super) persistence: Persistence,
+    pub(super) options: Options,
+    /// The path of the file, whether it exists yet or not.
+    pub(super) file: Option<String>,
+    pub(super) storage: Option<Box<dyn Storage>>,
+    /// How many bytes the storage had when it was last looked at or written to.
+    pub(super) size: u64,
+    pub(super) header_place: Option<LineSpan>,
+    /// The header's text, if it was read and is not long.
+    pub(super) header_text: Option<String>,
+    pub(super) index: Index,
+    /// The rows that were appended here, not read: runs of them, first and behind the last.
+    pub(super) own: Vec<(RowNo, RowNo)>,
+    /// What the session was before its file was replaced, until somebody asks.
+    pub(super) moved: Option<Box<Moved>>,
+    /// Whether a line was not what the index says when it was read.
+    pub(super) misread: AtomicBool,
+    /// Whether the last look found something that could not be taken in.
+    pub(super) unsettled: bool,
+    /// Whether others touched the file and it was not read whole since.
+    pub(super) touched: bool,
+    /// The rows whose lines are needed of the caller.
+    pub(super) wanted: Vec<RowNo>,
+    /// Lines that the caller gave for them.
+    pub(super) lent: Option<HashMap<RowNo, Vec<u8>>>,
+    /// The lines of own entries that others altered, by id.
+    pub(super) altered: HashMap<Vec<u8>, String>,
+    pub(super) lock: Option<FileLock>,
+    /// When it was made sure that nobody else has the lock, by how often the storage had been looked at.
+    pub(super) lock_checked: Option<u64>,
+    /// Where the lock file is, once it was looked for.
+    pub(super) lock_path: Option<PathBuf>,
+    pub(super) notes: Notes,
+}
+
+impl Session {
+    /// A session without entries. `file` is where it will be written once there is conversation.
+    pub fn new(id: Vec<u8>, persistence: Persistence, file: Option<String>) -> Self {
+        Self {
+            id,
+            persistence,
+            options: Options::default(),
+            file,
+            storage: None,
+            size: 0,
+            header_place: None,
+            header_text: None,
+            index: Index::default(),
+            own: Vec::new(),
+            moved: None,
+            misread: AtomicBool::new(false),
+            unsettled: false,
+            touched: false,
+            wanted: Vec::new(),
+            lent: None,
+            altered: HashMap::new(),
+            lock: None,
+            lock_checked: None,
+            lock_path: None,
+            notes: Notes::default(),
+        }
+    }
+
+    /// How its file is written.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// The session in a file that was just written, with its index.
+    pub fn of_file(id: Vec<u8>, path: &str, storage: FileStorage, header: LineSpan, index: Index) -> Self {
+        let mut session = Self::new(id, Persistence::File, Some(path.to_owned()));
+        session.storage = Some(Box::new(storage));
+        session.header_place = Some(header);
+        session.size = index.read_to();
+        session.index = index;
+        session
+    }
+
+    /// The session's id, WTF-8.
+    pub fn id(&self) -> &[u8] {
+        &self.id
+    }
+
+    /// Whether it writes to a file.
+    pub fn is_persisted(&self) -> bool {
+        self.persistence == Persistence::File
+    }
+
+    /// The path of its file, whether it exists yet or not.
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// Its entries.
+    pub fn tree(&self) -> &Tree {
+        &self.index.tree
+    }
+
+    /// The path to the leaf, or to what stands for it, kept from one question to the next.
+    pub fn cached_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
+        self.index.cached_path(end)
+    }
+
+    /// The context of that path.
+    pub fn cached_projection(&mut self, end: Option<RowNo>) -> Projection {
+        self.index.cached_projection(end)
+    }
+
+    /// Where its lines are kept, if they are.
+    pub fn storage(&self) -> Option<&dyn Storage> {
+        self.storage.as_deref()
+    }
+
+    /// Where an entry's line stands.
+    pub fn place(&self, row: RowNo) -> Option<LineSpan> {
+        self.index.place(row)
+    }
+
+    /// The lines that are no entries.
+    pub fn damaged(&self) -> &[DamagedLine] {
+        self.index.damaged()
+    }
+
+    /// How many bytes of memory its index takes, about.
+    pub fn memory(&self) -> usize {
+        self.index.memory()
+    }
+
+    /// What happened to it since it was opened.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// Moves the leaf.
+    pub fn set_leaf(&mut self, leaf: Option<RowNo>) {
+        self.index.tree.set_leaf(leaf);
+    }
+
+    /// Whether each append writes a line now.
+    pub fn writes_lines(&self) -> bool {
+        self.is_persisted() && self.storage.is_some()
+    }
+
+    /// Whether appending such a message makes the file.
+    pub fn makes_file_with(&self, head: &NewHead) -> bool {
+        let conversation = head.message.is_some_and(|message| message.role.is_conversation());
+        self.is_persisted()
+            && self.file.is_some()
+            && self.storage.is_none()
+            && (conversation || self.tree().has_conversation())
+    }
+
+    /// The envelope of an entry below a row, or of a root, made at `time` (ms since 1970), which reads `timestamp`.
+    pub fn envelope(&self, parent: Option<RowNo>, time: f64, timestamp: String) -> Envelope {
+        let tree = self.tree();
+        Envelope {
+            id: entry_id(|id| tree.find(id).is_some()),
+            parent: parent.map(|row| tree.id_of(row).to_vec()),
+            time,
+            timestamp,
+        }
+    }
+
+    /// Adds an entry whose body the caller keeps.
+    pub fn push_kept(&mut self, head: &EntryHead<'_>) -> RowNo {
+        self.push_own(head, None)
+    }
+
+    /// Goes on in a file just written: `places` are the header's and every entry's, `bodies` those that are known.
+    pub fn adopt_file(&mut self, storage: FileStorage, mut places: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
+        let header = (!places.is_empty()).then(|| places.remove(0));
+        self.index.set_places(header, places, bodies);
+        self.header_place = header;
+        self.size = self.index.read_to();
+        self.storage = Some(Box::new(storage.with_durability(self.options.durability)));
+    }
+
+    /// The text of an entry's line; None if the caller keeps its body.
+    pub fn line(&self, row: RowNo) -> Result<Option<String>> {
+        match &self.storage {
+            Some(storage) => self.noting(self.index.line(&**storage, row)),
+            None => Ok(None),
+        }
+    }
+
+    /// Remembers of a result whether a line was not what the index says.
+    pub fn noting<T>(&self, result: Result<T>) -> Result<T> {
+        if result.as_ref().is_err_and(Error::is_changed) {
+            self.doubt();
+        }
+        result
+    }
+
+    /// Whether a line is an entry of this row's id and kind.
+    pub fn is_entry(&self, row: RowNo, line: &Line<'_>) -> bool {
+        self.index.is_entry(row, line)
+    }
+
+    /// Says that something in the file is not what the index says.
+    pub fn doubt(&self) {
+        self.misread.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether something in the file was not what the index says since it was looked at last.
+    pub fn is_doubted(&self) -> bool {
+        self.misread.load(Ordering::Relaxed)
+    }
+
+    /// Copies lines of this session to a new file, those that `work` wants.
+    pub fn copied<T>(
+        &self,
+        out: NewFile,
+        durability: Durability,
+        work: impl FnOnce(&mut Copier<'_>) -> Result<T>,
+    ) -> Result<(FileStorage, T)> {
+        copied(self.storage.as_deref(), &self.index, out, durability, work)
+    }
+
+    /// The text of an entry's line, checked to say all that the index has of it; None if the caller keeps its body.
+    pub fn line_to_copy(&self, row: RowNo) -> Result<Option<String>> {
+        let line = self.line(row)?;
+        if let (Some(storage), Some(line)) = (&self.storage, &line) {
+            self.noting(self.index.check_copy(storage.name(), row, !line.contains('\n'), line))?;
+        }
+        Ok(line)
+    }
+
+    /// The large values of an entry's line.
+    pub fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
+        self.index.bodies(row)
+    }
+
+    /// The JSON text of a body; None if it is not where the index has it.
+    pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<String>> {
+        match &self.storage {
+            Some(storage) => self.index.body(&**storage, row, of),
+            None => Ok(None),
+        }
+    }
+
+    /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps its body.
+    pub fn length_without_bodies(&self, row: RowNo) -> usize {
+        self.index.length_without_bodies(row)
+    }
+
+    /// The text of the header's line; None if the caller keeps the header.
+    pub fn header_line(&self) -> Result<Option<String>> {
+        if let Some(text) = &self.header_text {
+            return Ok(Some(text.clone()));
+        }
+        let (Some(storage), Some(place)) = (&self.storage, self.header_place) else {
+            return Ok(None);
+        };
+        let bytes = self.noting(bytes_at(&**storage, place))?;
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// The lines of several entries, read in few strokes.
+    pub fn lines(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
+        match &self.storage {
+            Some(storage) => self.noting(self.index.lines(&**storage, rows, each)),
+            None => Ok(()),
+        }
+    }
+
+    /// The same without bodies, see [`crate::core::format::body`].
+    pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
+        match &self.storage {
+            Some(storage) => self.noting(self.index.lines_without_bodies(&**storage, rows, each)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a context edit that would do nothing. `shown` is the target's id as JavaScript prints it.
+    pub fn check_edit(&mut self, target: Option<&[u8]>, shown: impl Fn() -> String) -> Result<RowNo> {
+        let Some(row) = target.and_then(|id| self.tree().find(id)) else {
+            return Err(Error::entry_not_found(shown()));
+        };
+        // The rows of nearly every path ascend; of one that does not, all are looked at.
+        let leaf = self.tree().leaf();
+        let path = self.index.cached_path(leaf);
+        let on_path = path.binary_search(&row).is_ok() || path.contains(&row);
+        if !on_path {
+            return Err(Error::not_on_branch(shown()));
+        }
+        let editable = self.tree().row(row).is_some_and(|entry| {
+            entry.kind == Kind::CustomMessage || entry.role().is_some_and(|role| role.is_editable())
+        });
+        match editable {
+            true => Ok(row),
+            false => Err(Error::not_editable(shown())),
+        }
+    }
+
+    /// Adds an entry whose body the caller keeps, or whose line stands at a place.
+    pub(super) fn push_own(&mut self, head: &EntryHead<'_>, place: Option<LineSpan>) -> RowNo {
+        let row = self.index.push(head, place);
+        match self.own.last_mut().filter(|(_, end)| *end == row) {
+            Some((_, end)) => *end += 1,
+            None => self.own.push((row, row + 1)),
+        }
+        row
+    }
+
+    /// Remembers that other processes write here too.
+    pub(super) fn share(&mut self) {
+        self.lock_checked = None;
+        if let Some(storage) = self.storage.as_mut() {
+            storage.set_shared();
+        }
+    }
+
+    /// The next append asks again who has the lock, wherever the file is then.
+    pub(super) fn forget_lock(&mut self) {
+        self.lock_checked = None;
+        self.lock_path = None;
+    }
+
+    /// Reads what others appended, up to a size of the storage.
+    pub(super) fn take_in(&mut self, size: u64) -> Result<()> {
+        self.share();
+        let Some(storage) = self.storage.as_mut() else {
+            return Ok(());
+        };
+        let before = self.index.tree.len();
+        let unended = self.index.read_more(&**storage)?;
+        storage.set_unended(unended);
+        let grown = size - self.size;
+        self.size = size.max(self.index.read_to());
+        self.notes.grown(grown, self.index.tree.len() - before);
+        Ok(())
+    }
+}
+
+/// Refuses a line that nobody would read again.
+pub(super) fn check_length(line: &[u8]) -> Result<()> {
+    match line.len() > LONGEST {
+        true => {
+            Err(Error::failed(format!("A line of a session may have {LONGEST} bytes, this one has {}", line.len())))
+        }
+        false => Ok(()),
+    }
+}
