@@ -1,9 +1,10 @@
 // Whether a pi can run on our manager: what it imports from its own must exist in ours.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 // The build without WebAssembly: it is ready at once, so that this package can be loaded by `require`, too.
 import { parse } from "es-module-lexer/js";
+import { declaredMembers, lackedMembers } from "./members.mjs";
 import { Unfit } from "./package.mjs";
 
 /** All of the module: `import * as`, `export * from`, `import()`. */
@@ -55,28 +56,6 @@ function* modulesBelow(dir, skip) {
 	}
 }
 
-/** A member's line in a class declaration: modifiers, then its name or `[Symbol.x]`. What is private says so first. */
-const MEMBER =
-	/^ {4}((?:(?:public|static|readonly|abstract|override|declare|accessor|get|set)\s+)*)(?:\[Symbol\.(\w+)\]|(["']?)(?!_|constructor\b)([\w$]+)\3)[?!]?\s*[(<:;=]/gm;
-
-/**
- * Public members of `SessionManager` by its declarations, which pi publishes beside the code: methods, accessors and
- * fields, of managers and of the class, as `{ name, key, isStatic }`. Undefined where they are not declared as expected.
- */
-function declaredMembers(pi) {
-	const file = pi.path("dist/core/session-manager.d.ts");
-	if (!existsSync(file)) return [];
-	const text = readFileSync(file, "utf8").replaceAll("\r", "").replace(/\/\*[^]*?\*\//g, "");
-	const body = /^(?:export )?declare (?:abstract )?class SessionManager\b[^]*?\{$([^]*?)^\}/m.exec(text)?.[1] ?? "";
-	const members = [...body.matchAll(MEMBER)];
-	if (members.length === 0) return undefined;
-	return members.map(([, modifiers, symbol, , name]) => ({
-		name: name ?? `Symbol.${symbol}`,
-		key: name ?? Symbol[symbol],
-		isStatic: /\bstatic\b/.test(modifiers),
-	}));
-}
-
 const list = (items) => [...new Set(items)].sort().join(", ");
 
 /**
@@ -118,11 +97,6 @@ export function checkPi(pi, ours, own) {
 
 	const members = declaredMembers(pi);
 	if (members === undefined) throw cannot("the class in its dist/core/session-manager.d.ts is not understood");
-	const lacked = [];
-	for (const { name, key, isStatic } of members) {
-		const holder = isStatic ? ours.SessionManager : ours.SessionManager.prototype;
-		// A symbol of an engine to come.
-		if (key === undefined || !(key in holder)) lacked.push(name);
-	}
+	const lacked = lackedMembers(members, ours.SessionManager);
 	if (lacked.length > 0) throw cannot(`these members of its SessionManager do not exist here: ${list(lacked)}`);
 }

@@ -1,4 +1,4 @@
-// Imported by pi's entry modules before all else (see hooks.mjs).
-import { guards } from "./guards.mjs";
+// Imported by pi's entry modules (see hooks.mjs): by an unbundled one before all else, by one of the bundle last.
+import { hooked } from "./hooked.mjs";
 
-guards.started(new URL(import.meta.url).searchParams.get("pi"));
+hooked.started(new URL(import.meta.url).searchParams.get("pi"));

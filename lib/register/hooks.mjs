@@ -1,32 +1,44 @@
-// The module hooks: every import of a pi's own session manager gets ours. What could leave two managers in one process,
-// or pi on its own one, is an error.
+// The module hooks: every import of a pi's own session manager gets ours, and its bundle is loaded with ours inside
+// (bundle.mjs). What could leave two managers in one process, or pi on its own one, is an error.
 import module from "node:module";
-import { checkPi } from "./check.mjs";
+import { posix } from "node:path";
+import { serve } from "./app.mjs";
+import { Bundle } from "./bundle.mjs";
+import { hooked } from "./hooked.mjs";
 import { Unfit } from "./package.mjs";
+
+const require = module.createRequire(import.meta.url);
 
 const GUARD = new URL("guard.mjs", import.meta.url).href;
 const APP = new URL("app.mjs", import.meta.url).href;
 const OURS = new URL("../../index.js", import.meta.url).href;
 /** The module that stands in the place of a pi's manager; no file: `load` makes it. */
 const STAND_IN = new URL("stand-in.mjs", import.meta.url).href;
+/** An edited module has a URL of its own, and so a place of its own in Node's compile cache, which pi by itself shares. */
+const EDITED = "?pi-session-native";
 
 export class Hooks {
 	#packages;
 	#loadOurs;
 	#own;
 	#say;
+	#stop;
 	#checked = new Set();
+	#bundles = new Map();
+	/** Why a pi's bundle is not used. */
+	#refused = new Map();
 	#replaced = new Set();
 
 	/**
-	 * `load` gives the namespace of our module, and is called when a pi comes up: other scripts are none of its
-	 * business. `own` is our package as text, `say` takes the one line about a replaced manager.
+	 * `load` gives our module, and is called when a pi comes up: other scripts are none of its business. `own` is our
+	 * package as text, `say` takes lines for the user, `stop` an error that was found in the middle of pi's modules.
 	 */
-	constructor({ packages, load, own, say }) {
+	constructor({ packages, load, own, say, stop }) {
 		this.#packages = packages;
 		this.#loadOurs = load;
 		this.#own = own;
 		this.#say = say;
+		this.#stop = stop;
 	}
 
 	install() {
@@ -34,29 +46,66 @@ export class Hooks {
 			resolve: (specifier, context, next) => this.#resolve(specifier, context, next),
 			load: (url, context, next) => this.#load(url, context, next),
 		});
+		hooked.started = (dir) => this.#guard(dir);
+		hooked.confirm = (dir, file, values) => this.#confirm(dir, file, values);
+		hooked.serve = serve;
 	}
 
-	/** Throws `Unfit` if this pi cannot run on our manager. Looks once. */
+	/** Throws `Unfit` if this pi cannot run unbundled on our manager. Looks once. */
 	check(pi) {
 		if (this.#checked.has(pi.dir)) return;
+		// Only here: the bundle needs nothing of it.
+		const { checkPi } = require("./check.mjs");
 		checkPi(pi, this.#loadOurs(), this.#own);
 		this.#checked.add(pi.dir);
+		const why = this.#refused.get(pi.dir);
+		if (why) this.#say(`${this.#own}: the bundle of ${pi.title} (${pi.dir}) is not used: ${why}`);
 	}
 
-	/** Called by an entry module of pi before anything of pi runs: its imports are resolved by then. */
-	guard(dir) {
+	/** The bundle of a pi, if it can run on our manager. It is decided once, so that a pi never runs in two ways. */
+	bundleOf(pi) {
+		if (this.#bundles.has(pi.dir)) return this.#bundles.get(pi.dir);
+		const ours = this.#loadOurs();
+		const { bundle, refused } = Bundle.of(pi, ours, this.#own);
+		if (bundle) hooked.ours = ours;
+		else this.#refused.set(pi.dir, refused);
+		this.#bundles.set(pi.dir, bundle);
+		return bundle;
+	}
+
+	/** Called by an entry module of pi before anything of pi is started: its imports are resolved by then. */
+	#guard(dir) {
 		if (this.#replaced.has(dir)) return;
-		throw new Unfit(
-			`the session manager of ${dir} was not replaced: none of its modules that start with it imported dist/core/session-manager.js. pi was not started`,
+		this.#stop(
+			new Unfit(
+				`the session manager of ${dir} was not replaced: none of its modules that start with it imported dist/core/session-manager.js. pi was not started`,
+			),
 		);
 	}
 
+	/** Called by an edited module of a bundle when it has run. */
+	#confirm(dir, file, values) {
+		const other = values.find(([name, value]) => value !== hooked.ours[name]);
+		if (other) this.#stop(new Unfit(`${other[0]} in ${file} of ${dir} was not replaced. pi was not started`));
+		this.#noteReplaced(this.#packages.in(dir));
+	}
+
+	#noteReplaced(pi) {
+		if (this.#replaced.has(pi.dir)) return;
+		this.#replaced.add(pi.dir);
+		this.#say(`${this.#own}: the session manager of ${pi.title} (${pi.dir}) is replaced`);
+	}
+
 	#resolve(specifier, context, next) {
+		const near = this.#withinBundle(specifier, context.parentURL);
+		if (near) return near;
 		const resolved = next(specifier, context);
 		const place = this.#packages.place(resolved.url);
 		if (!place) return resolved;
-		const { pi, kind, twin } = place;
+		const { pi, kind, name, twin } = place;
 		if (kind === "bundle") {
+			const bundle = this.bundleOf(pi);
+			if (bundle) return bundle.has(name) ? moduleAt(pi, bundle, name) : resolved;
 			// Within the bundle one piece leads to the next; whoever loads the first is told.
 			if (twin === undefined) return resolved;
 			this.check(pi);
@@ -64,23 +113,35 @@ export class Hooks {
 		}
 		this.check(pi);
 		if (kind === "entry") return resolved;
-		if (!this.#replaced.has(pi.dir)) {
-			this.#replaced.add(pi.dir);
-			this.#say(`${this.#own}: the session manager of ${pi.title} (${pi.dir}) is replaced`);
-		}
+		this.#noteReplaced(pi);
 		return { url: `${STAND_IN}?${new URLSearchParams({ pi: pi.dir })}`, format: "module", shortCircuit: true };
+	}
+
+	/** What one piece of a bundle that is run imports of another: these are modules, and where they say they are. */
+	#withinBundle(specifier, parentUrl) {
+		if (!specifier.startsWith("./") || this.#bundles.size === 0) return undefined;
+		const place = parentUrl && this.#packages.place(parentUrl);
+		if (place?.kind !== "bundle") return undefined;
+		const name = posix.join(posix.dirname(place.name), specifier);
+		const bundle = this.#bundles.get(place.pi.dir);
+		return bundle?.has(name) ? moduleAt(place.pi, bundle, name) : undefined;
 	}
 
 	#load(url, context, next) {
 		if (url.startsWith(`${STAND_IN}?`)) return this.#standIn(new URL(url).searchParams.get("pi"));
 		const place = this.#packages.place(url);
 		if (!place) return next(url, context);
-		const { pi, kind } = place;
+		const { pi, kind, name } = place;
 		if (kind === "manager") throw new Unfit(`pi's own session manager was loaded in spite of the hook: ${url}`);
 		if (kind === "bundle") {
-			throw new Unfit(
-				`${url} is a bundle with pi's session manager inside, which cannot be replaced there. Start ${pi.path("dist/cli.js")} or use pi-native`,
-			);
+			const bundle = this.bundleOf(pi);
+			if (!bundle) {
+				throw new Unfit(
+					`${url} is a bundle with pi's session manager inside, which cannot be replaced there. Start ${pi.path("dist/cli.js")} or use pi-native`,
+				);
+			}
+			const source = bundle.source(name);
+			return source === undefined ? next(url, context) : { format: "module", source, shortCircuit: true };
 		}
 		const loaded = next(url, context);
 		if (loaded.source === undefined || loaded.source === null) return loaded;
@@ -99,6 +160,12 @@ export class Hooks {
 		return { format: "module", source: source.join("\n"), shortCircuit: true };
 	}
 }
+
+const moduleAt = (pi, bundle, name) => ({
+	url: pi.url + name + (bundle.edits(name) ? EDITED : ""),
+	format: "module",
+	shortCircuit: true,
+});
 
 /**
  * An entry module's source with one import before all others. When it runs, everything that the entry imports is

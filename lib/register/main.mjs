@@ -5,9 +5,8 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
 import { findPi, isBinary, isNamedAsPi, refuseLauncher, singleBinary } from "./find.mjs";
-import { guards } from "./guards.mjs";
 import { Hooks } from "./hooks.mjs";
-import { Packages, Unfit } from "./package.mjs";
+import { BUNDLE, Packages, Unfit } from "./package.mjs";
 import { readSettings } from "./settings.mjs";
 
 const require = module.createRequire(import.meta.url);
@@ -59,9 +58,8 @@ function install(settings) {
 	const packages = new Packages(settings);
 	// A worker's pi is the main thread's, which has said so already.
 	const say = settings.verbose && isMainThread ? print : () => {};
-	hooks = new Hooks({ packages, load: loadOurs, own: `${name} ${version}`, say });
+	hooks = new Hooks({ packages, load: loadOurs, own: `${name} ${version}`, say, stop });
 	hooks.install();
-	guards.started = (dir) => guarded(() => hooks.guard(dir));
 	installed = packages;
 	return packages;
 }
@@ -97,12 +95,9 @@ export function registerMain() {
 		const packages = install(settings);
 		const pi = script && packages.around(script);
 		startsPi = pi !== undefined && checkStart(packages, pi, script);
-		if (startsPi) rememberCompiledCode();
+		if (startsPi) module.enableCompileCache?.();
 	});
 }
-
-/** As pi's own command does; its modules are many. */
-const rememberCompiledCode = () => module.enableCompileCache?.();
 
 /** Checks the pi whose own script is started. False for a script that merely lies in its folder, an example. */
 function checkStart(packages, pi, script) {
@@ -113,25 +108,27 @@ function checkStart(packages, pi, script) {
 		);
 	}
 	if (!name.startsWith("dist/")) return false;
+	if (name.startsWith(BUNDLE) && hooks.bundleOf(pi)?.starts(name)) return true;
 	hooks.check(pi);
 	const place = packages.place(pathToFileURL(script).href);
 	if (place?.kind === "entry" || place?.twin !== undefined) return true;
 	throw new Unfit(`${script} is no way to start pi with its session manager replaced. Start ${pi.path("dist/cli.js")}`);
 }
 
-/** Finds the installed pi and starts its unbundled command line in this process, with this process's arguments. */
+/** Finds the installed pi and starts it in this process, with this process's arguments: its bundle, or else unbundled. */
 export async function startPi() {
 	startsPi = true;
-	const pi = guarded(() => {
+	const url = guarded(() => {
 		const settings = readSettings();
-		const found = findPi(install(settings), settings);
-		if (!found.has("dist/cli.js")) throw new Unfit(`${found.title} (${found.dir}) has no dist/cli.js to start`);
-		hooks.check(found);
-		return found;
+		const pi = findPi(install(settings), settings);
+		if (hooks.bundleOf(pi)) return pi.bundleUrl;
+		if (!pi.has("dist/cli.js")) throw new Unfit(`${pi.title} (${pi.dir}) has no dist/cli.js to start`);
+		hooks.check(pi);
+		return pi.cliUrl;
 	});
-	rememberCompiledCode();
+	module.enableCompileCache?.();
 	try {
-		await import(pi.cliUrl);
+		await import(url);
 	} catch (error) {
 		stop(error);
 	}

@@ -4,10 +4,11 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { PACKAGE_VARIABLE } from "./settings.mjs";
 
-const MANAGER = "dist/core/session-manager.js";
+export const MANAGER = "dist/core/session-manager.js";
+export const CONFIG = "dist/config.js";
 /** The unbundled modules that somebody may begin with. Each imports the session manager, at first or second hand. */
 const ENTRIES = ["dist/cli.js", "dist/rpc-entry.js", "dist/index.js"];
-const BUNDLE = "dist/bundle/";
+export const BUNDLE = "dist/bundle/";
 
 /** What stops the replacement. The message is for the person who started pi. */
 export class Unfit extends Error {
@@ -49,6 +50,7 @@ export class Pi {
 		this.managerUrl = this.url + MANAGER;
 		this.configUrl = `${this.url}dist/config.js`;
 		this.cliUrl = `${this.url}dist/cli.js`;
+		this.bundleUrl = `${this.url}${BUNDLE}cli.js`;
 	}
 
 	get title() {
@@ -112,8 +114,8 @@ export class Packages {
 	}
 
 	/**
-	 * What a module's URL is to a pi: `{ pi, kind }` with kind `manager`, `entry` (then `name` is its name) or
-	 * `bundle` (then `twin` is the URL of the unbundled module of that name, if there is one). Undefined for all else.
+	 * What a module's URL is to a pi: `{ pi, kind, name }` with kind `manager`, `entry` or `bundle` (then `twin` is the URL
+	 * of the unbundled module of that name, if there is one); `name` is its path in the package. Undefined for all else.
 	 */
 	place(url) {
 		if (!url.startsWith("file:") || !url.includes("/dist/")) return undefined;
@@ -126,7 +128,9 @@ export class Packages {
 		const at = bare.lastIndexOf(`/${BUNDLE}`);
 		const pi = at < 0 ? undefined : this.in(fileURLToPath(bare.slice(0, at)));
 		if (!pi) return undefined;
-		const twin = `dist/${bare.slice(at + 1 + BUNDLE.length)}`;
-		return { pi, kind: "bundle", twin: ENTRIES.includes(twin) && pi.has(twin) ? pi.url + twin : undefined };
+		const within = decodeURIComponent(bare.slice(at + 1 + BUNDLE.length));
+		const twin = `dist/${within}`;
+		const twinUrl = ENTRIES.includes(twin) && pi.has(twin) ? pi.url + twin : undefined;
+		return { pi, kind: "bundle", name: BUNDLE + within, twin: twinUrl };
 	}
 }

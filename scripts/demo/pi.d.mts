@@ -1,6 +1,7 @@
 export const root: string;
 export const nodeBin: string;
 export const piPackage: string;
+export const referencePackage: string;
 export const referenceModule: string;
 export const moduleUnderTest: string;
 export function peerIsReady(): boolean;

@@ -6,6 +6,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { agentDir as piPackage, nodeBin as peerNode, referenceDir } from "../../peer/setup.mjs";
 
 export { piPackage };
+/** pi 1.5.2. Its bundle runs; its unbundled modules lack their dependencies here. */
+export const referencePackage = referenceDir;
 /** The Node that runs pi; another release is named in PSN_PI_NODE. */
 export const nodeBin = process.env.PSN_PI_NODE ?? peerNode;
 

@@ -3,7 +3,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Run, sameOnBoth } from "../../support/agent/runs.js";
+import { type Run, sameOnBoth, WAYS } from "../../support/agent/runs.js";
 
 const call = (id: string, name: string, args: Record<string, unknown>) => ({ id, name, arguments: args });
 const messages = (run: Run, file: string) =>
@@ -13,7 +13,7 @@ const said = (run: Run, file: string) =>
 		message.role === "user" ? [message.content.map((part: any) => part.text).join("")] : [],
 	);
 
-describe("pi on our session manager", () => {
+describe.each(WAYS)("pi on our session manager, $name", (way) => {
 	it("answers a first prompt, continues, calls tools and exports", () =>
 		sameOnBoth({
 			steps: [
@@ -61,7 +61,7 @@ describe("pi on our session manager", () => {
 				await run.pi(["--export", file, "page.html"]);
 				expect(existsSync(join(run.work, "page.html"))).toBe(true);
 			},
-		}));
+		}, way));
 
 	it("finds and creates sessions by id, refuses a bad id", () =>
 		sameOnBoth({
@@ -79,7 +79,7 @@ describe("pi on our session manager", () => {
 				expect(await run.pi(["--session-id", "-bad-", "-p", "x"])).toMatchObject({ code: 1 });
 				expect(await run.pi(["--session", "nowhere", "-p", "x"])).toMatchObject({ code: 1 });
 			},
-		}));
+		}, way));
 
 	it("forks by path and by id, into another folder too", () =>
 		sameOnBoth({
@@ -101,7 +101,7 @@ describe("pi on our session manager", () => {
 				expect(run.lines(files[1])[0].cwd).toBe(elsewhere);
 				expect(said(run, files[2])).toEqual(["start", "by id"]);
 			},
-		}));
+		}, way));
 
 	it("opens a file of the first version", () =>
 		sameOnBoth({
@@ -150,7 +150,7 @@ describe("pi on our session manager", () => {
 				expect(entries.every((entry) => typeof entry.id === "string")).toBe(true);
 				expect(entries[2].firstKeptEntryId).toBe(entries[0].id);
 			},
-		}));
+		}, way));
 
 	it("keeps a prompt whose model fails, and tells the same of bad files", () =>
 		sameOnBoth({
@@ -175,7 +175,7 @@ describe("pi on our session manager", () => {
 				expect((await run.pi(["--export", join(run.work, "missing.jsonl")])).code).toBe(1);
 				expect(readFileSync(noSession, "utf8")).toBe('{"type":"message"}\n');
 			},
-		}));
+		}, way));
 
 	it("leaves no file without a conversation, and uses a session folder of one's own", () =>
 		sameOnBoth({
@@ -190,5 +190,5 @@ describe("pi on our session manager", () => {
 				expect(run.sessionFiles()).toEqual([]);
 				expect(run.server.requests.at(-1)?.body.messages.filter((message) => message.role === "user")).toHaveLength(2);
 			},
-		}));
+		}, way));
 });

@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../../scripts/demo/pi.mjs";
-import { sameOnBoth } from "../../support/agent/runs.js";
+import { sameOnBoth, WAYS } from "../../support/agent/runs.js";
 
 const extension = join(root, "scripts/demo/rewind-extension.mjs");
 
-describe("pi --mode rpc on our session manager", () => {
+describe.each(WAYS)("pi --mode rpc on our session manager, $name", (way) => {
 	it("answers what it is asked about the session, starts a new one and comes back", () =>
 		sameOnBoth({
 			steps: [
@@ -49,7 +49,7 @@ describe("pi --mode rpc on our session manager", () => {
 					await get("get_messages");
 					expect((await get("get_state")).sessionName).toBe("Accents");
 				}),
-		}));
+		}, way));
 
 	it.each([
 		["", {}],
@@ -105,7 +105,7 @@ describe("pi --mode rpc on our session manager", () => {
 					const kinds = run.lines(files[2]).map((line) => line.type);
 					for (const kind of ["compaction", "label", "branch_summary"]) expect(kinds).toContain(kind);
 				}),
-		}));
+		}, way));
 
 	it("says the same of what cannot be done", () =>
 		sameOnBoth({
@@ -125,5 +125,5 @@ describe("pi --mode rpc on our session manager", () => {
 					expect(run.sessionFiles()).toHaveLength(1);
 					expect(readFileSync(join(run.work, "notes.md"), "utf8")).toContain("call Zoë back");
 				}),
-		}));
+		}, way));
 });

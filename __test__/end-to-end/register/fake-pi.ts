@@ -1,9 +1,10 @@
 // A pi in a few lines: the layout of the published one (an unbundled `dist` beside a bundle), a session manager of its
 // own, and whatever a test changes about it. It says what it does on stdout.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { buildSync } from "esbuild";
 import { onTestFinished } from "vitest";
 import { isolatedEnv, nodeBin, root } from "../../../scripts/demo/pi.mjs";
 
@@ -30,7 +31,8 @@ const CONFIG = `
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-const { piConfig = {} } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+const up = import.meta.url.includes("/bundle/") ? "../../../" : "../";
+const { piConfig = {} } = JSON.parse(readFileSync(new URL(up + "package.json", import.meta.url), "utf8"));
 export const APP_NAME = piConfig.name ?? "pi";
 export const CONFIG_DIR_NAME = piConfig.configDir ?? ".pi";
 export const getAgentDir = () =>
@@ -110,4 +112,75 @@ export function node(args: string[], { cwd, env = {} }: { cwd: string; env?: Rec
 	});
 	if (error) throw error;
 	return { code: status, stdout, stderr };
+}
+
+/** A manager whose class says so when it comes into being. */
+const BUNDLED_MANAGER = `
+import { getAgentDir } from "../config.js";
+export const CURRENT_SESSION_VERSION = 3;
+export function getDefaultSessionDir(cwd) { return cwd.length > 0 ? getAgentDir() : cwd; }
+export class SessionManager {
+	static { console.log("the fake's own class exists"); }
+	static create() { return new SessionManager(); }
+	getEntryCount() { return 1; }
+}
+`;
+
+/** Modules that keep what they import as soon as they are loaded. */
+const CAPTURING = `
+import { SessionManager, getDefaultSessionDir } from "./session-manager.js";
+const alias = SessionManager;
+class Holder { static manager = SessionManager; static dir = getDefaultSessionDir; }
+class Sub extends SessionManager {}
+const list = [alias, Holder.manager, Object.getPrototypeOf(Sub)];
+export const captured = () => list.every((one) => one === SessionManager) && Holder.dir === getDefaultSessionDir;
+export const where = () => getDefaultSessionDir("/x");
+`;
+
+const BUNDLED_MAIN = `
+import * as everything from "./index.js";
+import { getAgentDir } from "./config.js";
+import { CURRENT_SESSION_VERSION, SessionManager as Sessions } from "./core/session-manager.js";
+import { captured, where } from "./core/sdk.js";
+export async function main(args) {
+	const native = String(Sessions.create).includes("[native code]") && everything.SessionManager === Sessions;
+	console.log(JSON.stringify({ args, dir: where(), agent: getAgentDir(), version: CURRENT_SESSION_VERSION, native, captured: captured() }));
+	if (args[0] === "late") console.log((await import("./late.js")).late);
+}
+`;
+
+const BUNDLED: Record<string, string> = {
+	"dist/core/session-manager.js": BUNDLED_MANAGER,
+	"dist/core/sdk.js": CAPTURING,
+	"dist/main.js": BUNDLED_MAIN,
+	"dist/index.js": `export { CURRENT_SESSION_VERSION, SessionManager } from "./core/session-manager.js";\nexport { main } from "./main.js";\n`,
+	"dist/late.js": `export const late = "the late module runs";\n`,
+};
+
+/** Writes a fake pi with a bundle that is made as pi's is: split, its names kept, all else minified. */
+export function bundledPi(dir: string, { files = {}, ...more }: FakePi = {}): string {
+	fakePi(dir, { ...more, files: { ...BUNDLED, "dist/bundle/chunks/all.js": null, ...files } });
+	buildSync({
+		entryPoints: { "cli-runtime": join(dir, "dist/cli.js"), index: join(dir, "dist/index.js") },
+		outdir: join(dir, "dist/bundle"),
+		chunkNames: "chunks/chunk-[hash]",
+		bundle: true,
+		splitting: true,
+		format: "esm",
+		platform: "node",
+		target: "node22",
+		minifySyntax: true,
+		minifyWhitespace: true,
+	});
+	const launch = `#!/usr/bin/env node\nimport { createRequire } from "node:module";\ncreateRequire(import.meta.url)("./cli-runtime.js");\n`;
+	write(join(dir, "dist/bundle/cli.js"), launch);
+	return dir;
+}
+
+/** The path of the chunk that holds the fake's session manager. */
+export function chunkOf(dir: string): string {
+	const chunks = join(dir, "dist/bundle/chunks");
+	const name = readdirSync(chunks).find((one) => readFileSync(join(chunks, one), "utf8").includes("SessionManager=class"));
+	if (!name) throw new Error(`no chunk in ${chunks} holds a session manager`);
+	return join(chunks, name);
 }

@@ -103,7 +103,8 @@ describe("pi-native starts", () => {
 describe("pi-native starts nothing", () => {
 	const refused = (outcome: Outcome, why: string | RegExp) => {
 		expect(outcome).toMatchObject({ code: 1, stdout: "" });
-		expect(outcome.stderr).toMatch(/^pi-session-native: .*\n$/);
+		// Why a bundle was not used may have been said before.
+		expect(outcome.stderr).toMatch(/^(pi-session-native \S+: the bundle of .*\n)?pi-session-native: .*\n$/);
 		expect(outcome.stderr).toMatch(why);
 	};
 

@@ -13,21 +13,33 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
+import { startRpc } from "../../../scripts/demo/rpc-client.mjs";
 import { type Outcome, own, piNative, register, scratch, write } from "./fake-pi.js";
 
-const REPLACED = `${own}: the session manager of @earendil-works/pi-coding-agent 0.87.1 (${pi.piPackage}) is replaced\n`;
+/** The two that are published last of each line. The unbundled modules of 1.5.2 lack their dependencies here. */
+const PIS = [
+	{ version: "0.87.1", dir: pi.piPackage },
+	{ version: "1.5.2", dir: pi.referencePackage },
+];
 
-/** An extension that says whether the manager it imports from pi is the class of the session that it is in. */
+const replaced = ({ version, dir }: { version: string; dir: string }) =>
+	`${own}: the session manager of @earendil-works/pi-coding-agent ${version} (${dir}) is replaced\n`;
+
+/** An extension that says whether the manager it gets from pi is the class of the session that it is in. */
 const EXTENSION = `
 import { appendFileSync } from "node:fs";
 import { SessionManager, buildSessionContext } from "@earendil-works/pi-coding-agent";
+import * as older from "@mariozechner/pi-coding-agent";
 export default function (pi: any) {
-	pi.on("session_start", (_event: unknown, context: any) => {
-		const same = Object.getPrototypeOf(context.sessionManager).constructor === SessionManager;
-		const native = [SessionManager.create, buildSessionContext].every((one) => String(one).includes("[native code]"));
+	pi.on("session_start", async (_event: unknown, { sessionManager }: any) => {
+		const later = await import("@earendil-works/pi-coding-agent");
+		const managers = [SessionManager, older.SessionManager, later.SessionManager];
+		const same = managers.every((one) => sessionManager instanceof one && sessionManager.constructor === one);
+		const functions = [SessionManager.create, buildSessionContext, older.buildSessionContext, later.buildSessionContext];
+		const native = functions.every((one) => String(one).includes("[native code]"));
 		appendFileSync(process.env.NOTES!, \`same \${same} native \${native}\\n\`);
 	});
 }
@@ -44,15 +56,8 @@ function run(args: string[], cwd: string, env: Record<string, string>): Promise<
 	});
 }
 
-it.each([
-	["its unbundled command line", ["--import", register, join(pi.piPackage, "dist/cli.js")]],
-	["its bundle", ["--import", register, join(pi.piPackage, "dist/bundle/cli.js")]],
-	[
-		"the link that npm made to its bundle",
-		["--import", pathToFileURL(register).href, join(pi.root, "peer/node_modules/.bin/pi")],
-	],
-	["pi-native", [piNative]],
-])("runs on our manager, started by %s", async (_name, command) => {
+/** Runs a pi with the extension and one prompt; gives how it ended, and what the extension noted. */
+async function converse(command: string[], dir: string, more: Record<string, string> = {}) {
 	const cwd = scratch();
 	const home = join(cwd, "home");
 	const server = await startModelServer([{ text: "Good morning." }]);
@@ -60,52 +65,112 @@ it.each([
 	pi.writeAgentDir(home, server.baseUrl);
 	const notes = write(join(cwd, "notes"), "");
 	const extension = write(join(cwd, "extension.ts"), EXTENSION);
-	const env = {
-		...pi.isolatedEnv(home),
-		NOTES: notes,
-		PI_SESSION_NATIVE_PACKAGE: pi.piPackage,
-		PI_SESSION_NATIVE_VERBOSE: "1",
-	};
+	const settings = { NOTES: notes, PI_SESSION_NATIVE_PACKAGE: dir, PI_SESSION_NATIVE_VERBOSE: "1" };
+	const env = { ...pi.isolatedEnv(home), ...settings, ...more };
 	const outcome = await run([...command, "--extension", extension, "-p", "Good morning"], cwd, env);
-	expect(outcome).toEqual({ code: 0, stdout: "Good morning.\n", stderr: REPLACED });
-	expect(readFileSync(notes, "utf8")).toBe("same true native true\n");
+	return { outcome, notes: readFileSync(notes, "utf8") };
+}
+
+it("runs on our manager, started by its unbundled command line", async () => {
+	const [{ dir }] = PIS;
+	const { outcome, notes } = await converse(["--import", register, join(dir, "dist/cli.js")], dir);
+	expect(outcome).toEqual({ code: 0, stdout: "Good morning.\n", stderr: replaced(PIS[0]) });
+	expect(notes).toBe("same true native true\n");
 });
 
-it("runs on our manager as a renamed build, which keeps its sessions under its own name", async () => {
-	const cwd = scratch();
-	const home = join(cwd, "home");
-	// The published package under another name, among the same dependencies.
-	const modules = join(cwd, "node_modules");
-	const dir = join(modules, "@acme/tau");
-	mkdirSync(join(modules, "@acme"), { recursive: true });
-	for (const name of readdirSync(join(pi.root, "peer/node_modules"))) {
-		if (!name.startsWith(".")) symlinkSync(join(pi.root, "peer/node_modules", name), join(modules, name));
-	}
-	cpSync(pi.piPackage, dir, { recursive: true });
-	const manifest = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
-	const renamed = { ...manifest, name: "@acme/tau", piConfig: { name: "tau", configDir: ".tau" } };
-	writeFileSync(join(dir, "package.json"), JSON.stringify(renamed));
+describe.each(PIS)("the bundle of $version", (one) => {
+	const { version, dir } = one;
+	const cli = join(dir, "dist/bundle/cli.js");
 
-	const server = await startModelServer([{ text: "Good evening." }, { text: "Good evening." }]);
-	onTestFinished(server.close);
-	pi.writeAgentDir(home, server.baseUrl);
-	renameSync(pi.agentDirOf(home), join(cwd, "settings"));
-	const { PI_CODING_AGENT_DIR, ...own } = pi.isolatedEnv(home);
-	const env = { ...own, PI_SESSION_NATIVE_PACKAGE: "@acme/tau", PI_SESSION_NATIVE_VERBOSE: "1" };
-	const command = ["--import", register, join(dir, "dist/bundle/cli.js"), "-p", "Good evening"];
-	for (const [agent, extra] of [
-		[join(home, ".tau/agent"), {}],
-		[join(cwd, "moved"), { TAU_CODING_AGENT_DIR: join(cwd, "moved") }],
-	] as const) {
-		cpSync(join(cwd, "settings"), agent, { recursive: true });
-		const outcome = await run(command, cwd, { ...env, ...extra });
-		expect(outcome.stderr).toContain(`the session manager of @acme/tau 0.87.1 (${dir}) is replaced`);
-		expect(outcome.stdout, outcome.stderr).toBe("Good evening.\n");
-		const folders = readdirSync(join(agent, "sessions"));
-		expect(folders).toEqual([`--${cwd.slice(1).replaceAll("/", "-")}--`]);
-		expect(readdirSync(join(agent, "sessions", folders[0]))).toHaveLength(1);
-	}
-	expect(existsSync(join(home, ".pi"))).toBe(false);
+	it("runs on our manager, started by its path, by a link to it and by pi-native", async () => {
+		const link = join(scratch(), "pi");
+		symlinkSync(cli, link);
+		const hook = pathToFileURL(register).href;
+		for (const command of [["--import", register, cli], ["--import", hook, link], [piNative]]) {
+			const { outcome, notes } = await converse(command, dir);
+			expect(outcome).toEqual({ code: 0, stdout: "Good morning.\n", stderr: replaced(one) });
+			expect(notes).toBe("same true native true\n");
+		}
+	});
+
+	it("runs in RPC mode by its own entry", async () => {
+		const cwd = scratch();
+		const env = { ...pi.isolatedEnv(join(cwd, "home")), PI_SESSION_NATIVE_VERBOSE: "1" };
+		const args = ["--import", register, join(dir, "dist/bundle/rpc-entry.js"), "--no-session"];
+		pi.writeAgentDir(join(cwd, "home"), "http://127.0.0.1:9");
+		const rpc = startRpc({ command: pi.nodeBin, args, env }, { cwd });
+		expect(await rpc.send({ type: "get_state" })).toMatchObject({ success: true, data: { messageCount: 0 } });
+		expect(await rpc.close()).toEqual({ code: 0, stderr: replaced(one) });
+	});
+
+	it("gives a host its SDK on our manager", async () => {
+		const cwd = scratch();
+		const index = pathToFileURL(join(dir, "dist/bundle/index.js")).href;
+		const script = `
+			const { SessionManager, buildSessionContext, createAgentSession } = await import(${JSON.stringify(index)});
+			const native = (one) => String(one).includes("[native code]");
+			for (const given of [{}, { sessionManager: SessionManager.inMemory() }]) {
+				const { session } = await createAgentSession({ cwd: process.cwd(), ...given });
+				console.log(session.sessionManager instanceof SessionManager, native(SessionManager.create), native(buildSessionContext));
+			}
+			process.exit();
+		`;
+		const env = pi.isolatedEnv(join(cwd, "home"));
+		pi.writeAgentDir(join(cwd, "home"), "http://127.0.0.1:9");
+		const outcome = await run(["--import", register, write(join(cwd, "host.mjs"), script)], cwd, env);
+		expect(outcome).toEqual({ code: 0, stdout: "true true true\ntrue true true\n", stderr: "" });
+	});
+
+	it("starts with the code that V8 compiled before, the edited chunk's too", async () => {
+		const cwd = scratch();
+		mkdirSync(join(cwd, "tmp"));
+		const env = { ...pi.isolatedEnv(join(cwd, "home")), TMPDIR: join(cwd, "tmp"), NODE_DEBUG_NATIVE: "COMPILE_CACHE" };
+		const start = () => run(["--import", register, cli, "--version"], cwd, env);
+		const first = await start();
+		expect(first.stdout.trim().split("\n").at(-1)).toBe(version);
+		const { stdout, stderr } = await start();
+		const compiled = (stdout + stderr).split("\n").filter((line) => line.includes(dir) && /cache for .* was /.test(line));
+		expect(compiled.filter((line) => line.includes("?pi-session-native was accepted"))).not.toEqual([]);
+		expect(compiled.filter((line) => !line.includes("was accepted"))).toEqual([]);
+	});
+
+	it("runs on our manager as a renamed build, which keeps its sessions under its own name", async () => {
+		const cwd = scratch();
+		const home = join(cwd, "home");
+		// The published package under another name, among the same dependencies.
+		const modules = join(cwd, "node_modules");
+		const renamedDir = join(modules, "@acme/tau");
+		mkdirSync(join(modules, "@acme"), { recursive: true });
+		for (const name of readdirSync(join(pi.root, "peer/node_modules"))) {
+			if (!name.startsWith(".")) symlinkSync(join(pi.root, "peer/node_modules", name), join(modules, name));
+		}
+		cpSync(dir, renamedDir, { recursive: true });
+		const manifest = JSON.parse(readFileSync(join(renamedDir, "package.json"), "utf8"));
+		const renamed = { ...manifest, name: "@acme/tau", piConfig: { name: "tau", configDir: ".tau" } };
+		writeFileSync(join(renamedDir, "package.json"), JSON.stringify(renamed));
+
+		const server = await startModelServer([{ text: "Good evening." }, { text: "Good evening." }]);
+		onTestFinished(server.close);
+		pi.writeAgentDir(home, server.baseUrl);
+		renameSync(pi.agentDirOf(home), join(cwd, "settings"));
+		const { PI_CODING_AGENT_DIR, ...own } = pi.isolatedEnv(home);
+		const env = { ...own, PI_SESSION_NATIVE_PACKAGE: "@acme/tau", PI_SESSION_NATIVE_VERBOSE: "1" };
+		const command = ["--import", register, join(renamedDir, "dist/bundle/cli.js"), "-p", "Good evening"];
+		for (const [agent, extra] of [
+			[join(home, ".tau/agent"), {}],
+			[join(cwd, "moved"), { TAU_CODING_AGENT_DIR: join(cwd, "moved") }],
+		] as const) {
+			cpSync(join(cwd, "settings"), agent, { recursive: true });
+			const outcome = await run(command, cwd, { ...env, ...extra });
+			expect(outcome.stderr).toMatch(/^[^\n]*\n$/);
+			expect(outcome.stderr).toContain(`the session manager of @acme/tau ${version} (${renamedDir}) is replaced`);
+			expect(outcome.stdout, outcome.stderr).toBe("Good evening.\n");
+			const folders = readdirSync(join(agent, "sessions"));
+			expect(folders).toEqual([`--${cwd.slice(1).replaceAll("/", "-")}--`]);
+			expect(readdirSync(join(agent, "sessions", folders[0]))).toHaveLength(1);
+		}
+		expect(existsSync(join(home, ".pi"))).toBe(false);
+	});
 });
 
 it("finds everything that pi 1.5.2 needs", async () => {

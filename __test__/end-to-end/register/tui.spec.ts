@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { Normaliser } from "../../support/agent/normalise.js";
-import { piNative } from "./fake-pi.js";
+import { piNative, register } from "./fake-pi.js";
 import { DEADLINE_MS, Terminal } from "./terminal.js";
 
 const ANSWERS = [
@@ -157,15 +157,21 @@ async function talk(terminal: Both): Promise<void> {
 	await terminal.enter("/quit");
 }
 
-it("shows the same screens and leaves the same sessions on our session manager as on its own", async () => {
-	const cli = join(pi.piPackage, "dist/cli.js");
-	const settings = { PI_SESSION_NATIVE_PACKAGE: pi.piPackage, PI_SESSION_NATIVE_VERBOSE: "1" };
-	const visits = [await Visit.start(pi.nodeBin, [cli]), await Visit.start(pi.nodeBin, [piNative], settings)] as const;
+it.each([
+	{ version: "0.87.1", dir: pi.piPackage, entry: "dist/cli.js", how: "unbundled" },
+	{ version: "0.87.1", dir: pi.piPackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
+	{ version: "1.5.2", dir: pi.referencePackage, entry: "dist/bundle/cli.js", how: "as a bundle" },
+])("pi $version $how shows the same screens and leaves the same sessions on our session manager as on its own", async (one) => {
+	const cli = join(one.dir, one.entry);
+	const settings = { PI_SESSION_NATIVE_PACKAGE: one.dir, PI_SESSION_NATIVE_VERBOSE: "1" };
+	const command = one.how === "unbundled" ? ["--import", register, cli] : [piNative];
+	const visits = [await Visit.start(pi.nodeBin, [cli]), await Visit.start(pi.nodeBin, command, settings)] as const;
 	await talk(new Both(visits));
 	expect(await Promise.all(visits.map(({ terminal }) => terminal.exit()))).toEqual([0, 0]);
 	const [own, ours] = visits.map((visit) => visit.left());
 	expect(own?.stderr).toBe("");
-	expect(ours?.stderr).toMatch(/^pi-session-native .*: the session manager of \S+ 0\.87\.1 \(.*\) is replaced\n$/);
+	expect(ours?.stderr).toMatch(/^pi-session-native .*: the session manager of .* is replaced\n$/);
+	expect(ours?.stderr).toContain(`${one.version} (${one.dir})`);
 	expect(ours?.sessions).toEqual(own?.sessions);
 	expect(ours?.requests).toEqual(own?.requests);
 	expect(own?.sessions).toHaveLength(2);

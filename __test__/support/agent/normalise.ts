@@ -11,6 +11,7 @@ const CLOCKS: [RegExp, string][] = [
 	[/\b\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z/g, "<file time>"],
 	[/\b\d{4}-\d\d-\d\d\b/g, "<date>"],
 	[/\b1[6-9]\d{11}\b/g, "<ms>"],
+	[/(\bdurationMs\\*":)\d+/g, "$1<ms>"],
 ];
 
 const encoded = (path: string) => path.replace(/^[/\\]/, "").replace(/[/\\:]/g, "-");

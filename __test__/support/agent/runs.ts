@@ -1,4 +1,4 @@
-// One scenario, run twice: on the module under test and on pi 1.5.2's session manager, each in a home of its own.
+// One scenario, run twice: on the module under test and on pi's session manager, each in a home of its own.
 import { spawn } from "node:child_process";
 import {
 	existsSync,
@@ -42,6 +42,24 @@ const IMPORTERS = [
 	"dist/modes/interactive/interactive-mode.js",
 ];
 
+/** A way to run pi. */
+export interface Way {
+	name: string;
+	/** The package whose bundle is run: by itself, and under our hook. Without one, 0.87.1 unbundled on either module. */
+	bundle?: string;
+}
+export const UNBUNDLED: Way = { name: "unbundled" };
+export const WAYS: Way[] = [
+	UNBUNDLED,
+	{ name: "as the bundle of 0.87.1", bundle: pi.piPackage },
+	{ name: "as the bundle of 1.5.2", bundle: pi.referencePackage },
+];
+
+const register = join(pi.root, "register.mjs");
+/** What is known about a bundle is worked out once for all runs. */
+const cache = mkdtempSync(join(tmpdir(), "psn-agent-cache-"));
+process.on("exit", () => rmSync(cache, { recursive: true, force: true }));
+
 export class Run {
 	readonly root = realpathSync(mkdtempSync(join(tmpdir(), "psn-agent-")));
 	readonly home = join(this.root, "home");
@@ -51,7 +69,8 @@ export class Run {
 	#processes = 0;
 
 	constructor(
-		readonly sessionModule: string,
+		readonly way: Way,
+		readonly isOurs: boolean,
 		readonly server: ModelServer,
 		settings: Record<string, unknown>,
 		readonly env: Record<string, string> = {},
@@ -59,6 +78,10 @@ export class Run {
 		mkdirSync(this.work, { recursive: true });
 		writeFileSync(join(this.work, "notes.md"), "# Notes\n\n- call Zoë back\n");
 		pi.writeAgentDir(this.home, server.baseUrl, settings);
+	}
+
+	get sessionModule(): string {
+		return this.isOurs ? pi.moduleUnderTest : pi.referenceModule;
 	}
 
 	observe(what: string, text: string): void {
@@ -71,28 +94,26 @@ export class Run {
 
 	/** Runs pi to its end; exit code, stdout and stderr are part of what is compared. */
 	async pi(args: string[], options: { cwd?: string; input?: string } = {}): Promise<Exit> {
-		const { log, command } = this.#hooked(args);
-		const exit = await execute(command, options.cwd ?? this.work, options.input ?? "");
-		assertHookFired(log, exit);
+		const { command, confirmed } = this.#hooked(args);
+		const exit = confirmed(await execute(command, options.cwd ?? this.work, options.input ?? ""));
 		this.observe(`pi ${args.join(" ")}`, JSON.stringify(exit));
 		return exit;
 	}
 
 	/** Runs pi in RPC mode for as long as `talk` takes; every record it writes is part of what is compared. */
 	async rpc(args: string[], talk: (client: RpcClient) => Promise<void>): Promise<void> {
-		const { log, command } = this.#hooked(["--mode", "rpc", ...args]);
+		const { command, confirmed } = this.#hooked(["--mode", "rpc", ...args]);
 		const client = startRpc(command, { cwd: this.work });
 		try {
 			await talk(client);
 		} finally {
-			const exit = await client.close();
+			const exit = confirmed(await client.close());
 			for (const record of client.records) {
 				// How a pipe cuts running output into pieces is the system's affair; the result holds it whole.
 				if (record.type === "tool_execution_update" || record.type === "bash_execution_update") continue;
 				this.observe(`record ${record.type} ${record.command ?? ""}`, JSON.stringify(record));
 			}
 			this.observe("rpc exit", JSON.stringify(exit));
-			assertHookFired(log, exit);
 		}
 	}
 
@@ -141,10 +162,31 @@ export class Run {
 		this.observe("steps left", String(this.server.remaining()));
 	}
 
-	#hooked(args: string[]) {
+	/** The command, and what says by its end whether it ran on the session manager that it should. */
+	#hooked(args: string[]): { command: pi.PiCommand; confirmed: <E extends { code: unknown; stderr: string }>(exit: E) => E } {
+		const { bundle } = this.way;
+		if (bundle !== undefined) return this.#bundled(bundle, args);
 		const log = join(this.root, `hook-${++this.#processes}.log`);
 		const command = pi.piCommand(args, { home: this.home, sessionModule: this.sessionModule, hookLog: log });
-		return { log, command: { ...command, env: { ...command.env, ...this.env } } };
+		const confirmed = <E extends { code: unknown; stderr: string }>(exit: E) => {
+			assertHookFired(log, exit);
+			return exit;
+		};
+		return { command: { ...command, env: { ...command.env, ...this.env } }, confirmed };
+	}
+
+	#bundled(dir: string, args: string[]) {
+		const hook = this.isOurs ? ["--import", register] : [];
+		const said = { PI_SESSION_NATIVE_VERBOSE: "1", XDG_CACHE_HOME: cache };
+		const env = { ...pi.isolatedEnv(this.home), ...(this.isOurs ? said : {}), ...this.env };
+		const command = { command: pi.nodeBin, args: [...hook, join(dir, "dist/bundle/cli.js"), ...args], env };
+		const confirmed = <E extends { code: unknown; stderr: string }>(exit: E) => {
+			if (!this.isOurs) return exit;
+			const [line, ...rest] = exit.stderr.split("\n");
+			expect(line).toMatch(/^pi-session-native .*: the session manager of \S+ [\d.]+ \(.*\) is replaced$/);
+			return { ...exit, stderr: rest.join("\n") };
+		};
+		return { command, confirmed };
 	}
 
 	#observeLines(name: string, file: string): void {
@@ -153,7 +195,7 @@ export class Run {
 	}
 }
 
-function assertHookFired(log: string, exit: { code: number | null; stderr: string }): void {
+function assertHookFired(log: string, exit: { code: unknown; stderr: string }): void {
 	const fired = existsSync(log) ? readFileSync(log, "utf8").trim().split("\n").sort() : [];
 	expect(fired, `imports redirected; pi ended with ${exit.code}: ${exit.stderr}`).toEqual(IMPORTERS);
 }
@@ -185,9 +227,9 @@ const SETTINGS = {
 	compaction: { enabled: false, keepRecentTokens: 20, reserveTokens: 1000 },
 };
 
-async function observe(sessionModule: string, { steps, settings, env, act }: Scenario) {
+async function observe(way: Way, isOurs: boolean, { steps, settings, env, act }: Scenario) {
 	const server = await startModelServer(steps);
-	const run = new Run(sessionModule, server, { ...SETTINGS, ...settings }, env);
+	const run = new Run(way, isOurs, server, { ...SETTINGS, ...settings }, env);
 	try {
 		await act(run);
 		run.finish();
@@ -201,10 +243,10 @@ async function observe(sessionModule: string, { steps, settings, env, act }: Sce
 /** A line break before every key, so that a difference shows as the key it is in, not as two pages of JSON. */
 const legible = (text: string) => text.replace(/([,{[])"/g, '$1\n"');
 
-/** Runs the scenario on both modules and compares everything observed, in order. */
-export async function sameOnBoth(scenario: Scenario): Promise<void> {
-	const reference = await observe(pi.referenceModule, scenario);
-	const ours = await observe(pi.moduleUnderTest, scenario);
+/** Runs the scenario on both session managers and compares everything observed, in order. */
+export async function sameOnBoth(scenario: Scenario, way: Way = UNBUNDLED): Promise<void> {
+	const reference = await observe(way, false, scenario);
+	const ours = await observe(way, true, scenario);
 	expect(reference.length).toBeGreaterThan(3);
 	for (const [index, seen] of reference.entries()) {
 		expect(ours[index]?.what).toBe(seen.what);

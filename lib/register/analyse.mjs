@@ -1,0 +1,298 @@
+// Reads a pi's bundle, once for each version of it: where the chunk with the session manager has the names that pi's own
+// module exports, and who takes them from there. Everything is read from syntax trees. A bundle that is not exactly as
+// expected is refused with a reason; then pi runs unbundled.
+import { posix } from "node:path";
+import { parse } from "acorn";
+import { parse as lex } from "es-module-lexer/js";
+import { HANDLE } from "./bundle.mjs";
+import { BUNDLE, CONFIG, MANAGER } from "./package.mjs";
+
+const refuse = (why) => {
+	throw new Error(why);
+};
+
+function treeOf(text, name) {
+	try {
+		return parse(text, { ecmaVersion: "latest", sourceType: "module", allowHashBang: true });
+	} catch (error) {
+		return refuse(`${name} is not understood: ${error.message}`);
+	}
+}
+
+/** Calls `visit` with every node of a tree. */
+function walk(node, visit) {
+	visit(node);
+	for (const value of Object.values(node)) {
+		if (Array.isArray(value)) {
+			for (const one of value) if (typeof one?.type === "string") walk(one, visit);
+		} else if (typeof value?.type === "string") walk(value, visit);
+	}
+}
+
+/** The names that a module binds at its top level by declaring them, as `{ name, kind, node }`. */
+function bindingsOf(tree) {
+	return tree.body.flatMap((statement) => {
+		const node = statement.type.startsWith("Export") && statement.declaration ? statement.declaration : statement;
+		if (node.type === "VariableDeclaration") {
+			const plain = node.declarations.filter(({ id }) => id.type === "Identifier");
+			return plain.map((one) => ({ name: one.id.name, kind: "variable", node: one }));
+		}
+		const kind = { FunctionDeclaration: "function", ClassDeclaration: "class" }[node.type];
+		return kind && node.id ? [{ name: node.id.name, kind, node }] : [];
+	});
+}
+
+/** What a module exports from its own top level, as pairs of the local name and the exported one. */
+function exportsOf(tree) {
+	return tree.body.flatMap((statement) => {
+		if (statement.type !== "ExportNamedDeclaration" || statement.source) return [];
+		if (statement.declaration) return bindingsOf({ body: [statement] }).map(({ name }) => [name, name]);
+		return statement.specifiers.map(({ local, exported }) => [local.name, exported.name ?? exported.value]);
+	});
+}
+
+/** What a declaration gives its name: a function, a class, or a variable's first value. */
+const valueOf = ({ kind, node }) => (kind === "variable" ? node.init : node);
+
+/** The names of properties in a tree, sorted. A bundler renames variables, never properties. */
+function propertyNames(node) {
+	const names = new Set();
+	walk(node, ({ type, computed, key, property }) => {
+		const named = type === "MemberExpression" ? property : key;
+		if (computed || !named || named.type === "Literal") return;
+		names.add(named.type === "PrivateIdentifier" ? `#${named.name}` : named.name);
+	});
+	return [...names].sort().join();
+}
+
+/** What a value has of its source after a bundler's work on it, as text: equal for a function and the same one bundled. */
+function outlineOf(node) {
+	if (node.type === "Literal") return `literal ${node.raw}`;
+	const kind = node.type.replace(/Declaration|Expression/, "").toLowerCase();
+	return `${kind} ${node.params?.length ?? ""} ${propertyNames(node)}`;
+}
+
+/** The file of the bundle that a specifier in `file` leads to, if it is a relative one. */
+const target = (specifier, file) =>
+	/^\.\.?\//.test(specifier) ? posix.join(posix.dirname(file), specifier) : undefined;
+
+/** The top-level names of `file` that are imported from `from`, as pairs of the imported name (`*` for all) and the local. */
+function importsFrom(tree, file, from) {
+	return tree.body.flatMap((statement) => {
+		if (!statement.source || target(statement.source.value, file) !== from) return [];
+		if (statement.type !== "ImportDeclaration") return refuse(`${file} passes exports of ${from} on`);
+		return statement.specifiers.map(({ type, imported, local }) =>
+			type === "ImportSpecifier" ? [imported.name ?? imported.value, local.name] : ["*", local.name],
+		);
+	});
+}
+
+/** The identifiers that an assignment's left side, or a loop's, gives values. */
+function assignedNames(pattern) {
+	const names = [];
+	walk(pattern, ({ type, name }) => type === "Identifier" && names.push(name));
+	return names;
+}
+
+class Analysis {
+	#read;
+	#files;
+	#trees = new Map();
+
+	/** `files` are the bundle's modules, `read` gives a file's text; files are named by their path in the package. */
+	constructor(files, read) {
+		this.#files = files;
+		this.#read = read;
+	}
+
+	#tree(file) {
+		let tree = this.#trees.get(file);
+		if (!tree) this.#trees.set(file, (tree = treeOf(this.#read(file), file)));
+		return tree;
+	}
+
+	plan() {
+		const own = this.#exported(MANAGER);
+		const config = this.#exported(CONFIG);
+		if (!config.has("getAgentDir")) refuse(`${CONFIG} exports no getAgentDir`);
+		for (const name of config.keys()) if (!["getAgentDir", "APP_NAME"].includes(name)) config.delete(name);
+		const wanted = [...own.keys(), ...config.keys()];
+		// A file that does not spell a name cannot bind it.
+		const candidates = this.#files.filter((file) => wanted.some((name) => this.#read(file).includes(name)));
+
+		const places = [...own].map(([name, original]) => this.#place(name, original, candidates));
+		const [{ file: chunk }] = places;
+		for (const { name, file } of places)
+			if (file !== chunk) refuse(`${places[0].name} is in ${chunk}, and ${name} in ${file}`);
+		const positions = places.map(({ node }) => node.start);
+		if (positions.some((at, index) => at < positions[index - 1]))
+			refuse(`the session manager's names are in another order in ${chunk} than in ${MANAGER}`);
+		if (this.#read(chunk).startsWith("#!")) refuse(`${chunk} is a script of its own`);
+		if (this.#read(chunk).includes(HANDLE)) refuse(`${chunk} uses the name ${HANDLE}`);
+		this.#refuseAssignments(chunk, own);
+		this.#refuseCycle(chunk);
+
+		const manager = places.find(({ name }) => name === "SessionManager");
+		if (!manager) refuse(`${MANAGER} exports no SessionManager`);
+		const settings = {};
+		for (const [name, original] of config) {
+			const place = this.#place(name, original, candidates);
+			if (place.file === chunk && place.kind !== "function" && place.node.start > manager.node.start)
+				refuse(`${name} has its value after the session manager has in ${chunk}`);
+			settings[name] = this.#localName(place, chunk);
+		}
+
+		const guarded = this.#starts().filter((file) => this.#reachable(file).has(chunk));
+		const entries = this.#starts().filter((file) => guarded.includes(file) || this.#launches(file, guarded));
+		if (!entries.includes(`${BUNDLE}cli.js`)) refuse(`${BUNDLE}cli.js starts something else than ${chunk}`);
+		const literals = places.filter((place) => valueOf(place).type === "Literal");
+		return {
+			chunk,
+			names: places.map(({ name }) => name),
+			functions: places.filter(({ kind }) => kind === "function").map(({ name }) => name),
+			values: places.filter(({ kind }) => kind !== "function").map((place) => this.#value(place)),
+			// A bundler may have put these in the place of their names.
+			constants: Object.fromEntries(literals.map((place) => [place.name, valueOf(place).value])),
+			settings,
+			views: this.#views(chunk, own, candidates),
+			guarded,
+			entries,
+		};
+	}
+
+	/** A module's exports by name, each with its declaration. */
+	#exported(file) {
+		const tree = this.#tree(file);
+		const bindings = new Map(bindingsOf(tree).map((one) => [one.name, one]));
+		if (tree.body.some(({ type }) => /^Export(All|Default)/.test(type))) refuse(`${file} exports more than names`);
+		return new Map(
+			exportsOf(tree).map(([local, exported]) => {
+				const binding = bindings.get(local);
+				if (local !== exported || !binding) refuse(`${file} exports ${exported} in an unknown way`);
+				return [exported, binding];
+			}),
+		);
+	}
+
+	/** Where the bundle declares a name; it is there once, as the same thing as in the unbundled module. */
+	#place(name, original, candidates) {
+		const found = candidates.flatMap((file) =>
+			bindingsOf(this.#tree(file)).flatMap((one) => (one.name === name ? [{ ...one, file }] : [])),
+		);
+		if (found.length !== 1) {
+			const where = found.map(({ file }) => file).join(", ");
+			refuse(found.length === 0 ? `nothing in its bundle declares ${name}` : `${name} is declared more than once (${where})`);
+		}
+		const [place] = found;
+		if (!valueOf(place)) refuse(`${name} has no value where ${place.file} declares it`);
+		if ((place.kind === "function") !== (original.kind === "function") || outlineOf(valueOf(place)) !== outlineOf(valueOf(original)))
+			refuse(`${name} in ${place.file} is another than the one of its unbundled module`);
+		return place;
+	}
+
+	/** The piece of text that gives a name its value: byte offsets, and whether the text declares the name, too. */
+	#value(place) {
+		const { start, end } = valueOf(place);
+		const text = this.#read(place.file);
+		const offset = (at) => Buffer.byteLength(text.slice(0, at));
+		return { name: place.name, start: offset(start), end: offset(end), declares: place.kind === "class" };
+	}
+
+	#refuseAssignments(chunk, own) {
+		walk(this.#tree(chunk), ({ type, left, argument }) => {
+			const isAssignment = type === "AssignmentExpression" || /^For(In|Of)Statement$/.test(type);
+			const pattern = isAssignment ? left : type === "UpdateExpression" ? argument : undefined;
+			if (!pattern || pattern.type === "MemberExpression" || pattern.type === "VariableDeclaration") return;
+			const name = assignedNames(pattern).find((one) => own.has(one));
+			if (name) refuse(`${chunk} assigns to ${name}`);
+		});
+	}
+
+	/** The files that a file imports by statements, at any remove. */
+	#reachable(from) {
+		const reached = new Set();
+		const queue = [from];
+		for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+			const [imports] = lex(this.#read(file), file);
+			for (const { type, specifier } of imports) {
+				const to = type === "static" && typeof specifier === "string" ? target(specifier, file) : undefined;
+				if (to === undefined || reached.has(to)) continue;
+				if (!this.#files.includes(to)) refuse(`${file} imports ${to}, which is not there`);
+				reached.add(to);
+				queue.push(to);
+			}
+		}
+		return reached;
+	}
+
+	/** A module that runs before the chunk and imports from it could keep a function of pi's. */
+	#refuseCycle(chunk) {
+		if (this.#reachable(chunk).has(chunk)) refuse(`${chunk} imports itself by way of others`);
+	}
+
+	/** The chunk's own name for what `place` declares. */
+	#localName({ name, file }, chunk) {
+		if (file === chunk) return name;
+		const [, exported] = exportsOf(this.#tree(file)).find(([local]) => local === name) ?? [];
+		const found = importsFrom(this.#tree(chunk), chunk, file).find(([imported]) => imported === exported);
+		return found?.[1] ?? refuse(`${chunk} does not import ${name} from ${file}`);
+	}
+
+	/**
+	 * By file, what must be ours when the file has run: pairs of an exported name and an expression (a name, or a property
+	 * of a namespace object that the bundler made) that stands for it.
+	 */
+	#views(chunk, own, candidates) {
+		const exported = new Map(exportsOf(this.#tree(chunk)).filter(([local]) => own.has(local)));
+		for (const [local, name] of exported) if (local !== name) refuse(`${chunk} exports ${local} as ${name}`);
+		const views = {};
+		for (const file of candidates) {
+			const tree = this.#tree(file);
+			const imported = file === chunk ? [...own.keys()].map((name) => [name, name]) : importsFrom(tree, file, chunk);
+			const locals = imported.flatMap(([name, local]) => {
+				if (name === "*") return [...exported.keys()].map((one) => [one, `${local}.${one}`]);
+				return own.has(name) ? [[name, local]] : [];
+			});
+			const view = [...locals, ...namespaceMembers(tree, new Map(locals.map(([name, local]) => [local, name])))];
+			if (view.length > 0) views[file] = view;
+		}
+		return views;
+	}
+
+	/** The modules that pi may be started by. */
+	#starts() {
+		return this.#files.filter((file) => posix.dirname(file) === posix.dirname(`${BUNDLE}x`));
+	}
+
+	/** Whether a file does nothing but start one of `guarded`: by a relative path in it, and no other. */
+	#launches(file, guarded) {
+		const leads = [];
+		const strays = [];
+		walk(this.#tree(file), ({ type, value }) => {
+			if (type !== "Literal" || typeof value !== "string") return;
+			const to = target(value, file);
+			if (to !== undefined && guarded.includes(to)) leads.push(to);
+			else if (!value.startsWith("node:")) strays.push(value);
+		});
+		return leads.length > 0 && strays.length === 0;
+	}
+}
+
+/** Members of namespace objects, made as `helper(object, { name: () => local, … })`, that stand for locals in `names`. */
+function namespaceMembers(tree, names) {
+	return tree.body.flatMap(({ type, expression }) => {
+		if (type !== "ExpressionStatement" || expression.type !== "CallExpression") return [];
+		const [object, members] = expression.arguments;
+		if (object?.type !== "Identifier" || members?.type !== "ObjectExpression") return [];
+		return members.properties.flatMap(({ key, value }) => {
+			const name = value?.type === "ArrowFunctionExpression" && value.body.type === "Identifier" && names.get(value.body.name);
+			return name && key.type === "Identifier" ? [[name, `${object.name}.${key.name}`]] : [];
+		});
+	});
+}
+
+/**
+ * How the bundle of a pi is to be edited (see bundle.mjs). Throws an error with the reason if it cannot be. `files` are the
+ * bundle's modules by their names in the package, `read` gives the text of a file of the package.
+ */
+export const analyse = (files, read) => new Analysis(files, read).plan();

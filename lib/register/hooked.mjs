@@ -1,0 +1,16 @@
+// Between the hooks and the modules that they put into pi's graph or edit. These may be loaded by `require`, and so may
+// wait for nothing; main.mjs waits.
+
+export const hooked = {
+	/** `started(dir)`: an entry module of the pi in `dir` begins. Throws, or ends the process, unless its manager is replaced. */
+	started: undefined,
+	/** Our module, for the modules of a bundle. */
+	ours: undefined,
+	/** `serve(dir, config)`: tells our manager the settings of the pi in `dir`. */
+	serve: undefined,
+	/**
+	 * `confirm(dir, file, values)`: a module of a bundle has run, in which these values, pairs of an exported name and what
+	 * stands for it, must be ours. Throws, or ends the process, if one is not.
+	 */
+	confirm: undefined,
+};

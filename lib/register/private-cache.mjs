@@ -1,0 +1,82 @@
+// Small JSON files in a folder that nobody but its user can write. What is found there is a hint that saves time: every
+// doubt about the folder or a file (its owner, its mode, a link, its checksum) reads as "nothing is remembered".
+import { createHash } from "node:crypto";
+import {
+	closeSync,
+	constants,
+	fstatSync,
+	lstatSync,
+	mkdirSync,
+	openSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+
+/** Larger than anything that is written here. */
+const LARGEST_BYTES = 1 << 20;
+
+/** The user's folder for caches, by the custom of the system. */
+function userCacheFolder() {
+	const { env, platform } = process;
+	const given = platform === "win32" ? env.LOCALAPPDATA : env.XDG_CACHE_HOME;
+	if (given && isAbsolute(given)) return given;
+	const usual = { darwin: "Library/Caches", win32: "AppData/Local" }[platform] ?? ".cache";
+	return join(homedir(), usual);
+}
+
+const cacheFolder = () => join(userCacheFolder(), "pi-session-native");
+
+/** Whether nobody else may write what these are the stats of. Windows keeps others out of the user's folder by itself. */
+const isPrivate = ({ uid, mode }) => process.geteuid === undefined || (uid === process.geteuid() && (mode & 0o022) === 0);
+
+function isPrivateFolder(path) {
+	// Not `stat`: a link may lead to a folder of the user's that others chose.
+	const stats = lstatSync(path);
+	return stats.isDirectory() && isPrivate(stats);
+}
+
+const checksum = (text) => createHash("sha256").update(text).digest("hex");
+
+/** The value that was stored under this name, or undefined. It is what some release of this package has written. */
+export function recall(name) {
+	let file;
+	try {
+		const folder = cacheFolder();
+		if (!isPrivateFolder(folder)) return undefined;
+		// Not blocking: a pipe that lies there would wait for a writer.
+		const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+		file = openSync(join(folder, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+		const stats = fstatSync(file);
+		if (!stats.isFile() || !isPrivate(stats) || stats.size > LARGEST_BYTES) return undefined;
+		const [sum, text] = readFileSync(file, "utf8").split("\n");
+		return sum === checksum(text) ? JSON.parse(text) : undefined;
+	} catch {
+		return undefined;
+	} finally {
+		if (file !== undefined) closeSync(file);
+	}
+}
+
+/** Stores a value under this name, whole or not at all. Where it cannot be stored, the next start does the work again. */
+export function remember(name, value) {
+	try {
+		const folder = cacheFolder();
+		mkdirSync(folder, { recursive: true, mode: 0o700 });
+		if (!isPrivateFolder(folder)) return;
+		const path = join(folder, name);
+		const temporary = `${path}.${process.pid}.tmp`;
+		try {
+			const text = JSON.stringify(value);
+			writeFileSync(temporary, `${checksum(text)}\n${text}\n`, { flag: "wx", mode: 0o600 });
+			renameSync(temporary, path);
+		} catch {
+			rmSync(temporary, { force: true });
+		}
+	} catch {
+		// A home that is not there or is read-only.
+	}
+}
