@@ -32,7 +32,7 @@ test("the pages are those that the README leads to", () => {
 		"CHANGELOG.md",
 		"CONTRIBUTING.md",
 		"README.md",
-		...["api", "cli", "file-format", "migration", "recipes"].map((name) => `docs/${name}.md`),
+		...["api", "cli", "file-format", "migration", "recipes", "stores"].map((name) => `docs/${name}.md`),
 	]);
 });
 

@@ -42,6 +42,10 @@ test("the tests are typed", async () => {
 	expect(await complaints("../../../tsconfig.json")).toBe("");
 });
 
+test("the stores are typed, and so is who uses them", async () => {
+	expect(await complaints("tsconfig.store.json")).toBe("");
+});
+
 describe("the declarations", () => {
 	it("stand by themselves, without pi", async () => {
 		expect(await complaints("tsconfig.standalone.json")).toBe("");

@@ -1,0 +1,20 @@
+// Whoever writes an adapter of their own has all the types for it, and is told what is missing.
+import { type Append, type Appended, type LineStore, StoreError, type StoreErrorCode, openStore } from "pi-session-native/store";
+import { conformanceCases } from "pi-session-native/store/conformance";
+import { holds, type IsAny } from "./compare.mjs";
+
+const opened: LineStore = await openStore("/somewhere", { host: "laptop" });
+const { stored, cursor }: Appended = await opened.append("id", { header: new Uint8Array(), lines: [Buffer.from("{}")], after: "" });
+const code: StoreErrorCode = new StoreError("full", "no room").code;
+const { lines, problems } = await opened.load("id", cursor);
+for (const { run } of conformanceCases) await run({ open: async (host) => openStore("/somewhere", { host }) });
+holds<false, [IsAny<typeof opened>, IsAny<typeof stored>, IsAny<typeof lines>, IsAny<typeof problems>]>();
+
+// @ts-expect-error: text is no line
+const text: Append = { header: new Uint8Array(), lines: ["{}"] };
+// @ts-expect-error: a store has four methods more
+const half: LineStore = { host: "a", close: async () => {} };
+// @ts-expect-error: every host has a name
+await openStore("/somewhere", {});
+
+export { code, half, text };

@@ -1,0 +1,29 @@
+// Lines to put into stores, and stores to put them into.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { onTestFinished } from "vitest";
+import type { LineStore, Page } from "../../lib/store/index.js";
+
+/** The module, for processes of a test's own. */
+export const library = resolve(__dirname, "../../lib/store/index.js");
+
+export const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
+
+export const header = (session = SESSION): Buffer =>
+	Buffer.from(`{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/home/me/shop"}`);
+
+export const entry = (id: string): Buffer => Buffer.from(`{"type":"message","id":"${id}","parentId":null}`);
+
+export const entries = (letter: string, count: number): Buffer[] => Array.from({ length: count }, (_, at) => entry(`${letter}${at}`));
+
+export const ids = (page: Page): string[] => page.lines.map(({ line }) => JSON.parse(line.toString()).id);
+
+export const append = (store: LineStore, lines: Buffer[], after?: string) => store.append(SESSION, { header: header(), lines, after });
+
+/** A directory of the running test's own. */
+export function emptyDirectory(): string {
+	const path = mkdtempSync(join(tmpdir(), "psn-store-"));
+	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	return path;
+}

@@ -1,0 +1,315 @@
+// What every store must do, for whatever test runner:
+//
+//   for (const { name, run } of conformanceCases) test(name, async () => run({ open: (host) => … }));
+const assert = require("node:assert/strict");
+const { StoreError, compareLines, loadAll } = require("./index.js");
+
+/** @typedef {import("./index").LineStore} LineStore */
+/** @typedef {import("./conformance").StoreUnderTest} StoreUnderTest */
+
+const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
+
+/** @param {string} [session] */
+const headerOf = (session = SESSION) =>
+	Buffer.from(`{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/home/me/shop"}`);
+
+/** @param {string} id @param {string} [text] */
+const entry = (id, text = id) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${text}"}}`);
+
+/** @param {string} letter @param {number} count */
+const entries = (letter, count) => Array.from({ length: count }, (_, at) => entry(`${letter}${at}`));
+
+/** @param {import("./index").Page} page */
+const texts = (page) => page.lines.map(({ line }) => line.toString("latin1"));
+
+/** @param {readonly Uint8Array[]} lines */
+const asTexts = (lines) => lines.map((line) => Buffer.from(line).toString("latin1"));
+
+/**
+ * @param {LineStore} store
+ * @param {readonly Uint8Array[]} lines
+ * @param {string} [after]
+ */
+const append = (store, lines, after) => store.append(SESSION, { header: headerOf(), lines, after });
+
+/** @param {Promise<unknown>} work @param {import("./index").StoreErrorCode} code */
+async function rejects(work, code) {
+	await assert.rejects(work, (error) => {
+		assert(error instanceof StoreError, `a StoreError is expected, this is ${error}`);
+		assert.equal(error.code, code, error.message);
+		return true;
+	});
+}
+
+/** Lines that tell whether a store keeps bytes or text. */
+const HOSTILE = [
+	Buffer.from('{"type":"message","id":"nul","text":"\\u0000"}'),
+	Buffer.from('{"type":"message","id":"surrogate","text":"\\ud83d"}'),
+	Buffer.from('{"type":"custom","id":"\\u0000\\ud800"}'),
+	Buffer.concat([Buffer.from('{"type":"message","id":"utf8","text":"'), Buffer.from([0xff, 0xc3, 0xed, 0xa0, 0x80]), Buffer.from('"}')]),
+	Buffer.from(' {"id" : "spaces","type":"x", "n": 1.0e400, "n": -0}\t\r'),
+	Buffer.from('{"type":"message","id":"separators","text":"\u2028\u2029\ufeff\\n"}'),
+	Buffer.from("{\"type\":\"quotes\",\"id\":\"'\\\"\\\\{},NULL\\\\x00\"}"),
+	Buffer.from(`{"type":"message","id":"${"long".repeat(2000)}"}`),
+	Buffer.from(`{"type":"message","id":"deep","x":${"[".repeat(2000)}${"]".repeat(2000)}}`),
+];
+
+/** @type {Record<string, (store: StoreUnderTest) => Promise<void>>} */
+const CASES = {
+	async "lines come back byte for byte, in order"({ open }) {
+		const store = await open("a");
+		const appended = await append(store, HOSTILE);
+		assert.equal(appended.stored, HOSTILE.length);
+		const page = await store.load(SESSION);
+		assert.deepEqual(texts(page), asTexts(HOSTILE));
+		assert.deepEqual(page.problems, []);
+		assert.equal(page.more, false);
+		assert(page.lines.every(({ host }) => host === "a"));
+	},
+
+	async "a session that is not there has no lines"({ open }) {
+		const store = await open("a");
+		const page = await store.load(SESSION);
+		assert.deepEqual([page.lines, page.more, page.problems], [[], false, []]);
+		assert.deepEqual(await store.list(), { sessions: [], problems: [] });
+		assert.deepEqual(await store.list({ session: SESSION }), { sessions: [], problems: [] });
+		await store.delete(SESSION);
+		await append(await open("b"), entries("b", 1));
+		assert.deepEqual(texts(await store.load(SESSION, page.cursor)), asTexts(entries("b", 1)));
+	},
+
+	async "load goes on after its cursor"({ open }) {
+		const store = await open("a");
+		const first = await append(store, entries("a", 2));
+		const seen = (await store.load(SESSION)).cursor;
+		assert.deepEqual((await store.load(SESSION, seen)).lines, []);
+		await append(store, entries("b", 2), first.cursor);
+		const page = await store.load(SESSION, seen);
+		assert.deepEqual(texts(page), asTexts(entries("b", 2)));
+		assert.equal(page.behind, true);
+		assert.deepEqual((await store.load(SESSION, page.cursor)).lines, []);
+	},
+
+	async "an append may be repeated, whole, in part and in other portions"({ open }) {
+		const store = await open("a");
+		const lines = entries("a", 4);
+		const start = (await append(store, lines.slice(0, 2))).cursor;
+		assert.equal((await append(store, lines.slice(2, 3), start)).stored, 1);
+		// As after a crash: the answer was lost, and the file has grown since.
+		assert.equal((await append(store, lines.slice(2), start)).stored, 1);
+		assert.equal((await append(store, lines)).stored, 0);
+		assert.equal((await append(await open("a"), [...lines, ...lines])).stored, 0);
+		const page = await store.load(SESSION);
+		assert.deepEqual(texts(page), asTexts(lines));
+	},
+
+	async "two equal lines are one entry, on whatever hosts"({ open }) {
+		const [a, b] = [await open("a"), await open("b")];
+		await append(a, entries("x", 3));
+		await append(b, [...entries("x", 3), ...entries("y", 1)]);
+		assert.deepEqual(texts(await loadAll(a, SESSION)), asTexts([...entries("x", 3), ...entries("y", 1)]));
+		// Equal ids make no equal lines.
+		await append(a, [entry("x0", "another text")]);
+		assert.equal((await loadAll(b, SESSION)).lines.length, 5);
+	},
+
+	async "who loaded before going on stands behind what was loaded"({ open }) {
+		// By their ids alone they would stand the other way round.
+		const [z, a] = [await open("z"), await open("a")];
+		await append(z, entries("z", 3));
+		const seen = (await a.load(SESSION)).cursor;
+		await append(a, entries("a", 2), seen);
+		const all = asTexts([...entries("z", 3), ...entries("a", 2)]);
+		assert.deepEqual(texts(await loadAll(a, SESSION)), all);
+		assert.deepEqual(texts(await loadAll(z, SESSION)), all);
+		const again = (await z.load(SESSION)).cursor;
+		await append(z, entries("y", 1), again);
+		assert.deepEqual(texts(await loadAll(a, SESSION)), [...all, ...asTexts(entries("y", 1))]);
+	},
+
+	async "hosts that never met see one order, and every line once"({ open }) {
+		const hosts = await Promise.all(["c", "a", "b"].map(open));
+		for (let round = 0; round < 3; round++)
+			for (const store of hosts) {
+				const own = await loadAll(store, SESSION);
+				await append(store, entries(`${store.host}${round}-`, 2), round === 1 ? own.cursor : undefined);
+			}
+		const seen = await Promise.all(hosts.map((store) => loadAll(store, SESSION)));
+		assert.equal(seen[0]?.lines.length, 18);
+		for (const page of seen) assert.deepEqual(texts(page), texts(seen[0]));
+		assert.deepEqual([...(seen[0]?.lines ?? [])].sort(compareLines), seen[0]?.lines);
+	},
+
+	async "a reader that polls misses nothing while several write"({ open }) {
+		const writers = await Promise.all(["a", "b", "c", "a"].map(open));
+		const reader = await open("r");
+		const seen = new Set();
+		let [writing, cursor] = [true, /** @type {string | undefined} */ (undefined)];
+		const poll = async () => {
+			const page = await reader.load(SESSION, cursor);
+			for (const text of texts(page)) seen.add(text);
+			cursor = page.cursor;
+			assert.deepEqual(page.problems, []);
+			return page.more;
+		};
+		const write = async (/** @type {LineStore} */ store, /** @type {number} */ at) => {
+			let after;
+			for (let round = 0; round < 20; round++)
+				after = (await append(store, [entry(`w${at}-${round}-0`), entry(`w${at}-${round}-1`)], after)).cursor;
+		};
+		const polling = (async () => {
+			while (writing) await poll();
+		})();
+		await Promise.all(writers.map(write)).finally(() => {
+			writing = false;
+		});
+		await polling;
+		while (await poll());
+		assert.equal(seen.size, writers.length * 40);
+		const all = await loadAll(reader, SESSION);
+		assert.equal(all.lines.length, seen.size);
+		// Each writer's lines stand in the order in which it wrote them.
+		for (const at of writers.keys()) {
+			const own = texts(all).filter((text) => text.includes(`"id":"w${at}-`));
+			assert.deepEqual(own, asTexts(Array.from({ length: 40 }, (_, n) => entry(`w${at}-${n >> 1}-${n & 1}`))));
+		}
+	},
+
+	async "many small appends stay readable, with old cursors, too"({ open }) {
+		const store = await open("a");
+		const cursors = [];
+		let after;
+		for (let at = 0; at < 200; at++) {
+			if (at % 20 === 0) cursors.push({ at, cursor: (await store.load(SESSION)).cursor });
+			after = (await append(store, [entry(`n${at}`)], after)).cursor;
+		}
+		const all = entries("n", 200);
+		assert.deepEqual(texts(await loadAll(await open("b"), SESSION)), asTexts(all));
+		for (const { at, cursor } of cursors) assert.deepEqual(texts(await loadAll(store, SESSION, cursor)), asTexts(all.slice(at)));
+	},
+
+	async "a long session comes in pages"({ open }) {
+		const [a, b] = [await open("a"), await open("b")];
+		const large = (/** @type {string} */ id) => entry(id, id.padEnd(1024 * 1024, "x"));
+		let after;
+		const lines = [];
+		for (let at = 0; at < 24; at += 2) {
+			const portion = [large(`n${at}`), large(`n${at + 1}`)];
+			after = (await append(at < 12 ? a : b, portion, at === 12 ? (await loadAll(b, SESSION)).cursor : after)).cursor;
+			lines.push(...portion);
+		}
+		const first = await b.load(SESSION);
+		assert.equal(first.more, true);
+		assert(first.lines.length < 24, "a page holds about 8 MB");
+		const all = await loadAll(b, SESSION);
+		assert.equal(all.lines.length, 24);
+		for (const [at, { line }] of all.lines.entries()) assert(line.equals(/** @type {Buffer} */ (lines[at])));
+		assert.equal(all.more, false);
+	},
+
+	async "sessions are listed with the header and the project of who appended first"({ open }) {
+		const [a, b] = [await open("a"), await open("b")];
+		const ids = ["s-1", "S-1", "s.2", SESSION];
+		for (const session of ids) {
+			const project = session === SESSION ? undefined : "github.com/me/shop";
+			const { cursor } = await b.append(session, { header: headerOf(session), lines: entries("b", 1), project });
+			const other = Buffer.from(headerOf(session).toString().replace("/home/me/shop", "/elsewhere"));
+			await a.append(session, { header: other, lines: entries("a", 1), project: "another", after: (await a.load(session, undefined)).cursor });
+			assert(cursor);
+		}
+		const { sessions, problems } = await a.list();
+		assert.deepEqual(problems, []);
+		assert.deepEqual(sessions.map(({ session }) => session), [...ids].sort());
+		for (const { session, header, project, hosts, bytes, modified } of sessions) {
+			assert.equal(header.toString(), headerOf(session).toString());
+			assert.equal(project, session === SESSION ? undefined : "github.com/me/shop");
+			assert.deepEqual(hosts, ["a", "b"]);
+			assert(bytes >= entries("b", 1).concat(entries("a", 1)).reduce((sum, line) => sum + line.length, 0));
+			assert(modified instanceof Date && !Number.isNaN(modified.getTime()));
+		}
+		const some = await b.list({ project: "github.com/me/shop" });
+		assert.deepEqual(some.sessions.map(({ session }) => session), ["S-1", "s-1", "s.2"]);
+		const one = await b.list({ session: "S-1" });
+		assert.deepEqual(one.sessions.map(({ session }) => session), ["S-1"]);
+		assert.equal((await loadAll(a, "S-1")).lines.length, 2);
+	},
+
+	async "a deleted session is gone, and old cursors say so"({ open }) {
+		const [a, b] = [await open("a"), await open("b")];
+		const { cursor } = await append(a, entries("a", 3));
+		const seen = (await b.load(SESSION)).cursor;
+		await b.append("another", { header: headerOf("another"), lines: entries("a", 1) });
+		await b.delete(SESSION);
+		assert.deepEqual((await a.load(SESSION)).lines, []);
+		assert.deepEqual((await a.list()).sessions.map(({ session }) => session), ["another"]);
+		await rejects(a.load(SESSION, cursor), "reset");
+		await rejects(append(a, entries("b", 1), cursor), "reset");
+		await rejects(append(b, entries("b", 1), seen), "reset");
+		// The same id may be used again, and what was known of its first life leads nowhere.
+		await append(a, entries("c", 3));
+		await append(a, entries("d", 1));
+		await rejects(b.load(SESSION, seen), "reset");
+		assert.deepEqual(texts(await loadAll(b, SESSION)), asTexts([...entries("c", 3), ...entries("d", 1)]));
+	},
+
+	async "what is no id, no entry, no header and no cursor is refused, and nothing stored"({ open }) {
+		const store = await open("a");
+		const header = headerOf();
+		for (const session of ["", "..", "a/b", "../x", "a\\b", ".a", "a.", "a\0", "ü", "a b", "x".repeat(300)]) {
+			await rejects(store.append(session, { header, lines: entries("a", 1) }), "invalid");
+			await rejects(store.load(session), "invalid");
+			await rejects(store.delete(session), "invalid");
+			await rejects(store.list({ session }), "invalid");
+		}
+		for (const line of ["", "{", "[]", "null", '{"type":"message"}', '{"type":"message","id":1}', '{"type":"session","id":"x"}', '{"id":"x",\n"type":"y"}'])
+			await rejects(append(store, [entry("good"), Buffer.from(line)]), "invalid");
+		for (const bad of ["", "{}", '{"type":"session","id":"another"}', `${header}\n`, `{"type":"message","id":"${SESSION}"}`])
+			await rejects(store.append(SESSION, { header: Buffer.from(bad), lines: entries("a", 1) }), "invalid");
+		for (const cursor of ["", "x", "[]", "{}", '{"clock":-1,"hosts":{}}', "1:", "-1:5", "9".repeat(40)]) {
+			await rejects(store.load(SESSION, cursor), "invalid");
+			await rejects(append(store, entries("a", 1), cursor), "invalid");
+		}
+		// @ts-expect-error: text is no line
+		await rejects(append(store, ['{"type":"message","id":"x"}']), "invalid");
+		assert.deepEqual(await store.list(), { sessions: [], problems: [] });
+		await rejects(open("../host"), "invalid");
+	},
+
+	async "an append of no lines stores nothing"({ open }) {
+		const store = await open("a");
+		assert.equal((await append(store, [])).stored, 0);
+		assert.deepEqual((await store.list()).sessions, []);
+		const { cursor } = await append(store, entries("a", 1));
+		assert.equal((await append(store, [], cursor)).stored, 0);
+		assert.equal((await loadAll(store, SESSION)).lines.length, 1);
+	},
+
+	async "a claim is one host's, and each new holder's is higher"({ open }) {
+		const [a, b] = [await open("a"), await open("b")];
+		if (!a.claim || !b.claim) {
+			// A store that cannot claim must not pretend to.
+			await rejects(a.append(SESSION, { header: headerOf(), lines: entries("a", 1), epoch: 1 }), "unsupported");
+			return;
+		}
+		await rejects(a.claim(SESSION, { ttl: 60_000 }), "not-found");
+		await append(a, entries("a", 1));
+		const first = await a.claim(SESSION, { ttl: 60_000 });
+		assert.equal((await a.claim(SESSION, { ttl: 60_000 })).epoch, first.epoch);
+		await rejects(b.claim(SESSION, { ttl: 60_000 }), "claimed");
+		assert.equal((await b.list()).sessions[0]?.claim?.host, "a");
+		await a.append(SESSION, { header: headerOf(), lines: entries("b", 1), epoch: first.epoch });
+		// It is said, and locks nobody who does not ask for it.
+		await append(b, entries("c", 1));
+		const second = await b.claim(SESSION, { ttl: 60_000, force: true });
+		assert(second.epoch > first.epoch);
+		await rejects(a.append(SESSION, { header: headerOf(), lines: entries("d", 1), epoch: first.epoch }), "claimed");
+		await b.claim(SESSION, { ttl: 0 });
+		assert.equal((await a.list()).sessions[0]?.claim, undefined);
+		const third = await a.claim(SESSION, { ttl: 60_000 });
+		assert(third.epoch > second.epoch);
+		assert.equal((await loadAll(a, SESSION)).lines.length, 3);
+	},
+};
+
+/** @type {readonly import("./conformance").ConformanceCase[]} */
+exports.conformanceCases = Object.entries(CASES).map(([name, run]) => ({ name, run }));

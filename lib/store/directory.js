@@ -1,0 +1,241 @@
+// Segments as files in a directory.
+//
+// A file is written under another name, synchronised, and linked to its own name, which fails if that is taken: what has
+// the name is whole. File systems without links rename instead, after a look; there two processes of one host could meet.
+const { randomUUID } = require("node:crypto");
+const { promises: fs } = require("node:fs");
+const { dirname, join, resolve } = require("node:path");
+const { StoreError } = require("./errors.js");
+const { isObject } = require("./lines.js");
+const { SegmentStore } = require("./segment-store.js");
+
+/** @typedef {import("./segment-store").Listed} Listed */
+
+/** What drafts are called; no reader takes them for a segment. */
+const DRAFT = ".draft-";
+/** A draft of this age is what a killed process left. */
+const ABANDONED_MS = 24 * 3600 * 1000;
+const WITHOUT_LINKS = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
+
+class DirectoryObjects {
+	#root;
+
+	/** @param {string} root */
+	constructor(root) {
+		this.#root = resolve(root);
+	}
+
+	name() {
+		return this.#root;
+	}
+
+	/** @param {string} prefix */
+	async list(prefix) {
+		return this.#guard(async () => {
+			// An unmounted drive is not an empty store.
+			await fs.stat(this.#root);
+			return this.#below(prefix);
+		});
+	}
+
+	/** @param {string} prefix @returns {Promise<Listed[]>} */
+	async #below(prefix) {
+		const found = await unlessGone(fs.readdir(join(this.#root, prefix), { withFileTypes: true }));
+		/** @type {Listed[]} */
+		const all = [];
+		for (const file of found ?? []) {
+			const path = `${prefix}${file.name}`;
+			if (file.isDirectory()) all.push(...(await this.#below(`${path}/`)));
+			else if (file.isFile()) {
+				const stat = await unlessGone(fs.stat(join(this.#root, path)));
+				if (stat) all.push({ path, size: stat.size, modified: stat.mtime });
+			}
+		}
+		return all;
+	}
+
+	/** @param {string} path @param {number} [length] */
+	async get(path, length) {
+		return this.#guard(async () => {
+			const full = join(this.#root, path);
+			if (length === undefined) return unlessGone(fs.readFile(full));
+			const file = await unlessGone(fs.open(full));
+			if (!file) return undefined;
+			try {
+				const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0);
+				return buffer.subarray(0, bytesRead);
+			} finally {
+				await file.close();
+			}
+		});
+	}
+
+	/** @param {string} path @param {Buffer} bytes */
+	async create(path, bytes) {
+		return this.#guard(async () => {
+			const full = join(this.#root, path);
+			// Whom the directory is open to, its files are, too.
+			const { mode } = await fs.stat(this.#root);
+			await this.#makeFolder(dirname(full), mode & 0o777);
+			const draft = join(dirname(full), `${DRAFT}${randomUUID()}`);
+			try {
+				const file = await fs.open(draft, "wx", mode & 0o666);
+				try {
+					await file.writeFile(bytes);
+					await file.sync();
+				} finally {
+					await file.close();
+				}
+				if (!(await claimName(draft, full))) return false;
+			} finally {
+				await fs.rm(draft, { force: true });
+			}
+			await syncFolder(dirname(full));
+			return true;
+		});
+	}
+
+	/** @param {string[]} paths */
+	async remove(paths) {
+		return this.#guard(async () => {
+			const folders = new Set();
+			for (const path of paths) {
+				const full = join(this.#root, path);
+				await fs.rm(full, { force: true });
+				folders.add(dirname(full));
+			}
+			for (const folder of folders) await this.#tidy(folder);
+		});
+	}
+
+	/**
+	 * Removes a folder that became empty, and the one above it; else what killed processes left in it.
+	 * @param {string} folder
+	 */
+	async #tidy(folder) {
+		for (const name of (await unlessGone(fs.readdir(folder))) ?? []) {
+			if (!name.startsWith(DRAFT)) continue;
+			const stat = await unlessGone(fs.stat(join(folder, name)));
+			if (stat && Date.now() - stat.mtimeMs > ABANDONED_MS) await fs.rm(join(folder, name), { force: true });
+		}
+		for (let dir = folder; dir.length > this.#root.length; dir = dirname(dir)) {
+			try {
+				await fs.rmdir(dir);
+			} catch {
+				// Not empty: somebody else writes there.
+				return;
+			}
+		}
+	}
+
+	/**
+	 * @param {string} folder
+	 * @param {number} mode
+	 */
+	async #makeFolder(folder, mode) {
+		const first = await fs.mkdir(folder, { recursive: true, mode });
+		if (first === undefined) return;
+		for (let dir = folder; dir.length >= dirname(first).length; dir = dirname(dir)) await syncFolder(dir);
+	}
+
+	/**
+	 * @template T
+	 * @param {() => Promise<T>} work
+	 * @returns {Promise<T>}
+	 */
+	async #guard(work) {
+		try {
+			return await work();
+		} catch (error) {
+			throw this.#storeError(error);
+		}
+	}
+
+	/** @param {unknown} error */
+	#storeError(error) {
+		const code = isObject(error) ? error.code : undefined;
+		/** @param {import("./index").StoreErrorCode} kind @param {string} said */
+		const made = (kind, said) => new StoreError(kind, `${this.#root}: ${said}`, { cause: error });
+		const said = error instanceof Error ? error.message : String(error);
+		switch (code) {
+			case "ENOSPC":
+			case "EDQUOT":
+				return made("full", `no space is left (${said})`);
+			case "EROFS":
+				return made("read-only", `it cannot be written to (${said})`);
+			case "EACCES":
+			case "EPERM":
+				return made("denied", `access is denied (${said})`);
+			case "ENOENT":
+				return made("unreachable", `there is no such directory (${said})`);
+			case "EIO":
+			case "ESTALE":
+			case "ETIMEDOUT":
+			case "EHOSTDOWN":
+			case "EHOSTUNREACH":
+			case "ENOTCONN":
+			case "EMFILE":
+			case "ENFILE":
+			case "EBUSY":
+				return made("unreachable", said);
+			default:
+				return made("failed", said);
+		}
+	}
+}
+
+/**
+ * Undefined if the file is not there.
+ * @template T
+ * @param {Promise<T>} work
+ * @returns {Promise<T | undefined>}
+ */
+async function unlessGone(work) {
+	try {
+		return await work;
+	} catch (error) {
+		if (isObject(error) && error.code === "ENOENT") return undefined;
+		throw error;
+	}
+}
+
+/**
+ * Gives a draft its name, unless that is taken.
+ * @param {string} draft
+ * @param {string} full
+ */
+async function claimName(draft, full) {
+	try {
+		await fs.link(draft, full);
+		return true;
+	} catch (error) {
+		const code = isObject(error) ? String(error.code) : "";
+		if (code === "EEXIST") return false;
+		if (!WITHOUT_LINKS.has(code)) throw error;
+	}
+	if (await unlessGone(fs.lstat(full))) return false;
+	await fs.rename(draft, full);
+	return true;
+}
+
+/** @param {string} folder */
+async function syncFolder(folder) {
+	// Windows opens no folder as a file.
+	if (process.platform === "win32") return;
+	const handle = await fs.open(folder);
+	try {
+		await handle.sync();
+	} finally {
+		await handle.close();
+	}
+}
+
+class DirectoryStore extends SegmentStore {
+	/** @param {import("./index").DirectoryStoreOptions} options */
+	constructor({ path, host }) {
+		if (typeof path !== "string" || path === "") throw new StoreError("invalid", "A directory store is to have a path");
+		super(new DirectoryObjects(path), host);
+	}
+}
+
+exports.DirectoryStore = DirectoryStore;

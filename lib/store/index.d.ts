@@ -1,0 +1,171 @@
+/** What went wrong, for programs. */
+export type StoreErrorCode =
+	/** No answer, or a broken connection. Trying again may help. */
+	| "unreachable"
+	/** No room is left. Trying again may help, once there is. */
+	| "full"
+	/** The store may be read, not written. */
+	| "read-only"
+	/** The store refuses these credentials. */
+	| "denied"
+	/** A newer release wrote the store. */
+	| "newer-schema"
+	/** What the caller passed cannot be used. */
+	| "invalid"
+	/** The session of a cursor is no longer that of the store (it was deleted, or put back from a backup): load it anew. */
+	| "reset"
+	/** Another host has claimed the session. */
+	| "claimed"
+	/** There is no such session. */
+	| "not-found"
+	/** The package that speaks to this kind of store is not installed, or the server lacks what is needed. */
+	| "unsupported"
+	/** Anything else that the store said. */
+	| "failed";
+
+export class StoreError extends Error {
+	constructor(code: StoreErrorCode, message: string, options?: { cause?: unknown });
+	readonly code: StoreErrorCode;
+	/** The same call may succeed later. */
+	readonly retryable: boolean;
+}
+
+/** What a host has seen of a session. Each adapter has its own form; keep it, pass it on, do not look into it. */
+export type Cursor = string;
+
+export interface Append {
+	/** The line of the session's header, without line break. Kept from whoever appends first. */
+	header: Uint8Array;
+	/** Lines of entries, without line breaks. What is no entry is refused. */
+	lines: readonly Uint8Array[];
+	/** What the session is a part of, by a name that is the same on every machine. Kept from whoever appends first. */
+	project?: string;
+	/**
+	 * What this host has seen: the lines stand behind all of that and are none of it. They are compared with what this host
+	 * appended since; without a cursor, with all that it ever appended.
+	 */
+	after?: Cursor;
+	/** Refuse, with code `claimed`, unless the session's newest claim is this one. */
+	epoch?: number;
+}
+
+export interface Appended {
+	/** How many lines were new. */
+	stored: number;
+	/** `after`, and behind the lines that were appended if nobody else appended in between. */
+	cursor: Cursor;
+}
+
+export interface StoredLine {
+	line: Buffer;
+	/** The host that appended it. */
+	host: string;
+	/** The line's place: see `compareLines`. */
+	clock: number;
+	index: number;
+}
+
+/** Something stored that cannot be used. It is passed over, and the rest is used. */
+export interface Problem {
+	session: string;
+	/** The row, the file or the object. */
+	where: string;
+	/** Why. */
+	message: string;
+}
+
+export interface Page {
+	/** In the store's order within the page. A line that was given before may be given again. */
+	lines: StoredLine[];
+	/** Load after this next. */
+	cursor: Cursor;
+	/** All lines stand behind everything that the cursor had passed: they can be added at the end. */
+	behind: boolean;
+	/** There was more than one page holds. */
+	more: boolean;
+	problems: Problem[];
+}
+
+export interface StoredSession {
+	session: string;
+	/** The line of the header, from the host that appended first. */
+	header: Buffer;
+	project?: string;
+	/** Those that appended, sorted. */
+	hosts: string[];
+	/** Size of what is stored, about. */
+	bytes: number;
+	/** When something was last appended, by the store's own time. For people: no order comes from it. */
+	modified: Date;
+	/** Who uses it exclusively, if anybody does. */
+	claim?: { host: string; epoch: number; until: Date };
+}
+
+export interface SessionList {
+	/** Sorted by id. */
+	sessions: StoredSession[];
+	problems: Problem[];
+}
+
+export interface Claim {
+	epoch: number;
+	until: Date;
+}
+
+/**
+ * A place where the lines of sessions are kept, for one host. A line is the bytes of an entry; two lines of a session
+ * with equal bytes are one. Every method rejects with a `StoreError`.
+ */
+export interface LineStore {
+	readonly host: string;
+	/**
+	 * Stores lines. When it resolves they are as durable as the store makes anything. It may be repeated, whole or in
+	 * other portions, after any failure: what is there already is not stored again. A reader sees all of the lines or
+	 * none.
+	 */
+	append(session: string, append: Append): Promise<Appended>;
+	/** Lines that were stored after a cursor; from the beginning without one. A session that is not there has none. */
+	load(session: string, after?: Cursor): Promise<Page>;
+	/** What is stored, with headers: of every session, of a project, or of one session. */
+	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
+	/** Removes a session and all its lines. One that is not there is removed already. */
+	delete(session: string): Promise<void>;
+	/**
+	 * Claims a session for this host for some time (milliseconds), or prolongs its claim; 0 gives it up. Each claim by
+	 * another host than before has a higher epoch. Rejects with code `claimed` while another host's claim lasts, unless
+	 * `force` is set. Not every store can.
+	 */
+	claim?(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
+	/** Ends connections that the store opened itself. */
+	close(): Promise<void>;
+}
+
+export interface DirectoryStoreOptions {
+	path: string;
+	host: string;
+}
+
+/** Sessions in a directory: a network drive, a synchronised folder, a checkout. */
+export class DirectoryStore implements LineStore {
+	constructor(options: DirectoryStoreOptions);
+	readonly host: string;
+	append(session: string, append: Append): Promise<Appended>;
+	load(session: string, after?: Cursor): Promise<Page>;
+	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
+	delete(session: string): Promise<void>;
+	close(): Promise<void>;
+}
+
+export interface OpenStoreOptions {
+	/** The id of this machine: the same in every process here, another one everywhere else. */
+	host: string;
+}
+
+/** Opens the store at an address: `file:///…` or a path for a directory. */
+export function openStore(address: string, options: OpenStoreOptions): Promise<LineStore>;
+
+/** Negative if `a` stands before `b` in the order of the store. That order is the same on every host. */
+export function compareLines(a: StoredLine, b: StoredLine): number;
+
+/** All pages of a session in one, in the store's order, each line once. */
+export function loadAll(store: LineStore, session: string, after?: Cursor): Promise<Page>;

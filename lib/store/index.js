@@ -1,0 +1,42 @@
+// Sessions beyond one machine: where lines are kept.
+//
+// The truth on a machine is its JSONL file. A store holds the same lines of entries, byte for byte, and the header of the
+// host that appended first. Whoever writes appends to the file, and to the store later; no call to a store ever stands
+// between a prompt and its answer.
+//
+// - A line is bytes, never text: what is no UTF-8, escapes of lone surrogates and of NUL come back as they were. Only
+//   lines of entries are stored. Blank and damaged lines, and the header, stay in the file of their machine.
+// - Two equal lines of a session are one entry, so a line is the key of its own idempotency: `append` may be repeated
+//   after any failure, in other portions, too.
+// - A cursor is what a host has seen. `load` goes on after it; `append` stands behind it. A host that lost its cursor
+//   loses time, nothing else.
+// - The order is the same on every host. A database numbers lines as they commit. Where nothing counts for everybody (a
+//   directory, a bucket) each append carries a clock one higher than all that its cursor had passed, and equal clocks go
+//   by the host's id: who loaded before going on stands behind what was loaded. No order comes from the time of day.
+// - An adapter neither repeats calls nor waits: it says by `StoreError.retryable` whether that may help.
+//
+// `docs/stores.md` has the layouts and what readers and writers may rely on.
+const { fileURLToPath } = require("node:url");
+const { DirectoryStore } = require("./directory.js");
+const { StoreError, parseUrl } = require("./errors.js");
+const { compareLines } = require("./lines.js");
+const { loadAll } = require("./load-all.js");
+
+/** @type {typeof import("./index").openStore} */
+async function openStore(address, { host }) {
+	// A path, on Windows too, where a drive looks like a scheme of one letter.
+	if (!/^[a-z][a-z0-9+.-]+:/i.test(address)) return new DirectoryStore({ path: address, host });
+	const url = parseUrl(address);
+	switch (url.protocol) {
+		case "file:":
+			return new DirectoryStore({ path: fileURLToPath(url), host });
+		default:
+			throw new StoreError("invalid", `No store is known for addresses that begin with ${url.protocol}`);
+	}
+}
+
+exports.DirectoryStore = DirectoryStore;
+exports.StoreError = StoreError;
+exports.compareLines = compareLines;
+exports.loadAll = loadAll;
+exports.openStore = openStore;

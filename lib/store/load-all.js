@@ -1,0 +1,26 @@
+// A whole session out of pages.
+const { compareLines, lineKey } = require("./lines.js");
+
+/** @type {typeof import("./index").loadAll} */
+async function loadAll(store, session, after) {
+	/** @type {Map<string, import("./index").StoredLine>} */
+	const lines = new Map();
+	/** @type {Map<string, import("./index").Problem>} */
+	const problems = new Map();
+	let behind = true;
+	for (let cursor = after; ; ) {
+		const page = await store.load(session, cursor);
+		behind &&= page.behind;
+		for (const line of page.lines) {
+			const key = lineKey(line.line);
+			const known = lines.get(key);
+			if (!known || compareLines(line, known) < 0) lines.set(key, line);
+		}
+		for (const problem of page.problems) problems.set(`${problem.where}\n${problem.message}`, problem);
+		cursor = page.cursor;
+		if (!page.more)
+			return { lines: [...lines.values()].sort(compareLines), cursor, behind, more: false, problems: [...problems.values()] };
+	}
+}
+
+exports.loadAll = loadAll;

@@ -1,0 +1,42 @@
+// Ids of sessions and hosts, and their names in paths and keys.
+//
+// Ids come from headers that other machines wrote, so none is used as a name before it was checked: an id that passes
+// holds no separator and no "..". File systems that fold case would give two ids one folder; capitals are written as
+// "~" and the small letter, and "~" is in no id.
+const { StoreError } = require("./errors.js");
+
+const ID = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;
+/** With every letter a capital the name still fits into the 255 bytes of a file name. */
+const LONGEST = 120;
+
+/** @param {unknown} id @returns {id is string} */
+const isId = (id) => typeof id === "string" && id.length <= LONGEST && ID.test(id);
+
+/**
+ * Gives the id back, or throws.
+ * @param {unknown} id
+ * @param {"session" | "host"} of
+ */
+function checkId(id, of) {
+	if (isId(id)) return id;
+	const shown = typeof id === "string" ? JSON.stringify(id.slice(0, 200)) : typeof id;
+	const rule = `${LONGEST} letters, digits, ".", "_", "-" at most, no mark at either end`;
+	throw new StoreError("invalid", `Not an id of a ${of}: ${shown} (${rule})`);
+}
+
+/** @param {string} id */
+const nameOf = (id) => id.replace(/[A-Z]/g, (letter) => `~${letter.toLowerCase()}`);
+
+/**
+ * The id that has this name; undefined if none has.
+ * @param {string} name
+ */
+function idOf(name) {
+	const id = name.replace(/~([a-z])/g, (_, letter) => letter.toUpperCase());
+	return isId(id) && nameOf(id) === name ? id : undefined;
+}
+
+exports.checkId = checkId;
+exports.idOf = idOf;
+exports.isId = isId;
+exports.nameOf = nameOf;

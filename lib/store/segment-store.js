@@ -1,0 +1,425 @@
+// Lines in segments: immutable objects in a directory or an object store, which can do no more than list, read, create
+// what is not there yet, and remove.
+//
+//   store.json                                         the layout's version
+//   sessions/<session>/<host>/0000000007.lines         the host's 7th batch
+//   sessions/<session>/<host>/0000000001-0000000064.lines   its first 64, folded into one segment
+//
+// A host writes below its own name alone, so hosts never compete for a name. Processes of one host do: whoever finds a
+// batch's name taken looks what was written there and takes the next one. No name and no order comes from a clock.
+//
+// Folding writes the batches of small segments into a larger one and removes the small ones then. Where both are there
+// the larger one counts. A reader whose list is older finds a segment gone and lists again. A writer that was held up
+// could create a batch whose number was used, folded and removed since it looked; so it lists once more after writing,
+// and writes its lines again if a larger segment covers the number.
+const { StoreError } = require("./errors.js");
+const { SegmentCursor } = require("./cursor.js");
+const { buffer, checkAppend, compareLines, compareText, entryOf, headerFault, isObject, lineKey, parse } = require("./lines.js");
+const { checkId, idOf, nameOf } = require("./names.js");
+const { HEAD_BYTES, decodeSegment, encodeBatch, readHead } = require("./segment.js");
+
+/** @typedef {import("./index").Page} Page */
+/** @typedef {import("./index").Problem} Problem */
+/** @typedef {import("./segment").Batch} Batch */
+/** @typedef {{ path: string, host: string, from: number, to: number, size: number, modified: Date }} Segment */
+/** @typedef {{ path: string, size: number, modified: Date }} Listed */
+/**
+ * What a directory and a bucket have in common. Paths are relative, with "/".
+ * @typedef {object} Objects
+ * @property {(prefix: string) => Promise<Listed[]>} list all below a prefix that ends with "/"
+ * @property {(path: string, length?: number) => Promise<Buffer | undefined>} get the whole, or its first bytes; undefined if it is not there
+ * @property {(path: string, bytes: Buffer) => Promise<boolean>} create durable, whole or not at all; false if the path is taken
+ * @property {(paths: string[]) => Promise<void>} remove
+ * @property {() => string} name for messages
+ */
+
+const VERSION = 1;
+const MARK = "store.json";
+const SESSIONS = "sessions/";
+const NAME = /^([^/]+)\/([^/]+)\/(\d{10})(?:-(\d{10}))?\.lines$/;
+/** Segments of this size stay as they are. */
+const LARGE = 1024 * 1024;
+/** So many smaller ones in a row are folded. */
+const FOLD_AT = 64;
+/** A page ends after the segment that reaches this. */
+const PAGE_BYTES = 8 * 1024 * 1024;
+/** How often a list is made anew because a segment was gone; then it is missing. */
+const RELISTS = 5;
+/** How many sessions' headers are read at the same time. */
+const PARALLEL = 16;
+
+class SegmentStore {
+	/** @type {Objects} */
+	#objects;
+	#prepared = { read: false, write: false };
+
+	/** @param {Objects} objects @param {string} host */
+	constructor(objects, host) {
+		this.#objects = objects;
+		/** @readonly */
+		this.host = checkId(host, "host");
+	}
+
+	/**
+	 * @param {string} session
+	 * @param {import("./index").Append} append
+	 * @returns {Promise<import("./index").Appended>}
+	 */
+	async append(session, append) {
+		checkId(session, "session");
+		/** @type {Map<string, Buffer>} */
+		const lines = new Map(checkAppend(session, append).map(({ line }) => [lineKey(line), line]));
+		const cursor = new SegmentCursor(append.after);
+		if (append.epoch !== undefined) throw new StoreError("unsupported", `${this.#objects.name()} knows no claims`);
+		await this.#prepareToWrite();
+		for (;;) {
+			await this.#passOwn(session, cursor, lines);
+			if (lines.size === 0) return { stored: 0, cursor: cursor.toString() };
+			const { count, sum: prev } = cursor.of(this.host);
+			const batch = {
+				...{ session, host: this.host, count: count + 1, clock: cursor.clock + 1, prev, project: append.project },
+				...{ header: count === 0 ? buffer(append.header) : undefined, lines: [...lines.values()] },
+			};
+			const { bytes, sum } = encodeBatch(batch);
+			if (!(await this.#objects.create(this.#path(session, batch.count), bytes))) continue;
+			const own = await this.#segmentsOf(session, this.host);
+			if (own.some(({ from, to }) => from < to && from <= batch.count && batch.count <= to)) continue;
+			cursor.pass({ ...batch, sum });
+			await this.#foldSmall(session, own);
+			return { stored: lines.size, cursor: cursor.toString() };
+		}
+	}
+
+	/**
+	 * @param {string} session
+	 * @param {string} [after]
+	 * @returns {Promise<Page>}
+	 */
+	async load(session, after) {
+		checkId(session, "session");
+		const start = new SegmentCursor(after);
+		await this.#prepareToRead();
+		for (let attempt = 1; ; attempt++) {
+			const page = await this.#readPage(session, start, attempt > RELISTS);
+			if (page) return page;
+		}
+	}
+
+	/**
+	 * @param {{ session?: string, project?: string }} [filter]
+	 * @returns {Promise<import("./index").SessionList>}
+	 */
+	async list({ session, project } = {}) {
+		if (session !== undefined) checkId(session, "session");
+		await this.#prepareToRead();
+		const prefix = session === undefined ? SESSIONS : `${SESSIONS}${nameOf(session)}/`;
+		const found = groupBySession(await this.#objects.list(prefix));
+		/** @type {import("./index").SessionList} */
+		const list = { sessions: [], problems: [] };
+		const queue = [...found.keys()];
+		const work = async () => {
+			for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
+				const stored = await this.#describe(id, found.get(id) ?? new Map(), list.problems);
+				if (stored && (project === undefined || stored.project === project)) list.sessions.push(stored);
+			}
+		};
+		await Promise.all(Array.from({ length: PARALLEL }, work));
+		list.sessions.sort((a, b) => compareText(a.session, b.session));
+		return list;
+	}
+
+	/** @param {string} session */
+	async delete(session) {
+		checkId(session, "session");
+		await this.#prepareToRead();
+		const all = await this.#objects.list(`${SESSIONS}${nameOf(session)}/`);
+		// The last ones first: what a kill leaves is the session as it was earlier.
+		await this.#objects.remove(all.map(({ path }) => path).sort().reverse());
+	}
+
+	async close() {}
+
+	/**
+	 * Goes on to the end of this host's batches, and takes out of `lines` what they hold.
+	 * @param {string} session
+	 * @param {SegmentCursor} cursor
+	 * @param {Map<string, Buffer>} lines
+	 */
+	async #passOwn(session, cursor, lines) {
+		for (let attempt = 1; ; attempt++) {
+			const hosts = await this.#hostsOf(session);
+			checkCursor(session, cursor, hosts);
+			const segments = hosts.get(this.host) ?? [];
+			const read = await this.#readHost(session, this.host, segments, cursor, Infinity, (batch) => {
+				for (const line of batch.lines) lines.delete(lineKey(line));
+			});
+			if (!read.problem) return;
+			if (!read.gone || attempt > RELISTS)
+				throw new StoreError("failed", `Session ${session}: ${read.problem.where}: ${read.problem.message}`);
+		}
+	}
+
+	/**
+	 * Undefined if the segments changed meanwhile, unless what is gone shall count as missing.
+	 * @param {string} session
+	 * @param {SegmentCursor} start
+	 * @param {boolean} settled
+	 * @returns {Promise<Page | undefined>}
+	 */
+	async #readPage(session, start, settled) {
+		const cursor = new SegmentCursor(start.toString());
+		const hosts = await this.#hostsOf(session);
+		checkCursor(session, start, hosts);
+		/** @type {Page} */
+		const page = { lines: [], cursor: "", more: false, problems: [], behind: true };
+		let room = PAGE_BYTES;
+		for (const [host, segments] of [...hosts].sort(([a], [b]) => compareText(a, b))) {
+			const { problem, gone, bytes, more } = await this.#readHost(session, host, segments, cursor, room, (batch, path) => {
+				if (batch.clock <= start.clock) page.behind = false;
+				for (const [index, line] of batch.lines.entries()) {
+					if (entryOf(line)) page.lines.push({ line, host, clock: batch.clock, index });
+					else page.problems.push({ session, where: `${path}, line ${index + 1} of batch ${batch.count}`, message: "it is not an entry" });
+				}
+			});
+			if (gone && !settled) return undefined;
+			if (problem) page.problems.push(problem);
+			page.more ||= more;
+			room -= bytes;
+		}
+		page.lines.sort(compareLines);
+		page.cursor = cursor.toString();
+		return page;
+	}
+
+	/**
+	 * Gives the batches of a host that the cursor has not passed, one by one, and moves the cursor along. Ends before the
+	 * first one that is missing or cannot be read: those behind it wait, as it may come yet.
+	 * @param {string} session
+	 * @param {string} host
+	 * @param {Segment[]} segments
+	 * @param {SegmentCursor} cursor
+	 * @param {number} room ends after the segment that fills it; at once if there is none
+	 * @param {(batch: Batch, path: string) => void} take
+	 * @returns {Promise<{ bytes: number, more: boolean, gone?: boolean, problem?: Problem }>}
+	 */
+	async #readHost(session, host, segments, cursor, room, take) {
+		const last = lastOf(segments);
+		for (let bytes = 0; ; ) {
+			const { count, sum } = cursor.of(host);
+			if (count >= last) return { bytes, more: false };
+			if (bytes >= room) return { bytes, more: true };
+			const segment = covering(segments, count + 1);
+			const content = segment && (await this.#objects.get(segment.path));
+			if (!content) {
+				const problem = { session, where: this.#path(session, count + 1, host), message: "it is missing" };
+				return { bytes, more: false, gone: true, problem };
+			}
+			bytes += content.length;
+			const { batches, fault } = decodeSegment(content, { session, ...segment });
+			const fresh = batches.filter((batch) => batch.count > count);
+			if (fresh[0] && fresh[0].prev !== sum) throw reset(session);
+			for (const batch of fresh) {
+				take(batch, segment.path);
+				cursor.pass(batch);
+			}
+			if (fault) return { bytes, more: false, problem: { session, where: segment.path, message: fault } };
+		}
+	}
+
+	/**
+	 * @param {string} session
+	 * @param {Map<string, Segment[]>} hosts
+	 * @param {Problem[]} problems
+	 * @returns {Promise<import("./index").StoredSession | undefined>}
+	 */
+	async #describe(session, hosts, problems) {
+		let creator;
+		for (const [host, segments] of [...hosts].sort(([a], [b]) => compareText(a, b))) {
+			const { where, head, fault } = await this.#readFirst(session, host, segments);
+			if (fault !== undefined) problems.push({ session, where, message: fault });
+			else if (head.header && (!creator || head.clock < creator.clock))
+				creator = { ...head, header: Buffer.from(head.header) };
+		}
+		if (!creator) return undefined;
+		const all = [...hosts.values()].flatMap((segments) => coverOf(segments));
+		return {
+			session,
+			header: creator.header,
+			project: creator.project,
+			hosts: [...hosts.keys()].sort(),
+			bytes: all.reduce((sum, { size }) => sum + size, 0),
+			modified: new Date(Math.max(...all.map(({ modified }) => modified.getTime()))),
+		};
+	}
+
+	/**
+	 * How a host's first batch begins.
+	 * @param {string} session
+	 * @param {string} host
+	 * @param {Segment[]} segments
+	 */
+	async #readFirst(session, host, segments) {
+		for (let attempt = 1; ; attempt++) {
+			const first = covering(segments, 1);
+			const where = first?.path ?? this.#path(session, 1, host);
+			let bytes = first && (await this.#objects.get(first.path, HEAD_BYTES));
+			if (!bytes && attempt <= RELISTS) {
+				segments = await this.#segmentsOf(session, host);
+				continue;
+			}
+			if (!first || !bytes) return { where, fault: "it is missing" };
+			let head = readHead(bytes);
+			if (!head && bytes.length >= HEAD_BYTES) {
+				bytes = await this.#objects.get(first.path);
+				head = bytes && readHead(bytes);
+			}
+			if (!head) return { where, fault: "it is not a segment" };
+			if (head.session !== session || head.host !== host) return { where, fault: "it belongs to another session or host" };
+			const fault = head.header ? headerFault(head.header, session) : "it holds no header";
+			return fault === undefined ? { where, head } : { where, fault };
+		}
+	}
+
+	/**
+	 * Folds small segments at the end of this host's, if there are many. What fails is tried again by a later append.
+	 * @param {string} session
+	 * @param {Segment[]} segments
+	 */
+	async #foldSmall(session, segments) {
+		const cover = coverOf(segments);
+		const large = cover.findLastIndex(({ size }) => size >= LARGE);
+		const small = cover.slice(large + 1);
+		const [first, last] = [small[0], small.at(-1)];
+		if (!first || !last || small.length < FOLD_AT) return;
+		try {
+			/** @type {Batch[]} */
+			const batches = [];
+			for (const segment of small) {
+				const content = await this.#objects.get(segment.path);
+				// Another process folds, too.
+				if (!content) return;
+				const decoded = decodeSegment(content, { session, ...segment });
+				if (decoded.fault) return;
+				const end = batches.at(-1)?.count ?? 0;
+				batches.push(...decoded.batches.filter(({ count }) => count > end));
+			}
+			if (batches.length !== last.to - first.from + 1) return;
+			await this.#objects.create(this.#path(session, first.from, this.host, last.to), Buffer.concat(batches.map(({ bytes }) => bytes)));
+			const now = await this.#segmentsOf(session, this.host);
+			const needed = new Set(coverOf(now));
+			await this.#objects.remove(now.filter((segment) => !needed.has(segment)).map(({ path }) => path));
+		} catch (error) {
+			if (!(error instanceof StoreError)) throw error;
+		}
+	}
+
+	/** @param {string} session @returns {Promise<Map<string, Segment[]>>} */
+	async #hostsOf(session) {
+		const listed = await this.#objects.list(`${SESSIONS}${nameOf(session)}/`);
+		return groupBySession(listed).get(session) ?? new Map();
+	}
+
+	/** @param {string} session @param {string} host @returns {Promise<Segment[]>} */
+	async #segmentsOf(session, host) {
+		const listed = await this.#objects.list(`${SESSIONS}${nameOf(session)}/${nameOf(host)}/`);
+		return groupBySession(listed).get(session)?.get(host) ?? [];
+	}
+
+	/** @param {string} session @param {number} from @param {string} [host] @param {number} [to] */
+	#path(session, from, host = this.host, to = from) {
+		const digits = [...new Set([from, to])].map((count) => String(count).padStart(10, "0"));
+		return `${SESSIONS}${nameOf(session)}/${nameOf(host)}/${digits.join("-")}.lines`;
+	}
+
+	async #prepareToRead() {
+		if (this.#prepared.read) return;
+		const mark = await this.#objects.get(MARK);
+		// Without it nothing was ever written.
+		if (!mark) return;
+		const value = parse(mark);
+		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
+			throw new StoreError("failed", `${this.#objects.name()}: ${MARK} is not that of a store of sessions`);
+		if (value.version > VERSION)
+			throw new StoreError("newer-schema", `${this.#objects.name()} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
+		this.#prepared.read = true;
+	}
+
+	async #prepareToWrite() {
+		if (this.#prepared.write) return;
+		const mark = Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION })}\n`);
+		// Everything rests on this: who replaces what is there loses somebody's lines.
+		if ((await this.#objects.create(MARK, mark)) && (await this.#objects.create(MARK, mark)))
+			throw new StoreError("unsupported", `${this.#objects.name()} replaces objects that it was told to keep (If-None-Match)`);
+		await this.#prepareToRead();
+		this.#prepared.write = true;
+	}
+}
+
+/** @param {string} session */
+const reset = (session) => new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
+
+/**
+ * Batches never become fewer, unless the session was deleted or an old state of the store put back.
+ * @param {string} session
+ * @param {SegmentCursor} cursor
+ * @param {Map<string, Segment[]>} hosts
+ */
+function checkCursor(session, cursor, hosts) {
+	for (const [host, { count }] of cursor.hosts) if (lastOf(hosts.get(host) ?? []) < count) throw reset(session);
+}
+
+/**
+ * The segments of each host of each session. Other names are nobody's.
+ * @param {Listed[]} listed
+ */
+function groupBySession(listed) {
+	/** @type {Map<string, Map<string, Segment[]>>} */
+	const sessions = new Map();
+	for (const { path, size, modified } of listed) {
+		const parts = path.startsWith(SESSIONS) ? NAME.exec(path.slice(SESSIONS.length)) : null;
+		if (!parts) continue;
+		const [session, host] = [idOf(parts[1] ?? ""), idOf(parts[2] ?? "")];
+		const from = Number(parts[3]);
+		const to = Number(parts[4] ?? parts[3]);
+		if (session === undefined || host === undefined || from === 0 || from > to) continue;
+		/** @type {Map<string, Segment[]>} */
+		const hosts = sessions.get(session) ?? new Map();
+		const segments = hosts.get(host) ?? [];
+		segments.push({ path, host, from, to, size, modified });
+		hosts.set(host, segments);
+		sessions.set(session, hosts);
+	}
+	return sessions;
+}
+
+/** @param {Segment[]} segments */
+const lastOf = (segments) => segments.reduce((last, { to }) => Math.max(last, to), 0);
+
+/**
+ * The segment to read a batch from: a folded one, if there is one.
+ * @param {Segment[]} segments
+ * @param {number} count
+ */
+function covering(segments, count) {
+	const folded = (/** @type {Segment} */ { from, to }) => Number(from < to);
+	return segments
+		.filter(({ from, to }) => from <= count && count <= to)
+		.sort((a, b) => folded(b) - folded(a) || b.to - a.to || b.from - a.from)[0];
+}
+
+/**
+ * Those that are read by who reads everything, in order.
+ * @param {Segment[]} segments
+ */
+function coverOf(segments) {
+	const cover = [];
+	for (let next = 1; next <= lastOf(segments); ) {
+		const segment = covering(segments, next);
+		if (segment) cover.push(segment);
+		// A gap: on with what follows it.
+		next = segment ? segment.to + 1 : Math.min(...segments.map(({ from }) => from).filter((from) => from > next));
+	}
+	return cover;
+}
+
+exports.SegmentStore = SegmentStore;
