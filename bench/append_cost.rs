@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use pi_session_native::core::base::options::Options;
 use pi_session_native::core::format::entry::Kind;
 use pi_session_native::core::format::serialize::{line, NewHead};
-use pi_session_native::core::session::{Below, Found, NewEntry, Persistence, Session};
+use pi_session_native::core::session::{NewEntry, OpenResult, ParentChoice, Persistence, Session};
 
 const ROUNDS: usize = 15;
 const APPENDS: usize = 20_000;
@@ -31,7 +31,7 @@ fn median(mut times: Vec<f64>) -> f64 {
 fn session(path: &str) -> Box<Session> {
     std::fs::write(path, HEADER).expect("written");
     match Session::open(path, Persistence::File, Options::default()).expect("opened") {
-        Found::Session(session) => session,
+        OpenResult::Session(session) => session,
         _ => panic!("a session was written there"),
     }
 }
@@ -63,8 +63,15 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
 
     let mut open = session(path);
     let checked = move || {
-        let entry =
-            NewEntry { kind: Kind::Message, head, own: OWN, below: Below::Leaf, id: None, time: 0.0, timestamp: TIME };
+        let entry = NewEntry {
+            kind: Kind::Message,
+            head,
+            own_fields: OWN,
+            below: ParentChoice::Leaf,
+            id: None,
+            time: 0.0,
+            timestamp: TIME,
+        };
         open.append(&entry).expect("appended");
     };
     [Box::new(bare), Box::new(unchecked), Box::new(checked)]

@@ -27,7 +27,7 @@ enum Kind {
     SessionId,
     Changed { path: String, what: String },
     Lost { path: String },
-    Wanting { path: String },
+    NeedsLines { path: String },
     Locked { path: String, holder: Option<u32> },
     TooLong { path: String, what: String },
     Argument { text: String },
@@ -99,8 +99,8 @@ impl Error {
     }
 
     /// Another file took the place of the session's, without all that was appended here: those lines are wanted.
-    pub fn wanting(path: &str) -> Self {
-        Self(Kind::Wanting { path: path.to_owned() })
+    pub fn lines_needed(path: &str) -> Self {
+        Self(Kind::NeedsLines { path: path.to_owned() })
     }
 
     /// Another process, or another session in this one, has the lock of the file at `path`.
@@ -135,8 +135,8 @@ impl Error {
     }
 
     /// Whether lines of entries that were appended here are wanted.
-    pub fn is_wanting(&self) -> bool {
-        matches!(self.0, Kind::Wanting { .. })
+    pub fn needs_lines(&self) -> bool {
+        matches!(self.0, Kind::NeedsLines { .. })
     }
 
     /// Whether the file is not what the index says.
@@ -145,7 +145,7 @@ impl Error {
     }
 
     /// Whether the file's name had come to lead elsewhere since it was looked at: nothing was done, a look tells the rest.
-    pub fn needs_a_look(&self) -> bool {
+    pub fn needs_file_check(&self) -> bool {
         matches!(&self.0, Kind::Changed { what, .. } if what == ELSEWHERE) || self.is_missing()
     }
 
@@ -235,7 +235,7 @@ impl fmt::Display for Error {
             Kind::Lost { path } => {
                 write!(f, "Session file was deleted, and not all of it is in memory: {path}")
             }
-            Kind::Wanting { path } => {
+            Kind::NeedsLines { path } => {
                 write!(f, "Session file was replaced by one without all that was appended here, which cannot be read any more: {path}")
             }
             Kind::Locked { path, holder: Some(pid) } => {

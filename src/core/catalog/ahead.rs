@@ -15,7 +15,7 @@ use super::session_text::{text_unless, Source};
 use super::{Catalog, Location, SHORT_PATIENCE};
 use crate::core::base::paths::{file_name, parent};
 use crate::core::base::string_buffer::StringBuffer;
-use crate::core::io::file_version::Stamp;
+use crate::core::io::file_version::FileFingerprint;
 
 /// Texts of larger files are made when they are asked for: nobody may come for this one, and it takes memory.
 const LARGEST_FILE: u64 = 64 << 20;
@@ -176,15 +176,16 @@ fn run(shared: &Shared, stop: &AtomicBool, _working: Working) {
 fn is_made(
     asked: &Asked,
     stop: &AtomicBool,
-    open: &mut Option<(Stamp, Catalog)>,
+    open: &mut Option<(FileFingerprint, Catalog)>,
     all: &mut Vec<u8>,
     letters: &mut StringBuffer,
 ) -> bool {
-    let is_same =
-        |meta: &std::fs::Metadata| open.as_ref().is_some_and(|(stamp, _)| stamp.is_same_file(&Stamp::of(meta)));
+    let is_same = |meta: &std::fs::Metadata| {
+        open.as_ref().is_some_and(|(stamp, _)| stamp.is_same_file(&FileFingerprint::of(meta)))
+    };
     match std::fs::metadata(&asked.catalog) {
         Ok(meta) if is_same(&meta) => {}
-        Ok(meta) => *open = opened(&asked.catalog).map(|catalog| (Stamp::of(&meta), catalog)),
+        Ok(meta) => *open = opened(&asked.catalog).map(|catalog| (FileFingerprint::of(&meta), catalog)),
         Err(_) => *open = None,
     }
     let Some((_, catalog)) = &open else { return false };

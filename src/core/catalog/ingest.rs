@@ -13,7 +13,7 @@ use super::rows::{self, Remembered};
 use super::text_rows::{advance, checksums, seal, taken_before, taken_to, Batch};
 use super::{Catalog, Outcome};
 use crate::core::format::header::Version;
-use crate::core::io::file_version::{fingerprint, Stamp};
+use crate::core::io::file_version::{head_tail_hash, FileFingerprint};
 use crate::core::io::fs::read_at;
 use crate::core::io::open::{self, Access};
 use crate::core::io::session_files::session_files;
@@ -286,9 +286,9 @@ pub(crate) fn is_line_end(file: &File, at: u64) -> io::Result<bool> {
 
 /// Whether a file still begins with what was read of it.
 fn still_is(file: &File, row: &Remembered) -> io::Result<bool> {
-    let now = Stamp::of(&file.metadata()?);
+    let now = FileFingerprint::of(&file.metadata()?);
     let same_file = now.is_same_file(&row.stamp) && now.size >= row.stamp.size;
-    Ok(same_file && fingerprint(file, row.known.end)? == row.print)
+    Ok(same_file && head_tail_hash(file, row.known.end)? == row.print)
 }
 
 /// Forgets the sessions of directories that have none any more: no list of them would notice.

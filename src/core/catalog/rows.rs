@@ -8,7 +8,7 @@ use super::text_rows::is_whole;
 use super::Outcome;
 use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::format::header::{ParentSession, Version};
-use crate::core::io::file_version::{Nanos, Stamp};
+use crate::core::io::file_version::{FileFingerprint, Nanos};
 use crate::core::summary::session_summary::{Content, Info, Known};
 
 /// What is remembered of a file.
@@ -16,7 +16,7 @@ use crate::core::summary::session_summary::{Content, Info, Known};
 pub struct Remembered {
     /// The row's number, never used again for another file, nor for a beginning of the file with other texts.
     pub row: i64,
-    pub stamp: Stamp,
+    pub stamp: FileFingerprint,
     /// When the file was read.
     pub seen: Nanos,
     pub known: Known,
@@ -39,7 +39,7 @@ pub enum Use {
 
 impl Remembered {
     /// What it is good for.
-    pub fn use_for(&self, now: &Stamp) -> Use {
+    pub fn use_for(&self, now: &FileFingerprint) -> Use {
         if *now == self.stamp {
             return match self.stamp.would_tell(self.seen) {
                 false => Use::Nothing,
@@ -84,8 +84,13 @@ pub fn of_file(db: &Connection, dir: &str, name: &str) -> Outcome<Option<Remembe
 
 fn remembered(row: &Row<'_>, dir: &str, name: &str) -> Outcome<Option<Remembered>> {
     let number = |column: usize| row.get::<_, i64>(column).map(|number| number as u64);
-    let stamp =
-        Stamp { device: number(1)?, inode: number(2)?, size: number(3)?, modified: row.get(4)?, changed: row.get(5)? };
+    let stamp = FileFingerprint {
+        device: number(1)?,
+        inode: number(2)?,
+        size: number(3)?,
+        modified: row.get(4)?,
+        changed: row.get(5)?,
+    };
     let state: i64 = row.get(9)?;
     let odd_times: Option<String> = row.get(16)?;
     let info = |version| -> Outcome<Content> {
@@ -156,7 +161,7 @@ fn checksum(of: &Remembered, dir: &str, name: &str) -> u64 {
     };
     take(dir.as_bytes());
     take(name.as_bytes());
-    let Stamp { device, inode, size, modified, changed } = of.stamp;
+    let FileFingerprint { device, inode, size, modified, changed } = of.stamp;
     for number in [device, inode, size, modified as u64, changed as u64, of.seen as u64, of.known.end, of.print] {
         take(&number.to_le_bytes());
     }
@@ -228,7 +233,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> Outcome<i64> {
         Some(id) => there.query_row([id], |row| row.get(0)).optional()?,
         None => None,
     };
-    let Stamp { device, inode, size, modified, changed } = file.stamp;
+    let FileFingerprint { device, inode, size, modified, changed } = file.stamp;
     put.query_row(
         params![
             id,

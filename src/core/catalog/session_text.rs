@@ -8,7 +8,7 @@ use super::ingest::is_line_end;
 use super::rows;
 use super::text_rows::{is_whole, of_session, taken_to};
 use super::{Catalog, Outcome};
-use crate::core::io::file_version::{fingerprint, Stamp};
+use crate::core::io::file_version::{head_tail_hash, FileFingerprint};
 use crate::core::io::open::{self, Access};
 use crate::core::listing::listing::Listed;
 use crate::core::summary::header_scan::header_in;
@@ -31,7 +31,7 @@ pub struct Source {
 impl Source {
     /// The state that was listed.
     pub fn of(listed: &Listed) -> Self {
-        let Stamp { device, inode, size, changed, .. } = listed.stamp;
+        let FileFingerprint { device, inode, size, changed, .. } = listed.stamp;
         Self { device, inode, size, end: listed.end, print: listed.print, changed: changed as u64 }
     }
 
@@ -54,7 +54,7 @@ impl Source {
         self.size
     }
 
-    fn is_of(&self, stamp: &Stamp) -> bool {
+    fn is_of(&self, stamp: &FileFingerprint) -> bool {
         (self.device, self.inode) == (stamp.device, stamp.inode)
     }
 }
@@ -134,8 +134,8 @@ fn rest(
 ) -> io::Result<bool> {
     let path = Path::new(dir).join(name);
     let file = open::regular(&path, Access::Read)?;
-    let now = Stamp::of(&file.metadata()?);
-    if !source.is_of(&now) || now.size < source.size || fingerprint(&file, source.end)? != source.print {
+    let now = FileFingerprint::of(&file.metadata()?);
+    if !source.is_of(&now) || now.size < source.size || head_tail_hash(&file, source.end)? != source.print {
         return Ok(false);
     }
     let version = match from > 0 && is_line_end(&file, from)? {

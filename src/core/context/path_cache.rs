@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 #[cfg(test)]
-use super::projection::LOOKED_AT;
+use super::projection::ROWS_VISITED;
 use super::projection::{context_rows, context_rows_ascending, decides_model, steps_of};
 use super::projection::{Contribution, Projection, Settings, Step};
 use crate::core::format::entry::Kind;
@@ -27,7 +27,7 @@ pub struct PathCache {
     context: Option<Context>,
     /// How many rows were looked at for all that.
     #[cfg(test)]
-    looked_at: usize,
+    visited: usize,
 }
 
 /// The steps of a context, and what is needed to add to them.
@@ -152,11 +152,11 @@ impl PathCache {
         let settings = self.settings();
         let (rows, ascends) = (&self.rows, self.changes != ODD);
         #[cfg(test)]
-        let before = LOOKED_AT.get();
+        let before = ROWS_VISITED.get();
         let context = self.context.get_or_insert_with(|| Context::of(tree, rows, ascends));
         #[cfg(test)]
         {
-            self.looked_at += LOOKED_AT.get() - before;
+            self.visited += ROWS_VISITED.get() - before;
         }
         Projection { steps: context.steps.clone(), settings }
     }
@@ -237,7 +237,7 @@ impl PathCache {
     fn add(&mut self, tree: &Tree, no: RowNo) {
         #[cfg(test)]
         {
-            self.looked_at += 1;
+            self.visited += 1;
         }
         let place = self.rows.len();
         self.rows.push(no);
@@ -316,12 +316,12 @@ mod tests {
         }
         let mut kept = PathCache::default();
         let mut cost = |tree: &Tree, end: usize| {
-            let before = kept.looked_at;
+            let before = kept.visited;
             kept.follow(tree, Some(end as RowNo));
             let path = tree.path(end as RowNo);
             assert_eq!(kept.rows(), path);
             assert_eq!(kept.projection(tree), project(tree, &path));
-            kept.looked_at - before
+            kept.visited - before
         };
         assert!(cost(&tree, ROWS - 1) >= ROWS, "all of it is looked at once");
         // Back over edits, which are taken back, and forth again.
@@ -349,10 +349,10 @@ mod tests {
             let compacts = n % TURN == TURN - 1;
             let (kind, target) = if compacts { (Kind::Compaction, Some(first_kept(n))) } else { (Kind::Message, None) };
             tree.push(&named(&id(n), parent.as_deref(), kind, target.as_deref()), true);
-            let before = kept.looked_at;
+            let before = kept.visited;
             kept.follow(&tree, tree.leaf());
             let projection = kept.projection(&tree);
-            assert!(kept.looked_at - before < 3 * TURN, "{n}: {}", kept.looked_at - before);
+            assert!(kept.visited - before < 3 * TURN, "{n}: {}", kept.visited - before);
             if n % 997 == 0 || n % (40 * TURN) == TURN - 1 {
                 assert_eq!(projection, project(&tree, &tree.path(n as RowNo)));
             }

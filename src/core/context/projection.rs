@@ -77,7 +77,7 @@ pub struct Projection {
 
 /// The rows of the context of a path: if it holds compactions, the newest, then what it kept, then all after it.
 pub fn context_rows(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
-    let is = |no, sym| look(tree, no).is_some_and(|row| row.id == sym);
+    let is = |no, sym| visit(tree, no).is_some_and(|row| row.id == sym);
     rows_with(tree, path, |before, sym| before.iter().position(|&no| is(no, sym)))
 }
 
@@ -88,7 +88,7 @@ pub fn context_rows_ascending(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
 }
 
 fn rows_with(tree: &Tree, path: &[RowNo], place: impl FnOnce(&[RowNo], Sym) -> Option<usize>) -> Vec<RowNo> {
-    let is_compaction = |no: &RowNo| look(tree, *no).is_some_and(|row| row.kind == Kind::Compaction);
+    let is_compaction = |no: &RowNo| visit(tree, *no).is_some_and(|row| row.kind == Kind::Compaction);
     let Some(last) = path.iter().rposition(is_compaction) else {
         return path.to_vec();
     };
@@ -99,7 +99,7 @@ fn rows_with(tree: &Tree, path: &[RowNo], place: impl FnOnce(&[RowNo], Sym) -> O
     let first_kept = tree.row(compaction).and_then(|row| row.target);
     let kept_from = first_kept.and_then(|sym| place(before, sym));
     let kept = kept_from.and_then(|at| before.get(at..)).unwrap_or_default();
-    let is_system = |no: &&RowNo| look(tree, **no).is_some_and(|row| row.role() == Some(Role::System));
+    let is_system = |no: &&RowNo| visit(tree, **no).is_some_and(|row| row.role() == Some(Role::System));
     let mut rows = Vec::with_capacity(1 + kept.len() + after.len());
     rows.push(compaction);
     rows.extend(kept.iter().filter(|no| !is_system(no)));
@@ -107,16 +107,16 @@ fn rows_with(tree: &Tree, path: &[RowNo], place: impl FnOnce(&[RowNo], Sym) -> O
     rows
 }
 
-fn look(tree: &Tree, no: RowNo) -> Option<&Row> {
+fn visit(tree: &Tree, no: RowNo) -> Option<&Row> {
     #[cfg(test)]
-    LOOKED_AT.with(|count| count.set(count.get() + 1));
+    ROWS_VISITED.with(|count| count.set(count.get() + 1));
     tree.row(no)
 }
 
 #[cfg(test)]
 thread_local! {
     /// How many rows were looked at to choose those of contexts.
-    pub static LOOKED_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    pub static ROWS_VISITED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// The settings of a path.

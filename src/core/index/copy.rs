@@ -17,7 +17,7 @@ use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::RowNo;
 
 /// How many bytes go at once, a longer line aside. Smaller stretches make the threads meet at the file more often.
-const STRETCH: u64 = 1 << 20;
+const BATCH_BYTES: u64 = 1 << 20;
 
 /// Longer lines are copied one at a time, when all else is: a session may be of very long ones.
 const LARGE: u64 = 4 << 20;
@@ -28,7 +28,7 @@ const THREADS: usize = 8;
 
 /// Writes a new file from lines of `from`, of which `index` is the index, and lines of its own: what `work` adds. Without
 /// a storage there is none to copy. The file has its name when all of it is there and was found to be what was indexed.
-pub fn copied<T>(
+pub fn copy_lines<T>(
     from: Option<&dyn Storage>,
     index: &Index,
     mut out: NewFile,
@@ -42,14 +42,14 @@ pub fn copied<T>(
             // What is all its own needs no file, which may be gone.
             let copies = copier.parts.iter().any(|part| matches!(part, Part::Run(_)));
             let size = if copies { from.size()? } else { 0 };
-            Source { from, index, size }.write(&copier.parts, &out)?;
+            CopySource { from, index, size }.write(&copier.parts, &out)?;
         }
-        None => write_own(&copier.parts, &mut out)?,
+        None => write_local(&copier.parts, &mut out)?,
     }
     Ok((out.finish(durability)?, done))
 }
 
-/// What a new file is to be, see [`copied`].
+/// What a new file is to be, see [`copy_lines`].
 pub struct Copier<'a> {
     index: &'a Index,
     parts: Vec<Part>,
@@ -99,20 +99,20 @@ impl Copier<'_> {
     }
 
     fn copy(&mut self, place: LineSpan, row: Option<RowNo>) -> LineSpan {
-        let copied = LineSpan { offset: self.size, len: place.len };
+        let copy_lines = LineSpan { offset: self.size, len: place.len };
         self.size += u64::from(place.len) + 1;
         match self.parts.last_mut() {
             Some(Part::Run(run)) if fits(run, place) => run.push((place, row)),
             _ => self.parts.push(Part::Run(vec![(place, row)])),
         }
-        copied
+        copy_lines
     }
 }
 
 /// Whether a line belongs to a run. Only a newline is between neighbours.
 fn fits(run: &Run, place: LineSpan) -> bool {
     let follows = run.last().is_some_and(|(last, _)| place.offset == last.end() + 1);
-    follows && run.first().is_some_and(|(first, _)| place.end() - first.offset <= STRETCH)
+    follows && run.first().is_some_and(|(first, _)| place.end() - first.offset <= BATCH_BYTES)
 }
 
 /// Where a run begins and ends.
@@ -121,7 +121,7 @@ fn span(run: &Run) -> (u64, u64) {
     (start, run.last().map_or(start, |(last, _)| last.end()))
 }
 
-fn write_own(parts: &[Part], out: &mut NewFile) -> Result<()> {
+fn write_local(parts: &[Part], out: &mut NewFile) -> Result<()> {
     for part in parts {
         if let Part::Own(line) = part {
             out.line(line)?;
@@ -131,26 +131,26 @@ fn write_own(parts: &[Part], out: &mut NewFile) -> Result<()> {
 }
 
 /// Parts that are written at once, and where.
-struct Stretch<'a> {
+struct CopyBatch<'a> {
     at: u64,
     size: u64,
     parts: &'a [Part],
 }
 
-fn stretches(parts: &[Part]) -> Vec<Stretch<'_>> {
+fn batches(parts: &[Part]) -> Vec<CopyBatch<'_>> {
     let mut all = Vec::new();
     let (mut at, mut left) = (0, parts);
     while let Some((first, rest)) = left.split_first() {
         let (mut size, mut count) = (first.size(), 1);
         for next in rest.iter().map(Part::size) {
-            if size + next > STRETCH {
+            if size + next > BATCH_BYTES {
                 break;
             }
             size += next;
             count += 1;
         }
         let (parts, rest) = left.split_at(count);
-        all.push(Stretch { at, size, parts });
+        all.push(CopyBatch { at, size, parts });
         at += size;
         left = rest;
     }
@@ -158,27 +158,27 @@ fn stretches(parts: &[Part]) -> Vec<Stretch<'_>> {
 }
 
 /// What is copied from.
-struct Source<'a> {
+struct CopySource<'a> {
     from: &'a dyn Storage,
     index: &'a Index,
     /// Of all there is.
     size: u64,
 }
 
-impl Source<'_> {
+impl CopySource<'_> {
     fn write(&self, parts: &[Part], out: &NewFile) -> Result<()> {
-        let (large, usual): (Vec<_>, Vec<_>) = stretches(parts).into_iter().partition(|stretch| stretch.size > LARGE);
-        let bytes: u64 = usual.iter().map(|stretch| stretch.size).sum();
+        let (large, usual): (Vec<_>, Vec<_>) = batches(parts).into_iter().partition(|batch| batch.size > LARGE);
+        let bytes: u64 = usual.iter().map(|batch| batch.size).sum();
         let others = if bytes < MANY { 0 } else { cores().min(THREADS).min(usual.len()).saturating_sub(1) };
         let next = AtomicUsize::new(0);
         // Takes what nobody has until all is taken.
         let work = || {
             let mut buffer = Vec::new();
-            while let Some(stretch) = usual.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if let Err(error) = self.copy(stretch, &mut buffer, out) {
+            while let Some(batch) = usual.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if let Err(error) = self.copy(batch, &mut buffer, out) {
                     // Nobody needs to go on.
                     next.store(usual.len(), Ordering::Relaxed);
-                    return Err((stretch.at, error));
+                    return Err((batch.at, error));
                 }
             }
             Ok(())
@@ -196,20 +196,20 @@ impl Source<'_> {
             failed.min_by_key(|(at, _)| *at).map_or(Ok(()), |(_, error)| Err(error))
         })?;
         let mut buffer = Vec::new();
-        large.iter().try_for_each(|stretch| self.copy(stretch, &mut buffer, out))
+        large.iter().try_for_each(|batch| self.copy(batch, &mut buffer, out))
     }
 
     /// Copies a stretch, looked through, with memory for it that is kept.
-    fn copy(&self, stretch: &Stretch<'_>, buffer: &mut Vec<u8>, out: &NewFile) -> Result<()> {
+    fn copy(&self, batch: &CopyBatch<'_>, buffer: &mut Vec<u8>, out: &NewFile) -> Result<()> {
         let fail = |error| Error::io("read", self.from.name(), error);
-        let size = stretch.size as usize;
+        let size = batch.size as usize;
         // What is longer than needed is kept as it is: to clear it again would take as long as to check it.
         if buffer.len() < size {
             resize(buffer, size).map_err(fail)?;
         }
         let bytes = buffer.get_mut(..size).unwrap_or_default();
         let mut left = &mut *bytes;
-        for part in stretch.parts {
+        for part in batch.parts {
             let (here, rest) = left.split_at_mut_checked(part.size() as usize).unwrap_or_default();
             left = rest;
             match part {
@@ -222,7 +222,7 @@ impl Source<'_> {
                 Part::Run(run) => self.read(run, here)?,
             }
         }
-        out.bytes_at(stretch.at, bytes)
+        out.bytes_at(batch.at, bytes)
     }
 
     /// Reads a run with its last newline, looked through.
@@ -281,7 +281,7 @@ mod tests {
         let path = path.to_str().expect("text");
         let mut expected = Vec::new();
         let out = NewFile::create(path).expect("created");
-        let (copy, places) = copied(Some(&storage), &index, out, Durability::Os, |copier| {
+        let (copy, places) = copy_lines(Some(&storage), &index, out, Durability::Os, |copier| {
             let mut places = Vec::new();
             for row in 0..4_000 {
                 match row % 97 {
@@ -345,7 +345,7 @@ mod tests {
                     assert!((0..5_999).all(|row| copier.keep(row).is_some()));
                     Ok(())
                 };
-                let error = copied(Some(&storage), &index, out, Durability::Os, keep).err().expect("an error");
+                let error = copy_lines(Some(&storage), &index, out, Durability::Os, keep).err().expect("an error");
                 assert!(error.is_changed() && error.to_string().contains(&format!("{odd:05}")), "{error}");
                 assert!(!path.exists());
             }

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::parallel_scan::{scan, scanned_line, Scanned, What, LARGE};
+use super::parallel_scan::{indexed_line, scan, IndexedLine, LineKind, LARGE};
 use crate::core::base::error::{Error, Result};
 use crate::core::context::path_cache::PathCache;
 use crate::core::context::projection::Projection;
@@ -44,7 +44,7 @@ pub struct Index {
     /// Where the next line starts that was not read for good.
     read_to: u64,
     /// Whether that is inside of a line, whose start was taken for a whole one.
-    inside: bool,
+    mid_line: bool,
     lines: u64,
     damaged: Vec<DamagedLine>,
 }
@@ -58,26 +58,26 @@ pub struct Loaded {
     pub header_line: Option<String>,
     pub index: Index,
     /// Whether the last line lacks its newline.
-    pub unended: bool,
+    pub lacks_final_newline: bool,
 }
 
 /// Reads a whole storage. None if its first line that parses is no header.
 pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     let mut reader = LineReader::new(storage.reader(0)?, 0, HEAD);
     let mut index = Index::default();
-    let mut unended;
+    let mut lacks_final_newline;
     let header_line;
     let (header, header_place) = loop {
         let Some(line) = next(&mut reader, storage)? else {
             return Ok(None);
         };
-        unended = !line.ended;
+        lacks_final_newline = !line.ended;
         let text = line.text();
-        if line.passed.is_some() || !crate::core::json::reader::is_json(&text) {
-            index.take(scanned_line(line), true);
+        if line.skipped.is_some() || !crate::core::json::reader::is_json(&text) {
+            index.index_line(indexed_line(line), true);
             continue;
         }
-        index.pass(line.end(), 1, line.ended);
+        index.advance(line.end(), 1, line.ended);
         match Header::read(&text) {
             Some(header) => {
                 header_line = Some(text.into_owned()).filter(|text| text.len() <= HEAD);
@@ -88,9 +88,9 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     };
     drop(reader);
     let size = storage.size()?;
-    let mut each = |line: Scanned| {
-        unended = !line.ended;
-        index.take(line, true);
+    let mut each = |line: IndexedLine| {
+        lacks_final_newline = !line.ended;
+        index.index_line(line, true);
     };
     let from = header_place.offset + u64::from(header_place.len) + 1;
     if size >= from + LARGE {
@@ -99,10 +99,10 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
         let chunk = usize::try_from(size.saturating_sub(from) + 1).unwrap_or(WHOLE).min(WHOLE);
         let mut reader = LineReader::new(storage.reader(from)?, from, chunk);
         while let Some(line) = next(&mut reader, storage)? {
-            each(scanned_line(line));
+            each(indexed_line(line));
         }
     }
-    Ok(Some(Loaded { header, header_place, header_line, index, unended }))
+    Ok(Some(Loaded { header, header_place, header_line, index, lacks_final_newline }))
 }
 
 fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Result<Option<RawLine<'a>>> {
@@ -110,15 +110,15 @@ fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Re
 }
 
 impl Index {
-    fn take(&mut self, line: Scanned, advance: bool) {
-        let Scanned { offset, len, mut lines, ended, what, bodies } = line;
+    fn index_line(&mut self, line: IndexedLine, advance: bool) {
+        let IndexedLine { offset, len, mut lines, ended, kind, bodies } = line;
         // A last line without newline that does not parse may be half of what another process writes: it is read
         // again when there is more. So is one of white space, which may be the beginning of anything.
-        if !ended && matches!(what, What::Nothing | What::Damaged(Damage::NotJson | Damage::TooLong)) {
+        if !ended && matches!(kind, LineKind::Nothing | LineKind::Damaged(Damage::NotJson | Damage::TooLong)) {
             return;
         }
         let end = offset + len + u64::from(ended);
-        if std::mem::take(&mut self.inside) && what == What::Nothing {
+        if std::mem::take(&mut self.mid_line) && kind == LineKind::Nothing {
             // The end of a line that counted before it had its newline.
             self.read_to = end;
             lines -= 1;
@@ -126,22 +126,22 @@ impl Index {
                 return;
             }
         }
-        self.pass(end, lines, ended);
-        match what {
-            What::Entry(head) => {
+        self.advance(end, lines, ended);
+        match kind {
+            LineKind::Entry(head) => {
                 let row = self.tree.push(&head, advance);
                 self.places.push(Some(LineSpan::of(offset, len as usize)));
                 self.bodies.extend(bodies.into_iter().map(|body| (row, body)));
             }
-            What::Nothing => {}
-            What::Damaged(damage) => self.damaged.push(DamagedLine { number: self.lines, offset, len, damage }),
+            LineKind::Nothing => {}
+            LineKind::Damaged(damage) => self.damaged.push(DamagedLine { number: self.lines, offset, len, damage }),
         }
     }
 
-    fn pass(&mut self, end: u64, lines: u64, ended: bool) {
+    fn advance(&mut self, end: u64, lines: u64, ended: bool) {
         self.lines += lines;
         self.read_to = end;
-        self.inside = !ended;
+        self.mid_line = !ended;
     }
 
     /// Takes in what others added to the storage since it was read; the leaf stays. Tells whether the storage ends
@@ -163,12 +163,12 @@ impl Index {
         // Mostly a line or two: no more memory than they need.
         let chunk = usize::try_from(size).unwrap_or(WHOLE).clamp(1, WHOLE);
         let mut reader = LineReader::new(source, self.read_to, chunk);
-        let mut unended = false;
+        let mut lacks_final_newline = false;
         while let Some(line) = next(&mut reader, storage)? {
-            unended = !line.ended;
-            self.take(scanned_line(line), false);
+            lacks_final_newline = !line.ended;
+            self.index_line(indexed_line(line), false);
         }
-        Ok(unended)
+        Ok(lacks_final_newline)
     }
 
     /// The path to the leaf, or to what stands for it, kept from one question to the next.
@@ -197,8 +197,8 @@ impl Index {
     }
 
     /// Whether what was read ends inside of a line that was taken for a whole one.
-    pub fn is_inside(&self) -> bool {
-        self.inside
+    pub fn is_mid_line(&self) -> bool {
+        self.mid_line
     }
 
     /// Adds an entry of ours at `place`, or of no place; the leaf moves to it.
@@ -207,7 +207,7 @@ impl Index {
         self.places.push(place);
         if let Some(place) = place {
             self.lines += 1;
-            self.inside = false;
+            self.mid_line = false;
             self.read_to = self.read_to.max(place.end() + 1);
         }
         row
@@ -223,7 +223,7 @@ impl Index {
         self.lines = places.len() as u64 + u64::from(header.is_some());
         let last = places.last().or(header.as_ref());
         self.read_to = last.map_or(0, |last| last.end() + 1);
-        self.inside = false;
+        self.mid_line = false;
         self.damaged.clear();
         self.places = places.into_iter().map(Some).collect();
         self.bodies = bodies;
@@ -301,7 +301,7 @@ mod tests {
         let text = b"garbage\n{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n\n{\"id\":\"a\",\"type\":\"custom\"}\r\nnull\n{\"type\":\"x\"}\n{\"id\":\"b\",\"bad\":\"\xff\"}";
         let loaded = load_text(text).expect("a session");
         assert_eq!(ids(&loaded.index), ["a", "b"]);
-        assert!(loaded.unended);
+        assert!(loaded.lacks_final_newline);
         let damaged: Vec<_> = loaded.index.damaged().iter().map(|line| (line.number, line.damage)).collect();
         assert_eq!(damaged, [(1, Damage::NotJson), (5, Damage::NotAnObject), (6, Damage::NoId)]);
     }

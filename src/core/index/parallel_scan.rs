@@ -12,7 +12,7 @@ use crate::core::base::error::{Error, Result};
 use crate::core::base::threads::cores;
 use crate::core::format::body::{Body, LARGE as LARGE_BODY};
 use crate::core::format::entry::{read_line_and_bodies, Damage, EntryHead, Line};
-use crate::core::io::line_reader::{text_of, LineReader, PassedOver, RawLine};
+use crate::core::io::line_reader::{text_of, LineReader, RawLine, SkipReason};
 use crate::core::storage::storage::{read_into, Storage};
 
 /// How many bytes a segment of a file has: what stays in the processor's cache while it is looked through. In large files
@@ -28,7 +28,7 @@ pub const LARGE: u64 = SEGMENT;
 
 /// A line as the index takes it.
 #[derive(Debug, PartialEq)]
-pub struct Scanned {
+pub struct IndexedLine {
     pub offset: u64,
     /// How many bytes it has, without the newline.
     pub len: u64,
@@ -36,14 +36,14 @@ pub struct Scanned {
     pub lines: u64,
     /// Whether a newline ends it.
     pub ended: bool,
-    pub what: What,
+    pub kind: LineKind,
     /// Its large values.
     pub bodies: Vec<Body>,
 }
 
 /// What a line is.
 #[derive(Debug, PartialEq)]
-pub enum What {
+pub enum LineKind {
     Entry(EntryHead<'static>),
     /// A later header, or white space.
     Nothing,
@@ -53,7 +53,7 @@ pub enum What {
 /// The lines of a segment. Those that are no entries are kept apart, for they may be short and many.
 #[derive(Default)]
 struct Segment {
-    entries: Vec<Scanned>,
+    entries: Vec<IndexedLine>,
     others: Vec<Other>,
 }
 
@@ -68,13 +68,13 @@ struct Other {
 }
 
 impl Segment {
-    fn push(&mut self, line: Scanned) {
-        let damage = match line.what {
-            What::Entry(_) => return self.entries.push(line),
-            What::Nothing => None,
-            What::Damaged(damage) => Some(damage),
+    fn push(&mut self, line: IndexedLine) {
+        let damage = match line.kind {
+            LineKind::Entry(_) => return self.entries.push(line),
+            LineKind::Nothing => None,
+            LineKind::Damaged(damage) => Some(damage),
         };
-        let Scanned { offset, len, ended, .. } = line;
+        let IndexedLine { offset, len, ended, .. } = line;
         let run = self.others.last_mut().filter(|last| {
             let follows = last.offset + last.len + 1 == offset && last.lines < u32::MAX;
             damage.is_none() && last.damage.is_none() && last.ended && follows
@@ -90,7 +90,7 @@ impl Segment {
     }
 
     /// Hands on its lines in order.
-    fn hand_on(self, each: &mut dyn FnMut(Scanned)) {
+    fn hand_on(self, each: &mut dyn FnMut(IndexedLine)) {
         let mut others = self.others.into_iter().map(Other::scanned).peekable();
         for entry in self.entries {
             while let Some(other) = others.next_if(|other| other.offset < entry.offset) {
@@ -103,21 +103,21 @@ impl Segment {
 }
 
 impl Other {
-    fn scanned(self) -> Scanned {
+    fn scanned(self) -> IndexedLine {
         let Self { offset, len, lines, ended, damage } = self;
-        let what = damage.map_or(What::Nothing, What::Damaged);
-        Scanned { offset, len, lines: u64::from(lines), ended, what, bodies: Vec::new() }
+        let kind = damage.map_or(LineKind::Nothing, LineKind::Damaged);
+        IndexedLine { offset, len, lines: u64::from(lines), ended, kind, bodies: Vec::new() }
     }
 }
 
 /// Hands on every line that starts in `from..to`, in order. `from` is the start of a line, `to` the end of what is read.
-pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMut(Scanned)) -> Result<()> {
+pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMut(IndexedLine)) -> Result<()> {
     let is_large = to.saturating_sub(from) >= 16 * LARGE_SEGMENT;
     scan_in(storage, from, to, if is_large { LARGE_SEGMENT } else { SEGMENT }, each)
 }
 
 /// The same in segments of that many bytes.
-fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut dyn FnMut(Scanned)) -> Result<()> {
+fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut dyn FnMut(IndexedLine)) -> Result<()> {
     let segments = (to.saturating_sub(from)).div_ceil(size) as usize;
     let others = cores().min(8).min(segments).saturating_sub(1);
     let next = AtomicUsize::new(0);
@@ -214,45 +214,45 @@ fn scan_segment(
 }
 
 /// A line that reaches into the next segments.
-fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<Scanned> {
+fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<IndexedLine> {
     let source = std::io::Read::take(storage.reader(offset)?, to - offset);
     // Most such lines end soon after the segment.
     let mut reader = LineReader::new(source, offset, ACROSS);
     let line = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))?;
-    Ok(line.map_or_else(|| scanned(offset, &[], false), scanned_line))
+    Ok(line.map_or_else(|| scanned(offset, &[], false), indexed_line))
 }
 
 /// What a line that was read, or passed over, is to the index.
-pub fn scanned_line(line: RawLine<'_>) -> Scanned {
-    let RawLine { offset, bytes, ended, passed } = line;
-    match passed {
+pub fn indexed_line(line: RawLine<'_>) -> IndexedLine {
+    let RawLine { offset, bytes, ended, skipped } = line;
+    match skipped {
         None => scanned(offset, bytes, ended),
         Some((why, len)) => {
-            Scanned { offset, len, lines: 1, ended, what: What::Damaged(why.into()), bodies: Vec::new() }
+            IndexedLine { offset, len, lines: 1, ended, kind: LineKind::Damaged(why.into()), bodies: Vec::new() }
         }
     }
 }
 
-impl From<PassedOver> for Damage {
-    fn from(why: PassedOver) -> Self {
+impl From<SkipReason> for Damage {
+    fn from(why: SkipReason) -> Self {
         match why {
-            PassedOver::NotJson => Damage::NotJson,
-            PassedOver::TooLong => Damage::TooLong,
+            SkipReason::NotJson => Damage::NotJson,
+            SkipReason::TooLong => Damage::TooLong,
         }
     }
 }
 
 /// What a line is to the index.
-fn scanned(offset: u64, bytes: &[u8], ended: bool) -> Scanned {
+fn scanned(offset: u64, bytes: &[u8], ended: bool) -> IndexedLine {
     let text = text_of(bytes);
     // Places in a text that was mended are not those in the file.
     let least = if matches!(text, Cow::Borrowed(_)) { LARGE_BODY } else { usize::MAX };
-    let (what, bodies) = read_line_and_bodies(&text, least, |line, bodies| match line {
-        Line::Entry(head) => (What::Entry(head.into_owned()), bodies),
-        Line::Header | Line::Blank => (What::Nothing, Vec::new()),
-        Line::Damaged(damage) => (What::Damaged(damage), Vec::new()),
+    let (kind, bodies) = read_line_and_bodies(&text, least, |line, bodies| match line {
+        Line::Entry(head) => (LineKind::Entry(head.into_owned()), bodies),
+        Line::Header | Line::Blank => (LineKind::Nothing, Vec::new()),
+        Line::Damaged(damage) => (LineKind::Damaged(damage), Vec::new()),
     });
-    Scanned { offset, len: bytes.len() as u64, lines: 1, ended, what, bodies }
+    IndexedLine { offset, len: bytes.len() as u64, lines: 1, ended, kind, bodies }
 }
 
 #[cfg(test)]
@@ -262,7 +262,7 @@ mod tests {
     use crate::core::storage::memory::MemoryStorage;
 
     /// Lines of many lengths, some longer than segments, so that every kind of border occurs.
-    fn text(seed: u64, unended: bool) -> Vec<u8> {
+    fn text(seed: u64, lacks_final_newline: bool) -> Vec<u8> {
         let mut state = seed;
         let mut random = move |below: u64| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -282,14 +282,14 @@ mod tests {
             }
             out.push(b'\n');
         }
-        if unended {
+        if lacks_final_newline {
             out.extend_from_slice(b"{\"id\":\"last\"}");
         }
         out
     }
 
     /// Blank lines that were taken as one, each by itself.
-    fn one_by_one(bytes: &[u8], line: Scanned) -> Vec<Scanned> {
+    fn one_by_one(bytes: &[u8], line: IndexedLine) -> Vec<IndexedLine> {
         if line.lines == 1 {
             return vec![line];
         }
@@ -297,7 +297,7 @@ mod tests {
         let mut reader = LineReader::new(&bytes[from..(to + 1).min(bytes.len())], line.offset, WHOLE);
         let mut lines = Vec::new();
         while let Some(line) = reader.next_line().expect("read") {
-            lines.push(scanned_line(line));
+            lines.push(indexed_line(line));
         }
         assert_eq!(lines.len() as u64, line.lines);
         lines
@@ -314,7 +314,7 @@ mod tests {
             let mut reader = LineReader::new(bytes.as_slice(), 0, WHOLE);
             let mut expected = Vec::new();
             while let Some(line) = reader.next_line().expect("read") {
-                expected.push(scanned_line(line));
+                expected.push(indexed_line(line));
             }
             let found: Vec<_> = found.into_iter().flat_map(|line| one_by_one(&bytes, line)).collect();
             assert_eq!(found.len(), expected.len(), "seed {seed}");

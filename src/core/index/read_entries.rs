@@ -15,7 +15,7 @@ use crate::core::tree::tree::RowNo;
 const GAP: u64 = 8 << 10;
 
 /// What stands for a body in a line without it.
-const STAND_IN: u8 = b'0';
+const PLACEHOLDER: u8 = b'0';
 
 /// Takes a row, its line's text, and the codes of the bodies that the text lacks.
 pub type Each<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
@@ -76,8 +76,8 @@ impl Index {
             return Ok(None);
         };
         let mut fits = false;
-        let around = self.lines_without_bodies(storage, &[row], &mut |_, line, lacks| {
-            fits = lacks & of as u8 != 0 && !line.contains('\n') && read_line(line, |line| self.is_entry(row, &line));
+        let around = self.lines_without_bodies(storage, &[row], &mut |_, line, omitted| {
+            fits = omitted & of as u8 != 0 && !line.contains('\n') && read_line(line, |line| self.is_entry(row, &line));
             Ok(())
         });
         if around.is_err() || !fits {
@@ -90,7 +90,7 @@ impl Index {
     fn read(&self, storage: &dyn Storage, pieces: &[Piece], each: &mut Each<'_>) -> Result<()> {
         let mut bytes = Vec::new();
         let mut joined = Vec::new();
-        let mut lacks = 0;
+        let mut omitted = 0;
         let mut rest = pieces;
         while let Some((first, _)) = rest.split_first() {
             let start = first.place.offset;
@@ -107,22 +107,22 @@ impl Index {
                 count += 1;
             }
             read_into(storage, start, (reach - start) as usize, &mut bytes)?;
-            let (stroke, later) = rest.split_at(count);
-            for piece in stroke {
+            let (batch, later) = rest.split_at(count);
+            for piece in batch {
                 let from = (piece.place.offset - start) as usize;
                 let part = bytes.get(from..from + piece.place.len as usize).unwrap_or_default();
                 match piece.before {
                     Some(code) => {
                         joined.extend_from_slice(part);
-                        joined.push(STAND_IN);
-                        lacks |= code;
+                        joined.push(PLACEHOLDER);
+                        omitted |= code;
                     }
-                    None if lacks == 0 => self.hand_on(storage, piece.row, part, 0, each)?,
+                    None if omitted == 0 => self.hand_on(storage, piece.row, part, 0, each)?,
                     None => {
                         joined.extend_from_slice(part);
-                        self.hand_on(storage, piece.row, &joined, lacks, each)?;
+                        self.hand_on(storage, piece.row, &joined, omitted, each)?;
                         joined.clear();
-                        lacks = 0;
+                        omitted = 0;
                     }
                 }
             }
@@ -131,20 +131,20 @@ impl Index {
         Ok(())
     }
 
-    fn hand_on(&self, storage: &dyn Storage, row: RowNo, line: &[u8], lacks: u8, each: &mut Each<'_>) -> Result<()> {
+    fn hand_on(&self, storage: &dyn Storage, row: RowNo, line: &[u8], omitted: u8, each: &mut Each<'_>) -> Result<()> {
         let line = text_of(line);
         self.check_text(storage, row, &line)?;
-        each(row, &line, lacks)
+        each(row, &line, omitted)
     }
 
     /// An error unless a line is this entry's.
     pub fn check_line(&self, storage: &dyn Storage, row: RowNo, line: &[u8]) -> Result<()> {
         if memchr::memchr(b'\n', line).is_some() {
-            let what = format!(
+            let kind = format!(
                 "entry {} is no longer one line",
                 crate::core::base::wtf8::to_string_lossy(self.tree.id_of(row))
             );
-            return Err(Error::changed(storage.name(), what));
+            return Err(Error::changed(storage.name(), kind));
         }
         match self.shows(row, line) {
             true => Ok(()),
@@ -154,15 +154,15 @@ impl Index {
 
     /// An error unless a line says all that the index has of this entry. `is_one`: whether it is still one line.
     pub fn check_copy(&self, name: &str, row: RowNo, is_one: bool, line: &str) -> Result<()> {
-        let is_same = |line: Line<'_>| matches!(line, Line::Entry(head) if self.tree.is_as_said(row, &head));
-        let what = match is_one {
+        let is_same = |line: Line<'_>| matches!(line, Line::Entry(head) if self.tree.matches_head(row, &head));
+        let kind = match is_one {
             false => "is no longer one line",
             true if read_line(line, is_same) => return Ok(()),
             true => "no longer says what it said",
         };
         Err(Error::changed(
             name,
-            format!("entry {} {what}", crate::core::base::wtf8::to_string_lossy(self.tree.id_of(row))),
+            format!("entry {} {kind}", crate::core::base::wtf8::to_string_lossy(self.tree.id_of(row))),
         ))
     }
 
@@ -170,11 +170,11 @@ impl Index {
         if self.shows(row, line.as_bytes()) || read_line(line, |line| self.is_entry(row, &line)) {
             return Ok(());
         }
-        let what = format!(
+        let kind = format!(
             "entry {} is no longer where it was",
             crate::core::base::wtf8::to_string_lossy(self.tree.id_of(row))
         );
-        Err(Error::changed(storage.name(), what))
+        Err(Error::changed(storage.name(), kind))
     }
 
     /// Whether a line is an entry of this row's id and kind.
@@ -228,15 +228,15 @@ mod tests {
         let storage = MemoryStorage::new("test".into(), text.into_bytes());
         let index = load(&storage).expect("readable").expect("a session").index;
         let mut cut = Vec::new();
-        let mut take = |row, line: &str, lacks| {
-            cut.push((row, line.to_owned(), lacks));
+        let mut take = |row, line: &str, omitted| {
+            cut.push((row, line.to_owned(), omitted));
             Ok(())
         };
         index.lines_without_bodies(&storage, &[0, 1, 2, 0], &mut take).expect("read");
         let first = "{\"type\":\"message\",\"id\":\"a\",\"message\":{\"content\":0,\"role\":\"user\",\"details\":0}}";
         let expected =
             [(0, first, 3), (1, entries[1].as_str(), 0), (2, "{\"data\":0,\"id\":\"c\"}", 16), (0, first, 3)];
-        let cut: Vec<_> = cut.iter().map(|(row, line, lacks)| (*row, line.as_str(), *lacks)).collect();
+        let cut: Vec<_> = cut.iter().map(|(row, line, omitted)| (*row, line.as_str(), *omitted)).collect();
         assert_eq!(cut, expected);
         for (row, entry) in entries.iter().enumerate() {
             assert_eq!(index.line(&storage, row as RowNo).expect("read").as_ref(), Some(entry));

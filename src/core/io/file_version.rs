@@ -13,7 +13,7 @@ pub type Nanos = i64;
 
 /// What tells one state of a file from another without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub struct FileFingerprint {
     pub device: u64,
     pub inode: u64,
     pub size: u64,
@@ -42,7 +42,7 @@ pub fn now() -> Nanos {
     nanos(Ok(SystemTime::now()))
 }
 
-impl Stamp {
+impl FileFingerprint {
     /// The stamp of a file.
     #[cfg(unix)]
     pub fn of(meta: &Metadata) -> Self {
@@ -83,7 +83,7 @@ impl Stamp {
 }
 
 /// A fingerprint of a file's first `end` bytes: their number, the first of them and the last.
-pub fn fingerprint(file: &File, end: u64) -> io::Result<u64> {
+pub fn head_tail_hash(file: &File, end: u64) -> io::Result<u64> {
     let mut hash = Xxh3Default::new();
     hash.update(&end.to_le_bytes());
     let mut bytes = [0; LOOK];

@@ -30,12 +30,12 @@ pub enum Call {
 
 #[cfg(not(test))]
 #[inline(always)]
-fn ask(_call: Call) -> io::Result<()> {
+fn inject(_call: Call) -> io::Result<()> {
     Ok(())
 }
 
 #[cfg(test)]
-use self::faults::ask;
+use self::faults::inject;
 
 /// Which file a path or handle leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Stat {
 
 /// Opens a file as `options` say.
 pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    ask(Call::Open)?;
+    inject(Call::Open)?;
     options.open(path)
 }
 
@@ -93,13 +93,13 @@ pub fn duplicate(file: &File) -> io::Result<File> {
 
 /// The entries of a directory.
 pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
-    ask(Call::List)?;
+    inject(Call::List)?;
     fs::read_dir(dir)?.collect()
 }
 
 /// Creates a directory and those above it that are missing, for their owner alone.
 pub fn create_dirs(path: &Path) -> io::Result<()> {
-    ask(Call::Mkdir)?;
+    inject(Call::Mkdir)?;
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -115,18 +115,18 @@ pub fn remove_dir(path: &Path) -> io::Result<()> {
 /// Looks at an open file.
 #[inline]
 pub fn stat(file: &File) -> io::Result<Stat> {
-    ask(Call::Stat)?;
+    inject(Call::Stat)?;
     Stat::of(&file.metadata()?)
 }
 
 /// Looks at the length of an open file, and whether it was deleted; nothing else. Asking for times as well would make
 /// every write behind the question write the inode too, at twice its cost, on kernels that give each question its answer.
 #[inline]
-pub fn glance(file: &File) -> io::Result<(u64, bool)> {
+pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{statx, AtFlags, StatxFlags};
-        ask(Call::Stat)?;
+        inject(Call::Stat)?;
         let asked = StatxFlags::SIZE | StatxFlags::NLINK;
         if let Ok(found) = statx(file, c"", AtFlags::EMPTY_PATH, asked) {
             return Ok((found.stx_size, found.stx_nlink == 0));
@@ -139,7 +139,7 @@ pub fn glance(file: &File) -> io::Result<(u64, bool)> {
 
 /// Looks at what a path leads to; None if that is nothing.
 pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
-    ask(Call::Stat)?;
+    inject(Call::Stat)?;
     match fs::metadata(path) {
         Ok(meta) => Stat::of(&meta).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -149,7 +149,7 @@ pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
 
 /// Looks at what has a name, be it a link; None if nothing has it.
 pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
-    ask(Call::Stat)?;
+    inject(Call::Stat)?;
     match fs::symlink_metadata(path) {
         Ok(meta) => Ok(Some(meta)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
@@ -159,19 +159,19 @@ pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
 
 /// Mode, owner and times of what a path leads to.
 pub fn metadata(path: &Path) -> io::Result<fs::Metadata> {
-    ask(Call::Stat)?;
+    inject(Call::Stat)?;
     fs::metadata(path)
 }
 
 /// The same of an open file.
 pub fn metadata_of(file: &File) -> io::Result<fs::Metadata> {
-    ask(Call::Stat)?;
+    inject(Call::Stat)?;
     file.metadata()
 }
 
 /// The path without links in it.
 pub fn real_path(path: &Path) -> io::Result<PathBuf> {
-    ask(Call::Stat)?;
+    inject(Call::Stat)?;
     fs::canonicalize(path)
 }
 
@@ -180,7 +180,7 @@ const LINKS: usize = 40;
 
 /// Where a path leads through symbolic links, whether or not anything is there.
 pub fn follow(path: &Path) -> io::Result<PathBuf> {
-    ask(Call::Stat)?;
+    inject(Call::Stat)?;
     let mut at = path.to_owned();
     for _ in 0..LINKS {
         match fs::read_link(&at) {
@@ -195,7 +195,7 @@ pub fn follow(path: &Path) -> io::Result<PathBuf> {
 /// Writes at the handle's position, which for [`Access::Append`] is the end; tells how much.
 #[inline]
 pub fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
-    ask(Call::Write)?;
+    inject(Call::Write)?;
     #[cfg(test)]
     faults::about(file);
     #[cfg(test)]
@@ -218,7 +218,7 @@ pub fn write_all(file: &File, mut bytes: &[u8]) -> io::Result<()> {
 
 /// Reads from `offset`; tells how much.
 pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-    ask(Call::Read)?;
+    inject(Call::Read)?;
     #[cfg(test)]
     let into = {
         let size = faults::shortened(into.len());
@@ -233,7 +233,7 @@ pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
 /// Writes all of `bytes` at `offset`, over what stands there; the handle is not one for [`Access::Append`].
 pub fn write_all_at(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
-        let written = ask(Call::Write).and_then(|()| {
+        let written = inject(Call::Write).and_then(|()| {
             #[cfg(test)]
             faults::about(file);
             #[cfg(test)]
@@ -260,19 +260,19 @@ pub fn write_all_at(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Resul
 /// the end.
 #[inline]
 pub fn position(mut file: &File) -> io::Result<u64> {
-    ask(Call::Seek)?;
+    inject(Call::Seek)?;
     io::Seek::stream_position(&mut file)
 }
 
 /// Takes the lock of a file if nobody has it. It ends with the last handle that was made of this one.
 pub fn try_lock(file: &File) -> io::Result<bool> {
-    ask(Call::Lock)?;
+    inject(Call::Lock)?;
     taken(file.try_lock())
 }
 
 /// The same for a lock that may be shared with others who share it.
 pub fn try_lock_shared(file: &File) -> io::Result<bool> {
-    ask(Call::Lock)?;
+    inject(Call::Lock)?;
     taken(file.try_lock_shared())
 }
 
@@ -291,7 +291,7 @@ fn taken(result: Result<(), TryLockError>) -> io::Result<bool> {
 
 /// Gives a file another's mode, and its owner where that is allowed.
 pub fn set_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
-    ask(Call::Attributes)?;
+    inject(Call::Attributes)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
@@ -303,7 +303,7 @@ pub fn set_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
 
 /// Lets others read a file who may read another one with these attributes.
 pub fn set_readable_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
-    ask(Call::Attributes)?;
+    inject(Call::Attributes)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -316,13 +316,13 @@ pub fn set_readable_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
 
 /// Cuts a file.
 pub fn truncate(file: &File, size: u64) -> io::Result<()> {
-    ask(Call::Truncate)?;
+    inject(Call::Truncate)?;
     file.set_len(size)
 }
 
 /// Waits until the disk has what was written.
 pub fn sync(file: &File) -> io::Result<()> {
-    ask(Call::Sync)?;
+    inject(Call::Sync)?;
     #[cfg(test)]
     faults::about(file);
     file.sync_all()
@@ -330,7 +330,7 @@ pub fn sync(file: &File) -> io::Result<()> {
 
 /// The same without the times, for a line that was added.
 pub fn sync_data(file: &File) -> io::Result<()> {
-    ask(Call::Sync)?;
+    inject(Call::Sync)?;
     #[cfg(test)]
     faults::about(file);
     file.sync_data()
@@ -338,7 +338,7 @@ pub fn sync_data(file: &File) -> io::Result<()> {
 
 /// Gives a file a second name; an error if that is taken.
 pub fn link(from: &Path, to: &Path) -> io::Result<()> {
-    ask(Call::Link)?;
+    inject(Call::Link)?;
     fs::hard_link(from, to)
 }
 
@@ -364,13 +364,13 @@ pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
 
 /// Renames a file over whatever has the new name.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    ask(Call::Rename)?;
+    inject(Call::Rename)?;
     fs::rename(from, to)
 }
 
 /// Removes a name.
 pub fn remove(path: &Path) -> io::Result<()> {
-    ask(Call::Remove)?;
+    inject(Call::Remove)?;
     fs::remove_file(path)
 }
 

@@ -32,7 +32,7 @@ impl HeldLock {
     }
 
     /// Whether the file still has its name.
-    pub fn is_found(&self) -> io::Result<bool> {
+    pub fn is_in_place(&self) -> io::Result<bool> {
         match &*self.file.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(file) => is_at(&self.path, file),
             None => Ok(false),

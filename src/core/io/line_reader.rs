@@ -29,12 +29,12 @@ pub struct RawLine<'a> {
     /// Whether a newline ends it; only a file's last line may lack one.
     pub ended: bool,
     /// Why it was passed over without being held in memory, and how many bytes it has; None for a line that was read.
-    pub passed: Option<(PassedOver, u64)>,
+    pub skipped: Option<(SkipReason, u64)>,
 }
 
 /// Why a line was passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PassedOver {
+pub enum SkipReason {
     /// It cannot be JSON.
     NotJson,
     /// It is longer than [`LONGEST`].
@@ -44,7 +44,7 @@ pub enum PassedOver {
 impl<'a> RawLine<'a> {
     /// How many bytes it has, without the newline.
     pub fn length(&self) -> u64 {
-        self.passed.map_or(self.bytes.len() as u64, |(_, len)| len)
+        self.skipped.map_or(self.bytes.len() as u64, |(_, len)| len)
     }
 
     /// Where its bytes end, its newline counted if it has one.
@@ -170,8 +170,8 @@ impl<R: Read> LineReader<R> {
             }
             self.searched = unread.len();
             if self.searched >= self.giant {
-                if let Some(why) = self.hopeless() {
-                    return self.pass_over(why).map(Some);
+                if let Some(why) = self.skip_reason() {
+                    return self.skip(why).map(Some);
                 }
             }
             self.fill()?;
@@ -183,22 +183,22 @@ impl<R: Read> LineReader<R> {
         self.offset += taken as u64;
         (self.searched, self.without_zero) = (0, 0);
         let bytes = self.buffer.get(from..from + length).unwrap_or_default();
-        Ok(Some(RawLine { offset, bytes, ended, passed: None }))
+        Ok(Some(RawLine { offset, bytes, ended, skipped: None }))
     }
 
     /// Why it is no use to read the line on, of which all that is unread is the beginning.
-    fn hopeless(&mut self) -> Option<PassedOver> {
+    fn skip_reason(&mut self) -> Option<SkipReason> {
         let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
         let fresh = unread.get(self.without_zero..).unwrap_or_default();
         self.without_zero = unread.len();
         if memchr::memchr(0, fresh).is_some() {
-            return Some(PassedOver::NotJson);
+            return Some(SkipReason::NotJson);
         }
-        (unread.len() > self.longest).then_some(PassedOver::TooLong)
+        (unread.len() > self.longest).then_some(SkipReason::TooLong)
     }
 
     /// Passes over the line that all that is unread is the beginning of, holding no more of it than a chunk.
-    fn pass_over(&mut self, why: PassedOver) -> io::Result<RawLine<'_>> {
+    fn skip(&mut self, why: SkipReason) -> io::Result<RawLine<'_>> {
         let offset = self.offset;
         let mut len = (self.end - self.start) as u64;
         (self.start, self.end, self.searched, self.without_zero) = (0, 0, 0, 0);
@@ -219,7 +219,7 @@ impl<R: Read> LineReader<R> {
             }
         };
         self.offset = offset + len + u64::from(ended);
-        Ok(RawLine { offset, bytes: &[], ended, passed: Some((why, len)) })
+        Ok(RawLine { offset, bytes: &[], ended, skipped: Some((why, len)) })
     }
 
     fn fill(&mut self) -> io::Result<()> {
@@ -287,16 +287,16 @@ mod tests {
                 let text = piece.strip_suffix(b"\n").unwrap_or(piece);
                 prop_assert_eq!((line.offset, line.length(), line.end()), (at, text.len() as u64, at + piece.len() as u64));
                 at = line.end();
-                match line.passed {
+                match line.skipped {
                     None => {
                         prop_assert_eq!(line.bytes, text);
                         // A buffer's last reading may reach beyond the border.
                         prop_assert!(text.len() <= 32 + WHOLE);
                     }
-                    Some((PassedOver::NotJson, _)) => prop_assert!(text.len() >= 16 && text.contains(&0)),
-                    Some((PassedOver::TooLong, _)) => prop_assert!(text.len() > 32),
+                    Some((SkipReason::NotJson, _)) => prop_assert!(text.len() >= 16 && text.contains(&0)),
+                    Some((SkipReason::TooLong, _)) => prop_assert!(text.len() > 32),
                 }
-                prop_assert!(text.len() < 16 + 16 || !text[..16].contains(&0) || line.passed.is_some());
+                prop_assert!(text.len() < 16 + 16 || !text[..16].contains(&0) || line.skipped.is_some());
             }
             prop_assert_eq!(reader.next_line().expect("no error"), None);
         }
@@ -321,7 +321,7 @@ mod tests {
     fn gigabytes_of_zeros_are_not_held() {
         let mut reader = LineReader::new(Run(3 << 30, b"\nnext\n"), 0, HEAD);
         let line = reader.next_line().expect("no error").expect("a line");
-        assert_eq!((line.passed, line.end()), (Some((PassedOver::NotJson, 3 << 30)), (3 << 30) + 1));
+        assert_eq!((line.skipped, line.end()), (Some((SkipReason::NotJson, 3 << 30)), (3 << 30) + 1));
         assert_eq!(reader.next_line().expect("no error").expect("a line").bytes, b"next");
         assert!(reader.buffer.capacity() <= 4 * GIANT);
     }

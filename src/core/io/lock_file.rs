@@ -53,7 +53,7 @@ pub struct Holder {
 
 /// How somebody who has no lock finds that of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum LockStatus {
     Free,
     /// A repair had it and is done: the session's file may be another one now.
     Waited,
@@ -84,7 +84,7 @@ impl FileLock {
         shared.retain(|(_, held)| held.strong_count() > 0);
         let known = shared.iter().find(|(other, _)| *other == path).and_then(|(_, held)| held.upgrade());
         if let Some(lock) = known.map(Self) {
-            if lock.is_found()? {
+            if lock.is_in_place()? {
                 at_exit::remember(&lock.0);
                 return Ok((lock, false));
             }
@@ -109,7 +109,7 @@ impl FileLock {
                 at_exit::remember(&held);
                 let lock = Self(held);
                 // Without hard links another may have come in the same moment, and have taken the name over.
-                match lock.is_found()? {
+                match lock.is_in_place()? {
                     true => return Ok(lock),
                     false => continue,
                 }
@@ -135,8 +135,8 @@ impl FileLock {
     }
 
     /// Whether the lock still is what others find: nobody has removed its file.
-    pub fn is_found(&self) -> Result<bool> {
-        self.0.is_found().map_err(|error| failed(self.0.path(), error))
+    pub fn is_in_place(&self) -> Result<bool> {
+        self.0.is_in_place().map_err(|error| failed(self.0.path(), error))
     }
 }
 
@@ -150,20 +150,20 @@ pub fn held(session: &str) -> Result<Option<Option<u32>>> {
 
 /// Who has the lock file at `path`. The end of a repair is waited for, a while. A lock file that may not be read, or cannot
 /// be locked or be there at all, has nobody.
-pub fn ask(path: &Path) -> Result<Asked> {
+pub fn probe(path: &Path) -> Result<LockStatus> {
     for tries in 0.. {
         let found = match holder_at(path) {
             Err(error) if is_refused(&error) => None,
             found => found.map_err(|error| failed(path, error))?,
         };
         match found {
-            None if tries == 0 => return Ok(Asked::Free),
-            None => return Ok(Asked::Waited),
-            Some(holder) if !holder.repairs || tries >= REPAIR_TRIES => return Ok(Asked::Held(holder)),
+            None if tries == 0 => return Ok(LockStatus::Free),
+            None => return Ok(LockStatus::Waited),
+            Some(holder) if !holder.repairs || tries >= REPAIR_TRIES => return Ok(LockStatus::Held(holder)),
             Some(_) => std::thread::sleep(PAUSE),
         }
     }
-    Ok(Asked::Free)
+    Ok(LockStatus::Free)
 }
 
 /// Whether the system will never let this user, or anybody, look at that lock file.

@@ -13,7 +13,7 @@ use crate::core::base::threads::cores;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::Header;
 use crate::core::io::fd_pool::retry_on_emfile;
-use crate::core::io::file_version::Stamp;
+use crate::core::io::file_version::FileFingerprint;
 use crate::core::io::open::{self, Access};
 use crate::core::io::session_files::{session_files, SessionName};
 use crate::core::summary::header_scan::{header_among_others, header_in};
@@ -57,7 +57,7 @@ fn times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
         // Asked in its directory, the system need not walk the whole path; but a link is asked what it leads to.
         let meta = if named.is_file { entry.metadata() } else { fs::metadata(entry.path()) };
         let meta = meta.ok().filter(|meta| meta.is_file())?;
-        Some((Stamp::of(&meta).modified_ms(), named))
+        Some((FileFingerprint::of(&meta).modified_ms(), named))
     };
     let threads = cores().min(4);
     if entries.len() < CROWD || threads == 1 {

@@ -15,7 +15,7 @@ use crate::core::catalog::rows::{self, Remembered, Update, Use};
 use crate::core::catalog::{discard_if_broken, Catalog, Location, Outcome};
 use crate::core::io::fd_limit::{is_exhausted, patiently};
 use crate::core::io::fd_pool::retry_on_emfile;
-use crate::core::io::file_version::{fingerprint, now, Stamp};
+use crate::core::io::file_version::{head_tail_hash, now, FileFingerprint};
 use crate::core::io::open::{self, Access};
 use crate::core::io::session_files::{session_files, SessionName};
 use crate::core::summary::session_summary::{read_on, Info, Known};
@@ -29,14 +29,14 @@ pub struct Candidate {
     pub dir: String,
     pub name: String,
     /// None if it is gone, or no file.
-    pub stamp: Option<Stamp>,
+    pub stamp: Option<FileFingerprint>,
 }
 
 /// What a list shows of a session, and which state of its file it was read from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
     pub info: Info,
-    pub stamp: Stamp,
+    pub stamp: FileFingerprint,
     /// Where the whole lines end that were read, and the fingerprint up to there.
     pub end: u64,
     pub print: u64,
@@ -97,7 +97,7 @@ pub fn stamp_all(files: &mut [Candidate]) {
         let files = files.iter().skip(share * SHARE).take(SHARE);
         let stamp = |file: &Candidate| {
             let meta = fs::metadata(&file.path).ok()?;
-            meta.is_file().then(|| Stamp::of(&meta))
+            meta.is_file().then(|| FileFingerprint::of(&meta))
         };
         let stamps: Vec<_> = files.map(stamp).collect();
         locked(&stamped).push((share, stamps));
@@ -262,7 +262,7 @@ impl Last<'_> {
     }
 }
 
-fn listed(stamp: Stamp, remembered: Remembered) -> Option<Listed> {
+fn listed(stamp: FileFingerprint, remembered: Remembered) -> Option<Listed> {
     let Remembered { known, print, .. } = remembered;
     let end = known.end;
     known.content.into_info().map(|info| Listed { info, stamp, end, print })
@@ -276,11 +276,11 @@ fn read_one(
 ) -> io::Result<Option<(Option<Listed>, Update)>> {
     let file = open::regular(Path::new(&job.file.path), Access::Read)?;
     let seen = now();
-    let stamp = Stamp::of(&file.metadata()?);
+    let stamp = FileFingerprint::of(&file.metadata()?);
     let remembered = job.remembered.as_ref().filter(|remembered| match remembered.use_for(&stamp) {
         Use::AsIs | Use::ItsEnd => true,
         // What cannot be read here cannot be read below either.
-        Use::IfSamePrint => fingerprint(&file, remembered.known.end).is_ok_and(|print| print == remembered.print),
+        Use::IfSamePrint => head_tail_hash(&file, remembered.known.end).is_ok_and(|print| print == remembered.print),
         Use::Nothing => false,
     });
     let known = remembered.map_or_else(Known::default, |remembered| remembered.known.clone());
@@ -288,7 +288,7 @@ fn read_one(
         return Ok(None);
     };
     let end = found.known.end;
-    let print = fingerprint(&file, end)?;
+    let print = head_tail_hash(&file, end)?;
     let listed = found.info().map(|info| Listed { info: info.clone(), stamp, end, print });
     let update = Update {
         dir: job.file.dir.clone(),

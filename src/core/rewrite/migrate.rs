@@ -161,7 +161,7 @@ impl Rewrite for Migration {
             let parts = instead.take_if(|(at, _): &mut (u64, _)| *at == number);
             let ended = match parts {
                 // As it is, without holding it.
-                None if line.passed.is_some() => {
+                None if line.skipped.is_some() => {
                     let (from, to, ended) = (line.offset, line.offset + line.length(), line.ended);
                     copy_bytes(old, from, to, &mut |bytes| write_line(out, bytes, false, old.name()))?;
                     write_line(out, b"", ended, old.name())?;

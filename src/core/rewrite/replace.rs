@@ -59,7 +59,7 @@ impl ReadTo {
     /// Takes note of the next line, which stands in the new version too.
     pub fn pass(&mut self, line: &RawLine<'_>) {
         self.end = line.end();
-        self.half = (!line.ended && (line.passed.is_some() || !is_json(&line.text()))).then_some(line.offset);
+        self.half = (!line.ended && (line.skipped.is_some() || !is_json(&line.text()))).then_some(line.offset);
         self.open = !line.ended;
     }
 
@@ -240,7 +240,7 @@ impl RewriteTarget {
             return Err(Error::changed(&self.path, "what others wrote while it was replaced is in the old file alone"));
         }
         new.set_shared();
-        new.set_unended(true);
+        new.set_lacks_final_newline(true);
         new.append(&mut lines.join(&b'\n')).map(drop)
     }
 
@@ -251,7 +251,7 @@ impl RewriteTarget {
         let mut reader = LineReader::new(source, from, CHUNK);
         let mut lines = Vec::new();
         while let Some(line) = reader.next_line().map_err(self.fail("read"))? {
-            if line.passed.is_some() {
+            if line.skipped.is_some() {
                 // Nobody writes such a line; and it cannot be carried over in memory.
                 return Err(self.fail("read")(io::ErrorKind::OutOfMemory.into()));
             }

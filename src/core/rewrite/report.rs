@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::index::load::DamagedLine;
 use crate::core::tree::tree::{ParentRef, RowNo, Tree};
-use crate::core::tree::tree_integrity::Findings;
+use crate::core::tree::tree_integrity::TreeDamage;
 
 /// A line that is no entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -75,7 +75,7 @@ pub struct TreeFaults {
 
 impl TreeFaults {
     /// What reports show of these findings. `line` gives a row's line.
-    pub fn of(tree: &Tree, findings: &Findings, line: &dyn Fn(RowNo) -> u64) -> Self {
+    pub fn of(tree: &Tree, findings: &TreeDamage, line: &dyn Fn(RowNo) -> u64) -> Self {
         let id = |no: RowNo| to_string_lossy(tree.id_of(no)).into_owned();
         let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {
             Some(ParentRef::Id(sym)) => to_string_lossy(tree.id_bytes(sym)).into_owned(),
@@ -102,7 +102,7 @@ impl TreeFaults {
 
 impl Totals {
     /// How much was found, and so many damaged lines.
-    pub fn of(findings: &Findings, damaged: u64) -> Self {
+    pub fn of(findings: &TreeDamage, damaged: u64) -> Self {
         Self {
             damaged,
             orphans: findings.orphans.len() as u64,

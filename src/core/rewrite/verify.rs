@@ -14,7 +14,7 @@ use crate::core::rewrite::report::{Cycle, Damaged, DuplicateId, Orphan, Totals, 
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::{RowNo, Tree};
-use crate::core::tree::tree_integrity::findings;
+use crate::core::tree::tree_integrity::check_integrity;
 
 /// What a session file is found to be.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -142,7 +142,7 @@ impl Survey {
             survey.ends_with_newline = line.ended;
             survey.bytes = line.end();
             survey.count += 1;
-            let what = match line.passed {
+            let what = match line.skipped {
                 Some((why, _)) => LineClass::Unreadable(LineFault::Damage(why.into())),
                 None => survey.take(&line.text(), &mut parsed_any),
             };
@@ -217,7 +217,7 @@ impl Survey {
     /// The report on the file.
     pub fn report(&self, path: &str) -> VerifyReport {
         let line = |no: RowNo| self.row_lines.get(no as usize).copied().unwrap_or_default();
-        let findings = findings(&self.tree);
+        let findings = check_integrity(&self.tree);
         let totals = Totals::of(&findings, self.damaged_count);
         let TreeFaults { orphans, duplicate_ids, cycles } = TreeFaults::of(&self.tree, &findings, &line);
         VerifyReport {

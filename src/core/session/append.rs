@@ -23,12 +23,12 @@ const TRIES: usize = 8;
 
 /// What a new entry will be a child of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Below {
+pub enum ParentChoice {
     /// The leaf.
     Leaf,
     Row(RowNo),
     /// Nothing: it will be a root.
-    Nothing,
+    Root,
 }
 
 /// An entry to be written.
@@ -37,8 +37,8 @@ pub struct NewEntry<'a> {
     pub kind: Kind,
     pub head: &'a NewHead,
     /// The JSON text of an object with its own fields.
-    pub own: &'a [u8],
-    pub below: Below,
+    pub own_fields: &'a [u8],
+    pub below: ParentChoice,
     /// An id that its own fields refer to already.
     pub id: Option<&'a str>,
     /// Its time, ms since 1970.
@@ -48,10 +48,10 @@ pub struct NewEntry<'a> {
 }
 
 /// Where a line stands, and whether it may stay there.
-enum Landed {
-    Well,
+enum Landing {
+    Kept,
     /// It is out again and must be written anew.
-    OutAgain,
+    RolledBack,
 }
 
 impl Session {
@@ -59,14 +59,14 @@ impl Session {
     pub fn append(&mut self, new: &NewEntry<'_>) -> Result<RowNo> {
         for left in (0..TRIES).rev() {
             self.take_lock()?;
-            self.take_in_foreign()?;
+            self.refresh()?;
             if self.check_lock()? {
                 continue;
             }
-            let parent = match self.below_now(new.below)? {
-                Below::Leaf => self.tree().leaf(),
-                Below::Row(row) => Some(row),
-                Below::Nothing => None,
+            let parent = match self.parent_now(new.below)? {
+                ParentChoice::Leaf => self.tree().leaf(),
+                ParentChoice::Row(row) => Some(row),
+                ParentChoice::Root => None,
             };
             let mut envelope = self.envelope(parent, new.time, new.timestamp.to_owned());
             if let Some(id) = new.id {
@@ -79,11 +79,11 @@ impl Session {
             let Some(storage) = self.storage.as_mut() else {
                 return Ok(self.push_kept(&head));
             };
-            let mut text = line(new.kind, &envelope, new.own);
+            let mut text = line(new.kind, &envelope, new.own_fields);
             check_length(&text)?;
             let place = match storage.append(&mut text) {
                 // It was opened for writing only now, and others were quicker.
-                Err(error) if error.needs_a_look() && left > 0 => {
+                Err(error) if error.needs_file_check() && left > 0 => {
                     self.unsettled = true;
                     continue;
                 }
@@ -93,83 +93,83 @@ impl Session {
             let start = place.offset - (text.len() as u64 - 1 - u64::from(place.len));
             if start == self.size && self.index.read_to() == start {
                 self.size = place.end() + 1;
-                return Ok(self.push_own(&head, Some(place)));
+                return Ok(self.push_local(&head, Some(place)));
             }
             let end = text.len() - usize::from(text.ends_with(b"\n"));
             let own = text.get(end.saturating_sub(place.len as usize)..end).unwrap_or_default();
-            match self.landed(place, start, (&envelope, own), new)? {
-                Landed::Well => return Ok(self.push_own(&head, Some(place))),
-                Landed::OutAgain => {}
+            match self.check_landing(place, start, (&envelope, own), new)? {
+                Landing::Kept => return Ok(self.push_local(&head, Some(place))),
+                Landing::RolledBack => {}
             }
         }
         Err(Error::changed(self.file().unwrap_or_default(), "other processes keep writing into the same place"))
     }
 
     /// The parent that the caller chose, whose row may be another one since the file was replaced, or gone.
-    fn below_now(&self, below: Below) -> Result<Below> {
-        let (Below::Row(old), Some(moved)) = (below, &self.moved) else {
+    fn parent_now(&self, below: ParentChoice) -> Result<ParentChoice> {
+        let (ParentChoice::Row(old), Some(moved)) = (below, &self.remap) else {
             return Ok(below);
         };
         let id = moved.old.tree().id_of(old);
         // What others made of it counts; entries of its id are found where it has no row of its own any more.
         let now = moved.rows.iter().position(|before| *before == Some(old)).map(|row| row as RowNo);
         let row = now.or_else(|| self.tree().find(id));
-        row.map(Below::Row).ok_or_else(|| Error::entry_not_found(to_string_lossy(id)))
+        row.map(ParentChoice::Row).ok_or_else(|| Error::entry_not_found(to_string_lossy(id)))
     }
 
     /// Looks at what stands before a line that did not land where it was expected, or behind a half line.
-    fn landed(
+    fn check_landing(
         &mut self,
         place: LineSpan,
         start: u64,
         (envelope, line): (&Envelope, &[u8]),
         new: &NewEntry<'_>,
-    ) -> Result<Landed> {
+    ) -> Result<Landing> {
         let expected = self.size;
-        let stands = if start > expected { self.stands() } else { Ok(start == expected) };
-        if !matches!(stands, Ok(true)) {
+        let has_same_prefix = if start > expected { self.has_same_prefix() } else { Ok(start == expected) };
+        if !matches!(has_same_prefix, Ok(true)) {
             // The file was cut or written anew in the moment before: what it is now is seen by the next look.
-            self.take_out(place, line)?;
+            self.roll_back(place, line)?;
             self.unsettled = true;
-            return stands.map(|_| Landed::OutAgain);
+            return has_same_prefix.map(|_| Landing::RolledBack);
         }
         if start > expected {
             self.share();
         }
         let before = self.tree().len();
         let Some(storage) = self.storage.as_ref() else {
-            return Ok(Landed::OutAgain);
+            return Ok(Landing::RolledBack);
         };
         let read = self.index.read_more_until(&**storage, place.offset);
-        let unended = match read {
-            Ok(unended) => unended,
+        let lacks_final_newline = match read {
+            Ok(lacks_final_newline) => lacks_final_newline,
             Err(error) => {
-                self.take_out(place, line)?;
+                self.roll_back(place, line)?;
                 return Err(error);
             }
         };
         self.notes.grown(start - expected, self.tree().len() - before);
-        if unended && place.offset == start {
+        if lacks_final_newline && place.offset == start {
             // What it continued is ended by the newline of a blank, or by the one that the next try begins with.
-            self.take_out(place, line)?;
+            self.roll_back(place, line)?;
             if let Some(storage) = self.storage.as_mut() {
-                storage.set_unended(true);
+                storage.set_lacks_final_newline(true);
             }
             self.size = self.index.read_to();
             self.notes.repaired("a line written behind another process's half line was written again on its own");
-            return Ok(Landed::OutAgain);
+            return Ok(Landing::RolledBack);
         }
         if self.tree().find(envelope.id.as_bytes()).is_some() {
-            self.take_out(place, line)?;
+            self.roll_back(place, line)?;
             self.size = place.offset;
             self.notes.repaired("an id that another process chose at the same moment was chosen again");
             if new.id.is_some() {
                 return Err(self.id_taken(&envelope.id));
             }
-            return Ok(Landed::OutAgain);
+            return Ok(Landing::RolledBack);
         }
         self.size = place.end() + 1;
-        Ok(Landed::Well)
+        Ok(Landing::Kept)
     }
 
     fn id_taken(&self, id: &str) -> Error {
@@ -177,9 +177,9 @@ impl Session {
         Error::changed(self.file().unwrap_or_default(), what)
     }
 
-    fn take_out(&mut self, place: LineSpan, line: &[u8]) -> Result<()> {
+    fn roll_back(&mut self, place: LineSpan, line: &[u8]) -> Result<()> {
         match self.storage.as_mut() {
-            Some(storage) => storage.take_back(place, line),
+            Some(storage) => storage.rollback_append(place, line),
             None => Ok(()),
         }
     }

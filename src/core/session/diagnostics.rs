@@ -11,7 +11,7 @@ use crate::core::io::line_reader::{LineReader, WHOLE};
 use crate::core::rewrite::report::{Cycle, Damaged, DuplicateId, Orphan, Totals, TreeFaults, REPORT_LIMIT};
 use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::RowNo;
-use crate::core::tree::tree_integrity::findings;
+use crate::core::tree::tree_integrity::check_integrity;
 
 /// What a session knows of itself.
 #[derive(Debug, Serialize)]
@@ -48,7 +48,7 @@ impl Session {
     /// lines are counted by what is known of it, blank ones not.
     pub fn diagnostics(&self) -> Diagnostics {
         let tree = self.tree();
-        let findings = findings(tree);
+        let findings = check_integrity(tree);
         let repeated = findings.duplicates.iter().take(REPORT_LIMIT).flat_map(|rows| rows.iter().take(REPORT_LIMIT));
         let rows = findings.orphans.iter().take(REPORT_LIMIT).chain(repeated);
         // A file that is gone, or another by now, is what they are asked for: they tell what is known without it.

@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Lock;
 use crate::core::io::fs;
-use crate::core::io::lock_file::{self, Asked, FileLock};
-use crate::core::storage::change_clock::GLANCES;
+use crate::core::io::lock_file::{self, FileLock, LockStatus};
+use crate::core::storage::change_clock::FULL_CHECK_INTERVAL;
 
 use super::session::{Persistence, Session};
 
@@ -28,7 +28,7 @@ impl Session {
                 Lock::Exclusive | Lock::None => (FileLock::take(file)?, true),
             };
             if is_new && fs::stat_path(Path::new(file)).map_err(|error| Error::io("stat", file, error))?.is_some() {
-                std::thread::sleep(GLANCES + MARGIN);
+                std::thread::sleep(FULL_CHECK_INTERVAL + MARGIN);
             }
             self.lock = Some(taken);
         }
@@ -44,13 +44,13 @@ impl Session {
     /// Makes sure that nobody else has the lock, if that was not done since the storage was looked at last. True if a
     /// repair had it and is done: the file may be another one.
     pub(super) fn check_lock(&mut self) -> Result<bool> {
-        let looks = self.storage.as_ref().map_or(0, |storage| storage.looks());
+        let looks = self.storage.as_ref().map_or(0, |storage| storage.full_checks());
         if self.lock_checked == Some(looks) {
             return Ok(false);
         }
         let waited = match &self.lock {
             // Somebody removed the lock file: whoever came since has the session.
-            Some(lock) if !lock.is_found()? => {
+            Some(lock) if !lock.is_in_place()? => {
                 self.lock = None;
                 self.take_lock()?;
                 true
@@ -65,7 +65,7 @@ impl Session {
     /// Waits while a repair has the lock.
     pub(super) fn wait_for_repair(&mut self) -> Result<()> {
         if let (None, Some(file)) = (&self.lock, &self.file) {
-            lock_file::ask(&lock_file::path_of(file))?;
+            lock_file::probe(&lock_file::path_of(file))?;
         }
         Ok(())
     }
@@ -75,10 +75,10 @@ impl Session {
             return Ok(false);
         };
         let path: &PathBuf = self.lock_path.get_or_insert_with(|| lock_file::path_of(file));
-        match lock_file::ask(path)? {
-            Asked::Free => Ok(false),
-            Asked::Waited => Ok(true),
-            Asked::Held(holder) => Err(Error::locked(file, holder.pid)),
+        match lock_file::probe(path)? {
+            LockStatus::Free => Ok(false),
+            LockStatus::Waited => Ok(true),
+            LockStatus::Held(holder) => Err(Error::locked(file, holder.pid)),
         }
     }
 }

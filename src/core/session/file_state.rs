@@ -1,25 +1,25 @@
-//! How a file is checked, and what it can be found to be.
+//! How closely a file is checked, and what can have become of it.
 
-/// How closely the file is looked at.
+/// How closely the file is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Care {
-    /// Before an append: at length and deletion, and every few milliseconds at what the path leads to.
-    Usual,
-    /// At what the path leads to, and at what the file begins and ends with.
-    Thorough,
-    /// At every line, where a line may have changed.
-    Whole,
-    /// The same, for a read: nothing is written.
-    Reading,
+pub(crate) enum CheckDepth {
+    /// Before an append: its length and whether it was deleted; every few milliseconds also what the path leads to.
+    Quick,
+    /// What the path leads to, the header and the last lines.
+    Ends,
+    /// Every line, where a line may have changed.
+    Full,
+    /// The same for a read: nothing is written.
+    ForRead,
 }
 
-/// What became of the old file.
+/// What became of the file that the session was in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Old {
-    /// Another one has its name; it is still open.
+pub(crate) enum PreviousFile {
+    /// Another file has its name; it is still open.
     Open,
-    /// Another one has its name, and nothing of it can be read any more, or not where it was.
+    /// Another file has its name, and what it held cannot be read any more, or not where it was.
     Gone,
-    /// It has another content.
+    /// It has other content.
     Rewritten,
 }

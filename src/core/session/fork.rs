@@ -1,11 +1,11 @@
 //! Forking: a session's whole history in a new file under a new header, moved as bytes.
 
-use super::open::Found;
+use super::open::OpenResult;
 use super::session::{Persistence, Session};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Options;
 use crate::core::format::entry::{read_line, Damage, Line};
-use crate::core::index::copy::copied;
+use crate::core::index::copy::copy_lines;
 use crate::core::index::load::{load, DamagedLine, Index};
 use crate::core::io::line_reader::{LineReader, WHOLE};
 use crate::core::io::line_span::LineSpan;
@@ -16,12 +16,12 @@ use crate::core::storage::storage::{bytes_at, Storage};
 use crate::core::summary::header_scan::first_header;
 
 /// A session file that can be forked.
-pub struct Source {
+pub struct ForkSource {
     storage: FileStorage,
     version: crate::core::format::header::Version,
 }
 
-impl Source {
+impl ForkSource {
     /// Opens the source at an absolute path.
     pub fn open(path: &str) -> Result<Self> {
         let storage = match FileStorage::open(path) {
@@ -46,9 +46,9 @@ impl Source {
             return Err(Error::fork_source(self.storage.name()));
         };
         let mut index = loaded.index;
-        let mut odd = odd_lines(&self.storage, &index)?.into_iter().peekable();
+        let mut odd = kept_damaged_lines(&self.storage, &index)?.into_iter().peekable();
         let out = NewFile::create(target)?;
-        let copy = copied(Some(&self.storage), &index, out, options.durability, |copier| {
+        let copy = copy_lines(Some(&self.storage), &index, out, options.durability, |copier| {
             let header = copier.write(header_line);
             let mut places = Vec::with_capacity(index.tree.len());
             let mut damaged = Vec::new();
@@ -80,7 +80,7 @@ impl Source {
         let mut lines = LineReader::new(self.storage.reader(0)?, 0, WHOLE);
         let mut migrator = Migrator::new(self.version);
         while let Some(line) = lines.next_line().map_err(fail)? {
-            if line.passed.is_some() {
+            if line.skipped.is_some() {
                 // It stays in the source, as does what does not parse.
                 continue;
             }
@@ -92,14 +92,14 @@ impl Source {
         }
         out.finish(options.durability)?;
         match Session::open(target, Persistence::File, options)? {
-            Found::Session(session) => Ok(*session),
-            Found::Missing | Found::Empty => Err(Error::changed(target, "the fork is gone")),
+            OpenResult::Session(session) => Ok(*session),
+            OpenResult::Missing | OpenResult::Empty => Err(Error::changed(target, "the fork is gone")),
         }
     }
 }
 
 /// The lines that are no entries and yet kept, in their order.
-fn odd_lines(storage: &FileStorage, index: &Index) -> Result<Vec<DamagedLine>> {
+fn kept_damaged_lines(storage: &FileStorage, index: &Index) -> Result<Vec<DamagedLine>> {
     let mut kept = Vec::new();
     for line in index.damaged() {
         let keep = match line.damage {

@@ -10,9 +10,9 @@ pub mod open;
 pub mod reconcile;
 pub mod session;
 
-pub use self::append::{Below, NewEntry};
-pub use self::open::Found;
-pub use self::session::{Moved, Persistence, Session};
+pub use self::append::{NewEntry, ParentChoice};
+pub use self::open::OpenResult;
+pub use self::session::{Persistence, RowRemap, Session};
 
 #[cfg(test)]
 mod tests;

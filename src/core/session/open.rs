@@ -18,7 +18,7 @@ use crate::core::summary::header_scan::first_header;
 const MIGRATION_TRIES: usize = 20;
 
 /// What is at a path that a session shall be opened from.
-pub enum Found {
+pub enum OpenResult {
     Missing,
     /// A file without a byte in it.
     Empty,
@@ -35,13 +35,13 @@ impl Session {
 
     /// Opens the session file at an absolute path. Old versions are migrated: the file is rewritten once, unless the
     /// session never writes.
-    pub fn open(path: &str, persistence: Persistence, options: Options) -> Result<Found> {
+    pub fn open(path: &str, persistence: Persistence, options: Options) -> Result<OpenResult> {
         let storage = match FileStorage::open(path) {
-            Err(error) if error.is_missing() => return Ok(Found::Missing),
+            Err(error) if error.is_missing() => return Ok(OpenResult::Missing),
             result => result?,
         };
         if storage.size()? == 0 {
-            return Ok(Found::Empty);
+            return Ok(OpenResult::Empty);
         }
         if first_header(&storage)?.is_none() {
             return Err(Error::not_a_session(path));
@@ -54,10 +54,10 @@ impl Session {
             storage = session.migrated(path, storage, version)?;
         }
         let size = storage.size()?;
-        let Some(Loaded { header, header_place, header_line, index, unended }) = load(&*storage)? else {
+        let Some(Loaded { header, header_place, header_line, index, lacks_final_newline }) = load(&*storage)? else {
             return Err(Error::not_a_session(path));
         };
-        storage.set_unended(unended);
+        storage.set_lacks_final_newline(lacks_final_newline);
         session.id = header.id;
         // It may have grown while it was read.
         session.size = size.max(index.read_to());
@@ -65,7 +65,7 @@ impl Session {
         session.header_place = Some(header_place);
         session.header_text = header_line;
         session.index = index;
-        Ok(Found::Session(Box::new(session)))
+        Ok(OpenResult::Session(Box::new(session)))
     }
 
     fn migrated(&mut self, path: &str, old: Box<dyn Storage>, version: Version) -> Result<Box<dyn Storage>> {
@@ -110,7 +110,7 @@ impl Session {
         }
         let storage = file.finish(self.options.durability)?;
         if let Some(head) = head {
-            self.push_own(head, None);
+            self.push_local(head, None);
         }
         self.adopt_file(storage, places, Vec::new());
         Ok(())
@@ -127,7 +127,7 @@ impl Session {
         let place = storage.append(&mut header_line.to_vec())?;
         if place.offset != 0 {
             storage.set_shared();
-            storage.take_back(place, header_line)?;
+            storage.rollback_append(place, header_line)?;
             return Ok(false);
         }
         self.adopt_file(storage, vec![place], Vec::new());

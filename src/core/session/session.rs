@@ -16,7 +16,7 @@ use crate::core::format::body::{Body, BodyOf};
 use crate::core::format::entry::{EntryHead, Kind, Line};
 use crate::core::format::ids::entry_id;
 use crate::core::format::serialize::{Envelope, NewHead};
-use crate::core::index::copy::{copied, Copier};
+use crate::core::index::copy::{copy_lines, Copier};
 use crate::core::index::load::{DamagedLine, Index};
 use crate::core::index::read_entries::Each;
 use crate::core::io::line_reader::LONGEST;
@@ -37,7 +37,7 @@ pub enum Persistence {
 }
 
 /// What a session was before it went on in another file.
-pub struct Moved {
+pub struct RowRemap {
     /// For each row of now the one it was before, if it was there.
     pub rows: Vec<Option<RowNo>>,
     /// The session with its old rows and its old file, as far as that can still be read.
@@ -61,9 +61,9 @@ pub struct Session {
     pub(super) header_text: Option<String>,
     pub(super) index: Index,
     /// The rows that were appended here, not read: runs of them, first and behind the last.
-    pub(super) own: Vec<(RowNo, RowNo)>,
+    pub(super) appended_here: Vec<(RowNo, RowNo)>,
     /// What the session was before its file was replaced, until somebody asks.
-    pub(super) moved: Option<Box<Moved>>,
+    pub(super) remap: Option<Box<RowRemap>>,
     /// Whether a line was not what the index says when it was read.
     pub(super) misread: AtomicBool,
     /// Whether the last look found something that could not be taken in.
@@ -71,9 +71,9 @@ pub struct Session {
     /// Whether others touched the file and it was not read whole since.
     pub(super) touched: bool,
     /// The rows whose lines are needed of the caller.
-    pub(super) wanted: Vec<RowNo>,
+    pub(super) missing_rows: Vec<RowNo>,
     /// Lines that the caller gave for them.
-    pub(super) lent: Option<HashMap<RowNo, Vec<u8>>>,
+    pub(super) supplied: Option<HashMap<RowNo, Vec<u8>>>,
     /// The lines of own entries that others altered, by id.
     pub(super) altered: HashMap<Vec<u8>, String>,
     pub(super) lock: Option<FileLock>,
@@ -97,13 +97,13 @@ impl Session {
             header_place: None,
             header_text: None,
             index: Index::default(),
-            own: Vec::new(),
-            moved: None,
+            appended_here: Vec::new(),
+            remap: None,
             misread: AtomicBool::new(false),
             unsettled: false,
             touched: false,
-            wanted: Vec::new(),
-            lent: None,
+            missing_rows: Vec::new(),
+            supplied: None,
             altered: HashMap::new(),
             lock: None,
             lock_checked: None,
@@ -214,7 +214,7 @@ impl Session {
 
     /// Adds an entry whose body the caller keeps.
     pub fn push_kept(&mut self, head: &EntryHead<'_>) -> RowNo {
-        self.push_own(head, None)
+        self.push_local(head, None)
     }
 
     /// Goes on in a file just written: `places` are the header's and every entry's, `bodies` those that are known.
@@ -229,15 +229,15 @@ impl Session {
     /// The text of an entry's line; None if the caller keeps its body.
     pub fn line(&self, row: RowNo) -> Result<Option<String>> {
         match &self.storage {
-            Some(storage) => self.noting(self.index.line(&**storage, row)),
+            Some(storage) => self.note_mismatch(self.index.line(&**storage, row)),
             None => Ok(None),
         }
     }
 
     /// Remembers of a result whether a line was not what the index says.
-    pub fn noting<T>(&self, result: Result<T>) -> Result<T> {
+    pub fn note_mismatch<T>(&self, result: Result<T>) -> Result<T> {
         if result.as_ref().is_err_and(Error::is_changed) {
-            self.doubt();
+            self.mark_suspect();
         }
         result
     }
@@ -248,12 +248,12 @@ impl Session {
     }
 
     /// Says that something in the file is not what the index says.
-    pub fn doubt(&self) {
+    pub fn mark_suspect(&self) {
         self.misread.store(true, Ordering::Relaxed);
     }
 
     /// Whether something in the file was not what the index says since it was looked at last.
-    pub fn is_doubted(&self) -> bool {
+    pub fn is_suspect(&self) -> bool {
         self.misread.load(Ordering::Relaxed)
     }
 
@@ -264,14 +264,14 @@ impl Session {
         durability: Durability,
         work: impl FnOnce(&mut Copier<'_>) -> Result<T>,
     ) -> Result<(FileStorage, T)> {
-        copied(self.storage.as_deref(), &self.index, out, durability, work)
+        copy_lines(self.storage.as_deref(), &self.index, out, durability, work)
     }
 
     /// The text of an entry's line, checked to say all that the index has of it; None if the caller keeps its body.
     pub fn line_to_copy(&self, row: RowNo) -> Result<Option<String>> {
         let line = self.line(row)?;
         if let (Some(storage), Some(line)) = (&self.storage, &line) {
-            self.noting(self.index.check_copy(storage.name(), row, !line.contains('\n'), line))?;
+            self.note_mismatch(self.index.check_copy(storage.name(), row, !line.contains('\n'), line))?;
         }
         Ok(line)
     }
@@ -302,14 +302,14 @@ impl Session {
         let (Some(storage), Some(place)) = (&self.storage, self.header_place) else {
             return Ok(None);
         };
-        let bytes = self.noting(bytes_at(&**storage, place))?;
+        let bytes = self.note_mismatch(bytes_at(&**storage, place))?;
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     /// The lines of several entries, read in few strokes.
     pub fn lines(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         match &self.storage {
-            Some(storage) => self.noting(self.index.lines(&**storage, rows, each)),
+            Some(storage) => self.note_mismatch(self.index.lines(&**storage, rows, each)),
             None => Ok(()),
         }
     }
@@ -317,7 +317,7 @@ impl Session {
     /// The same without bodies, see [`crate::core::format::body`].
     pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         match &self.storage {
-            Some(storage) => self.noting(self.index.lines_without_bodies(&**storage, rows, each)),
+            Some(storage) => self.note_mismatch(self.index.lines_without_bodies(&**storage, rows, each)),
             None => Ok(()),
         }
     }
@@ -344,11 +344,11 @@ impl Session {
     }
 
     /// Adds an entry whose body the caller keeps, or whose line stands at a place.
-    pub(super) fn push_own(&mut self, head: &EntryHead<'_>, place: Option<LineSpan>) -> RowNo {
+    pub(super) fn push_local(&mut self, head: &EntryHead<'_>, place: Option<LineSpan>) -> RowNo {
         let row = self.index.push(head, place);
-        match self.own.last_mut().filter(|(_, end)| *end == row) {
+        match self.appended_here.last_mut().filter(|(_, end)| *end == row) {
             Some((_, end)) => *end += 1,
-            None => self.own.push((row, row + 1)),
+            None => self.appended_here.push((row, row + 1)),
         }
         row
     }
@@ -368,14 +368,14 @@ impl Session {
     }
 
     /// Reads what others appended, up to a size of the storage.
-    pub(super) fn take_in(&mut self, size: u64) -> Result<()> {
+    pub(super) fn read_appended(&mut self, size: u64) -> Result<()> {
         self.share();
         let Some(storage) = self.storage.as_mut() else {
             return Ok(());
         };
         let before = self.index.tree.len();
-        let unended = self.index.read_more(&**storage)?;
-        storage.set_unended(unended);
+        let lacks_final_newline = self.index.read_more(&**storage)?;
+        storage.set_lacks_final_newline(lacks_final_newline);
         let grown = size - self.size;
         self.size = size.max(self.index.read_to());
         self.notes.grown(grown, self.index.tree.len() - before);

@@ -17,8 +17,8 @@ fn append_as(session: &mut Session, id: Option<&str>) -> Result<RowNo> {
     session.append(&NewEntry {
         kind: EntryKind::Custom,
         head: &head,
-        own: b"{\"customType\":\"x\"}",
-        below: Below::Leaf,
+        own_fields: b"{\"customType\":\"x\"}",
+        below: ParentChoice::Leaf,
         id,
         time: 0.0,
         timestamp: "1970-01-01T00:00:00.000Z",
@@ -32,7 +32,7 @@ fn append(session: &mut Session) -> String {
 
 fn opened(path: &str) -> Box<Session> {
     match Session::open(path, Persistence::File, Options::default()).expect("opened") {
-        Found::Session(session) => session,
+        OpenResult::Session(session) => session,
         _ => panic!("a session was written there"),
     }
 }
@@ -164,7 +164,7 @@ fn the_same_session_in_its_place_is_adopted_and_what_is_ours_added() {
     world.replace(&(HEADER.to_owned() + &entry("a") + &entry("b") + &entry("theirs")));
     let second = append(&mut session);
     assert_eq!(ids(&session), ["a", "b", "theirs", &first, &second]);
-    let moved = session.take_moved().expect("rows moved");
+    let moved = session.take_remap().expect("rows moved");
     assert_eq!(moved.rows, [Some(0), Some(1), None, Some(2)]);
     assert!(moved.old.line(1).expect("read").is_some(), "what was there before can still be read");
     let leaf = session.tree().leaf().expect("a leaf");
@@ -360,12 +360,12 @@ fn a_torn_tail_of_any_length_loses_no_whole_line() {
         let expected: Vec<&str> =
             ["a", "b", "c"].into_iter().filter(|id| left.contains(entry(id).trim_end())).collect();
         let mut session = match Session::open(&world.path, Persistence::File, Options::default()) {
-            Ok(Found::Session(session)) => session,
-            Ok(Found::Empty) => {
+            Ok(OpenResult::Session(session)) => session,
+            Ok(OpenResult::Empty) => {
                 assert_eq!(cut, 0);
                 continue;
             }
-            Ok(Found::Missing) => panic!("the file is there"),
+            Ok(OpenResult::Missing) => panic!("the file is there"),
             Err(error) => {
                 assert!(cut < HEADER.len() - 1 && error.to_string().contains(&world.path), "{cut}: {error}");
                 assert_eq!(world.text(), left);
@@ -402,7 +402,8 @@ fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {
     let exclusive = Options { lock: crate::core::base::options::Lock::Exclusive, ..Options::default() };
     let mut plain = opened(&world.path);
     append(&mut plain);
-    let Found::Session(mut holder) = Session::open(&world.path, Persistence::File, exclusive).expect("opened") else {
+    let OpenResult::Session(mut holder) = Session::open(&world.path, Persistence::File, exclusive).expect("opened")
+    else {
         panic!("a session is there");
     };
     assert!(Session::open(&world.path, Persistence::File, exclusive).is_err(), "there is one holder");

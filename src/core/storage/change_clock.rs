@@ -1,94 +1,93 @@
-//! When a file was looked at and written to here, and what its times tell of others.
+//! Which changes of a file were made by others: its times, compared with those of our own checks and writes. The caller
+//! gives the time, in ns since 1970.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long after a look at everything a glance is enough.
-pub const GLANCES: Duration = Duration::from_millis(10);
+/// For how long after a full check a quick one is enough.
+pub const FULL_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Times that are this close to each other say nothing of what came first: file systems take them from a clock that
-/// ticks, ns.
+/// File systems take times from a clock that ticks, ns: of two closer to each other it is not known which came first.
 const TICK: i64 = 20_000_000;
 
 const NEVER: i64 = i64::MIN;
 
-/// The times of one file, in ns since 1970.
-pub struct Watch {
-    /// When it was asked about last.
-    asked: AtomicI64,
-    /// When everything about it was looked at last.
-    looked: AtomicI64,
+/// The times of one file.
+pub struct ChangeClock {
+    /// When the last check began.
+    check_begun: AtomicI64,
+    /// When the last full check began.
+    full_check: AtomicI64,
     /// When it was written to here.
     written: AtomicI64,
     /// The inode's time when its content was known.
     known: AtomicI64,
-    /// How often everything was looked at.
-    looks: AtomicU64,
+    /// How many full checks there were.
+    full_checks: AtomicU64,
 }
 
-impl Watch {
-    /// The watch over a file that is about to be read, whose inode was `changed` at that time.
-    pub fn of_known(changed: i64) -> Self {
-        let watch = Self::of_written();
-        watch.written.store(NEVER, Relaxed);
-        watch.settle(now(), changed);
-        watch
+impl ChangeClock {
+    /// The clock of a file that is about to be read, whose inode changed at `changed`.
+    pub fn of_known(now: i64, changed: i64) -> Self {
+        let clock = Self::of_written(NEVER);
+        clock.set_known(now, changed);
+        clock
     }
 
-    /// The watch over a file that was just written here.
-    pub fn of_written() -> Self {
+    /// The clock of a file that was just written here.
+    pub fn of_written(now: i64) -> Self {
         let never = || AtomicI64::new(NEVER);
         Self {
-            asked: never(),
-            looked: never(),
-            written: AtomicI64::new(now()),
+            check_begun: never(),
+            full_check: never(),
+            written: AtomicI64::new(now),
             known: never(),
-            looks: AtomicU64::new(0),
+            full_checks: AtomicU64::new(0),
         }
     }
 
-    /// Notes a question, and tells whether a glance will do.
-    pub fn ask(&self) -> bool {
-        let now = now();
-        self.asked.store(now, Relaxed);
-        now.checked_sub(self.looked.load(Relaxed)).is_some_and(|since| (0..GLANCES.as_nanos() as i64).contains(&since))
+    /// Begins a check, and tells whether a quick one is enough.
+    pub fn begin_check(&self, now: i64) -> bool {
+        self.check_begun.store(now, Relaxed);
+        let interval = 0..FULL_CHECK_INTERVAL.as_nanos() as i64;
+        now.checked_sub(self.full_check.load(Relaxed)).is_some_and(|since| interval.contains(&since))
     }
 
-    /// Notes a look at everything, right behind the question; the inode was `changed` at that time. Tells whether
-    /// others have written meanwhile, or may have.
-    pub fn look(&self, changed: i64) -> bool {
-        let asked = self.asked.load(Relaxed);
-        self.looked.store(asked, Relaxed);
-        self.looks.fetch_add(1, Relaxed);
+    /// Ends a full check, which found that the inode changed at `changed`. Tells whether others may have changed it.
+    pub fn end_full_check(&self, changed: i64) -> bool {
+        let begun = self.check_begun.load(Relaxed);
+        self.full_check.store(begun, Relaxed);
+        self.full_checks.fetch_add(1, Relaxed);
         let is_known = changed == self.known.load(Relaxed);
         let is_ours = changed <= self.written.load(Relaxed).saturating_add(TICK);
-        self.settle(asked, changed);
+        self.set_known(begun, changed);
         !(is_known || is_ours)
     }
 
-    /// How often everything was looked at.
-    pub fn looks(&self) -> u64 {
-        self.looks.load(Relaxed)
+    /// How many full checks there were.
+    pub fn full_checks(&self) -> u64 {
+        self.full_checks.load(Relaxed)
     }
 
-    fn settle(&self, now: i64, changed: i64) {
+    fn set_known(&self, now: i64, changed: i64) {
         // What changed a moment ago may change once more without another time.
         let is_settled = now.checked_sub(changed).is_some_and(|age| age > TICK);
         self.known.store(if is_settled { changed } else { NEVER }, Relaxed);
     }
 
-    /// Notes a write that followed a question.
-    pub fn write(&self) {
-        self.written.store(self.asked.load(Relaxed), Relaxed);
+    /// Notes a write of ours that followed a check; it reads no clock.
+    pub fn note_write(&self) {
+        self.written.store(self.check_begun.load(Relaxed), Relaxed);
     }
 
-    /// Notes a change of our own at any time.
-    pub fn change(&self) {
-        self.written.store(now(), Relaxed);
+    /// Notes a change of ours.
+    pub fn note_change(&self, now: i64) {
+        self.written.store(now, Relaxed);
     }
 }
 
-fn now() -> i64 {
+/// The time now.
+pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
@@ -97,20 +96,34 @@ fn now() -> i64 {
 mod tests {
     use super::*;
 
+    const SECOND: i64 = 1_000_000_000;
+    const NOW: i64 = 1_000 * SECOND;
+
     #[test]
     fn only_times_that_nobody_here_made_tell_of_others() {
-        let old = now() - 1_000_000_000;
-        let watch = Watch::of_known(old);
-        watch.ask();
-        assert!(!watch.look(old), "as it was when it was read");
-        watch.ask();
-        watch.write();
-        watch.ask();
-        assert!(!watch.look(now()), "a write of ours");
-        watch.ask();
-        assert!(watch.look(now() + 1_000_000_000), "nobody here wrote then");
-        let racy = Watch::of_known(now());
-        racy.ask();
-        assert!(racy.look(now()), "too close to be sure of");
+        let clock = ChangeClock::of_known(NOW, NOW - SECOND);
+        clock.begin_check(NOW);
+        assert!(!clock.end_full_check(NOW - SECOND), "as it was when it was read");
+        clock.begin_check(NOW);
+        clock.note_write();
+        clock.begin_check(NOW + 1);
+        assert!(!clock.end_full_check(NOW + TICK), "a write of ours");
+        clock.begin_check(NOW + SECOND);
+        assert!(clock.end_full_check(NOW + SECOND), "nobody here wrote then");
+        let racy = ChangeClock::of_known(NOW, NOW);
+        racy.begin_check(NOW);
+        assert!(racy.end_full_check(NOW), "too close to be sure of");
+    }
+
+    #[test]
+    fn a_full_check_is_due_after_the_interval_and_when_the_clock_was_set_back() {
+        let clock = ChangeClock::of_written(NOW);
+        assert!(!clock.begin_check(NOW), "there was none yet");
+        clock.end_full_check(NOW);
+        let interval = FULL_CHECK_INTERVAL.as_nanos() as i64;
+        assert!(clock.begin_check(NOW + interval - 1));
+        assert!(!clock.begin_check(NOW + interval));
+        assert!(!clock.begin_check(NOW - 1));
+        assert_eq!(clock.full_checks(), 1);
     }
 }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::change_clock::Watch;
-use super::write_lock::{lock_for_a_moment, unlock};
+use super::change_clock::{now, ChangeClock};
+use super::write_lock::{lock_briefly, unlock};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
 use crate::core::io::dirs;
@@ -20,11 +20,11 @@ use crate::core::io::open::{self, Access};
 use crate::core::storage::storage::{FileStatus, Storage};
 
 /// How often, and how long after each other, it is looked whether a half line gets its end.
-const UNENDED_LOOKS: u32 = 3;
-const UNENDED_PAUSE: Duration = Duration::from_millis(1);
+const TORN_LINE_CHECKS: u32 = 3;
+const TORN_LINE_PAUSE: Duration = Duration::from_millis(1);
 
 /// Where a handle for a file could be had.
-enum Reach {
+enum Reached {
     Handle(Handle),
     /// Nothing is at the path.
     Missing,
@@ -37,10 +37,10 @@ pub struct FileStorage {
     path: String,
     identity: Identity,
     handle: PooledFile,
-    unended: bool,
+    lacks_final_newline: bool,
     shared: bool,
     durability: Durability,
-    watch: Watch,
+    clock: ChangeClock,
     /// Whether it was opened again since the last look. While it was closed its inode may have become another file's.
     reopened: AtomicBool,
     /// Whether the disk has the names of the directories above it.
@@ -52,14 +52,14 @@ impl FileStorage {
     pub fn open(path: &str) -> Result<Self> {
         let file = open::regular(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
         let stat = fs::stat(&file).map_err(|error| Error::io("fstat", path, error))?;
-        Ok(Self::with(path, stat.identity, file, Watch::of_known(stat.changed), Durability::Os))
+        Ok(Self::with(path, stat.identity, file, ChangeClock::of_known(now(), stat.changed), Durability::Os))
     }
 
     /// A file just written under another name, which `path` will be.
     pub(crate) fn of_new(path: &str, file: &File, durability: Durability) -> Result<Self> {
         let fail = |error| Error::io("open", path, error);
         let identity = fs::stat(file).map_err(fail)?.identity;
-        Ok(Self::with(path, identity, open::duplicate(file).map_err(fail)?, Watch::of_written(), durability))
+        Ok(Self::with(path, identity, open::duplicate(file).map_err(fail)?, ChangeClock::of_written(now()), durability))
     }
 
     /// Takes the lock off a file that was locked while it was written: the handle is the same one.
@@ -70,15 +70,15 @@ impl FileStorage {
         }
     }
 
-    fn with(path: &str, identity: Identity, file: File, watch: Watch, durability: Durability) -> Self {
+    fn with(path: &str, identity: Identity, file: File, clock: ChangeClock, durability: Durability) -> Self {
         Self {
             path: path.to_owned(),
             identity,
             handle: PooledFile::new(Handle { file: Arc::new(file), appends: false }),
-            unended: false,
+            lacks_final_newline: false,
             shared: false,
             durability,
-            watch,
+            clock,
             reopened: AtomicBool::new(false),
             dirs_synced: false,
         }
@@ -100,33 +100,33 @@ impl FileStorage {
     }
 
     /// A handle for reading, or for appending as well; the file is opened again if it was closed.
-    fn reach(&self, appends: bool) -> Result<Reach> {
+    fn reach(&self, appends: bool) -> Result<Reached> {
         let open = self.handle.get();
         let was_open = open.is_some();
         if let Some(handle) = open.filter(|handle| handle.appends || !appends) {
-            return Ok(Reach::Handle(handle));
+            return Ok(Reached::Handle(handle));
         }
         let access = if appends { Access::Append } else { Access::Read };
         let file = match open::regular(Path::new(&self.path), access) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reach::Missing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reached::Missing),
             result => result.map_err(self.fail("open"))?,
         };
         if fs::stat(&file).map_err(self.fail("fstat"))?.identity != self.identity {
-            return Ok(Reach::Other);
+            return Ok(Reached::Other);
         }
         if !was_open {
             self.reopened.store(true, Ordering::Relaxed);
         }
         let handle = Handle { file: Arc::new(file), appends };
         self.handle.put(handle.clone());
-        Ok(Reach::Handle(handle))
+        Ok(Reached::Handle(handle))
     }
 
     fn handle(&self, appends: bool) -> Result<Handle> {
         match self.reach(appends)? {
-            Reach::Handle(handle) => Ok(handle),
-            Reach::Missing => Err(Error::io("open", &self.path, io::ErrorKind::NotFound.into())),
-            Reach::Other => Err(Error::elsewhere(&self.path)),
+            Reached::Handle(handle) => Ok(handle),
+            Reached::Missing => Err(Error::io("open", &self.path, io::ErrorKind::NotFound.into())),
+            Reached::Other => Err(Error::elsewhere(&self.path)),
         }
     }
 
@@ -147,8 +147,8 @@ impl FileStorage {
                     let now = self.end_of_write(file, before, piece)?;
                     if written > 0 && now - size as u64 != end {
                         // Another process wrote between two pieces of one line: both come out again.
-                        self.take_out(file, end - written as u64, before);
-                        self.take_out(file, now - size as u64, piece);
+                        self.rollback_bytes(file, end - written as u64, before);
+                        self.rollback_bytes(file, now - size as u64, piece);
                         return Err(Error::changed(&self.path, "another process wrote into the middle of a line"));
                     }
                     written += size;
@@ -157,7 +157,7 @@ impl FileStorage {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     if written > 0 {
-                        self.take_out(file, end - written as u64, bytes.get(..written).unwrap_or_default());
+                        self.rollback_bytes(file, end - written as u64, bytes.get(..written).unwrap_or_default());
                     }
                     return Err(self.fail("write")(error));
                 }
@@ -173,8 +173,8 @@ impl FileStorage {
             // and come in like a line of somebody else's.
             let ours = [before, piece].concat();
             if let Some(at) = fs::stat(file).ok().and_then(|now| now.size.checked_sub(ours.len() as u64)) {
-                if matches!(holds(file, at, &ours), Ok(true)) {
-                    self.take_out(file, at, &ours);
+                if matches!(has_bytes_at(file, at, &ours), Ok(true)) {
+                    self.rollback_bytes(file, at, &ours);
                 }
             }
             self.fail("lseek")(error)
@@ -184,18 +184,18 @@ impl FileStorage {
     /// Takes our own bytes out again: cut off if they are the last, else made blank, which is white space before or
     /// behind other lines. That this may fail too changes nothing for the caller, who is told
     /// of the failure that led here; what then stays is passed over as damaged.
-    fn take_out(&self, file: &File, offset: u64, ours: &[u8]) -> bool {
-        self.cut(file, offset, ours).is_ok() || self.blank(file, offset, ours).is_ok()
+    fn rollback_bytes(&self, file: &File, offset: u64, ours: &[u8]) -> bool {
+        self.cut(file, offset, ours).is_ok() || self.overwrite_with_spaces(file, offset, ours).is_ok()
     }
 
     /// Cuts our own bytes off. An error if they are not the last, or not there any more.
     fn cut(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
-        self.watch.change();
+        self.clock.note_change(now());
         // Others of ours who know that they are not alone write under the same lock. Where it is had already this one
         // is part of it.
-        let locked = !self.is_alone() && lock_for_a_moment(file);
+        let locked = !self.uses_write_lock() && lock_briefly(file);
         let done = (|| {
-            if !holds(file, offset, ours)? {
+            if !has_bytes_at(file, offset, ours)? {
                 return Err(io::ErrorKind::InvalidData.into());
             }
             match fs::stat(file)?.size == offset + ours.len() as u64 {
@@ -210,15 +210,15 @@ impl FileStorage {
     }
 
     /// Whether every write is made under the lock.
-    fn is_alone(&self) -> bool {
+    fn uses_write_lock(&self) -> bool {
         // Elsewhere than on Unix locks keep others from writing at all, those too that know of none.
-        cfg!(unix) && (self.shared || self.unended)
+        cfg!(unix) && (self.shared || self.lacks_final_newline)
     }
 
     /// Runs work while none of our other writers writes to the file, where there are others: what is cut off must not
     /// be theirs.
-    fn alone<T>(&self, file: &File, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let locked = self.is_alone() && lock_for_a_moment(file);
+    fn under_write_lock<T>(&self, file: &File, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let locked = self.uses_write_lock() && lock_briefly(file);
         let result = work();
         if locked {
             unlock(file);
@@ -228,8 +228,8 @@ impl FileStorage {
 
     /// Whether the file still ends in the middle of a line. A write in progress can be seen half done, and is not waited
     /// for by our own lock if it is pi's: only what stays so for a while is the end of a line that nobody will write.
-    fn is_unended(&self, file: &File) -> bool {
-        for _ in 0..UNENDED_LOOKS {
+    fn still_lacks_final_newline(&self, file: &File) -> bool {
+        for _ in 0..TORN_LINE_CHECKS {
             let mut last = [b'\n'];
             let read = fs::stat(file).and_then(|now| match now.size.checked_sub(1) {
                 Some(at) => read_exact_at(file, at, &mut last),
@@ -238,16 +238,16 @@ impl FileStorage {
             if read.is_ok() && last == [b'\n'] {
                 return false;
             }
-            std::thread::sleep(UNENDED_PAUSE);
+            std::thread::sleep(TORN_LINE_PAUSE);
         }
         true
     }
 
     /// Makes our own bytes blank, in the file that they were written to.
-    fn blank(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
+    fn overwrite_with_spaces(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
         // A handle that appends writes nowhere else.
         let other = open::existing(Path::new(&self.path), Access::Overwrite)?;
-        let is_there = fs::stat(&other)?.identity == self.identity && holds(file, offset, ours)?;
+        let is_there = fs::stat(&other)?.identity == self.identity && has_bytes_at(file, offset, ours)?;
         match is_there {
             true => fs::write_all_at(&other, offset, &vec![b' '; ours.len()]),
             // What was written went with the file, or was overwritten.
@@ -257,7 +257,7 @@ impl FileStorage {
 }
 
 /// Whether these bytes stand there.
-fn holds(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
+fn has_bytes_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
     let mut there = vec![0; bytes.len()];
     match read_exact_at(file, offset, &mut there) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
@@ -283,14 +283,14 @@ impl Storage for FileStorage {
         Ok(fs::stat(&handle.file).map_err(self.fail("fstat"))?.size)
     }
 
-    fn look(&self, thorough: bool) -> Result<FileStatus> {
+    fn status(&self, thorough: bool) -> Result<FileStatus> {
         let handle = match self.reach(!thorough)? {
-            Reach::Handle(handle) => handle,
+            Reached::Handle(handle) => handle,
             missing_or_other => {
                 let reading = self.handle.get().filter(|_| !self.reopened.load(Ordering::Relaxed));
                 let readable = reading.is_some();
                 return Ok(match missing_or_other {
-                    Reach::Missing => {
+                    Reached::Missing => {
                         let stat = reading.map(|handle| fs::stat(&handle.file)).transpose();
                         let deleted = stat.map_err(self.fail("fstat"))?.is_none_or(|stat| stat.deleted);
                         FileStatus::Gone { readable, deleted }
@@ -300,8 +300,8 @@ impl Storage for FileStorage {
             }
         };
         let reopened = self.reopened.load(Ordering::Relaxed);
-        if self.watch.ask() && !thorough && !reopened {
-            let (size, deleted) = fs::glance(&handle.file).map_err(self.fail("fstat"))?;
+        if self.clock.begin_check(now()) && !thorough && !reopened {
+            let (size, deleted) = fs::quick_stat(&handle.file).map_err(self.fail("fstat"))?;
             if !deleted {
                 return Ok(FileStatus::Here { size, touched: false, reopened });
             }
@@ -310,7 +310,7 @@ impl Storage for FileStorage {
         match fs::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
             Some(stat) if stat.identity == self.identity => {
                 self.reopened.store(false, Ordering::Relaxed);
-                Ok(FileStatus::Here { size: stat.size, touched: self.watch.look(stat.changed), reopened })
+                Ok(FileStatus::Here { size: stat.size, touched: self.clock.end_full_check(stat.changed), reopened })
             }
             Some(_) => Ok(FileStatus::Replaced { readable: !reopened }),
             None => {
@@ -320,8 +320,8 @@ impl Storage for FileStorage {
         }
     }
 
-    fn looks(&self) -> u64 {
-        self.watch.looks()
+    fn full_checks(&self) -> u64 {
+        self.clock.full_checks()
     }
 
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {
@@ -329,33 +329,33 @@ impl Storage for FileStorage {
         line.push(b'\n');
         let handle = self.handle(true)?;
         let mut lead = 0;
-        let offset = self.alone(&handle.file, || {
-            if self.unended && self.is_unended(&handle.file) {
+        let offset = self.under_write_lock(&handle.file, || {
+            if self.lacks_final_newline && self.still_lacks_final_newline(&handle.file) {
                 line.insert(0, b'\n');
                 lead = 1;
             }
             let offset = self.write_at_end(&handle.file, line)?;
             if self.durability == Durability::Fsync {
                 if let Err(error) = fs::sync_data(&handle.file) {
-                    self.take_out(&handle.file, offset, line);
+                    self.rollback_bytes(&handle.file, offset, line);
                     return Err(self.fail("fsync")(error));
                 }
             }
             Ok(offset)
         })?;
-        self.unended = false;
-        self.watch.write();
+        self.lacks_final_newline = false;
+        self.clock.note_write();
         Ok(LineSpan::of(offset + lead, len))
     }
 
-    fn take_back(&mut self, place: LineSpan, line: &[u8]) -> Result<()> {
+    fn rollback_append(&mut self, place: LineSpan, line: &[u8]) -> Result<()> {
         let handle = self.handle(true)?;
-        self.alone(&handle.file, || {
+        self.under_write_lock(&handle.file, || {
             let ended = [line, b"\n"].concat();
             // The newline stays where the line is made blank: what stands before it may lack its own.
             let done = match self.cut(&handle.file, place.offset, &ended) {
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    self.blank(&handle.file, place.offset, line)
+                    self.overwrite_with_spaces(&handle.file, place.offset, line)
                 }
                 done => done,
             };
@@ -363,8 +363,8 @@ impl Storage for FileStorage {
         })
     }
 
-    fn set_unended(&mut self, unended: bool) {
-        self.unended = unended;
+    fn set_lacks_final_newline(&mut self, lacks_final_newline: bool) {
+        self.lacks_final_newline = lacks_final_newline;
     }
 
     fn set_shared(&mut self) {

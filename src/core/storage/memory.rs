@@ -55,11 +55,11 @@ impl Storage for MemoryStorage {
         Ok(self.bytes.len() as u64)
     }
 
-    fn look(&self, _thorough: bool) -> Result<FileStatus> {
+    fn status(&self, _thorough: bool) -> Result<FileStatus> {
         Ok(FileStatus::Here { size: self.bytes.len() as u64, touched: false, reopened: false })
     }
 
-    fn looks(&self) -> u64 {
+    fn full_checks(&self) -> u64 {
         0
     }
 
@@ -70,12 +70,12 @@ impl Storage for MemoryStorage {
         Ok(place)
     }
 
-    fn take_back(&mut self, place: LineSpan, _line: &[u8]) -> Result<()> {
+    fn rollback_append(&mut self, place: LineSpan, _line: &[u8]) -> Result<()> {
         self.bytes.truncate(usize::try_from(place.offset).unwrap_or(usize::MAX));
         Ok(())
     }
 
-    fn set_unended(&mut self, _unended: bool) {}
+    fn set_lacks_final_newline(&mut self, _lacks_final_newline: bool) {}
 
     fn set_shared(&mut self) {}
 

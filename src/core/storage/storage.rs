@@ -72,16 +72,16 @@ pub trait Storage: Send + Sync {
     fn size(&self) -> Result<u64>;
     /// Looks whether it is still what it was, before something is written to it. Not `thorough`, it costs one call
     /// and may miss what was done to its name, or without a change of its size, a moment ago.
-    fn look(&self, thorough: bool) -> Result<FileStatus>;
+    fn status(&self, thorough: bool) -> Result<FileStatus>;
     /// How often `look` looked at all there is to see, which it does not do every time.
-    fn looks(&self) -> u64;
+    fn full_checks(&self) -> u64;
     /// Adds one line (given without its newline) in one write and tells where it came to stand.
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan>;
     /// Takes out a line that `append` has just added: cut off, or made blank where others wrote behind it (its newline
     /// stays then). Where something else stands by now, that stays.
-    fn take_back(&mut self, place: LineSpan, line: &[u8]) -> Result<()>;
+    fn rollback_append(&mut self, place: LineSpan, line: &[u8]) -> Result<()>;
     /// Says that the storage ends in the middle of a line, which the next append must end first.
-    fn set_unended(&mut self, unended: bool);
+    fn set_lacks_final_newline(&mut self, lacks_final_newline: bool);
     /// Says that others write here too: what is written or cut off is so under a lock of a moment.
     fn set_shared(&mut self);
     /// Waits until the disk has everything.

@@ -11,7 +11,7 @@ const LOCK_PAUSE: Duration = Duration::from_micros(50);
 
 /// Locks a file, if that can be done within the time that others take to write. Whoever has it for longer, because it
 /// was stopped, is not waited for.
-pub fn lock_for_a_moment(file: &File) -> bool {
+pub fn lock_briefly(file: &File) -> bool {
     if cfg!(not(unix)) {
         return false;
     }

@@ -221,7 +221,7 @@ impl Tree {
     }
 
     /// Whether a head says of an entry what its row does: what it is, where it hangs and what it is about.
-    pub fn is_as_said(&self, no: RowNo, head: &EntryHead<'_>) -> bool {
+    pub fn matches_head(&self, no: RowNo, head: &EntryHead<'_>) -> bool {
         let Some(row) = self.row(no) else { return false };
         let same_parent = match (row.parent, &head.parent) {
             (ParentRef::Missing, Parent::Missing) | (ParentRef::Null, Parent::Null) => true,

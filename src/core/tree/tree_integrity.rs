@@ -6,7 +6,7 @@ use super::tree::{ParentRef, RowNo, Tree};
 
 /// What is wrong with a tree.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Findings {
+pub struct TreeDamage {
     pub orphans: Vec<RowNo>,
     /// Rows with one id, in file order.
     pub duplicates: Vec<Vec<RowNo>>,
@@ -14,7 +14,7 @@ pub struct Findings {
 }
 
 /// Looks for what is wrong with a tree, in time that grows with its size alone.
-pub fn findings(tree: &Tree) -> Findings {
+pub fn check_integrity(tree: &Tree) -> TreeDamage {
     let rows = 0..tree.len() as RowNo;
     let mut same: BTreeMap<RowNo, Vec<RowNo>> = BTreeMap::new();
     let mut repeated: HashSet<_> = HashSet::new();
@@ -30,7 +30,7 @@ pub fn findings(tree: &Tree) -> Findings {
     }
     let mut duplicates: Vec<Vec<RowNo>> = same.into_values().collect();
     duplicates.sort_unstable();
-    Findings { orphans: rows.filter(|&no| is_orphan(tree, no)).collect(), duplicates, cycles: cycles(tree) }
+    TreeDamage { orphans: rows.filter(|&no| is_orphan(tree, no)).collect(), duplicates, cycles: cycles(tree) }
 }
 
 fn is_orphan(tree: &Tree, no: RowNo) -> bool {
@@ -102,7 +102,7 @@ mod tests {
             ("f", "\"e\""),
             ("g", "7"),
         ]);
-        let found = findings(&tree);
+        let found = check_integrity(&tree);
         assert_eq!(found.orphans, [1, 7]);
         assert_eq!(found.duplicates, [vec![0, 5]]);
         assert_eq!(found.cycles, [vec![2, 3, 4], vec![5]]);
@@ -115,10 +115,10 @@ mod tests {
         let ids: Vec<String> = (0..100_000).map(|n| n.to_string()).collect();
         let parents: Vec<String> = (0..100_000).map(|n| format!("\"{}\"", (n + 99_999) % 100_000)).collect();
         let entries: Vec<_> = ids.iter().zip(&parents).map(|(id, parent)| (id.as_str(), parent.as_str())).collect();
-        let found = findings(&tree(&entries));
+        let found = check_integrity(&tree(&entries));
         assert_eq!(found.cycles.len(), 1);
         assert_eq!(found.cycles[0].len(), 100_000);
         assert_eq!(found.cycles[0][..3], [0, 1, 2]);
-        assert_eq!(findings(&tree(&entries[1..])).cycles.len(), 0);
+        assert_eq!(check_integrity(&tree(&entries[1..])).cycles.len(), 0);
     }
 }

@@ -69,7 +69,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false)]
     pub fn close(&self, env: &Env) -> Result<()> {
-        let done = with_file(&self.state, Js::new(env), Session::look_and_close);
+        let done = with_file(&self.state, Js::new(env), Session::check_and_close);
         if done.is_err() {
             self.state.borrow_mut().session.release_lock();
         }

@@ -365,7 +365,7 @@ fn load_lines(js: Js, storage: &dyn Storage, values: Val) -> Result<()> {
     loop {
         let line = lines.next_line().map_err(|error| fail(CoreError::io("read", storage.name(), error)))?;
         let Some(line) = line else { return Ok(()) };
-        if line.passed.is_some() {
+        if line.skipped.is_some() {
             continue;
         }
         let text = line.text();

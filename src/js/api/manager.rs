@@ -9,7 +9,7 @@ use napi_derive::napi;
 use crate::core::base::error::Error as CoreError;
 use crate::core::format::entry::Kind;
 use crate::core::format::serialize::NewHead;
-use crate::core::session::append::Below;
+use crate::core::session::append::ParentChoice;
 use crate::core::tree::tree::RowNo;
 use crate::js::convert::args;
 use crate::js::convert::errors::{thrown, wrong_argument};
@@ -410,8 +410,8 @@ impl SessionManager {
     ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let below = match js.kind(branch_from_id.raw())? {
-            ValueType::Null => Below::Nothing,
-            _ => Below::Row(self.known(js, branch_from_id.raw())?),
+            ValueType::Null => ParentChoice::Root,
+            _ => ParentChoice::Row(self.known(js, branch_from_id.raw())?),
         };
         let from_id = {
             let state = self.state.borrow();

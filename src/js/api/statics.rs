@@ -10,7 +10,7 @@ use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::new_header_line;
 use crate::core::listing::find_session::{self, CwdFilter};
-use crate::core::session::fork::Source;
+use crate::core::session::fork::ForkSource;
 use crate::core::storage::file::make_dir;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
@@ -231,7 +231,7 @@ impl SessionManager {
         let fail = |error: CoreError| thrown(js, &error);
         let source_path = resolved(js, source_path.raw(), "sourcePath")?;
         let cwd = resolved(js, target_cwd.raw(), "targetCwd")?;
-        let source = Source::open(&source_path).map_err(fail)?;
+        let source = ForkSource::open(&source_path).map_err(fail)?;
         let file_options = state::options(js, options.raw())?;
         let dir = state::session_dir(js, &cwd, session_dir.raw(), file_options.durability)?;
         if !std::path::Path::new(&dir).exists() {

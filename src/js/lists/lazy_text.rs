@@ -13,7 +13,7 @@ use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::ahead::{Ahead, Asked};
 use crate::core::catalog::session_text::{text, Source};
 use crate::core::catalog::{Catalog, Location, SHORT_PATIENCE};
-use crate::core::io::file_version::Stamp;
+use crate::core::io::file_version::FileFingerprint;
 use crate::js::engine::long::of_letters;
 use crate::js::engine::raw::{Js, Val};
 use crate::js::factory::host::{make, F};
@@ -28,7 +28,7 @@ const AVOIDED: Duration = Duration::from_secs(5);
 /// A catalog, as far as it was last seen.
 enum Seen {
     /// Open, and which file it is: another one may take its place.
-    Open(Stamp, Catalog),
+    Open(FileFingerprint, Catalog),
     /// Locked by another process, or not to be read, at that time.
     Avoided(Instant),
 }
@@ -145,7 +145,7 @@ fn look(path: &Path, before: Option<Seen>) -> Option<Seen> {
     if matches!(&before, Some(Seen::Avoided(since)) if since.elapsed() < AVOIDED) {
         return before;
     }
-    let now = Stamp::of(&std::fs::metadata(path).ok()?);
+    let now = FileFingerprint::of(&std::fs::metadata(path).ok()?);
     if matches!(&before, Some(Seen::Open(stamp, _)) if stamp.is_same_file(&now)) {
         return before;
     }

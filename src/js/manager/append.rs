@@ -13,8 +13,8 @@ use super::state::{iso, line_of, State};
 use crate::core::base::error::Result as CoreResult;
 use crate::core::format::entry::Kind;
 use crate::core::format::serialize::{line, NewHead};
-pub use crate::core::session::append::Below;
 use crate::core::session::append::NewEntry;
+pub use crate::core::session::append::ParentChoice;
 use crate::core::session::Session;
 use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::{thrown, wrong_argument};
@@ -32,7 +32,7 @@ pub struct New {
     /// Their text, if it was made already.
     pub text: Option<Vec<u8>>,
     pub head: NewHead,
-    pub below: Below,
+    pub below: ParentChoice,
     /// An id that the own fields refer to already.
     pub id: Option<String>,
     /// A time that the own fields refer to already, ms since 1970.
@@ -92,7 +92,7 @@ impl New {
 
     /// The same of own fields wherever they are.
     pub fn with_own(kind: Kind, own: Own) -> Self {
-        Self { kind, own, text: None, head: NewHead::default(), below: Below::Leaf, id: None, time: None }
+        Self { kind, own, text: None, head: NewHead::default(), below: ParentChoice::Leaf, id: None, time: None }
     }
 
     /// The same with what the index takes of it.
@@ -252,7 +252,7 @@ fn write(
         return session.append(&NewEntry {
             kind: new.kind,
             head: &new.head,
-            own: text,
+            own_fields: text,
             below: new.below,
             id: new.id.as_deref(),
             time,
@@ -260,9 +260,9 @@ fn write(
         });
     }
     let parent = match new.below {
-        Below::Leaf => session.tree().leaf(),
-        Below::Row(row) => Some(row),
-        Below::Nothing => None,
+        ParentChoice::Leaf => session.tree().leaf(),
+        ParentChoice::Row(row) => Some(row),
+        ParentChoice::Root => None,
     };
     let mut envelope = session.envelope(parent, time, timestamp);
     if let Some(id) = &new.id {

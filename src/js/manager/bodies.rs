@@ -60,7 +60,7 @@ impl Source {
         let Some(state) = self.manager.upgrade() else {
             return Ok(None);
         };
-        if state.borrow().session.is_doubted() {
+        if state.borrow().session.is_suspect() {
             let mut state = state.try_borrow_mut().map_err(|error| Error::from_reason(error.to_string()))?;
             // Whether it could be taken in shows in what is found.
             let _ = state.session.recover();

@@ -102,7 +102,7 @@ impl Branched {
         match file {
             Some(file) => {
                 let written = self.write(&state.session, plan, file, &mut own);
-                state.session.noting(written).map_err(fail)
+                state.session.note_mismatch(written).map_err(fail)
             }
             None => Ok(()),
         }

@@ -162,7 +162,7 @@ impl Iterator for Strokes<'_> {
 /// The error for a line that began as its entry's and is another one.
 fn another(state: &RefCell<State>, row: RowNo) -> CoreError {
     let state = state.borrow();
-    state.session.doubt();
+    state.session.mark_suspect();
     let what = format!("entry {} is no longer where it was", to_string_lossy(state.session.tree().id_of(row)));
     CoreError::changed(state.session.file().unwrap_or_default(), what)
 }
@@ -207,7 +207,7 @@ fn unreadable(state: &RefCell<State>, js: Js, error: Error) -> Result<Error> {
         None => error.reason.to_string(),
     };
     let state = state.borrow();
-    state.session.doubt();
+    state.session.mark_suspect();
     let file = state.session.file().unwrap_or_default();
     Ok(thrown(js, &CoreError::changed(file, format!("an entry cannot be read ({reason})"))))
 }

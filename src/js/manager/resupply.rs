@@ -25,7 +25,7 @@ pub struct Help {
 impl Help {
     /// Whether something can be done about an error.
     pub fn can(&self, error: &CoreError) -> bool {
-        (error.is_lost() && !self.rewritten) || (error.is_wanting() && !self.lent)
+        (error.is_lost() && !self.rewritten) || (error.needs_lines() && !self.lent)
     }
 
     /// Does it, so that the call can be tried again; else throws the error. The caller's code may run.
@@ -72,7 +72,7 @@ pub fn with_file(state: &RefCell<State>, js: Js, work: impl Fn(&mut Session) -> 
 /// Reads; where a line is not where it was, takes in what is there now and reads again.
 pub fn reading<T>(state: &RefCell<State>, js: Js, read: impl Fn() -> Result<T>) -> Result<T> {
     let result = read();
-    if result.is_ok() || !state.borrow().session.is_doubted() {
+    if result.is_ok() || !state.borrow().session.is_suspect() {
         return result;
     }
     let exception = js.take_exception()?;
@@ -93,7 +93,7 @@ pub fn reading<T>(state: &RefCell<State>, js: Js, read: impl Fn() -> Result<T>) 
 fn lend(state: &RefCell<State>, js: Js) -> Result<()> {
     let (epoch, wanted) = {
         let state = state.borrow();
-        (state.epoch, state.session.wanted().to_vec())
+        (state.epoch, state.session.missing_rows().to_vec())
     };
     let mut lines = HashMap::new();
     for row in wanted {
@@ -121,7 +121,7 @@ fn lend(state: &RefCell<State>, js: Js) -> Result<()> {
     if state.epoch != epoch {
         return Err(wrong_argument(js, "The session changed while it was written again"));
     }
-    state.session.lend(lines);
+    state.session.supply_lines(lines);
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use crate::core::base::options::{Lock, Options, DURABILITY_VARIABLE, LOCK_VARIAB
 use crate::core::base::paths::Host as _;
 use crate::core::base::{paths, time};
 use crate::core::format::ids;
-use crate::core::session::{Found, Moved, Persistence, Session};
+use crate::core::session::{OpenResult, Persistence, RowRemap, Session};
 use crate::core::storage::file::make_dir;
 use crate::js::convert::args::{self, path};
 use crate::js::convert::errors::{thrown, wrong_argument};
@@ -200,8 +200,8 @@ pub fn open_session(js: Js, place: &Place, file: String) -> Result<(Session, Cac
     let none = js.undefined()?;
     gc::collect(js)?;
     match Session::open(&file, place.persistence, place.options).map_err(fail)? {
-        Found::Missing => new_session(js, place, Some(file), none),
-        Found::Empty => {
+        OpenResult::Missing => new_session(js, place, Some(file), none),
+        OpenResult::Empty => {
             let (mut session, cache) = new_session(js, place, Some(file.clone()), none)?;
             match write_header(js, &mut session, &cache) {
                 Ok(true) => Ok((session, cache)),
@@ -217,7 +217,7 @@ pub fn open_session(js: Js, place: &Place, file: String) -> Result<(Session, Cac
                 }
             }
         }
-        Found::Session(session) => {
+        OpenResult::Session(session) => {
             let cache = Cache::new(js, session.tree().len())?;
             Ok((*session, cache))
         }
@@ -250,9 +250,9 @@ impl State {
     /// Lets the objects follow rows that came in or moved: after every call that looks at the file, failed or not.
     /// Tells whether they moved.
     pub fn settle(&mut self, js: Js) -> Result<bool> {
-        let moved = self.session.take_moved();
+        let moved = self.session.take_remap();
         let has_moved = moved.is_some();
-        if let Some(Moved { rows, old, same_header }) = moved {
+        if let Some(RowRemap { rows, old, same_header }) = moved {
             self.epoch += 1;
             // Entries made before read their bodies from where they were then.
             let left = self.bodies.take().map_or(Ok(()), |bodies| {

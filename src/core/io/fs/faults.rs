@@ -8,7 +8,7 @@ use super::{Call, Identity, Stat};
 
 /// How a call goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum InjectedFault {
     /// It fails with this error number, and every later one too.
     Always(i32),
     /// It alone fails with this error number.
@@ -21,7 +21,7 @@ pub enum Fault {
 
 #[derive(Default)]
 struct State {
-    plan: Option<(usize, Fault)>,
+    plan: Option<(usize, InjectedFault)>,
     made: Vec<Call>,
     /// The files of the calls that have one, by the call's number.
     files: Vec<(usize, Identity)>,
@@ -75,7 +75,7 @@ pub(crate) fn about(file: &File) {
 }
 
 /// Runs work in which call number `at` (from 0) goes wrong.
-pub fn with<T>(at: usize, fault: Fault, work: impl FnOnce() -> T) -> (T, Made) {
+pub fn with<T>(at: usize, fault: InjectedFault, work: impl FnOnce() -> T) -> (T, Made) {
     STATE.with(|state| *state.borrow_mut() = State { plan: Some((at, fault)), ..State::default() });
     let result = work();
     let state = STATE.with(|state| state.take());
@@ -92,7 +92,7 @@ pub fn without_faults<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-pub(crate) fn ask(call: Call) -> io::Result<()> {
+pub(crate) fn inject(call: Call) -> io::Result<()> {
     let meddle = MEDDLING.with(|meddling| meddling.borrow_mut().take_if(|(awaited, _)| *awaited == call));
     if let Some((_, meddle)) = meddle {
         meddle();
@@ -106,17 +106,17 @@ pub(crate) fn ask(call: Call) -> io::Result<()> {
         state.made.push(call);
         let moves = matches!(call, Call::Read | Call::Write);
         let error = match fault {
-            Fault::Always(code) if number >= at => Some(code),
-            Fault::Once(code) if number == at => Some(code),
-            Fault::Short if number == at && moves => {
+            InjectedFault::Always(code) if number >= at => Some(code),
+            InjectedFault::Once(code) if number == at => Some(code),
+            InjectedFault::Short if number == at && moves => {
                 (state.cut, state.hit) = (true, true);
                 None
             }
-            Fault::ShortThen(_) if number == at && call == Call::Write => {
+            InjectedFault::ShortThen(_) if number == at && call == Call::Write => {
                 (state.cut, state.hit) = (true, true);
                 None
             }
-            Fault::ShortThen(code) if number > at && call == Call::Write && state.hit => Some(code),
+            InjectedFault::ShortThen(code) if number > at && call == Call::Write && state.hit => Some(code),
             _ => None,
         };
         match error {

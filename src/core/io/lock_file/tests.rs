@@ -1,5 +1,5 @@
 use super::*;
-use crate::core::io::fs::faults::{with, Fault};
+use crate::core::io::fs::faults::{with, InjectedFault};
 
 /// What the lock file of a process says.
 fn says(pid: &str) -> String {
@@ -87,7 +87,7 @@ fn lock_files_of_other_tools_were_deleted_while_in_use() {
         std::fs::write(&lock, text).expect("written");
         let error = FileLock::take(&session).expect_err("refused").to_string();
         assert!(error.contains("no lock file"), "{error}");
-        assert_eq!(ask(&lock).expect("asked"), Asked::Free);
+        assert_eq!(probe(&lock).expect("asked"), LockStatus::Free);
         assert_eq!(held(&session).expect("asked"), None, "{text:?}");
         remove_stale(&lock);
         assert_eq!(std::fs::read_to_string(&lock).expect("it is there"), text);
@@ -159,18 +159,18 @@ fn a_lock_file_that_may_not_be_looked_at_stopped_every_append() {
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let lock = path_of(&session);
     std::fs::write(&lock, says("17")).expect("written");
-    let (_, made) = with(usize::MAX, Fault::Short, || open_ours(&lock, false).map(drop));
+    let (_, made) = with(usize::MAX, InjectedFault::Short, || open_ours(&lock, false).map(drop));
     let open = made.calls.iter().position(|call| *call == fs::Call::Open).expect("it opens");
     for code in [libc::EACCES, libc::EPERM, libc::EROFS] {
-        let (asked, _) = with(open, Fault::Always(code), || ask(&lock));
-        assert_eq!(asked.expect("asked"), Asked::Free);
-        let (taken, _) = with(open, Fault::Always(code), || FileLock::take(&session).map(drop));
+        let (asked, _) = with(open, InjectedFault::Always(code), || probe(&lock));
+        assert_eq!(asked.expect("asked"), LockStatus::Free);
+        let (taken, _) = with(open, InjectedFault::Always(code), || FileLock::take(&session).map(drop));
         taken.expect_err("it cannot be taken");
-        let (held, _) = with(open, Fault::Always(code), || held(&session));
+        let (held, _) = with(open, InjectedFault::Always(code), || held(&session));
         held.expect_err("nobody can tell");
     }
     let long = dir.path().join("a".repeat(300));
-    assert_eq!(ask(&long).expect("asked"), Asked::Free);
+    assert_eq!(probe(&long).expect("asked"), LockStatus::Free);
 }
 
 #[test]
@@ -178,12 +178,12 @@ fn a_lock_file_deleted_by_hand_is_noticed_and_that_of_the_next_holder_stays() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let first = FileLock::take(&session).expect("taken");
-    assert!(first.is_found().expect("looked"));
+    assert!(first.is_in_place().expect("looked"));
     std::fs::remove_file(path_of(&session)).expect("removed");
-    assert!(!first.is_found().expect("looked"));
+    assert!(!first.is_in_place().expect("looked"));
     let second = FileLock::take(&session).expect("taken");
     drop(first);
-    assert!(second.is_found().expect("looked"), "the first removed the lock of the second");
+    assert!(second.is_in_place().expect("looked"), "the first removed the lock of the second");
 }
 
 #[test]
@@ -193,10 +193,10 @@ fn a_lock_that_could_not_be_written_leaves_no_file() {
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     // The first in a directory sweeps it.
     drop(FileLock::take(&session).expect("taken"));
-    let (result, made) = with(usize::MAX, Fault::Short, || FileLock::take(&session).map(drop));
+    let (result, made) = with(usize::MAX, InjectedFault::Short, || FileLock::take(&session).map(drop));
     result.expect("taken");
     let write = made.calls.iter().position(|call| *call == fs::Call::Write).expect("it writes");
-    for fault in [Fault::Once(libc::ENOSPC), Fault::ShortThen(libc::ENOSPC)] {
+    for fault in [InjectedFault::Once(libc::ENOSPC), InjectedFault::ShortThen(libc::ENOSPC)] {
         let (result, _) = with(write, fault, || FileLock::take(&session).map(drop));
         assert!(result.expect_err("no space").to_string().contains("ENOSPC"));
         assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0, "{fault:?}");
@@ -209,13 +209,13 @@ fn locks_of_a_thread_that_ends_are_let_go() {
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let lock = FileLock::take(&session).expect("taken");
     std::thread::spawn(at_exit::release_all).join().expect("ended");
-    assert!(lock.is_found().expect("looked"), "another thread's");
+    assert!(lock.is_in_place().expect("looked"), "another thread's");
     at_exit::release_all();
-    assert!(!lock.is_found().expect("looked"));
+    assert!(!lock.is_in_place().expect("looked"));
     assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0);
     let next = FileLock::take(&session).expect("taken");
     drop(lock);
-    assert!(next.is_found().expect("looked"));
+    assert!(next.is_in_place().expect("looked"));
 }
 
 #[test]
@@ -223,19 +223,19 @@ fn the_end_of_a_repair_is_waited_for() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let path = path_of(&session);
-    assert_eq!(ask(&path).expect("asked"), Asked::Free);
+    assert_eq!(probe(&path).expect("asked"), LockStatus::Free);
     let mine = FileLock::take(&session).expect("taken");
     let me = Holder { pid: Some(std::process::id()), repairs: false };
-    assert_eq!(ask(&path).expect("asked"), Asked::Held(me));
+    assert_eq!(probe(&path).expect("asked"), LockStatus::Held(me));
     drop(mine);
     let repair = FileLock::take_for_repair(&session).expect("taken");
     std::thread::scope(|scope| {
-        let others = scope.spawn(|| (ask(&path).expect("asked"), FileLock::take(&session).map(drop)));
+        let others = scope.spawn(|| (probe(&path).expect("asked"), FileLock::take(&session).map(drop)));
         while held(&session).expect("asked") != Some(Some(std::process::id())) {}
         std::thread::sleep(TRIES * PAUSE * 2);
         drop(repair);
         let (asked, taken) = others.join().expect("ended");
-        assert_eq!(asked, Asked::Waited);
+        assert_eq!(asked, LockStatus::Waited);
         taken.expect("taken after the repair");
     });
 }

@@ -15,7 +15,7 @@ use crate::core::format::ids::entry_id;
 use crate::core::json::{quoted, string_bytes, ObjectText};
 use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::Tree;
-use crate::core::tree::tree_integrity::findings;
+use crate::core::tree::tree_integrity::check_integrity;
 
 /// An entry that stays.
 #[derive(Debug)]
@@ -263,7 +263,7 @@ impl Relinker {
         for record in &self.records {
             tree.push(&record.head, true);
         }
-        for cycle in findings(&tree).cycles {
+        for cycle in check_integrity(&tree).cycles {
             let Some(record) = cycle.first().and_then(|&row| self.records.get_mut(row as usize)) else { continue };
             let what = format!("entry {} is a root now: it was its own ancestor", to_string_lossy(&record.head.id));
             repairs.push(Repair { line: record.line, what });

@@ -5,7 +5,7 @@ use crate::core::base::options::Options;
 use crate::core::io::fs::faults::before_next;
 use crate::core::io::fs::Call;
 use crate::core::rewrite::verify::verify;
-use crate::core::session::{Found, Persistence, Session};
+use crate::core::session::{OpenResult, Persistence, Session};
 
 const OLD: &str = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n\
                    {\"type\":\"message\",\"timestamp\":\"t\",\"message\":{\"role\":\"user\"}}\n";
@@ -25,7 +25,7 @@ fn add(path: &str, text: &str) {
 
 fn opened(path: &str) -> Box<Session> {
     match Session::open(path, Persistence::File, Options::default()).expect("opened") {
-        Found::Session(session) => session,
+        OpenResult::Session(session) => session,
         _ => panic!("there is a session"),
     }
 }

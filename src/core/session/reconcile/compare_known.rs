@@ -22,7 +22,7 @@ const TAIL: u64 = 16 << 10;
 impl Session {
     /// Whether the file still begins with the session's header and still has the last lines that are known of it where
     /// they were.
-    pub(crate) fn stands(&self) -> Result<bool> {
+    pub(crate) fn has_same_prefix(&self) -> Result<bool> {
         match self.check_ends() {
             Ok(()) => Ok(true),
             Err(error) if error.as_io().is_none() => Ok(false),
@@ -60,7 +60,7 @@ impl Session {
     }
 
     /// Whether the file still has every line that is known of it, read anew.
-    pub(crate) fn agrees(&self) -> Result<bool> {
+    pub(crate) fn has_same_content(&self) -> Result<bool> {
         let Some(storage) = self.storage.as_deref() else {
             return Ok(true);
         };
@@ -68,21 +68,21 @@ impl Session {
             return Ok(false);
         };
         let rows = 0..self.tree().len() as RowNo;
-        let damaged = self.damaged().iter().map(stretch);
-        let damaged_now = now.index.damaged().iter().map(stretch).take(self.damaged().len());
+        let damaged = self.damaged().iter().map(extent);
+        let damaged_now = now.index.damaged().iter().map(extent).take(self.damaged().len());
         Ok(now.header.version == Version::Current
             && Some(now.header_place) == self.header_place
             && damaged.eq(damaged_now)
             && rows.into_iter().all(|row| {
-                let closely = !self.is_own(row);
+                let closely = !self.is_appended_here(row);
                 self.place(row) == now.index.place(row) && is_same(&self.index, row, &now.index, row, closely)
             }))
     }
 
     /// Whether a row was appended here, not read.
-    pub fn is_own(&self, row: RowNo) -> bool {
-        let behind = self.own.partition_point(|&(first, _)| first <= row);
-        behind.checked_sub(1).and_then(|at| self.own.get(at)).is_some_and(|&(_, end)| row < end)
+    pub fn is_appended_here(&self, row: RowNo) -> bool {
+        let behind = self.appended_here.partition_point(|&(first, _)| first <= row);
+        behind.checked_sub(1).and_then(|at| self.appended_here.get(at)).is_some_and(|&(_, end)| row < end)
     }
 
     /// Whether an index is this session's, cut at the end: the same lines in the same places, as far as they go.
@@ -92,7 +92,7 @@ impl Session {
         size < self.size
             && rows <= self.tree().len()
             && before.len() >= now.len()
-            && now.iter().map(stretch).eq(before.iter().map(stretch).take(now.len()))
+            && now.iter().map(extent).eq(before.iter().map(extent).take(now.len()))
             && (0..rows as RowNo)
                 .all(|row| self.place(row) == index.place(row) && is_same(&self.index, row, index, row, false))
     }
@@ -104,7 +104,7 @@ impl Session {
     }
 }
 
-fn stretch(line: &DamagedLine) -> (u64, u64) {
+fn extent(line: &DamagedLine) -> (u64, u64) {
     (line.offset, line.len)
 }
 

@@ -18,13 +18,13 @@ use crate::core::tree::tree::RowNo;
 
 use super::compare_known::is_same;
 use super::whole_file::{copy, WRITTEN_AGAIN};
-use crate::core::session::file_state::{Care, Old};
-use crate::core::session::session::{Moved, Persistence, Session};
+use crate::core::session::file_state::{CheckDepth, PreviousFile};
+use crate::core::session::session::{Persistence, RowRemap, Session};
 use crate::core::summary::header_scan::first_header;
 
 impl Session {
     /// Goes on in what is at the path now, if it is the same session.
-    pub(crate) fn adopt(&mut self, old: Old, care: Care) -> Result<()> {
+    pub(crate) fn rebase(&mut self, old: PreviousFile, depth: CheckDepth) -> Result<()> {
         let Some(path) = self.file.clone() else {
             return Ok(());
         };
@@ -33,7 +33,7 @@ impl Session {
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
         let size = storage.size()?;
         if size == 0 {
-            return self.fill_emptied(storage, &path, old, care);
+            return self.refill_empty_file(storage, &path, old, depth);
         }
         match first_header(&storage)? {
             None => return Err(Error::changed(&path, "it is no session any more")),
@@ -43,28 +43,28 @@ impl Session {
             }
             Some(_) => {}
         }
-        let Some(Loaded { header_place, header_line, mut index, unended, .. }) = load(&storage)? else {
+        let Some(Loaded { header_place, header_line, mut index, lacks_final_newline, .. }) = load(&storage)? else {
             return Err(Error::changed(&path, "it is no session any more"));
         };
-        if care == Care::Reading && index.damaged().len() > self.damaged().len() {
+        if depth == CheckDepth::ForRead && index.damaged().len() > self.damaged().len() {
             // Damage is told by the read that met it.
             return Err(Error::changed(&path, "lines of it are damaged"));
         }
-        storage.set_unended(unended);
+        storage.set_lacks_final_newline(lacks_final_newline);
         storage.set_shared();
         let theirs = index.tree.len();
         // What somebody cut off in place stays out.
-        let is_cut = old == Old::Rewritten && self.is_cut_to(&index, size);
+        let is_cut = old == PreviousFile::Rewritten && self.is_cut_to(&index, size);
         let mut added = HashMap::new();
         if !is_cut {
-            let lines = self.lacking(&index, old, care)?;
+            let lines = self.missing_entries(&index, old, depth)?;
             added = add(&lines, &mut storage, &mut index)?;
         }
         if !added.is_empty() {
             self.notes.repaired("entries of ours that a replaced file lacked were added to it");
         }
-        let moved = self.moved_rows(&index, &storage, old, &added)?;
-        let own = own_rows(&self.own, &self.index, &index);
+        let moved = self.remapped_rows(&index, &storage, old, &added)?;
+        let own = remapped_ranges(&self.appended_here, &self.index, &index);
         let altered = altered(&own, &moved, &index, &storage)?;
         let same_header = self.has_header(&storage, header_place, old)?;
         let leaf = self.leaf_in(&index);
@@ -72,7 +72,7 @@ impl Session {
         self.size = storage.size()?.max(index.read_to());
         // Nothing can fail any more from here on.
         self.touched = false;
-        self.own = own;
+        self.appended_here = own;
         self.altered.extend(altered);
         let known = moved.iter().filter(|row| row.is_some()).count();
         let mut before = Self::new(self.id.clone(), Persistence::Memory, self.file.clone());
@@ -81,8 +81,8 @@ impl Session {
         before.index = std::mem::replace(&mut self.index, index);
         before.storage = self.storage.replace(Box::new(storage));
         self.forget_lock();
-        self.moved = Some(match self.moved.take() {
-            None => Box::new(Moved { rows: moved, old: before, same_header }),
+        self.remap = Some(match self.remap.take() {
+            None => Box::new(RowRemap { rows: moved, old: before, same_header }),
             // Moved twice since somebody asked: rows are followed to where they were at first.
             Some(mut first) => {
                 let was = |row: RowNo| first.rows.get(row as usize).copied().flatten();
@@ -97,11 +97,11 @@ impl Session {
     }
 
     /// Whether the header at a place of another file is known to be the very text of ours.
-    fn has_header(&self, storage: &FileStorage, place: LineSpan, old: Old) -> Result<bool> {
+    fn has_header(&self, storage: &FileStorage, place: LineSpan, old: PreviousFile) -> Result<bool> {
         let Some(was) = self.header_place.filter(|was| was.len == place.len) else {
             return Ok(false);
         };
-        let before = match (&self.header_text, self.storage.as_deref().filter(|_| old == Old::Open)) {
+        let before = match (&self.header_text, self.storage.as_deref().filter(|_| old == PreviousFile::Open)) {
             (Some(text), _) => text.clone().into_bytes(),
             (None, Some(old)) => match bytes_at(old, was) {
                 Ok(before) => before,
@@ -113,8 +113,14 @@ impl Session {
     }
 
     /// An empty file has no bytes of anybody: all of ours go there, if they can still be read.
-    fn fill_emptied(&mut self, mut storage: FileStorage, path: &str, was: Old, care: Care) -> Result<()> {
-        let readable = was == Old::Open && care != Care::Reading && self.stands()?;
+    fn refill_empty_file(
+        &mut self,
+        mut storage: FileStorage,
+        path: &str,
+        was: PreviousFile,
+        depth: CheckDepth,
+    ) -> Result<()> {
+        let readable = was == PreviousFile::Open && depth != CheckDepth::ForRead && self.has_same_prefix()?;
         let old = self.storage.as_ref().filter(|_| readable);
         let Some(old) = old else {
             return Err(Error::lost(path));
@@ -129,22 +135,22 @@ impl Session {
         if all.last() == Some(&b'\n') {
             all.pop();
         }
-        self.fill(&mut storage, &mut all)?;
+        self.write_into_empty(&mut storage, &mut all)?;
         self.size = storage.size()?;
         self.storage = Some(Box::new(storage));
         self.notes.changed(Change::Replaced);
         self.notes.repaired(WRITTEN_AGAIN);
         let size = self.size;
         match size > self.index.read_to() {
-            true => self.take_in(size),
+            true => self.read_appended(size),
             false => Ok(()),
         }
     }
 
     /// The entries that were appended here and are not in another index, and what they hang from, with their lines.
-    fn lacking(&mut self, index: &Index, old: Old, care: Care) -> Result<Vec<(RowNo, String)>> {
+    fn missing_entries(&mut self, index: &Index, old: PreviousFile, depth: CheckDepth) -> Result<Vec<(RowNo, String)>> {
         let is_there = |row: RowNo| index.tree.find(self.tree().id_of(row)).is_some();
-        let own = self.own.iter().flat_map(|&(first, end)| first..end);
+        let own = self.appended_here.iter().flat_map(|&(first, end)| first..end);
         let mut rows = BTreeSet::new();
         for row in own.filter(|&row| self.tree().is_current(row) && !is_there(row)) {
             let mut at = Some(row);
@@ -156,10 +162,10 @@ impl Session {
             return Ok(Vec::new());
         }
         let path = self.file.as_deref().unwrap_or_default();
-        if care == Care::Reading {
-            return Err(Error::wanting(path));
+        if depth == CheckDepth::ForRead {
+            return Err(Error::lines_needed(path));
         }
-        let storage = self.storage.as_deref().filter(|_| old != Old::Gone);
+        let storage = self.storage.as_deref().filter(|_| old != PreviousFile::Gone);
         let mut lines = Vec::with_capacity(rows.len());
         let mut wanted = Vec::new();
         for &row in &rows {
@@ -169,7 +175,7 @@ impl Session {
                 Err(error) if error.as_io().is_none() => None,
                 read => read?,
             };
-            let lent = || self.lent.as_ref()?.get(&row).map(|line| text_of(line).into_owned());
+            let lent = || self.supplied.as_ref()?.get(&row).map(|line| text_of(line).into_owned());
             match line.or_else(lent).or_else(|| self.altered.get(self.tree().id_of(row)).cloned()) {
                 Some(line) => lines.push((row, line)),
                 None => wanted.push(row),
@@ -177,9 +183,9 @@ impl Session {
         }
         // What only others wrote, and nobody here has read, cannot be had again: its children become orphans, which
         // the diagnostics tell. What was acknowledged here may not go that way.
-        if wanted.iter().any(|&row| self.lent.is_none() || self.is_own(row)) {
-            let error = Error::wanting(path);
-            self.wanted = wanted;
+        if wanted.iter().any(|&row| self.supplied.is_none() || self.is_appended_here(row)) {
+            let error = Error::lines_needed(path);
+            self.missing_rows = wanted;
             return Err(error);
         }
         Ok(lines)
@@ -188,18 +194,18 @@ impl Session {
     /// For each row of a new index the row it was in the old one: the same id, of several the same in order, and the
     /// same in what it says. What was appended here goes by what the index knows of it: the caller's objects are the
     /// only other copy. `added` are those that were just added there.
-    fn moved_rows(
+    fn remapped_rows(
         &self,
         new: &Index,
         storage: &dyn Storage,
-        old: Old,
+        old: PreviousFile,
         added: &HashMap<RowNo, RowNo>,
     ) -> Result<Vec<Option<RowNo>>> {
         let mut by_id: HashMap<&[u8], VecDeque<RowNo>> = HashMap::new();
         for row in 0..self.tree().len() as RowNo {
             by_id.entry(self.tree().id_of(row)).or_default().push_back(row);
         }
-        let before = self.storage.as_deref().filter(|_| old == Old::Open);
+        let before = self.storage.as_deref().filter(|_| old == PreviousFile::Open);
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let mut same_bytes = |was: RowNo, row: RowNo| -> Result<bool> {
             let (Some(before), Some(from), Some(to)) = (before, self.place(was), new.place(row)) else {
@@ -214,8 +220,9 @@ impl Session {
             rows.push(match (was, added.get(&row)) {
                 (_, Some(&was)) => Some(was),
                 (Some(was), None) => {
-                    let is_own = self.is_own(was);
-                    let is_same = is_same(&self.index, was, new, row, !is_own) && (is_own || same_bytes(was, row)?);
+                    let is_appended_here = self.is_appended_here(was);
+                    let is_same = is_same(&self.index, was, new, row, !is_appended_here)
+                        && (is_appended_here || same_bytes(was, row)?);
                     Some(was).filter(|_| is_same)
                 }
                 (None, None) => None,
@@ -267,7 +274,7 @@ fn altered(
 }
 
 /// The rows of a new index that carry the ids of own rows of the old one, whatever others made of them.
-fn own_rows(own: &[(RowNo, RowNo)], old: &Index, new: &Index) -> Vec<(RowNo, RowNo)> {
+fn remapped_ranges(own: &[(RowNo, RowNo)], old: &Index, new: &Index) -> Vec<(RowNo, RowNo)> {
     let ids: HashSet<&[u8]> = own.iter().flat_map(|&(first, end)| first..end).map(|row| old.tree.id_of(row)).collect();
     let mut now: Vec<(RowNo, RowNo)> = Vec::new();
     for row in (0..new.tree.len() as RowNo).filter(|&row| ids.contains(new.tree.id_of(row))) {

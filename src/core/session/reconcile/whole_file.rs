@@ -39,7 +39,7 @@ impl Session {
                 }
                 all.pop();
                 let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
-                self.fill(&mut storage, &mut all)?;
+                self.write_into_empty(&mut storage, &mut all)?;
                 storage
             }
             Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
@@ -51,13 +51,13 @@ impl Session {
     }
 
     /// Writes a whole session into an empty file.
-    pub(crate) fn fill(&self, storage: &mut FileStorage, all: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_into_empty(&self, storage: &mut FileStorage, all: &mut Vec<u8>) -> Result<()> {
         let place = storage.append(all)?;
         if place.offset == 0 {
             return Ok(());
         }
         storage.set_shared();
-        storage.take_back(place, all.get(..place.len as usize).unwrap_or_default())?;
+        storage.rollback_append(place, all.get(..place.len as usize).unwrap_or_default())?;
         Err(Error::changed(storage.name(), "another process writes to it"))
     }
 }

@@ -3,7 +3,7 @@
 use std::fs::{File, TryLockError};
 
 use super::*;
-use crate::core::io::fs::faults::{with, Fault};
+use crate::core::io::fs::faults::{with, InjectedFault};
 
 const OTHER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"other\"}\n";
 
@@ -11,8 +11,8 @@ const OTHER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"other\"}\n";
 fn lend(session: &mut Session, lines: &[(&str, String)]) {
     let id = |row: RowNo| String::from_utf8_lossy(session.tree().id_of(row)).into_owned();
     let line = |row| Some(lines.iter().find(|(of, _)| *of == id(row))?.1.clone().into_bytes());
-    let lent = session.wanted().iter().filter_map(|&row| Some((row, line(row)?))).collect();
-    session.lend(lent);
+    let lent = session.missing_rows().iter().filter_map(|&row| Some((row, line(row)?))).collect();
+    session.supply_lines(lent);
 }
 
 fn line_of(session: &Session, id: &str) -> String {
@@ -43,7 +43,7 @@ fn a_file_written_anew_and_then_deleted_comes_back_with_both() {
     world.write(&(HEADER.to_owned() + &entry("theirs") + &entry("a") + &entry("more").repeat(2)));
     fs::remove_file(&world.path).expect("removed");
     let error = session.reload().expect_err("our line is gone");
-    assert!(error.is_wanting(), "{error}");
+    assert!(error.needs_lines(), "{error}");
     lend(&mut session, &[(&mine, line.clone())]);
     session.reload().expect("adopted");
     assert_eq!(ids(&session), ["theirs", "a", "more", "more", &mine]);
@@ -94,7 +94,7 @@ fn a_line_that_stands_nobody_knows_where_is_taken_out_only_if_it_is_the_last() {
             before_next(Call::Seek, move || add(&path, &entry("theirs")));
         }
         // The look, the write, the question where it landed.
-        let (result, made) = with(2, Fault::Once(libc::EIO), || append_as(&mut session, None));
+        let (result, made) = with(2, InjectedFault::Once(libc::EIO), || append_as(&mut session, None));
         assert_eq!(made.calls[..3], [Call::Stat, Call::Write, Call::Seek]);
         result.expect_err("it is not known where the line is");
         match others_follow {
@@ -118,7 +118,7 @@ fn a_half_written_line_is_cut_off_under_the_lock() {
         let locked = File::open(path).expect("opened").try_lock();
         assert!(matches!(locked, Err(TryLockError::WouldBlock)), "others of ours could write now");
     });
-    let (result, _) = with(1, Fault::ShortThen(libc::ENOSPC), || append_as(&mut session, None));
+    let (result, _) = with(1, InjectedFault::ShortThen(libc::ENOSPC), || append_as(&mut session, None));
     result.expect_err("the disk is full");
     assert_eq!(world.text(), before);
     append(&mut session);
@@ -136,7 +136,7 @@ fn half_a_line_that_another_process_took_back_is_no_cut() {
     world.write(&before);
     session.reload().expect("seen");
     assert_eq!(ids(&session), ["a", &mine]);
-    assert!(session.take_moved().is_none(), "no row moved");
+    assert!(session.take_remap().is_none(), "no row moved");
     append(&mut session);
     expect_whole(&session, &world);
 }

@@ -29,7 +29,7 @@ fn an_unended_line_is_ended_first() {
     let path = dir.path().join("x").to_str().expect("text").to_owned();
     std::fs::write(&path, "half").expect("written");
     let mut storage = FileStorage::open(&path).expect("opened");
-    storage.set_unended(true);
+    storage.set_lacks_final_newline(true);
     assert_eq!(storage.append(&mut b"one".to_vec()).expect("appended"), LineSpan { offset: 5, len: 3 });
     assert_eq!(storage.append(&mut b"two".to_vec()).expect("appended"), LineSpan { offset: 9, len: 3 });
     assert_eq!(std::fs::read_to_string(&path).expect("read"), "half\none\ntwo\n");
@@ -42,12 +42,12 @@ fn a_line_taken_back_leaves_what_others_wrote() {
     std::fs::write(&path, "one\n").expect("written");
     let mut storage = FileStorage::open(&path).expect("opened");
     let place = storage.append(&mut b"two".to_vec()).expect("appended");
-    storage.take_back(place, b"two").expect("taken back");
+    storage.rollback_append(place, b"two").expect("taken back");
     assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n");
     let place = storage.append(&mut b"two".to_vec()).expect("appended");
     std::io::Write::write_all(&mut std::fs::OpenOptions::new().append(true).open(&path).expect("opened"), b"x\n")
         .expect("written");
-    storage.take_back(place, b"two").expect("taken back");
+    storage.rollback_append(place, b"two").expect("taken back");
     assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n   \nx\n");
 }
 

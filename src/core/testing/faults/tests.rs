@@ -11,9 +11,9 @@ use crate::core::base::options::Durability;
 use crate::core::base::options::{Lock, Options};
 use crate::core::format::entry::Kind;
 use crate::core::format::serialize::NewHead;
-use crate::core::io::fs::faults::{with, Fault};
-use crate::core::session::append::{Below, NewEntry};
-use crate::core::session::{Found, Persistence, Session};
+use crate::core::io::fs::faults::{with, InjectedFault};
+use crate::core::session::append::{NewEntry, ParentChoice};
+use crate::core::session::{OpenResult, Persistence, Session};
 
 #[cfg(unix)]
 mod appends;
@@ -44,8 +44,8 @@ fn append(session: &mut Session) -> Result<()> {
     let entry = NewEntry {
         kind: Kind::Custom,
         head: &NewHead::default(),
-        own: b"{\"customType\":\"one that is a good deal longer than nothing\"}",
-        below: Below::Leaf,
+        own_fields: b"{\"customType\":\"one that is a good deal longer than nothing\"}",
+        below: ParentChoice::Leaf,
         id: None,
         time: 0.0,
         timestamp: "1970-01-01T00:00:00.000Z",
@@ -55,7 +55,7 @@ fn append(session: &mut Session) -> Result<()> {
 
 fn opened(path: &str, options: Options) -> Box<Session> {
     match Session::open(path, Persistence::File, options).expect("opened") {
-        Found::Session(session) => session,
+        OpenResult::Session(session) => session,
         _ => panic!("there is a session"),
     }
 }
@@ -75,13 +75,14 @@ fn at(dir: &Path, name: &str) -> String {
 }
 
 #[cfg(unix)]
-fn every_fault() -> Vec<Fault> {
-    let mut all = vec![Fault::Short, Fault::ShortThen(libc::ENOSPC), Fault::ShortThen(libc::EIO)];
+fn every_fault() -> Vec<InjectedFault> {
+    let mut all =
+        vec![InjectedFault::Short, InjectedFault::ShortThen(libc::ENOSPC), InjectedFault::ShortThen(libc::EIO)];
     for code in [libc::ENOSPC, libc::EIO, libc::EINTR, libc::EACCES, libc::ENOENT] {
-        all.extend([Fault::Once(code), Fault::Always(code)]);
+        all.extend([InjectedFault::Once(code), InjectedFault::Always(code)]);
     }
     // A call that is interrupted for ever is tried for ever.
-    all.retain(|fault| *fault != Fault::Always(libc::EINTR));
+    all.retain(|fault| *fault != InjectedFault::Always(libc::EINTR));
     all
 }
 

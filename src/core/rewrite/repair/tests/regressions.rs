@@ -318,7 +318,7 @@ fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
     let storage = FileStorage::open(&path).expect("opened");
     let survey = Survey::of(&storage, Keep::Lines).expect("read");
     let mut read = ReadTo::default();
-    read.pass(&RawLine { offset: survey.bytes - 4, bytes: b"half", ended: false, passed: None });
+    read.pass(&RawLine { offset: survey.bytes - 4, bytes: b"half", ended: false, skipped: None });
     read.close();
     assert_eq!(read, ReadTo::all(survey.bytes, Some(survey.bytes - 4)));
 }

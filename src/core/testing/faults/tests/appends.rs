@@ -183,7 +183,7 @@ fn replaced(session: &mut Session, path: &str) {
     fs::rename(other, path).expect("renamed");
 }
 
-fn check(scenario: &Scenario, at: usize, fault: Fault) -> (Vec<Call>, bool) {
+fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<Call>, bool) {
     let what = format!("{}, call {at}: {fault:?}", scenario.name);
     let dir = scratch();
     let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
@@ -226,7 +226,7 @@ fn check(scenario: &Scenario, at: usize, fault: Fault) -> (Vec<Call>, bool) {
     let text = fs::read_to_string(&path).expect("read");
     assert!(text.starts_with(&there), "{what}: there was\n{there}\nand now there is\n{text}");
     // Half a line of our own may stay where the disk refuses to take it back as well, but alone, fused with nothing.
-    let gives_up = matches!(fault, Fault::Always(_) | Fault::ShortThen(_));
+    let gives_up = matches!(fault, InjectedFault::Always(_) | InjectedFault::ShortThen(_));
     let mut file = ids(&opened(&path, Options::default()));
     for id in &theirs {
         let line = foreign(id);
@@ -267,7 +267,7 @@ fn check(scenario: &Scenario, at: usize, fault: Fault) -> (Vec<Call>, bool) {
 fn every_call_of_every_append_fails_in_turn() {
     let mut cases = 0;
     for scenario in SCENARIOS {
-        let (calls, hit) = check(scenario, usize::MAX, Fault::Always(libc::EIO));
+        let (calls, hit) = check(scenario, usize::MAX, InjectedFault::Always(libc::EIO));
         assert!(!hit && !calls.is_empty(), "{}: it calls nothing", scenario.name);
         for at in 0..calls.len() {
             for fault in every_fault() {

@@ -4,7 +4,7 @@ use super::*;
 use crate::core::base::error::Error;
 use crate::core::context::branch::plan;
 use crate::core::rewrite::verify::verify;
-use crate::core::session::fork::Source;
+use crate::core::session::fork::ForkSource;
 use crate::core::storage::new_file::NewFile;
 
 /// Runs work on a fresh directory with a fault at every call in turn, checking after each.
@@ -13,7 +13,7 @@ pub(crate) fn in_turn(
     work: impl Fn(&Path) -> Result<()>,
     check: impl Fn(&Path, &Result<()>, &str),
 ) -> usize {
-    let run = |at, fault: Fault| {
+    let run = |at, fault: InjectedFault| {
         let dir = scratch();
         let (result, made) = with(at, fault, || work(dir.path()));
         let what = format!("{name}, call {at}: {fault:?}");
@@ -28,7 +28,7 @@ pub(crate) fn in_turn(
         nothing_left_behind(dir.path(), &what);
         made
     };
-    let calls = run(usize::MAX, Fault::Short).calls.len();
+    let calls = run(usize::MAX, InjectedFault::Short).calls.len();
     assert!(calls > 0);
     let faults = every_fault();
     let all = (0..calls).flat_map(|at| faults.iter().map(move |fault| (at, *fault)));
@@ -40,9 +40,9 @@ pub(crate) fn in_turn(
 /// The session in a file; an error where there is none.
 fn session_at(path: &str, options: Options) -> Result<Box<Session>> {
     match Session::open(path, Persistence::File, options)? {
-        Found::Session(session) => Ok(session),
+        OpenResult::Session(session) => Ok(session),
         // A disk that denies there is a file is believed.
-        Found::Missing | Found::Empty => Err(Error::lost(path)),
+        OpenResult::Missing | OpenResult::Empty => Err(Error::lost(path)),
     }
 }
 
@@ -104,7 +104,7 @@ fn a_fork_that_fails_is_whole_or_not_there() {
             "fork",
             move |dir| {
                 fs::write(at(dir, "s.jsonl"), text).expect("written");
-                let source = Source::open(&at(dir, "s.jsonl"))?;
+                let source = ForkSource::open(&at(dir, "s.jsonl"))?;
                 let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}";
                 source.write_to(&at(dir, "f.jsonl"), b"f".to_vec(), header, FSYNC).map(drop)
             },

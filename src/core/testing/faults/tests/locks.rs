@@ -42,8 +42,8 @@ fn an_exclusive_open_that_fails_is_done_by_the_next() {
             let path = at(dir, "s.jsonl");
             fs::write(&path, OLD).expect("written");
             match Session::open(&path, Persistence::File, exclusive)? {
-                Found::Session(mut session) => append(&mut session),
-                Found::Missing | Found::Empty => Err(Error::lost(&path)),
+                OpenResult::Session(mut session) => append(&mut session),
+                OpenResult::Missing | OpenResult::Empty => Err(Error::lost(&path)),
             }
         },
         |dir, result, what| {
@@ -67,7 +67,7 @@ fn new_directories_are_on_disk_with_their_names_or_made_again() {
         crate::core::storage::file::make_dir(&at(dir, "a/b/c/d"), Durability::Fsync)
     };
     let syncs = |dir: &Path| {
-        let (result, made) = with(usize::MAX, Fault::Short, || make(dir));
+        let (result, made) = with(usize::MAX, InjectedFault::Short, || make(dir));
         result.expect("made");
         made.calls.iter().filter(|call| **call == Call::Sync).count()
     };

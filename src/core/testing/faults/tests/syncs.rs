@@ -4,11 +4,11 @@ use super::*;
 use crate::core::io::fs::faults::{before_next, Made};
 use crate::core::io::fs::{stat_path, Call, Identity};
 use crate::core::rewrite::verify::verify;
-use crate::core::session::fork::Source;
+use crate::core::session::fork::ForkSource;
 
 /// The calls of work in which nothing fails.
 fn calls(work: impl FnOnce() -> Result<()>) -> Made {
-    let (result, made) = with(usize::MAX, Fault::Short, work);
+    let (result, made) = with(usize::MAX, InjectedFault::Short, work);
     result.expect("nothing fails");
     made
 }
@@ -88,7 +88,7 @@ fn without_fsync_nothing_that_is_appended_or_new_waits() {
         session.reload()
     });
     let forked = calls(|| {
-        let source = Source::open(&at(dir.path(), "s.jsonl"))?;
+        let source = ForkSource::open(&at(dir.path(), "s.jsonl"))?;
         source.write_to(&at(dir.path(), "f.jsonl"), b"f".to_vec(), b"{\"type\":\"session\"}", OS).map(drop)
     });
     let branched = calls(|| super::files::branch(dir.path(), OS).map(drop));
@@ -156,7 +156,7 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
         session.rewrite(three().lines().map(str::as_bytes))
     };
     let forks: Work = |dir, options| {
-        let source = Source::open(&at(dir, "s.jsonl"))?;
+        let source = ForkSource::open(&at(dir, "s.jsonl"))?;
         source.write_to(
             &at(dir, "f.jsonl"),
             b"f".to_vec(),
@@ -230,16 +230,16 @@ fn where_a_directory_cannot_be_synced_all_is_written_as_ever() {
             let of_dir = made.of(Call::Sync, identity(dir.path()));
             (dir, result, of_dir)
         };
-        let (_dir, result, of_dir) = run(usize::MAX, Fault::Short);
+        let (_dir, result, of_dir) = run(usize::MAX, InjectedFault::Short);
         result.expect("nothing fails");
         assert!(!of_dir.is_empty(), "{what}: the directory is synced");
         for call in of_dir {
             for code in [libc::EINVAL, libc::ENOTSUP, libc::EBADF] {
-                let (dir, result, _) = run(call, Fault::Once(code));
+                let (dir, result, _) = run(call, InjectedFault::Once(code));
                 result.unwrap_or_else(|error| panic!("{what}, {code}: {error}"));
                 assert!(verify(&at(dir.path(), "s.jsonl")).expect("read").ok, "{what}");
             }
-            let (_dir, result, _) = run(call, Fault::Once(libc::EIO));
+            let (_dir, result, _) = run(call, InjectedFault::Once(libc::EIO));
             result.expect_err("a disk that fails is told");
         }
     }
@@ -265,10 +265,10 @@ fn a_directory_that_could_not_be_synced_kept_lines_from_the_new_file() {
         let (result, made) = with(at_call, fault, || repair(&path));
         (other, path, result, made)
     };
-    let (other, _, result, made) = run(usize::MAX, Fault::Short);
+    let (other, _, result, made) = run(usize::MAX, InjectedFault::Short);
     result.expect("repaired");
     let call = made.of(Call::Sync, identity(other.path())).last().copied().expect("the directory is synced");
-    let (_other, path, result, _) = run(call, Fault::Once(libc::EIO));
+    let (_other, path, result, _) = run(call, InjectedFault::Once(libc::EIO));
     result.expect_err("the disk's failure is told");
     assert!(fs::read_to_string(&path).expect("read").contains(line), "the line is in the new file");
     drop(dir);

@@ -12,7 +12,7 @@ use crate::core::io::line_reader::text_of;
 use crate::core::json::reader::is_json;
 use crate::core::storage::memory::MemoryStorage;
 use crate::core::tree::tree::{ChildrenOf, RowNo, Tree};
-use crate::core::tree::tree_integrity::findings;
+use crate::core::tree::tree_integrity::check_integrity;
 
 /// Ids of the entries that a plain reading finds; None for what is no session.
 fn plainly(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
@@ -63,7 +63,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
         let steps = std::iter::successors(Some(row), |&row| parents[row as usize]).take(rows.len() + 1).count();
         assert!(steps <= rows.len());
     }
-    let found = findings(&index.tree);
+    let found = check_integrity(&index.tree);
 
     // The same file, of which only the beginning was there at first. A line that was whole without its newline may
     // have been continued since: then there is nothing to compare.

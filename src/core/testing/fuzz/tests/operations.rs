@@ -9,8 +9,8 @@ use crate::core::base::error::Result;
 use crate::core::base::options::Options;
 use crate::core::format::entry::Kind;
 use crate::core::format::serialize::NewHead;
-use crate::core::session::append::{Below, NewEntry};
-use crate::core::session::{Found, Persistence, Session};
+use crate::core::session::append::{NewEntry, ParentChoice};
+use crate::core::session::{OpenResult, Persistence, Session};
 use crate::core::testing::faults::tests::scratch;
 use crate::core::tree::tree::RowNo;
 
@@ -22,7 +22,7 @@ fn entry(id: &str) -> String {
 
 fn opened(path: &str) -> Box<Session> {
     match Session::open(path, Persistence::File, Options::default()).expect("opened") {
-        Found::Session(session) => session,
+        OpenResult::Session(session) => session,
         _ => panic!("there is a session"),
     }
 }
@@ -53,16 +53,16 @@ impl World {
     /// Does something with the session, and gives it the lines that it asks for.
     fn helped<T>(&mut self, work: impl Fn(&mut Session) -> Result<T>) -> T {
         let result = match work(&mut self.session) {
-            Err(error) if error.is_wanting() => {
+            Err(error) if error.needs_lines() => {
                 let id = |row| String::from_utf8_lossy(self.session.tree().id_of(row)).into_owned();
-                let wanted = self.session.wanted().iter();
+                let wanted = self.session.missing_rows().iter();
                 let lines = wanted.filter_map(|&row| Some((row, self.lines.get(&id(row))?.clone()))).collect();
-                self.session.lend(lines);
+                self.session.supply_lines(lines);
                 work(&mut self.session)
             }
             result => result,
         };
-        self.session.take_moved();
+        self.session.take_remap();
         result.expect("the disk works")
     }
 
@@ -111,8 +111,8 @@ impl World {
             session.append(&NewEntry {
                 kind: Kind::Custom,
                 head: &head,
-                own: b"{\"customType\":\"x\"}",
-                below: Below::Leaf,
+                own_fields: b"{\"customType\":\"x\"}",
+                below: ParentChoice::Leaf,
                 id: None,
                 time: 0.0,
                 timestamp: "t",
@@ -207,7 +207,7 @@ impl World {
                 let text = self.rewritten(usize::from(byte / 16));
                 fs::write(&self.path, text).expect("written");
                 self.expected = self.with_own(&self.expected);
-                self.helped(Session::look_and_close);
+                self.helped(Session::check_and_close);
             }
             // Another session comes and goes: nothing is written to it.
             15 if is_there => {
@@ -221,7 +221,7 @@ impl World {
             }
             _ => {}
         }
-        self.session.take_moved();
+        self.session.take_remap();
     }
 }
 

@@ -10,7 +10,7 @@ use crate::core::context::branch::plan;
 use crate::core::context::path_cache::PathCache;
 use crate::core::context::projection::Contribution;
 use crate::core::format::entry::{read_line, Line};
-use crate::core::tree::tree_integrity::findings;
+use crate::core::tree::tree_integrity::check_integrity;
 
 const CASES: u32 = 3_000;
 
@@ -249,7 +249,7 @@ fn is_the_same_in_the_end(tree: &Tree, naive: &Naive) -> Result<(), TestCaseErro
     let talks = |made: &Made| made.kind == "message" && matches!(made.role, "user" | "assistant");
     prop_assert_eq!(tree.has_conversation(), naive.all.iter().any(talks));
 
-    let found = findings(tree);
+    let found = check_integrity(tree);
     let is_orphan = |no: &usize| naive.all[*no].parent.as_deref().is_some_and(|id| naive.find(id).is_none());
     prop_assert_eq!(rows(&found.orphans), (0..naive.all.len()).filter(is_orphan).collect::<Vec<_>>());
     let of_id = |id: &String| (0..naive.all.len()).filter(|no| naive.all[*no].id == *id).collect::<Vec<_>>();
