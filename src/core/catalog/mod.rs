@@ -5,7 +5,6 @@
 //! full disk) changes no answer. No lock is held while a session file is read. What is taken from it is checked: pages,
 //! rows and texts carry checksums, and a file's stamp must be the one that the row was made from.
 
-pub mod ahead;
 pub mod background;
 pub mod file;
 pub mod fts;

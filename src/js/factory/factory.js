@@ -363,12 +363,7 @@
 		},
 		// `source` says which state of the file was listed, `catalog` where its text may be; the text is fetched when it
 		// is asked for, and is a plain property from then on. Leaves in the slots when it was modified.
-		// For what infos know of each other's texts: elements that are there already, so that writing one calls no setter
-		// of a prototype's.
-		states: (size) => Array.from({ length: size }),
-		info(path, id, cwd, name, parent, headerTime, active, fileTime, counts, first, file, source, catalog, states, at) {
-			const state = { file, source, nextFile: undefined, nextSource: undefined };
-			states[at] = state;
+		info(path, id, cwd, name, parent, headerTime, active, fileTime, counts, first, file, source, catalog) {
 			const created = new Date(headerTime);
 			const fromHeader = typeof headerTime === "string" ? created.getTime() : Number.NaN;
 			let modified = new Date(Math.round(fileTime));
@@ -395,7 +390,7 @@
 				firstMessage: first,
 				get allMessagesText() {
 					if (text === undefined) {
-						text = listedText(file, source, catalog, state.nextFile, state.nextSource);
+						text = listedText(file, source, catalog);
 						plain(this, text);
 					}
 					return text;
@@ -405,21 +400,8 @@
 				},
 			};
 		},
-		// The list, in which each text knows which one is behind it; not its state, which would hold all behind that, too.
-		inOrder(infos, states, rows) {
-			const list = [...rows];
-			let before;
-			for (let at = 0; at < list.length; at++) {
-				const state = states[rows[at]];
-				if (before !== undefined) {
-					before.nextFile = state.file;
-					before.nextSource = state.source;
-				}
-				before = state;
-				list[at] = infos[rows[at]];
-			}
-			return list;
-		},
+		// The infos at these places of a list that has holes.
+		inOrder: (infos, rows) => Array.from(rows, (at) => infos[at]),
 		hit: (path, id, name, cwd, entryId, role, timestamp, snippet) => ({
 			path,
 			id,

@@ -67,7 +67,6 @@ factory! {
     Copy = c"copy",
     Pick = c"pick",
     InOrder = c"inOrder",
-    States = c"states",
     Run = c"run",
     Tree = c"tree",
     Project = c"project",

@@ -25,9 +25,8 @@ pub struct Shown<'a> {
 }
 
 /// The object of a session; None if the engine has no room for one, such as for a name longer than its strings may be, or
-/// if what its header calls a time throws as one: pi leaves it out then, too. What it knows of its text is put into
-/// `states`, at `at`.
-pub fn info_object(js: Js, session: &Shown<'_>, states: Val, at: usize) -> Result<Option<Val>> {
+/// if what its header calls a time throws as one: pi leaves it out then, too.
+pub fn info_object(js: Js, session: &Shown<'_>) -> Result<Option<Val>> {
     let first = session.listed.info.first_message.as_deref().unwrap_or(b"(no messages)");
     let first = js.string(first).or_else(|_| {
         js.take_exception()?;
@@ -35,13 +34,13 @@ pub fn info_object(js: Js, session: &Shown<'_>, states: Val, at: usize) -> Resul
             to_string_lossy(first.get(..SHOWN_OF_ENDLESS).unwrap_or(first)).trim_end_matches('\u{fffd}').as_bytes(),
         )
     });
-    match first.and_then(|first| info_with(js, session, first, states, at)) {
+    match first.and_then(|first| info_with(js, session, first)) {
         Ok(info) => Ok(Some(info)),
         Err(_) => js.take_exception().map(|_| None),
     }
 }
 
-fn info_with(js: Js, session: &Shown<'_>, first: Val, states: Val, at: usize) -> Result<Val> {
+fn info_with(js: Js, session: &Shown<'_>, first: Val) -> Result<Val> {
     let Shown { path, file, listed, catalog } = *session;
     let Listed { info, stamp, .. } = listed;
     let parsed = |text: &Option<String>| text.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text));
@@ -64,8 +63,6 @@ fn info_with(js: Js, session: &Shown<'_>, first: Val, states: Val, at: usize) ->
         if path == file { shown } else { js.string(file.as_bytes())? },
         js.string(Source::of(listed).to_text().as_bytes())?,
         js.optional_string(catalog.map(str::as_bytes))?,
-        states,
-        js.number(at as f64)?,
     ];
     make(js, F::Info, &args)
 }

@@ -10,11 +10,9 @@ use napi::{sys, Result};
 
 use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::catalog::ahead::{Ahead, Asked};
 use crate::core::catalog::session_text::{text, Source};
 use crate::core::catalog::{Catalog, Location, SHORT_PATIENCE};
 use crate::core::io::file_version::FileFingerprint;
-use crate::js::engine::long::of_letters;
 use crate::js::engine::raw::{Js, Val};
 use crate::js::factory::host::{make, F};
 
@@ -37,16 +35,13 @@ thread_local! {
     static FETCHED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     /// The catalog that was wanted last.
     static SEEN: RefCell<Option<(PathBuf, Seen)>> = const { RefCell::new(None) };
-    /// Who makes the next text of a list, and which one that is: the one behind the last that was asked for.
-    static AHEAD: RefCell<Option<Ahead>> = const { RefCell::new(None) };
-    static NEXT: RefCell<Option<Asked>> = const { RefCell::new(None) };
 }
 
 /// Gives the factory the function that fetches texts.
 pub fn install(js: Js) -> Result<()> {
     // SAFETY: called by the engine alone, as the function made below.
     unsafe extern "C" fn on_text(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-        let mut args = [null_mut(); 5];
+        let mut args = [null_mut(); 3];
         let mut count = args.len();
         // SAFETY: `args` has room for `count` handles.
         unsafe {
@@ -64,54 +59,22 @@ pub fn install(js: Js) -> Result<()> {
 
 /// Closes what is kept open for a thread whose environment ends.
 pub fn close() {
-    AHEAD.with(|ahead| ahead.borrow_mut().take());
-    NEXT.with(|next| next.borrow_mut().take());
     SEEN.with(|seen| seen.borrow_mut().take());
 }
 
-/// The text of a listed session, which may have been made already; the session behind it in the list is made ready then,
-/// if the last one that was asked for is the one before it.
-fn fetch(js: Js, [file, source, catalog, next_file, next_source]: [Val; 5]) -> Result<Val> {
+/// The text of a listed session: from the catalog or from its file.
+fn fetch(js: Js, [file, source, catalog]: [Val; 3]) -> Result<Val> {
     let argument = |value: Val| Ok::<_, napi::Error>(js.text(value)?.map(|text| to_string_lossy(&text).into_owned()));
-    let listed = |file: Val, source: Val| {
-        let source = argument(source)?.and_then(|text| Source::from_text(&text));
-        Ok::<_, napi::Error>(argument(file)?.zip(source))
-    };
-    let Some((file, source)) = listed(file, source)? else {
-        return js.string(b"");
-    };
-    let Some(catalog) = argument(catalog)?.map(PathBuf::from) else {
-        return FETCHED.with(|fetched| {
-            let mut fetched = fetched.borrow_mut();
-            text(None, &paths::parent(&file), paths::file_name(&file), &source, &mut fetched);
-            string_of(js, &mut fetched)
-        });
-    };
-    let asked = Asked { catalog: catalog.clone(), file, source };
-    let next = listed(next_file, next_source)?.map(|(file, source)| Asked { catalog, file, source });
-    let is_in_order = NEXT.with(|before| before.replace(next.clone())).is_some_and(|before| before == asked);
-    AHEAD.with(|ahead| {
-        let mut ahead = ahead.borrow_mut();
-        let made = ahead.as_ref().filter(|_| is_in_order).and_then(|ahead| ahead.take(&asked));
-        let Some(letters) = made else {
-            let Asked { catalog, file, source } = asked;
-            let (dir, name) = (paths::parent(&file), paths::file_name(&file));
-            return FETCHED.with(|fetched| {
-                let mut fetched = fetched.borrow_mut();
-                let is_open = with_catalog(catalog, |catalog| text(catalog, &dir, name, &source, &mut fetched));
-                // A catalog that is locked or not there is no help ahead either.
-                if let Some(next) = next.filter(|_| is_open && is_in_order) {
-                    ahead.get_or_insert_default().want(next);
-                }
-                string_of(js, &mut fetched)
-            });
-        };
-        let ahead = ahead.get_or_insert_default();
-        // While this one is copied.
-        next.into_iter().for_each(|next| ahead.want(next));
-        let string = of_letters(js, &letters);
-        ahead.give_back(letters);
-        string
+    let source = argument(source)?.and_then(|text| Source::from_text(&text));
+    let Some((file, source)) = argument(file)?.zip(source) else { return js.string(b"") };
+    let (dir, name) = (paths::parent(&file), paths::file_name(&file));
+    FETCHED.with(|fetched| {
+        let mut fetched = fetched.borrow_mut();
+        match argument(catalog)? {
+            Some(path) => with_catalog(path.into(), |catalog| text(catalog, &dir, &name, &source, &mut fetched)),
+            None => drop(text(None, &dir, &name, &source, &mut fetched)),
+        }
+        string_of(js, &mut fetched)
     })
 }
 
@@ -123,8 +86,8 @@ fn string_of(js: Js, text: &mut Vec<u8>) -> Result<Val> {
     string
 }
 
-/// Does work with a catalog, if there is one that can be asked. `work` says whether it could, and so does this.
-fn with_catalog(path: PathBuf, work: impl FnOnce(Option<&Catalog>) -> bool) -> bool {
+/// Does work with a catalog, if there is one that can be asked. `work` says whether it could.
+fn with_catalog(path: PathBuf, work: impl FnOnce(Option<&Catalog>) -> bool) {
     SEEN.with(|seen| {
         let mut seen = seen.borrow_mut();
         let before = seen.take().filter(|(known, _)| *known == path).map(|(_, before)| before);
@@ -134,10 +97,8 @@ fn with_catalog(path: PathBuf, work: impl FnOnce(Option<&Catalog>) -> bool) -> b
             Some(Seen::Avoided(_)) | None => work(None),
         };
         let found = if asked { found } else { Some(Seen::Avoided(Instant::now())) };
-        let is_open = matches!(found, Some(Seen::Open(..)));
         *seen = found.map(|found| (path, found));
-        is_open
-    })
+    });
 }
 
 /// The catalog at a path, which may be the one seen before. None if there is none.

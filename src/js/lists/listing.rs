@@ -106,7 +106,6 @@ fn start(
         task,
         infos: Some(js.keep(js.array(0)?)?),
         results: None,
-        states: None,
         unparsed_dates: HashMap::new(),
         times: Vec::new(),
         catalog: location.as_ref().map(|location| location.path.to_string_lossy().into_owned()),
@@ -242,8 +241,6 @@ struct Progress {
     infos: Option<Kept>,
     /// The sessions at their files' positions; None before the files are known, too.
     results: Option<Kept>,
-    /// What each of them knows of its text, at the same positions.
-    states: Option<Kept>,
     /// The newest of the times of files to come that only the host can read, by the files' positions.
     unparsed_dates: HashMap<usize, f64>,
     /// When the sessions read so far were modified, and their positions.
@@ -310,7 +307,7 @@ fn end(progress: &RefCell<Progress>, js: Js, value: Val, resolves: bool) -> Resu
     let (ending, kept) = {
         let mut progress = progress.borrow_mut();
         progress.order = None;
-        (progress.task.ending(), [progress.infos.take(), progress.results.take(), progress.states.take()])
+        (progress.task.ending(), [progress.infos.take(), progress.results.take()])
     };
     for kept in kept.into_iter().flatten() {
         js.release(kept)?;
@@ -344,11 +341,9 @@ fn found(progress: &RefCell<Progress>, js: Js, total: usize) -> Result<()> {
         return end(progress, js, js.array(0)?, true);
     }
     let results = js.keep(js.array(total)?)?;
-    let states = js.keep(make(js, F::States, &[js.number(total as f64)?])?)?;
     let mut progress = progress.borrow_mut();
     progress.total = total;
     progress.results = Some(results);
-    progress.states = Some(states);
     Ok(())
 }
 
@@ -370,13 +365,9 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(Stri
     let info = match shown {
         Some((path, file, listed)) if is_listed(progress, js, &listed)? => {
             // The caller's code may run while the object is made: nothing is borrowed then.
-            let (states, catalog) = {
-                let progress = progress.borrow();
-                let Some(states) = &progress.states else { return Ok(()) };
-                (js.kept(states)?, progress.catalog.clone())
-            };
+            let catalog = progress.borrow().catalog.clone();
             let shown = Shown { path: &path, file: &file, listed: &listed, catalog: catalog.as_deref() };
-            let info = info_object(js, &shown, states, at)?;
+            let info = info_object(js, &shown)?;
             if info.is_some() {
                 let [modified, ..] = slots(js)?;
                 progress.borrow_mut().times.push((modified, at as u32));
@@ -391,12 +382,10 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(Stri
         progress.first_loaded |= at == 0;
         (progress.publishes(at), progress.loaded, progress.total)
     };
-    let (infos, results, states, on_progress) = {
+    let (infos, results, on_progress) = {
         let progress = progress.borrow();
-        let (Some(infos), Some(results), Some(states)) = (&progress.infos, &progress.results, &progress.states) else {
-            return Ok(());
-        };
-        (js.kept(infos)?, js.kept(results)?, js.kept(states)?, progress.task.on_progress(js)?)
+        let (Some(infos), Some(results)) = (&progress.infos, &progress.results) else { return Ok(()) };
+        (js.kept(infos)?, js.kept(results)?, progress.task.on_progress(js)?)
     };
     if let Some(info) = info {
         js.set_at(results, at as u32, info)?;
@@ -410,21 +399,21 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(Stri
     }
     if loaded == total && !progress.borrow().task.is_over() {
         // Everything was read: an abort that the last progress call made comes too late, as in the reference.
-        let list = newest_first(progress, js, results, states)?;
+        let list = newest_first(progress, js, results)?;
         return end(progress, js, list, true);
     }
     Ok(())
 }
 
 /// The list of all results, the newest first; those of one time in their files' order.
-fn newest_first(progress: &RefCell<Progress>, js: Js, results: Val, states: Val) -> Result<Val> {
+fn newest_first(progress: &RefCell<Progress>, js: Js, results: Val) -> Result<Val> {
     let mut times = std::mem::take(&mut progress.borrow_mut().times);
     if times.iter().any(|(time, _)| time.is_nan()) {
         return make(js, F::NewestFirst, &[results]);
     }
     times.sort_by(|(left, a), (right, b)| right.partial_cmp(left).unwrap_or(Order::Equal).then(a.cmp(b)));
     let rows: Vec<u32> = times.into_iter().map(|(_, at)| at).collect();
-    make(js, F::InOrder, &[results, states, js.u32s(&rows)?])
+    make(js, F::InOrder, &[results, js.u32s(&rows)?])
 }
 
 impl Progress {
@@ -451,7 +440,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_odd_times_of_a_file_were_asked_for_at_once() {
+    fn all_unparsed_dates_of_a_file_were_asked_for_at_once() {
         let mut times = UnparsedDates::default();
         (0..1_000).for_each(|n| times.add(&format!("\"Jan {n} 2025\"")));
         times.add(&format!("\"{}\"", "x".repeat(3 * ODD_BYTES)));

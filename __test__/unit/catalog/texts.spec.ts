@@ -1,17 +1,13 @@
-// Texts of a list that are asked for one after the other: the next one is made on another thread meanwhile, and is the same.
+// Texts of a list, asked for in any order, while files change: each is the text that was listed.
 import { appendFileSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { Random } from "../../stress/differential/random.js";
-import { api, header, message, root, setEnv, user, writeSession } from "../../support/store.js";
-import { peer, run, session, settled, store, tick, works } from "./store.js";
+import { Random } from "../../differential/random.js";
+import { api, header, message, user, writeSession } from "../../support/store.js";
+import { peer, run, session, store, tick } from "./store.js";
 
 const { SessionManager } = api;
 const seed = Number(process.env.PSN_SEED ?? 20251121);
-
-/** Whether the thread that makes texts ahead is there; undefined where the system does not tell. */
-const isAhead = (): boolean | undefined => works("pi-session-text");
 
 const SAID = ["plain", "caf\u00e9 \u00ff", "wide \u4e2d\u6587 \u{1f600}", "half \ud800 of it", "", "x\u0000y"];
 
@@ -28,7 +24,7 @@ async function mixed(): Promise<ReturnType<typeof store>> {
 }
 
 test("all texts in the list's order, in the other one, every second one, and again, are pi's", async () => {
-	const at = await mixed();
+	await mixed();
 	const ours = await SessionManager.listAll();
 	const want = new Map((await peer.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
 	expect(want.size).toBe(60);
@@ -41,30 +37,6 @@ test("all texts in the list's order, in the other one, every second one, and aga
 		expect(info.allMessagesText).toBe(want.get(info.id));
 		expect(other[n]?.allMessagesText).toBe(want.get(info.id));
 	}
-	await settled(at);
-	expect(isAhead() ?? false).toBe(false);
-});
-
-// Whether there is a thread can only be seen on Linux, in Node; elsewhere this shows that the texts are right.
-test("a thread makes them ahead if they are asked for in order, and ends when nobody asks any more", async () => {
-	const at = await mixed();
-	const want = new Map((await peer.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
-	const list = await SessionManager.listAll();
-	await settled(at);
-	for (const info of [...list].reverse()) expect(info.allMessagesText).toBe(want.get(info.id));
-	expect(isAhead() ?? false).toBe(false);
-	let wasAhead = false;
-	for (const info of await SessionManager.listAll()) {
-		expect(info.allMessagesText).toBe(want.get(info.id));
-		wasAhead ||= isAhead() ?? true;
-	}
-	expect(wasAhead).toBe(true);
-	await settled(at);
-	expect(isAhead() ?? false).toBe(false);
-	// Without a catalog there is nothing to be had ahead.
-	setEnv({ PI_SESSION_CATALOG: "off" });
-	for (const info of await SessionManager.listAll()) expect(info.allMessagesText).toBe(want.get(info.id));
-	expect(isAhead() ?? false).toBe(false);
 });
 
 test(`whatever happens to files meanwhile, each text is what was listed, or nothing (seed ${seed}, 30 rounds)`, async () => {
@@ -95,24 +67,7 @@ test(`whatever happens to files meanwhile, each text is what was listed, or noth
 	}
 });
 
-test("a worker that ends while its texts are made ahead takes nothing with it", async () => {
-	const at = await mixed();
-	for (let n = 0; n < 10; n++) {
-		const code = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
-			SessionManager.listAll().then((list) => {
-				for (const info of list.slice(0, ${3 + n})) info.allMessagesText;
-				${n % 2 === 0 ? "process.exit()" : "require('node:worker_threads').parentPort.postMessage(1)"};
-			});`;
-		const worker = new Worker(code, { eval: true });
-		const ended = new Promise((resolve) => worker.once("exit", resolve));
-		worker.once("message", () => worker.terminate());
-		await ended;
-	}
-	expect((await SessionManager.listAll()).map((info) => info.allMessagesText.length > 0)).toEqual(Array(60).fill(true));
-	await settled(at);
-});
-
-test("a text made ahead for one list was given to the next one, which had found the file changed", async () => {
+test("a text of one list was given to the next one, which had found the file changed", async () => {
 	const at = store(0);
 	const line = (word: string): string => JSON.stringify(message("b", "a", user(`the word is ${word}`)));
 	const around = (n: number): string => JSON.stringify(message(`x${n}`, null, user("y".repeat(6_000))));
@@ -145,11 +100,4 @@ test("a setter on Array.prototype made a list empty", async () => {
 		delete Array.prototype[0];
 		console.log(list.length, list.every((info) => typeof info.allMessagesText === "string"));`;
 	expect(await run(script)).toBe("60 true\n");
-});
-
-test("a process ends though a text was made ahead that nobody came for", async () => {
-	await mixed();
-	const script = "const list = await SessionManager.listAll(); for (const info of list.slice(0, 10)) info.allMessagesText; console.log('done');";
-	expect(await run(script)).toBe("done\n");
-	expect(await run(`${script} process.exit();`)).toBe("done\n");
 });
