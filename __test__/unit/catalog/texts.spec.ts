@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Random } from "../../differential/random.js";
+import { Random } from "../../stress/differential/random.js";
 import { api, header, message, user, writeSession } from "../../support/store.js";
 import { peer, run, session, store, tick } from "./store.js";
 

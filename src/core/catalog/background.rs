@@ -4,15 +4,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Duration;
 
 use super::ingest::{clean_dirs, lacking, settle, take, Taken};
-use super::patience::wait;
-use super::purge::clean;
-use super::{discard_if_broken, Catalog, Location, Outcome};
-
-/// How long this work waits for another process that is writing.
-const PATIENCE: Duration = Duration::from_secs(5);
+use super::purge::purge;
+use super::{discard_if_broken, Catalog, Location, Outcome, LIST_BUSY_TIMEOUT};
 
 /// Every thread that works for lists and searches, so that the library is not taken away under one.
 static THREADS: Threads = Threads { running: Mutex::new(None), ended: Condvar::new() };
@@ -77,7 +72,6 @@ pub fn fill(mut catalog: Catalog, location: &Location, stop: &Arc<AtomicBool>) {
         }
         filled.insert(location.path.clone(), false);
     }
-    lower_priority();
     loop {
         if let Err(error) = fill_once(&mut catalog, stop) {
             discard_if_broken(location, &error);
@@ -89,17 +83,17 @@ pub fn fill(mut catalog: Catalog, location: &Location, stop: &Arc<AtomicBool>) {
         if !again || stop.load(Ordering::Relaxed) {
             filled.remove(&location.path);
             drop(running);
-            return catalog.tidy();
+            return catalog.truncate_log();
         }
     }
 }
 
 fn fill_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> Outcome<()> {
-    wait(catalog, PATIENCE, stop)?;
+    catalog.db().busy_timeout(LIST_BUSY_TIMEOUT)?;
     // First of all what must not stay. The process may end at any time; then the next one goes on with it.
     clean_dirs(catalog)?;
     settle(catalog, stop)?;
-    clean(catalog, stop)?;
+    purge(catalog, stop)?;
     let mut buffer = Box::default();
     for session in lacking(catalog.db(), None)? {
         // A file that cannot be read has no texts to take.
@@ -108,13 +102,4 @@ fn fill_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> Outcome<()> {
         }
     }
     Ok(())
-}
-
-/// Lets everything else go first.
-fn lower_priority() {
-    #[cfg(target_os = "linux")]
-    // SAFETY: asks for a lower priority of this thread; whether that is granted is no matter.
-    unsafe {
-        libc::setpriority(libc::PRIO_PROCESS, 0, 15);
-    }
 }

@@ -9,7 +9,7 @@ use super::schema::{APPLICATION, FORM};
 
 /// The catalog's file in the agent's directory. The number is that of its form: each form has a file of its own, so that
 /// two releases never fight over one.
-pub const FILE_NAME: &str = "session-catalog-1.sqlite";
+pub const FILE_NAME: &str = "session-catalog-2.sqlite";
 
 /// What an SQLite file begins with, and where its header says what was set.
 const MAGIC: &[u8] = b"SQLite format 3\0";

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::{Connection, Row, Transaction};
 
-use super::revalidation::is_same;
+use super::revalidation::has_same_texts;
 use super::rows::{self, Remembered};
-use super::text_rows::{advance, checksums, seal, taken_before, taken_to, Batch};
+use super::text_rows::{advance, taken_before, taken_to, Batch};
 use super::{Catalog, Outcome};
 use crate::core::format::header::Version;
 use crate::core::io::file_version::{head_tail_hash, FileFingerprint};
@@ -125,17 +125,18 @@ pub fn begin(catalog: &mut Catalog, lacking: &Lacking, cancelled: &AtomicBool) -
     };
     let path = Path::new(&lacking.dir).join(&lacking.name);
     if let Some(before) = before {
-        let rows = checksums(catalog.db(), row.row)?;
-        let compared = open::regular(&path, Access::Read).and_then(|file| {
-            let is_same = is_same(&file, before, (row.row, rows), &mut Box::default(), cancelled)?;
-            // Read while it was changed, it may be a bit of both.
-            Ok(still_is(&file, &row).unwrap_or(false).then_some(is_same))
-        });
-        let is_same = match compared {
-            Ok(is_same) => is_same.filter(|_| !cancelled.load(Ordering::Relaxed)),
+        let file = match open::regular(&path, Access::Read) {
+            Ok(file) => file,
             Err(error) => return Ok(Err(error)),
         };
-        let Some(is_same) = is_same else { return Ok(Ok(None)) };
+        let is_same = match has_same_texts(catalog.db(), row.row, (&file, before), cancelled)? {
+            Ok(is_same) => is_same,
+            Err(error) => return Ok(Err(error)),
+        };
+        // Read while it was changed, it may be a bit of both.
+        if cancelled.load(Ordering::Relaxed) || !still_is(&file, &row).unwrap_or(false) {
+            return Ok(Ok(None));
+        }
         let decided = catalog.write(|transaction| decide(transaction, lacking, &row, before, is_same))?;
         let Some(number) = decided else { return Ok(Ok(None)) };
         from = if number == row.row { before } else { 0 };
@@ -151,7 +152,7 @@ pub fn begin(catalog: &mut Catalog, lacking: &Lacking, cancelled: &AtomicBool) -
     if !goes_on {
         // A last line that had no newline was taken, and what came then belongs to it.
         let renewed = catalog.write(|transaction| match advance(transaction, row.row, from, 0)? {
-            true => rows::renew(transaction, row.row).map(Some),
+            true => rows::rekey(transaction, row.row).map(Some),
             false => Ok(None),
         })?;
         let Some(number) = renewed else { return Ok(Ok(None)) };
@@ -173,9 +174,9 @@ fn decide(
     if now.as_ref() != Some(row) || taken_before(transaction, row.row)? != Some(before) {
         return Ok(None);
     }
-    match is_same && rows::trust(transaction, row.row)? {
-        true => Ok(Some(row.row)),
-        false => rows::renew(transaction, row.row).map(Some),
+    match is_same {
+        true => rows::revalidate(transaction, row.row).map(|()| Some(row.row)),
+        false => rows::rekey(transaction, row.row).map(Some),
     }
 }
 
@@ -239,7 +240,6 @@ impl Part {
         for (at, batch) in self.batches.iter().enumerate() {
             put(at, batch, self.row)?;
         }
-        seal(transaction, self.row)?;
         Ok(true)
     }
 }

@@ -2,15 +2,14 @@
 //! again, and holds their texts for search.
 //!
 //! Invariants: it is a cache, and files are the truth. Whatever is wrong with it (missing, locked, corrupt, read-only, a
-//! full disk) changes no answer. No lock is held while a session file is read. What is taken from it is checked: pages,
-//! rows and texts carry checksums, and a file's stamp must be the one that the row was made from.
+//! full disk) changes no answer. No lock is held while a session file is read. What is taken from it is checked against
+//! the file's stamp, which must be the one that the row was made from.
 
 pub mod background;
 pub mod file;
 pub mod fts;
 pub mod ingest;
-pub mod pages;
-pub mod patience;
+pub mod ingest_lock;
 pub mod purge;
 pub mod revalidation;
 pub mod rows;
@@ -23,10 +22,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{ffi, Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use self::file::{behind_links, create_private, look, remove_ours, Found, FILE_NAME};
-use self::purge::is_clean;
 use crate::core::base::error::Result;
 use crate::core::base::paths::{self, Host};
 
@@ -34,10 +32,10 @@ use crate::core::base::paths::{self, Host};
 pub const VARIABLE: &str = "PI_SESSION_CATALOG";
 
 /// How long a list waits for another process that is writing. What it could not write, the next list reads again.
-const LIST_PATIENCE: Duration = Duration::from_millis(250);
+pub const LIST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// How long the host's own thread waits, where it asks by itself: it answers a user's keys.
-pub const SHORT_PATIENCE: Duration = Duration::from_millis(20);
+pub const SHORT_BUSY_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// Where the catalog is, and whether it may be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,17 +68,17 @@ pub type Outcome<T> = std::result::Result<T, rusqlite::Error>;
 impl Catalog {
     /// Opens the catalog if it is there and whole. One of ours that is broken is taken away, so that a new one can be made.
     pub fn open(location: &Location) -> Option<Self> {
-        Self::open_within(location, LIST_PATIENCE)
+        Self::open_within(location, LIST_BUSY_TIMEOUT)
     }
 
     /// As [`Catalog::open`], waiting no longer than this for other processes, then and later.
-    pub fn open_within(location: &Location, patience: Duration) -> Option<Self> {
+    pub fn open_within(location: &Location, busy_timeout: Duration) -> Option<Self> {
         let path = behind_links(&location.path);
         if look(&path) != Found::Catalog {
             return None;
         }
         for flags in [OpenFlags::SQLITE_OPEN_READ_WRITE, OpenFlags::SQLITE_OPEN_READ_ONLY] {
-            match Self::connect(&path, flags, patience) {
+            match Self::connect(&path, flags, busy_timeout) {
                 Ok(catalog) => return Some(catalog),
                 Err(error) if is_broken(&error) => {
                     remove_ours(&path);
@@ -116,7 +114,7 @@ impl Catalog {
                 }
                 Found::Nothing => create_private(&path).ok()?,
             }
-            match Self::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, LIST_PATIENCE) {
+            match Self::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, LIST_BUSY_TIMEOUT) {
                 Ok(catalog) => return Some(catalog),
                 Err(error) if is_broken(&error) => remove_ours(&path),
                 Err(_) => return None,
@@ -125,12 +123,9 @@ impl Catalog {
         None
     }
 
-    fn connect(path: &Path, flags: OpenFlags, patience: Duration) -> Outcome<Self> {
-        if !pages::register() {
-            return Err(rusqlite::Error::InvalidQuery);
-        }
-        let db = Connection::open_with_flags_and_vfs(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX, pages::VFS)?;
-        db.busy_timeout(patience)?;
+    fn connect(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> Outcome<Self> {
+        let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        db.busy_timeout(busy_timeout)?;
         // A connection to a file that was taken away meanwhile would take the new one's log away with it.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         schema::prepare(&db)?;
@@ -142,23 +137,21 @@ impl Catalog {
         self.db.is_readonly("main").unwrap_or(true)
     }
 
-    /// Moves what was written from the log into the file, if it is much (who opens the catalog next reads the log first),
-    /// or if something was deleted that still stands in it. Another process that works on it may be in the way; then it
-    /// does this, or whoever comes next.
-    pub fn tidy(&self) {
-        const MUCH: u64 = 256 << 10;
+    /// Moves the log into the file if the log is large: who opens the catalog next reads it first. A reader of another
+    /// process may block this; then whoever comes next does it.
+    pub fn truncate_log(&self) {
+        const LARGE: u64 = 256 << 10;
         let log = self.db.path().map(|path| format!("{path}-wal"));
-        let is_much = log.and_then(|log| fs::metadata(log).ok()).is_some_and(|log| log.len() > MUCH);
-        let wipes = self.state("wipe").unwrap_or(0);
-        if self.is_read_only() || !is_much && wipes == 0 {
-            return;
+        let is_large = log.and_then(|log| fs::metadata(log).ok()).is_some_and(|log| log.len() > LARGE);
+        if is_large && !self.is_read_only() {
+            // What cannot be moved now stays in the log, where it counts as well.
+            let _ = self.checkpoint();
         }
-        let blocked = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
-        let is_clean = || matches!(is_clean(&self.db), Ok(true));
-        if wipes != 0 && matches!(blocked, Ok(false)) && is_clean() {
-            // Said last, if nothing is left to take away and nothing came since: until then the next one does it again.
-            let _ = self.db.execute("UPDATE state SET value = 0 WHERE name = 'wipe' AND value = ?1", [wipes]);
-        }
+    }
+
+    /// Moves the log into the file and empties it. False if another connection blocks that.
+    pub fn checkpoint(&self) -> Outcome<bool> {
+        self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0).map(|is_blocked: bool| !is_blocked))
     }
 
     /// One of the numbers that the catalog keeps of itself.
@@ -199,8 +192,6 @@ pub fn is_broken(error: &rusqlite::Error) -> bool {
             matches!(error.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
                 // What should be there is not: another file was put in its place.
                 || error.code == ErrorCode::Unknown
-                // A page is not as it was written.
-                || error.extended_code == ffi::SQLITE_IOERR_DATA
         }
         rusqlite::Error::SqlInputError { .. }
         | rusqlite::Error::InvalidColumnType(..)
@@ -208,4 +199,10 @@ pub fn is_broken(error: &rusqlite::Error) -> bool {
         | rusqlite::Error::QueryReturnedNoRows => true,
         _ => false,
     }
+}
+
+/// An error that says that the catalog contradicts itself.
+pub fn corrupt(what: &str) -> rusqlite::Error {
+    let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    rusqlite::Error::SqliteFailure(error, Some(what.to_owned()))
 }

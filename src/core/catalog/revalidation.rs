@@ -1,64 +1,69 @@
-//! Whether a file that was changed still says what the catalog has of it. A changed mode, owner or time makes another stamp,
-//! and so does a copy put in its place: to read the file again is cheap, to index it is not.
+//! Whether a file that was changed still has the texts that were ingested from it. A changed mode, owner or time changes the
+//! stamp of a file, and so does a copy put in its place: comparing costs far less than indexing again.
 
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::text_rows::Batch;
+use rusqlite::Connection;
+
+use super::text_rows::{row, row_ends, Batch};
+use super::Outcome;
 use crate::core::summary::searchable_text::{read_texts, Text};
 
-/// Compares the texts of a file with what rows of texts were made of.
-struct Comparison {
-    session: i64,
-    /// Where each row that is to come ends in the file, and its checksum.
-    rows: std::vec::IntoIter<(u64, i64)>,
-    row: Option<(u64, i64)>,
-    /// The same row, made of the file.
+/// Compares the texts of a file with the rows of a session.
+struct Comparison<'a> {
+    db: &'a Connection,
+    /// The ids of the rows that follow, and where each ends in the file.
+    rows: std::vec::IntoIter<(i64, u64)>,
+    row: Option<(i64, u64)>,
+    /// The current row, made of the file's texts.
     made: Batch,
 }
 
-impl Comparison {
-    /// Takes the next text. False if there is no such text in the rows.
-    fn take(&mut self, text: &Text) -> bool {
-        while self.row.is_some_and(|(end, _)| text.end > end) {
-            if !self.next() {
-                return false;
+impl Comparison<'_> {
+    /// Adds the file's next text. False if the rows before it differ, or there is no row for it.
+    fn add(&mut self, text: &Text) -> Outcome<bool> {
+        while self.row.is_some_and(|(_, end)| text.end > end) {
+            if !self.finish_row()? {
+                return Ok(false);
             }
         }
         self.made.push(text);
-        self.row.is_some()
+        Ok(self.row.is_some())
     }
 
-    /// Goes on to the next row. False if this one is not what was made.
-    fn next(&mut self) -> bool {
-        let is_same = self.row.is_some_and(|(_, checksum)| self.made.checksum(self.session) == checksum);
-        self.made = Batch::default();
+    /// Compares the current row and goes on to the next. False if it differs.
+    fn finish_row(&mut self) -> Outcome<bool> {
+        let made = std::mem::take(&mut self.made);
+        let Some((id, _)) = self.row else { return Ok(false) };
         self.row = self.rows.next();
-        is_same
+        Ok(row(self.db, id, |_, stored| *stored == made.as_row())?.unwrap_or(false))
     }
 }
 
-/// Whether the texts in the first `end` bytes of a file are those that a session's rows of texts were made of, given where
-/// each of them ends and its checksum.
-pub fn is_same(
-    file: &File,
-    end: u64,
-    (session, rows): (i64, Vec<(u64, i64)>),
-    buffer: &mut Box<[u8]>,
+/// Whether the texts in the first `end` bytes of a file are those that the catalog has of a session.
+pub fn has_same_texts(
+    db: &Connection,
+    session: i64,
+    (file, end): (&File, u64),
     cancelled: &AtomicBool,
-) -> io::Result<bool> {
-    let mut rows = rows.into_iter();
-    let mut comparison = Comparison { session, row: rows.next(), rows, made: Batch::default() };
-    let mut is_same = true;
-    let ends = AtomicBool::new(false);
+) -> Outcome<io::Result<bool>> {
+    let mut rows = row_ends(db, session)?.into_iter();
+    let mut comparison = Comparison { db, row: rows.next(), rows, made: Batch::default() };
+    let mut is_same = Ok(true);
+    let differs = AtomicBool::new(false);
     let mut each = |text: Text| {
-        is_same = is_same && comparison.take(&text);
-        ends.store(!is_same || cancelled.load(Ordering::Relaxed), Ordering::Relaxed);
+        if matches!(is_same, Ok(true)) {
+            is_same = comparison.add(&text);
+        }
+        differs.store(!matches!(is_same, Ok(true)), Ordering::Relaxed);
     };
-    read_texts(file, (0, end), None, buffer, &[&ends, cancelled], &mut each)?;
-    while is_same && comparison.row.is_some() {
-        is_same = comparison.next();
+    if let Err(error) = read_texts(file, (0, end), None, &mut Box::default(), &[&differs, cancelled], &mut each) {
+        return Ok(Err(error));
     }
-    Ok(is_same)
+    while matches!(is_same, Ok(true)) && comparison.row.is_some() {
+        is_same = comparison.finish_row();
+    }
+    is_same.map(Ok)
 }

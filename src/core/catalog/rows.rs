@@ -2,9 +2,7 @@
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
-use xxhash_rust::xxh3::Xxh3Default;
 
-use super::text_rows::is_whole;
 use super::Outcome;
 use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::format::header::{ParentSession, Version};
@@ -60,18 +58,15 @@ impl Remembered {
 
 const COLUMNS: &str =
     "id, device, inode, size, modified, changed, seen, read_to, print, state, session_id, cwd, title, \
-                       parent, created, active, odd_times, messages, first, checksum, name";
+                       parent, created, active, unparsed_dates, messages, first, name";
 
-/// Hands on what is remembered of the files in a directory, with their names. Rows that are not as they were written are
-/// left out.
+/// Hands on what is remembered of the files in a directory, with their names.
 pub fn in_dir(db: &Connection, dir: &str, mut each: impl FnMut(String, Remembered)) -> Outcome<()> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM session WHERE dir = ?1"))?;
     let mut rows = statement.query([dir])?;
     while let Some(row) = rows.next()? {
-        let name: String = row.get(20)?;
-        if let Some(found) = remembered(row, dir, &name)? {
-            each(name, found);
-        }
+        let name: String = row.get(19)?;
+        each(name, remembered(row)?);
     }
     Ok(())
 }
@@ -79,10 +74,10 @@ pub fn in_dir(db: &Connection, dir: &str, mut each: impl FnMut(String, Remembere
 /// What is remembered of one file.
 pub fn of_file(db: &Connection, dir: &str, name: &str) -> Outcome<Option<Remembered>> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM session WHERE dir = ?1 AND name = ?2"))?;
-    Ok(statement.query_row([dir, name], |row| remembered(row, dir, name)).optional()?.flatten())
+    statement.query_row([dir, name], remembered).optional()
 }
 
-fn remembered(row: &Row<'_>, dir: &str, name: &str) -> Outcome<Option<Remembered>> {
+fn remembered(row: &Row<'_>) -> Outcome<Remembered> {
     let number = |column: usize| row.get::<_, i64>(column).map(|number| number as u64);
     let stamp = FileFingerprint {
         device: number(1)?,
@@ -92,7 +87,7 @@ fn remembered(row: &Row<'_>, dir: &str, name: &str) -> Outcome<Option<Remembered
         changed: row.get(5)?,
     };
     let state: i64 = row.get(9)?;
-    let odd_times: Option<String> = row.get(16)?;
+    let unparsed_dates: Option<String> = row.get(16)?;
     let info = |version| -> Outcome<Content> {
         Ok(Content::Session(
             version,
@@ -103,7 +98,7 @@ fn remembered(row: &Row<'_>, dir: &str, name: &str) -> Outcome<Option<Remembered
                 parent: parent(row.get_ref(13)?)?,
                 created: row.get(14)?,
                 active: row.get(15)?,
-                unparsed_dates: odd_times.as_deref().map(UnparsedDates::from_lines).unwrap_or_default(),
+                unparsed_dates: unparsed_dates.as_deref().map(UnparsedDates::from_lines).unwrap_or_default(),
                 message_count: number(17)?,
                 first_message: row.get(18)?,
             },
@@ -116,14 +111,13 @@ fn remembered(row: &Row<'_>, dir: &str, name: &str) -> Outcome<Option<Remembered
         3 => info(Version::V2)?,
         _ => info(Version::Current)?,
     };
-    let found = Remembered {
+    Ok(Remembered {
         row: row.get(0)?,
         stamp,
         seen: row.get(6)?,
         known: Known { content, end: number(7)? },
         print: number(8)?,
-    };
-    Ok((checksum(&found, dir, name) == number(19)?).then_some(found))
+    })
 }
 
 /// A path is stored as bytes, anything else as text.
@@ -152,40 +146,6 @@ fn state_of(content: &Content) -> i64 {
     }
 }
 
-/// A number that hardly any other content of the row has. The row's number is no part of it.
-fn checksum(of: &Remembered, dir: &str, name: &str) -> u64 {
-    let mut hash = Xxh3Default::new();
-    let mut take = |bytes: &[u8]| {
-        hash.update(&(bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    };
-    take(dir.as_bytes());
-    take(name.as_bytes());
-    let FileFingerprint { device, inode, size, modified, changed } = of.stamp;
-    for number in [device, inode, size, modified as u64, changed as u64, of.seen as u64, of.known.end, of.print] {
-        take(&number.to_le_bytes());
-    }
-    take(&state_of(&of.known.content).to_le_bytes());
-    if let Some(info) = of.known.content.info() {
-        let text =
-            |text: &Option<Vec<u8>>| text.as_ref().map_or_else(|| b"none".to_vec(), |text| [b"=", &text[..]].concat());
-        take(&info.id);
-        take(&info.cwd);
-        take(&text(&info.name));
-        take(&match &info.parent {
-            Some(ParentSession::Path(path)) => [b"=", &path[..]].concat(),
-            Some(ParentSession::Other(json)) => [b"?", json.as_bytes()].concat(),
-            None => b"none".to_vec(),
-        });
-        take(info.created.as_deref().unwrap_or_default().as_bytes());
-        take(&info.active.map_or([0; 8], f64::to_le_bytes));
-        take(info.unparsed_dates.to_lines().as_bytes());
-        take(&info.message_count.to_le_bytes());
-        take(&text(&info.first_message));
-    }
-    hash.digest()
-}
-
 /// A file that was read, to be remembered.
 #[derive(Debug)]
 pub struct Update {
@@ -209,22 +169,22 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> Outcome<i64> {
         return Ok(newer.row);
     }
     let goes_on = match (goes_on, other) {
-        (None, Some(row)) if doubt(transaction, row.row, file)? => Some(row.row),
+        (None, Some(row)) if invalidate(transaction, row.row, file)? => Some(row.row),
         (goes_on, _) => *goes_on,
     };
     let info = file.known.content.info();
-    let odd_times = info.map(|info| info.unparsed_dates.to_lines()).filter(|all| !all.is_empty());
+    let unparsed_dates = info.map(|info| info.unparsed_dates.to_lines()).filter(|all| !all.is_empty());
     // A row that does not go on gets a new number: what hangs on the old one has nothing to hang on any more.
     let mut replace =
         transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2 AND id IS NOT ?3")?;
     replace.execute(params![dir, name, goes_on])?;
     let mut put = transaction.prepare_cached(
         "INSERT INTO session (id, dir, name, device, inode, size, modified, changed, seen, read_to, print, state,
-           session_id, cwd, title, parent, created, active, odd_times, messages, first, checksum)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
+           session_id, cwd, title, parent, created, active, unparsed_dates, messages, first)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
          ON CONFLICT (id) DO UPDATE SET device = ?4, inode = ?5, size = ?6, modified = ?7, changed = ?8, seen = ?9,
            read_to = ?10, print = ?11, state = ?12, session_id = ?13, cwd = ?14, title = ?15, parent = ?16, created = ?17,
-           active = ?18, odd_times = ?19, messages = ?20, first = ?21, checksum = ?22
+           active = ?18, unparsed_dates = ?19, messages = ?20, first = ?21
          RETURNING id",
     )?;
     // A row that another process has taken away meanwhile is gone with its number.
@@ -254,45 +214,41 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> Outcome<i64> {
             info.and_then(|info| info.parent.as_ref()).map(|parent| ToSqlOutput::Borrowed(stored(parent))),
             info.and_then(|info| info.created.as_ref()),
             info.and_then(|info| info.active),
-            odd_times,
+            unparsed_dates,
             info.map(|info| info.message_count as i64),
             info.and_then(|info| info.first_message.as_ref()),
-            checksum(file, dir, name) as i64,
         ],
         |row| row.get(0),
     )
 }
 
-/// Has a row's texts count no more, until they were compared with those of another state of its file: most changes are of
-/// its times or its owner, and what is in the index is dear. False if there are none that could be the same.
-fn doubt(transaction: &Transaction<'_>, row: i64, now: &Remembered) -> Outcome<bool> {
-    let mut doubt = transaction.prepare_cached(
+/// Marks the row's texts unverified until they are compared with the changed file. False if there are none that could be
+/// the same.
+fn invalidate(transaction: &Transaction<'_>, row: i64, now: &Remembered) -> Outcome<bool> {
+    let mut invalidate = transaction.prepare_cached(
         "UPDATE session SET texts_before = max(texts_to, texts_before), texts_to = 0
          WHERE id = ?1 AND max(texts_to, texts_before) BETWEEN 1 AND ?2",
     )?;
     let is_session = matches!(now.known.content, Content::Session(..));
-    Ok(is_session && doubt.execute(params![row, now.stamp.size as i64])? == 1)
+    Ok(is_session && invalidate.execute(params![row, now.stamp.size as i64])? == 1)
 }
 
-/// Says that a row's texts are those of its file. False if they are not whole.
-pub fn trust(transaction: &Transaction<'_>, row: i64) -> Outcome<bool> {
-    let mut trust =
+/// Marks the row's texts verified: its file still has them.
+pub fn revalidate(transaction: &Transaction<'_>, row: i64) -> Outcome<()> {
+    let mut revalidate =
         transaction.prepare_cached("UPDATE session SET texts_to = texts_before, texts_before = 0 WHERE id = ?1")?;
-    trust.execute([row])?;
-    is_whole(transaction, row)
+    revalidate.execute([row]).map(|_| ())
 }
 
-/// Gives a row a new number, and so leaves its texts to be taken away.
-pub fn renew(transaction: &Transaction<'_>, row: i64) -> Outcome<i64> {
+/// Gives a row a new id and leaves its texts to be purged.
+pub fn rekey(transaction: &Transaction<'_>, row: i64) -> Outcome<i64> {
     transaction.prepare_cached("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'session'")?.execute([])?;
-    // They may still stand in the log, as those of a session that was deleted.
-    transaction.prepare_cached("UPDATE state SET value = value + 1 WHERE name = 'wipe'")?.execute([])?;
-    let mut renew = transaction.prepare_cached(
-        "UPDATE session SET id = (SELECT seq FROM sqlite_sequence WHERE name = 'session'),
-           texts_to = 0, texts_before = 0, texts_print = 0
+    transaction.prepare_cached("UPDATE state SET value = value + 1 WHERE name = 'purge'")?.execute([])?;
+    let mut rekey = transaction.prepare_cached(
+        "UPDATE session SET id = (SELECT seq FROM sqlite_sequence WHERE name = 'session'), texts_to = 0, texts_before = 0
          WHERE id = ?1 RETURNING id",
     )?;
-    renew.query_row([row], |row| row.get(0))
+    rekey.query_row([row], |row| row.get(0))
 }
 
 /// Forgets files of a directory, by name.

@@ -2,11 +2,10 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use super::ingest::is_line_end;
 use super::rows;
-use super::text_rows::{is_whole, of_session, taken_to};
+use super::text_rows::{of_session, taken_to};
 use super::{Catalog, Outcome};
 use crate::core::io::file_version::{head_tail_hash, FileFingerprint};
 use crate::core::io::open::{self, Access};
@@ -49,11 +48,6 @@ impl Source {
         Some(Self { device, inode, size, end, print, changed })
     }
 
-    /// The file's size when it was listed.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
     fn is_of(&self, stamp: &FileFingerprint) -> bool {
         (self.device, self.inode) == (stamp.device, stamp.inode)
     }
@@ -62,24 +56,12 @@ impl Source {
 /// Puts the texts of users and assistants as they were when the file was listed into `all`, joined by spaces. It is empty
 /// if neither the catalog nor the file has them any more. False if the catalog could not be asked.
 pub fn text(catalog: Option<&Catalog>, dir: &str, name: &str, source: &Source, all: &mut Vec<u8>) -> bool {
-    text_unless(&[], catalog, dir, name, source, all)
-}
-
-/// The same; once a flag in `stops` is set, no more of the file is read, and there is no text.
-pub fn text_unless(
-    stops: &[&AtomicBool],
-    catalog: Option<&Catalog>,
-    dir: &str,
-    name: &str,
-    source: &Source,
-    all: &mut Vec<u8>,
-) -> bool {
     all.clear();
     let kept = catalog.map_or(Ok(None), |catalog| kept(catalog, dir, name, source, all));
     let asked = kept.is_ok();
     let from = kept.ok().flatten().unwrap_or(0);
     // Half of it would be neither what was listed nor nothing.
-    if from < source.size && !rest(stops, dir, name, source, from, all).unwrap_or(false) {
+    if from < source.size && !rest(dir, name, source, from, all).unwrap_or(false) {
         all.clear();
     }
     asked
@@ -103,13 +85,10 @@ fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec
     let Some(taken) = taken_to(&view, row.row)? else {
         return Ok(None);
     };
-    if !is_whole(&view, row.row)? {
-        return Ok(None);
-    }
     // Of a file that has grown, the line that was the last when it was listed may be another one by now.
     let to = if taken <= source.size { taken } else { source.end };
     let mut is_cut = false;
-    let whole = of_session(&view, row.row, |texts| {
+    of_session(&view, row.row, |texts| {
         for text in texts.iter() {
             is_cut |= text.is_cut;
             if text.end > to || is_cut {
@@ -119,19 +98,12 @@ fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec
         }
         true
     })?;
-    Ok((whole && !is_cut).then_some(to))
+    Ok((!is_cut).then_some(to))
 }
 
 /// Reads on from where the catalog ends, or all if a line that had no newline was taken there and has grown since. False if
 /// the file is no longer what was listed.
-fn rest(
-    stops: &[&AtomicBool],
-    dir: &str,
-    name: &str,
-    source: &Source,
-    from: u64,
-    all: &mut Vec<u8>,
-) -> io::Result<bool> {
+fn rest(dir: &str, name: &str, source: &Source, from: u64, all: &mut Vec<u8>) -> io::Result<bool> {
     let path = Path::new(dir).join(name);
     let file = open::regular(&path, Access::Read)?;
     let now = FileFingerprint::of(&file.metadata()?);
@@ -147,6 +119,6 @@ fn rest(
         all.clear();
     }
     let mut each = |text: Text| join(all, text.kind, &text.text);
-    let read = read_texts(&file, (from, source.size), version, &mut Box::default(), stops, &mut each)?;
+    let read = read_texts(&file, (from, source.size), version, &mut Box::default(), &[], &mut each)?;
     Ok(read == Read::All)
 }

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::Outcome;
 use crate::core::summary::searchable_text::{Kind, Text};
@@ -79,84 +78,17 @@ impl Batch {
         TextRow { places: Cow::Borrowed(&self.places), texts: Cow::Borrowed(&self.texts) }
     }
 
-    /// The checksum that it has as a row of a session.
-    pub fn checksum(&self, session: i64) -> i64 {
-        checksum(session, self.end as i64, &self.places, &self.texts)
-    }
-
     /// Writes it as a row of a session and gives the row's number. `is_indexed` says that the index has it, too.
     pub fn put(&self, transaction: &Transaction<'_>, session: i64, is_indexed: bool) -> Outcome<i64> {
         let mut put = transaction.prepare_cached(
-            "INSERT INTO text (session, read_to, checksum, places, texts, is_indexed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO text (session, read_to, places, texts, is_indexed) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?;
-        let checksum = self.checksum(session);
-        put.insert(params![session, self.end as i64, checksum, self.places, self.texts, is_indexed])
+        put.insert(params![session, self.end as i64, self.places, self.texts, is_indexed])
     }
-}
-
-fn checksum(session: i64, read_to: i64, places: &[u8], texts: &[u8]) -> i64 {
-    let whose = xxh3_64(&[session.to_le_bytes(), read_to.to_le_bytes()].concat());
-    (whose ^ xxh3_64(places).rotate_left(1) ^ xxh3_64(texts)) as i64
-}
-
-/// Which rows of texts a session has: their number and the sum of their checksums.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rows {
-    count: u64,
-    sum: i64,
-}
-
-impl Rows {
-    /// Counts a row.
-    pub fn add(&mut self, checksum: i64) {
-        self.count += 1;
-        self.sum = self.sum.wrapping_add(checksum);
-    }
-
-    /// A number that stands for them, and for how far texts were taken.
-    pub fn print(&self, texts_to: i64) -> i64 {
-        match (self.count, texts_to) {
-            (0, 0) => 0,
-            (count, to) => xxh3_64(&[count.to_le_bytes(), self.sum.to_le_bytes(), to.to_le_bytes()].concat()) as i64,
-        }
-    }
-}
-
-/// Notes which rows of texts a session has, after that was changed.
-pub fn seal(transaction: &Transaction<'_>, session: i64) -> Outcome<()> {
-    let mut rows = Rows::default();
-    let mut checksums = transaction.prepare_cached("SELECT checksum FROM text WHERE session = ?1")?;
-    let mut found = checksums.query([session])?;
-    while let Some(row) = found.next()? {
-        rows.add(row.get(0)?);
-    }
-    let Some(to) = taken_to(transaction, session)? else { return Ok(()) };
-    let mut put = transaction.prepare_cached("UPDATE session SET texts_print = ?2 WHERE id = ?1")?;
-    put.execute(params![session, rows.print(to as i64)])?;
-    Ok(())
-}
-
-/// Whether a session has the rows of texts that were written for it.
-pub fn is_whole(db: &Connection, session: i64) -> Outcome<bool> {
-    let mut rows = Rows::default();
-    let mut checksums = db.prepare_cached("SELECT checksum FROM text INDEXED BY text_by_session WHERE session = ?1")?;
-    let mut found = checksums.query([session])?;
-    while let Some(row) = found.next()? {
-        rows.add(row.get(0)?);
-    }
-    let mut noted = db.prepare_cached("SELECT texts_to, texts_print FROM session WHERE id = ?1")?;
-    let noted = noted.query_row([session], |row| Ok(rows.print(row.get(0)?) == row.get::<_, i64>(1)?));
-    Ok(noted.optional()?.unwrap_or(false))
-}
-
-/// Says that the catalog is not as it was written.
-pub fn broken(what: &str) -> rusqlite::Error {
-    let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
-    rusqlite::Error::SqliteFailure(error, Some(what.to_owned()))
 }
 
 /// A row of texts as it was written.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct TextRow<'a> {
     places: Cow<'a, [u8]>,
     texts: Cow<'a, [u8]>,
@@ -176,12 +108,10 @@ pub struct Placed<'a> {
 }
 
 impl<'a> TextRow<'a> {
-    /// Takes it from [`COLUMNS`]. None if it is not what was written.
-    fn checked(row: &'a Row<'_>) -> Outcome<Option<Self>> {
-        let places = row.get_ref(3)?.as_blob()?;
-        let texts = row.get_ref(4)?.as_blob()?;
-        let is_whole = checksum(row.get(0)?, row.get(1)?, places, texts) == row.get::<_, i64>(2)?;
-        Ok(is_whole.then_some(Self { places: Cow::Borrowed(places), texts: Cow::Borrowed(texts) }))
+    /// Reads it from [`COLUMNS`].
+    fn of(row: &'a Row<'_>) -> Outcome<Self> {
+        let (places, texts) = (row.get_ref(1)?.as_blob()?, row.get_ref(2)?.as_blob()?);
+        Ok(Self { places: Cow::Borrowed(places), texts: Cow::Borrowed(texts) })
     }
 
     /// Its texts in file order.
@@ -204,32 +134,26 @@ impl<'a> TextRow<'a> {
     }
 }
 
-const COLUMNS: &str = "session, read_to, checksum, places, texts";
+const COLUMNS: &str = "session, places, texts";
 
-/// Hands on a session's rows of texts in file order, until told to stop. False if a row was not as it was written.
-pub fn of_session(db: &Connection, session: i64, mut each: impl FnMut(&TextRow<'_>) -> bool) -> Outcome<bool> {
+/// Calls `each` with a session's rows of texts in file order, until it returns false.
+pub fn of_session(db: &Connection, session: i64, mut each: impl FnMut(&TextRow<'_>) -> bool) -> Outcome<()> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM text WHERE session = ?1 ORDER BY id"))?;
     let mut rows = statement.query([session])?;
     while let Some(row) = rows.next()? {
-        match TextRow::checked(row)? {
-            Some(row) if each(&row) => {}
-            Some(_) => break,
-            None => return Ok(false),
+        if !each(&TextRow::of(row)?) {
+            break;
         }
     }
-    Ok(true)
+    Ok(())
 }
 
-/// Hands on a row of texts and whose it is. None if there is no such row; an error if it is not as it was written.
+/// Calls `work` with a row of texts and the session it belongs to. None if there is no such row.
 pub fn row<T>(db: &Connection, id: i64, work: impl FnOnce(i64, &TextRow<'_>) -> T) -> Outcome<Option<T>> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM text WHERE id = ?1"))?;
     let mut rows = statement.query([id])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    let session = row.get(0)?;
-    match TextRow::checked(row)? {
-        Some(texts) => Ok(Some(work(session, &texts))),
-        None => Err(broken("texts are not as they were written")),
-    }
+    Ok(Some(work(row.get(0)?, &TextRow::of(row)?)))
 }
 
 /// How far into its file a session's texts were taken; None if another process has taken the row away.
@@ -244,10 +168,10 @@ pub fn taken_before(db: &Connection, session: i64) -> Outcome<Option<u64>> {
     statement.query_row([session], |row| row.get::<_, i64>(0).map(|end| end as u64)).optional()
 }
 
-/// Where each of a session's rows of texts ends in the file, and its checksum, in file order.
-pub fn checksums(db: &Connection, session: i64) -> Outcome<Vec<(u64, i64)>> {
-    let mut statement = db.prepare_cached("SELECT read_to, checksum FROM text WHERE session = ?1 ORDER BY id")?;
-    let rows = statement.query_map([session], |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)))?;
+/// The ids of a session's rows of texts, and where each ends in the file, in file order.
+pub fn row_ends(db: &Connection, session: i64) -> Outcome<Vec<(i64, u64)>> {
+    let mut statement = db.prepare_cached("SELECT id, read_to FROM text WHERE session = ?1 ORDER BY id")?;
+    let rows = statement.query_map([session], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
     rows.collect()
 }
 

@@ -11,8 +11,8 @@ use super::hits::{Best, Hit, Maker};
 use super::query::{Options, Query, Term};
 use super::ranking::Rank;
 use crate::core::catalog::fts::vocabulary::around;
-use crate::core::catalog::text_rows::{broken, row, Placed, Rows, ROW_TEXTS};
-use crate::core::catalog::Outcome;
+use crate::core::catalog::text_rows::{row, Placed, ROW_TEXTS};
+use crate::core::catalog::{corrupt, Outcome};
 
 /// How many texts with whole words are ranked: the last ones indexed.
 pub const RANKED: usize = 20_000;
@@ -60,26 +60,14 @@ impl Search<'_> {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Which rows of texts are searched. An error if a session's are not those that were written.
+    /// Which rows of texts are searched.
     fn places(&self) -> Outcome<Places> {
         let mut places = HashMap::new();
-        let mut sums: HashMap<i64, Rows> = HashMap::new();
-        let mut texts = self.db.prepare_cached("SELECT session, id, checksum FROM text INDEXED BY text_by_session")?;
+        let mut texts = self.db.prepare_cached("SELECT session, id FROM text INDEXED BY text_by_session")?;
         let mut rows = texts.query([])?;
         while let Some(row) = rows.next()? {
-            let session = row.get(0)?;
-            if let Some(place) = self.sessions.get(&session) {
+            if let Some(place) = self.sessions.get(&row.get(0)?) {
                 places.insert(row.get(1)?, *place);
-                sums.entry(session).or_default().add(row.get(2)?);
-            }
-        }
-        let mut sessions = self.db.prepare_cached("SELECT id, texts_to, texts_print FROM session")?;
-        let mut rows = sessions.query([])?;
-        while let Some(row) = rows.next()? {
-            let session = row.get(0)?;
-            let sum = sums.remove(&session).unwrap_or_default();
-            if self.sessions.contains_key(&session) && sum.print(row.get(1)?) != row.get::<_, i64>(2)? {
-                return Err(broken("texts are missing"));
             }
         }
         Ok(places)
@@ -89,7 +77,7 @@ impl Search<'_> {
     fn text<T>(&self, id: i64, work: impl FnOnce(&Placed<'_>) -> T) -> Outcome<T> {
         let at = usize::try_from(id.rem_euclid(ROW_TEXTS)).unwrap_or(0);
         let found = row(self.db, id.div_euclid(ROW_TEXTS), |_, texts| texts.iter().nth(at).map(|text| work(&text)))?;
-        found.flatten().ok_or_else(|| broken("a text is missing"))
+        found.flatten().ok_or_else(|| corrupt("a text is missing"))
     }
 
     /// Takes the best of the texts that an expression of whole words finds, until there are enough.
@@ -152,7 +140,7 @@ impl Search<'_> {
             let held = texts.filter(|(at, text)| wanted.contains(at) && maker.takes(text.text));
             held.map(|(at, _)| at).collect::<HashSet<i64>>()
         })?;
-        let held = held.ok_or_else(|| broken("texts are missing"))?;
+        let held = held.ok_or_else(|| corrupt("texts are missing"))?;
         candidates.retain(|(.., id)| held.contains(&id.rem_euclid(ROW_TEXTS)));
         Ok(())
     }
@@ -251,7 +239,7 @@ impl Search<'_> {
                 wanted.filter_map(|(number, text)| Some((maker.rank(text.text)?, number))).collect()
             })?;
             // The last of a session is its newest.
-            for (rank, number) in ranked.ok_or_else(|| broken("texts are missing"))?.into_iter().rev() {
+            for (rank, number) in ranked.ok_or_else(|| corrupt("texts are missing"))?.into_iter().rev() {
                 count += 1;
                 best.offer(rank, (place, Reverse(0)), (place, number));
             }

@@ -7,4 +7,3 @@ pub mod query;
 pub mod ranking;
 pub mod run;
 pub mod snippet;
-pub mod turns;

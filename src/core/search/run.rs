@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension};
@@ -15,19 +15,18 @@ use super::files::{look, Source};
 use super::hits::Hit;
 use super::index_lookup::Search;
 use super::query::{Options, Query};
-use super::turns::Turn;
 use crate::core::base::error::{Error, Result};
 use crate::core::catalog::fts::build::build;
 use crate::core::catalog::fts::index::Indexer;
 use crate::core::catalog::ingest::{begin, lacking, Lacking};
-use crate::core::catalog::patience::wait;
+use crate::core::catalog::ingest_lock::ingest_lock;
 use crate::core::catalog::{discard_if_broken, is_broken, Catalog, Location, Outcome};
 use crate::core::io::fd_limit::{is_exhausted, is_unreadable};
 use crate::core::listing::listing::{read_with, stamp_all, Candidate, Listed};
 use crate::core::summary::session_summary::Info;
 
 /// How long a search waits for another process that is writing.
-const PATIENCE: Duration = Duration::from_millis(1_500);
+const BUSY_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// How often everything is looked at again if it changes meanwhile.
 const ROUNDS: usize = 3;
@@ -140,11 +139,12 @@ impl Request<'_> {
         let mut indexer = Indexer::default();
         let mut files = Cow::Borrowed(self.files);
         for round in 1.. {
-            wait(&catalog, PATIENCE, self.cancelled)?;
+            catalog.db().busy_timeout(BUSY_TIMEOUT)?;
             // Of searches that begin together one reads what none knows.
-            let turn = is_new(&catalog, files.len())?.then(|| Turn::wait_for(&location.path, self.cancelled));
+            let lock = ingest_lock(&location.path);
+            let guard = is_new(&catalog, files.len())?.then(|| lock.lock().unwrap_or_else(PoisonError::into_inner));
             let listed = self.list(&files, Some(catalog));
-            drop(turn);
+            drop(guard);
             let (mut sessions, open) = listed.map_err(without_handles)?;
             let was_written = open.is_some();
             // What was read is known, if not to the catalog.
@@ -152,7 +152,7 @@ impl Request<'_> {
                 return Err(rusqlite::Error::InvalidQuery);
             };
             catalog = open;
-            wait(&catalog, PATIENCE, self.cancelled)?;
+            catalog.db().busy_timeout(BUSY_TIMEOUT)?;
             self.find_rows(&catalog, &files, &mut sessions)?;
             let done = match was_written && !self.is_cancelled() {
                 true => self.complete((&mut catalog, location), &sessions, &mut indexer, round == 1)?,
@@ -293,7 +293,11 @@ impl Request<'_> {
         // As many at once as files may be open.
         for some in todo.chunks(AT_ONCE) {
             // Another search of this process may have taken them meanwhile.
-            let Some(_turn) = Turn::wait_for(&location.path, self.cancelled) else { return Ok(()) };
+            let lock = ingest_lock(&location.path);
+            let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.is_cancelled() {
+                return Ok(());
+            }
             let (mut taken, mut starts) = (Vec::new(), Vec::new());
             for (row, lacking) in some {
                 // What was taken before is not always in the index.

@@ -11,7 +11,7 @@ use napi::{sys, Result};
 use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::session_text::{text, Source};
-use crate::core::catalog::{Catalog, Location, SHORT_PATIENCE};
+use crate::core::catalog::{Catalog, Location, SHORT_BUSY_TIMEOUT};
 use crate::core::io::file_version::FileFingerprint;
 use crate::js::engine::raw::{Js, Val};
 use crate::js::factory::host::{make, F};
@@ -111,7 +111,7 @@ fn look(path: &Path, before: Option<Seen>) -> Option<Seen> {
         return before;
     }
     let location = Location { path: path.to_owned(), makes_dir: false };
-    Some(match Catalog::open_within(&location, SHORT_PATIENCE) {
+    Some(match Catalog::open_within(&location, SHORT_BUSY_TIMEOUT) {
         Some(catalog) => Seen::Open(now, catalog),
         None => Seen::Avoided(Instant::now()),
     })

@@ -20,8 +20,8 @@ const KNOWN_WORDS: usize = 1 << 20;
 #[derive(Default)]
 pub struct Indexer {
     known: HashSet<Box<str>>,
-    /// How often words had been taken away when these were known.
-    prunes: i64,
+    /// SQLite's data version when these were known.
+    version: i64,
 }
 
 /// Texts that are ready for the index.
@@ -31,13 +31,13 @@ struct Prepared {
 }
 
 impl Indexer {
-    /// Forgets what is known if words were taken away since.
+    /// Forgets what is known if another connection has written since: it may have deleted words.
     pub fn refresh(&mut self, db: &Connection) -> Outcome<()> {
-        let prunes = vocabulary::prunes(db)?;
-        if prunes != self.prunes || self.known.len() > KNOWN_WORDS {
+        let version = db.query_row("PRAGMA data_version", [], |row| row.get(0))?;
+        if version != self.version || self.known.len() > KNOWN_WORDS {
             self.known.clear();
         }
-        self.prunes = prunes;
+        self.version = version;
         Ok(())
     }
 

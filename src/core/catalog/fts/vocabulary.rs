@@ -1,82 +1,36 @@
-//! Every word of the index, for finding those that a part of a word is in. The catalog keeps their number and the sum of
-//! their hashes: a word that is missing would hide the texts that it is in.
+//! The distinct words of the index, in a table of their own: one pass over it finds the words that contain a given part.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hashbrown::HashSet;
 use memchr::memmem::Finder;
-use rusqlite::{params, Connection, Transaction};
-use xxhash_rust::xxh3::xxh3_64;
+use rusqlite::{Connection, Transaction};
 
-use crate::core::catalog::text_rows::broken;
 use crate::core::catalog::Outcome;
 
-/// How many words that hold a part are worth looking for: with more of them, the texts themselves are looked through.
+/// Up to how many words that contain a part are looked up; with more of them, searching the texts themselves is faster.
 pub const MOST_WORDS: usize = 2_000;
 
-/// How many words are passed over before it is looked whether that is still wanted.
-const LOOK_EVERY: usize = 4096;
-
-fn number(db: &Connection, name: &str) -> Outcome<i64> {
-    db.prepare_cached("SELECT value FROM state WHERE name = ?1")?.query_row([name], |row| row.get(0))
-}
-
-fn change(transaction: &Transaction<'_>, name: &str, by: i64) -> Outcome<()> {
-    let sum = number(transaction, name)?.wrapping_add(by);
-    transaction.prepare_cached("UPDATE state SET value = ?2 WHERE name = ?1")?.execute(params![name, sum])?;
-    Ok(())
-}
-
-fn hash(word: &str) -> i64 {
-    xxh3_64(word.as_bytes()) as i64
-}
-
-/// How often words were taken away.
-pub fn prunes(db: &Connection) -> Outcome<i64> {
-    number(db, "prunes")
-}
+/// After how many words the cancellation flag is read.
+const CHECK_EVERY: usize = 4096;
 
 /// Adds words, some of which may be there.
 pub fn add<'a>(transaction: &Transaction<'_>, words: impl Iterator<Item = &'a str>) -> Outcome<()> {
     let mut put = transaction.prepare_cached("INSERT OR IGNORE INTO word (word) VALUES (?1)")?;
     let mut sorted: Vec<&str> = words.collect();
     sorted.sort_unstable();
-    let (mut count, mut sum) = (0, 0i64);
-    for word in sorted {
-        if put.execute([word])? == 1 {
-            count += 1;
-            sum = sum.wrapping_add(hash(word));
-        }
-    }
-    if count == 0 {
-        return Ok(());
-    }
-    change(transaction, "words", count)?;
-    change(transaction, "words_sum", sum)
+    sorted.into_iter().try_for_each(|word| put.execute([word]).map(|_| ()))
 }
 
-/// Takes those of some words away that are in no text any more.
-pub fn prune(transaction: &Transaction<'_>, words: &HashSet<Box<str>>) -> Outcome<()> {
-    let mut is_used = transaction.prepare_cached("SELECT 1 FROM word_place WHERE term = ?1 LIMIT 1")?;
-    let mut delete = transaction.prepare_cached("DELETE FROM word WHERE word = ?1")?;
-    let (mut count, mut sum) = (0, 0i64);
-    for word in words {
-        if !is_used.exists([word])? && delete.execute([word])? == 1 {
-            count += 1;
-            sum = sum.wrapping_add(hash(word));
-        }
-    }
-    if count == 0 {
-        return Ok(());
-    }
-    change(transaction, "words", -count)?;
-    change(transaction, "words_sum", sum.wrapping_neg())?;
-    change(transaction, "prunes", 1)
+/// Deletes those of the words that are in no text.
+pub fn delete_unused(transaction: &Transaction<'_>, words: &[Box<str>]) -> Outcome<()> {
+    let mut delete = transaction
+        .prepare_cached("DELETE FROM word WHERE word = ?1 AND NOT EXISTS (SELECT 1 FROM word_term WHERE term = ?1)")?;
+    words.iter().try_for_each(|word| delete.execute([word]).map(|_| ()))
 }
 
-/// The words that are in no text, by one pass over all words and all of the index. Fewer if it was stopped.
+/// The words that are in no text, by one pass over all words and the whole index. Fewer if it was stopped.
 pub fn unused(db: &Connection, stop: &AtomicBool) -> Outcome<Vec<Box<str>>> {
-    // One view of both, and both in the order of their bytes.
+    // One view of both, each in the order of its bytes.
     let view = db.unchecked_transaction()?;
     let mut words = view.prepare("SELECT word FROM word ORDER BY word")?;
     let mut words = words.query([])?;
@@ -97,23 +51,22 @@ pub fn unused(db: &Connection, stop: &AtomicBool) -> Outcome<Vec<Box<str>>> {
             unused.push(word.into());
         }
         count += 1;
-        if count.is_multiple_of(LOOK_EVERY) && stop.load(Ordering::Relaxed) {
+        if count.is_multiple_of(CHECK_EVERY) && stop.load(Ordering::Relaxed) {
             break;
         }
     }
     Ok(unused)
 }
 
-/// A part of a word that is looked for.
+/// A part of a word that is searched for.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a> {
     pub text: &'a str,
-    /// Whether it may stand anywhere in a word, or at its end alone.
+    /// Whether it may stand anywhere in a word, or only at its end.
     pub anywhere: bool,
 }
 
-/// For each part the words that hold it, or none where there are more than [`MOST_WORDS`]. One pass over all words. None
-/// if it was cancelled; an error if words are missing.
+/// For each part the words that contain it, or None if there are more than [`MOST_WORDS`]. None if it was cancelled.
 pub fn around(
     db: &Connection,
     parts: &[Part<'_>],
@@ -123,29 +76,25 @@ pub fn around(
     let mut found: Vec<Option<Vec<String>>> = parts.iter().map(|_| Some(Vec::new())).collect();
     let mut statement = db.prepare_cached("SELECT word FROM word")?;
     let mut rows = statement.query([])?;
-    let (mut count, mut sum) = (0usize, 0i64);
+    let mut count = 0usize;
     while let Some(row) = rows.next()? {
         let word = row.get_ref(0)?.as_str()?;
-        count += 1;
-        sum = sum.wrapping_add(hash(word));
         for ((part, finder), found) in parts.iter().zip(&finders).zip(&mut found) {
-            let holds = match part.anywhere {
+            let contains = match part.anywhere {
                 true => finder.find(word.as_bytes()).is_some(),
                 false => word.ends_with(part.text),
             };
-            if holds {
+            if contains {
                 match found.as_mut().filter(|words| words.len() < MOST_WORDS) {
                     Some(words) => words.push(word.to_owned()),
                     None => *found = None,
                 }
             }
         }
-        if count.is_multiple_of(LOOK_EVERY) && cancelled.load(Ordering::Relaxed) {
+        count += 1;
+        if count.is_multiple_of(CHECK_EVERY) && cancelled.load(Ordering::Relaxed) {
             return Ok(None);
         }
     }
-    match (number(db, "words")?, number(db, "words_sum")?) == (count as i64, sum) {
-        true => Ok(Some(found)),
-        false => Err(broken("words are missing")),
-    }
+    Ok(Some(found))
 }

@@ -1,7 +1,7 @@
 //! Texts that go, and those that need not: what the index has is dear.
 
 use super::*;
-use crate::core::catalog::purge::{clean, take_out};
+use crate::core::catalog::purge::purge;
 
 /// The numbers of the sessions' rows and of their rows of texts, in the order of their names.
 fn numbers(store: &Store) -> Vec<(i64, i64, i64)> {
@@ -50,7 +50,7 @@ fn another_mode_threw_the_whole_index_away() {
     fs::hard_link(store.path("b"), store.dir.path().join("backup")).expect("linked");
     assert_eq!(store.found("hello").len(), 42);
     assert_eq!(numbers(&store), before);
-    assert_eq!(store.count("SELECT value FROM state WHERE name = 'wipe'"), 0);
+    assert_eq!(store.count("SELECT value FROM state WHERE name = 'purge'"), 0);
 }
 
 #[test]
@@ -110,68 +110,7 @@ fn texts_in_doubt_do_not_count_where_nothing_can_be_written() {
 }
 
 #[test]
-fn many_texts_that_went_were_overwritten_one_by_one() {
-    let store = Store::new();
-    for name in 0..6 {
-        let texts: Vec<String> = (0..60)
-            .map(|n| (0..400).map(|word| format!("w{}", name * 100_000 + n * 400 + word)).collect::<Vec<_>>().join(" "))
-            .collect();
-        store.say(&format!("s{name}"), &texts);
-    }
-    store.say("kept", &["kept w100001"]);
-    assert_eq!(store.found("kept").len(), 1);
-    store.fill();
-    let rows = store.count("SELECT count(*) FROM text");
-    for name in 0..5 {
-        fs::remove_file(store.path(&format!("s{name}"))).expect("removed");
-    }
-    store.list();
-    let mut catalog = Catalog::open(&store.location).expect("opened");
-    let (steps, leaves_words) = take_out(&mut catalog, &never()).expect("taken out");
-    // Not one for each row of texts, nor all in one that would keep others waiting.
-    assert!(leaves_words && (2..rows / 2).contains(&(steps as i64)), "{steps} for {rows}");
-    clean(&mut catalog, &never()).expect("cleaned");
-    catalog.tidy();
-    assert_eq!(store.count("SELECT value FROM state WHERE name = 'wipe'"), 0);
-    assert_eq!(store.count("SELECT count(*) FROM word"), 60 * 400 + 2);
-    assert_eq!(store.count("SELECT count(*) FROM word_term WHERE term = 'w100001'"), 1);
-    assert_eq!(store.count("SELECT count(*) FROM word_term"), 60 * 400 + 2);
-    assert_eq!(store.found("w100001").len(), 1);
-    assert_eq!(store.found("w500001").len(), 1);
-    assert_eq!(store.found("400001").len(), 0);
-    for ending in ["", "-wal"] {
-        let file = format!("{}{ending}", store.location.path.display());
-        for what in ["w100002", "w300007", "w200007 w2"] {
-            assert!(!holds(Path::new(&file), what), "{what} in {file}");
-        }
-    }
-}
-
-#[test]
-fn a_row_of_texts_that_went_kept_others_waiting_as_a_whole() {
-    let store = said();
-    // Of so much, one row is not worth writing the index anew.
-    let much: Vec<String> = (0..1_600).map(|n| format!("much {n} {}", "filler ".repeat(1_000))).collect();
-    store.say("much", &much);
-    // One row of many texts: it is overwritten in several steps, and the last takes the row.
-    let texts: Vec<String> = (0..60).map(|n| format!("secretive{n} {}", "and more ".repeat(100))).collect();
-    store.say("c", &texts);
-    assert_eq!(store.found("secretive").len(), 60);
-    store.fill();
-    let rows = store.count("SELECT count(*) FROM text");
-    assert!(rows > 128, "{rows}");
-    fs::remove_file(store.path("c")).expect("removed");
-    store.list();
-    let mut catalog = Catalog::open(&store.location).expect("opened");
-    let steps = clean(&mut catalog, &never()).expect("cleaned");
-    assert!((5..60).contains(&steps), "{steps}");
-    catalog.tidy();
-    assert_eq!(store.count("SELECT count(*) FROM text"), rows - 1);
-    assert_eq!(store.count("SELECT count(*) FROM word WHERE word LIKE 'secret%'"), 0);
-}
-
-#[test]
-fn what_was_stopped_while_it_took_texts_out_is_gone_on_with() {
+fn a_purge_that_was_stopped_is_finished_by_the_next_one() {
     let store = Store::new();
     let texts: Vec<String> = (0..3_000).map(|n| format!("secretive{n} {}", "and much more ".repeat(40))).collect();
     store.say("gone", &texts);
@@ -179,16 +118,15 @@ fn what_was_stopped_while_it_took_texts_out_is_gone_on_with() {
     assert_eq!(store.found("kept").len(), 1);
     fs::remove_file(store.path("gone")).expect("removed");
     store.list();
-    // The rows go, and then the process ends.
     let mut catalog = Catalog::open(&store.location).expect("opened");
-    take_out(&mut catalog, &never()).expect("taken out");
-    catalog.tidy();
-    assert_eq!(store.count("SELECT count(*) FROM text"), 1);
-    assert!(store.count("SELECT value FROM state WHERE name = 'wipe'") > 0, "it still stands somewhere");
+    purge(&mut catalog, &AtomicBool::new(true)).expect("stopped");
+    assert!(store.count("SELECT count(*) FROM text") > 1, "nothing is deleted yet");
+    assert!(store.count("SELECT value FROM state WHERE name = 'purge'") > 0, "the purge is pending");
     drop(catalog);
     store.fill();
+    assert_eq!(store.count("SELECT count(*) FROM text"), 1);
     assert_eq!(store.count("SELECT count(*) FROM word"), 1);
-    assert_eq!(store.count("SELECT value FROM state WHERE name = 'wipe'"), 0);
+    assert_eq!(store.count("SELECT value FROM state WHERE name = 'purge'"), 0);
     for ending in ["", "-wal"] {
         let file = format!("{}{ending}", store.location.path.display());
         assert!(!holds(Path::new(&file), "secretive"), "{file}");
@@ -202,6 +140,7 @@ fn searches_that_began_together_each_indexed_everything() {
         let texts: Vec<String> = (0..200).map(|n| format!("hello {name} {n} {}", "filler ".repeat(50))).collect();
         store.say(&format!("s{name}"), &texts);
     }
+    tick();
     let files = store.files();
     let begins = std::sync::Barrier::new(6);
     let told = Mutex::new(Vec::new());

@@ -1,0 +1,78 @@
+//! Catalogs that SQLite reports as corrupt, and those that are someone else's.
+
+use super::*;
+
+/// Words, parts of them, and what no text holds.
+const QUERIES: [&str; 7] = ["needle", "eedl", "lpha3x1", "beta gamma", "gam", "日本", "nowhere"];
+
+/// Sessions that were searched, so that the catalog has everything; its file is whole, the log is empty.
+fn searched() -> Store {
+    let store = Store::new();
+    for name in 0..4 {
+        let texts: Vec<String> =
+            (0..30).map(|n| format!("alpha{name}x{n} beta gamma{n} needle{} 日本語 w{}", n % 3, name * n)).collect();
+        store.say(&format!("s{name}"), &texts);
+    }
+    store.found("needle");
+    store.fill();
+    assert!(Catalog::open(&store.location).expect("opened").checkpoint().expect("written"));
+    store
+}
+
+fn answers(store: &Store) -> [Vec<String>; 7] {
+    QUERIES.map(|query| sorted(store.found(query)))
+}
+
+#[test]
+fn a_corrupt_catalog_is_deleted_and_rebuilt() {
+    let want = answers(&searched());
+    assert_eq!(want.each_ref().map(Vec::len), [120, 120, 11, 120, 120, 120, 0]);
+    let harms: [(&str, fn(&mut [u8])); 4] = [
+        ("every page but the first", |bytes| bytes[16 << 10..].fill(0xff)),
+        ("the first page's table", |bytes| bytes[100..16 << 10].fill(0xff)),
+        ("the page size", |bytes| bytes[16..18].fill(0xff)),
+        ("the text encoding", |bytes| bytes[56..60].fill(0x77)),
+    ];
+    for (what, harm) in harms {
+        let store = searched();
+        let mut bytes = fs::read(&store.location.path).expect("read");
+        harm(&mut bytes);
+        for ending in ["-wal", "-shm"] {
+            let _ = fs::remove_file(format!("{}{ending}", store.location.path.display()));
+        }
+        fs::write(&store.location.path, &bytes).expect("written");
+        for _ in 0..2 {
+            assert_eq!(answers(&store), want, "{what}");
+        }
+        assert_eq!(store.count("SELECT count(*) FROM session"), 4, "{what}: rebuilt");
+        assert!(store.count("SELECT count(*) FROM text WHERE is_indexed = 1") >= 4, "{what}: rebuilt");
+    }
+}
+
+#[test]
+fn tables_that_are_missing_are_rebuilt() {
+    for harm in ["DROP TABLE word", "DROP TABLE word_index", "DROP TABLE text", "DROP TABLE session"] {
+        let store = searched();
+        let want = answers(&store);
+        store.sql(harm);
+        for _ in 0..2 {
+            assert_eq!(answers(&store), want, "{harm}");
+        }
+        assert_eq!(store.count("SELECT count(*) FROM session"), 4, "{harm}");
+    }
+}
+
+#[test]
+fn another_programs_database_is_left_alone_and_done_without() {
+    let want = answers(&searched());
+    let store = searched();
+    for ending in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{}{ending}", store.location.path.display()));
+    }
+    let other = Connection::open(&store.location.path).expect("opened");
+    other.execute_batch("CREATE TABLE notes (note TEXT); INSERT INTO notes VALUES ('mine')").expect("made");
+    drop(other);
+    let before = fs::read(&store.location.path).expect("read");
+    assert_eq!(answers(&store), want);
+    assert_eq!(fs::read(&store.location.path).expect("read"), before);
+}
