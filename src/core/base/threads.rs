@@ -1,6 +1,7 @@
-//! How many threads work is spread over.
+//! Threads: how many work is spread over, and how those are stopped that work in the background.
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 /// How many threads run at once here. Asked of the system once: the answer is read from several files, which takes longer
@@ -8,4 +9,60 @@ use std::thread;
 pub fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, |cores| cores.get()))
+}
+
+/// Does jobs, numbered from 0, on several threads. Each thread has one state for all the jobs it does.
+pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) {
+    let threads = cores().min(8);
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut state = S::default();
+        loop {
+            let job = next.fetch_add(1, Ordering::Relaxed);
+            if job >= jobs {
+                break;
+            }
+            work(&mut state, job);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.min(jobs) {
+            // Where no more threads can be had, those there are do the work.
+            let _ = thread::Builder::new().spawn_scoped(scope, run);
+        }
+        run();
+    });
+}
+
+/// The stop flags of the threads that work in the background.
+static BACKGROUND: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
+static ENDED: Condvar = Condvar::new();
+
+/// Registers the current thread for [`stop_all`], as long as it is kept.
+pub struct ThreadGuard(Arc<AtomicBool>);
+
+impl ThreadGuard {
+    /// `stop` is set when the thread must end.
+    pub fn new(stop: Arc<AtomicBool>) -> Self {
+        BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner).push(stop.clone());
+        Self(stop)
+    }
+}
+
+impl Drop for ThreadGuard {
+    fn drop(&mut self) {
+        let mut flags = BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = flags.iter().position(|flag| Arc::ptr_eq(flag, &self.0));
+        at.map(|at| flags.swap_remove(at));
+        ENDED.notify_all();
+    }
+}
+
+/// Tells every registered thread to stop and waits until all have ended: the library may be unloaded then.
+pub fn stop_all() {
+    let mut flags = BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner);
+    while !flags.is_empty() {
+        flags.iter().for_each(|flag| flag.store(true, Ordering::Relaxed));
+        flags = ENDED.wait(flags).unwrap_or_else(PoisonError::into_inner);
+    }
 }

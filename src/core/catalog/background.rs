@@ -3,69 +3,25 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
+use super::connection::{discard_if_corrupt, Catalog, LIST_BUSY_TIMEOUT};
+use super::error::CatalogResult;
 use super::ingest::{clean_dirs, lacking, settle, take, Taken};
+use super::location::Location;
 use super::purge::purge;
-use super::{discard_if_broken, Catalog, Location, Outcome, LIST_BUSY_TIMEOUT};
 
-/// Every thread that works for lists and searches, so that the library is not taken away under one.
-static THREADS: Threads = Threads { running: Mutex::new(None), ended: Condvar::new() };
+/// The catalogs that are being filled, and whether more came to do since that began.
+static FILLED: LazyLock<Mutex<HashMap<PathBuf, bool>>> = LazyLock::new(Mutex::default);
 
-struct Threads {
-    running: Mutex<Option<Running>>,
-    ended: Condvar,
-}
-
-#[derive(Default)]
-struct Running {
-    /// What tells each thread to stop.
-    flags: Vec<Arc<AtomicBool>>,
-    /// The catalogs that are being filled, and whether there is more to do since it was begun.
-    filled: HashMap<PathBuf, bool>,
-}
-
-impl Threads {
-    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
-        self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
-
-/// Says that the current thread works, as long as it is kept.
-pub struct Working(Arc<AtomicBool>);
-
-impl Working {
-    /// `stop` is set when the thread must come to its end.
-    pub fn new(stop: Arc<AtomicBool>) -> Self {
-        THREADS.lock().get_or_insert_default().flags.push(stop.clone());
-        Self(stop)
-    }
-}
-
-impl Drop for Working {
-    fn drop(&mut self) {
-        if let Some(running) = THREADS.lock().as_mut() {
-            let at = running.flags.iter().position(|flag| Arc::ptr_eq(flag, &self.0));
-            at.map(|at| running.flags.swap_remove(at));
-        }
-        THREADS.ended.notify_all();
-    }
-}
-
-/// Stops every thread and waits until it has stopped.
-pub fn stop_all() {
-    let mut running = THREADS.lock();
-    while let Some(flags) = running.as_ref().map(|running| &running.flags).filter(|flags| !flags.is_empty()) {
-        flags.iter().for_each(|flag| flag.store(true, Ordering::Relaxed));
-        running = THREADS.ended.wait(running).unwrap_or_else(|poisoned| poisoned.into_inner());
-    }
+fn filled() -> MutexGuard<'static, HashMap<PathBuf, bool>> {
+    FILLED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes the texts that a catalog lacks, in this thread. If another one is at it, that one does it all.
 pub fn fill(mut catalog: Catalog, location: &Location, stop: &Arc<AtomicBool>) {
     {
-        let mut running = THREADS.lock();
-        let filled = &mut running.get_or_insert_default().filled;
+        let mut filled = filled();
         if let Some(again) = filled.get_mut(&location.path) {
             *again = true;
             return;
@@ -74,21 +30,20 @@ pub fn fill(mut catalog: Catalog, location: &Location, stop: &Arc<AtomicBool>) {
     }
     loop {
         if let Err(error) = fill_once(&mut catalog, stop) {
-            discard_if_broken(location, &error);
+            discard_if_corrupt(location, &error);
             stop.store(true, Ordering::Relaxed);
         }
-        let mut running = THREADS.lock();
-        let filled = &mut running.get_or_insert_default().filled;
+        let mut filled = filled();
         let again = filled.get_mut(&location.path).is_some_and(std::mem::take);
         if !again || stop.load(Ordering::Relaxed) {
             filled.remove(&location.path);
-            drop(running);
+            drop(filled);
             return catalog.truncate_log();
         }
     }
 }
 
-fn fill_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> Outcome<()> {
+fn fill_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> CatalogResult<()> {
     catalog.db().busy_timeout(LIST_BUSY_TIMEOUT)?;
     // First of all what must not stay. The process may end at any time; then the next one goes on with it.
     clean_dirs(catalog)?;

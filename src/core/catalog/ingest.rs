@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::{Connection, Row, Transaction};
 
+use super::connection::Catalog;
+use super::error::CatalogResult;
 use super::revalidation::has_same_texts;
 use super::rows::{self, Remembered};
 use super::text_rows::{advance, taken_before, taken_to, Batch};
-use super::{Catalog, Outcome};
 use crate::core::format::header::Version;
 use crate::core::io::file_version::{head_tail_hash, FileFingerprint};
 use crate::core::io::fs::read_at;
@@ -33,7 +34,7 @@ pub struct Lacking {
 
 /// The sessions whose texts are not all in the catalog, those first that were changed longest ago: what is taken last
 /// counts as the newest. A last line without a newline is looked at every time: it may become longer.
-pub fn lacking(db: &Connection, dir: Option<&str>) -> Outcome<Vec<Lacking>> {
+pub fn lacking(db: &Connection, dir: Option<&str>) -> CatalogResult<Vec<Lacking>> {
     let mut statement = db.prepare_cached(
         "SELECT id, dir, name FROM session
          WHERE state > 1 AND texts_to < size AND (?1 IS NULL OR dir = ?1) ORDER BY modified, dir, name",
@@ -43,19 +44,19 @@ pub fn lacking(db: &Connection, dir: Option<&str>) -> Outcome<Vec<Lacking>> {
 }
 
 /// Those of them whose texts are known of another state of their files alone.
-fn doubted(db: &Connection) -> Outcome<Vec<Lacking>> {
+fn doubted(db: &Connection) -> CatalogResult<Vec<Lacking>> {
     let mut statement =
         db.prepare_cached("SELECT id, dir, name FROM session WHERE texts_before > 0 ORDER BY modified, dir, name")?;
     let rows = statement.query_map([], as_lacking)?;
     rows.collect()
 }
 
-fn as_lacking(row: &Row<'_>) -> Outcome<Lacking> {
+fn as_lacking(row: &Row<'_>) -> CatalogResult<Lacking> {
     Ok(Lacking { session: row.get(0)?, dir: row.get(1)?, name: row.get(2)? })
 }
 
 /// Finds out which texts of changed files are still what the files say. What they do not say any more must go.
-pub fn settle(catalog: &mut Catalog, stop: &AtomicBool) -> Outcome<()> {
+pub fn settle(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
     for session in doubted(catalog.db())? {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -107,7 +108,11 @@ pub enum Reading {
 
 /// Looks where the texts that a session lacks begin; None if it lacks none any more, it was changed since it was listed, or
 /// this was cancelled. The texts of another state of the file are compared with it, and count again if they are the same.
-pub fn begin(catalog: &mut Catalog, lacking: &Lacking, cancelled: &AtomicBool) -> Outcome<io::Result<Option<Start>>> {
+pub fn begin(
+    catalog: &mut Catalog,
+    lacking: &Lacking,
+    cancelled: &AtomicBool,
+) -> CatalogResult<io::Result<Option<Start>>> {
     // In one view: another process may be writing the row.
     let (mut row, taken, before) = {
         let view = catalog.db().unchecked_transaction()?;
@@ -169,7 +174,7 @@ fn decide(
     row: &Remembered,
     before: u64,
     is_same: bool,
-) -> Outcome<Option<i64>> {
+) -> CatalogResult<Option<i64>> {
     let now = rows::of_file(transaction, &lacking.dir, &lacking.name)?;
     if now.as_ref() != Some(row) || taken_before(transaction, row.row)? != Some(before) {
         return Ok(None);
@@ -232,8 +237,8 @@ impl Part {
     pub fn write(
         &self,
         transaction: &Transaction<'_>,
-        mut put: impl FnMut(usize, &Batch, i64) -> Outcome<()>,
-    ) -> Outcome<bool> {
+        mut put: impl FnMut(usize, &Batch, i64) -> CatalogResult<()>,
+    ) -> CatalogResult<bool> {
         if !advance(transaction, self.row, self.from, self.to)? {
             return Ok(false);
         }
@@ -250,7 +255,7 @@ pub fn take(
     lacking: &Lacking,
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
-) -> Outcome<io::Result<Taken>> {
+) -> CatalogResult<io::Result<Taken>> {
     let start = match begin(catalog, lacking, cancelled)? {
         Ok(Some(start)) => start,
         Ok(None) => return Ok(Ok(Taken::Changed)),
@@ -292,11 +297,11 @@ fn still_is(file: &File, row: &Remembered) -> io::Result<bool> {
 }
 
 /// Forgets the sessions of directories that have none any more: no list of them would notice.
-pub fn clean_dirs(catalog: &mut Catalog) -> Outcome<()> {
+pub fn clean_dirs(catalog: &mut Catalog) -> CatalogResult<()> {
     let dirs: Vec<String> = {
         let mut dirs = catalog.db().prepare_cached("SELECT DISTINCT dir FROM session")?;
         let dirs = dirs.query_map([], |row| row.get(0))?;
-        dirs.collect::<Outcome<_>>()?
+        dirs.collect::<CatalogResult<_>>()?
     };
     // A directory that cannot be looked into may come back.
     let is_empty = |dir: &str| match session_files(dir) {

@@ -5,9 +5,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::connection::Catalog;
+use super::error::CatalogResult;
 use super::fts::vocabulary::{delete_unused, unused};
 use super::text_rows::ROW_TEXTS;
-use super::{Catalog, Outcome};
 
 /// How many rows of texts, pages of the index and words one transaction deletes: a few tens of milliseconds each.
 const ROWS_AT_ONCE: i64 = 32;
@@ -16,7 +17,7 @@ const WORDS_AT_ONCE: usize = 512;
 
 /// Deletes what is left of sessions that are no longer in the catalog. Does nothing unless something was deleted since the
 /// last complete purge.
-pub fn purge(catalog: &mut Catalog, stop: &AtomicBool) -> Outcome<()> {
+pub fn purge(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
     let pending = catalog.state("purge")?;
     if pending == 0 {
         return Ok(());
@@ -41,12 +42,12 @@ pub fn purge(catalog: &mut Catalog, stop: &AtomicBool) -> Outcome<()> {
 }
 
 /// Deletes some rows of texts that belong to no session. False if there were none.
-fn delete_texts(catalog: &mut Catalog) -> Outcome<bool> {
+fn delete_texts(catalog: &mut Catalog) -> CatalogResult<bool> {
     catalog.write(|transaction| {
         let mut orphans = transaction.prepare_cached(
             "SELECT id FROM text INDEXED BY text_by_session WHERE session NOT IN (SELECT id FROM session) LIMIT ?1",
         )?;
-        let ids: Vec<i64> = orphans.query_map([ROWS_AT_ONCE], |row| row.get(0))?.collect::<Outcome<_>>()?;
+        let ids: Vec<i64> = orphans.query_map([ROWS_AT_ONCE], |row| row.get(0))?.collect::<CatalogResult<_>>()?;
         let mut delete_words = transaction.prepare_cached("DELETE FROM word_index WHERE rowid BETWEEN ?1 AND ?2")?;
         let mut delete_row = transaction.prepare_cached("DELETE FROM text WHERE id = ?1")?;
         for id in &ids {
@@ -58,7 +59,7 @@ fn delete_texts(catalog: &mut Catalog) -> Outcome<bool> {
 }
 
 /// Merges some pages of the index. False if nothing was left to merge.
-fn merge(catalog: &mut Catalog) -> Outcome<bool> {
+fn merge(catalog: &mut Catalog) -> CatalogResult<bool> {
     catalog.write(|transaction| {
         let before = transaction.total_changes();
         transaction

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::Connection;
 
+use super::error::CatalogResult;
 use super::text_rows::{row, row_ends, Batch};
-use super::Outcome;
 use crate::core::summary::searchable_text::{read_texts, Text};
 
 /// Compares the texts of a file with the rows of a session.
@@ -23,7 +23,7 @@ struct Comparison<'a> {
 
 impl Comparison<'_> {
     /// Adds the file's next text. False if the rows before it differ, or there is no row for it.
-    fn add(&mut self, text: &Text) -> Outcome<bool> {
+    fn add(&mut self, text: &Text) -> CatalogResult<bool> {
         while self.row.is_some_and(|(_, end)| text.end > end) {
             if !self.finish_row()? {
                 return Ok(false);
@@ -34,7 +34,7 @@ impl Comparison<'_> {
     }
 
     /// Compares the current row and goes on to the next. False if it differs.
-    fn finish_row(&mut self) -> Outcome<bool> {
+    fn finish_row(&mut self) -> CatalogResult<bool> {
         let made = std::mem::take(&mut self.made);
         let Some((id, _)) = self.row else { return Ok(false) };
         self.row = self.rows.next();
@@ -48,7 +48,7 @@ pub fn has_same_texts(
     session: i64,
     (file, end): (&File, u64),
     cancelled: &AtomicBool,
-) -> Outcome<io::Result<bool>> {
+) -> CatalogResult<io::Result<bool>> {
     let mut rows = row_ends(db, session)?.into_iter();
     let mut comparison = Comparison { db, row: rows.next(), rows, made: Batch::default() };
     let mut is_same = Ok(true);

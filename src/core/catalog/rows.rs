@@ -3,7 +3,7 @@
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 
-use super::Outcome;
+use super::error::CatalogResult;
 use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::format::header::{ParentSession, Version};
 use crate::core::io::file_version::{FileFingerprint, Nanos};
@@ -61,7 +61,7 @@ const COLUMNS: &str =
                        parent, created, active, unparsed_dates, messages, first, name";
 
 /// Hands on what is remembered of the files in a directory, with their names.
-pub fn in_dir(db: &Connection, dir: &str, mut each: impl FnMut(String, Remembered)) -> Outcome<()> {
+pub fn in_dir(db: &Connection, dir: &str, mut each: impl FnMut(String, Remembered)) -> CatalogResult<()> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM session WHERE dir = ?1"))?;
     let mut rows = statement.query([dir])?;
     while let Some(row) = rows.next()? {
@@ -72,12 +72,12 @@ pub fn in_dir(db: &Connection, dir: &str, mut each: impl FnMut(String, Remembere
 }
 
 /// What is remembered of one file.
-pub fn of_file(db: &Connection, dir: &str, name: &str) -> Outcome<Option<Remembered>> {
+pub fn of_file(db: &Connection, dir: &str, name: &str) -> CatalogResult<Option<Remembered>> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM session WHERE dir = ?1 AND name = ?2"))?;
     statement.query_row([dir, name], remembered).optional()
 }
 
-fn remembered(row: &Row<'_>) -> Outcome<Remembered> {
+fn remembered(row: &Row<'_>) -> CatalogResult<Remembered> {
     let number = |column: usize| row.get::<_, i64>(column).map(|number| number as u64);
     let stamp = FileFingerprint {
         device: number(1)?,
@@ -88,7 +88,7 @@ fn remembered(row: &Row<'_>) -> Outcome<Remembered> {
     };
     let state: i64 = row.get(9)?;
     let unparsed_dates: Option<String> = row.get(16)?;
-    let info = |version| -> Outcome<Content> {
+    let info = |version| -> CatalogResult<Content> {
         Ok(Content::Session(
             version,
             Info {
@@ -128,7 +128,7 @@ fn stored(parent: &ParentSession) -> ValueRef<'_> {
     }
 }
 
-fn parent(stored: ValueRef<'_>) -> Outcome<Option<ParentSession>> {
+fn parent(stored: ValueRef<'_>) -> CatalogResult<Option<ParentSession>> {
     Ok(match stored {
         ValueRef::Null => None,
         ValueRef::Text(_) => Some(ParentSession::Other(stored.as_str()?.into())),
@@ -160,7 +160,7 @@ pub struct Update {
 }
 
 /// Writes what was read, unless another process has read the file later and was quicker to write. Gives the row's number.
-pub fn put(transaction: &Transaction<'_>, update: &Update) -> Outcome<i64> {
+pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64> {
     let Update { dir, name, goes_on, found, file } = update;
     // A row that was there from the beginning gives way, whatever time it says: the clock may have been put back.
     let other = of_file(transaction, dir, name)?;
@@ -224,7 +224,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> Outcome<i64> {
 
 /// Marks the row's texts unverified until they are compared with the changed file. False if there are none that could be
 /// the same.
-fn invalidate(transaction: &Transaction<'_>, row: i64, now: &Remembered) -> Outcome<bool> {
+fn invalidate(transaction: &Transaction<'_>, row: i64, now: &Remembered) -> CatalogResult<bool> {
     let mut invalidate = transaction.prepare_cached(
         "UPDATE session SET texts_before = max(texts_to, texts_before), texts_to = 0
          WHERE id = ?1 AND max(texts_to, texts_before) BETWEEN 1 AND ?2",
@@ -234,14 +234,14 @@ fn invalidate(transaction: &Transaction<'_>, row: i64, now: &Remembered) -> Outc
 }
 
 /// Marks the row's texts verified: its file still has them.
-pub fn revalidate(transaction: &Transaction<'_>, row: i64) -> Outcome<()> {
+pub fn revalidate(transaction: &Transaction<'_>, row: i64) -> CatalogResult<()> {
     let mut revalidate =
         transaction.prepare_cached("UPDATE session SET texts_to = texts_before, texts_before = 0 WHERE id = ?1")?;
     revalidate.execute([row]).map(|_| ())
 }
 
 /// Gives a row a new id and leaves its texts to be purged.
-pub fn rekey(transaction: &Transaction<'_>, row: i64) -> Outcome<i64> {
+pub fn rekey(transaction: &Transaction<'_>, row: i64) -> CatalogResult<i64> {
     transaction.prepare_cached("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'session'")?.execute([])?;
     transaction.prepare_cached("UPDATE state SET value = value + 1 WHERE name = 'purge'")?.execute([])?;
     let mut rekey = transaction.prepare_cached(
@@ -252,7 +252,7 @@ pub fn rekey(transaction: &Transaction<'_>, row: i64) -> Outcome<i64> {
 }
 
 /// Forgets files of a directory, by name.
-pub fn forget(transaction: &Transaction<'_>, dir: &str, name: &str) -> Outcome<()> {
+pub fn forget(transaction: &Transaction<'_>, dir: &str, name: &str) -> CatalogResult<()> {
     transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2")?.execute([dir, name])?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::Outcome;
+use super::error::{is_busy, CatalogResult};
 
 /// Marks a database as a catalog: "pisc".
 pub const APPLICATION: i32 = 0x7069_7363;
@@ -70,7 +70,7 @@ END;
 ";
 
 /// Creates the tables if there are none, and configures this connection.
-pub fn prepare(db: &Connection) -> Outcome<()> {
+pub fn prepare(db: &Connection) -> CatalogResult<()> {
     db.pragma_update(None, "temp_store", "MEMORY")?;
     // The catalog holds what people said: deleted content is overwritten.
     db.pragma_update(None, "secure_delete", "ON")?;
@@ -83,7 +83,7 @@ pub fn prepare(db: &Connection) -> Outcome<()> {
     if mode != "wal" && !db.is_readonly("main")? {
         // If a reader of another process blocks this, the next connection does it.
         match db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())) {
-            Err(error) if super::is_busy(&error) => {}
+            Err(error) if is_busy(&error) => {}
             set => set?,
         }
     }
@@ -92,7 +92,7 @@ pub fn prepare(db: &Connection) -> Outcome<()> {
 }
 
 /// Creates the tables in one transaction, before the log exists: a file that is not empty shows that it is ours.
-fn create_tables(db: &Connection) -> Outcome<()> {
+fn create_tables(db: &Connection) -> CatalogResult<()> {
     // What is lost here is made anew.
     db.pragma_update(None, "synchronous", "OFF")?;
     db.pragma_update(None, "page_size", PAGE_SIZE)?;
@@ -113,7 +113,7 @@ fn create_tables(db: &Connection) -> Outcome<()> {
     created
 }
 
-fn is_prepared(db: &Connection) -> Outcome<bool> {
+fn is_prepared(db: &Connection) -> CatalogResult<bool> {
     let number = |pragma: &str| db.query_row(pragma, [], |row| row.get::<_, i32>(0));
     let tables = || number("SELECT count(*) FROM sqlite_schema");
     match (number("PRAGMA application_id")?, number("PRAGMA user_version")?) {

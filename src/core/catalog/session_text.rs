@@ -3,16 +3,17 @@
 use std::io;
 use std::path::Path;
 
+use super::connection::Catalog;
+use super::error::CatalogResult;
 use super::ingest::is_line_end;
 use super::rows;
 use super::text_rows::{of_session, taken_to};
-use super::{Catalog, Outcome};
 use crate::core::io::file_version::{head_tail_hash, FileFingerprint};
 use crate::core::io::open::{self, Access};
-use crate::core::listing::listing::Listed;
 use crate::core::summary::header_scan::header_in;
 use crate::core::summary::searchable_text::{join, read_texts, Read, Text};
 use crate::core::summary::session_summary::Content;
+use crate::core::summary::session_summary::Listed;
 
 /// The state of a file that a list has shown, in few words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub fn text(catalog: Option<&Catalog>, dir: &str, name: &str, source: &Source, a
 }
 
 /// What the catalog has. Gives up to where in the file that is; None if it has nothing that can be used.
-fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec<u8>) -> Outcome<Option<u64>> {
+fn kept(catalog: &Catalog, dir: &str, name: &str, source: &Source, all: &mut Vec<u8>) -> CatalogResult<Option<u64>> {
     // One view of it all: texts may be taken meanwhile, and how far they were must be said of the texts that are read.
     let view = catalog.db().unchecked_transaction()?;
     let Some(row) = rows::of_file(&view, dir, name)? else {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 
-use super::Outcome;
+use super::error::CatalogResult;
 use crate::core::summary::searchable_text::{Kind, Text};
 
 /// How many bytes of text a row has before the next begins.
@@ -79,7 +79,7 @@ impl Batch {
     }
 
     /// Writes it as a row of a session and gives the row's number. `is_indexed` says that the index has it, too.
-    pub fn put(&self, transaction: &Transaction<'_>, session: i64, is_indexed: bool) -> Outcome<i64> {
+    pub fn put(&self, transaction: &Transaction<'_>, session: i64, is_indexed: bool) -> CatalogResult<i64> {
         let mut put = transaction.prepare_cached(
             "INSERT INTO text (session, read_to, places, texts, is_indexed) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?;
@@ -109,7 +109,7 @@ pub struct Placed<'a> {
 
 impl<'a> TextRow<'a> {
     /// Reads it from [`COLUMNS`].
-    fn of(row: &'a Row<'_>) -> Outcome<Self> {
+    fn of(row: &'a Row<'_>) -> CatalogResult<Self> {
         let (places, texts) = (row.get_ref(1)?.as_blob()?, row.get_ref(2)?.as_blob()?);
         Ok(Self { places: Cow::Borrowed(places), texts: Cow::Borrowed(texts) })
     }
@@ -137,7 +137,7 @@ impl<'a> TextRow<'a> {
 const COLUMNS: &str = "session, places, texts";
 
 /// Calls `each` with a session's rows of texts in file order, until it returns false.
-pub fn of_session(db: &Connection, session: i64, mut each: impl FnMut(&TextRow<'_>) -> bool) -> Outcome<()> {
+pub fn of_session(db: &Connection, session: i64, mut each: impl FnMut(&TextRow<'_>) -> bool) -> CatalogResult<()> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM text WHERE session = ?1 ORDER BY id"))?;
     let mut rows = statement.query([session])?;
     while let Some(row) = rows.next()? {
@@ -149,7 +149,7 @@ pub fn of_session(db: &Connection, session: i64, mut each: impl FnMut(&TextRow<'
 }
 
 /// Calls `work` with a row of texts and the session it belongs to. None if there is no such row.
-pub fn row<T>(db: &Connection, id: i64, work: impl FnOnce(i64, &TextRow<'_>) -> T) -> Outcome<Option<T>> {
+pub fn row<T>(db: &Connection, id: i64, work: impl FnOnce(i64, &TextRow<'_>) -> T) -> CatalogResult<Option<T>> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM text WHERE id = ?1"))?;
     let mut rows = statement.query([id])?;
     let Some(row) = rows.next()? else { return Ok(None) };
@@ -157,26 +157,26 @@ pub fn row<T>(db: &Connection, id: i64, work: impl FnOnce(i64, &TextRow<'_>) -> 
 }
 
 /// How far into its file a session's texts were taken; None if another process has taken the row away.
-pub fn taken_to(db: &Connection, session: i64) -> Outcome<Option<u64>> {
+pub fn taken_to(db: &Connection, session: i64) -> CatalogResult<Option<u64>> {
     let mut statement = db.prepare_cached("SELECT texts_to FROM session WHERE id = ?1")?;
     statement.query_row([session], |row| row.get::<_, i64>(0).map(|end| end as u64)).optional()
 }
 
 /// How far a session's texts were taken in another state of its file, if they may be those of this one.
-pub fn taken_before(db: &Connection, session: i64) -> Outcome<Option<u64>> {
+pub fn taken_before(db: &Connection, session: i64) -> CatalogResult<Option<u64>> {
     let mut statement = db.prepare_cached("SELECT texts_before FROM session WHERE id = ?1 AND texts_before > 0")?;
     statement.query_row([session], |row| row.get::<_, i64>(0).map(|end| end as u64)).optional()
 }
 
 /// The ids of a session's rows of texts, and where each ends in the file, in file order.
-pub fn row_ends(db: &Connection, session: i64) -> Outcome<Vec<(i64, u64)>> {
+pub fn row_ends(db: &Connection, session: i64) -> CatalogResult<Vec<(i64, u64)>> {
     let mut statement = db.prepare_cached("SELECT id, read_to FROM text WHERE session = ?1 ORDER BY id")?;
     let rows = statement.query_map([session], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
     rows.collect()
 }
 
 /// Notes how far texts were taken. False if somebody else took them meanwhile: then nothing may be written.
-pub fn advance(transaction: &Transaction<'_>, session: i64, from: u64, to: u64) -> Outcome<bool> {
+pub fn advance(transaction: &Transaction<'_>, session: i64, from: u64, to: u64) -> CatalogResult<bool> {
     let mut statement = transaction
         .prepare_cached("UPDATE session SET texts_to = ?3 WHERE id = ?1 AND texts_to = ?2 AND texts_before = 0")?;
     Ok(statement.execute(params![session, from as i64, to as i64])? == 1)

@@ -1,27 +1,18 @@
 //! Finding a session by its header, without reading more of any file than that.
 
 use std::fs::{self, DirEntry};
-use std::io;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::listing::on_threads;
 use crate::core::base::paths::{join, resolve, same, Host};
-use crate::core::base::threads::cores;
+use crate::core::base::threads::{cores, on_threads};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::Header;
 use crate::core::io::fd_pool::retry_on_emfile;
 use crate::core::io::file_version::FileFingerprint;
-use crate::core::io::open::{self, Access};
 use crate::core::io::session_files::{session_files, SessionName};
-use crate::core::summary::header_scan::{header_among_others, header_in};
-
-/// The header of the file at `path`, however long its line is.
-pub fn header_of(path: &str) -> io::Result<Option<Header>> {
-    header_in(open::regular(Path::new(path), Access::Read)?)
-}
+use crate::core::summary::header_scan::header_among_others;
 
 /// The header of this file among others. What cannot be read, or is very large without a header, is no session.
 fn header_in_dir(file: &SessionName, dir: &str) -> Option<Header> {

@@ -10,15 +10,17 @@ use std::sync::Mutex;
 
 use crate::core::base::error::{Error, Result};
 use crate::core::base::paths::{clean, is_absolute, join};
-use crate::core::base::threads::cores;
+use crate::core::base::threads::on_threads;
+use crate::core::catalog::connection::{discard_if_corrupt, Catalog};
+use crate::core::catalog::error::CatalogResult;
+use crate::core::catalog::location::Location;
 use crate::core::catalog::rows::{self, Remembered, Update, Use};
-use crate::core::catalog::{discard_if_broken, Catalog, Location, Outcome};
 use crate::core::io::fd_limit::{is_exhausted, patiently};
 use crate::core::io::fd_pool::retry_on_emfile;
 use crate::core::io::file_version::{head_tail_hash, now, FileFingerprint};
 use crate::core::io::open::{self, Access};
 use crate::core::io::session_files::{session_files, SessionName};
-use crate::core::summary::session_summary::{read_on, Info, Known};
+use crate::core::summary::session_summary::{read_on, Known, Listed};
 
 /// A file that may be a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,16 +32,6 @@ pub struct Candidate {
     pub name: String,
     /// None if it is gone, or no file.
     pub stamp: Option<FileFingerprint>,
-}
-
-/// What a list shows of a session, and which state of its file it was read from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
-    pub info: Info,
-    pub stamp: FileFingerprint,
-    /// Where the whole lines end that were read, and the fingerprint up to there.
-    pub end: u64,
-    pub print: u64,
 }
 
 /// The session files of one directory, in name order; none if it cannot be read, an error if there are no handles to read
@@ -113,29 +105,6 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Does jobs, numbered from 0, on a few threads; each thread has a state of its own for all it does.
-pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) {
-    let threads = cores().min(8);
-    let next = AtomicUsize::new(0);
-    let run = || {
-        let mut state = S::default();
-        loop {
-            let job = next.fetch_add(1, Ordering::Relaxed);
-            if job >= jobs {
-                break;
-            }
-            work(&mut state, job);
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(jobs) {
-            // Where no more threads can be had, those there are do the work.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, run);
-        }
-        run();
-    });
-}
-
 /// A file whose row in the catalog is not enough.
 struct Job<'a> {
     at: usize,
@@ -173,7 +142,7 @@ pub fn read_with(
     if let Some(open) = &catalog {
         if let Err(error) = rows.load(open, files) {
             if let Some(location) = location {
-                discard_if_broken(location, &error);
+                discard_if_corrupt(location, &error);
             }
             (catalog, rows) = (None, Rows::default());
         }
@@ -307,7 +276,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn load(&mut self, catalog: &Catalog, files: &[Candidate]) -> Outcome<()> {
+    fn load(&mut self, catalog: &Catalog, files: &[Candidate]) -> CatalogResult<()> {
         for file in files {
             if !self.dirs.contains_key(&file.dir) {
                 let mut known = HashMap::new();
@@ -350,7 +319,7 @@ fn remember(catalog: Option<Catalog>, location: Option<&Location>, updates: &[Up
         Ok(()) => Some(catalog),
         Err(error) => {
             if let Some(location) = location {
-                discard_if_broken(location, &error);
+                discard_if_corrupt(location, &error);
             }
             None
         }

@@ -9,10 +9,10 @@ use std::sync::Mutex;
 use super::hits::{Best, Hit, Maker};
 use super::query::{Options, Query};
 use crate::core::base::error::{Error, Result};
+use crate::core::base::threads::on_threads;
 use crate::core::catalog::text_rows::{cut, Placed};
 use crate::core::io::fd_limit::{is_exhausted, patiently};
 use crate::core::io::open::{self, Access};
-use crate::core::listing::listing::on_threads;
 use crate::core::summary::searchable_text::{read_texts, Text};
 
 /// A file that is searched.

@@ -3,8 +3,10 @@
 use std::cmp::Reverse;
 
 use super::query::{Options, Query};
-use super::ranking::{fold_into, Judge, Rank};
+use super::ranking::{Judge, Rank};
+
 use super::snippet::snippet;
+use crate::core::catalog::fts::tokenizer::fold_into;
 use crate::core::catalog::text_rows::{unicode, Placed};
 use crate::core::summary::searchable_text::Kind;
 

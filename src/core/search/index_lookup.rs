@@ -10,9 +10,9 @@ use rusqlite::Connection;
 use super::hits::{Best, Hit, Maker};
 use super::query::{Options, Query, Term};
 use super::ranking::Rank;
+use crate::core::catalog::error::{corrupt, CatalogResult};
 use crate::core::catalog::fts::vocabulary::around;
 use crate::core::catalog::text_rows::{row, Placed, ROW_TEXTS};
-use crate::core::catalog::{corrupt, Outcome};
 
 /// How many texts with whole words are ranked: the last ones indexed.
 pub const RANKED: usize = 20_000;
@@ -42,7 +42,7 @@ impl Search<'_> {
     /// The hits, the best first: the query's words in its own order, then anywhere in a text, then as parts of words;
     /// among these by how often and how densely they stand there (BM25), then the newest session's. None if it was
     /// cancelled; an error if the catalog is not as it was written.
-    pub fn run(&self) -> Outcome<Option<Vec<Hit>>> {
+    pub fn run(&self) -> CatalogResult<Option<Vec<Hit>>> {
         let places = self.places()?;
         let mut hits: Vec<Hit> = Vec::new();
         let mut seen = HashSet::new();
@@ -61,7 +61,7 @@ impl Search<'_> {
     }
 
     /// Which rows of texts are searched.
-    fn places(&self) -> Outcome<Places> {
+    fn places(&self) -> CatalogResult<Places> {
         let mut places = HashMap::new();
         let mut texts = self.db.prepare_cached("SELECT session, id FROM text INDEXED BY text_by_session")?;
         let mut rows = texts.query([])?;
@@ -74,7 +74,7 @@ impl Search<'_> {
     }
 
     /// Works on the text that a number of the index stands for.
-    fn text<T>(&self, id: i64, work: impl FnOnce(&Placed<'_>) -> T) -> Outcome<T> {
+    fn text<T>(&self, id: i64, work: impl FnOnce(&Placed<'_>) -> T) -> CatalogResult<T> {
         let at = usize::try_from(id.rem_euclid(ROW_TEXTS)).unwrap_or(0);
         let found = row(self.db, id.div_euclid(ROW_TEXTS), |_, texts| texts.iter().nth(at).map(|text| work(&text)))?;
         found.flatten().ok_or_else(|| corrupt("a text is missing"))
@@ -87,7 +87,7 @@ impl Search<'_> {
         places: &Places,
         seen: &mut HashSet<i64>,
         hits: &mut Vec<Hit>,
-    ) -> Outcome<()> {
+    ) -> CatalogResult<()> {
         if hits.len() >= self.options.limit || self.is_cancelled() {
             return Ok(());
         }
@@ -132,7 +132,7 @@ impl Search<'_> {
     }
 
     /// Keeps those candidates, all of one row of texts, that hold the query.
-    fn verify(&self, candidates: &mut Vec<(f64, usize, i64)>, maker: &mut Maker<'_>) -> Outcome<()> {
+    fn verify(&self, candidates: &mut Vec<(f64, usize, i64)>, maker: &mut Maker<'_>) -> CatalogResult<()> {
         let Some((.., first)) = candidates.first() else { return Ok(()) };
         let wanted: HashSet<i64> = candidates.iter().map(|(.., id)| id.rem_euclid(ROW_TEXTS)).collect();
         let held = row(self.db, first.div_euclid(ROW_TEXTS), |_, texts| {
@@ -146,7 +146,7 @@ impl Search<'_> {
     }
 
     /// The texts that may hold the terms as parts of words, sorted; None if the index does not tell, or they are many.
-    fn candidates(&self, places: &Places) -> Outcome<Option<Vec<i64>>> {
+    fn candidates(&self, places: &Places) -> CatalogResult<Option<Vec<i64>>> {
         let terms = self.query.parts();
         let parts: Vec<_> = terms.iter().filter_map(|term| term.opening()).collect();
         let mut words = match parts.is_empty() {
@@ -185,7 +185,7 @@ impl Search<'_> {
     }
 
     /// The texts that any of these expressions finds, sorted; None if they are many.
-    fn union(&self, ways: &[String], places: &Places) -> Outcome<Option<Vec<i64>>> {
+    fn union(&self, ways: &[String], places: &Places) -> CatalogResult<Option<Vec<i64>>> {
         let mut statement = self.db.prepare_cached("SELECT rowid FROM word_index WHERE word_index MATCH ?1")?;
         let mut found = Vec::new();
         for ways in ways.chunks(WORDS_AT_ONCE) {
@@ -212,7 +212,7 @@ impl Search<'_> {
         places: &Places,
         seen: &HashSet<i64>,
         hits: &mut Vec<Hit>,
-    ) -> Outcome<()> {
+    ) -> CatalogResult<()> {
         let mut rows: Vec<(usize, Reverse<i64>)> = match &candidates {
             None => places.iter().map(|(id, place)| (*place, Reverse(*id))).collect(),
             Some(candidates) => {

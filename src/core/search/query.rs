@@ -3,9 +3,8 @@
 
 use std::collections::HashSet;
 
-use super::ranking::folded;
+use crate::core::catalog::fts::tokenizer::{folded, is_cut, of_query, stretches, Form, Stretch};
 use crate::core::catalog::fts::vocabulary::Part;
-use crate::core::catalog::fts::words::{is_cut, of_query, stretches, Form, Stretch};
 
 /// How many terms of a query the index is asked for; what is left of them is looked for in the texts it finds.
 const MOST_TERMS: usize = 64;

@@ -3,7 +3,7 @@
 use memchr::memmem::{find_iter, Finder};
 
 use super::query::Query;
-use crate::core::catalog::fts::words::{is_of_word, lower};
+use crate::core::catalog::fts::tokenizer::is_of_word;
 
 /// How well a text holds a query; the smaller the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,33 +40,6 @@ const MOST_PLACES: usize = 64;
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 const USUAL: f64 = 100.0;
-
-/// Text in lower case, as terms are compared.
-pub fn folded(text: &str) -> String {
-    let mut out = String::new();
-    fold_into(text, &mut out);
-    out
-}
-
-/// The same, into a string that is used again.
-pub fn fold_into(text: &str, out: &mut String) {
-    out.clear();
-    out.reserve(text.len());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let plain = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
-        let (ascii, odd) = rest.split_at_checked(plain).unwrap_or((rest, ""));
-        let from = out.len();
-        out.push_str(ascii);
-        out.get_mut(from..).unwrap_or_default().make_ascii_lowercase();
-        let mut chars = odd.chars();
-        rest = chars.as_str();
-        while let Some(c) = chars.next().filter(|c| !c.is_ascii()) {
-            out.extend(lower(c));
-            rest = chars.as_str();
-        }
-    }
-}
 
 /// Judges texts.
 pub struct Judge<'a> {
@@ -150,7 +123,7 @@ fn standing(text: &str, at: usize, what: &[u8]) -> Class {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+    use crate::core::catalog::fts::tokenizer::folded;
 
     fn class(query: &str, text: &str) -> Option<Class> {
         let query = Query::of(query).expect("a query");
@@ -180,13 +153,5 @@ mod tests {
         let weight = |text: &str| judge.rank(text).expect("held").weight;
         assert!(weight("rank rank rank") > weight("rank"));
         assert!(weight("rank") > weight(&format!("rank {}", "x ".repeat(2000))));
-    }
-
-    proptest! {
-        #[test]
-        fn folding_is_lower_case_of_each_character(text in "[a-zA-Z .ÄÖßİΣςκ日本🙂\u{130}]{0,40}") {
-            let want: String = text.chars().flat_map(lower).collect();
-            prop_assert_eq!(folded(&text), want);
-        }
     }
 }

@@ -16,14 +16,16 @@ use super::hits::Hit;
 use super::index_lookup::Search;
 use super::query::{Options, Query};
 use crate::core::base::error::{Error, Result};
+use crate::core::catalog::connection::{discard_if_corrupt, Catalog};
+use crate::core::catalog::error::{is_corrupt, CatalogResult};
 use crate::core::catalog::fts::build::build;
 use crate::core::catalog::fts::index::Indexer;
 use crate::core::catalog::ingest::{begin, lacking, Lacking};
 use crate::core::catalog::ingest_lock::ingest_lock;
-use crate::core::catalog::{discard_if_broken, is_broken, Catalog, Location, Outcome};
+use crate::core::catalog::location::Location;
 use crate::core::io::fd_limit::{is_exhausted, is_unreadable};
-use crate::core::listing::listing::{read_with, stamp_all, Candidate, Listed};
-use crate::core::summary::session_summary::Info;
+use crate::core::listing::listing::{read_with, stamp_all, Candidate};
+use crate::core::summary::session_summary::{Info, Listed};
 
 /// How long a search waits for another process that is writing.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -113,8 +115,8 @@ impl Request<'_> {
                 Ok(found) => return Ok(found),
                 Err(_) if self.is_cancelled() => return Ok(None),
                 Err(error) => {
-                    discard_if_broken(location, &error);
-                    if !is_broken(&error) {
+                    discard_if_corrupt(location, &error);
+                    if !is_corrupt(&error) {
                         break;
                     }
                 }
@@ -134,7 +136,7 @@ impl Request<'_> {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    fn run_on(&self, catalog: Catalog, location: &Location) -> Outcome<Option<(Vec<Found>, Option<Catalog>)>> {
+    fn run_on(&self, catalog: Catalog, location: &Location) -> CatalogResult<Option<(Vec<Found>, Option<Catalog>)>> {
         let mut catalog = catalog;
         let mut indexer = Indexer::default();
         let mut files = Cow::Borrowed(self.files);
@@ -231,7 +233,7 @@ impl Request<'_> {
     }
 
     /// Notes the sessions' rows in the catalog.
-    fn find_rows(&self, catalog: &Catalog, files: &[Candidate], sessions: &mut [Session]) -> Outcome<()> {
+    fn find_rows(&self, catalog: &Catalog, files: &[Candidate], sessions: &mut [Session]) -> CatalogResult<()> {
         let mut rows = HashMap::new();
         let dirs: HashSet<&str> = files.iter().map(|file| file.dir.as_str()).collect();
         let mut statement =
@@ -259,7 +261,7 @@ impl Request<'_> {
         sessions: &[Session],
         indexer: &mut Indexer,
         tells: bool,
-    ) -> Outcome<Done> {
+    ) -> CatalogResult<Done> {
         let mut done = Done { is_stuck: catalog.is_read_only(), ..Done::default() };
         let rows: HashSet<i64> = sessions.iter().filter_map(|session| session.row).collect();
         let todo = if done.is_stuck { Vec::new() } else { todo(catalog, &rows)? };
@@ -271,7 +273,7 @@ impl Request<'_> {
         tell(0);
         match self.take_all((catalog, location), &todo, indexer, &mut done, &tell) {
             Ok(()) => {}
-            Err(error) if is_broken(&error) => return Err(error),
+            Err(error) if is_corrupt(&error) => return Err(error),
             // Locked, or a full disk: what is there can be read.
             Err(_) => done.is_stuck = true,
         }
@@ -288,7 +290,7 @@ impl Request<'_> {
         indexer: &mut Indexer,
         done: &mut Done,
         tell: &dyn Fn(usize),
-    ) -> Outcome<()> {
+    ) -> CatalogResult<()> {
         let mut count = 0;
         // As many at once as files may be open.
         for some in todo.chunks(AT_ONCE) {
@@ -331,7 +333,7 @@ impl Request<'_> {
 }
 
 /// Whether a catalog knows so little that most of so many files have to be read.
-fn is_new(catalog: &Catalog, files: usize) -> Outcome<bool> {
+fn is_new(catalog: &Catalog, files: usize) -> CatalogResult<bool> {
     let known: i64 = catalog.db().query_row("SELECT count(*) FROM session", [], |row| row.get(0))?;
     Ok(usize::try_from(known).unwrap_or(0) < files / 2)
 }
@@ -352,7 +354,7 @@ fn found(hits: Vec<Hit>, sessions: Vec<Session>) -> Vec<Found> {
 }
 
 /// The rows that lack something, those first that were changed longest ago.
-fn todo(catalog: &Catalog, rows: &HashSet<i64>) -> Outcome<Vec<(i64, Option<Lacking>)>> {
+fn todo(catalog: &Catalog, rows: &HashSet<i64>) -> CatalogResult<Vec<(i64, Option<Lacking>)>> {
     let mut todo: Vec<_> = lacking(catalog.db(), None)?
         .into_iter()
         .filter(|lacking| rows.contains(&lacking.session))
@@ -363,7 +365,7 @@ fn todo(catalog: &Catalog, rows: &HashSet<i64>) -> Outcome<Vec<(i64, Option<Lack
         "SELECT id FROM session AS s
          WHERE EXISTS (SELECT 1 FROM text WHERE session = s.id AND is_indexed = 0) ORDER BY modified, dir, name",
     )?;
-    let unindexed: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Outcome<_>>()?;
+    let unindexed: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<CatalogResult<_>>()?;
     let unindexed = unindexed.into_iter().filter(|session| rows.contains(session) && !known.contains(session));
     todo.extend(unindexed.map(|session| (session, None)));
     Ok(todo)
@@ -371,7 +373,7 @@ fn todo(catalog: &Catalog, rows: &HashSet<i64>) -> Outcome<Vec<(i64, Option<Lack
 
 /// The places of those sessions all of whose texts are in the index: other processes may have put other rows in the place
 /// of some, and what was not written is not there.
-fn ready(db: &Connection, sessions: &[Session], done: &Done) -> Outcome<HashSet<usize>> {
+fn ready(db: &Connection, sessions: &[Session], done: &Done) -> CatalogResult<HashSet<usize>> {
     let mut statement = db.prepare_cached(
         "SELECT texts_to, EXISTS (SELECT 1 FROM text WHERE session = ?1 AND is_indexed = 0) FROM session WHERE id = ?1",
     )?;

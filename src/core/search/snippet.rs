@@ -1,6 +1,6 @@
 //! What is shown of a text that was found: the place with a few words around it.
 
-use crate::core::catalog::fts::words::lower;
+use crate::core::catalog::fts::tokenizer::lower;
 
 /// How many characters stand before the place, and how many from it on.
 const BEFORE: usize = 48;
@@ -131,7 +131,7 @@ fn in_text(text: &str, folded: &str, places: &[(usize, usize, usize)]) -> Vec<(u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::search::ranking::folded;
+    use crate::core::catalog::fts::tokenizer::folded;
 
     fn of(text: &str, terms: &[&str]) -> String {
         snippet(text, &folded(text), terms, &["[".into(), "]".into()])

@@ -1,11 +1,13 @@
 //! The header of a session file, read without holding any line in memory, however long.
 
 use std::io::{self, Read};
+use std::path::Path;
 
 use super::line_scanner::header::HeaderLine;
 use super::line_scanner::LineScanner;
 use crate::core::base::error::{Error, Result};
 use crate::core::format::header::Header;
+use crate::core::io::open::{self, Access};
 use crate::core::storage::storage::Storage;
 
 /// Within how many bytes a header ends that is found among other files.
@@ -17,6 +19,11 @@ const NO_JSON_WITHIN: u64 = 1 << 20;
 /// The header in the first line that parses; None if that line is something else, or there is none.
 pub fn header_in<R: Read>(source: R) -> io::Result<Option<Header>> {
     header_before(source, u64::MAX)
+}
+
+/// The header of the file at `path`, however long its line is.
+pub fn header_of(path: &Path) -> io::Result<Option<Header>> {
+    header_in(open::regular(path, Access::Read)?)
 }
 
 /// The same for one file of many: one that is very large without a header is no session.

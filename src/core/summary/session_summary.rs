@@ -14,6 +14,7 @@ use crate::core::base::wtf8::trim;
 use crate::core::format::agent_message::{AgentMessage, Role};
 use crate::core::format::entry::{read_message, time_of};
 use crate::core::format::header::{Header, ParentSession, Version};
+use crate::core::io::file_version::FileFingerprint;
 use crate::core::io::line_reader::{is_stopped, text_of, Positioned};
 use crate::core::json::reader::{read, Raw};
 use crate::core::json::{fields, string_bytes, Value};
@@ -49,6 +50,16 @@ pub struct Info {
     pub message_count: u64,
     /// The first text of a user.
     pub first_message: Option<Vec<u8>>,
+}
+
+/// What a list shows of a session, and which state of its file it was read from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    pub info: Info,
+    pub stamp: FileFingerprint,
+    /// Where the whole lines end that were read, and the fingerprint up to there.
+    pub end: u64,
+    pub print: u64,
 }
 
 /// What the lines of a file say it is.

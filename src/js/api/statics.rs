@@ -1,5 +1,7 @@
 //! The statics of `SessionManager`: making, opening, finding and listing sessions.
 
+use std::path::Path;
+
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
@@ -12,6 +14,7 @@ use crate::core::format::header::new_header_line;
 use crate::core::listing::find_session::{self, CwdFilter};
 use crate::core::session::fork::ForkSource;
 use crate::core::storage::file::make_dir;
+use crate::core::summary::header_scan::header_of;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
 use crate::js::engine::raw::{returned, Js, Val};
@@ -114,7 +117,7 @@ impl SessionManager {
         let file_options = state::options(js, options.raw())?;
         let mut cwd = None;
         if js.is_undefined(cwd_override.raw())? {
-            match find_session::header_of(&file) {
+            match header_of(Path::new(&file)) {
                 Ok(header) => cwd = header.and_then(|header| header.cwd).map(|cwd| to_string_lossy(&cwd).into_owned()),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(thrown(js, &CoreError::io("read", &file, error))),

@@ -9,8 +9,8 @@ use napi::{sys, Result};
 
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::paths;
+use crate::core::base::threads::stop_all;
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::catalog::background;
 use crate::core::io::at_exit;
 use crate::js::convert::errors::thrown;
 use crate::js::engine::raw::{Js, Kept, Val};
@@ -147,7 +147,7 @@ pub fn install(env: &napi::Env) -> Result<()> {
         crate::js::manager::gc::close(raw as sys::napi_env);
         // With the last environment the library may go: nothing of it may run then.
         if ENVIRONMENTS.fetch_sub(1, Ordering::Relaxed) == 1 {
-            background::stop_all();
+            stop_all();
         }
     })?;
     Ok(())

@@ -5,7 +5,7 @@ use napi::Result;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::session_text::Source;
 use crate::core::format::header::ParentSession;
-use crate::core::listing::listing::Listed;
+use crate::core::summary::session_summary::Listed;
 use crate::js::convert::values::parse;
 use crate::js::engine::raw::{Js, Val};
 use crate::js::factory::host::{make, F};

@@ -10,8 +10,9 @@ use napi::{sys, Result};
 
 use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
+use crate::core::catalog::connection::{Catalog, SHORT_BUSY_TIMEOUT};
+use crate::core::catalog::location::Location;
 use crate::core::catalog::session_text::{text, Source};
-use crate::core::catalog::{Catalog, Location, SHORT_BUSY_TIMEOUT};
 use crate::core::io::file_version::FileFingerprint;
 use crate::js::engine::raw::{Js, Val};
 use crate::js::factory::host::{make, F};

@@ -15,13 +15,16 @@ use super::info::{info_object, Shown};
 use super::task::{self, abort_reason, reason_of, Deferred, Task};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::paths::Host;
+use crate::core::base::threads::ThreadGuard;
 use crate::core::base::unparsed_dates::UnparsedDates;
-use crate::core::catalog::background::{fill, Working};
-use crate::core::catalog::{location, Catalog, Location};
+use crate::core::catalog::background::fill;
+use crate::core::catalog::connection::Catalog;
+use crate::core::catalog::location::{location, Location};
 use crate::core::io::fd_limit::{is_exhausted, patiently};
 use crate::core::listing::find_session::CwdFilter;
-use crate::core::listing::listing::{in_all_dirs, in_dir, read_all, Candidate, Listed};
+use crate::core::listing::listing::{in_all_dirs, in_dir, read_all, Candidate};
 use crate::core::listing::locale_sort::{Key, Sorting};
+use crate::core::summary::session_summary::Listed;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::values::parse;
 use crate::js::engine::queue::{self, queue, WeakSender};
@@ -139,7 +142,7 @@ fn run(
     sender: queue::Sender<Event>,
 ) {
     let stop = Arc::new(AtomicBool::new(false));
-    let _working = (Working::new(cancelled.clone()), Working::new(stop.clone()));
+    let _working = (ThreadGuard::new(cancelled.clone()), ThreadGuard::new(stop.clone()));
     let work = || answer(listing, cwd, location, cancelled, ordered, &sender);
     let answered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     let catalog = answered.unwrap_or_else(|_| Err(CoreError::failed("The list failed"))).unwrap_or_else(|error| {

@@ -13,9 +13,11 @@ use super::task::{self, abort_reason, reason_of, Deferred, Task};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::options::Durability;
 use crate::core::base::paths;
+use crate::core::base::threads::ThreadGuard;
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::catalog::background::{fill, Working};
-use crate::core::catalog::{Catalog, Location};
+use crate::core::catalog::background::fill;
+use crate::core::catalog::connection::Catalog;
+use crate::core::catalog::location::Location;
 use crate::core::listing::find_session::CwdFilter;
 use crate::core::search::query::{Options, Query};
 use crate::core::search::run::{Found, Request};
@@ -118,7 +120,7 @@ fn listing(js: Js, cwd: Val, dir: Val) -> Result<Listing> {
 /// What the searching thread does: it answers, whatever happens, and then, when nobody waits any more, sees to the catalog.
 fn run(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: Sender<Event>) {
     let stop = Arc::new(AtomicBool::new(false));
-    let _working = (Working::new(cancelled.clone()), Working::new(stop.clone()));
+    let _working = (ThreadGuard::new(cancelled.clone()), ThreadGuard::new(stop.clone()));
     let answered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| answer(asked, cancelled, &sender)));
     let catalog = answered.unwrap_or_else(|_| Err(CoreError::failed("The search failed"))).unwrap_or_else(|error| {
         sender.send(Event::Failed(Box::new(error)));

@@ -10,10 +10,11 @@ use hashbrown::HashSet;
 use rusqlite::Transaction;
 
 use super::index::{put_words, Indexer};
-use super::words::for_index;
+use super::tokenizer::for_index;
+use crate::core::catalog::connection::Catalog;
+use crate::core::catalog::error::CatalogResult;
 use crate::core::catalog::ingest::{Part, Reading, Start};
 use crate::core::catalog::text_rows::unicode;
-use crate::core::catalog::{Catalog, Outcome};
 use crate::core::io::fd_limit::is_exhausted;
 
 /// How many parts wait to be written, and how much text is written at once: few enough that other writers need not wait
@@ -53,7 +54,7 @@ pub fn build(
     starts: &[Start],
     cancelled: &AtomicBool,
     progress: &dyn Fn(usize),
-) -> Outcome<Built> {
+) -> CatalogResult<Built> {
     let next = AtomicUsize::new(0);
     let (sender, told) = sync_channel(WAITING);
     std::thread::scope(|scope| {
@@ -132,7 +133,7 @@ fn write_all(
     told: Receiver<(usize, Told)>,
     cancelled: &AtomicBool,
     progress: &dyn Fn(usize),
-) -> Outcome<Built> {
+) -> CatalogResult<Built> {
     let mut built = Built::default();
     let mut ended = 0;
     while let Ok(first) = told.recv() {
@@ -157,7 +158,7 @@ fn write_all(
         }
         let written = catalog.write(|transaction| {
             indexer.refresh(transaction)?;
-            parts.iter().map(|(_, part)| write(transaction, indexer, part)).collect::<Outcome<Vec<bool>>>()
+            parts.iter().map(|(_, part)| write(transaction, indexer, part)).collect::<CatalogResult<Vec<bool>>>()
         })?;
         for ((at, prepared), is_written) in parts.into_iter().zip(written) {
             indexer.learn(prepared.known);
@@ -173,7 +174,7 @@ fn write_all(
     Ok(built)
 }
 
-fn write(transaction: &Transaction<'_>, indexer: &Indexer, prepared: &Prepared) -> Outcome<bool> {
+fn write(transaction: &Transaction<'_>, indexer: &Indexer, prepared: &Prepared) -> CatalogResult<bool> {
     let Prepared { part, words, known, .. } = prepared;
     let is_written = part.write(transaction, |at, batch, session| {
         let row = batch.put(transaction, session, true)?;

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hashbrown::HashSet;
 use rusqlite::{params, Connection, Transaction};
 
+use super::tokenizer::for_index;
 use super::vocabulary;
-use super::words::for_index;
+use crate::core::catalog::connection::Catalog;
+use crate::core::catalog::error::CatalogResult;
 use crate::core::catalog::text_rows::{row, unicode, ROW_TEXTS};
-use crate::core::catalog::{Catalog, Outcome};
 
 /// How many bytes of text are indexed at once: few enough that other writers need not wait long.
 const INDEXED_AT_ONCE: usize = 8 << 20;
@@ -32,7 +33,7 @@ struct Prepared {
 
 impl Indexer {
     /// Forgets what is known if another connection has written since: it may have deleted words.
-    pub fn refresh(&mut self, db: &Connection) -> Outcome<()> {
+    pub fn refresh(&mut self, db: &Connection) -> CatalogResult<()> {
         let version = db.query_row("PRAGMA data_version", [], |row| row.get(0))?;
         if version != self.version || self.known.len() > KNOWN_WORDS {
             self.known.clear();
@@ -42,7 +43,7 @@ impl Indexer {
     }
 
     /// Adds those of some words that are not known.
-    pub fn add(&self, transaction: &Transaction<'_>, words: &HashSet<Box<str>>) -> Outcome<()> {
+    pub fn add(&self, transaction: &Transaction<'_>, words: &HashSet<Box<str>>) -> CatalogResult<()> {
         vocabulary::add(transaction, words.iter().map(|word| &**word).filter(|word| !self.known.contains(*word)))
     }
 
@@ -52,7 +53,7 @@ impl Indexer {
     }
 
     /// Indexes what a session has of texts that are not. False if it was cancelled before all was done.
-    pub fn index(&mut self, catalog: &mut Catalog, session: i64, cancelled: &AtomicBool) -> Outcome<bool> {
+    pub fn index(&mut self, catalog: &mut Catalog, session: i64, cancelled: &AtomicBool) -> CatalogResult<bool> {
         while !cancelled.load(Ordering::Relaxed) {
             let rows: Vec<i64> = {
                 let db = catalog.db();
@@ -60,7 +61,7 @@ impl Indexer {
                     "SELECT id FROM text WHERE session = ?1 AND is_indexed = 0 ORDER BY id LIMIT 128",
                 )?;
                 let rows = statement.query_map([session], |row| row.get(0))?;
-                rows.collect::<Outcome<_>>()?
+                rows.collect::<CatalogResult<_>>()?
             };
             if rows.is_empty() {
                 return Ok(true);
@@ -79,7 +80,7 @@ impl Indexer {
     }
 }
 
-fn prepare(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> Outcome<Prepared> {
+fn prepare(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> CatalogResult<Prepared> {
     let mut prepared = Prepared { rows: Vec::new(), words: HashSet::new() };
     let mut size = 0;
     for &id in rows {
@@ -105,7 +106,7 @@ fn prepare(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> Outcome<P
     Ok(prepared)
 }
 
-fn put(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> Outcome<()> {
+fn put(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> CatalogResult<()> {
     // Another process may have been quicker, or have taken the row away.
     let mut mark = transaction.prepare_cached("UPDATE text SET is_indexed = 1 WHERE id = ?1 AND is_indexed = 0")?;
     if mark.execute([id])? == 0 {
@@ -115,7 +116,7 @@ fn put(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> Outcome<()> 
 }
 
 /// Indexes the texts of a row, given as words.
-pub fn put_words(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> Outcome<()> {
+pub fn put_words(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> CatalogResult<()> {
     let mut insert = transaction.prepare_cached("INSERT INTO word_index (rowid, words) VALUES (?1, ?2)")?;
     for (at, words) in texts.iter().enumerate() {
         insert.execute(params![id * ROW_TEXTS + at as i64, words])?;

@@ -1,4 +1,4 @@
 pub mod build;
 pub mod index;
+pub mod tokenizer;
 pub mod vocabulary;
-pub mod words;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use memchr::memmem::Finder;
 use rusqlite::{Connection, Transaction};
 
-use crate::core::catalog::Outcome;
+use crate::core::catalog::error::CatalogResult;
 
 /// Up to how many words that contain a part are looked up; with more of them, searching the texts themselves is faster.
 pub const MOST_WORDS: usize = 2_000;
@@ -14,7 +14,7 @@ pub const MOST_WORDS: usize = 2_000;
 const CHECK_EVERY: usize = 4096;
 
 /// Adds words, some of which may be there.
-pub fn add<'a>(transaction: &Transaction<'_>, words: impl Iterator<Item = &'a str>) -> Outcome<()> {
+pub fn add<'a>(transaction: &Transaction<'_>, words: impl Iterator<Item = &'a str>) -> CatalogResult<()> {
     let mut put = transaction.prepare_cached("INSERT OR IGNORE INTO word (word) VALUES (?1)")?;
     let mut sorted: Vec<&str> = words.collect();
     sorted.sort_unstable();
@@ -22,14 +22,14 @@ pub fn add<'a>(transaction: &Transaction<'_>, words: impl Iterator<Item = &'a st
 }
 
 /// Deletes those of the words that are in no text.
-pub fn delete_unused(transaction: &Transaction<'_>, words: &[Box<str>]) -> Outcome<()> {
+pub fn delete_unused(transaction: &Transaction<'_>, words: &[Box<str>]) -> CatalogResult<()> {
     let mut delete = transaction
         .prepare_cached("DELETE FROM word WHERE word = ?1 AND NOT EXISTS (SELECT 1 FROM word_term WHERE term = ?1)")?;
     words.iter().try_for_each(|word| delete.execute([word]).map(|_| ()))
 }
 
 /// The words that are in no text, by one pass over all words and the whole index. Fewer if it was stopped.
-pub fn unused(db: &Connection, stop: &AtomicBool) -> Outcome<Vec<Box<str>>> {
+pub fn unused(db: &Connection, stop: &AtomicBool) -> CatalogResult<Vec<Box<str>>> {
     // One view of both, each in the order of its bytes.
     let view = db.unchecked_transaction()?;
     let mut words = view.prepare("SELECT word FROM word ORDER BY word")?;
@@ -71,7 +71,7 @@ pub fn around(
     db: &Connection,
     parts: &[Part<'_>],
     cancelled: &AtomicBool,
-) -> Outcome<Option<Vec<Option<Vec<String>>>>> {
+) -> CatalogResult<Option<Vec<Option<Vec<String>>>>> {
     let finders: Vec<Finder<'_>> = parts.iter().map(|part| Finder::new(part.text.as_bytes())).collect();
     let mut found: Vec<Option<Vec<String>>> = parts.iter().map(|_| Some(Vec::new())).collect();
     let mut statement = db.prepare_cached("SELECT word FROM word")?;

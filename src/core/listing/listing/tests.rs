@@ -1,6 +1,7 @@
 use super::*;
 use crate::core::catalog::ingest::{lacking, take, Taken};
 use crate::core::catalog::session_text::{text, Source};
+use crate::core::summary::session_summary::Info;
 use proptest::prelude::*;
 use std::time::Duration;
 

@@ -40,6 +40,33 @@ pub fn lower(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase().map(|c| if c == 'ς' { 'σ' } else { c })
 }
 
+/// Text in lower case, as terms are compared.
+pub fn folded(text: &str) -> String {
+    let mut out = String::new();
+    fold_into(text, &mut out);
+    out
+}
+
+/// The same, into a string that is used again.
+pub fn fold_into(text: &str, out: &mut String) {
+    out.clear();
+    out.reserve(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let plain = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+        let (ascii, odd) = rest.split_at_checked(plain).unwrap_or((rest, ""));
+        let from = out.len();
+        out.push_str(ascii);
+        out.get_mut(from..).unwrap_or_default().make_ascii_lowercase();
+        let mut chars = odd.chars();
+        rest = chars.as_str();
+        while let Some(c) = chars.next().filter(|c| !c.is_ascii()) {
+            out.extend(lower(c));
+            rest = chars.as_str();
+        }
+    }
+}
+
 /// Whether a script sets no spaces between its words.
 fn is_unspaced(c: char) -> bool {
     let in_ranges = matches!(c, '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}'
@@ -241,6 +268,12 @@ mod tests {
                 let is_run = word.chars().all(is_unspaced);
                 prop_assert!(is_run || told.contains(&word.to_lowercase()), "{word}");
             }
+        }
+
+        #[test]
+        fn folding_is_lower_case_of_each_character(text in "[a-zA-Z .ÄÖßİΣςκ日本🙂\u{130}]{0,40}") {
+            let want: String = text.chars().flat_map(lower).collect();
+            prop_assert_eq!(folded(&text), want);
         }
     }
 }
