@@ -1,15 +1,19 @@
 //! Work on a catalog that nobody waits for: texts are taken into it after a list has given its answer.
 
 use std::collections::HashMap;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use super::connection::{discard_if_corrupt, Catalog, LIST_BUSY_TIMEOUT};
 use super::error::CatalogResult;
 use super::ingest::{clean_dirs, lacking, settle, take, Taken};
 use super::location::Location;
 use super::purge::purge;
+use crate::core::base::error::{Error, Result};
+use crate::core::base::threads::ThreadGuard;
 
 /// The catalogs that are being filled, and whether more came to do since that began.
 static FILLED: LazyLock<Mutex<HashMap<PathBuf, bool>>> = LazyLock::new(Mutex::default);
@@ -57,4 +61,39 @@ fn fill_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> CatalogResult<()>
         }
     }
     Ok(())
+}
+
+/// Answers a request on a thread of its own, and then, when nobody waits any more, ingests what the catalog lacks. `sender` is
+/// dropped in between. `failed` is told of an error, and of a panic.
+pub fn spawn<S: Send + 'static>(
+    what: &'static str,
+    cancelled: Arc<AtomicBool>,
+    location: Option<Location>,
+    sender: S,
+    answer: impl FnOnce(&S) -> Result<Option<Catalog>> + Send + 'static,
+    failed: impl FnOnce(&S, Error) + Send + 'static,
+) -> Result<()> {
+    let stop = Arc::new(AtomicBool::new(false));
+    // From before the thread runs: the library must not be unloaded under it.
+    let guards = (ThreadGuard::new(cancelled), ThreadGuard::new(stop.clone()));
+    let run = move || {
+        let _guards = guards;
+        let answered = catch_unwind(AssertUnwindSafe(|| answer(&sender)));
+        let catalog = match answered.unwrap_or_else(|_| Err(Error::failed(format!("The {what} failed")))) {
+            Ok(catalog) => catalog,
+            Err(error) => {
+                failed(&sender, error);
+                None
+            }
+        };
+        // From here on nothing keeps the process alive.
+        drop(sender);
+        if let (Some(catalog), Some(location)) = (catalog.filter(|catalog| !catalog.is_read_only()), location) {
+            fill(catalog, &location, &stop);
+        }
+    };
+    match thread::Builder::new().name(format!("pi-session-{what}")).spawn(run) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::failed(format!("The {what} could not be started: {error}"))),
+    }
 }

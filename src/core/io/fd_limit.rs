@@ -2,12 +2,6 @@
 //! unreadable for it.
 
 use std::io::{self, ErrorKind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-/// How long somebody who reads one file at a time waits for a handle that others may give back.
-const PATIENCE: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// Whether an error says that there are no handles, or no memory for one.
 pub fn is_exhausted(error: &io::Error) -> bool {
@@ -24,19 +18,6 @@ pub fn is_exhausted(error: &io::Error) -> bool {
 pub fn is_unreadable(error: &io::Error) -> bool {
     use ErrorKind::{InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied};
     matches!(error.kind(), NotFound | PermissionDenied | NotADirectory | IsADirectory | InvalidInput)
-}
-
-/// Does work that opens files; where handles are short, again and again for a while.
-pub fn patiently<T>(cancelled: &AtomicBool, mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    let start = Instant::now();
-    loop {
-        match work() {
-            Err(error) if is_exhausted(&error) && start.elapsed() < PATIENCE && !cancelled.load(Ordering::Relaxed) => {
-                std::thread::sleep(PAUSE);
-            }
-            result => return result,
-        }
-    }
 }
 
 #[cfg(unix)]
@@ -57,26 +38,5 @@ mod tests {
         }
         let broken = io::Error::from_raw_os_error(libc::EIO);
         assert!(!is_unreadable(&broken) && !is_exhausted(&broken));
-    }
-
-    #[test]
-    fn a_handle_that_others_give_back_is_waited_for() {
-        let mut left = 3;
-        let opened = patiently(&AtomicBool::new(false), || {
-            left -= 1;
-            if left > 0 {
-                Err(none_left())
-            } else {
-                Ok(left)
-            }
-        });
-        assert_eq!(opened.expect("opened"), 0);
-        let mut asked = 0;
-        let stopped = patiently::<()>(&AtomicBool::new(true), || {
-            asked += 1;
-            Err(none_left())
-        });
-        assert!(stopped.is_err_and(|error| is_exhausted(&error)));
-        assert_eq!(asked, 1);
     }
 }

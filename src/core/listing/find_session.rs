@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::core::base::paths::{join, resolve, same, Host};
+use crate::core::base::error::Result;
+use crate::core::base::paths::{default_session_dir, join, resolve, same, Host};
 use crate::core::base::threads::{cores, on_threads};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::Header;
@@ -35,6 +36,16 @@ impl CwdFilter<'_> {
             self.host.give_up();
             false
         })
+    }
+}
+
+/// The working directory to filter the sessions in `dir` by: a directory that was given, and is not the default one, may
+/// hold other working directories' sessions too.
+pub fn lookup_filter(cwd: &str, dir: &str, is_given: bool, host: &dyn Host) -> Result<Option<String>> {
+    let default = default_session_dir(cwd, None, host)?;
+    match is_given && !same(dir, &default, host)? {
+        true => resolve(cwd, host).map(Some),
+        false => Ok(None),
     }
 }
 

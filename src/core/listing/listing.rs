@@ -1,108 +1,25 @@
-//! Many sessions at once: which files there are, and what a list shows of each, from the catalog or read on several
-//! threads.
+//! What a list shows of many session files: from the catalog, or read on several threads.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::candidates::Candidate;
 use crate::core::base::error::{Error, Result};
-use crate::core::base::paths::{clean, is_absolute, join};
 use crate::core::base::threads::on_threads;
 use crate::core::catalog::connection::{discard_if_corrupt, Catalog};
 use crate::core::catalog::error::CatalogResult;
 use crate::core::catalog::location::Location;
 use crate::core::catalog::rows::{self, Remembered, Update, Use};
-use crate::core::io::fd_limit::{is_exhausted, patiently};
-use crate::core::io::fd_pool::retry_on_emfile;
+use crate::core::io::fd_limit::is_exhausted;
 use crate::core::io::file_version::{head_tail_hash, now, FileFingerprint};
 use crate::core::io::open::{self, Access};
-use crate::core::io::session_files::{session_files, SessionName};
 use crate::core::summary::session_summary::{read_on, Known, Listed};
 
-/// A file that may be a session.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
-    /// As a list shows it.
-    pub path: String,
-    /// Its directory, made absolute, and its name.
-    pub dir: String,
-    pub name: String,
-    /// None if it is gone, or no file.
-    pub stamp: Option<FileFingerprint>,
-}
-
-/// The session files of one directory, in name order; none if it cannot be read, an error if there are no handles to read
-/// it with. `cwd` is what a relative path starts from.
-pub fn in_dir(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
-    let mut files = names_in(dir, cwd)?;
-    stamp_all(&mut files);
-    Ok(files)
-}
-
-/// The session files in every directory of `root`.
-pub fn in_all_dirs(root: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
-    let mut dirs = Vec::new();
-    for entry in retry_on_emfile(|| fs::read_dir(root))? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if let (true, Ok(name)) = (kind.is_dir() || kind.is_symlink(), entry.file_name().into_string()) {
-            dirs.push(join(root, &name));
-        }
-    }
-    dirs.sort_unstable();
-    let mut files = Vec::new();
-    for dir in &dirs {
-        files.append(&mut names_in(dir, cwd)?);
-    }
-    stamp_all(&mut files);
-    Ok(files)
-}
-
-fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
-    let absolute = absolute(dir, cwd);
-    let names = match session_files(dir) {
-        Err(error) if is_exhausted(&error) => return Err(error),
-        names => names.unwrap_or_default(),
-    };
-    let candidate =
-        |SessionName { name, .. }| Candidate { path: join(dir, &name), dir: absolute.clone(), name, stamp: None };
-    Ok(names.into_iter().map(candidate).collect())
-}
-
-/// A directory as the catalog names it.
-pub fn absolute(dir: &str, cwd: &str) -> String {
-    match is_absolute(dir) {
-        true => clean(dir),
-        false => clean(&format!("{cwd}/{dir}")),
-    }
-}
-
-/// Looks at the files again.
-pub fn stamp_all(files: &mut [Candidate]) {
-    /// How many files a thread takes at once.
-    const SHARE: usize = 512;
-    let stamped = Mutex::new(Vec::new());
-    on_threads(files.len().div_ceil(SHARE), |_: &mut (), share| {
-        let files = files.iter().skip(share * SHARE).take(SHARE);
-        let stamp = |file: &Candidate| {
-            let meta = fs::metadata(&file.path).ok()?;
-            meta.is_file().then(|| FileFingerprint::of(&meta))
-        };
-        let stamps: Vec<_> = files.map(stamp).collect();
-        locked(&stamped).push((share, stamps));
-    });
-    for (share, stamps) in stamped.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
-        for (file, stamp) in files.iter_mut().skip(share * SHARE).zip(stamps) {
-            file.stamp = stamp;
-        }
-    }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A file whose row in the catalog is not enough.
@@ -119,8 +36,8 @@ fn in_reading_order(jobs: &mut [Job<'_>]) {
 
 /// Gives what a list shows of each of `files`, by its position; None for a file that is no session or cannot be read.
 /// What the catalog at `location` knows is not read again, and what is read is written there before the last of all is
-/// given. Stops early, without giving the rest, once `cancelled` is set. Gives the catalog, if there is one that works. Where
-/// handles are short, the files that had none are read one at a time in the end; it is an error if that cannot be either.
+/// given. Stops early, without giving the rest, once `cancelled` is set. Gives the catalog, if there is one that works. An error if
+/// no file descriptor is left for a file.
 pub fn read_all(
     files: &[Candidate],
     location: Option<&Location>,
@@ -162,50 +79,36 @@ pub fn read_with(
     }
     in_reading_order(&mut jobs);
     let updates = Mutex::new(Vec::new());
-    let take = |job: &Job<'_>, read: io::Result<Option<(Option<Listed>, Update)>>| {
-        let read = read.ok().flatten();
+    let failed = Mutex::new(None);
+    let is_over = || cancelled.load(Ordering::Relaxed) || locked(&failed).is_some();
+    on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
+        let Some(job) = jobs.get(job).filter(|_| !is_over()) else { return };
+        let read = match read_one(job, buffer, cancelled) {
+            // The system's limit says nothing of this file: a list without it would be wrong.
+            Err(error) if is_exhausted(&error) => {
+                *locked(&failed) = Some(Error::io("open", &job.file.path, error));
+                return;
+            }
+            read => read.ok().flatten(),
+        };
         if read.is_none() && cancelled.load(Ordering::Relaxed) {
             return;
         }
         let (found, update) = read.map_or((None, None), |(found, update)| (found, Some(update)));
         locked(&updates).extend(update);
         last.give(job.at, found);
-    };
-    let without = Mutex::new(Vec::new());
-    on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
-        if let Some(job) = jobs.get(job).filter(|_| !cancelled.load(Ordering::Relaxed)) {
-            match read_one(job, buffer, cancelled) {
-                Err(error) if is_exhausted(&error) => locked(&without).push(job),
-                read => take(job, read),
-            }
-        }
     });
-    let without = without.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if !without.is_empty() {
-        // Its handles are worth more elsewhere now.
-        catalog = None;
-    }
-    let mut failed = None;
-    let mut buffer = Box::default();
-    for job in without {
-        match patiently(cancelled, || read_one(job, &mut buffer, cancelled)) {
-            Err(error) if is_exhausted(&error) => {
-                failed = Some(Error::io("open", &job.file.path, error));
-                break;
-            }
-            read => take(job, read),
+    let updates = updates.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Results read before a cancellation are cached as well.
+    catalog = remember(catalog, location, &updates, &rows);
+    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        _ if cancelled.load(Ordering::Relaxed) => Ok(catalog),
+        Some(error) => Err(error),
+        None => {
+            last.finish();
+            Ok(catalog)
         }
     }
-    let updates = updates.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    // What was read before nobody waited any more is remembered, too.
-    catalog = remember(catalog, location, &updates, &rows);
-    if let Some(error) = failed.filter(|_| !cancelled.load(Ordering::Relaxed)) {
-        return Err(error);
-    }
-    if !cancelled.load(Ordering::Relaxed) {
-        last.finish();
-    }
-    Ok(catalog)
 }
 
 /// Keeps the last of all back until everything else is done.

@@ -1,20 +1,28 @@
-//! The order that a list reads its files in: by time and name, names as the host's language sorts them. What is the same
-//! in every language is decided here; what is not is asked for, a bit at a time.
+//! The order in which a list reads its files: by time and name, both descending, names as the host's language sorts them.
+//! Names that first differ in digits sort the same in every language; only others need the host.
 
 use std::cmp::Ordering;
 
-/// What a file is sorted by. Names go down, as times do.
+/// What a file is sorted by.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Key {
-    /// In ms, where times count; the same for all where they do not.
+pub struct SortKey {
+    /// In ms; the same for all files where only names count.
     pub time: f64,
     pub name: String,
 }
 
-/// How two names compare, where that is the same in every language: the first letters that differ are digits, each in a
-/// number of as many digits. (Digits are the same everywhere, and count before what stands behind them; but letters may
-/// count as one with their neighbours, capitals may come first or last, and marks may not count at all.)
-pub fn known_order(left: &str, right: &str) -> Option<Ordering> {
+/// Positions of sorted files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// The order in every language.
+    Final(Vec<u32>),
+    /// The order of the names' bytes: the host has to sort it, and it is near to the result.
+    ByBytes(Vec<u32>),
+}
+
+/// How two names compare, if that is the same in every language: the first characters that differ are digits, in numbers of
+/// equal length. Letters may sort together with their neighbours, capitals first or last, and marks may be ignored.
+fn known_order(left: &str, right: &str) -> Option<Ordering> {
     if left == right {
         return Some(Ordering::Equal);
     }
@@ -30,147 +38,21 @@ pub fn known_order(left: &str, right: &str) -> Option<Ordering> {
     (size > 0 && size == other).then(|| left.as_bytes().cmp(right.as_bytes()))
 }
 
-/// How much one step does: a comparison here counts one, one by the host as much as that.
-const STEP: usize = 4_096;
-const ASKED: usize = 16;
-
-/// Keys on their way into order. Positions are those of the keys that were given.
-#[derive(Debug)]
-pub struct Sorting {
-    keys: Vec<Key>,
-    /// Sorted runs, and those of the next round that are done.
-    runs: Vec<Vec<u32>>,
-    merged: Vec<Vec<u32>>,
-    merging: Option<Merging>,
-}
-
-/// Two runs that become one.
-#[derive(Debug)]
-struct Merging {
-    left: Vec<u32>,
-    right: Vec<u32>,
-    at: (usize, usize),
-    out: Vec<u32>,
-}
-
-impl Sorting {
-    /// Sorts as far as is known without asking. Of keys that count as equal the first comes first.
-    pub fn new(keys: Vec<Key>) -> Self {
-        let mut order: Vec<u32> = (0..keys.len() as u32).collect();
-        let key = |at: u32| keys.get(at as usize);
-        // By bytes: near the order that is wanted, and just that where the order is known.
-        order.sort_by(|&left, &right| match (key(left), key(right)) {
-            (Some(left), Some(right)) => right.time.total_cmp(&left.time).then_with(|| right.name.cmp(&left.name)),
-            _ => Ordering::Equal,
-        });
-        let mut runs: Vec<Vec<u32>> = Vec::new();
-        for at in order {
-            let goes_on = runs.last().and_then(|run| run.last()).is_some_and(|&last| match (key(last), key(at)) {
-                (Some(last), Some(this)) => Self::known(last, this).is_some(),
-                _ => false,
-            });
-            match runs.last_mut().filter(|_| goes_on) {
-                Some(run) => run.push(at),
-                None => runs.push(vec![at]),
-            }
-        }
-        runs.reverse();
-        Self { keys, runs, merged: Vec::new(), merging: None }
-    }
-
-    fn known(left: &Key, right: &Key) -> Option<Ordering> {
-        match right.time.total_cmp(&left.time) {
-            Ordering::Equal => known_order(&right.name, &left.name),
-            other => Some(other),
-        }
-    }
-
-    /// The order, if it is known.
-    pub fn done(&mut self) -> Option<Vec<u32>> {
-        let is_done = self.merging.is_none() && self.runs.len() + self.merged.len() <= 1;
-        is_done.then(|| self.runs.pop().or_else(|| self.merged.pop()).unwrap_or_default())
-    }
-
-    /// Goes on for a while. `compare` gives how the host's language sorts two names.
-    pub fn step<E>(&mut self, mut compare: impl FnMut(&str, &str) -> Result<Ordering, E>) -> Result<(), E> {
-        let mut left = STEP;
-        while left > 0 {
-            let Some(merging) = &mut self.merging else {
-                match (self.runs.pop(), self.runs.pop()) {
-                    (Some(left), Some(right)) => {
-                        let out = Vec::with_capacity(left.len() + right.len());
-                        self.merging = Some(Merging { left, right, at: (0, 0), out });
-                        continue;
-                    }
-                    (one, _) => {
-                        self.merged.extend(one);
-                        self.merged.reverse();
-                        self.runs = std::mem::take(&mut self.merged);
-                        if self.runs.len() <= 1 {
-                            return Ok(());
-                        }
-                        continue;
-                    }
-                }
-            };
-            let keys = &self.keys;
-            let mut is_right_first = |one: u32, other: u32| -> Result<bool, E> {
-                let (Some(first), Some(second)) = (keys.get(one as usize), keys.get(other as usize)) else {
-                    return Ok(false);
-                };
-                left = left.saturating_sub(1);
-                let order = match Self::known(first, second) {
-                    Some(order) => order,
-                    None => {
-                        left = left.saturating_sub(ASKED);
-                        compare(&second.name, &first.name)?
-                    }
-                };
-                Ok(order.then(one.cmp(&other)) == Ordering::Greater)
-            };
-            if merging.step(&mut is_right_first)? {
-                self.merged.push(std::mem::take(&mut merging.out));
-                self.merging = None;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Merging {
-    /// Takes the next one, or all that is left. True if both runs are one.
-    fn step<E>(&mut self, is_right_first: &mut impl FnMut(u32, u32) -> Result<bool, E>) -> Result<bool, E> {
-        if self.out.is_empty() {
-            // Mostly one run simply follows the other.
-            if let (Some(&last), Some(&first)) = (self.left.last(), self.right.first()) {
-                if !is_right_first(last, first)? {
-                    self.out.append(&mut self.left);
-                    self.out.append(&mut self.right);
-                    return Ok(true);
-                }
-            }
-        }
-        match (self.left.get(self.at.0), self.right.get(self.at.1)) {
-            (Some(&one), Some(&other)) => match is_right_first(one, other)? {
-                true => {
-                    self.out.push(other);
-                    self.at.1 += 1;
-                }
-                false => {
-                    self.out.push(one);
-                    self.at.0 += 1;
-                }
-            },
-            (Some(_), None) => {
-                self.out.extend(self.left.drain(self.at.0..));
-                return Ok(true);
-            }
-            (None, _) => {
-                self.out.extend(self.right.drain(self.at.1..));
-                return Ok(true);
-            }
-        }
-        Ok(false)
+/// Sorts files as far as that does not depend on a language.
+pub fn sort(keys: &[SortKey]) -> Order {
+    let mut order: Vec<(u32, &SortKey)> = (0..).zip(keys).collect();
+    let by_time = |left: &SortKey, right: &SortKey| right.time.total_cmp(&left.time);
+    order.sort_by(|(_, left), (_, right)| by_time(left, right).then_with(|| right.name.cmp(&left.name)));
+    let is_known = |pair: &[(u32, &SortKey)]| match pair {
+        [(_, left), (_, right)] => by_time(left, right).is_ne() || known_order(&left.name, &right.name).is_some(),
+        _ => true,
+    };
+    let is_final = order.windows(2).all(is_known);
+    let positions = order.into_iter().map(|(at, _)| at).collect();
+    if is_final {
+        Order::Final(positions)
+    } else {
+        Order::ByBytes(positions)
     }
 }
 
@@ -223,55 +105,32 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_languages_order_is_found(
-            keys in proptest::collection::vec((0u8..3, name()), 0..60),
+        fn a_final_order_is_the_order_in_any_language(
+            keys in proptest::collection::vec((0u8..3, name()), 0..12),
             number in 0u8..4,
             timed in any::<bool>(),
         ) {
             let time = |time: u8| if timed { f64::from(time) } else { 0.0 };
-            let keys: Vec<_> = keys.into_iter().map(|(at, name)| Key { time: time(at), name }).collect();
+            let keys: Vec<_> = keys.into_iter().map(|(at, name)| SortKey { time: time(at), name }).collect();
             let compare = language(number);
             let mut want: Vec<u32> = (0..keys.len() as u32).collect();
             want.sort_by(|&a, &b| {
                 let (a, b) = (&keys[a as usize], &keys[b as usize]);
                 b.time.total_cmp(&a.time).then_with(|| compare(&b.name, &a.name))
             });
-            let mut sorting = Sorting::new(keys);
-            let got = loop {
-                if let Some(order) = sorting.done() {
-                    break order;
+            match sort(&keys) {
+                Order::Final(order) => prop_assert_eq!(order, want),
+                Order::ByBytes(mut order) => {
+                    order.sort_unstable();
+                    prop_assert_eq!(order, (0..keys.len() as u32).collect::<Vec<_>>());
                 }
-                sorting.step(|a, b| Ok::<_, ()>(compare(a, b))).expect("no error");
-            };
-            prop_assert_eq!(got, want);
+            }
         }
     }
 
     #[test]
-    fn a_step_asks_no_more_than_its_share_and_names_of_digits_ask_nothing() {
-        let sort = |names: Vec<String>| {
-            let count = names.len();
-            let mut sorting = Sorting::new(names.into_iter().map(|name| Key { time: 0.0, name }).collect());
-            let (mut most, mut all) = (0, 0);
-            loop {
-                if let Some(order) = sorting.done() {
-                    assert_eq!(order.len(), count);
-                    return (most, all);
-                }
-                let mut asked = 0;
-                sorting
-                    .step(|a, b| {
-                        asked += 1;
-                        Ok::<_, ()>(a.cmp(b))
-                    })
-                    .expect("no error");
-                (most, all) = (most.max(asked), all + asked);
-            }
-        };
-        assert_eq!(sort((0..100_000).map(|n| format!("{n:06}.jsonl")).collect()), (0, 0));
-        // One question where a run ends.
-        assert_eq!(sort(vec!["2025-1_a".into(), "2025-1_b".into(), "2025-2_c".into(), "2024-2_c".into()]), (1, 1));
-        let (most, all) = sort((0..10_000).map(|n| format!("{:x}", n * 7_919 % 10_007)).collect());
-        assert!(most <= STEP / ASKED && all > most, "{most} of {all}");
+    fn names_of_digits_need_no_host() {
+        let keys: Vec<_> = (0..1_000).map(|n| SortKey { time: 0.0, name: format!("{n:06}.jsonl") }).collect();
+        assert_eq!(sort(&keys), Order::Final((0..1_000).rev().collect()));
     }
 }

@@ -24,7 +24,8 @@ use crate::core::catalog::ingest::{begin, lacking, Lacking};
 use crate::core::catalog::ingest_lock::ingest_lock;
 use crate::core::catalog::location::Location;
 use crate::core::io::fd_limit::{is_exhausted, is_unreadable};
-use crate::core::listing::listing::{read_with, stamp_all, Candidate};
+use crate::core::listing::candidates::{stamp_all, Candidate};
+use crate::core::listing::listing::read_with;
 use crate::core::summary::session_summary::{Info, Listed};
 
 /// How long a search waits for another process that is writing.
@@ -220,9 +221,7 @@ impl Request<'_> {
     fn merged(&self, known: Option<Vec<Hit>>, sessions: &[Session], lacks: &dyn Fn(usize) -> bool) -> Result<Vec<Hit>> {
         let lacking = sessions.iter().enumerate().filter(|(place, _)| lacks(*place));
         let lacking: Vec<Source<'_>> = lacking.map(|(place, session)| Source { place, path: &session.file }).collect();
-        // Nothing is waited for while a catalog's handles are held: without it, they are there to read with.
-        let waits = known.is_none();
-        let found = look(&lacking, self.query, self.options, self.cancelled, waits, self.progress)?;
+        let found = look(&lacking, self.query, self.options, self.cancelled, self.progress)?;
         let mut hits = known.unwrap_or_default();
         if !found.is_empty() {
             hits.extend(found);

@@ -12,19 +12,20 @@ use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::new_header_line;
 use crate::core::listing::find_session::{self, CwdFilter};
+use crate::core::listing::list::Listing;
 use crate::core::session::fork::ForkSource;
 use crate::core::storage::file::make_dir;
 use crate::core::summary::header_scan::header_of;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
-use crate::js::engine::raw::{returned, Js, Val};
+use crate::js::engine::raw::{returned, Js};
 use crate::js::factory::host::{now, on_paths, JsHost};
-use crate::js::lists::listing::{self, Listing};
+use crate::js::lists::listing::{self, lookup};
 use crate::js::lists::search;
 use crate::js::manager::from_objects::adopt;
 use crate::js::manager::gc;
 use crate::js::manager::identity_cache::Cache;
-use crate::js::manager::state::{self, iso, resolved, session_dir, session_file, Place};
+use crate::js::manager::state::{self, iso, resolved, session_file, Place};
 
 impl SessionManager {
     fn at<'env>(env: &'env Env, place: Place, file: Option<String>, options: Unknown) -> Result<Unknown<'env>> {
@@ -38,28 +39,6 @@ impl SessionManager {
         };
         Self { state: place.with(opened) }.given(env)
     }
-}
-
-/// A directory in which sessions are looked for, and the working directory to filter by, if it needs one.
-pub(crate) struct Lookup {
-    pub dir: String,
-    pub filter: Option<String>,
-}
-
-/// Where a working directory's sessions are looked for. A directory that was given, and is not the default one, may
-/// hold other working directories' sessions too.
-pub(crate) fn lookup(js: Js, cwd: Val, given: Val, durability: Durability) -> Result<Lookup> {
-    let cwd = args::path(js, cwd, "cwd")?;
-    let dir = session_dir(js, &cwd, given, durability)?;
-    let is_given = !js.is_undefined(given)?;
-    let filter = on_paths(js, |host| {
-        let default = paths::default_session_dir(&cwd, None, host)?;
-        match is_given && !paths::same(&dir, &default, host)? {
-            true => paths::resolve(&cwd, host).map(Some),
-            false => Ok(None),
-        }
-    })?;
-    Ok(Lookup { dir, filter })
 }
 
 #[napi]
@@ -160,7 +139,7 @@ impl SessionManager {
     ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let file_options = state::options(js, options.raw())?;
-        let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw(), file_options.durability)?;
+        let (dir, filter) = lookup(js, cwd.raw(), session_dir.raw(), file_options.durability)?;
         let cwd = args::path(js, cwd.raw(), "cwd")?;
         let recent = on_paths(js, |host| {
             // As in the reference, an empty working directory asks for the newest of all.
@@ -271,7 +250,7 @@ impl SessionManager {
     )]
     pub fn find_by_id<'env>(env: &'env Env, cwd: Unknown, id: Unknown, session_dir: Unknown) -> Result<Unknown<'env>> {
         let js = Js::new(env);
-        let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
+        let (dir, filter) = lookup(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
         let found = match js.text(id.raw())? {
             Some(id) => on_paths(js, |host: &JsHost| {
                 let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
@@ -307,7 +286,7 @@ impl SessionManager {
     ) -> Result<Unknown<'env>> {
         let js = Js::new(env);
         let promise = listing::promise(js, signal.raw(), on_progress.raw(), || {
-            let Lookup { dir, filter } = lookup(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
+            let (dir, filter) = lookup(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
             Ok(Listing::dir(dir, filter))
         })?;
         Ok(returned(env, promise))

@@ -415,7 +415,9 @@
 		// For times that are none (a date too far away): only the engine's own sort gives what it gives. Holes, where a file
 		// was no session, are left out.
 		newestFirst: (infos) => infos.filter(() => true).sort((a, b) => b.modified.getTime() - a.modified.getTime()),
-		compareNames: (left, right) => left.localeCompare(right),
+		// Positions of files, the newest first, those of one time by name, the last first.
+		sortFiles: (order, times, names) =>
+			order.sort((a, b) => times[b] - times[a] || names[b].localeCompare(names[a]) || a - b),
 		// Puts an info where it belongs among those that are sorted, behind those of its time.
 		insertNewest(infos, info) {
 			const at = info.modified.getTime();

@@ -77,7 +77,7 @@ factory! {
     Info = c"info",
     NewestFirst = c"newestFirst",
     NewestTime = c"newestTime",
-    CompareNames = c"compareNames",
+    SortFiles = c"sortFiles",
     Hit = c"hit",
     InsertNewest = c"insertNewest",
     Later = c"later",

@@ -2,66 +2,37 @@
 //! lists and the promise follow the reference's rules.
 
 use std::cell::RefCell;
-use std::cmp::Ordering as Order;
+use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
-use std::sync::Arc;
-use std::time::Duration;
 
-use napi::{Error, Result};
+use napi::Result;
 
 use super::info::{info_object, Shown};
 use super::task::{self, abort_reason, reason_of, Deferred, Task};
-use crate::core::base::error::{Error as CoreError, Result as CoreResult};
+use crate::core::base::error::Error as CoreError;
+use crate::core::base::options::Durability;
 use crate::core::base::paths::Host;
-use crate::core::base::threads::ThreadGuard;
-use crate::core::base::unparsed_dates::UnparsedDates;
-use crate::core::catalog::background::fill;
-use crate::core::catalog::connection::Catalog;
+use crate::core::catalog::background::spawn;
 use crate::core::catalog::location::{location, Location};
-use crate::core::io::fd_limit::{is_exhausted, patiently};
-use crate::core::listing::find_session::CwdFilter;
-use crate::core::listing::listing::{in_all_dirs, in_dir, read_all, Candidate};
-use crate::core::listing::locale_sort::{Key, Sorting};
+use crate::core::listing::find_session::lookup_filter;
+use crate::core::listing::list::{list, ListEvent, ListedFile, Listing, PartialLists, SortRequest};
 use crate::core::summary::session_summary::Listed;
+use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::values::parse;
-use crate::js::engine::queue::{self, queue, WeakSender};
+use crate::js::engine::queue::{queue, Sender};
 use crate::js::engine::raw::{Js, Kept, Val};
 use crate::js::factory::host::{make, on_paths, slots, F};
+use crate::js::manager::state::session_dir;
 
-/// What is listed.
-pub struct Listing {
-    dir: String,
-    /// Only sessions of this working directory.
-    pub filter: Option<String>,
-    everything: bool,
-}
-
-impl Listing {
-    /// The sessions in one directory.
-    pub fn dir(dir: String, filter: Option<String>) -> Self {
-        Self { dir, filter, everything: false }
-    }
-
-    /// The sessions in every directory under the sessions directory.
-    pub fn all(sessions_dir: String) -> Self {
-        Self { dir: sessions_dir, filter: None, everything: true }
-    }
-
-    /// The files that may be sessions; none where there is no directory that can be read. `cwd` is what a relative path
-    /// starts from.
-    pub fn find(&self, cwd: &str, cancelled: &AtomicBool) -> CoreResult<Vec<Candidate>> {
-        let found = patiently(cancelled, || match self.everything {
-            true => in_all_dirs(&self.dir, cwd),
-            false => in_dir(&self.dir, cwd),
-        });
-        match found {
-            Err(error) if is_exhausted(&error) => Err(CoreError::io("scandir", &self.dir, error)),
-            found => Ok(found.unwrap_or_default()),
-        }
-    }
+/// Where a working directory's sessions are looked for, and the working directory to filter by, if it needs one: a directory
+/// that was given, and is not the default one, may hold other working directories' sessions too.
+pub fn lookup(js: Js, cwd: Val, given: Val, durability: Durability) -> Result<(String, Option<String>)> {
+    let cwd = args::path(js, cwd, "cwd")?;
+    let dir = session_dir(js, &cwd, given, durability)?;
+    let is_given = !js.is_undefined(given)?;
+    let filter = on_paths(js, |host| lookup_filter(&cwd, &dir, is_given, host))?;
+    Ok((dir, filter))
 }
 
 /// Where the catalog is and what relative paths start from, as JavaScript sees it now. Where the host does not tell,
@@ -74,15 +45,9 @@ pub fn surroundings(js: Js) -> Result<(Option<Location>, String)> {
     }
 }
 
-/// What the reading threads tell.
+/// What the listing thread tells.
 enum Event {
-    /// Files that are to be put into an order which the host must be asked for.
-    Sort(Box<Sorting>),
-    /// How many files there are.
-    Found(usize),
-    /// Some of the times of a file that only the host can read, before the file itself.
-    UnparsedDates(usize, String),
-    Read(usize, Box<Option<(String, String, Listed)>>),
+    List(ListEvent),
     Failed(Box<CoreError>),
     Aborted,
 }
@@ -104,7 +69,6 @@ fn start(
     let task = Task::new(js, deferred, signal, on_progress)?;
     let (location, cwd) = surroundings(js)?;
     let cancelled = task.cancelled.clone();
-    let (order, ordered) = channel();
     let progress = std::rc::Rc::new(RefCell::new(Progress {
         task,
         infos: Some(js.keep(js.array(0)?)?),
@@ -112,129 +76,20 @@ fn start(
         unparsed_dates: HashMap::new(),
         times: Vec::new(),
         catalog: location.as_ref().map(|location| location.path.to_string_lossy().into_owned()),
-        filter: listing.filter.clone(),
-        everything: listing.everything,
+        partial: listing.partial_lists(),
+        listing: listing.clone(),
         total: 0,
-        loaded: 0,
-        first_loaded: false,
-        order: Some(order),
-        again: None,
     }));
     let handled = progress.clone();
     let sender = queue(js, Box::new(move |js, event| take(&handled, js, event)))?;
     progress.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
-    progress.borrow_mut().again = Some(sender.weak());
-    std::thread::Builder::new()
-        .name("pi-session-list".into())
-        .spawn(move || run(&listing, &cwd, location.as_ref(), &cancelled, &ordered, sender))
-        .map_err(|error| Error::from_reason(format!("The list could not be started: {error}")))?;
-    Ok(())
-}
-
-/// What the listing's own thread does: it answers, whatever happens, and in the end, when the answer is given, takes
-/// texts into the catalog.
-fn run(
-    listing: &Listing,
-    cwd: &str,
-    location: Option<&Location>,
-    cancelled: &Arc<AtomicBool>,
-    ordered: &Receiver<Vec<u32>>,
-    sender: queue::Sender<Event>,
-) {
-    let stop = Arc::new(AtomicBool::new(false));
-    let _working = (ThreadGuard::new(cancelled.clone()), ThreadGuard::new(stop.clone()));
-    let work = || answer(listing, cwd, location, cancelled, ordered, &sender);
-    let answered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-    let catalog = answered.unwrap_or_else(|_| Err(CoreError::failed("The list failed"))).unwrap_or_else(|error| {
-        sender.send(Event::Failed(Box::new(error)));
-        None
-    });
-    // From here on nothing keeps the process.
-    drop(sender);
-    if let (Some(catalog), Some(location)) = (catalog.filter(|catalog| !catalog.is_read_only()), location) {
-        fill(catalog, location, &stop);
-    }
-}
-
-/// Finds files, puts them into order and has them read. Gives the catalog that was used.
-fn answer(
-    listing: &Listing,
-    cwd: &str,
-    location: Option<&Location>,
-    cancelled: &Arc<AtomicBool>,
-    ordered: &Receiver<Vec<u32>>,
-    sender: &queue::Sender<Event>,
-) -> CoreResult<Option<Catalog>> {
-    let candidates = listing.find(cwd, cancelled)?;
-    let time = |file: &Candidate| match listing.everything {
-        true => file.stamp.map_or(f64::NEG_INFINITY, |stamp| stamp.modified_ms()),
-        false => 0.0,
+    let at = location.clone();
+    let stop = cancelled.clone();
+    let answer = move |sender: &Sender<Event>| {
+        list(&listing, &cwd, at.as_ref(), &stop, &|event| sender.send(Event::List(event)))
     };
-    let key = |file: &Candidate| Key { time: time(file), name: file.name.clone() };
-    let mut sorting = Sorting::new(candidates.iter().map(key).collect());
-    let order = match sorting.done() {
-        Some(order) => order,
-        None => {
-            sender.send(Event::Sort(Box::new(sorting)));
-            let Some(order) = received(ordered, cancelled) else { return Ok(None) };
-            order
-        }
-    };
-    sender.send(Event::Found(candidates.len()));
-    if candidates.is_empty() {
-        return Ok(None);
-    }
-    let mut candidates: Vec<_> = candidates.into_iter().map(Some).collect();
-    let files: Vec<Candidate> =
-        order.into_iter().filter_map(|at| candidates.get_mut(at as usize).and_then(Option::take)).collect();
-    let each = |at: usize, listed: Option<Listed>| {
-        let file = files.get(at);
-        let shown = listed.zip(file).map(|(mut listed, file)| {
-            unparsed_dates(&std::mem::take(&mut listed.info.unparsed_dates), |some| {
-                sender.send(Event::UnparsedDates(at, some))
-            });
-            let absolute = crate::core::base::paths::join(&file.dir, &file.name);
-            (file.path.clone(), absolute, listed)
-        });
-        sender.send(Event::Read(at, Box::new(shown)));
-    };
-    read_all(&files, location, cancelled, &each)
-}
-
-/// How many of a file's times the host is asked for at once, and how much text that is at most.
-const ODD_AT_ONCE: usize = 64;
-const ODD_BYTES: usize = 8 << 10;
-
-/// Hands on times that only the host can read, as JSON texts of lists: a few at once, for its thread has other work.
-fn unparsed_dates(times: &UnparsedDates, mut send: impl FnMut(String)) {
-    let (mut some, mut count) = (String::new(), 0);
-    let mut send = |some: &mut String| send(format!("[{}]", std::mem::take(some)));
-    for time in times.iter() {
-        if count == ODD_AT_ONCE || count > 0 && some.len() + time.len() > ODD_BYTES {
-            send(&mut some);
-            count = 0;
-        }
-        if count > 0 {
-            some.push(',');
-        }
-        some.push_str(time);
-        count += 1;
-    }
-    if count > 0 {
-        send(&mut some);
-    }
-}
-
-/// What the JavaScript thread answers; None if it never will.
-fn received<T>(answers: &Receiver<T>, cancelled: &AtomicBool) -> Option<T> {
-    loop {
-        match answers.recv_timeout(Duration::from_millis(20)) {
-            Ok(answer) => return Some(answer),
-            Err(RecvTimeoutError::Disconnected) => return None,
-            Err(RecvTimeoutError::Timeout) if cancelled.load(Ordering::Relaxed) => return None,
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-    }
+    let failed = |sender: &Sender<Event>, error| sender.send(Event::Failed(Box::new(error)));
+    spawn("list", cancelled, location, sender, answer, failed).map_err(|error| thrown(js, &error))
 }
 
 /// How far a listing is.
@@ -250,19 +105,10 @@ struct Progress {
     times: Vec<(f64, u32)>,
     /// The catalog's path, for texts that are asked for later.
     catalog: Option<String>,
-    filter: Option<String>,
-    everything: bool,
+    listing: Listing,
+    partial: PartialLists,
     total: usize,
-    loaded: usize,
-    first_loaded: bool,
-    order: Option<Sender<Vec<u32>>>,
-    /// For what is left to a later slice.
-    again: Option<WeakSender<Event>>,
 }
-
-/// How many sessions come between two partial lists of one directory, and of all.
-const PUBLISH_EVERY: usize = 10;
-const PUBLISH_EVERY_OF_ALL: usize = 100;
 
 /// Handles what a reading thread tells. Nothing is borrowed while the caller's callback runs.
 fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
@@ -281,10 +127,10 @@ fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
     }
     let handled = match event {
         Event::Aborted => Ok(()),
-        Event::Sort(sorting) => sort(progress, js, sorting),
-        Event::Found(total) => found(progress, js, total),
-        Event::UnparsedDates(at, times) => ask_times(progress, js, at, &times),
-        Event::Read(at, shown) => read(progress, js, at, *shown),
+        Event::List(ListEvent::Sort(request)) => sort(js, request),
+        Event::List(ListEvent::Found(total)) => found(progress, js, total),
+        Event::List(ListEvent::Dates(at, dates)) => parse_dates(progress, js, at, &dates),
+        Event::List(ListEvent::Read(at, file)) => read(progress, js, at, file.map(|file| *file)),
         Event::Failed(error) => {
             let reason = reason_of(js, &thrown(js, &error))?;
             return end(progress, js, reason, false);
@@ -309,7 +155,6 @@ fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
 fn end(progress: &RefCell<Progress>, js: Js, value: Val, resolves: bool) -> Result<()> {
     let (ending, kept) = {
         let mut progress = progress.borrow_mut();
-        progress.order = None;
         (progress.task.ending(), [progress.infos.take(), progress.results.take()])
     };
     for kept in kept.into_iter().flatten() {
@@ -318,23 +163,19 @@ fn end(progress: &RefCell<Progress>, js: Js, value: Val, resolves: bool) -> Resu
     ending.settle(js, value, resolves)
 }
 
-/// Sorts on for a while, as the host's language has it; the rest is left to another message.
-fn sort(progress: &RefCell<Progress>, js: Js, mut sorting: Box<Sorting>) -> Result<()> {
-    sorting.step(|left, right| {
-        js.scoped(|| {
-            let names = [js.string(left.as_bytes())?, js.string(right.as_bytes())?];
-            let order = js.number_value(make(js, F::CompareNames, &names)?)?.unwrap_or_default();
-            Ok::<_, Error>(order.partial_cmp(&0.0).unwrap_or(Order::Equal))
-        })
-    })?;
-    let done = sorting.done();
-    let progress = progress.borrow();
-    // Where nobody receives it, the list is over.
-    match (done, &progress.order, &progress.again) {
-        (Some(order), Some(sender), _) => drop(sender.send(order)),
-        (None, _, Some(again)) => again.send(Event::Sort(sorting)),
-        _ => {}
+/// Sorts files as the host's language sorts their names.
+fn sort(js: Js, request: SortRequest) -> Result<()> {
+    let SortRequest { keys, order, answer } = request;
+    let names = js.array(keys.len())?;
+    for (at, key) in (0..).zip(&keys) {
+        js.scoped(|| js.set_at(names, at, js.string(key.name.as_bytes())?))?;
     }
+    let times: Vec<f64> = keys.iter().map(|key| key.time).collect();
+    let sorted = make(js, F::SortFiles, &[js.u32s(&order)?, js.f64s(&times)?, names])?;
+    let position = |at: u32| js.scoped(|| Ok(js.number_value(js.at(sorted, at)?)?.unwrap_or_default() as u32));
+    let sorted = (0..order.len() as u32).map(position).collect::<Result<_>>()?;
+    // Where nobody receives it, the list is over.
+    let _ = answer.send(sorted);
     Ok(())
 }
 
@@ -350,8 +191,8 @@ fn found(progress: &RefCell<Progress>, js: Js, total: usize) -> Result<()> {
     Ok(())
 }
 
-/// Asks the host which of some times of a file is the newest.
-fn ask_times(progress: &RefCell<Progress>, js: Js, at: usize, times: &str) -> Result<()> {
+/// Has the host find the newest of some dates of a file.
+fn parse_dates(progress: &RefCell<Progress>, js: Js, at: usize, times: &str) -> Result<()> {
     let newest = js.number_value(make(js, F::NewestTime, &[parse(js, times)?])?)?;
     if let Some(newest) = newest {
         let mut progress = progress.borrow_mut();
@@ -361,12 +202,14 @@ fn ask_times(progress: &RefCell<Progress>, js: Js, at: usize, times: &str) -> Re
     Ok(())
 }
 
-fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(String, String, Listed)>) -> Result<()> {
-    if let Some((newest, (.., listed))) = progress.borrow_mut().unparsed_dates.remove(&at).zip(shown.as_mut()) {
+fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut file: Option<ListedFile>) -> Result<()> {
+    if let Some((newest, ListedFile { listed, .. })) =
+        progress.borrow_mut().unparsed_dates.remove(&at).zip(file.as_mut())
+    {
         listed.info.active = Some(listed.info.active.unwrap_or(0.0).max(newest));
     }
-    let info = match shown {
-        Some((path, file, listed)) if is_listed(progress, js, &listed)? => {
+    let info = match file {
+        Some(ListedFile { path, file, listed }) if is_listed(progress, js, &listed)? => {
             // The caller's code may run while the object is made: nothing is borrowed then.
             let catalog = progress.borrow().catalog.clone();
             let shown = Shown { path: &path, file: &file, listed: &listed, catalog: catalog.as_deref() };
@@ -381,9 +224,8 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(Stri
     };
     let (publishes, loaded, total) = {
         let mut progress = progress.borrow_mut();
-        progress.loaded += 1;
-        progress.first_loaded |= at == 0;
-        (progress.publishes(at), progress.loaded, progress.total)
+        let total = progress.total;
+        (progress.partial.add(at, total), progress.partial.loaded(), total)
     };
     let (infos, results, on_progress) = {
         let progress = progress.borrow();
@@ -414,46 +256,13 @@ fn newest_first(progress: &RefCell<Progress>, js: Js, results: Val) -> Result<Va
     if times.iter().any(|(time, _)| time.is_nan()) {
         return make(js, F::NewestFirst, &[results]);
     }
-    times.sort_by(|(left, a), (right, b)| right.partial_cmp(left).unwrap_or(Order::Equal).then(a.cmp(b)));
+    times.sort_by(|(left, a), (right, b)| right.partial_cmp(left).unwrap_or(Ordering::Equal).then(a.cmp(b)));
     let rows: Vec<u32> = times.into_iter().map(|(_, at)| at).collect();
     make(js, F::InOrder, &[results, js.u32s(&rows)?])
 }
 
-impl Progress {
-    /// Whether the file just read brings a partial list, by the reference's rules.
-    fn publishes(&self, at: usize) -> bool {
-        let last = self.loaded == self.total;
-        match self.everything {
-            false => self.loaded == 1 || self.loaded.is_multiple_of(PUBLISH_EVERY) || last,
-            true => self.first_loaded && (at == 0 || self.loaded.is_multiple_of(PUBLISH_EVERY_OF_ALL) || last),
-        }
-    }
-}
-
-/// Whether a session is of the working directory that is listed.
+/// Whether a session is one of those that are listed.
 fn is_listed(progress: &RefCell<Progress>, js: Js, listed: &Listed) -> Result<bool> {
-    match &progress.borrow().filter {
-        Some(cwd) => on_paths(js, |host| Ok(CwdFilter { cwd, host }.takes(Some(&listed.info.cwd)))),
-        None => Ok(true),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_unparsed_dates_of_a_file_were_asked_for_at_once() {
-        let mut times = UnparsedDates::default();
-        (0..1_000).for_each(|n| times.add(&format!("\"Jan {n} 2025\"")));
-        times.add(&format!("\"{}\"", "x".repeat(3 * ODD_BYTES)));
-        let (mut count, mut longest) = (0, 0);
-        unparsed_dates(&times, |some| {
-            let some: Vec<String> = serde_json::from_str(&some).expect("a list");
-            count += some.len();
-            longest = longest.max(some.len());
-        });
-        assert_eq!((count, longest), (1_001, ODD_AT_ONCE));
-        unparsed_dates(&UnparsedDates::default(), |_| panic!("there are none"));
-    }
+    let listing = progress.borrow().listing.clone();
+    on_paths(js, |host| Ok(listing.includes(&listed.info.cwd, host)))
 }

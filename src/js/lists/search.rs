@@ -6,23 +6,21 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
-use napi::{Error, Result};
+use napi::Result;
 
-use super::listing::{surroundings, Listing};
+use super::listing::{lookup, surroundings};
 use super::task::{self, abort_reason, reason_of, Deferred, Task};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::options::Durability;
 use crate::core::base::paths;
-use crate::core::base::threads::ThreadGuard;
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::catalog::background::fill;
+use crate::core::catalog::background::spawn;
 use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::location::Location;
-use crate::core::listing::find_session::CwdFilter;
+use crate::core::listing::list::Listing;
 use crate::core::search::query::{Options, Query};
 use crate::core::search::run::{Found, Request};
 use crate::core::summary::session_summary::Info;
-use crate::js::api::statics::{lookup, Lookup};
 use crate::js::convert::args;
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::engine::queue::{queue, Sender};
@@ -80,11 +78,10 @@ fn start(js: Js, query: Val, options: Val, deferred: Deferred) -> Result<()> {
     let handled = searching.clone();
     let sender = queue(js, Box::new(move |js, event| take(&handled, js, event)))?;
     searching.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
-    std::thread::Builder::new()
-        .name("pi-session-search".into())
-        .spawn(move || run(&asked, &cancelled, sender))
-        .map_err(|error| Error::from_reason(format!("The search could not be started: {error}")))?;
-    Ok(())
+    let (location, stop) = (asked.location.clone(), cancelled.clone());
+    let failed = |sender: &Sender<Event>, error| sender.send(Event::Failed(Box::new(error)));
+    spawn("search", cancelled, location, sender, move |sender| answer(&asked, &stop, sender), failed)
+        .map_err(|error| thrown(js, &error))
 }
 
 fn mark(js: Js, value: Val) -> Result<[String; 2]> {
@@ -111,25 +108,9 @@ fn listing(js: Js, cwd: Val, dir: Val) -> Result<Listing> {
         (None, Some(dir)) => Ok(Listing::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
         (Some(cwd), None) => Ok(Listing::dir(on_paths(js, |host| paths::default_session_dir(&cwd, None, host))?, None)),
         (Some(_), Some(_)) => {
-            let Lookup { dir, filter } = lookup(js, cwd, dir, Durability::Os)?;
+            let (dir, filter) = lookup(js, cwd, dir, Durability::Os)?;
             Ok(Listing::dir(dir, filter))
         }
-    }
-}
-
-/// What the searching thread does: it answers, whatever happens, and then, when nobody waits any more, sees to the catalog.
-fn run(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: Sender<Event>) {
-    let stop = Arc::new(AtomicBool::new(false));
-    let _working = (ThreadGuard::new(cancelled.clone()), ThreadGuard::new(stop.clone()));
-    let answered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| answer(asked, cancelled, &sender)));
-    let catalog = answered.unwrap_or_else(|_| Err(CoreError::failed("The search failed"))).unwrap_or_else(|error| {
-        sender.send(Event::Failed(Box::new(error)));
-        None
-    });
-    // From here on nothing keeps the process.
-    drop(sender);
-    if let (Some(catalog), Some(location)) = (catalog.filter(|catalog| !catalog.is_read_only()), &asked.location) {
-        fill(catalog, location, &stop);
     }
 }
 
@@ -139,11 +120,8 @@ fn answer(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: &Sender<Event>) ->
         sender.send(Event::Done);
         return Ok(None);
     };
-    let files = asked.listing.find(&asked.host.cwd, cancelled)?;
-    let takes = |info: &Info| match &asked.listing.filter {
-        Some(cwd) => CwdFilter { cwd, host: &asked.host }.takes(Some(&info.cwd)),
-        None => true,
-    };
+    let files = asked.listing.find(&asked.host.cwd)?;
+    let takes = |info: &Info| asked.listing.includes(&info.cwd, &asked.host);
     let request = Request {
         files: &files,
         takes: &takes,

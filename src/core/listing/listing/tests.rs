@@ -1,6 +1,9 @@
+use std::fs;
+
 use super::*;
 use crate::core::catalog::ingest::{lacking, take, Taken};
 use crate::core::catalog::session_text::{text, Source};
+use crate::core::listing::candidates::in_dir;
 use crate::core::summary::session_summary::Info;
 use proptest::prelude::*;
 use std::time::Duration;

@@ -7,7 +7,8 @@ use super::*;
 use crate::core::catalog::background::fill;
 use crate::core::catalog::session_text;
 use crate::core::catalog::text_rows::MOST_TEXT;
-use crate::core::listing::listing::{in_dir, read_all};
+use crate::core::listing::candidates::in_dir;
+use crate::core::listing::listing::read_all;
 
 mod corrupt;
 mod gone;

@@ -1,0 +1,91 @@
+//! The files that a list or a search looks at.
+
+use std::fs;
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use crate::core::base::paths::{clean, is_absolute, join};
+use crate::core::base::threads::on_threads;
+use crate::core::io::fd_limit::is_exhausted;
+use crate::core::io::fd_pool::retry_on_emfile;
+use crate::core::io::file_version::FileFingerprint;
+use crate::core::io::session_files::{session_files, SessionName};
+
+/// A file that may be a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// As a list shows it.
+    pub path: String,
+    /// Its directory, made absolute, and its name.
+    pub dir: String,
+    pub name: String,
+    /// None if it is gone, or no file.
+    pub stamp: Option<FileFingerprint>,
+}
+
+/// The session files of one directory, in name order; none if it cannot be read. An error if no file descriptor is left.
+/// `cwd` is what a relative path starts from.
+pub fn in_dir(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
+    let mut files = names_in(dir, cwd)?;
+    stamp_all(&mut files);
+    Ok(files)
+}
+
+/// The session files in every directory of `root`.
+pub fn in_all_dirs(root: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
+    let mut dirs = Vec::new();
+    for entry in retry_on_emfile(|| fs::read_dir(root))? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if let (true, Ok(name)) = (kind.is_dir() || kind.is_symlink(), entry.file_name().into_string()) {
+            dirs.push(join(root, &name));
+        }
+    }
+    dirs.sort_unstable();
+    let mut files = Vec::new();
+    for dir in &dirs {
+        files.append(&mut names_in(dir, cwd)?);
+    }
+    stamp_all(&mut files);
+    Ok(files)
+}
+
+fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
+    let absolute = absolute(dir, cwd);
+    let names = match session_files(dir) {
+        Err(error) if is_exhausted(&error) => return Err(error),
+        names => names.unwrap_or_default(),
+    };
+    let candidate =
+        |SessionName { name, .. }| Candidate { path: join(dir, &name), dir: absolute.clone(), name, stamp: None };
+    Ok(names.into_iter().map(candidate).collect())
+}
+
+/// A directory as the catalog names it.
+pub fn absolute(dir: &str, cwd: &str) -> String {
+    match is_absolute(dir) {
+        true => clean(dir),
+        false => clean(&format!("{cwd}/{dir}")),
+    }
+}
+
+/// Reads the stamps of the files again.
+pub fn stamp_all(files: &mut [Candidate]) {
+    /// How many files a thread takes at once.
+    const SHARE: usize = 512;
+    let stamped = Mutex::new(Vec::new());
+    on_threads(files.len().div_ceil(SHARE), |_: &mut (), share| {
+        let files = files.iter().skip(share * SHARE).take(SHARE);
+        let stamp = |file: &Candidate| {
+            let meta = fs::metadata(&file.path).ok()?;
+            meta.is_file().then(|| FileFingerprint::of(&meta))
+        };
+        let stamps: Vec<_> = files.map(stamp).collect();
+        stamped.lock().unwrap_or_else(PoisonError::into_inner).push((share, stamps));
+    });
+    for (share, stamps) in stamped.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        for (file, stamp) in files.iter_mut().skip(share * SHARE).zip(stamps) {
+            file.stamp = stamp;
+        }
+    }
+}
