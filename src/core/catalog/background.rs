@@ -9,54 +9,56 @@ use std::thread;
 
 use super::connection::{discard_if_corrupt, Catalog, LIST_BUSY_TIMEOUT};
 use super::error::CatalogResult;
-use super::ingest::{clean_dirs, lacking, settle, take, Taken};
+use super::ingest::{forget_empty_dirs, ingest_session, pending, revalidate_pending, IngestOutcome};
 use super::location::Location;
 use super::purge::purge;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::threads::ThreadGuard;
 
-/// The catalogs that are being filled, and whether more came to do since that began.
-static FILLED: LazyLock<Mutex<HashMap<PathBuf, bool>>> = LazyLock::new(Mutex::default);
+/// The catalogs that are being ingesting, and whether more came to do since that began.
+static INGESTING: LazyLock<Mutex<HashMap<PathBuf, bool>>> = LazyLock::new(Mutex::default);
 
-fn filled() -> MutexGuard<'static, HashMap<PathBuf, bool>> {
-    FILLED.lock().unwrap_or_else(PoisonError::into_inner)
+fn ingesting() -> MutexGuard<'static, HashMap<PathBuf, bool>> {
+    INGESTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes the texts that a catalog lacks, in this thread. If another one is at it, that one does it all.
-pub fn fill(mut catalog: Catalog, location: &Location, stop: &Arc<AtomicBool>) {
+pub fn ingest_pending(mut catalog: Catalog, location: &Location, stop: &Arc<AtomicBool>) {
     {
-        let mut filled = filled();
-        if let Some(again) = filled.get_mut(&location.path) {
+        let mut ingesting = ingesting();
+        if let Some(again) = ingesting.get_mut(&location.path) {
             *again = true;
             return;
         }
-        filled.insert(location.path.clone(), false);
+        ingesting.insert(location.path.clone(), false);
     }
     loop {
-        if let Err(error) = fill_once(&mut catalog, stop) {
+        if let Err(error) = ingest_once(&mut catalog, stop) {
             discard_if_corrupt(location, &error);
             stop.store(true, Ordering::Relaxed);
         }
-        let mut filled = filled();
-        let again = filled.get_mut(&location.path).is_some_and(std::mem::take);
+        let mut ingesting = ingesting();
+        let again = ingesting.get_mut(&location.path).is_some_and(std::mem::take);
         if !again || stop.load(Ordering::Relaxed) {
-            filled.remove(&location.path);
-            drop(filled);
+            ingesting.remove(&location.path);
+            drop(ingesting);
             return catalog.truncate_log();
         }
     }
 }
 
-fn fill_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> CatalogResult<()> {
+fn ingest_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> CatalogResult<()> {
     catalog.db().busy_timeout(LIST_BUSY_TIMEOUT)?;
     // First of all what must not stay. The process may end at any time; then the next one goes on with it.
-    clean_dirs(catalog)?;
-    settle(catalog, stop)?;
+    forget_empty_dirs(catalog)?;
+    revalidate_pending(catalog, stop)?;
     purge(catalog, stop)?;
     let mut buffer = Box::default();
-    for session in lacking(catalog.db(), None)? {
+    for session in pending(catalog.db(), None)? {
         // A file that cannot be read has no texts to take.
-        if matches!(take(catalog, &session, &mut buffer, stop)?, Ok(Taken::Cancelled)) || stop.load(Ordering::Relaxed) {
+        if matches!(ingest_session(catalog, &session, &mut buffer, stop)?, Ok(IngestOutcome::Cancelled))
+            || stop.load(Ordering::Relaxed)
+        {
             return Ok(());
         }
     }
@@ -89,7 +91,7 @@ pub fn spawn<S: Send + 'static>(
         // From here on nothing keeps the process alive.
         drop(sender);
         if let (Some(catalog), Some(location)) = (catalog.filter(|catalog| !catalog.is_read_only()), location) {
-            fill(catalog, &location, &stop);
+            ingest_pending(catalog, &location, &stop);
         }
     };
     match thread::Builder::new().name(format!("pi-session-{what}")).spawn(run) {

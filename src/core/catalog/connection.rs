@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{is_busy, is_corrupt, CatalogResult};
-use super::file::{behind_links, create_private, look, remove_ours, Found};
+use super::file::{create_private, follow_links, inspect, remove_own, CatalogFileState};
 use super::location::Location;
 use super::schema;
 use crate::core::base::options::Durability;
@@ -32,15 +32,15 @@ impl Catalog {
 
     /// As [`Catalog::open`], waiting no longer than this for other processes, then and later.
     pub fn open_within(location: &Location, busy_timeout: Duration) -> Option<Self> {
-        let path = behind_links(&location.path);
-        if look(&path) != Found::Catalog {
+        let path = follow_links(&location.path);
+        if inspect(&path) != CatalogFileState::Catalog {
             return None;
         }
         for flags in [OpenFlags::SQLITE_OPEN_READ_WRITE, OpenFlags::SQLITE_OPEN_READ_ONLY] {
             match Self::connect(&path, flags, busy_timeout) {
                 Ok(catalog) => return Some(catalog),
                 Err(error) if is_corrupt(&error) => {
-                    remove_ours(&path);
+                    remove_own(&path);
                     return None;
                 }
                 // Who only reads would wait as long.
@@ -54,7 +54,7 @@ impl Catalog {
     /// Opens the catalog for writing, and makes it if it is not there. None if that cannot be, or if what is there is not
     /// ours.
     pub fn make(location: &Location) -> Option<Self> {
-        let path = behind_links(&location.path);
+        let path = follow_links(&location.path);
         if let Some(dir) = path.parent().filter(|dir| !dir.is_dir()) {
             // Where a link leads to is made by who made the link: it may be a disk that is not there now.
             if !location.makes_dir || path != location.path {
@@ -64,18 +64,18 @@ impl Catalog {
         }
         // Twice: a broken one is taken away first.
         for _ in 0..2 {
-            match look(&path) {
-                Found::Foreign => return None,
-                Found::Catalog => {}
-                Found::Spoiled => {
-                    remove_ours(&path);
+            match inspect(&path) {
+                CatalogFileState::Foreign => return None,
+                CatalogFileState::Catalog => {}
+                CatalogFileState::Unusable => {
+                    remove_own(&path);
                     create_private(&path).ok()?;
                 }
-                Found::Nothing => create_private(&path).ok()?,
+                CatalogFileState::Missing => create_private(&path).ok()?,
             }
             match Self::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, LIST_BUSY_TIMEOUT) {
                 Ok(catalog) => return Some(catalog),
-                Err(error) if is_corrupt(&error) => remove_ours(&path),
+                Err(error) if is_corrupt(&error) => remove_own(&path),
                 Err(_) => return None,
             }
         }
@@ -135,6 +135,6 @@ impl Catalog {
 /// Takes a catalog away that turned out to be broken while it was used. Any other error is no reason to.
 pub fn discard_if_corrupt(location: &Location, error: &rusqlite::Error) {
     if is_corrupt(error) {
-        remove_ours(&behind_links(&location.path));
+        remove_own(&follow_links(&location.path));
     }
 }

@@ -11,22 +11,22 @@ use rusqlite::{Connection, Row, Transaction};
 use super::connection::Catalog;
 use super::error::CatalogResult;
 use super::revalidation::has_same_texts;
-use super::rows::{self, Remembered};
-use super::text_rows::{advance, taken_before, taken_to, Batch};
+use super::rows::{self, CatalogRow};
+use super::text_rows::{advance_ingest, ingested_before, ingested_to, Batch};
 use crate::core::format::header::Version;
 use crate::core::io::file_version::{head_tail_hash, FileFingerprint};
 use crate::core::io::fs::read_at;
 use crate::core::io::open::{self, Access};
 use crate::core::io::session_files::session_files;
-use crate::core::summary::searchable_text::{read_texts, Read, Text};
-use crate::core::summary::session_summary::Content;
+use crate::core::summary::searchable_text::{read_texts, Completion, SearchableText};
+use crate::core::summary::session_summary::FileKind;
 
 /// How many bytes of text are written at once: few enough that other writers need not wait long.
-const WRITTEN_AT_ONCE: usize = 4 << 20;
+const CHUNK_BYTES: usize = 4 << 20;
 
 /// A session whose texts are not all in the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lacking {
+pub struct PendingSession {
     pub session: i64,
     pub dir: String,
     pub name: String,
@@ -34,30 +34,30 @@ pub struct Lacking {
 
 /// The sessions whose texts are not all in the catalog, those first that were changed longest ago: what is taken last
 /// counts as the newest. A last line without a newline is looked at every time: it may become longer.
-pub fn lacking(db: &Connection, dir: Option<&str>) -> CatalogResult<Vec<Lacking>> {
+pub fn pending(db: &Connection, dir: Option<&str>) -> CatalogResult<Vec<PendingSession>> {
     let mut statement = db.prepare_cached(
         "SELECT id, dir, name FROM session
          WHERE state > 1 AND texts_to < size AND (?1 IS NULL OR dir = ?1) ORDER BY modified, dir, name",
     )?;
-    let rows = statement.query_map([dir], as_lacking)?;
+    let rows = statement.query_map([dir], as_pending)?;
     rows.collect()
 }
 
 /// Those of them whose texts are known of another state of their files alone.
-fn doubted(db: &Connection) -> CatalogResult<Vec<Lacking>> {
+fn unverified(db: &Connection) -> CatalogResult<Vec<PendingSession>> {
     let mut statement =
         db.prepare_cached("SELECT id, dir, name FROM session WHERE texts_before > 0 ORDER BY modified, dir, name")?;
-    let rows = statement.query_map([], as_lacking)?;
+    let rows = statement.query_map([], as_pending)?;
     rows.collect()
 }
 
-fn as_lacking(row: &Row<'_>) -> CatalogResult<Lacking> {
-    Ok(Lacking { session: row.get(0)?, dir: row.get(1)?, name: row.get(2)? })
+fn as_pending(row: &Row<'_>) -> CatalogResult<PendingSession> {
+    Ok(PendingSession { session: row.get(0)?, dir: row.get(1)?, name: row.get(2)? })
 }
 
 /// Finds out which texts of changed files are still what the files say. What they do not say any more must go.
-pub fn settle(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
-    for session in doubted(catalog.db())? {
+pub fn revalidate_pending(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
+    for session in unverified(catalog.db())? {
         if stop.load(Ordering::Relaxed) {
             break;
         }
@@ -69,26 +69,26 @@ pub fn settle(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
 
 /// What became of taking a session's texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
-    /// All that was lacking is there.
-    All,
+pub enum IngestOutcome {
+    /// All that was pending is there.
+    Complete,
     /// The file, or the row, is no longer what it was: the next list will see to it.
     Changed,
     Cancelled,
 }
 
 /// A session whose texts are being taken.
-pub struct Start {
-    row: Remembered,
+pub struct IngestStart {
+    row: CatalogRow,
     version: Version,
-    /// Where the first text that is lacking may stand.
+    /// Where the first text that is pending may stand.
     pub from: u64,
     /// The file is open only while it is read: a search has many of these, and handles are few.
     path: PathBuf,
 }
 
 /// Some texts of a session, ready to be written.
-pub struct Part {
+pub struct IngestChunk {
     row: i64,
     from: u64,
     /// Where to read on.
@@ -100,8 +100,8 @@ pub struct Part {
 }
 
 /// What became of reading some texts.
-pub enum Reading {
-    Part(Part),
+pub enum ReadOutcome {
+    Chunk(IngestChunk),
     Changed,
     Cancelled,
 }
@@ -110,25 +110,25 @@ pub enum Reading {
 /// this was cancelled. The texts of another state of the file are compared with it, and count again if they are the same.
 pub fn begin(
     catalog: &mut Catalog,
-    lacking: &Lacking,
+    pending: &PendingSession,
     cancelled: &AtomicBool,
-) -> CatalogResult<io::Result<Option<Start>>> {
+) -> CatalogResult<io::Result<Option<IngestStart>>> {
     // In one view: another process may be writing the row.
     let (mut row, taken, before) = {
         let view = catalog.db().unchecked_transaction()?;
-        let Some(row) = rows::of_file(&view, &lacking.dir, &lacking.name)? else {
+        let Some(row) = rows::of_file(&view, &pending.dir, &pending.name)? else {
             return Ok(Ok(None));
         };
-        let (taken, before) = (taken_to(&view, row.row)?, taken_before(&view, row.row)?);
+        let (taken, before) = (ingested_to(&view, row.row)?, ingested_before(&view, row.row)?);
         (row, taken, before)
     };
-    let Content::Session(version, _) = row.known.content else {
+    let FileKind::Session(version, _) = row.progress.kind else {
         return Ok(Ok(None));
     };
-    let Some(mut from) = taken.filter(|from| *from < row.stamp.size) else {
+    let Some(mut from) = taken.filter(|from| *from < row.fingerprint.size) else {
         return Ok(Ok(None));
     };
-    let path = Path::new(&lacking.dir).join(&lacking.name);
+    let path = Path::new(&pending.dir).join(&pending.name);
     if let Some(before) = before {
         let file = match open::regular(&path, Access::Read) {
             Ok(file) => file,
@@ -139,10 +139,10 @@ pub fn begin(
             Err(error) => return Ok(Err(error)),
         };
         // Read while it was changed, it may be a bit of both.
-        if cancelled.load(Ordering::Relaxed) || !still_is(&file, &row).unwrap_or(false) {
+        if cancelled.load(Ordering::Relaxed) || !has_same_prefix(&file, &row).unwrap_or(false) {
             return Ok(Ok(None));
         }
-        let decided = catalog.write(|transaction| decide(transaction, lacking, &row, before, is_same))?;
+        let decided = catalog.write(|transaction| decide(transaction, pending, &row, before, is_same))?;
         let Some(number) = decided else { return Ok(Ok(None)) };
         from = if number == row.row { before } else { 0 };
         row.row = number;
@@ -156,27 +156,27 @@ pub fn begin(
     };
     if !goes_on {
         // A last line that had no newline was taken, and what came then belongs to it.
-        let renewed = catalog.write(|transaction| match advance(transaction, row.row, from, 0)? {
+        let renewed = catalog.write(|transaction| match advance_ingest(transaction, row.row, from, 0)? {
             true => rows::rekey(transaction, row.row).map(Some),
             false => Ok(None),
         })?;
         let Some(number) = renewed else { return Ok(Ok(None)) };
         (row.row, from) = (number, 0);
     }
-    Ok(Ok(Some(Start { row, version, from, path })))
+    Ok(Ok(Some(IngestStart { row, version, from, path })))
 }
 
 /// Writes what became of comparing a file with texts that went up to `before`, and gives the row's number: another one
 /// leaves the texts to be taken away. None if the row was changed meanwhile.
 fn decide(
     transaction: &Transaction<'_>,
-    lacking: &Lacking,
-    row: &Remembered,
+    pending: &PendingSession,
+    row: &CatalogRow,
     before: u64,
     is_same: bool,
 ) -> CatalogResult<Option<i64>> {
-    let now = rows::of_file(transaction, &lacking.dir, &lacking.name)?;
-    if now.as_ref() != Some(row) || taken_before(transaction, row.row)? != Some(before) {
+    let now = rows::of_file(transaction, &pending.dir, &pending.name)?;
+    if now.as_ref() != Some(row) || ingested_before(transaction, row.row)? != Some(before) {
         return Ok(None);
     }
     match is_same {
@@ -185,20 +185,20 @@ fn decide(
     }
 }
 
-impl Start {
+impl IngestStart {
     /// Reads texts from a position on, as many as are written at once.
-    pub fn read(&self, from: u64, buffer: &mut Box<[u8]>, cancelled: &AtomicBool) -> io::Result<Reading> {
+    pub fn read(&self, from: u64, buffer: &mut Box<[u8]>, cancelled: &AtomicBool) -> io::Result<ReadOutcome> {
         let Self { row, version, path, .. } = self;
         // Whatever the path leads to by now: it is looked at.
         let file = &open::regular(path, Access::Read)?;
-        if !still_is(file, row)? {
-            return Ok(Reading::Changed);
+        if !has_same_prefix(file, row)? {
+            return Ok(ReadOutcome::Changed);
         }
         let mut batches = vec![Batch::default()];
         let mut size = 0;
-        let mut to = row.known.end.max(from);
+        let mut to = row.progress.end.max(from);
         let full = AtomicBool::new(false);
-        let mut each = |text: Text| {
+        let mut each = |text: SearchableText| {
             if full.load(Ordering::Relaxed) {
                 return;
             }
@@ -211,35 +211,35 @@ impl Start {
             }
             // Behind the whole lines there is at most one more.
             to = to.max(text.end);
-            if size >= WRITTEN_AT_ONCE {
+            if size >= CHUNK_BYTES {
                 to = text.end;
                 full.store(true, Ordering::Relaxed);
             }
         };
         let version = (from > 0).then_some(*version);
-        match read_texts(file, (from, row.stamp.size), version, buffer, &[&full, cancelled], &mut each)? {
-            Read::All | Read::Cancelled => {}
+        match read_texts(file, (from, row.fingerprint.size), version, buffer, &[&full, cancelled], &mut each)? {
+            Completion::Complete | Completion::Cancelled => {}
         }
         if cancelled.load(Ordering::Relaxed) {
-            return Ok(Reading::Cancelled);
+            return Ok(ReadOutcome::Cancelled);
         }
         // Read while it was changed, it may be a bit of both.
-        if !still_is(file, row)? {
-            return Ok(Reading::Changed);
+        if !has_same_prefix(file, row)? {
+            return Ok(ReadOutcome::Changed);
         }
         batches.retain(|batch| !batch.is_empty());
-        Ok(Reading::Part(Part { row: row.row, from, to, batches, is_last: to >= row.known.end }))
+        Ok(ReadOutcome::Chunk(IngestChunk { row: row.row, from, to, batches, is_last: to >= row.progress.end }))
     }
 }
 
-impl Part {
+impl IngestChunk {
     /// Writes the texts; `put` puts each row of them. False if somebody else was at it meanwhile.
     pub fn write(
         &self,
         transaction: &Transaction<'_>,
         mut put: impl FnMut(usize, &Batch, i64) -> CatalogResult<()>,
     ) -> CatalogResult<bool> {
-        if !advance(transaction, self.row, self.from, self.to)? {
+        if !advance_ingest(transaction, self.row, self.from, self.to)? {
             return Ok(false);
         }
         for (at, batch) in self.batches.iter().enumerate() {
@@ -250,33 +250,33 @@ impl Part {
 }
 
 /// Takes the texts that a session lacks.
-pub fn take(
+pub fn ingest_session(
     catalog: &mut Catalog,
-    lacking: &Lacking,
+    pending: &PendingSession,
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
-) -> CatalogResult<io::Result<Taken>> {
-    let start = match begin(catalog, lacking, cancelled)? {
+) -> CatalogResult<io::Result<IngestOutcome>> {
+    let start = match begin(catalog, pending, cancelled)? {
         Ok(Some(start)) => start,
-        Ok(None) => return Ok(Ok(Taken::Changed)),
+        Ok(None) => return Ok(Ok(IngestOutcome::Changed)),
         Err(error) => return Ok(Err(error)),
     };
     let mut from = start.from;
     loop {
         let part = match start.read(from, buffer, cancelled) {
-            Ok(Reading::Part(part)) => part,
-            Ok(Reading::Changed) => return Ok(Ok(Taken::Changed)),
-            Ok(Reading::Cancelled) => return Ok(Ok(Taken::Cancelled)),
+            Ok(ReadOutcome::Chunk(part)) => part,
+            Ok(ReadOutcome::Changed) => return Ok(Ok(IngestOutcome::Changed)),
+            Ok(ReadOutcome::Cancelled) => return Ok(Ok(IngestOutcome::Cancelled)),
             Err(error) => return Ok(Err(error)),
         };
         let put = |transaction: &Transaction<'_>| {
             part.write(transaction, |_, batch, row| batch.put(transaction, row, false).map(|_| ()))
         };
         if !catalog.write(put)? {
-            return Ok(Ok(Taken::Changed));
+            return Ok(Ok(IngestOutcome::Changed));
         }
         if part.is_last {
-            return Ok(Ok(Taken::All));
+            return Ok(Ok(IngestOutcome::Complete));
         }
         from = part.to;
     }
@@ -290,14 +290,14 @@ pub(crate) fn is_line_end(file: &File, at: u64) -> io::Result<bool> {
 }
 
 /// Whether a file still begins with what was read of it.
-fn still_is(file: &File, row: &Remembered) -> io::Result<bool> {
+fn has_same_prefix(file: &File, row: &CatalogRow) -> io::Result<bool> {
     let now = FileFingerprint::of(&file.metadata()?);
-    let same_file = now.is_same_file(&row.stamp) && now.size >= row.stamp.size;
-    Ok(same_file && head_tail_hash(file, row.known.end)? == row.print)
+    let same_file = now.is_same_file(&row.fingerprint) && now.size >= row.fingerprint.size;
+    Ok(same_file && head_tail_hash(file, row.progress.end)? == row.head_tail_hash)
 }
 
 /// Forgets the sessions of directories that have none any more: no list of them would notice.
-pub fn clean_dirs(catalog: &mut Catalog) -> CatalogResult<()> {
+pub fn forget_empty_dirs(catalog: &mut Catalog) -> CatalogResult<()> {
     let dirs: Vec<String> = {
         let mut dirs = catalog.db().prepare_cached("SELECT DISTINCT dir FROM session")?;
         let dirs = dirs.query_map([], |row| row.get(0))?;

@@ -3,7 +3,7 @@
 //!
 //! Invariants: it is a cache, and files are the truth. Whatever is wrong with it (missing, locked, corrupt, read-only, a
 //! full disk) changes no answer. No lock is held while a session file is read. What is taken from it is checked against
-//! the file's stamp, which must be the one that the row was made from.
+//! the file's fingerprint, which must be the one that the row was made from.
 
 pub mod background;
 pub mod connection;

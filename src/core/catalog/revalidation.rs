@@ -1,5 +1,5 @@
 //! Whether a file that was changed still has the texts that were ingested from it. A changed mode, owner or time changes the
-//! stamp of a file, and so does a copy put in its place: comparing costs far less than indexing again.
+//! fingerprint of a file, and so does a copy put in its place: comparing costs far less than indexing again.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use super::error::CatalogResult;
 use super::text_rows::{row, row_ends, Batch};
-use crate::core::summary::searchable_text::{read_texts, Text};
+use crate::core::summary::searchable_text::{read_texts, SearchableText};
 
 /// Compares the texts of a file with the rows of a session.
 struct Comparison<'a> {
@@ -23,7 +23,7 @@ struct Comparison<'a> {
 
 impl Comparison<'_> {
     /// Adds the file's next text. False if the rows before it differ, or there is no row for it.
-    fn add(&mut self, text: &Text) -> CatalogResult<bool> {
+    fn add(&mut self, text: &SearchableText) -> CatalogResult<bool> {
         while self.row.is_some_and(|(_, end)| text.end > end) {
             if !self.finish_row()? {
                 return Ok(false);
@@ -53,7 +53,7 @@ pub fn has_same_texts(
     let mut comparison = Comparison { db, row: rows.next(), rows, made: Batch::default() };
     let mut is_same = Ok(true);
     let differs = AtomicBool::new(false);
-    let mut each = |text: Text| {
+    let mut each = |text: SearchableText| {
         if matches!(is_same, Ok(true)) {
             is_same = comparison.add(&text);
         }

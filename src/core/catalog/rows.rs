@@ -7,61 +7,61 @@ use super::error::CatalogResult;
 use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::format::header::{ParentSession, Version};
 use crate::core::io::file_version::{FileFingerprint, Nanos};
-use crate::core::summary::session_summary::{Content, Info, Known};
+use crate::core::summary::session_summary::{FileKind, SessionSummary, SummaryProgress};
 
 /// What is remembered of a file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Remembered {
+pub struct CatalogRow {
     /// The row's number, never used again for another file, nor for a beginning of the file with other texts.
     pub row: i64,
-    pub stamp: FileFingerprint,
+    pub fingerprint: FileFingerprint,
     /// When the file was read.
     pub seen: Nanos,
-    pub known: Known,
+    pub progress: SummaryProgress,
     /// The fingerprint of what was read.
-    pub print: u64,
+    pub head_tail_hash: u64,
 }
 
-/// What a remembered file is good for, now that the file has a certain stamp.
+/// What a remembered file is good for, now that the file has a certain fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Use {
+pub enum CacheValidity {
     /// Nothing was changed.
-    AsIs,
+    Valid,
     /// Nothing was changed, but its last line has no newline and must be read again.
-    ItsEnd,
+    RereadLastLine,
     /// It may have grown: what is new can be read alone, if the fingerprint is still the same.
-    IfSamePrint,
+    IfSamePrefix,
     /// It has to be read again.
-    Nothing,
+    Invalid,
 }
 
-impl Remembered {
+impl CatalogRow {
     /// What it is good for.
-    pub fn use_for(&self, now: &FileFingerprint) -> Use {
-        if *now == self.stamp {
-            return match self.stamp.would_tell(self.seen) {
-                false => Use::Nothing,
-                true if self.is_whole() => Use::AsIs,
-                true => Use::ItsEnd,
+    pub fn validity(&self, now: &FileFingerprint) -> CacheValidity {
+        if *now == self.fingerprint {
+            return match self.fingerprint.would_tell(self.seen) {
+                false => CacheValidity::Invalid,
+                true if self.is_whole() => CacheValidity::Valid,
+                true => CacheValidity::RereadLastLine,
             };
         }
-        match now.is_same_file(&self.stamp) && now.size > self.stamp.size {
-            true => Use::IfSamePrint,
-            false => Use::Nothing,
+        match now.is_same_file(&self.fingerprint) && now.size > self.fingerprint.size {
+            true => CacheValidity::IfSamePrefix,
+            false => CacheValidity::Invalid,
         }
     }
 
     fn is_whole(&self) -> bool {
-        self.known.end == self.stamp.size || self.known.content == Content::NoSession
+        self.progress.end == self.fingerprint.size || self.progress.kind == FileKind::NotASession
     }
 }
 
 const COLUMNS: &str =
-    "id, device, inode, size, modified, changed, seen, read_to, print, state, session_id, cwd, title, \
+    "id, device, inode, size, modified, changed, seen, read_to, head_tail_hash, state, session_id, cwd, title, \
                        parent, created, active, unparsed_dates, messages, first, name";
 
 /// Hands on what is remembered of the files in a directory, with their names.
-pub fn in_dir(db: &Connection, dir: &str, mut each: impl FnMut(String, Remembered)) -> CatalogResult<()> {
+pub fn in_dir(db: &Connection, dir: &str, mut each: impl FnMut(String, CatalogRow)) -> CatalogResult<()> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM session WHERE dir = ?1"))?;
     let mut rows = statement.query([dir])?;
     while let Some(row) = rows.next()? {
@@ -72,14 +72,14 @@ pub fn in_dir(db: &Connection, dir: &str, mut each: impl FnMut(String, Remembere
 }
 
 /// What is remembered of one file.
-pub fn of_file(db: &Connection, dir: &str, name: &str) -> CatalogResult<Option<Remembered>> {
+pub fn of_file(db: &Connection, dir: &str, name: &str) -> CatalogResult<Option<CatalogRow>> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM session WHERE dir = ?1 AND name = ?2"))?;
     statement.query_row([dir, name], remembered).optional()
 }
 
-fn remembered(row: &Row<'_>) -> CatalogResult<Remembered> {
+fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
     let number = |column: usize| row.get::<_, i64>(column).map(|number| number as u64);
-    let stamp = FileFingerprint {
+    let fingerprint = FileFingerprint {
         device: number(1)?,
         inode: number(2)?,
         size: number(3)?,
@@ -88,10 +88,10 @@ fn remembered(row: &Row<'_>) -> CatalogResult<Remembered> {
     };
     let state: i64 = row.get(9)?;
     let unparsed_dates: Option<String> = row.get(16)?;
-    let info = |version| -> CatalogResult<Content> {
-        Ok(Content::Session(
+    let info = |version| -> CatalogResult<FileKind> {
+        Ok(FileKind::Session(
             version,
-            Info {
+            SessionSummary {
                 id: row.get(10)?,
                 cwd: row.get(11)?,
                 name: row.get(12)?,
@@ -105,18 +105,18 @@ fn remembered(row: &Row<'_>) -> CatalogResult<Remembered> {
         ))
     };
     let content = match state {
-        0 => Content::Nothing,
-        1 => Content::NoSession,
+        0 => FileKind::Undetermined,
+        1 => FileKind::NotASession,
         2 => info(Version::V1)?,
         3 => info(Version::V2)?,
         _ => info(Version::Current)?,
     };
-    Ok(Remembered {
+    Ok(CatalogRow {
         row: row.get(0)?,
-        stamp,
+        fingerprint,
         seen: row.get(6)?,
-        known: Known { content, end: number(7)? },
-        print: number(8)?,
+        progress: SummaryProgress { kind: content, end: number(7)? },
+        head_tail_hash: number(8)?,
     })
 }
 
@@ -136,13 +136,13 @@ fn parent(stored: ValueRef<'_>) -> CatalogResult<Option<ParentSession>> {
     })
 }
 
-fn state_of(content: &Content) -> i64 {
+fn state_of(content: &FileKind) -> i64 {
     match content {
-        Content::Nothing => 0,
-        Content::NoSession => 1,
-        Content::Session(Version::V1, _) => 2,
-        Content::Session(Version::V2, _) => 3,
-        Content::Session(Version::Current, _) => 4,
+        FileKind::Undetermined => 0,
+        FileKind::NotASession => 1,
+        FileKind::Session(Version::V1, _) => 2,
+        FileKind::Session(Version::V2, _) => 3,
+        FileKind::Session(Version::Current, _) => 4,
     }
 }
 
@@ -156,7 +156,7 @@ pub struct Update {
     /// The row that was there when the list began, and when its file had been read.
     pub found: Option<(i64, Nanos)>,
     /// As it is to be remembered; its row's number says nothing.
-    pub file: Remembered,
+    pub file: CatalogRow,
 }
 
 /// Writes what was read, unless another process has read the file later and was quicker to write. Gives the row's number.
@@ -164,7 +164,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64>
     let Update { dir, name, goes_on, found, file } = update;
     // A row that was there from the beginning gives way, whatever time it says: the clock may have been put back.
     let other = of_file(transaction, dir, name)?;
-    let is_known = |row: &Remembered| *found == Some((row.row, row.seen));
+    let is_known = |row: &CatalogRow| *found == Some((row.row, row.seen));
     if let Some(newer) = other.as_ref().filter(|row| !is_known(row) && row.seen > file.seen) {
         return Ok(newer.row);
     }
@@ -172,18 +172,18 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64>
         (None, Some(row)) if invalidate(transaction, row.row, file)? => Some(row.row),
         (goes_on, _) => *goes_on,
     };
-    let info = file.known.content.info();
+    let info = file.progress.kind.info();
     let unparsed_dates = info.map(|info| info.unparsed_dates.to_lines()).filter(|all| !all.is_empty());
     // A row that does not go on gets a new number: what hangs on the old one has nothing to hang on any more.
     let mut replace =
         transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2 AND id IS NOT ?3")?;
     replace.execute(params![dir, name, goes_on])?;
     let mut put = transaction.prepare_cached(
-        "INSERT INTO session (id, dir, name, device, inode, size, modified, changed, seen, read_to, print, state,
+        "INSERT INTO session (id, dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, state,
            session_id, cwd, title, parent, created, active, unparsed_dates, messages, first)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
          ON CONFLICT (id) DO UPDATE SET device = ?4, inode = ?5, size = ?6, modified = ?7, changed = ?8, seen = ?9,
-           read_to = ?10, print = ?11, state = ?12, session_id = ?13, cwd = ?14, title = ?15, parent = ?16, created = ?17,
+           read_to = ?10, head_tail_hash = ?11, state = ?12, session_id = ?13, cwd = ?14, title = ?15, parent = ?16, created = ?17,
            active = ?18, unparsed_dates = ?19, messages = ?20, first = ?21
          RETURNING id",
     )?;
@@ -193,7 +193,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64>
         Some(id) => there.query_row([id], |row| row.get(0)).optional()?,
         None => None,
     };
-    let FileFingerprint { device, inode, size, modified, changed } = file.stamp;
+    let FileFingerprint { device, inode, size, modified, changed } = file.fingerprint;
     put.query_row(
         params![
             id,
@@ -205,9 +205,9 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64>
             modified,
             changed,
             file.seen,
-            file.known.end as i64,
-            file.print as i64,
-            state_of(&file.known.content),
+            file.progress.end as i64,
+            file.head_tail_hash as i64,
+            state_of(&file.progress.kind),
             info.map(|info| &info.id),
             info.map(|info| &info.cwd),
             info.and_then(|info| info.name.as_ref()),
@@ -224,13 +224,13 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64>
 
 /// Marks the row's texts unverified until they are compared with the changed file. False if there are none that could be
 /// the same.
-fn invalidate(transaction: &Transaction<'_>, row: i64, now: &Remembered) -> CatalogResult<bool> {
+fn invalidate(transaction: &Transaction<'_>, row: i64, now: &CatalogRow) -> CatalogResult<bool> {
     let mut invalidate = transaction.prepare_cached(
         "UPDATE session SET texts_before = max(texts_to, texts_before), texts_to = 0
          WHERE id = ?1 AND max(texts_to, texts_before) BETWEEN 1 AND ?2",
     )?;
-    let is_session = matches!(now.known.content, Content::Session(..));
-    Ok(is_session && invalidate.execute(params![row, now.stamp.size as i64])? == 1)
+    let is_session = matches!(now.progress.kind, FileKind::Session(..));
+    Ok(is_session && invalidate.execute(params![row, now.fingerprint.size as i64])? == 1)
 }
 
 /// Marks the row's texts verified: its file still has them.

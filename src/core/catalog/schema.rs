@@ -5,11 +5,11 @@ use rusqlite::Connection;
 use super::error::{is_busy, CatalogResult};
 
 /// Marks a database as a catalog: "pisc".
-pub const APPLICATION: i32 = 0x7069_7363;
+pub const APPLICATION_ID: i32 = 0x7069_7363;
 
 /// The version of the tables. Raise it, and the number in [`super::file::FILE_NAME`], with every change of them: a catalog
 /// of an older form is made anew, one of a newer form is left alone.
-pub const FORM: i32 = 2;
+pub const FORMAT_VERSION: i32 = 2;
 
 /// Large pages make fewer of them for rows of texts.
 const PAGE_SIZE: i64 = 16 << 10;
@@ -33,7 +33,7 @@ CREATE TABLE session (
   changed INTEGER NOT NULL,
   seen INTEGER NOT NULL,
   read_to INTEGER NOT NULL,
-  print INTEGER NOT NULL,
+  head_tail_hash INTEGER NOT NULL,
   state INTEGER NOT NULL,
   session_id BLOB,
   cwd BLOB,
@@ -102,8 +102,8 @@ fn create_tables(db: &Connection) -> CatalogResult<()> {
         Ok(true) => Ok(()),
         Ok(false) => db
             .execute_batch(TABLES)
-            .and_then(|()| db.pragma_update(None, "application_id", APPLICATION))
-            .and_then(|()| db.pragma_update(None, "user_version", FORM))
+            .and_then(|()| db.pragma_update(None, "application_id", APPLICATION_ID))
+            .and_then(|()| db.pragma_update(None, "user_version", FORMAT_VERSION))
             .and_then(|()| db.execute_batch("COMMIT")),
         Err(error) => Err(error),
     };
@@ -117,7 +117,7 @@ fn is_prepared(db: &Connection) -> CatalogResult<bool> {
     let number = |pragma: &str| db.query_row(pragma, [], |row| row.get::<_, i32>(0));
     let tables = || number("SELECT count(*) FROM sqlite_schema");
     match (number("PRAGMA application_id")?, number("PRAGMA user_version")?) {
-        (APPLICATION, FORM) => Ok(true),
+        (APPLICATION_ID, FORMAT_VERSION) => Ok(true),
         (0, 0) if tables()? == 0 => Ok(false),
         // Another program's database, or another form: leave it alone.
         _ => Err(rusqlite::Error::InvalidQuery),

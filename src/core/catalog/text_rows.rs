@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 
 use super::error::CatalogResult;
-use crate::core::summary::searchable_text::{Kind, Text};
+use crate::core::summary::searchable_text::{SearchableText, TextKind};
 
 /// How many bytes of text a row has before the next begins.
 const ROW_BYTES: usize = 64 << 10;
@@ -15,14 +15,14 @@ const ROW_BYTES: usize = 64 << 10;
 pub const ROW_TEXTS: i64 = 4096;
 
 /// How many bytes of a text are kept and searched. SQLite would refuse a row of 1 GB.
-pub const MOST_TEXT: usize = 16 << 20;
+pub const MAX_TEXT_BYTES: usize = 16 << 20;
 
 /// Added to the code of a text's kind where it was cut.
-const IS_CUT: u8 = 0x80;
+const CUT_FLAG: u8 = 0x80;
 
 /// As much of a text as is kept.
 pub fn cut(text: &[u8]) -> &[u8] {
-    cut_to(text, MOST_TEXT)
+    cut_to(text, MAX_TEXT_BYTES)
 }
 
 fn cut_to(text: &[u8], most: usize) -> &[u8] {
@@ -61,9 +61,9 @@ impl Batch {
     }
 
     /// Takes a text.
-    pub fn push(&mut self, text: &Text) {
+    pub fn push(&mut self, text: &SearchableText) {
         let kept = cut(&text.text);
-        self.places.push(text.kind.code() | if kept.len() < text.text.len() { IS_CUT } else { 0 });
+        self.places.push(text.kind.code() | if kept.len() < text.text.len() { CUT_FLAG } else { 0 });
         push_number(&mut self.places, text.end - self.end);
         push_number(&mut self.places, kept.len() as u64);
         push_bytes(&mut self.places, &text.id);
@@ -96,13 +96,13 @@ pub struct TextRow<'a> {
 
 /// A text of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Placed<'a> {
-    pub kind: Kind,
+pub struct StoredText<'a> {
+    pub kind: TextKind,
     pub id: &'a [u8],
     pub timestamp: &'a [u8],
     pub text: &'a [u8],
     /// Whether there was more of it.
-    pub is_cut: bool,
+    pub is_truncated: bool,
     /// Where its line ends in the file.
     pub end: u64,
 }
@@ -115,7 +115,7 @@ impl<'a> TextRow<'a> {
     }
 
     /// Its texts in file order.
-    pub fn iter(&self) -> impl Iterator<Item = Placed<'_>> {
+    pub fn iter(&self) -> impl Iterator<Item = StoredText<'_>> {
         let mut places = &*self.places;
         let mut texts = &*self.texts;
         let mut end = 0;
@@ -128,8 +128,8 @@ impl<'a> TextRow<'a> {
             let timestamp = take_bytes(&mut places)?;
             let (text, rest) = texts.split_at_checked(size)?;
             texts = rest;
-            let kind = Kind::from_code(code & !IS_CUT)?;
-            Some(Placed { kind, id, timestamp, text, is_cut: code & IS_CUT != 0, end })
+            let kind = TextKind::from_code(code & !CUT_FLAG)?;
+            Some(StoredText { kind, id, timestamp, text, is_truncated: code & CUT_FLAG != 0, end })
         })
     }
 }
@@ -157,13 +157,13 @@ pub fn row<T>(db: &Connection, id: i64, work: impl FnOnce(i64, &TextRow<'_>) -> 
 }
 
 /// How far into its file a session's texts were taken; None if another process has taken the row away.
-pub fn taken_to(db: &Connection, session: i64) -> CatalogResult<Option<u64>> {
+pub fn ingested_to(db: &Connection, session: i64) -> CatalogResult<Option<u64>> {
     let mut statement = db.prepare_cached("SELECT texts_to FROM session WHERE id = ?1")?;
     statement.query_row([session], |row| row.get::<_, i64>(0).map(|end| end as u64)).optional()
 }
 
 /// How far a session's texts were taken in another state of its file, if they may be those of this one.
-pub fn taken_before(db: &Connection, session: i64) -> CatalogResult<Option<u64>> {
+pub fn ingested_before(db: &Connection, session: i64) -> CatalogResult<Option<u64>> {
     let mut statement = db.prepare_cached("SELECT texts_before FROM session WHERE id = ?1 AND texts_before > 0")?;
     statement.query_row([session], |row| row.get::<_, i64>(0).map(|end| end as u64)).optional()
 }
@@ -176,7 +176,7 @@ pub fn row_ends(db: &Connection, session: i64) -> CatalogResult<Vec<(i64, u64)>>
 }
 
 /// Notes how far texts were taken. False if somebody else took them meanwhile: then nothing may be written.
-pub fn advance(transaction: &Transaction<'_>, session: i64, from: u64, to: u64) -> CatalogResult<bool> {
+pub fn advance_ingest(transaction: &Transaction<'_>, session: i64, from: u64, to: u64) -> CatalogResult<bool> {
     let mut statement = transaction
         .prepare_cached("UPDATE session SET texts_to = ?3 WHERE id = ?1 AND texts_to = ?2 AND texts_before = 0")?;
     Ok(statement.execute(params![session, from as i64, to as i64])? == 1)

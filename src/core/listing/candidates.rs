@@ -20,14 +20,14 @@ pub struct Candidate {
     pub dir: String,
     pub name: String,
     /// None if it is gone, or no file.
-    pub stamp: Option<FileFingerprint>,
+    pub fingerprint: Option<FileFingerprint>,
 }
 
 /// The session files of one directory, in name order; none if it cannot be read. An error if no file descriptor is left.
 /// `cwd` is what a relative path starts from.
 pub fn in_dir(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
     let mut files = names_in(dir, cwd)?;
-    stamp_all(&mut files);
+    read_fingerprints(&mut files);
     Ok(files)
 }
 
@@ -46,7 +46,7 @@ pub fn in_all_dirs(root: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
     for dir in &dirs {
         files.append(&mut names_in(dir, cwd)?);
     }
-    stamp_all(&mut files);
+    read_fingerprints(&mut files);
     Ok(files)
 }
 
@@ -57,7 +57,7 @@ fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
         names => names.unwrap_or_default(),
     };
     let candidate =
-        |SessionName { name, .. }| Candidate { path: join(dir, &name), dir: absolute.clone(), name, stamp: None };
+        |SessionName { name, .. }| Candidate { path: join(dir, &name), dir: absolute.clone(), name, fingerprint: None };
     Ok(names.into_iter().map(candidate).collect())
 }
 
@@ -70,22 +70,22 @@ pub fn absolute(dir: &str, cwd: &str) -> String {
 }
 
 /// Reads the stamps of the files again.
-pub fn stamp_all(files: &mut [Candidate]) {
+pub fn read_fingerprints(files: &mut [Candidate]) {
     /// How many files a thread takes at once.
     const SHARE: usize = 512;
     let stamped = Mutex::new(Vec::new());
     on_threads(files.len().div_ceil(SHARE), |_: &mut (), share| {
         let files = files.iter().skip(share * SHARE).take(SHARE);
-        let stamp = |file: &Candidate| {
+        let fingerprint = |file: &Candidate| {
             let meta = fs::metadata(&file.path).ok()?;
             meta.is_file().then(|| FileFingerprint::of(&meta))
         };
-        let stamps: Vec<_> = files.map(stamp).collect();
+        let stamps: Vec<_> = files.map(fingerprint).collect();
         stamped.lock().unwrap_or_else(PoisonError::into_inner).push((share, stamps));
     });
     for (share, stamps) in stamped.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        for (file, stamp) in files.iter_mut().skip(share * SHARE).zip(stamps) {
-            file.stamp = stamp;
+        for (file, fingerprint) in files.iter_mut().skip(share * SHARE).zip(stamps) {
+            file.fingerprint = fingerprint;
         }
     }
 }

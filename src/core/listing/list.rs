@@ -14,7 +14,7 @@ use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::location::Location;
 use crate::core::io::fd_limit::is_exhausted;
-use crate::core::summary::session_summary::Listed;
+use crate::core::summary::session_summary::ListedSession;
 
 /// What is listed.
 #[derive(Debug, Clone)]
@@ -95,7 +95,7 @@ pub struct ListedFile {
     pub path: String,
     /// The same, made absolute.
     pub file: String,
-    pub listed: Listed,
+    pub listed: ListedSession,
 }
 
 /// What a list tells.
@@ -138,9 +138,9 @@ pub fn list(
     let mut candidates: Vec<_> = candidates.into_iter().map(Some).collect();
     let files: Vec<Candidate> =
         order.into_iter().filter_map(|at| candidates.get_mut(at as usize).and_then(Option::take)).collect();
-    let each = |at: usize, listed: Option<Listed>| {
+    let each = |at: usize, listed: Option<ListedSession>| {
         let read = listed.zip(files.get(at)).map(|(mut listed, file)| {
-            batches(&std::mem::take(&mut listed.info.unparsed_dates), |dates| send(ListEvent::Dates(at, dates)));
+            batches(&std::mem::take(&mut listed.summary.unparsed_dates), |dates| send(ListEvent::Dates(at, dates)));
             Box::new(ListedFile { path: file.path.clone(), file: join(&file.dir, &file.name), listed })
         });
         send(ListEvent::Read(at, read));
@@ -156,7 +156,7 @@ fn order_of(
     send: &(dyn Fn(ListEvent) + Sync),
 ) -> Option<Vec<u32>> {
     let time = |file: &Candidate| match listing.is_all {
-        true => file.stamp.map_or(f64::NEG_INFINITY, |stamp| stamp.modified_ms()),
+        true => file.fingerprint.map_or(f64::NEG_INFINITY, |fingerprint| fingerprint.modified_ms()),
         false => 0.0,
     };
     let keys: Vec<_> = files.iter().map(|file| SortKey { time: time(file), name: file.name.clone() }).collect();

@@ -12,11 +12,11 @@ use crate::core::base::threads::on_threads;
 use crate::core::catalog::connection::{discard_if_corrupt, Catalog};
 use crate::core::catalog::error::CatalogResult;
 use crate::core::catalog::location::Location;
-use crate::core::catalog::rows::{self, Remembered, Update, Use};
+use crate::core::catalog::rows::{self, CacheValidity, CatalogRow, Update};
 use crate::core::io::fd_limit::is_exhausted;
 use crate::core::io::file_version::{head_tail_hash, now, FileFingerprint};
 use crate::core::io::open::{self, Access};
-use crate::core::summary::session_summary::{read_on, Known, Listed};
+use crate::core::summary::session_summary::{read_on, ListedSession, SummaryProgress};
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -26,12 +26,14 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Job<'a> {
     at: usize,
     file: &'a Candidate,
-    remembered: Option<Remembered>,
+    remembered: Option<CatalogRow>,
 }
 
 /// The one that a list shows first, then the large ones: a giant must not come last, alone.
 fn in_reading_order(jobs: &mut [Job<'_>]) {
-    jobs.sort_by_key(|job| (job.at != 0, std::cmp::Reverse(job.file.stamp.map_or(0, |stamp| stamp.size))));
+    jobs.sort_by_key(|job| {
+        (job.at != 0, std::cmp::Reverse(job.file.fingerprint.map_or(0, |fingerprint| fingerprint.size)))
+    });
 }
 
 /// Gives what a list shows of each of `files`, by its position; None for a file that is no session or cannot be read.
@@ -42,7 +44,7 @@ pub fn read_all(
     files: &[Candidate],
     location: Option<&Location>,
     cancelled: &AtomicBool,
-    each: &(dyn Fn(usize, Option<Listed>) + Sync),
+    each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<Option<Catalog>> {
     read_with(files, location.and_then(Catalog::open), location, cancelled, each)
 }
@@ -53,7 +55,7 @@ pub fn read_with(
     mut catalog: Option<Catalog>,
     location: Option<&Location>,
     cancelled: &AtomicBool,
-    each: &(dyn Fn(usize, Option<Listed>) + Sync),
+    each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<Option<Catalog>> {
     let mut rows = Rows::default();
     if let Some(open) = &catalog {
@@ -68,9 +70,11 @@ pub fn read_with(
     let mut jobs = Vec::new();
     for (at, file) in files.iter().enumerate() {
         let remembered = rows.take(file);
-        match (&file.stamp, remembered) {
+        match (&file.fingerprint, remembered) {
             (None, _) => last.give(at, None),
-            (Some(stamp), Some(known)) if known.use_for(stamp) == Use::AsIs => last.give(at, listed(*stamp, known)),
+            (Some(fingerprint), Some(known)) if known.validity(fingerprint) == CacheValidity::Valid => {
+                last.give(at, listed(*fingerprint, known))
+            }
             (Some(_), remembered) => jobs.push(Job { at, file, remembered }),
         }
         if cancelled.load(Ordering::Relaxed) {
@@ -114,12 +118,12 @@ pub fn read_with(
 /// Keeps the last of all back until everything else is done.
 struct Last<'a> {
     left: AtomicUsize,
-    held: Mutex<Option<(usize, Option<Listed>)>>,
-    each: &'a (dyn Fn(usize, Option<Listed>) + Sync),
+    held: Mutex<Option<(usize, Option<ListedSession>)>>,
+    each: &'a (dyn Fn(usize, Option<ListedSession>) + Sync),
 }
 
 impl Last<'_> {
-    fn give(&self, at: usize, found: Option<Listed>) {
+    fn give(&self, at: usize, found: Option<ListedSession>) {
         match self.left.fetch_sub(1, Ordering::Relaxed) {
             1 => *locked(&self.held) = Some((at, found)),
             _ => (self.each)(at, found),
@@ -134,10 +138,10 @@ impl Last<'_> {
     }
 }
 
-fn listed(stamp: FileFingerprint, remembered: Remembered) -> Option<Listed> {
-    let Remembered { known, print, .. } = remembered;
-    let end = known.end;
-    known.content.into_info().map(|info| Listed { info, stamp, end, print })
+fn listed(fingerprint: FileFingerprint, remembered: CatalogRow) -> Option<ListedSession> {
+    let CatalogRow { progress, head_tail_hash, .. } = remembered;
+    let end = progress.end;
+    progress.kind.into_info().map(|info| ListedSession { summary: info, fingerprint, end, head_tail_hash })
 }
 
 /// Reads a file, or what is new of it.
@@ -145,29 +149,30 @@ fn read_one(
     job: &Job<'_>,
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
-) -> io::Result<Option<(Option<Listed>, Update)>> {
+) -> io::Result<Option<(Option<ListedSession>, Update)>> {
     let file = open::regular(Path::new(&job.file.path), Access::Read)?;
     let seen = now();
-    let stamp = FileFingerprint::of(&file.metadata()?);
-    let remembered = job.remembered.as_ref().filter(|remembered| match remembered.use_for(&stamp) {
-        Use::AsIs | Use::ItsEnd => true,
+    let fingerprint = FileFingerprint::of(&file.metadata()?);
+    let remembered = job.remembered.as_ref().filter(|remembered| match remembered.validity(&fingerprint) {
+        CacheValidity::Valid | CacheValidity::RereadLastLine => true,
         // What cannot be read here cannot be read below either.
-        Use::IfSamePrint => head_tail_hash(&file, remembered.known.end).is_ok_and(|print| print == remembered.print),
-        Use::Nothing => false,
+        CacheValidity::IfSamePrefix => head_tail_hash(&file, remembered.progress.end)
+            .is_ok_and(|head_tail_hash| head_tail_hash == remembered.head_tail_hash),
+        CacheValidity::Invalid => false,
     });
-    let known = remembered.map_or_else(Known::default, |remembered| remembered.known.clone());
-    let Some(found) = read_on(&file, stamp.size, known, buffer, cancelled)? else {
+    let known = remembered.map_or_else(SummaryProgress::default, |remembered| remembered.progress.clone());
+    let Some(found) = read_on(&file, fingerprint.size, known, buffer, cancelled)? else {
         return Ok(None);
     };
-    let end = found.known.end;
-    let print = head_tail_hash(&file, end)?;
-    let listed = found.info().map(|info| Listed { info: info.clone(), stamp, end, print });
+    let end = found.progress.end;
+    let head_tail_hash = head_tail_hash(&file, end)?;
+    let listed = found.info().map(|info| ListedSession { summary: info.clone(), fingerprint, end, head_tail_hash });
     let update = Update {
         dir: job.file.dir.clone(),
         name: job.file.name.clone(),
         goes_on: remembered.map(|remembered| remembered.row),
         found: job.remembered.as_ref().map(|remembered| (remembered.row, remembered.seen)),
-        file: Remembered { row: 0, stamp, seen, known: found.known, print },
+        file: CatalogRow { row: 0, fingerprint, seen, progress: found.progress, head_tail_hash },
     };
     Ok(Some((listed, update)))
 }
@@ -175,7 +180,7 @@ fn read_one(
 /// What the catalog knows of the directories that are listed.
 #[derive(Default)]
 struct Rows {
-    dirs: HashMap<String, HashMap<String, Remembered>>,
+    dirs: HashMap<String, HashMap<String, CatalogRow>>,
 }
 
 impl Rows {
@@ -192,7 +197,7 @@ impl Rows {
         Ok(())
     }
 
-    fn take(&mut self, file: &Candidate) -> Option<Remembered> {
+    fn take(&mut self, file: &Candidate) -> Option<CatalogRow> {
         self.dirs.get_mut(&file.dir)?.remove(&file.name)
     }
 }

@@ -6,18 +6,18 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::hits::{Best, Hit, Maker};
+use super::hits::{Hit, HitBuilder, TopK};
 use super::query::{Options, Query};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::threads::on_threads;
-use crate::core::catalog::text_rows::{cut, Placed};
+use crate::core::catalog::text_rows::{cut, StoredText};
 use crate::core::io::fd_limit::is_exhausted;
 use crate::core::io::open::{self, Access};
-use crate::core::summary::searchable_text::{read_texts, Text};
+use crate::core::summary::searchable_text::{read_texts, SearchableText};
 
 /// A file that is searched.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct SearchFile<'a> {
     /// The place of its session, the newest first.
     pub place: usize,
     pub path: &'a Path,
@@ -29,8 +29,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The best hits in files, as many as are asked for; fewer if it was cancelled. A file that cannot be read has none; an error
 /// if no file descriptor is left for one. `progress` is told how many files of how many were searched.
-pub fn look(
-    files: &[Source<'_>],
+pub fn search_files(
+    files: &[SearchFile<'_>],
     query: &Query,
     options: &Options,
     cancelled: &AtomicBool,
@@ -41,15 +41,15 @@ pub fn look(
     }
     progress(0, files.len());
     let done = Mutex::new(0);
-    let best = Mutex::new(Best::new(options.limit));
-    let look_into = |source: &Source<'_>, file: &File, buffer: &mut Box<[u8]>| {
-        let mut maker = Maker::new(query, options);
-        let mut each = |text: Text| {
-            let Text { kind, id, timestamp, text, end } = &text;
+    let best = Mutex::new(TopK::new(options.limit));
+    let search_file = |source: &SearchFile<'_>, file: &File, buffer: &mut Box<[u8]>| {
+        let mut builder = HitBuilder::new(query, options);
+        let mut each = |text: SearchableText| {
+            let SearchableText { kind, id, timestamp, text, end } = &text;
             let kept = cut(text);
-            let is_cut = kept.len() < text.len();
-            let placed = Placed { kind: *kind, id, timestamp, text: kept, is_cut, end: *end };
-            if let Some(hit) = maker.hit_if(source.place, &placed, |rank| locked(&best).wants(rank)) {
+            let is_truncated = kept.len() < text.len();
+            let stored = StoredText { kind: *kind, id, timestamp, text: kept, is_truncated, end: *end };
+            if let Some(hit) = builder.hit_if(source.place, &stored, |rank| locked(&best).wants(rank)) {
                 locked(&best).offer(hit.rank, (source.place, Reverse(*end)), hit);
             }
         };
@@ -67,7 +67,7 @@ pub fn look(
     on_threads(files.len(), |buffer: &mut Box<[u8]>, at| {
         let Some(source) = files.get(at).filter(|_| !is_over()) else { return };
         match open::regular(source.path, Access::Read) {
-            Ok(file) => look_into(source, &file, buffer),
+            Ok(file) => search_file(source, &file, buffer),
             // The system's limit says nothing of this file: an answer without it would be wrong.
             Err(error) if is_exhausted(&error) => {
                 *locked(&failed) = Some(Error::io("open", &source.path.to_string_lossy(), error));

@@ -7,21 +7,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::Connection;
 
-use super::hits::{Best, Hit, Maker};
+use super::hits::{Hit, HitBuilder, TopK};
 use super::query::{Options, Query, Term};
 use super::ranking::Rank;
 use crate::core::catalog::error::{corrupt, CatalogResult};
-use crate::core::catalog::fts::vocabulary::around;
-use crate::core::catalog::text_rows::{row, Placed, ROW_TEXTS};
+use crate::core::catalog::fts::vocabulary::words_containing;
+use crate::core::catalog::text_rows::{row, StoredText, ROW_TEXTS};
 
 /// How many texts with whole words are ranked: the last ones indexed.
 pub const RANKED: usize = 20_000;
 /// How many texts that had to be looked through are ranked: those of the newest sessions.
-pub const LOOKED_THROUGH: usize = 5_000;
+pub const SCANNED: usize = 5_000;
 /// How many words that a part of a word is in are looked for at once.
 const WORDS_AT_ONCE: usize = 50;
 /// Up to how many candidates the index is worth asking: with more, looking through the texts is as quick.
-const MOST_CANDIDATES: usize = 200_000;
+const MAX_CANDIDATES: usize = 200_000;
 /// How few candidates need no other term to make them fewer.
 const FEW: usize = 2_000;
 
@@ -51,7 +51,7 @@ impl Search<'_> {
         }
         if hits.len() < self.options.limit && !self.is_cancelled() {
             let candidates = self.candidates(&places)?;
-            self.look_through(candidates, &places, &seen, &mut hits)?;
+            self.scan_texts(candidates, &places, &seen, &mut hits)?;
         }
         Ok((!self.is_cancelled()).then_some(hits))
     }
@@ -74,7 +74,7 @@ impl Search<'_> {
     }
 
     /// Works on the text that a number of the index stands for.
-    fn text<T>(&self, id: i64, work: impl FnOnce(&Placed<'_>) -> T) -> CatalogResult<T> {
+    fn text<T>(&self, id: i64, work: impl FnOnce(&StoredText<'_>) -> T) -> CatalogResult<T> {
         let at = usize::try_from(id.rem_euclid(ROW_TEXTS)).unwrap_or(0);
         let found = row(self.db, id.div_euclid(ROW_TEXTS), |_, texts| texts.iter().nth(at).map(|text| work(&text)))?;
         found.flatten().ok_or_else(|| corrupt("a text is missing"))
@@ -94,7 +94,7 @@ impl Search<'_> {
         let mut statement = self.db.prepare_cached(
             "SELECT rowid, bm25(word_index) FROM word_index WHERE word_index MATCH ?1 ORDER BY rowid DESC",
         )?;
-        let mut maker = Maker::new(self.query, self.options);
+        let mut builder = HitBuilder::new(self.query, self.options);
         let is_exact = self.query.is_exact();
         let most = RANKED.max(self.options.limit);
         let mut rows = statement.query([expression])?;
@@ -109,7 +109,7 @@ impl Search<'_> {
             let in_row = |id: i64| id.div_euclid(ROW_TEXTS);
             let is_other = |id: i64| waiting.last().is_some_and(|(.., last)| in_row(*last) != in_row(id));
             if !is_exact && next.is_none_or(|(id, _)| is_other(id)) {
-                self.verify(&mut waiting, &mut maker)?;
+                self.verify(&mut waiting, &mut builder)?;
                 found.append(&mut waiting);
             }
             let Some((id, weight)) = next.filter(|_| found.len() < most && !self.is_cancelled()) else { break };
@@ -125,19 +125,19 @@ impl Search<'_> {
                 break;
             }
             if seen.insert(id) {
-                hits.extend(self.text(id, |text| maker.hit(place, text))?);
+                hits.extend(self.text(id, |text| builder.hit(place, text))?);
             }
         }
         Ok(())
     }
 
     /// Keeps those candidates, all of one row of texts, that hold the query.
-    fn verify(&self, candidates: &mut Vec<(f64, usize, i64)>, maker: &mut Maker<'_>) -> CatalogResult<()> {
+    fn verify(&self, candidates: &mut Vec<(f64, usize, i64)>, builder: &mut HitBuilder<'_>) -> CatalogResult<()> {
         let Some((.., first)) = candidates.first() else { return Ok(()) };
         let wanted: HashSet<i64> = candidates.iter().map(|(.., id)| id.rem_euclid(ROW_TEXTS)).collect();
         let held = row(self.db, first.div_euclid(ROW_TEXTS), |_, texts| {
             let texts = texts.iter().enumerate().map(|(at, text)| (at as i64, text));
-            let held = texts.filter(|(at, text)| wanted.contains(at) && maker.takes(text.text));
+            let held = texts.filter(|(at, text)| wanted.contains(at) && builder.takes(text.text));
             held.map(|(at, _)| at).collect::<HashSet<i64>>()
         })?;
         let held = held.ok_or_else(|| corrupt("texts are missing"))?;
@@ -151,27 +151,27 @@ impl Search<'_> {
         let parts: Vec<_> = terms.iter().filter_map(|term| term.opening()).collect();
         let mut words = match parts.is_empty() {
             true => Vec::new(),
-            false => match around(self.db, &parts, self.cancelled)? {
+            false => match words_containing(self.db, &parts, self.cancelled)? {
                 Some(words) => words,
                 None => return Ok(None),
             },
         }
         .into_iter();
         // Those in the fewest words first.
-        let mut ways: Vec<(usize, Vec<String>)> = Vec::new();
+        let mut alternatives: Vec<(usize, Vec<String>)> = Vec::new();
         for term in terms {
-            let around = match term.opening() {
+            let containing = match term.opening() {
                 Some(_) => words.next().flatten(),
                 None => Some(Vec::new()),
             };
-            if let Some(around) = around {
-                ways.push((around.len(), ways_of(term, &around)));
+            if let Some(containing) = containing {
+                alternatives.push((containing.len(), alternatives_of(term, &containing)));
             }
         }
-        ways.sort_by_key(|(count, _)| *count);
+        alternatives.sort_by_key(|(count, _)| *count);
         let mut found: Option<Vec<i64>> = None;
-        for (_, ways) in ways {
-            if let Some(one) = self.union(&ways, places)? {
+        for (_, alternatives) in alternatives {
+            if let Some(one) = self.union(&alternatives, places)? {
                 found = Some(match found {
                     None => one,
                     Some(all) => all.into_iter().filter(|id| one.binary_search(id).is_ok()).collect(),
@@ -185,28 +185,28 @@ impl Search<'_> {
     }
 
     /// The texts that any of these expressions finds, sorted; None if they are many.
-    fn union(&self, ways: &[String], places: &Places) -> CatalogResult<Option<Vec<i64>>> {
+    fn union(&self, alternatives: &[String], places: &Places) -> CatalogResult<Option<Vec<i64>>> {
         let mut statement = self.db.prepare_cached("SELECT rowid FROM word_index WHERE word_index MATCH ?1")?;
         let mut found = Vec::new();
-        for ways in ways.chunks(WORDS_AT_ONCE) {
-            let mut rows = statement.query([ways.join(" OR ")])?;
+        for alternatives in alternatives.chunks(WORDS_AT_ONCE) {
+            let mut rows = statement.query([alternatives.join(" OR ")])?;
             while let Some(row) = rows.next()? {
                 let id: i64 = row.get(0)?;
                 if places.contains_key(&id.div_euclid(ROW_TEXTS)) {
                     found.push(id);
                 }
-                if found.len() > 2 * MOST_CANDIDATES || self.is_cancelled() {
+                if found.len() > 2 * MAX_CANDIDATES || self.is_cancelled() {
                     return Ok(None);
                 }
             }
         }
         found.sort_unstable();
         found.dedup();
-        Ok((found.len() <= MOST_CANDIDATES).then_some(found))
+        Ok((found.len() <= MAX_CANDIDATES).then_some(found))
     }
 
     /// Takes the best of those texts that hold the query, of all or of the candidates, but not those that were seen.
-    fn look_through(
+    fn scan_texts(
         &self,
         candidates: Option<Vec<i64>>,
         places: &Places,
@@ -222,9 +222,9 @@ impl Search<'_> {
             }
         };
         rows.sort_unstable();
-        let mut maker = Maker::new(self.query, self.options);
-        let mut best: Best<(usize, i64)> = Best::new(self.options.limit - hits.len());
-        let most = LOOKED_THROUGH.max(self.options.limit);
+        let mut builder = HitBuilder::new(self.query, self.options);
+        let mut best: TopK<(usize, i64)> = TopK::new(self.options.limit - hits.len());
+        let most = SCANNED.max(self.options.limit);
         let mut count = 0;
         for (place, Reverse(id)) in rows {
             if count >= most || self.is_cancelled() {
@@ -236,7 +236,7 @@ impl Search<'_> {
             let ranked: Option<Vec<(Rank, i64)>> = row(self.db, id, |_, texts| {
                 let numbered = texts.iter().enumerate().map(|(at, text)| (id * ROW_TEXTS + at as i64, text));
                 let wanted = numbered.filter(|(number, _)| is_candidate(*number));
-                wanted.filter_map(|(number, text)| Some((maker.rank(text.text)?, number))).collect()
+                wanted.filter_map(|(number, text)| Some((builder.rank(text.text)?, number))).collect()
             })?;
             // The last of a session is its newest.
             for (rank, number) in ranked.ok_or_else(|| corrupt("texts are missing"))?.into_iter().rev() {
@@ -248,14 +248,14 @@ impl Search<'_> {
             if self.is_cancelled() {
                 break;
             }
-            hits.extend(self.text(id, |text| maker.hit(place, text))?);
+            hits.extend(self.text(id, |text| builder.hit(place, text))?);
         }
         Ok(())
     }
 }
 
-/// Every way in which a term may stand in a text, as expressions: by itself, and with each of the words around it.
-fn ways_of(term: &Term, around: &[String]) -> Vec<String> {
-    let ways = around.iter().filter_map(|word| term.expression(Some(word), true));
-    term.expression(None, true).into_iter().chain(ways).map(|way| format!("({way})")).collect()
+/// Every alternative in which a term may stand in a text, as expressions: by itself, and with each of the words containing it.
+fn alternatives_of(term: &Term, containing: &[String]) -> Vec<String> {
+    let alternatives = containing.iter().filter_map(|word| term.expression(Some(word), true));
+    term.expression(None, true).into_iter().chain(alternatives).map(|alternative| format!("({alternative})")).collect()
 }

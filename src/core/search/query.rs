@@ -3,17 +3,17 @@
 
 use std::collections::HashSet;
 
-use crate::core::catalog::fts::tokenizer::{folded, is_cut, of_query, stretches, Form, Stretch};
-use crate::core::catalog::fts::vocabulary::Part;
+use crate::core::catalog::fts::tokenizer::{folded, is_partial, query_words, text_runs, RunKind, TextRun};
+use crate::core::catalog::fts::vocabulary::WordPart;
 
 /// How many terms of a query the index is asked for; what is left of them is looked for in the texts it finds.
-const MOST_TERMS: usize = 64;
-/// How many stretches of a term the index is asked for, and how many characters of a run.
-const MOST_STRETCHES: usize = 64;
+const MAX_TERMS: usize = 64;
+/// How many runs of a term the index is asked for, and how many characters of a run.
+const MAX_RUNS: usize = 64;
 /// How many characters of a term are looked at for that.
-const MOST_CHARACTERS: usize = 8 << 10;
+const MAX_CHARACTERS: usize = 8 << 10;
 /// How many terms are looked for as parts of words: the longest.
-const MOST_PARTS: usize = 8;
+const MAX_PARTS: usize = 8;
 
 /// How hits are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Query {
 #[derive(Debug, Clone)]
 pub struct Term {
     size: usize,
-    stretches: Vec<Stretch>,
+    runs: Vec<TextRun>,
     /// Whether a text with its words is sure to hold it.
     is_exact: bool,
 }
@@ -53,7 +53,7 @@ impl Query {
             let lower = folded(term);
             if seen.insert(lower.clone()) {
                 texts.push(lower);
-                if terms.len() < MOST_TERMS {
+                if terms.len() < MAX_TERMS {
                     terms.push(Term::of(term));
                 }
             }
@@ -80,40 +80,40 @@ impl Query {
 
     /// The terms that are looked for as parts of words.
     pub fn parts(&self) -> Vec<&Term> {
-        let mut terms: Vec<&Term> = self.terms.iter().filter(|term| !term.stretches.is_empty()).collect();
+        let mut terms: Vec<&Term> = self.terms.iter().filter(|term| !term.runs.is_empty()).collect();
         terms.sort_by_key(|term| std::cmp::Reverse(term.size));
-        terms.truncate(MOST_PARTS);
+        terms.truncate(MAX_PARTS);
         terms
     }
 }
 
 impl Term {
     fn of(text: &str) -> Self {
-        let (start, rest) = match text.char_indices().nth(MOST_CHARACTERS) {
+        let (start, rest) = match text.char_indices().nth(MAX_CHARACTERS) {
             Some((at, _)) => text.split_at_checked(at).unwrap_or((text, "")),
             None => (text, ""),
         };
-        let mut all = stretches(start);
+        let mut all = text_runs(start);
         if !rest.is_empty() && all.len() > 1 {
             // It may go on in the rest.
             all.pop();
         }
         let is_one = all.len() == 1;
-        let is_word = |one: &Stretch| one.form == Form::Word && one.at_start && one.at_end && !is_cut(&one.text);
+        let is_word = |one: &TextRun| one.kind == RunKind::Word && one.at_start && one.at_end && !is_partial(&one.text);
         let is_exact = is_one && rest.is_empty() && all.iter().all(is_word);
         // With fewer of them the index finds more.
-        all.truncate(MOST_STRETCHES);
-        for stretch in all.iter_mut().filter(|stretch| stretch.form == Form::Run) {
-            if let Some((at, _)) = stretch.text.char_indices().nth(MOST_STRETCHES) {
-                stretch.text.truncate(at);
+        all.truncate(MAX_RUNS);
+        for run in all.iter_mut().filter(|run| run.kind == RunKind::Unspaced) {
+            if let Some((at, _)) = run.text.char_indices().nth(MAX_RUNS) {
+                run.text.truncate(at);
                 // The text goes on.
-                stretch.at_end = true;
+                run.at_end = true;
             }
         }
-        Self { size: start.len(), stretches: all, is_exact }
+        Self { size: start.len(), runs: all, is_exact }
     }
 
-    /// What the index is asked for. `first` stands for the first stretch's word; with `goes_on` the last one's may go on.
+    /// What the index is asked for. `first` stands for the first run's word; with `goes_on` the last one's may go on.
     pub fn expression(&self, first: Option<&str>, goes_on: bool) -> Option<String> {
         let mut all: Vec<String> = Vec::new();
         let mut phrase: Vec<&str> = Vec::new();
@@ -124,9 +124,9 @@ impl Term {
                 phrase.clear();
             }
         };
-        for (at, stretch) in self.stretches.iter().enumerate() {
-            let (words, may_go_on) = of_query(stretch);
-            let cut = stretch.form == Form::Word && is_cut(&stretch.text);
+        for (at, run) in self.runs.iter().enumerate() {
+            let (words, may_go_on) = query_words(run);
+            let cut = run.kind == RunKind::Word && is_partial(&run.text);
             if cut {
                 // A long word may be pieces in the index: what stands beside it is looked for by itself.
                 flush(&mut phrase, false);
@@ -136,7 +136,7 @@ impl Term {
                 None => phrase.extend(words),
             }
             open = may_go_on
-                && (goes_on || stretch.form == Form::Run)
+                && (goes_on || run.kind == RunKind::Unspaced)
                 && !(at == 0 && first.is_some() && self.is_one_word());
             if cut {
                 flush(&mut phrase, first.is_none());
@@ -147,14 +147,14 @@ impl Term {
     }
 
     fn is_one_word(&self) -> bool {
-        matches!(self.stretches.as_slice(), [one] if one.form == Form::Word && one.at_end)
+        matches!(self.runs.as_slice(), [one] if one.kind == RunKind::Word && one.at_end)
     }
 
     /// What a word must hold to be the term's first; None if the first one cannot be a part of a longer word that began
     /// before it.
-    pub fn opening(&self) -> Option<Part<'_>> {
-        let first = self.stretches.first().filter(|first| first.form == Form::Word && first.at_start)?;
-        let (words, _) = of_query(first);
-        Some(Part { text: words.first()?, anywhere: first.at_end || is_cut(&first.text) })
+    pub fn opening(&self) -> Option<WordPart<'_>> {
+        let first = self.runs.first().filter(|first| first.kind == RunKind::Word && first.at_start)?;
+        let (words, _) = query_words(first);
+        Some(WordPart { text: words.first()?, anywhere: first.at_end || is_partial(&first.text) })
     }
 }

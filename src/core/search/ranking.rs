@@ -3,11 +3,11 @@
 use memchr::memmem::{find_iter, Finder};
 
 use super::query::Query;
-use crate::core::catalog::fts::tokenizer::is_of_word;
+use crate::core::catalog::fts::tokenizer::is_word_char;
 
 /// How well a text holds a query; the smaller the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
+pub enum MatchTier {
     /// The query's words stand there in its own order.
     InOrder,
     /// They stand there as words.
@@ -18,41 +18,41 @@ pub enum Class {
     Parts,
 }
 
-/// A class, and what counts within it: how often and how densely the terms stand there, the more the better.
+/// A tier, and what counts within it: how often and how densely the terms stand there, the more the better.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rank {
-    pub class: Class,
+    pub tier: MatchTier,
     pub weight: f64,
 }
 
 impl Rank {
     /// Orders the better one first.
     pub fn compare(&self, other: &Self) -> std::cmp::Ordering {
-        self.class.cmp(&other.class).then_with(|| other.weight.total_cmp(&self.weight))
+        self.tier.cmp(&other.tier).then_with(|| other.weight.total_cmp(&self.weight))
     }
 }
 
 /// How many terms are looked for with a finder of their own, and count for the rank.
-const MOST_FINDERS: usize = 64;
+const MAX_FINDERS: usize = 64;
 /// How many places of a term are counted.
-const MOST_PLACES: usize = 64;
+const MAX_PLACES: usize = 64;
 /// BM25's constants, and how many words a usual text has.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 const USUAL: f64 = 100.0;
 
 /// Judges texts.
-pub struct Judge<'a> {
+pub struct Matcher<'a> {
     finders: Vec<Finder<'a>>,
     /// Terms without a finder.
     rest: &'a [String],
     whole: Option<Finder<'a>>,
 }
 
-impl<'a> Judge<'a> {
-    /// The judge of a query.
+impl<'a> Matcher<'a> {
+    /// The matcher of a query.
     pub fn new(query: &'a Query) -> Self {
-        let (own, rest) = query.texts.split_at_checked(MOST_FINDERS).unwrap_or((&query.texts, &[]));
+        let (own, rest) = query.texts.split_at_checked(MAX_FINDERS).unwrap_or((&query.texts, &[]));
         let whole = (query.texts.len() > 1).then(|| Finder::new(query.whole_text.as_bytes()));
         Self { finders: own.iter().map(|term| Finder::new(term.as_bytes())).collect(), rest, whole }
     }
@@ -70,26 +70,26 @@ impl<'a> Judge<'a> {
             return None;
         }
         let longness = 1.0 - B + B * words_in(folded) as f64 / USUAL;
-        let mut class = Class::Words;
+        let mut tier = MatchTier::Words;
         let mut weight = 0.0;
         for finder in &self.finders {
-            let mut best = Class::Parts;
+            let mut best = MatchTier::Parts;
             let mut often = 0.0;
-            for at in finder.find_iter(folded.as_bytes()).take(MOST_PLACES) {
+            for at in finder.find_iter(folded.as_bytes()).take(MAX_PLACES) {
                 best = best.min(standing(folded, at, finder.needle()));
                 often += 1.0;
             }
-            class = class.max(best);
+            tier = tier.max(best);
             weight += often * (K1 + 1.0) / (often + K1 * longness);
         }
         let is_whole = |finder: &Finder<'_>| {
-            let mut places = finder.find_iter(folded.as_bytes()).take(MOST_PLACES);
-            places.any(|at| standing(folded, at, finder.needle()) == Class::Words)
+            let mut places = finder.find_iter(folded.as_bytes()).take(MAX_PLACES);
+            places.any(|at| standing(folded, at, finder.needle()) == MatchTier::Words)
         };
-        if class == Class::Words && self.whole.as_ref().is_some_and(is_whole) {
-            class = Class::InOrder;
+        if tier == MatchTier::Words && self.whole.as_ref().is_some_and(is_whole) {
+            tier = MatchTier::InOrder;
         }
-        Some(Rank { class, weight })
+        Some(Rank { tier, weight })
     }
 }
 
@@ -98,25 +98,26 @@ fn words_in(text: &str) -> usize {
     let mut count = 0;
     let mut in_word = false;
     for byte in text.bytes() {
-        let is_of_word = byte.is_ascii_alphanumeric() || !byte.is_ascii();
-        count += usize::from(is_of_word && !in_word);
-        in_word = is_of_word;
+        let is_word_char = byte.is_ascii_alphanumeric() || !byte.is_ascii();
+        count += usize::from(is_word_char && !in_word);
+        in_word = is_word_char;
     }
     count
 }
 
 /// Whether what was found stands there as words, begins one, or is within one.
-fn standing(text: &str, at: usize, what: &[u8]) -> Class {
+fn standing(text: &str, at: usize, what: &[u8]) -> MatchTier {
     let (before, rest) = text.split_at_checked(at).unwrap_or((text, ""));
     let (found, after) = rest.split_at_checked(what.len()).unwrap_or((rest, ""));
-    let joins = |left: Option<char>, right: Option<char>| left.is_some_and(is_of_word) && right.is_some_and(is_of_word);
+    let joins =
+        |left: Option<char>, right: Option<char>| left.is_some_and(is_word_char) && right.is_some_and(is_word_char);
     match (
         joins(before.chars().next_back(), found.chars().next()),
         joins(found.chars().next_back(), after.chars().next()),
     ) {
-        (false, false) => Class::Words,
-        (false, true) => Class::Beginnings,
-        (true, _) => Class::Parts,
+        (false, false) => MatchTier::Words,
+        (false, true) => MatchTier::Beginnings,
+        (true, _) => MatchTier::Parts,
     }
 }
 
@@ -125,32 +126,32 @@ mod tests {
     use super::*;
     use crate::core::catalog::fts::tokenizer::folded;
 
-    fn class(query: &str, text: &str) -> Option<Class> {
+    fn tier(query: &str, text: &str) -> Option<MatchTier> {
         let query = Query::of(query).expect("a query");
-        Judge::new(&query).rank(&folded(text)).map(|rank| rank.class)
+        Matcher::new(&query).rank(&folded(text)).map(|rank| rank.tier)
     }
 
     #[test]
     fn words_come_before_parts() {
         for (query, text, want) in [
-            ("red green", "see Red green.", Some(Class::InOrder)),
-            ("red green", "green and red", Some(Class::Words)),
-            ("red green", "reddish green", Some(Class::Beginnings)),
-            ("red green", "rediscovered evergreen", Some(Class::Parts)),
-            ("red", "colored", Some(Class::Parts)),
+            ("red green", "see Red green.", Some(MatchTier::InOrder)),
+            ("red green", "green and red", Some(MatchTier::Words)),
+            ("red green", "reddish green", Some(MatchTier::Beginnings)),
+            ("red green", "rediscovered evergreen", Some(MatchTier::Parts)),
+            ("red", "colored", Some(MatchTier::Parts)),
             ("red", "blue", None),
-            ("本", "日本語", Some(Class::Words)),
-            (".", "a.b", Some(Class::Words)),
+            ("本", "日本語", Some(MatchTier::Words)),
+            (".", "a.b", Some(MatchTier::Words)),
         ] {
-            assert_eq!(class(query, text), want, "{query} in {text}");
+            assert_eq!(tier(query, text), want, "{query} in {text}");
         }
     }
 
     #[test]
     fn dense_texts_weigh_more() {
         let query = Query::of("rank").expect("a query");
-        let judge = Judge::new(&query);
-        let weight = |text: &str| judge.rank(text).expect("held").weight;
+        let matcher = Matcher::new(&query);
+        let weight = |text: &str| matcher.rank(text).expect("held").weight;
         assert!(weight("rank rank rank") > weight("rank"));
         assert!(weight("rank") > weight(&format!("rank {}", "x ".repeat(2000))));
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::files::{look, Source};
+use super::files::{search_files, SearchFile};
 use super::hits::Hit;
 use super::index_lookup::Search;
 use super::query::{Options, Query};
@@ -20,13 +20,13 @@ use crate::core::catalog::connection::{discard_if_corrupt, Catalog};
 use crate::core::catalog::error::{is_corrupt, CatalogResult};
 use crate::core::catalog::fts::build::build;
 use crate::core::catalog::fts::index::Indexer;
-use crate::core::catalog::ingest::{begin, lacking, Lacking};
+use crate::core::catalog::ingest::{begin, pending, PendingSession};
 use crate::core::catalog::ingest_lock::ingest_lock;
 use crate::core::catalog::location::Location;
 use crate::core::io::fd_limit::{is_exhausted, is_unreadable};
-use crate::core::listing::candidates::{stamp_all, Candidate};
+use crate::core::listing::candidates::{read_fingerprints, Candidate};
 use crate::core::listing::listing::read_with;
-use crate::core::summary::session_summary::{Info, Listed};
+use crate::core::summary::session_summary::{ListedSession, SessionSummary};
 
 /// How long a search waits for another process that is writing.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -39,14 +39,14 @@ const AT_ONCE: usize = 64;
 
 /// A hit with the session it is in.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct TextMatch {
     pub hit: Hit,
-    pub session: Arc<Shown>,
+    pub session: Arc<HitSession>,
 }
 
 /// What hits show of the session that they are in: all of one have the same.
 #[derive(Debug, PartialEq)]
-pub struct Shown {
+pub struct HitSession {
     /// The file's path, as a list shows it.
     pub path: String,
     pub id: Vec<u8>,
@@ -56,18 +56,18 @@ pub struct Shown {
 
 /// A session that was listed.
 #[derive(Debug, Clone)]
-struct Session {
+struct SearchedSession {
     /// As a list shows it, and where it is.
     path: String,
     file: PathBuf,
-    listed: Listed,
+    listed: ListedSession,
     /// Its row in the catalog, if that is of this state of the file.
     row: Option<i64>,
 }
 
 /// What became of taking everything into the catalog.
 #[derive(Default)]
-struct Done {
+struct IngestReport {
     /// Rows whose texts were all taken and indexed.
     taken: HashSet<i64>,
     /// Rows whose files cannot be read any more.
@@ -78,7 +78,7 @@ struct Done {
     is_stuck: bool,
 }
 
-impl Done {
+impl IngestReport {
     fn note(&mut self, row: i64, error: &io::Error) {
         match error {
             error if is_exhausted(error) => self.is_stuck = true,
@@ -93,7 +93,7 @@ pub struct Request<'a> {
     /// The files that may be sessions.
     pub files: &'a [Candidate],
     /// Whether a session counts.
-    pub takes: &'a (dyn Fn(&Info) -> bool + Sync),
+    pub takes: &'a (dyn Fn(&SessionSummary) -> bool + Sync),
     pub query: &'a Query,
     pub options: &'a Options,
     /// Where the catalog is. Without one the files are looked through.
@@ -107,7 +107,7 @@ impl Request<'_> {
     /// The hits, the best first, and the catalog, if there is one that works. None if it was cancelled. Nothing that is
     /// wrong with a catalog, and nothing that others do to files, keeps it from an answer; it is an error if there are no
     /// handles to read files with, not even one.
-    pub fn run(&self) -> Result<Option<(Vec<Found>, Option<Catalog>)>> {
+    pub fn run(&self) -> Result<Option<(Vec<TextMatch>, Option<Catalog>)>> {
         // Twice: a broken one is taken away first.
         for _ in 0..2 {
             let Some(location) = self.location else { break };
@@ -137,7 +137,11 @@ impl Request<'_> {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    fn run_on(&self, catalog: Catalog, location: &Location) -> CatalogResult<Option<(Vec<Found>, Option<Catalog>)>> {
+    fn run_on(
+        &self,
+        catalog: Catalog,
+        location: &Location,
+    ) -> CatalogResult<Option<(Vec<TextMatch>, Option<Catalog>)>> {
         let mut catalog = catalog;
         let mut indexer = Indexer::default();
         let mut files = Cow::Borrowed(self.files);
@@ -159,7 +163,7 @@ impl Request<'_> {
             self.find_rows(&catalog, &files, &mut sessions)?;
             let done = match was_written && !self.is_cancelled() {
                 true => self.complete((&mut catalog, location), &sessions, &mut indexer, round == 1)?,
-                false => Done { is_stuck: true, ..Done::default() },
+                false => IngestReport { is_stuck: true, ..IngestReport::default() },
             };
             if self.is_cancelled() {
                 return Ok(None);
@@ -171,11 +175,11 @@ impl Request<'_> {
                 let row = sessions.get(place).and_then(|session| session.row);
                 row.is_some_and(|row| rows.contains(&row))
             };
-            let lacks = |place: usize| !ready.contains(&place) && !is_one(&done.unreadable, place);
-            let may_get = |place: usize| lacks(place) && !is_one(&done.failing, place);
+            let is_missing = |place: usize| !ready.contains(&place) && !is_one(&done.unreadable, place);
+            let may_get = |place: usize| is_missing(place) && !is_one(&done.failing, place);
             if round < ROUNDS && !done.is_stuck && (0..sessions.len()).any(may_get) {
                 drop(view);
-                stamp_all(files.to_mut());
+                read_fingerprints(files.to_mut());
                 continue;
             }
             let rows = sessions.iter().enumerate().filter(|(place, _)| ready.contains(place));
@@ -189,39 +193,45 @@ impl Request<'_> {
             };
             let Some(hits) = search.run()? else { return Ok(None) };
             drop(view);
-            let hits = self.merged(Some(hits), &sessions, &lacks).map_err(without_handles)?;
+            let hits = self.merged(Some(hits), &sessions, &is_missing).map_err(without_handles)?;
             return Ok((!self.is_cancelled()).then(|| (found(hits, sessions), Some(catalog))));
         }
         Ok(None)
     }
 
     /// What a list shows of the sessions that count, the newest first.
-    fn list(&self, files: &[Candidate], catalog: Option<Catalog>) -> Result<(Vec<Session>, Option<Catalog>)> {
-        let sessions: Mutex<Vec<Session>> = Mutex::new(Vec::new());
-        let each = |at: usize, found: Option<Listed>| {
-            let Some((file, mut listed)) = files.get(at).zip(found.filter(|found| (self.takes)(&found.info))) else {
+    fn list(&self, files: &[Candidate], catalog: Option<Catalog>) -> Result<(Vec<SearchedSession>, Option<Catalog>)> {
+        let sessions: Mutex<Vec<SearchedSession>> = Mutex::new(Vec::new());
+        let each = |at: usize, found: Option<ListedSession>| {
+            let Some((file, mut listed)) = files.get(at).zip(found.filter(|found| (self.takes)(&found.summary))) else {
                 return;
             };
             // May be large, and is not shown.
-            listed.info.first_message = None;
+            listed.summary.first_message = None;
             let whole = PathBuf::from(crate::core::base::paths::join(&file.dir, &file.name));
-            let session = Session { path: file.path.clone(), file: whole, listed, row: None };
+            let session = SearchedSession { path: file.path.clone(), file: whole, listed, row: None };
             sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(session);
         };
         let catalog = read_with(files, catalog, None, self.cancelled, &each)?;
         let mut sessions = sessions.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         sessions.sort_by(|left, right| {
-            let time = |session: &Session| session.listed.info.active.unwrap_or(0.0);
+            let time = |session: &SearchedSession| session.listed.summary.active.unwrap_or(0.0);
             time(right).total_cmp(&time(left)).then_with(|| right.path.cmp(&left.path))
         });
         Ok((sessions, catalog))
     }
 
-    /// The hits of the catalog and those in files that it lacks; fewer if it was cancelled.
-    fn merged(&self, known: Option<Vec<Hit>>, sessions: &[Session], lacks: &dyn Fn(usize) -> bool) -> Result<Vec<Hit>> {
-        let lacking = sessions.iter().enumerate().filter(|(place, _)| lacks(*place));
-        let lacking: Vec<Source<'_>> = lacking.map(|(place, session)| Source { place, path: &session.file }).collect();
-        let found = look(&lacking, self.query, self.options, self.cancelled, self.progress)?;
+    /// The hits of the catalog and those in files that it is_missing; fewer if it was cancelled.
+    fn merged(
+        &self,
+        known: Option<Vec<Hit>>,
+        sessions: &[SearchedSession],
+        is_missing: &dyn Fn(usize) -> bool,
+    ) -> Result<Vec<Hit>> {
+        let pending = sessions.iter().enumerate().filter(|(place, _)| is_missing(*place));
+        let pending: Vec<SearchFile<'_>> =
+            pending.map(|(place, session)| SearchFile { place, path: &session.file }).collect();
+        let found = search_files(&pending, self.query, self.options, self.cancelled, self.progress)?;
         let mut hits = known.unwrap_or_default();
         if !found.is_empty() {
             hits.extend(found);
@@ -232,11 +242,12 @@ impl Request<'_> {
     }
 
     /// Notes the sessions' rows in the catalog.
-    fn find_rows(&self, catalog: &Catalog, files: &[Candidate], sessions: &mut [Session]) -> CatalogResult<()> {
+    fn find_rows(&self, catalog: &Catalog, files: &[Candidate], sessions: &mut [SearchedSession]) -> CatalogResult<()> {
         let mut rows = HashMap::new();
         let dirs: HashSet<&str> = files.iter().map(|file| file.dir.as_str()).collect();
-        let mut statement =
-            catalog.db().prepare_cached("SELECT name, id, size, read_to, print FROM session WHERE dir = ?1")?;
+        let mut statement = catalog
+            .db()
+            .prepare_cached("SELECT name, id, size, read_to, head_tail_hash FROM session WHERE dir = ?1")?;
         for dir in dirs {
             let mut found = statement.query([dir])?;
             while let Some(row) = found.next()? {
@@ -246,8 +257,8 @@ impl Request<'_> {
             }
         }
         for session in sessions {
-            let Listed { stamp, end, print, .. } = &session.listed;
-            let state = [stamp.size as i64, *end as i64, *print as i64];
+            let ListedSession { fingerprint, end, head_tail_hash, .. } = &session.listed;
+            let state = [fingerprint.size as i64, *end as i64, *head_tail_hash as i64];
             session.row = rows.get(&session.file).filter(|(_, of)| *of == state).map(|(row, _)| *row);
         }
         Ok(())
@@ -257,11 +268,11 @@ impl Request<'_> {
     fn complete(
         &self,
         (catalog, location): (&mut Catalog, &Location),
-        sessions: &[Session],
+        sessions: &[SearchedSession],
         indexer: &mut Indexer,
         tells: bool,
-    ) -> CatalogResult<Done> {
-        let mut done = Done { is_stuck: catalog.is_read_only(), ..Done::default() };
+    ) -> CatalogResult<IngestReport> {
+        let mut done = IngestReport { is_stuck: catalog.is_read_only(), ..IngestReport::default() };
         let rows: HashSet<i64> = sessions.iter().filter_map(|session| session.row).collect();
         let todo = if done.is_stuck { Vec::new() } else { todo(catalog, &rows)? };
         let tell = |count: usize| {
@@ -285,9 +296,9 @@ impl Request<'_> {
     fn take_all(
         &self,
         (catalog, location): (&mut Catalog, &Location),
-        todo: &[(i64, Option<Lacking>)],
+        todo: &[(i64, Option<PendingSession>)],
         indexer: &mut Indexer,
-        done: &mut Done,
+        done: &mut IngestReport,
         tell: &dyn Fn(usize),
     ) -> CatalogResult<()> {
         let mut count = 0;
@@ -300,12 +311,12 @@ impl Request<'_> {
                 return Ok(());
             }
             let (mut taken, mut starts) = (Vec::new(), Vec::new());
-            for (row, lacking) in some {
+            for (row, pending) in some {
                 // What was taken before is not always in the index.
                 if !indexer.index(catalog, *row, self.cancelled)? {
                     return Ok(());
                 }
-                match lacking.as_ref().map(|lacking| begin(catalog, lacking, self.cancelled)).transpose()? {
+                match pending.as_ref().map(|pending| begin(catalog, pending, self.cancelled)).transpose()? {
                     Some(Ok(Some(start))) => {
                         taken.push(*row);
                         starts.push(start);
@@ -342,22 +353,22 @@ fn without_handles(_: Error) -> rusqlite::Error {
     rusqlite::Error::InvalidQuery
 }
 
-fn found(hits: Vec<Hit>, sessions: Vec<Session>) -> Vec<Found> {
-    let shown = |Session { path, listed, .. }: Session| {
-        let Info { id, cwd, name, .. } = listed.info;
-        Arc::new(Shown { path, id, cwd, name })
+fn found(hits: Vec<Hit>, sessions: Vec<SearchedSession>) -> Vec<TextMatch> {
+    let shown = |SearchedSession { path, listed, .. }: SearchedSession| {
+        let SessionSummary { id, cwd, name, .. } = listed.summary;
+        Arc::new(HitSession { path, id, cwd, name })
     };
-    let sessions: Vec<Arc<Shown>> = sessions.into_iter().map(shown).collect();
-    let found = |hit: Hit| Some(Found { session: sessions.get(hit.session)?.clone(), hit });
+    let sessions: Vec<Arc<HitSession>> = sessions.into_iter().map(shown).collect();
+    let found = |hit: Hit| Some(TextMatch { session: sessions.get(hit.session)?.clone(), hit });
     hits.into_iter().filter_map(found).collect()
 }
 
 /// The rows that lack something, those first that were changed longest ago.
-fn todo(catalog: &Catalog, rows: &HashSet<i64>) -> CatalogResult<Vec<(i64, Option<Lacking>)>> {
-    let mut todo: Vec<_> = lacking(catalog.db(), None)?
+fn todo(catalog: &Catalog, rows: &HashSet<i64>) -> CatalogResult<Vec<(i64, Option<PendingSession>)>> {
+    let mut todo: Vec<_> = pending(catalog.db(), None)?
         .into_iter()
-        .filter(|lacking| rows.contains(&lacking.session))
-        .map(|lacking| (lacking.session, Some(lacking)))
+        .filter(|pending| rows.contains(&pending.session))
+        .map(|pending| (pending.session, Some(pending)))
         .collect();
     let known: HashSet<i64> = todo.iter().map(|(session, _)| *session).collect();
     let mut statement = catalog.db().prepare_cached(
@@ -372,7 +383,7 @@ fn todo(catalog: &Catalog, rows: &HashSet<i64>) -> CatalogResult<Vec<(i64, Optio
 
 /// The places of those sessions all of whose texts are in the index: other processes may have put other rows in the place
 /// of some, and what was not written is not there.
-fn ready(db: &Connection, sessions: &[Session], done: &Done) -> CatalogResult<HashSet<usize>> {
+fn ready(db: &Connection, sessions: &[SearchedSession], done: &IngestReport) -> CatalogResult<HashSet<usize>> {
     let mut statement = db.prepare_cached(
         "SELECT texts_to, EXISTS (SELECT 1 FROM text WHERE session = ?1 AND is_indexed = 0) FROM session WHERE id = ?1",
     )?;
@@ -381,8 +392,8 @@ fn ready(db: &Connection, sessions: &[Session], done: &Done) -> CatalogResult<Ha
         let Some(row) = session.row.filter(|row| !done.unreadable.contains(row)) else { continue };
         let found = statement.query_row([row], |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, bool>(1)?)));
         // A last line without a newline may have a text, and is looked at every time.
-        let Listed { stamp, end, .. } = &session.listed;
-        let is_known = |taken: u64| taken >= *end && (taken >= stamp.size || done.taken.contains(&row));
+        let ListedSession { fingerprint, end, .. } = &session.listed;
+        let is_known = |taken: u64| taken >= *end && (taken >= fingerprint.size || done.taken.contains(&row));
         if matches!(found.optional()?, Some((taken, false)) if is_known(taken)) {
             ready.insert(place);
         }

@@ -30,7 +30,7 @@ fields! {
 
 /// What a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TextKind {
     User,
     Assistant,
     /// A name of the session.
@@ -42,9 +42,16 @@ pub enum Kind {
 }
 
 /// Every kind, in the order of their codes.
-const KINDS: [Kind; 6] = [Kind::User, Kind::Assistant, Kind::Name, Kind::Label, Kind::Compaction, Kind::BranchSummary];
+const TEXT_KINDS: [TextKind; 6] = [
+    TextKind::User,
+    TextKind::Assistant,
+    TextKind::Name,
+    TextKind::Label,
+    TextKind::Compaction,
+    TextKind::BranchSummary,
+];
 
-impl Kind {
+impl TextKind {
     /// A number that stands for it.
     pub fn code(self) -> u8 {
         self as u8
@@ -52,31 +59,31 @@ impl Kind {
 
     /// The kind that a number stands for.
     pub fn from_code(code: u8) -> Option<Self> {
-        KINDS.get(usize::from(code)).copied()
+        TEXT_KINDS.get(usize::from(code)).copied()
     }
 
     /// Whether it is part of what `allMessagesText` gives.
     pub fn is_conversation(self) -> bool {
-        matches!(self, Kind::User | Kind::Assistant)
+        matches!(self, TextKind::User | TextKind::Assistant)
     }
 
     /// What a search hit calls it: a message's role, else the entry's type.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::User => "user",
-            Kind::Assistant => "assistant",
-            Kind::Name => "session_info",
-            Kind::Label => "label",
-            Kind::Compaction => "compaction",
-            Kind::BranchSummary => "branch_summary",
+            TextKind::User => "user",
+            TextKind::Assistant => "assistant",
+            TextKind::Name => "session_info",
+            TextKind::Label => "label",
+            TextKind::Compaction => "compaction",
+            TextKind::BranchSummary => "branch_summary",
         }
     }
 }
 
 /// One text of a session. Bytes are WTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text {
-    pub kind: Kind,
+pub struct SearchableText {
+    pub kind: TextKind,
     /// The entry's id; empty in version 1, where entries have none.
     pub id: Vec<u8>,
     /// The entry's timestamp, if it is a text.
@@ -88,8 +95,8 @@ pub struct Text {
 
 /// Whether a file was read to where it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Read {
-    All,
+pub enum Completion {
+    Complete,
     Cancelled,
 }
 
@@ -102,14 +109,14 @@ pub fn read_texts(
     version: Option<Version>,
     buffer: &mut Box<[u8]>,
     stops: &[&AtomicBool],
-    each: &mut dyn FnMut(Text),
-) -> io::Result<Read> {
+    each: &mut dyn FnMut(SearchableText),
+) -> io::Result<Completion> {
     let source = Positioned::new(file, from, to).stopped_by(stops);
     let mut lines = LineScanner::new(source, from, std::mem::take(buffer));
     let read = read_lines(file, version, &mut lines, stops, each);
     *buffer = lines.into_buffer();
     match is_stopped(stops) {
-        true => Ok(Read::Cancelled),
+        true => Ok(Completion::Cancelled),
         false => read,
     }
 }
@@ -119,11 +126,11 @@ fn read_lines(
     mut version: Option<Version>,
     lines: &mut LineScanner<Positioned<'_>>,
     stops: &[&AtomicBool],
-    each: &mut dyn FnMut(Text),
-) -> io::Result<Read> {
+    each: &mut dyn FnMut(SearchableText),
+) -> io::Result<Completion> {
     while !lines.is_done()? {
         if is_stopped(stops) {
-            return Ok(Read::Cancelled);
+            return Ok(Completion::Cancelled);
         }
         let offset = lines.position();
         let mut found = None;
@@ -131,7 +138,7 @@ fn read_lines(
         match version {
             None => match lines.header_line()? {
                 HeaderLine::Header(header) => version = Some(header.version),
-                HeaderLine::Other => return Ok(Read::All),
+                HeaderLine::Other => return Ok(Completion::Complete),
                 HeaderLine::NoJson => {}
             },
             Some(version) => match lines.line(FieldSet::Texts) {
@@ -150,10 +157,10 @@ fn read_lines(
             each(text);
         }
     }
-    Ok(Read::All)
+    Ok(Completion::Complete)
 }
 
-fn of_scanned(line: &ScannedLine, version: Version) -> Option<Text> {
+fn of_scanned(line: &ScannedLine, version: Version) -> Option<SearchableText> {
     if version != Version::V1 && line.has_text_id != Some(true) {
         return None;
     }
@@ -162,26 +169,26 @@ fn of_scanned(line: &ScannedLine, version: Version) -> Option<Text> {
     let (kind, text) = match kind {
         b"\"message\"" => {
             let kind = match line.role.get()? {
-                b"\"user\"" => Kind::User,
-                b"\"assistant\"" => Kind::Assistant,
+                b"\"user\"" => TextKind::User,
+                b"\"assistant\"" => TextKind::Assistant,
                 _ => return None,
             };
             let content = text_of(line.content.as_deref()?);
             let message = AgentMessage { role: None, content: read::<Raw<'_>>(&content).ok(), timestamp: None };
             (kind, message.text())
         }
-        b"\"session_info\"" => (Kind::Name, trim(&plain(&line.name)?).to_vec()),
-        b"\"label\"" => (Kind::Label, plain(&line.label)?),
-        b"\"compaction\"" => (Kind::Compaction, plain(&line.summary)?),
-        b"\"branch_summary\"" => (Kind::BranchSummary, plain(&line.summary)?),
+        b"\"session_info\"" => (TextKind::Name, trim(&plain(&line.name)?).to_vec()),
+        b"\"label\"" => (TextKind::Label, plain(&line.label)?),
+        b"\"compaction\"" => (TextKind::Compaction, plain(&line.summary)?),
+        b"\"branch_summary\"" => (TextKind::BranchSummary, plain(&line.summary)?),
         _ => return None,
     };
     let id = plain(&line.id).unwrap_or_default();
     let timestamp = line.timestamp.get().and_then(string_of).unwrap_or_default();
-    Some(Text { kind, id, timestamp, text, end: 0 })
+    Some(SearchableText { kind, id, timestamp, text, end: 0 })
 }
 
-fn of_line(line: &str, version: Version) -> Option<Text> {
+fn of_line(line: &str, version: Version) -> Option<SearchableText> {
     let fields = read::<TextFields<Raw<'_>>>(line).ok()?;
     let plain = |value: &Option<Raw<'_>>| value.as_ref().and_then(Value::text).map(|text| text.into_owned());
     let id = plain(&fields.id);
@@ -192,24 +199,24 @@ fn of_line(line: &str, version: Version) -> Option<Text> {
         b"message" => {
             let message = fields.message.and_then(read_message)?;
             let kind = match message.head().role {
-                Role::User => Kind::User,
-                Role::Assistant => Kind::Assistant,
+                Role::User => TextKind::User,
+                Role::Assistant => TextKind::Assistant,
                 _ => return None,
             };
             (kind, message.text())
         }
-        b"session_info" => (Kind::Name, trim(&plain(&fields.name)?).to_vec()),
-        b"label" => (Kind::Label, plain(&fields.label)?),
-        b"compaction" => (Kind::Compaction, plain(&fields.summary)?),
-        b"branch_summary" => (Kind::BranchSummary, plain(&fields.summary)?),
+        b"session_info" => (TextKind::Name, trim(&plain(&fields.name)?).to_vec()),
+        b"label" => (TextKind::Label, plain(&fields.label)?),
+        b"compaction" => (TextKind::Compaction, plain(&fields.summary)?),
+        b"branch_summary" => (TextKind::BranchSummary, plain(&fields.summary)?),
         _ => return None,
     };
     let timestamp = plain(&fields.timestamp).unwrap_or_default();
-    Some(Text { kind, id: id.unwrap_or_default(), timestamp, text, end: 0 })
+    Some(SearchableText { kind, id: id.unwrap_or_default(), timestamp, text, end: 0 })
 }
 
 /// Appends a text to `allMessagesText`, if it is part of that: all texts of users and assistants, joined by spaces.
-pub fn join(all: &mut Vec<u8>, kind: Kind, text: &[u8]) {
+pub fn join(all: &mut Vec<u8>, kind: TextKind, text: &[u8]) {
     if !kind.is_conversation() {
         return;
     }
@@ -223,7 +230,7 @@ pub fn join(all: &mut Vec<u8>, kind: Kind, text: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::summary::session_summary::{read_on, Known};
+    use crate::core::summary::session_summary::{read_on, SummaryProgress};
     use std::io::Write;
 
     /// A session whose first line after the header does not end for a terabyte, and where it does.
@@ -243,14 +250,14 @@ mod tests {
             std::thread::scope(|scope| {
                 let reading = scope.spawn(|| {
                     let stops = [&full, &stop];
-                    let each = &mut |_: Text| panic!("there is none");
+                    let each = &mut |_: SearchableText| panic!("there is none");
                     let read = read_texts(&file, (0, size), None, &mut Box::default(), &stops, each);
-                    let listed = read_on(&file, size, Known::default(), &mut Box::default(), &stop);
+                    let listed = read_on(&file, size, SummaryProgress::default(), &mut Box::default(), &stop);
                     (read.expect("read"), listed.expect("read"))
                 });
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 stop.store(true, std::sync::atomic::Ordering::Relaxed);
-                assert_eq!(reading.join().expect("an end"), (Read::Cancelled, None));
+                assert_eq!(reading.join().expect("an end"), (Completion::Cancelled, None));
             });
         }
     }

@@ -33,7 +33,7 @@ fields! {
 
 /// A session as a list shows it, but for its path and its texts. Texts are WTF-8.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Info {
+pub struct SessionSummary {
     pub id: Vec<u8>,
     /// Empty for a header without one.
     pub cwd: Vec<u8>,
@@ -54,85 +54,85 @@ pub struct Info {
 
 /// What a list shows of a session, and which state of its file it was read from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
-    pub info: Info,
-    pub stamp: FileFingerprint,
+pub struct ListedSession {
+    pub summary: SessionSummary,
+    pub fingerprint: FileFingerprint,
     /// Where the whole lines end that were read, and the fingerprint up to there.
     pub end: u64,
-    pub print: u64,
+    pub head_tail_hash: u64,
 }
 
 /// What the lines of a file say it is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Content {
+pub enum FileKind {
     /// No line was JSON so far.
-    Nothing,
+    Undetermined,
     /// The first line that is JSON is no header.
-    NoSession,
-    Session(Version, Info),
+    NotASession,
+    Session(Version, SessionSummary),
 }
 
-impl Content {
+impl FileKind {
     /// What a list shows; None for what is no session.
-    pub fn info(&self) -> Option<&Info> {
+    pub fn info(&self) -> Option<&SessionSummary> {
         match self {
-            Content::Session(_, info) => Some(info),
-            Content::Nothing | Content::NoSession => None,
+            FileKind::Session(_, info) => Some(info),
+            FileKind::Undetermined | FileKind::NotASession => None,
         }
     }
 
-    /// As [`Content::info`], given away.
-    pub fn into_info(self) -> Option<Info> {
+    /// As [`FileKind::info`], given away.
+    pub fn into_info(self) -> Option<SessionSummary> {
         match self {
-            Content::Session(_, info) => Some(info),
-            Content::Nothing | Content::NoSession => None,
+            FileKind::Session(_, info) => Some(info),
+            FileKind::Undetermined | FileKind::NotASession => None,
         }
     }
 }
 
 /// A file as far as it was read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Known {
+pub struct SummaryProgress {
     /// What its whole lines say.
-    pub content: Content,
+    pub kind: FileKind,
     /// Where they end.
     pub end: u64,
 }
 
-impl Default for Known {
+impl Default for SummaryProgress {
     fn default() -> Self {
-        Self { content: Content::Nothing, end: 0 }
+        Self { kind: FileKind::Undetermined, end: 0 }
     }
 }
 
 /// What a reading of a file gave.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    pub known: Known,
+pub struct SummaryScan {
+    pub progress: SummaryProgress,
     /// What it says if a last line without a newline is counted, should there be one.
-    pub with_tail: Option<Content>,
+    pub with_tail: Option<FileKind>,
 }
 
-impl Found {
+impl SummaryScan {
     /// What a list shows; None for what is no session.
-    pub fn info(&self) -> Option<&Info> {
-        self.with_tail.as_ref().unwrap_or(&self.known.content).info()
+    pub fn info(&self) -> Option<&SessionSummary> {
+        self.with_tail.as_ref().unwrap_or(&self.progress.kind).info()
     }
 }
 
-/// Reads what a list shows of a file in `known.end..size`, going on from what is known. `buffer` is the memory of the
+/// Reads what a list shows of a file in `progress.end..size`, going on from what is progress. `buffer` is the memory of the
 /// last reading. None if `cancelled` was set meanwhile.
 pub fn read_on(
     file: &File,
     size: u64,
-    known: Known,
+    progress: SummaryProgress,
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
-) -> io::Result<Option<Found>> {
+) -> io::Result<Option<SummaryScan>> {
     let stops = [cancelled];
-    let source = Positioned::new(file, known.end, size).stopped_by(&stops);
-    let mut lines = LineScanner::new(source, known.end, std::mem::take(buffer));
-    let found = read_lines(file, known, &mut lines, &stops);
+    let source = Positioned::new(file, progress.end, size).stopped_by(&stops);
+    let mut lines = LineScanner::new(source, progress.end, std::mem::take(buffer));
+    let found = read_lines(file, progress, &mut lines, &stops);
     *buffer = lines.into_buffer();
     match is_stopped(&stops) {
         true => Ok(None),
@@ -142,11 +142,11 @@ pub fn read_on(
 
 fn read_lines(
     file: &File,
-    mut known: Known,
+    mut progress: SummaryProgress,
     lines: &mut LineScanner<Positioned<'_>>,
     stops: &[&AtomicBool],
-) -> io::Result<Option<Found>> {
-    while known.content != Content::NoSession && !lines.is_done()? {
+) -> io::Result<Option<SummaryScan>> {
+    while progress.kind != FileKind::NotASession && !lines.is_done()? {
         if is_stopped(stops) {
             return Ok(None);
         }
@@ -154,8 +154,8 @@ fn read_lines(
         // A last line that no newline ends is taken on a copy: another writer may still be at it.
         let mut before = None;
         let mut needs_full_parse = false;
-        match &mut known.content {
-            Content::Session(version, info) => {
+        match &mut progress.kind {
+            FileKind::Session(version, info) => {
                 let fields = if info.first_message.is_none() { FieldSet::UserTexts } else { FieldSet::Names };
                 match lines.line(fields) {
                     Ok(line) => {
@@ -176,32 +176,32 @@ fn read_lines(
                     with_line(file, (offset, lines.position()), stops, |line| info.take(line, *version))?;
                 }
                 if !ended {
-                    let with_tail = Some(known.content.clone());
-                    if let (Some(before), Content::Session(version, _)) = (before, &known.content) {
-                        known.content = Content::Session(*version, before);
+                    let with_tail = Some(progress.kind.clone());
+                    if let (Some(before), FileKind::Session(version, _)) = (before, &progress.kind) {
+                        progress.kind = FileKind::Session(*version, before);
                     }
-                    return Ok(Some(Found { known, with_tail }));
+                    return Ok(Some(SummaryScan { progress, with_tail }));
                 }
             }
-            Content::Nothing | Content::NoSession => {
+            FileKind::Undetermined | FileKind::NotASession => {
                 let content = match lines.header_line()? {
-                    HeaderLine::Header(header) => Info::of(header),
-                    HeaderLine::Other => Content::NoSession,
-                    HeaderLine::NoJson => Content::Nothing,
+                    HeaderLine::Header(header) => SessionSummary::of(header),
+                    HeaderLine::Other => FileKind::NotASession,
+                    HeaderLine::NoJson => FileKind::Undetermined,
                 };
                 if !lines.skip_line_before(offset.max(HEADER_WITHIN))? {
                     if !lines.is_done()? {
-                        known = Known { content: Content::NoSession, end: lines.position() };
-                        return Ok(Some(Found { known, with_tail: None }));
+                        progress = SummaryProgress { kind: FileKind::NotASession, end: lines.position() };
+                        return Ok(Some(SummaryScan { progress, with_tail: None }));
                     }
-                    return Ok(Some(Found { known, with_tail: Some(content) }));
+                    return Ok(Some(SummaryScan { progress, with_tail: Some(content) }));
                 }
-                known.content = content;
+                progress.kind = content;
             }
         }
-        known.end = lines.position();
+        progress.end = lines.position();
     }
-    Ok(Some(Found { known, with_tail: None }))
+    Ok(Some(SummaryScan { progress, with_tail: None }))
 }
 
 /// From how many bytes on a line is read while no other such line is.
@@ -233,8 +233,8 @@ pub fn string_of(json: &[u8]) -> Option<Vec<u8>> {
     string_bytes(&text_of(json)).map(|text| text.into_owned())
 }
 
-impl Info {
-    fn of(header: Header) -> Content {
+impl SessionSummary {
+    fn of(header: Header) -> FileKind {
         let info = Self {
             id: header.id,
             cwd: header.cwd.unwrap_or_default(),
@@ -246,7 +246,7 @@ impl Info {
             message_count: 0,
             first_message: None,
         };
-        Content::Session(header.version, info)
+        FileKind::Session(header.version, info)
     }
 
     /// Takes a line of the usual shape, already looked through.
@@ -335,11 +335,11 @@ mod tests {
     use super::*;
     use crate::core::json::reader::is_json;
 
-    impl Info {
+    impl SessionSummary {
         /// Every line read whole: slow, and plainly right.
-        pub fn of_lines(text: &str) -> Option<Info> {
+        pub fn of_lines(text: &str) -> Option<SessionSummary> {
             let mut lines = text.split('\n').skip_while(|line| !is_json(line));
-            let Content::Session(version, mut info) = Header::read(lines.next()?).map(Info::of)? else {
+            let FileKind::Session(version, mut info) = Header::read(lines.next()?).map(SessionSummary::of)? else {
                 return None;
             };
             lines.for_each(|line| info.take(line, version));
@@ -347,11 +347,16 @@ mod tests {
         }
     }
 
-    fn info_of(text: &str) -> Option<Info> {
+    fn info_of(text: &str) -> Option<SessionSummary> {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), text).expect("written");
-        let read =
-            read_on(file.as_file(), text.len() as u64, Known::default(), &mut Box::default(), &AtomicBool::new(false));
+        let read = read_on(
+            file.as_file(),
+            text.len() as u64,
+            SummaryProgress::default(),
+            &mut Box::default(),
+            &AtomicBool::new(false),
+        );
         read.expect("read").expect("not cancelled").info().cloned()
     }
 

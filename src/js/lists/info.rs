@@ -3,9 +3,9 @@
 use napi::Result;
 
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::catalog::session_text::Source;
+use crate::core::catalog::session_text::ListedState;
 use crate::core::format::header::ParentSession;
-use crate::core::summary::session_summary::Listed;
+use crate::core::summary::session_summary::ListedSession;
 use crate::js::convert::values::parse;
 use crate::js::engine::raw::{Js, Val};
 use crate::js::factory::host::{make, F};
@@ -14,20 +14,20 @@ use crate::js::factory::host::{make, F};
 const SHOWN_OF_ENDLESS: usize = 1 << 20;
 
 /// A session that is listed.
-pub struct Shown<'a> {
+pub struct InfoArgs<'a> {
     /// As the list names it.
     pub path: &'a str,
     /// The same, wherever the process goes.
     pub file: &'a str,
-    pub listed: &'a Listed,
+    pub listed: &'a ListedSession,
     /// The catalog's path, for its text.
     pub catalog: Option<&'a str>,
 }
 
 /// The object of a session; None if the engine has no room for one, such as for a name longer than its strings may be, or
 /// if what its header calls a time throws as one: pi leaves it out then, too.
-pub fn info_object(js: Js, session: &Shown<'_>) -> Result<Option<Val>> {
-    let first = session.listed.info.first_message.as_deref().unwrap_or(b"(no messages)");
+pub fn info_object(js: Js, session: &InfoArgs<'_>) -> Result<Option<Val>> {
+    let first = session.listed.summary.first_message.as_deref().unwrap_or(b"(no messages)");
     let first = js.string(first).or_else(|_| {
         js.take_exception()?;
         js.string(
@@ -40,28 +40,28 @@ pub fn info_object(js: Js, session: &Shown<'_>) -> Result<Option<Val>> {
     }
 }
 
-fn info_with(js: Js, session: &Shown<'_>, first: Val) -> Result<Val> {
-    let Shown { path, file, listed, catalog } = *session;
-    let Listed { info, stamp, .. } = listed;
+fn info_with(js: Js, session: &InfoArgs<'_>, first: Val) -> Result<Val> {
+    let InfoArgs { path, file, listed, catalog } = *session;
+    let ListedSession { summary, fingerprint, .. } = listed;
     let parsed = |text: &Option<String>| text.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text));
     let shown = js.string(path.as_bytes())?;
     let args = [
         shown,
-        js.string(&info.id)?,
-        js.string(&info.cwd)?,
-        js.optional_string(info.name.as_deref())?,
-        match &info.parent {
+        js.string(&summary.id)?,
+        js.string(&summary.cwd)?,
+        js.optional_string(summary.name.as_deref())?,
+        match &summary.parent {
             Some(ParentSession::Path(path)) => js.string(path)?,
             Some(ParentSession::Other(json)) => parse(js, json)?,
             None => js.undefined()?,
         },
-        parsed(&info.created)?,
-        info.active.map_or_else(|| js.undefined(), |ms| js.number(ms))?,
-        js.number(stamp.modified_ms())?,
-        js.number(info.message_count as f64)?,
+        parsed(&summary.created)?,
+        summary.active.map_or_else(|| js.undefined(), |ms| js.number(ms))?,
+        js.number(fingerprint.modified_ms())?,
+        js.number(summary.message_count as f64)?,
         first,
         if path == file { shown } else { js.string(file.as_bytes())? },
-        js.string(Source::of(listed).to_text().as_bytes())?,
+        js.string(ListedState::of(listed).to_text().as_bytes())?,
         js.optional_string(catalog.map(str::as_bytes))?,
     ];
     make(js, F::Info, &args)

@@ -12,7 +12,7 @@ use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::connection::{Catalog, SHORT_BUSY_TIMEOUT};
 use crate::core::catalog::location::Location;
-use crate::core::catalog::session_text::{text, Source};
+use crate::core::catalog::session_text::{text, ListedState};
 use crate::core::io::file_version::FileFingerprint;
 use crate::js::engine::raw::{Js, Val};
 use crate::js::factory::host::{make, F};
@@ -66,7 +66,7 @@ pub fn close() {
 /// The text of a listed session: from the catalog or from its file.
 fn fetch(js: Js, [file, source, catalog]: [Val; 3]) -> Result<Val> {
     let argument = |value: Val| Ok::<_, napi::Error>(js.text(value)?.map(|text| to_string_lossy(&text).into_owned()));
-    let source = argument(source)?.and_then(|text| Source::from_text(&text));
+    let source = argument(source)?.and_then(|text| ListedState::from_text(&text));
     let Some((file, source)) = argument(file)?.zip(source) else { return js.string(b"") };
     let (dir, name) = (paths::parent(&file), paths::file_name(&file));
     FETCHED.with(|fetched| {
@@ -108,7 +108,7 @@ fn look(path: &Path, before: Option<Seen>) -> Option<Seen> {
         return before;
     }
     let now = FileFingerprint::of(&std::fs::metadata(path).ok()?);
-    if matches!(&before, Some(Seen::Open(stamp, _)) if stamp.is_same_file(&now)) {
+    if matches!(&before, Some(Seen::Open(fingerprint, _)) if fingerprint.is_same_file(&now)) {
         return before;
     }
     let location = Location { path: path.to_owned(), makes_dir: false };

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use napi::Result;
 
-use super::info::{info_object, Shown};
+use super::info::{info_object, InfoArgs};
 use super::task::{self, abort_reason, reason_of, Deferred, Task};
 use crate::core::base::error::Error as CoreError;
 use crate::core::base::options::Durability;
@@ -16,7 +16,7 @@ use crate::core::catalog::background::spawn;
 use crate::core::catalog::location::{location, Location};
 use crate::core::listing::find_session::lookup_filter;
 use crate::core::listing::list::{list, ListEvent, ListedFile, Listing, PartialLists, SortRequest};
-use crate::core::summary::session_summary::Listed;
+use crate::core::summary::session_summary::ListedSession;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::values::parse;
@@ -206,13 +206,13 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut file: Option<Listed
     if let Some((newest, ListedFile { listed, .. })) =
         progress.borrow_mut().unparsed_dates.remove(&at).zip(file.as_mut())
     {
-        listed.info.active = Some(listed.info.active.unwrap_or(0.0).max(newest));
+        listed.summary.active = Some(listed.summary.active.unwrap_or(0.0).max(newest));
     }
     let info = match file {
         Some(ListedFile { path, file, listed }) if is_listed(progress, js, &listed)? => {
             // The caller's code may run while the object is made: nothing is borrowed then.
             let catalog = progress.borrow().catalog.clone();
-            let shown = Shown { path: &path, file: &file, listed: &listed, catalog: catalog.as_deref() };
+            let shown = InfoArgs { path: &path, file: &file, listed: &listed, catalog: catalog.as_deref() };
             let info = info_object(js, &shown)?;
             if info.is_some() {
                 let [modified, ..] = slots(js)?;
@@ -262,7 +262,7 @@ fn newest_first(progress: &RefCell<Progress>, js: Js, results: Val) -> Result<Va
 }
 
 /// Whether a session is one of those that are listed.
-fn is_listed(progress: &RefCell<Progress>, js: Js, listed: &Listed) -> Result<bool> {
+fn is_listed(progress: &RefCell<Progress>, js: Js, listed: &ListedSession) -> Result<bool> {
     let listing = progress.borrow().listing.clone();
-    on_paths(js, |host| Ok(listing.includes(&listed.info.cwd, host)))
+    on_paths(js, |host| Ok(listing.includes(&listed.summary.cwd, host)))
 }

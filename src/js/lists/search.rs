@@ -19,8 +19,8 @@ use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::location::Location;
 use crate::core::listing::list::Listing;
 use crate::core::search::query::{Options, Query};
-use crate::core::search::run::{Found, Request};
-use crate::core::summary::session_summary::Info;
+use crate::core::search::run::{Request, TextMatch};
+use crate::core::summary::session_summary::SessionSummary;
 use crate::js::convert::args;
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::engine::queue::{queue, Sender};
@@ -35,14 +35,14 @@ const AT_ONCE: usize = 32;
 /// What the searching thread tells.
 enum Event {
     Progress(usize, usize),
-    Hits(Vec<Found>),
+    Hits(Vec<TextMatch>),
     Done,
     Failed(Box<CoreError>),
     Aborted,
 }
 
 /// Everything that was asked for.
-struct Asked {
+struct SearchRequest {
     listing: Listing,
     query: String,
     options: Options,
@@ -72,7 +72,7 @@ fn start(js: Js, query: Val, options: Val, deferred: Deferred) -> Result<()> {
     let listing = listing(js, option(c"cwd")?, option(c"dir")?)?;
     let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
     let (location, _) = surroundings(js)?;
-    let asked = Asked { listing, query, options: Options { limit, mark }, location, host: HostThen::of(js)? };
+    let asked = SearchRequest { listing, query, options: Options { limit, mark }, location, host: HostThen::of(js)? };
     let cancelled = task.cancelled.clone();
     let searching = Rc::new(RefCell::new(Searching { task, hits: Some(js.keep(js.array(0)?)?) }));
     let handled = searching.clone();
@@ -115,13 +115,13 @@ fn listing(js: Js, cwd: Val, dir: Val) -> Result<Listing> {
 }
 
 /// Searches and tells what was found. Gives the catalog that was used.
-fn answer(asked: &Asked, cancelled: &Arc<AtomicBool>, sender: &Sender<Event>) -> CoreResult<Option<Catalog>> {
+fn answer(asked: &SearchRequest, cancelled: &Arc<AtomicBool>, sender: &Sender<Event>) -> CoreResult<Option<Catalog>> {
     let Some(query) = Query::of(&asked.query).filter(|_| asked.options.limit > 0) else {
         sender.send(Event::Done);
         return Ok(None);
     };
     let files = asked.listing.find(&asked.host.cwd)?;
-    let takes = |info: &Info| asked.listing.includes(&info.cwd, &asked.host);
+    let takes = |info: &SessionSummary| asked.listing.includes(&info.cwd, &asked.host);
     let request = Request {
         files: &files,
         takes: &takes,
@@ -211,8 +211,8 @@ fn end(searching: &RefCell<Searching>, js: Js, value: Val, resolves: bool) -> Re
 }
 
 /// The object of a hit.
-fn hit_object(js: Js, found: &Found) -> Result<Val> {
-    let Found { hit, session } = found;
+fn hit_object(js: Js, found: &TextMatch) -> Result<Val> {
+    let TextMatch { hit, session } = found;
     let args = [
         js.string(session.path.as_bytes())?,
         js.string(&session.id)?,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hashbrown::HashSet;
 use rusqlite::{params, Connection, Transaction};
 
-use super::tokenizer::for_index;
+use super::tokenizer::index_words;
 use super::vocabulary;
 use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::error::CatalogResult;
@@ -26,7 +26,7 @@ pub struct Indexer {
 }
 
 /// Texts that are ready for the index.
-struct Prepared {
+struct TokenizedRows {
     rows: Vec<(i64, Vec<String>)>,
     words: HashSet<Box<str>>,
 }
@@ -66,22 +66,22 @@ impl Indexer {
             if rows.is_empty() {
                 return Ok(true);
             }
-            let prepared = prepare(catalog, &rows, cancelled)?;
+            let tokenized = tokenize(catalog, &rows, cancelled)?;
             catalog.write(|transaction| {
                 self.refresh(transaction)?;
-                for (id, texts) in &prepared.rows {
+                for (id, texts) in &tokenized.rows {
                     put(transaction, *id, texts)?;
                 }
-                self.add(transaction, &prepared.words)
+                self.add(transaction, &tokenized.words)
             })?;
-            self.learn(prepared.words);
+            self.learn(tokenized.words);
         }
         Ok(false)
     }
 }
 
-fn prepare(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> CatalogResult<Prepared> {
-    let mut prepared = Prepared { rows: Vec::new(), words: HashSet::new() };
+fn tokenize(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> CatalogResult<TokenizedRows> {
+    let mut tokenized = TokenizedRows { rows: Vec::new(), words: HashSet::new() };
     let mut size = 0;
     for &id in rows {
         let texts = row(catalog.db(), id, |_, texts| {
@@ -89,21 +89,21 @@ fn prepare(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> CatalogRe
                 let text = unicode(text);
                 size += text.len();
                 let mut each = |word: &str| {
-                    if !prepared.words.contains(word) {
-                        prepared.words.insert(word.into());
+                    if !tokenized.words.contains(word) {
+                        tokenized.words.insert(word.into());
                     }
                 };
-                for_index(&text, &mut each).into_owned()
+                index_words(&text, &mut each).into_owned()
             };
             texts.iter().map(|placed| placed.text).map(words).collect::<Vec<_>>()
         })?;
         // Another process may have taken it away.
-        prepared.rows.extend(texts.map(|texts| (id, texts)));
+        tokenized.rows.extend(texts.map(|texts| (id, texts)));
         if size >= INDEXED_AT_ONCE || cancelled.load(Ordering::Relaxed) {
             break;
         }
     }
-    Ok(prepared)
+    Ok(tokenized)
 }
 
 fn put(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> CatalogResult<()> {

@@ -3,31 +3,31 @@
 //! A word is a run of letters and digits, in lower case. Scripts that set no spaces between words (Chinese, Japanese,
 //! Thai, …) give pairs of neighbouring characters, and each run's last character alone: a query of one character is a
 //! pair's beginning, a longer one is made of pairs. Any other character beyond ASCII is a word of its own; ASCII's
-//! punctuation only separates. A word of more than [`LONG`] characters gives overlapping pieces: whatever part of it
+//! punctuation only separates. A word of more than [`MAX_WORD_CHARS`] characters gives overlapping pieces: whatever part of it
 //! one looks for, up to [`PIECE`] characters, is in one of them.
 
 use std::borrow::Cow;
 
 /// From how many characters on a word is cut into pieces of that length.
-pub const LONG: usize = 64;
+pub const MAX_WORD_CHARS: usize = 64;
 /// How far the beginnings of two pieces are from each other.
-pub const PIECE: usize = LONG / 2;
+pub const PIECE: usize = MAX_WORD_CHARS / 2;
 
 /// What a word is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum RunKind {
     /// Letters and digits.
     Word,
     /// Characters of a script without spaces.
-    Run,
+    Unspaced,
     /// One symbol.
     Symbol,
 }
 
-/// A stretch of a text that gives words.
+/// A run of a text that gives words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch {
-    pub form: Form,
+pub struct TextRun {
+    pub kind: RunKind,
     /// In lower case.
     pub text: String,
     /// Whether it starts where the text starts, and ends where it ends.
@@ -76,39 +76,39 @@ fn is_unspaced(c: char) -> bool {
 }
 
 /// Whether a character is a letter or digit of a word that spaces set apart.
-pub fn is_of_word(c: char) -> bool {
-    form_of(c) == Some(Form::Word)
+pub fn is_word_char(c: char) -> bool {
+    kind_of(c) == Some(RunKind::Word)
 }
 
-fn form_of(c: char) -> Option<Form> {
+fn kind_of(c: char) -> Option<RunKind> {
     if c.is_ascii() {
-        c.is_ascii_alphanumeric().then_some(Form::Word)
+        c.is_ascii_alphanumeric().then_some(RunKind::Word)
     } else if is_unspaced(c) {
-        Some(Form::Run)
+        Some(RunKind::Unspaced)
     } else if c.is_alphanumeric() || c == '\u{307}' {
         // The dot above is what is left of a Turkish capital I in lower case.
-        Some(Form::Word)
+        Some(RunKind::Word)
     } else if c.is_whitespace() || c.is_control() {
         None
     } else {
-        Some(Form::Symbol)
+        Some(RunKind::Symbol)
     }
 }
 
-/// The stretches of a text, in order.
-pub fn stretches(text: &str) -> Vec<Stretch> {
-    let mut all: Vec<Stretch> = Vec::new();
-    let mut open: Option<Form> = None;
+/// The runs of a text, in order.
+pub fn text_runs(text: &str) -> Vec<TextRun> {
+    let mut all: Vec<TextRun> = Vec::new();
+    let mut open: Option<RunKind> = None;
     for (at, c) in text.char_indices() {
-        let form = form_of(c);
-        match (form, all.last_mut()) {
-            (Some(now), Some(last)) if open == Some(now) && now != Form::Symbol => last.text.extend(lower(c)),
-            (Some(form), _) => {
-                all.push(Stretch { form, text: lower(c).collect(), at_start: at == 0, at_end: false });
+        let kind = kind_of(c);
+        match (kind, all.last_mut()) {
+            (Some(now), Some(last)) if open == Some(now) && now != RunKind::Symbol => last.text.extend(lower(c)),
+            (Some(kind), _) => {
+                all.push(TextRun { kind, text: lower(c).collect(), at_start: at == 0, at_end: false });
             }
             (None, _) => {}
         }
-        open = form;
+        open = kind;
     }
     if let (Some(_), Some(last)) = (open, all.last_mut()) {
         last.at_end = true;
@@ -118,9 +118,9 @@ pub fn stretches(text: &str) -> Vec<Stretch> {
 
 /// A text as the index's own tokenizer takes it, which splits at everything that is ASCII and no letter or digit.
 /// `word` is told of each word, more than once perhaps.
-pub fn for_index<'a>(text: &'a str, word: &mut dyn FnMut(&str)) -> Cow<'a, str> {
+pub fn index_words<'a>(text: &'a str, word: &mut dyn FnMut(&str)) -> Cow<'a, str> {
     if text.is_ascii() && !has_long_word(text.as_bytes()) {
-        let mut small = [0u8; LONG];
+        let mut small = [0u8; MAX_WORD_CHARS];
         for run in text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric()) {
             if let Some(into) = small.get_mut(..run.len()).filter(|_| !run.is_empty()) {
                 into.copy_from_slice(run);
@@ -131,20 +131,20 @@ pub fn for_index<'a>(text: &'a str, word: &mut dyn FnMut(&str)) -> Cow<'a, str> 
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + text.len() / 8);
-    for stretch in stretches(text) {
-        match stretch.form {
-            Form::Word => {
-                for piece in pieces(&stretch.text) {
+    for run in text_runs(text) {
+        match run.kind {
+            RunKind::Word => {
+                for piece in pieces(&run.text) {
                     word(piece);
                     push(&mut out, piece);
                 }
             }
-            Form::Run => {
-                for pair in pairs(&stretch.text) {
+            RunKind::Unspaced => {
+                for pair in pairs(&run.text) {
                     push(&mut out, pair);
                 }
             }
-            Form::Symbol => push(&mut out, &stretch.text),
+            RunKind::Symbol => push(&mut out, &run.text),
         }
     }
     Cow::Owned(out)
@@ -159,17 +159,17 @@ fn push(out: &mut String, word: &str) {
 
 fn has_long_word(text: &[u8]) -> bool {
     // Only where every place that a long word would cover is one of its letters.
-    let mut at = LONG;
+    let mut at = MAX_WORD_CHARS;
     while let Some(byte) = text.get(at) {
         if byte.is_ascii_alphanumeric() {
             let before =
                 text.get(..at).unwrap_or_default().iter().rev().take_while(|b| b.is_ascii_alphanumeric()).count();
             let after = text.get(at..).unwrap_or_default().iter().take_while(|b| b.is_ascii_alphanumeric()).count();
-            if before + after > LONG {
+            if before + after > MAX_WORD_CHARS {
                 return true;
             }
         }
-        at += LONG;
+        at += MAX_WORD_CHARS;
     }
     false
 }
@@ -177,13 +177,13 @@ fn has_long_word(text: &[u8]) -> bool {
 /// A word, or the pieces of a long one.
 fn pieces(word: &str) -> Vec<&str> {
     let starts: Vec<usize> = word.char_indices().map(|(at, _)| at).collect();
-    if starts.len() <= LONG {
+    if starts.len() <= MAX_WORD_CHARS {
         return vec![word];
     }
     (0..starts.len().saturating_sub(PIECE))
         .step_by(PIECE)
         .filter_map(|from| {
-            let end = starts.get(from + LONG).copied().unwrap_or(word.len());
+            let end = starts.get(from + MAX_WORD_CHARS).copied().unwrap_or(word.len());
             word.get(*starts.get(from)?..end)
         })
         .collect()
@@ -198,32 +198,32 @@ fn pairs(run: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The words that a stretch of a query stands for in the index: those that must follow each other, and whether the
+/// The words that a run of a query stands for in the index: those that must follow each other, and whether the
 /// last of them may go on.
-pub fn of_query(stretch: &Stretch) -> (Vec<&str>, bool) {
-    match stretch.form {
-        Form::Symbol => (vec![&stretch.text], false),
-        Form::Word => (vec![cut(&stretch.text)], stretch.at_end),
-        Form::Run => {
-            let mut words: Vec<&str> = pairs(&stretch.text).collect();
+pub fn query_words(run: &TextRun) -> (Vec<&str>, bool) {
+    match run.kind {
+        RunKind::Symbol => (vec![&run.text], false),
+        RunKind::Word => (vec![first_piece(&run.text)], run.at_end),
+        RunKind::Unspaced => {
+            let mut words: Vec<&str> = pairs(&run.text).collect();
             // Whether a last character ends a run in the text, too, is not known: it may be the first of a pair.
-            if stretch.at_end && words.len() > 1 {
+            if run.at_end && words.len() > 1 {
                 words.pop();
             }
-            let goes_on = stretch.at_end && words.len() == 1 && stretch.text.chars().count() == 1;
+            let goes_on = run.at_end && words.len() == 1 && run.text.chars().count() == 1;
             (words, goes_on)
         }
     }
 }
 
 /// The part of a word that one of its pieces is sure to hold.
-fn cut(word: &str) -> &str {
+fn first_piece(word: &str) -> &str {
     let end = word.char_indices().nth(PIECE).map_or(word.len(), |(at, _)| at);
     word.get(..end).unwrap_or(word)
 }
 
 /// Whether a word of a query is looked for by a part of it alone.
-pub fn is_cut(word: &str) -> bool {
+pub fn is_partial(word: &str) -> bool {
     word.chars().nth(PIECE).is_some()
 }
 
@@ -233,7 +233,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn indexed(text: &str) -> String {
-        for_index(text, &mut |_| {}).into_owned()
+        index_words(text, &mut |_| {}).into_owned()
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(indexed("Straße—Ωμέγας 日本語! ok"), "straße — ωμέγασ 日本 本語 語 ok");
         assert_eq!(indexed("plain_text, Unchanged"), "plain_text, Unchanged");
         let mut words = Vec::new();
-        for_index("plain_text, Unchanged", &mut |word| words.push(word.to_owned()));
+        index_words("plain_text, Unchanged", &mut |word| words.push(word.to_owned()));
         assert_eq!(words, ["plain", "text", "unchanged"]);
     }
 
@@ -251,7 +251,7 @@ mod tests {
             let word: String = (0..150u8).map(|n| char::from(b'a' + n % 26)).collect();
             let text = format!("{} {word}.", "x".repeat(before));
             let words = indexed(&text);
-            assert!(words.split(' ').all(|word| word.len() <= LONG), "{before}");
+            assert!(words.split(' ').all(|word| word.len() <= MAX_WORD_CHARS), "{before}");
             for from in 0..150 - PIECE {
                 let part = &word[from..from + PIECE];
                 assert!(words.split(' ').any(|word| word.contains(part)), "{before} {from}");
@@ -263,7 +263,7 @@ mod tests {
         #[test]
         fn every_word_is_told_of(text in "([a-cA-C]{0,90}[ ._é日本Σ]{0,2}){0,6}") {
             let mut told = std::collections::HashSet::new();
-            let words = for_index(&text, &mut |word| { told.insert(word.to_owned()); }).into_owned();
+            let words = index_words(&text, &mut |word| { told.insert(word.to_owned()); }).into_owned();
             for word in words.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
                 let is_run = word.chars().all(is_unspaced);
                 prop_assert!(is_run || told.contains(&word.to_lowercase()), "{word}");

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Transaction};
 use crate::core::catalog::error::CatalogResult;
 
 /// Up to how many words that contain a part are looked up; with more of them, searching the texts themselves is faster.
-pub const MOST_WORDS: usize = 2_000;
+pub const MAX_WORDS: usize = 2_000;
 
 /// After how many words the cancellation flag is read.
 const CHECK_EVERY: usize = 4096;
@@ -60,16 +60,16 @@ pub fn unused(db: &Connection, stop: &AtomicBool) -> CatalogResult<Vec<Box<str>>
 
 /// A part of a word that is searched for.
 #[derive(Debug, Clone, Copy)]
-pub struct Part<'a> {
+pub struct WordPart<'a> {
     pub text: &'a str,
     /// Whether it may stand anywhere in a word, or only at its end.
     pub anywhere: bool,
 }
 
-/// For each part the words that contain it, or None if there are more than [`MOST_WORDS`]. None if it was cancelled.
-pub fn around(
+/// For each part the words that contain it, or None if there are more than [`MAX_WORDS`]. None if it was cancelled.
+pub fn words_containing(
     db: &Connection,
-    parts: &[Part<'_>],
+    parts: &[WordPart<'_>],
     cancelled: &AtomicBool,
 ) -> CatalogResult<Option<Vec<Option<Vec<String>>>>> {
     let finders: Vec<Finder<'_>> = parts.iter().map(|part| Finder::new(part.text.as_bytes())).collect();
@@ -85,7 +85,7 @@ pub fn around(
                 false => word.ends_with(part.text),
             };
             if contains {
-                match found.as_mut().filter(|words| words.len() < MOST_WORDS) {
+                match found.as_mut().filter(|words| words.len() < MAX_WORDS) {
                     Some(words) => words.push(word.to_owned()),
                     None => *found = None,
                 }

@@ -1,10 +1,10 @@
 use std::fs;
 
 use super::*;
-use crate::core::catalog::ingest::{lacking, take, Taken};
-use crate::core::catalog::session_text::{text, Source};
+use crate::core::catalog::ingest::{ingest_session, pending, IngestOutcome};
+use crate::core::catalog::session_text::{text, ListedState};
 use crate::core::listing::candidates::in_dir;
-use crate::core::summary::session_summary::Info;
+use crate::core::summary::session_summary::SessionSummary;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ impl Store {
     }
 
     /// What a list shows, by name, and the catalog.
-    fn list(&self, location: Option<&Location>) -> (HashMap<String, Option<Listed>>, Option<Catalog>) {
+    fn list(&self, location: Option<&Location>) -> (HashMap<String, Option<ListedSession>>, Option<Catalog>) {
         let files = self.files();
         let seen = Mutex::new(HashMap::new());
         let catalog = read_all(&files, location, &AtomicBool::new(false), &|at, listed| {
@@ -183,8 +183,8 @@ fn texts_are_what_was_listed_wherever_they_come_from() {
     store.write("a.jsonl", &session("a", &body));
     wait();
     let (seen, catalog) = store.list(Some(&store.location));
-    let source = Source::of(seen["a.jsonl"].as_ref().expect("a session"));
-    assert_eq!(Source::from_text(&source.to_text()), Some(source));
+    let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
+    assert_eq!(ListedState::from_text(&source.to_text()), Some(source));
     let dir = store.dir.path().to_str().expect("text").to_owned();
     let fetch = |catalog: Option<&Catalog>| {
         let mut all = vec![1, 2, 3];
@@ -195,9 +195,9 @@ fn texts_are_what_was_listed_wherever_they_come_from() {
     assert!(want.starts_with(b"1 \xED\xA0\xBD 2 \xED\xA0\xBD 4") && want.len() > 15_000);
     let mut catalog = catalog.expect("made");
     assert_eq!(fetch(Some(&catalog)), want, "from the file, for want of texts");
-    let todo = lacking(catalog.db(), None).expect("asked");
-    let taken = take(&mut catalog, &todo[0], &mut Box::default(), &AtomicBool::new(false));
-    assert_eq!((todo.len(), taken.expect("taken").expect("read")), (1, Taken::All));
+    let todo = pending(catalog.db(), None).expect("asked");
+    let taken = ingest_session(&mut catalog, &todo[0], &mut Box::default(), &AtomicBool::new(false));
+    assert_eq!((todo.len(), taken.expect("taken").expect("read")), (1, IngestOutcome::Complete));
     fs::remove_file(store.dir.path().join("a.jsonl")).expect("removed");
     assert_eq!(fetch(Some(&catalog)), want, "from the catalog");
     assert_eq!(fetch(None), b"");
@@ -214,13 +214,13 @@ fn a_text_that_was_fetched_while_it_was_taken_stood_there_twice() {
         let _ = fs::remove_file(store.dir.path().join("catalog-wal"));
         let _ = fs::remove_file(store.dir.path().join("catalog-shm"));
         let (seen, catalog) = store.list(Some(&store.location));
-        let source = Source::of(seen["a.jsonl"].as_ref().expect("a session"));
+        let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
         let mut filling = catalog.expect("made");
         let reading = Catalog::open(&store.location).expect("opened");
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let todo = lacking(filling.db(), None).expect("asked");
-                take(&mut filling, &todo[0], &mut Box::default(), &AtomicBool::new(false))
+                let todo = pending(filling.db(), None).expect("asked");
+                ingest_session(&mut filling, &todo[0], &mut Box::default(), &AtomicBool::new(false))
                     .expect("taken")
                     .expect("read")
             });
@@ -234,7 +234,7 @@ fn a_text_that_was_fetched_while_it_was_taken_stood_there_twice() {
 }
 
 /// The text of a.jsonl as it was when it was listed.
-fn text_of_a(store: &Store, catalog: Option<&Catalog>, source: &Source) -> String {
+fn text_of_a(store: &Store, catalog: Option<&Catalog>, source: &ListedState) -> String {
     let mut all = Vec::new();
     text(catalog, store.dir.path().to_str().expect("text"), "a.jsonl", source, &mut all);
     String::from_utf8(all).expect("text")
@@ -242,8 +242,8 @@ fn text_of_a(store: &Store, catalog: Option<&Catalog>, source: &Source) -> Strin
 
 /// Takes every text that a catalog lacks.
 fn take_all(catalog: &mut Catalog) {
-    for todo in lacking(catalog.db(), None).expect("asked") {
-        take(catalog, &todo, &mut Box::default(), &AtomicBool::new(false)).expect("taken").expect("read");
+    for todo in pending(catalog.db(), None).expect("asked") {
+        ingest_session(catalog, &todo, &mut Box::default(), &AtomicBool::new(false)).expect("taken").expect("read");
     }
 }
 
@@ -262,7 +262,7 @@ fn a_last_line_that_went_on_left_its_old_text_in_the_catalog() {
         take_all(&mut catalog.expect("made"));
         store.append("a.jsonl", more);
         let (seen, catalog) = store.list(Some(&store.location));
-        let source = Source::of(seen["a.jsonl"].as_ref().expect("a session"));
+        let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
         assert_eq!(text_of_a(&store, catalog.as_ref(), &source), want, "{more}");
         take_all(&mut catalog.expect("made"));
         assert_eq!(text_of_a(&store, Catalog::open(&store.location).as_ref(), &source), want, "{more}");
@@ -283,7 +283,7 @@ proptest! {
             at += more.len();
             store.append("a.jsonl", more);
             let (seen, catalog) = store.list(Some(&store.location));
-            let source = Source::of(seen["a.jsonl"].as_ref().expect("a session"));
+            let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
             let mut catalog = catalog.expect("made");
             listed.push((source, text_of_a(&store, None, &source)));
             if takes {
@@ -386,15 +386,15 @@ proptest! {
         }
         let file = tempfile::NamedTempFile::new().expect("a file");
         fs::write(file.path(), &text).expect("written");
-        let found = read_on(file.as_file(), text.len() as u64, Known::default(), &mut Box::default(), &AtomicBool::new(false));
+        let found = read_on(file.as_file(), text.len() as u64, SummaryProgress::default(), &mut Box::default(), &AtomicBool::new(false));
         let found = found.expect("read").expect("not cancelled");
-        let slowly = Info::of_lines(&text);
+        let slowly = SessionSummary::of_lines(&text);
         prop_assert_eq!(found.info(), slowly.as_ref());
         // Going on from any line gives the same.
         let Some(first) = text.find('\n').filter(|at| at + 1 < text.len()) else { return Ok(()) };
         let middle = text[first + 1..].find('\n').map_or(first + 1, |at| first + at + 2);
-        let half = read_on(file.as_file(), middle as u64, Known::default(), &mut Box::default(), &AtomicBool::new(false));
-        let half = half.expect("read").expect("not cancelled").known;
+        let half = read_on(file.as_file(), middle as u64, SummaryProgress::default(), &mut Box::default(), &AtomicBool::new(false));
+        let half = half.expect("read").expect("not cancelled").progress;
         let whole = read_on(file.as_file(), text.len() as u64, half, &mut Box::default(), &AtomicBool::new(false));
         let whole = whole.expect("read").expect("not cancelled");
         prop_assert_eq!(whole.info(), slowly.as_ref());

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::core::catalog::background::fill;
+use crate::core::catalog::background::ingest_pending;
 use crate::core::catalog::session_text;
-use crate::core::catalog::text_rows::MOST_TEXT;
+use crate::core::catalog::text_rows::MAX_TEXT_BYTES;
 use crate::core::listing::candidates::in_dir;
 use crate::core::listing::listing::read_all;
 
@@ -82,8 +82,8 @@ impl Store {
     }
 
     /// What is left to do when a search or a list has answered.
-    fn fill(&self) {
-        fill(Catalog::open(&self.location).expect("opened"), &self.location, &never());
+    fn ingest(&self) {
+        ingest_pending(Catalog::open(&self.location).expect("opened"), &self.location, &never());
     }
 
     fn list(&self) {
@@ -201,7 +201,7 @@ fn every_text_that_holds_a_query_is_found_by_index_and_files_alike() {
 #[test]
 fn a_text_beyond_what_the_catalog_takes_is_cut_and_shown_whole() {
     let store = Store::new();
-    let text = format!("beginning {} ending", "filler ".repeat(MOST_TEXT / 7 + 1));
+    let text = format!("beginning {} ending", "filler ".repeat(MAX_TEXT_BYTES / 7 + 1));
     store.say("long", &[text.as_str(), "short"]);
     assert_eq!(store.found("beginning").len(), 1);
     assert_eq!(store.found("short").len(), 1);
@@ -209,8 +209,8 @@ fn a_text_beyond_what_the_catalog_takes_is_cut_and_shown_whole() {
     assert_eq!(store.found_in_files("ending").len(), 0);
     let files = store.files();
     let source = Mutex::new(None);
-    let take = |_: usize, found: Option<Listed>| {
-        *source.lock().expect("held") = found.map(|found| session_text::Source::of(&found));
+    let take = |_: usize, found: Option<ListedSession>| {
+        *source.lock().expect("held") = found.map(|found| session_text::ListedState::of(&found));
     };
     let catalog = read_all(&files, Some(&store.location), &never(), &take).expect("read");
     let source = source.into_inner().expect("held").expect("listed");
@@ -229,7 +229,7 @@ fn what_was_deleted_stayed_in_the_catalog() {
     assert_eq!(store.found("secretive").len(), 400);
     fs::remove_file(store.path("gone")).expect("removed");
     assert_eq!(store.found("key").len(), 1);
-    store.fill();
+    store.ingest();
     let count = |sql: &str| store.count(sql);
     assert_eq!(count("SELECT count(*) FROM text"), 1);
     assert_eq!(count("SELECT count(*) FROM word WHERE word LIKE 'secretive%'"), 0);
@@ -261,7 +261,7 @@ fn a_store_with_turnover_made_the_catalog_grow() {
         assert_eq!(store.found(&format!("w{round}x77")).len(), 3, "{round}");
         fs::remove_file(store.path("turned")).expect("removed");
         assert_eq!(store.found("kept").len(), 1);
-        fill(Catalog::open(&store.location).expect("opened"), &store.location, &never());
+        ingest_pending(Catalog::open(&store.location).expect("opened"), &store.location, &never());
         sizes.push(fs::metadata(&store.location.path).expect("there").len());
     }
     println!("{sizes:?}");

@@ -14,7 +14,7 @@ fn searched() -> Store {
         store.say(&format!("s{name}"), &texts);
     }
     store.found("needle");
-    store.fill();
+    store.ingest();
     assert!(Catalog::open(&store.location).expect("opened").checkpoint().expect("written"));
     store
 }

@@ -44,7 +44,7 @@ fn another_mode_threw_the_whole_index_away() {
     }
     // First by what is done after a list, then by a search.
     store.list();
-    store.fill();
+    store.ingest();
     assert_eq!(numbers(&store), before);
     tick();
     fs::hard_link(store.path("b"), store.dir.path().join("backup")).expect("linked");
@@ -80,10 +80,10 @@ fn texts_of_a_file_that_says_something_else_now_go() {
         store.list();
         // Between the list and what follows it the texts do not count.
         assert_eq!(store.asked("secret1", None, &never()).expect("not cancelled").len(), 0);
-        store.fill();
+        store.ingest();
         assert_eq!(store.found("secret1").len(), 0);
         assert_eq!(store.found(new).len(), 1);
-        store.fill();
+        store.ingest();
         assert_eq!(store.count("SELECT count(*) FROM word WHERE word LIKE 'secret%'"), 0);
         for ending in ["", "-wal"] {
             let file = format!("{}{ending}", store.location.path.display());
@@ -123,7 +123,7 @@ fn a_purge_that_was_stopped_is_finished_by_the_next_one() {
     assert!(store.count("SELECT count(*) FROM text") > 1, "nothing is deleted yet");
     assert!(store.count("SELECT value FROM state WHERE name = 'purge'") > 0, "the purge is pending");
     drop(catalog);
-    store.fill();
+    store.ingest();
     assert_eq!(store.count("SELECT count(*) FROM text"), 1);
     assert_eq!(store.count("SELECT count(*) FROM word"), 1);
     assert_eq!(store.count("SELECT value FROM state WHERE name = 'purge'"), 0);
