@@ -1,4 +1,4 @@
-//! Work on a catalog that nobody waits for: texts are taken into it after a list has given its answer.
+//! Background work on the catalog: after a list or a search has answered, its thread ingests what the catalog lacks.
 
 use std::collections::HashMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -15,14 +15,14 @@ use super::purge::purge;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::threads::ThreadGuard;
 
-/// The catalogs that are being ingesting, and whether more came to do since that began.
+/// The catalogs that a thread of this process ingests into, and whether it has to do so once more.
 static INGESTING: LazyLock<Mutex<HashMap<PathBuf, bool>>> = LazyLock::new(Mutex::default);
 
 fn ingesting() -> MutexGuard<'static, HashMap<PathBuf, bool>> {
     INGESTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes the texts that a catalog lacks, in this thread. If another one is at it, that one does it all.
+/// Ingests the texts that the catalog lacks. If another thread already does, it does this as well.
 pub fn ingest_pending(mut catalog: Catalog, location: &Location, stop: &Arc<AtomicBool>) {
     {
         let mut ingesting = ingesting();
@@ -49,13 +49,13 @@ pub fn ingest_pending(mut catalog: Catalog, location: &Location, stop: &Arc<Atom
 
 fn ingest_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> CatalogResult<()> {
     catalog.db().busy_timeout(LIST_BUSY_TIMEOUT)?;
-    // First of all what must not stay. The process may end at any time; then the next one goes on with it.
+    // Deletions first. The process may end at any time; the next one continues.
     forget_empty_dirs(catalog)?;
     revalidate_pending(catalog, stop)?;
     purge(catalog, stop)?;
     let mut buffer = Box::default();
     for session in pending(catalog.db(), None)? {
-        // A file that cannot be read has no texts to take.
+        // A file that cannot be read has no texts.
         if matches!(ingest_session(catalog, &session, &mut buffer, stop)?, Ok(IngestOutcome::Cancelled))
             || stop.load(Ordering::Relaxed)
         {
@@ -65,8 +65,8 @@ fn ingest_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> CatalogResult<(
     Ok(())
 }
 
-/// Answers a request on a thread of its own, and then, when nobody waits any more, ingests what the catalog lacks. `sender` is
-/// dropped in between. `failed` is told of an error, and of a panic.
+/// Runs `answer` on a new thread, which then ingests what the catalog lacks. `sender` is dropped in between, so that it does
+/// not keep the process alive. Errors and panics of `answer` go to `failed`.
 pub fn spawn<S: Send + 'static>(
     what: &'static str,
     cancelled: Arc<AtomicBool>,
@@ -76,7 +76,7 @@ pub fn spawn<S: Send + 'static>(
     failed: impl FnOnce(&S, Error) + Send + 'static,
 ) -> Result<()> {
     let stop = Arc::new(AtomicBool::new(false));
-    // From before the thread runs: the library must not be unloaded under it.
+    // Registered before it runs: the library must not be unloaded under it.
     let guards = (ThreadGuard::new(cancelled), ThreadGuard::new(stop.clone()));
     let run = move || {
         let _guards = guards;
@@ -88,7 +88,6 @@ pub fn spawn<S: Send + 'static>(
                 None
             }
         };
-        // From here on nothing keeps the process alive.
         drop(sender);
         if let (Some(catalog), Some(location)) = (catalog.filter(|catalog| !catalog.is_read_only()), location) {
             ingest_pending(catalog, &location, &stop);

@@ -13,10 +13,10 @@ use super::location::Location;
 use super::schema;
 use crate::core::base::options::Durability;
 
-/// How long a list waits for another process that is writing. What it could not write, the next list reads again.
+/// How long a list waits for another process that writes. What it cannot write, the next list reads again.
 pub const LIST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// How long the host's own thread waits, where it asks by itself: it answers a user's keys.
+/// How long the host's own thread waits: it handles the user's keys.
 pub const SHORT_BUSY_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// An open catalog.
@@ -25,12 +25,12 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Opens the catalog if it is there and whole. One of ours that is broken is taken away, so that a new one can be made.
+    /// Opens the catalog. None if there is none, or it cannot be used. A corrupt one of ours is deleted.
     pub fn open(location: &Location) -> Option<Self> {
         Self::open_within(location, LIST_BUSY_TIMEOUT)
     }
 
-    /// As [`Catalog::open`], waiting no longer than this for other processes, then and later.
+    /// The same, with a busy timeout of its own.
     pub fn open_within(location: &Location, busy_timeout: Duration) -> Option<Self> {
         let path = follow_links(&location.path);
         if inspect(&path) != CatalogFileState::Catalog {
@@ -43,7 +43,7 @@ impl Catalog {
                     remove_own(&path);
                     return None;
                 }
-                // Who only reads would wait as long.
+                // A read-only connection would wait as long.
                 Err(error) if is_busy(&error) => return None,
                 Err(_) => {}
             }
@@ -51,18 +51,17 @@ impl Catalog {
         None
     }
 
-    /// Opens the catalog for writing, and makes it if it is not there. None if that cannot be, or if what is there is not
-    /// ours.
-    pub fn make(location: &Location) -> Option<Self> {
+    /// Opens the catalog for writing, and creates it if there is none. None if that fails, or if the file is not ours.
+    pub fn create(location: &Location) -> Option<Self> {
         let path = follow_links(&location.path);
         if let Some(dir) = path.parent().filter(|dir| !dir.is_dir()) {
-            // Where a link leads to is made by who made the link: it may be a disk that is not there now.
+            // The target of a link may be on a disk that is not mounted now: its directory is not ours to create.
             if !location.makes_dir || path != location.path {
                 return None;
             }
             crate::core::storage::file::make_dir(dir.to_str()?, Durability::Os).ok()?;
         }
-        // Twice: a broken one is taken away first.
+        // A corrupt one is deleted first, and created in the second round.
         for _ in 0..2 {
             match inspect(&path) {
                 CatalogFileState::Foreign => return None,
@@ -85,40 +84,40 @@ impl Catalog {
     fn connect(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> CatalogResult<Self> {
         let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         db.busy_timeout(busy_timeout)?;
-        // A connection to a file that was taken away meanwhile would take the new one's log away with it.
+        // A connection to a deleted file would delete the log of the file in its place.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         schema::prepare(&db)?;
         Ok(Self { db })
     }
 
-    /// Whether nothing can be written to it.
+    /// Whether it can only be read.
     pub fn is_read_only(&self) -> bool {
         self.db.is_readonly("main").unwrap_or(true)
     }
 
-    /// Moves the log into the file if the log is large: who opens the catalog next reads it first. A reader of another
-    /// process may block this; then whoever comes next does it.
+    /// Checkpoints the log if it is large: the next connection has to read it. If a reader of another process blocks that, a
+    /// later call does it.
     pub fn truncate_log(&self) {
         const LARGE: u64 = 256 << 10;
         let log = self.db.path().map(|path| format!("{path}-wal"));
         let is_large = log.and_then(|log| fs::metadata(log).ok()).is_some_and(|log| log.len() > LARGE);
         if is_large && !self.is_read_only() {
-            // What cannot be moved now stays in the log, where it counts as well.
+            // What stays in the log counts as well.
             let _ = self.checkpoint();
         }
     }
 
-    /// Moves the log into the file and empties it. False if another connection blocks that.
+    /// Copies the log into the database and truncates it. False if another connection blocks that.
     pub fn checkpoint(&self) -> CatalogResult<bool> {
         self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0).map(|is_blocked: bool| !is_blocked))
     }
 
-    /// One of the numbers that the catalog keeps of itself.
+    /// A counter of the table `state`.
     pub fn state(&self, name: &str) -> CatalogResult<i64> {
         self.db.prepare_cached("SELECT value FROM state WHERE name = ?1")?.query_row([name], |row| row.get(0))
     }
 
-    /// Runs work that writes, all of it or nothing.
+    /// Runs `work` in a write transaction.
     pub fn write<T>(&mut self, work: impl FnOnce(&rusqlite::Transaction<'_>) -> CatalogResult<T>) -> CatalogResult<T> {
         let transaction = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
@@ -132,7 +131,7 @@ impl Catalog {
     }
 }
 
-/// Takes a catalog away that turned out to be broken while it was used. Any other error is no reason to.
+/// Deletes the catalog if the error says that it is corrupt.
 pub fn discard_if_corrupt(location: &Location, error: &rusqlite::Error) {
     if is_corrupt(error) {
         remove_own(&follow_links(&location.path));

@@ -1,21 +1,21 @@
-//! Errors of the catalog. All but corruption mean that the caller does without it.
+//! Errors of the catalog. After any of them the caller does without it; a corrupt one is deleted.
 
 use rusqlite::ErrorCode;
 
 /// The result of work on a catalog.
 pub type CatalogResult<T> = std::result::Result<T, rusqlite::Error>;
 
-/// Whether an error says that somebody else is at work on the catalog.
+/// Whether another connection holds a lock.
 pub fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// Whether an error says that the file is no catalog (any more), and waiting would not help.
+/// Whether the file is no valid catalog: SQLite reports it as corrupt, or tables or values are not those of the schema.
 pub fn is_corrupt(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(error, _) => {
             matches!(error.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-                // What should be there is not: another file was put in its place.
+                // A table is missing.
                 || error.code == ErrorCode::Unknown
         }
         rusqlite::Error::SqlInputError { .. }
@@ -26,7 +26,7 @@ pub fn is_corrupt(error: &rusqlite::Error) -> bool {
     }
 }
 
-/// An error that says that the catalog contradicts itself.
+/// An error for a catalog whose tables contradict each other.
 pub fn corrupt(what: &str) -> rusqlite::Error {
     let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
     rusqlite::Error::SqliteFailure(error, Some(what.to_owned()))

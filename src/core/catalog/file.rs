@@ -1,5 +1,5 @@
-//! The catalog's file on disk: whose it is, and how it is made and taken away. A setting may name any file, so nothing is
-//! touched that does not show that it is ours.
+//! The catalog's file: what is at its path, and how it is created and deleted. A setting may name any file, so only a file
+//! that proves to be ours is touched.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -7,33 +7,33 @@ use std::path::{Path, PathBuf};
 
 use super::schema::{APPLICATION_ID, FORMAT_VERSION};
 
-/// The catalog's file in the agent's directory. The number is that of its form: each form has a file of its own, so that
-/// two releases never fight over one.
+/// The catalog's file in the agent's directory. Each format version has a file of its own, so that two releases do not
+/// rebuild each other's.
 pub const FILE_NAME: &str = "session-catalog-2.sqlite";
 
-/// What an SQLite file begins with, and where its header says what was set.
+/// The beginning of an SQLite file, and the offsets of two numbers in its header.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const FORMAT_VERSION_AT: usize = 60;
 const APPLICATION_ID_AT: usize = 68;
 const HEADER_BYTES: usize = 100;
 
-/// How many links are followed to the catalog's file.
+/// How many symbolic links are followed.
 const MAX_LINKS: usize = 40;
 
-/// What is found where the catalog should be.
+/// What is at the catalog's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CatalogFileState {
-    /// Nothing, or an empty file: a catalog may be made there.
+    /// Nothing, or an empty file.
     Missing,
-    /// A catalog of this form.
+    /// A catalog of this format version.
     Catalog,
-    /// Ours, and good for nothing: a catalog of an older form, or what is broken and has our own name.
+    /// A catalog of an older format version, or a file with our own name that is no database.
     Unusable,
-    /// Somebody else's file, a catalog of a newer form, no file, or what cannot be looked at. It is left as it is.
+    /// Another program's file, a catalog of a newer version, no regular file, or one that cannot be read. It is left alone.
     Foreign,
 }
 
-/// Looks at what is at a path, without changing anything.
+/// Reads what is at a path.
 pub fn inspect(path: &Path) -> CatalogFileState {
     match read_header(path) {
         Ok(bytes) if bytes.is_empty() => CatalogFileState::Missing,
@@ -59,14 +59,14 @@ fn read_header(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whose database it says it is, and of which form; None for what is no database.
+/// The application id and format version of a database's header; None if it is no database.
 fn application_and_version(bytes: &[u8]) -> Option<(i32, i32)> {
     let number = |at: usize| Some(i32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let is_database = bytes.starts_with(MAGIC) && bytes.len() == HEADER_BYTES;
     is_database.then(|| Some((number(APPLICATION_ID_AT)?, number(FORMAT_VERSION_AT)?))).flatten()
 }
 
-/// The file that a path leads to, through links, whether it is there or not.
+/// The path behind symbolic links, whether there is a file or not.
 pub fn follow_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -76,7 +76,7 @@ pub fn follow_links(path: &Path) -> PathBuf {
     path
 }
 
-/// Makes an empty file that only its owner may read; one that is there becomes that.
+/// Creates an empty file that only its owner may read, or gives an existing one these permissions.
 pub fn create_private(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -91,7 +91,7 @@ pub fn create_private(path: &Path) -> io::Result<()> {
 #[cfg(unix)]
 fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    // Somebody else's empty file is of no use: what is said in sessions would be theirs to read.
+    // Fails for another user's file, who could read our sessions in it.
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))
 }
 
@@ -100,8 +100,7 @@ fn make_private(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the catalog's files away, if they are ours. Who has them open goes on with what has no name any more. What cannot
-/// be removed is met again by whoever opens it next.
+/// Deletes the catalog's files, if they are ours. Connections of other processes continue on the deleted files.
 pub fn remove_own(path: &Path) {
     if !matches!(inspect(path), CatalogFileState::Catalog | CatalogFileState::Unusable) {
         return;

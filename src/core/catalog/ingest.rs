@@ -1,5 +1,5 @@
-//! Taking the texts of sessions into the catalog, a bit at a time: nothing is held while a file is read, and whatever
-//! was done stays done.
+//! Ingesting the texts of sessions into the catalog, in chunks: no lock is held while a file is read, and each chunk is
+//! committed by itself.
 
 use std::fs::File;
 use std::io;
@@ -21,10 +21,10 @@ use crate::core::io::session_files::session_files;
 use crate::core::summary::searchable_text::{read_texts, Completion, SearchableText};
 use crate::core::summary::session_summary::FileKind;
 
-/// How many bytes of text are written at once: few enough that other writers need not wait long.
+/// How many bytes of text one transaction writes, so that other writers do not wait long.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// A session whose texts are not all in the catalog.
+/// A session with texts that are not in the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingSession {
     pub session: i64,
@@ -32,8 +32,8 @@ pub struct PendingSession {
     pub name: String,
 }
 
-/// The sessions whose texts are not all in the catalog, those first that were changed longest ago: what is taken last
-/// counts as the newest. A last line without a newline is looked at every time: it may become longer.
+/// The sessions with texts that are not in the catalog, the least recently modified first. A session whose last line has no
+/// newline is always one of them: the line may still grow.
 pub fn pending(db: &Connection, dir: Option<&str>) -> CatalogResult<Vec<PendingSession>> {
     let mut statement = db.prepare_cached(
         "SELECT id, dir, name FROM session
@@ -43,7 +43,7 @@ pub fn pending(db: &Connection, dir: Option<&str>) -> CatalogResult<Vec<PendingS
     rows.collect()
 }
 
-/// Those of them whose texts are known of another state of their files alone.
+/// The sessions whose texts were ingested from an earlier state of their file.
 fn unverified(db: &Connection) -> CatalogResult<Vec<PendingSession>> {
     let mut statement =
         db.prepare_cached("SELECT id, dir, name FROM session WHERE texts_before > 0 ORDER BY modified, dir, name")?;
@@ -55,13 +55,13 @@ fn as_pending(row: &Row<'_>) -> CatalogResult<PendingSession> {
     Ok(PendingSession { session: row.get(0)?, dir: row.get(1)?, name: row.get(2)? })
 }
 
-/// Finds out which texts of changed files are still what the files say. What they do not say any more must go.
+/// Compares ingested texts with files that changed. Texts that differ are left to the purge.
 pub fn revalidate_pending(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
     for session in unverified(catalog.db())? {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        // Of a file that cannot be read they stay in doubt.
+        // Texts of a file that cannot be read stay unverified.
         let _ = begin(catalog, &session, stop)?;
     }
     Ok(())
@@ -106,14 +106,14 @@ pub enum ReadOutcome {
     Cancelled,
 }
 
-/// Looks where the texts that a session lacks begin; None if it lacks none any more, it was changed since it was listed, or
-/// this was cancelled. The texts of another state of the file are compared with it, and count again if they are the same.
+/// Finds where the texts that a session lacks begin, after verifying those that were ingested from an earlier state of its
+/// file. None if nothing is lacking, the file changed since it was listed, or this was cancelled.
 pub fn begin(
     catalog: &mut Catalog,
     pending: &PendingSession,
     cancelled: &AtomicBool,
 ) -> CatalogResult<io::Result<Option<IngestStart>>> {
-    // In one view: another process may be writing the row.
+    // One snapshot: another process may be writing the row.
     let (mut row, taken, before) = {
         let view = catalog.db().unchecked_transaction()?;
         let Some(row) = rows::of_file(&view, &pending.dir, &pending.name)? else {
@@ -138,7 +138,7 @@ pub fn begin(
             Ok(is_same) => is_same,
             Err(error) => return Ok(Err(error)),
         };
-        // Read while it was changed, it may be a bit of both.
+        // A file that changed while it was read proves nothing.
         if cancelled.load(Ordering::Relaxed) || !has_same_prefix(&file, &row).unwrap_or(false) {
             return Ok(Ok(None));
         }
@@ -155,7 +155,7 @@ pub fn begin(
         },
     };
     if !goes_on {
-        // A last line that had no newline was taken, and what came then belongs to it.
+        // The last line had no newline when it was ingested, and has grown since.
         let renewed = catalog.write(|transaction| match advance_ingest(transaction, row.row, from, 0)? {
             true => rows::rekey(transaction, row.row).map(Some),
             false => Ok(None),
@@ -166,8 +166,8 @@ pub fn begin(
     Ok(Ok(Some(IngestStart { row, version, from, path })))
 }
 
-/// Writes what became of comparing a file with texts that went up to `before`, and gives the row's number: another one
-/// leaves the texts to be taken away. None if the row was changed meanwhile.
+/// Writes the result of comparing a file with its texts, and gives the row's id: a new one leaves the texts to the purge. None
+/// if the row changed meanwhile.
 fn decide(
     transaction: &Transaction<'_>,
     pending: &PendingSession,
@@ -186,10 +186,9 @@ fn decide(
 }
 
 impl IngestStart {
-    /// Reads texts from a position on, as many as are written at once.
+    /// Reads the next chunk of texts, from this offset on.
     pub fn read(&self, from: u64, buffer: &mut Box<[u8]>, cancelled: &AtomicBool) -> io::Result<ReadOutcome> {
         let Self { row, version, path, .. } = self;
-        // Whatever the path leads to by now: it is looked at.
         let file = &open::regular(path, Access::Read)?;
         if !has_same_prefix(file, row)? {
             return Ok(ReadOutcome::Changed);
@@ -209,7 +208,7 @@ impl IngestStart {
             if let Some(last) = batches.last_mut() {
                 last.push(&text);
             }
-            // Behind the whole lines there is at most one more.
+            // After the complete lines there is at most one more.
             to = to.max(text.end);
             if size >= CHUNK_BYTES {
                 to = text.end;
@@ -223,7 +222,7 @@ impl IngestStart {
         if cancelled.load(Ordering::Relaxed) {
             return Ok(ReadOutcome::Cancelled);
         }
-        // Read while it was changed, it may be a bit of both.
+        // A file that changed while it was read proves nothing.
         if !has_same_prefix(file, row)? {
             return Ok(ReadOutcome::Changed);
         }
@@ -233,7 +232,7 @@ impl IngestStart {
 }
 
 impl IngestChunk {
-    /// Writes the texts; `put` puts each row of them. False if somebody else was at it meanwhile.
+    /// Writes the chunk by calling `put` for each row. False if another connection ingested these texts meanwhile.
     pub fn write(
         &self,
         transaction: &Transaction<'_>,
@@ -249,7 +248,7 @@ impl IngestChunk {
     }
 }
 
-/// Takes the texts that a session lacks.
+/// Ingests the texts that a session lacks.
 pub fn ingest_session(
     catalog: &mut Catalog,
     pending: &PendingSession,
@@ -263,47 +262,47 @@ pub fn ingest_session(
     };
     let mut from = start.from;
     loop {
-        let part = match start.read(from, buffer, cancelled) {
-            Ok(ReadOutcome::Chunk(part)) => part,
+        let chunk = match start.read(from, buffer, cancelled) {
+            Ok(ReadOutcome::Chunk(chunk)) => chunk,
             Ok(ReadOutcome::Changed) => return Ok(Ok(IngestOutcome::Changed)),
             Ok(ReadOutcome::Cancelled) => return Ok(Ok(IngestOutcome::Cancelled)),
             Err(error) => return Ok(Err(error)),
         };
         let put = |transaction: &Transaction<'_>| {
-            part.write(transaction, |_, batch, row| batch.put(transaction, row, false).map(|_| ()))
+            chunk.write(transaction, |_, batch, row| batch.put(transaction, row, false).map(|_| ()))
         };
         if !catalog.write(put)? {
             return Ok(Ok(IngestOutcome::Changed));
         }
-        if part.is_last {
+        if chunk.is_last {
             return Ok(Ok(IngestOutcome::Complete));
         }
-        from = part.to;
+        from = chunk.to;
     }
 }
 
-/// Whether a line ends before a position of the file, or at it.
+/// Whether a line ends before this offset, or at it.
 pub(crate) fn is_line_end(file: &File, at: u64) -> io::Result<bool> {
     let mut around = [b'\n'; 2];
     let read = read_at(file, at - 1, &mut around)?;
     Ok(around.get(..read).unwrap_or_default().contains(&b'\n') || read < 2)
 }
 
-/// Whether a file still begins with what was read of it.
+/// Whether the file still begins with what the row was read from.
 fn has_same_prefix(file: &File, row: &CatalogRow) -> io::Result<bool> {
     let now = FileFingerprint::of(&file.metadata()?);
     let same_file = now.is_same_file(&row.fingerprint) && now.size >= row.fingerprint.size;
     Ok(same_file && head_tail_hash(file, row.progress.end)? == row.head_tail_hash)
 }
 
-/// Forgets the sessions of directories that have none any more: no list of them would notice.
+/// Deletes the rows of directories without session files: no list will look there again.
 pub fn forget_empty_dirs(catalog: &mut Catalog) -> CatalogResult<()> {
     let dirs: Vec<String> = {
         let mut dirs = catalog.db().prepare_cached("SELECT DISTINCT dir FROM session")?;
         let dirs = dirs.query_map([], |row| row.get(0))?;
         dirs.collect::<CatalogResult<_>>()?
     };
-    // A directory that cannot be looked into may come back.
+    // A directory that cannot be read may become readable.
     let is_empty = |dir: &str| match session_files(dir) {
         Ok(names) => names.is_empty(),
         Err(error) => error.kind() == io::ErrorKind::NotFound,

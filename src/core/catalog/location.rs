@@ -6,18 +6,18 @@ use super::file::FILE_NAME;
 use crate::core::base::error::Result;
 use crate::core::base::paths::{self, Host};
 
-/// Names the catalog's file, or is `off`.
+/// The environment variable that names the catalog's file, or is `off`.
 pub const VARIABLE: &str = "PI_SESSION_CATALOG";
 
-/// Where the catalog is, and whether it may be made.
+/// The catalog's path, and whether its directory may be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     pub path: PathBuf,
-    /// Whether a directory that is missing may be made for it. The agent's is not: who has no agent gets no catalog.
+    /// Whether a missing directory is created. The agent's directory is not: without an agent there is no catalog.
     pub makes_dir: bool,
 }
 
-/// Where the host's environment wants the catalog; None if it wants none.
+/// The location that the host's environment asks for; None if the catalog is off.
 pub fn location(host: &dyn Host) -> Result<Option<Location>> {
     match host.env(VARIABLE)?.filter(|value| !value.is_empty()) {
         Some(off) if off.eq_ignore_ascii_case("off") || off == "0" => Ok(None),

@@ -1,9 +1,8 @@
-//! The catalog: an SQLite file that remembers what was read of session files, so that the next list need not read them
-//! again, and holds their texts for search.
+//! The catalog: an SQLite file that caches what was read of session files, for lists, and indexes their texts, for search.
 //!
-//! Invariants: it is a cache, and files are the truth. Whatever is wrong with it (missing, locked, corrupt, read-only, a
-//! full disk) changes no answer. No lock is held while a session file is read. What is taken from it is checked against
-//! the file's fingerprint, which must be the one that the row was made from.
+//! Invariants: it is a cache; the files are the truth. A catalog that is missing, locked, corrupt, read-only or on a full disk
+//! changes no answer. No lock is held while a session file is read. A row counts only for the state of the file that it was
+//! read from, as far as the file's fingerprint tells.
 
 pub mod background;
 pub mod connection;

@@ -1,4 +1,4 @@
-//! The catalog's rows of session files: what lists show, and which state of which file it was read from.
+//! The catalog's rows of session files: what a list shows, and the state of the file that it was read from.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
@@ -9,34 +9,34 @@ use crate::core::format::header::{ParentSession, Version};
 use crate::core::io::file_version::{FileFingerprint, Nanos};
 use crate::core::summary::session_summary::{FileKind, SessionSummary, SummaryProgress};
 
-/// What is remembered of a file.
+/// A row of the table `session`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CatalogRow {
-    /// The row's number, never used again for another file, nor for a beginning of the file with other texts.
+    /// The row's id. It is never used again for another file, nor for the same file with other texts.
     pub row: i64,
     pub fingerprint: FileFingerprint,
     /// When the file was read.
     pub seen: Nanos,
     pub progress: SummaryProgress,
-    /// The fingerprint of what was read.
+    /// The hash of what was read.
     pub head_tail_hash: u64,
 }
 
-/// What a remembered file is good for, now that the file has a certain fingerprint.
+/// What a row is worth for a file with a certain fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheValidity {
-    /// Nothing was changed.
+    /// The file is unchanged.
     Valid,
-    /// Nothing was changed, but its last line has no newline and must be read again.
+    /// The file is unchanged, but its last line has no newline and is read again.
     RereadLastLine,
-    /// It may have grown: what is new can be read alone, if the fingerprint is still the same.
+    /// The file has grown. If its prefix has the same hash, only the rest is read.
     IfSamePrefix,
-    /// It has to be read again.
+    /// The file is read again.
     Invalid,
 }
 
 impl CatalogRow {
-    /// What it is good for.
+    /// What the row is worth for a file with this fingerprint.
     pub fn validity(&self, now: &FileFingerprint) -> CacheValidity {
         if *now == self.fingerprint {
             return match self.fingerprint.would_tell(self.seen) {
@@ -60,7 +60,7 @@ const COLUMNS: &str =
     "id, device, inode, size, modified, changed, seen, read_to, head_tail_hash, state, session_id, cwd, title, \
                        parent, created, active, unparsed_dates, messages, first, name";
 
-/// Hands on what is remembered of the files in a directory, with their names.
+/// Calls `each` with the name and the row of each file in a directory.
 pub fn in_dir(db: &Connection, dir: &str, mut each: impl FnMut(String, CatalogRow)) -> CatalogResult<()> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM session WHERE dir = ?1"))?;
     let mut rows = statement.query([dir])?;
@@ -71,7 +71,7 @@ pub fn in_dir(db: &Connection, dir: &str, mut each: impl FnMut(String, CatalogRo
     Ok(())
 }
 
-/// What is remembered of one file.
+/// The row of a file.
 pub fn of_file(db: &Connection, dir: &str, name: &str) -> CatalogResult<Option<CatalogRow>> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM session WHERE dir = ?1 AND name = ?2"))?;
     statement.query_row([dir, name], remembered).optional()
@@ -120,7 +120,7 @@ fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
     })
 }
 
-/// A path is stored as bytes, anything else as text.
+/// A path is stored as a blob, any other JSON value as text.
 fn stored(parent: &ParentSession) -> ValueRef<'_> {
     match parent {
         ParentSession::Path(path) => ValueRef::Blob(path),
@@ -146,23 +146,23 @@ fn state_of(content: &FileKind) -> i64 {
     }
 }
 
-/// A file that was read, to be remembered.
+/// A file that was read, to be written.
 #[derive(Debug)]
 pub struct Update {
     pub dir: String,
     pub name: String,
-    /// What was remembered before and went on to be used; its texts are still good.
+    /// The row that was valid for the file's prefix: it is updated, and its texts stay.
     pub goes_on: Option<i64>,
-    /// The row that was there when the list began, and when its file had been read.
+    /// The row that was there when the list began, and when its file was read.
     pub found: Option<(i64, Nanos)>,
-    /// As it is to be remembered; its row's number says nothing.
+    /// The new content; its id is ignored.
     pub file: CatalogRow,
 }
 
-/// Writes what was read, unless another process has read the file later and was quicker to write. Gives the row's number.
+/// Writes a row, unless another process read the file later and wrote it first. Gives the row's id.
 pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64> {
     let Update { dir, name, goes_on, found, file } = update;
-    // A row that was there from the beginning gives way, whatever time it says: the clock may have been put back.
+    // A row that the list began with is replaced, whatever its time: the clock may have been set back.
     let other = of_file(transaction, dir, name)?;
     let is_known = |row: &CatalogRow| *found == Some((row.row, row.seen));
     if let Some(newer) = other.as_ref().filter(|row| !is_known(row) && row.seen > file.seen) {
@@ -174,7 +174,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64>
     };
     let info = file.progress.kind.info();
     let unparsed_dates = info.map(|info| info.unparsed_dates.to_lines()).filter(|all| !all.is_empty());
-    // A row that does not go on gets a new number: what hangs on the old one has nothing to hang on any more.
+    // A row that is not updated is replaced by one with a new id: its texts are left to the purge.
     let mut replace =
         transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2 AND id IS NOT ?3")?;
     replace.execute(params![dir, name, goes_on])?;
@@ -187,7 +187,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64>
            active = ?18, unparsed_dates = ?19, messages = ?20, first = ?21
          RETURNING id",
     )?;
-    // A row that another process has taken away meanwhile is gone with its number.
+    // Another process may have deleted the row.
     let mut there = transaction.prepare_cached("SELECT id FROM session WHERE id = ?1")?;
     let id: Option<i64> = match goes_on {
         Some(id) => there.query_row([id], |row| row.get(0)).optional()?,
@@ -251,7 +251,7 @@ pub fn rekey(transaction: &Transaction<'_>, row: i64) -> CatalogResult<i64> {
     rekey.query_row([row], |row| row.get(0))
 }
 
-/// Forgets files of a directory, by name.
+/// Deletes the row of a file.
 pub fn forget(transaction: &Transaction<'_>, dir: &str, name: &str) -> CatalogResult<()> {
     transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2")?.execute([dir, name])?;
     Ok(())

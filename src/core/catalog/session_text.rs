@@ -1,4 +1,4 @@
-//! The text of a session that a list has shown: from the catalog, or read from its file.
+//! The text of a listed session, from the catalog or from its file.
 
 use std::io;
 use std::path::Path;
@@ -12,24 +12,23 @@ use crate::core::io::file_version::{head_tail_hash, FileFingerprint};
 use crate::core::io::open::{self, Access};
 use crate::core::summary::header_scan::header_in;
 use crate::core::summary::searchable_text::{join, read_texts, Completion, SearchableText};
-use crate::core::summary::session_summary::FileKind;
-use crate::core::summary::session_summary::ListedSession;
+use crate::core::summary::session_summary::{FileKind, ListedSession};
 
-/// The state of a file that a list has shown, in few words.
+/// The state of a file when it was listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedState {
     device: u64,
     inode: u64,
-    /// The file's size, where its whole lines end, and the fingerprint up to there.
+    /// The file's size, where its complete lines end, and the hash up to there.
     size: u64,
     end: u64,
     head_tail_hash: u64,
-    /// When the file system saw a change: two lists may find files that differ in nothing else.
+    /// The change time: two lists may find states that differ in nothing else.
     changed: u64,
 }
 
 impl ListedState {
-    /// The state that was listed.
+    /// The state of a listed session's file.
     pub fn of(listed: &ListedSession) -> Self {
         let FileFingerprint { device, inode, size, changed, .. } = listed.fingerprint;
         Self { device, inode, size, end: listed.end, head_tail_hash: listed.head_tail_hash, changed: changed as u64 }
@@ -55,48 +54,48 @@ impl ListedState {
     }
 }
 
-/// Puts the texts of users and assistants as they were when the file was listed into `all`, joined by spaces. It is empty
-/// if neither the catalog nor the file has them any more. False if the catalog could not be asked.
-pub fn text(catalog: Option<&Catalog>, dir: &str, name: &str, source: &ListedState, all: &mut Vec<u8>) -> bool {
+/// Sets `all` to the texts of users and assistants as they were when the file was listed, joined by spaces. It is empty if
+/// neither the catalog nor the file has them any more. False if the catalog could not be read.
+pub fn text(catalog: Option<&Catalog>, dir: &str, name: &str, state: &ListedState, all: &mut Vec<u8>) -> bool {
     all.clear();
-    let kept = catalog.map_or(Ok(None), |catalog| kept(catalog, dir, name, source, all));
-    let asked = kept.is_ok();
-    let from = kept.ok().flatten().unwrap_or(0);
-    // Half of it would be neither what was listed nor nothing.
-    if from < source.size && !rest(dir, name, source, from, all).unwrap_or(false) {
+    let cached_to = catalog.map_or(Ok(None), |catalog| cached(catalog, dir, name, state, all));
+    let is_readable = cached_to.is_ok();
+    let from = cached_to.ok().flatten().unwrap_or(0);
+    // A part of it would be neither what was listed nor nothing.
+    if from < state.size && !rest(dir, name, state, from, all).unwrap_or(false) {
         all.clear();
     }
-    asked
+    is_readable
 }
 
-/// What the catalog has. Gives up to where in the file that is; None if it has nothing that can be used.
-fn kept(
+/// Appends the texts that the catalog has. Gives the offset in the file up to which it has them; None if it has none.
+fn cached(
     catalog: &Catalog,
     dir: &str,
     name: &str,
-    source: &ListedState,
+    state: &ListedState,
     all: &mut Vec<u8>,
 ) -> CatalogResult<Option<u64>> {
-    // One view of it all: texts may be taken meanwhile, and how far they were must be said of the texts that are read.
+    // One snapshot: texts may be ingested meanwhile.
     let view = catalog.db().unchecked_transaction()?;
     let Some(row) = rows::of_file(&view, dir, name)? else {
         return Ok(None);
     };
-    // Grown since, it holds what was listed all the same; the texts say where they end.
-    let grown = row.progress.end > source.end;
-    if !source.is_of(&row.fingerprint)
-        || !(grown || row.progress.end == source.end && row.head_tail_hash == source.head_tail_hash)
+    // The row of a file that grew since contains what was listed; each text tells where it ends.
+    let grown = row.progress.end > state.end;
+    if !state.is_of(&row.fingerprint)
+        || !(grown || row.progress.end == state.end && row.head_tail_hash == state.head_tail_hash)
     {
         return Ok(None);
     }
     if !matches!(row.progress.kind, FileKind::Session(..)) {
         return Ok(None);
     }
-    let Some(taken) = ingested_to(&view, row.row)? else {
+    let Some(ingested) = ingested_to(&view, row.row)? else {
         return Ok(None);
     };
-    // Of a file that has grown, the line that was the last when it was listed may be another one by now.
-    let to = if taken <= source.size { taken } else { source.end };
+    // In a file that grew, the incomplete line that was last when it was listed may be another one by now.
+    let to = if ingested <= state.size { ingested } else { state.end };
     let mut is_truncated = false;
     of_session(&view, row.row, |texts| {
         for text in texts.iter() {
@@ -111,13 +110,13 @@ fn kept(
     Ok((!is_truncated).then_some(to))
 }
 
-/// Reads on from where the catalog ends, or all if a line that had no newline was taken there and has grown since. False if
-/// the file is no longer what was listed.
-fn rest(dir: &str, name: &str, source: &ListedState, from: u64, all: &mut Vec<u8>) -> io::Result<bool> {
+/// Appends the texts from an offset on, or all texts if an incomplete line ended there that has grown since. False if the file
+/// is not what was listed.
+fn rest(dir: &str, name: &str, state: &ListedState, from: u64, all: &mut Vec<u8>) -> io::Result<bool> {
     let path = Path::new(dir).join(name);
     let file = open::regular(&path, Access::Read)?;
     let now = FileFingerprint::of(&file.metadata()?);
-    if !source.is_of(&now) || now.size < source.size || head_tail_hash(&file, source.end)? != source.head_tail_hash {
+    if !state.is_of(&now) || now.size < state.size || head_tail_hash(&file, state.end)? != state.head_tail_hash {
         return Ok(false);
     }
     let version = match from > 0 && is_line_end(&file, from)? {
@@ -129,6 +128,6 @@ fn rest(dir: &str, name: &str, source: &ListedState, from: u64, all: &mut Vec<u8
         all.clear();
     }
     let mut each = |text: SearchableText| join(all, text.kind, &text.text);
-    let read = read_texts(&file, (from, source.size), version, &mut Box::default(), &[], &mut each)?;
+    let read = read_texts(&file, (from, state.size), version, &mut Box::default(), &[], &mut each)?;
     Ok(read == Completion::Complete)
 }

@@ -1,5 +1,4 @@
-//! The catalog's texts: what a session's users and assistants said, its names, labels and summaries, a few of them in
-//! one row, in file order.
+//! The table `text`: what users and assistants said, names, labels and summaries, several texts in a row, in file order.
 
 use std::borrow::Cow;
 
@@ -8,19 +7,19 @@ use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 use super::error::CatalogResult;
 use crate::core::summary::searchable_text::{SearchableText, TextKind};
 
-/// How many bytes of text a row has before the next begins.
+/// From this size on, the next text goes to another row.
 const ROW_BYTES: usize = 64 << 10;
 
-/// How many texts a row may have: a text's number is its row's number times this, and its place in the row.
+/// How many texts a row may have. The rowid of a text in the index is its row's id times this, plus its number in the row.
 pub const ROW_TEXTS: i64 = 4096;
 
-/// How many bytes of a text are kept and searched. SQLite would refuse a row of 1 GB.
+/// How many bytes of a text are stored and searched. SQLite refuses a row of 1 GB.
 pub const MAX_TEXT_BYTES: usize = 16 << 20;
 
-/// Added to the code of a text's kind where it was cut.
+/// Set in the code of a truncated text's kind.
 const CUT_FLAG: u8 = 0x80;
 
-/// As much of a text as is kept.
+/// The part of a text that is stored.
 pub fn cut(text: &[u8]) -> &[u8] {
     cut_to(text, MAX_TEXT_BYTES)
 }
@@ -29,12 +28,12 @@ fn cut_to(text: &[u8], most: usize) -> &[u8] {
     if text.len() <= most {
         return text;
     }
-    // Not within a character.
+    // Not inside a character.
     let is_start = |at: &usize| text.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
     text.get(..(0..=most).rev().find(is_start).unwrap_or(0)).unwrap_or_default()
 }
 
-/// Texts on their way into one row.
+/// Texts to be written as one row.
 #[derive(Debug, Default)]
 pub struct Batch {
     places: Vec<u8>,
@@ -45,12 +44,12 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Whether there is no text in it.
+    /// Whether it has no text.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Whether another text belongs into another row.
+    /// Whether the next text needs another row.
     pub fn is_full(&self) -> bool {
         self.texts.len() >= ROW_BYTES || self.count as i64 == ROW_TEXTS
     }
@@ -60,7 +59,7 @@ impl Batch {
         self.texts.len()
     }
 
-    /// Takes a text.
+    /// Adds a text.
     pub fn push(&mut self, text: &SearchableText) {
         let kept = cut(&text.text);
         self.places.push(text.kind.code() | if kept.len() < text.text.len() { CUT_FLAG } else { 0 });
@@ -73,12 +72,12 @@ impl Batch {
         self.count += 1;
     }
 
-    /// What was taken.
+    /// The row that it is written as.
     pub fn as_row(&self) -> TextRow<'_> {
         TextRow { places: Cow::Borrowed(&self.places), texts: Cow::Borrowed(&self.texts) }
     }
 
-    /// Writes it as a row of a session and gives the row's number. `is_indexed` says that the index has it, too.
+    /// Inserts it as a row of a session and gives the row's id. `is_indexed` says that its words are in the index.
     pub fn put(&self, transaction: &Transaction<'_>, session: i64, is_indexed: bool) -> CatalogResult<i64> {
         let mut put = transaction.prepare_cached(
             "INSERT INTO text (session, read_to, places, texts, is_indexed) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -87,7 +86,7 @@ impl Batch {
     }
 }
 
-/// A row of texts as it was written.
+/// A row of texts.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TextRow<'a> {
     places: Cow<'a, [u8]>,
@@ -101,7 +100,7 @@ pub struct StoredText<'a> {
     pub id: &'a [u8],
     pub timestamp: &'a [u8],
     pub text: &'a [u8],
-    /// Whether there was more of it.
+    /// Whether only its beginning is stored.
     pub is_truncated: bool,
     /// Where its line ends in the file.
     pub end: u64,
@@ -156,13 +155,13 @@ pub fn row<T>(db: &Connection, id: i64, work: impl FnOnce(i64, &TextRow<'_>) -> 
     Ok(Some(work(row.get(0)?, &TextRow::of(row)?)))
 }
 
-/// How far into its file a session's texts were taken; None if another process has taken the row away.
+/// The offset in its file up to which a session's texts were ingested; None if another process deleted the row.
 pub fn ingested_to(db: &Connection, session: i64) -> CatalogResult<Option<u64>> {
     let mut statement = db.prepare_cached("SELECT texts_to FROM session WHERE id = ?1")?;
     statement.query_row([session], |row| row.get::<_, i64>(0).map(|end| end as u64)).optional()
 }
 
-/// How far a session's texts were taken in another state of its file, if they may be those of this one.
+/// The same for texts that were ingested from an earlier state of the file, and may still be in it.
 pub fn ingested_before(db: &Connection, session: i64) -> CatalogResult<Option<u64>> {
     let mut statement = db.prepare_cached("SELECT texts_before FROM session WHERE id = ?1 AND texts_before > 0")?;
     statement.query_row([session], |row| row.get::<_, i64>(0).map(|end| end as u64)).optional()
@@ -175,7 +174,7 @@ pub fn row_ends(db: &Connection, session: i64) -> CatalogResult<Vec<(i64, u64)>>
     rows.collect()
 }
 
-/// Notes how far texts were taken. False if somebody else took them meanwhile: then nothing may be written.
+/// Sets how far texts were ingested. False if another connection ingested them meanwhile: then nothing may be written.
 pub fn advance_ingest(transaction: &Transaction<'_>, session: i64, from: u64, to: u64) -> CatalogResult<bool> {
     let mut statement = transaction
         .prepare_cached("UPDATE session SET texts_to = ?3 WHERE id = ?1 AND texts_to = ?2 AND texts_before = 0")?;
@@ -215,7 +214,7 @@ fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(taken)
 }
 
-/// A text as Unicode: lone surrogates become U+FFFD.
+/// A text as UTF-8: lone surrogates become U+FFFD.
 pub fn unicode(text: &[u8]) -> Cow<'_, str> {
     crate::core::base::wtf8::to_string_lossy(text)
 }

@@ -69,7 +69,7 @@ pub fn absolute(dir: &str, cwd: &str) -> String {
     }
 }
 
-/// Reads the stamps of the files again.
+/// Reads the files' fingerprints.
 pub fn read_fingerprints(files: &mut [Candidate]) {
     /// How many files a thread takes at once.
     const SHARE: usize = 512;

@@ -1,4 +1,4 @@
-//! Finding a session by its header, without reading more of any file than that.
+//! Finding one session: the newest, or by its id. Of each file only the header is read.
 
 use std::fs::{self, DirEntry};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,20 +15,19 @@ use crate::core::io::file_version::FileFingerprint;
 use crate::core::io::session_files::{session_files, SessionName};
 use crate::core::summary::header_scan::header_among_others;
 
-/// The header of this file among others. What cannot be read, or is very large without a header, is no session.
+/// The header of a file in a directory. A file that cannot be read, or is very large without a header, is no session.
 fn header_in_dir(file: &SessionName, dir: &str) -> Option<Header> {
     header_among_others(file.open(dir).ok()?).ok().flatten()
 }
 
-/// Only sessions whose header names this working directory.
+/// Selects sessions by the working directory in their header.
 pub struct CwdFilter<'a> {
     pub cwd: &'a str,
     pub host: &'a dyn Host,
 }
 
 impl CwdFilter<'_> {
-    /// Whether a header's working directory is the one. An absent or empty one never is, nor is one that cannot be
-    /// understood: whatever one file says, the others are found.
+    /// Whether a header's working directory is this one. An absent, empty or invalid one is not.
     pub fn takes(&self, cwd: Option<&[u8]>) -> bool {
         let Some(cwd) = cwd.map(to_string_lossy).filter(|cwd| !cwd.is_empty()) else { return false };
         let is_same = resolve(&cwd, self.host).and_then(|cwd| same(&cwd, self.cwd, self.host));
@@ -49,14 +48,14 @@ pub fn lookup_filter(cwd: &str, dir: &str, is_given: bool, host: &dyn Host) -> R
     }
 }
 
-/// From how many files on their times are asked for on several threads.
+/// From how many files on several threads read their times.
 const CROWD: usize = 256;
 
-/// The session files among these, each with the time it was modified last.
+/// The session files among these entries, with their modification times.
 fn times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
     let time_of = |entry: &DirEntry| {
         let named = SessionName::of(entry)?;
-        // Asked in its directory, the system need not walk the whole path; but a link is asked what it leads to.
+        // An entry's metadata needs no walk of the whole path, but does not follow links.
         let meta = if named.is_file { entry.metadata() } else { fs::metadata(entry.path()) };
         let meta = meta.ok().filter(|meta| meta.is_file())?;
         Some((FileFingerprint::of(&meta).modified_ms(), named))
@@ -77,7 +76,7 @@ fn times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
             .collect();
         files.extend(own.iter().filter_map(time_of));
         for (share, other) in others {
-            // A share whose thread could not be had is done here.
+            // Without a thread its share is done here.
             match other.ok().and_then(|thread| thread.join().ok()) {
                 Some(done) => files.extend(done),
                 None => files.extend(share.iter().filter_map(time_of)),
@@ -87,12 +86,12 @@ fn times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
     })
 }
 
-/// The session file of a directory that was modified last. Unreadable files and dangling links are passed over.
+/// The most recently modified session file of a directory. Unreadable files and dangling links are skipped.
 pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> {
     let entries = retry_on_emfile(|| fs::read_dir(if dir.is_empty() { "." } else { dir })).ok()?;
     let entries: Vec<DirEntry> = entries.flatten().collect();
     let mut files = times(&entries);
-    // Those of one time in name order, as they would be found there.
+    // Files with the same time in name order.
     files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.name.cmp(&right.name)));
     let is_one = |named: &SessionName| header_in_dir(named, dir).is_some_and(|header| matches(&header, filter));
     files.iter().find(|(_, named)| is_one(named)).map(|(_, named)| join(dir, &named.name))
@@ -101,9 +100,8 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> 
 /// How many headers a thread reads at once.
 const SHARE: usize = 16;
 
-/// The session file of a directory whose header has exactly this id; where several have it, the first of them in name
-/// order. Only the headers up to that one tell which it is, so they are read, on several threads: what a name, or the
-/// catalog, says of a file costs as much to check.
+/// The session file of a directory whose header has exactly this id, the first in name order. Headers are read, on several
+/// threads: checking what a name or the catalog says of a file costs as much.
 pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<String> {
     let files = session_files(dir).unwrap_or_default();
     let mut rest = files.as_slice();
@@ -116,7 +114,7 @@ pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<Str
     }
 }
 
-/// The first of these files whose header has an id, and its header.
+/// The first of these files whose header has this id.
 fn first_with_id(dir: &str, files: &[SessionName], id: &[u8]) -> Option<(usize, Header)> {
     let first = AtomicUsize::new(usize::MAX);
     let found = Mutex::new(None);

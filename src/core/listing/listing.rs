@@ -22,24 +22,24 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file whose row in the catalog is not enough.
+/// A file that has to be read.
 struct Job<'a> {
     at: usize,
     file: &'a Candidate,
-    remembered: Option<CatalogRow>,
+    row: Option<CatalogRow>,
 }
 
-/// The one that a list shows first, then the large ones: a giant must not come last, alone.
+/// The first file of the list first, then the largest: a giant that came last would be read by one thread alone.
 fn in_reading_order(jobs: &mut [Job<'_>]) {
     jobs.sort_by_key(|job| {
         (job.at != 0, std::cmp::Reverse(job.file.fingerprint.map_or(0, |fingerprint| fingerprint.size)))
     });
 }
 
-/// Gives what a list shows of each of `files`, by its position; None for a file that is no session or cannot be read.
-/// What the catalog at `location` knows is not read again, and what is read is written there before the last of all is
-/// given. Stops early, without giving the rest, once `cancelled` is set. Gives the catalog, if there is one that works. An error if
-/// no file descriptor is left for a file.
+/// Calls `each` with the position of each file and what a list shows of it; None for a file that is no session or cannot be
+/// read. Rows of the catalog at `location` that are valid are used, and what is read is written there before the last call.
+/// Once `cancelled` is set the remaining calls are not made. Gives the catalog, if there is one that works. An error if no file
+/// descriptor is left for a file.
 pub fn read_all(
     files: &[Candidate],
     location: Option<&Location>,
@@ -49,7 +49,7 @@ pub fn read_all(
     read_with(files, location.and_then(Catalog::open), location, cancelled, each)
 }
 
-/// As [`read_all`], with a catalog that is open.
+/// The same with an open catalog.
 pub fn read_with(
     files: &[Candidate],
     mut catalog: Option<Catalog>,
@@ -69,13 +69,13 @@ pub fn read_with(
     let last = Last { left: AtomicUsize::new(files.len()), held: Mutex::new(None), each };
     let mut jobs = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        let remembered = rows.take(file);
-        match (&file.fingerprint, remembered) {
+        let row = rows.take(file);
+        match (&file.fingerprint, row) {
             (None, _) => last.give(at, None),
             (Some(fingerprint), Some(known)) if known.validity(fingerprint) == CacheValidity::Valid => {
                 last.give(at, listed(*fingerprint, known))
             }
-            (Some(_), remembered) => jobs.push(Job { at, file, remembered }),
+            (Some(_), row) => jobs.push(Job { at, file, row }),
         }
         if cancelled.load(Ordering::Relaxed) {
             return Ok(catalog);
@@ -88,7 +88,7 @@ pub fn read_with(
     on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
         let Some(job) = jobs.get(job).filter(|_| !is_over()) else { return };
         let read = match read_one(job, buffer, cancelled) {
-            // The system's limit says nothing of this file: a list without it would be wrong.
+            // The limit says nothing of this file: a list without it would be wrong.
             Err(error) if is_exhausted(&error) => {
                 *locked(&failed) = Some(Error::io("open", &job.file.path, error));
                 return;
@@ -104,7 +104,7 @@ pub fn read_with(
     });
     let updates = updates.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Results read before a cancellation are cached as well.
-    catalog = remember(catalog, location, &updates, &rows);
+    catalog = write_rows(catalog, location, &updates, &rows);
     match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         _ if cancelled.load(Ordering::Relaxed) => Ok(catalog),
         Some(error) => Err(error),
@@ -115,7 +115,7 @@ pub fn read_with(
     }
 }
 
-/// Keeps the last of all back until everything else is done.
+/// Holds the last call back until everything else is done.
 struct Last<'a> {
     left: AtomicUsize,
     held: Mutex<Option<(usize, Option<ListedSession>)>>,
@@ -138,13 +138,13 @@ impl Last<'_> {
     }
 }
 
-fn listed(fingerprint: FileFingerprint, remembered: CatalogRow) -> Option<ListedSession> {
-    let CatalogRow { progress, head_tail_hash, .. } = remembered;
+fn listed(fingerprint: FileFingerprint, row: CatalogRow) -> Option<ListedSession> {
+    let CatalogRow { progress, head_tail_hash, .. } = row;
     let end = progress.end;
     progress.kind.into_info().map(|info| ListedSession { summary: info, fingerprint, end, head_tail_hash })
 }
 
-/// Reads a file, or what is new of it.
+/// Reads a file, or the part that its row does not have.
 fn read_one(
     job: &Job<'_>,
     buffer: &mut Box<[u8]>,
@@ -153,14 +153,15 @@ fn read_one(
     let file = open::regular(Path::new(&job.file.path), Access::Read)?;
     let seen = now();
     let fingerprint = FileFingerprint::of(&file.metadata()?);
-    let remembered = job.remembered.as_ref().filter(|remembered| match remembered.validity(&fingerprint) {
+    let row = job.row.as_ref().filter(|row| match row.validity(&fingerprint) {
         CacheValidity::Valid | CacheValidity::RereadLastLine => true,
-        // What cannot be read here cannot be read below either.
-        CacheValidity::IfSamePrefix => head_tail_hash(&file, remembered.progress.end)
-            .is_ok_and(|head_tail_hash| head_tail_hash == remembered.head_tail_hash),
+        // A file that cannot be read here fails below.
+        CacheValidity::IfSamePrefix => {
+            head_tail_hash(&file, row.progress.end).is_ok_and(|head_tail_hash| head_tail_hash == row.head_tail_hash)
+        }
         CacheValidity::Invalid => false,
     });
-    let known = remembered.map_or_else(SummaryProgress::default, |remembered| remembered.progress.clone());
+    let known = row.map_or_else(SummaryProgress::default, |row| row.progress.clone());
     let Some(found) = read_on(&file, fingerprint.size, known, buffer, cancelled)? else {
         return Ok(None);
     };
@@ -170,14 +171,14 @@ fn read_one(
     let update = Update {
         dir: job.file.dir.clone(),
         name: job.file.name.clone(),
-        goes_on: remembered.map(|remembered| remembered.row),
-        found: job.remembered.as_ref().map(|remembered| (remembered.row, remembered.seen)),
+        goes_on: row.map(|row| row.row),
+        found: job.row.as_ref().map(|row| (row.row, row.seen)),
         file: CatalogRow { row: 0, fingerprint, seen, progress: found.progress, head_tail_hash },
     };
     Ok(Some((listed, update)))
 }
 
-/// What the catalog knows of the directories that are listed.
+/// The catalog's rows of the listed directories.
 #[derive(Default)]
 struct Rows {
     dirs: HashMap<String, HashMap<String, CatalogRow>>,
@@ -202,13 +203,18 @@ impl Rows {
     }
 }
 
-/// Writes what was read, and forgets what is left of rows: their files are gone. What cannot be written is read again by
-/// the next list.
-fn remember(catalog: Option<Catalog>, location: Option<&Location>, updates: &[Update], gone: &Rows) -> Option<Catalog> {
+/// Writes what was read, and deletes the rows that are left: their files are gone. What cannot be written is read again by the
+/// next list.
+fn write_rows(
+    catalog: Option<Catalog>,
+    location: Option<&Location>,
+    updates: &[Update],
+    gone: &Rows,
+) -> Option<Catalog> {
     if updates.is_empty() && gone.dirs.values().all(HashMap::is_empty) {
         return catalog;
     }
-    let mut catalog = catalog.or_else(|| Catalog::make(location?))?;
+    let mut catalog = catalog.or_else(|| Catalog::create(location?))?;
     if catalog.is_read_only() {
         return Some(catalog);
     }

@@ -1,4 +1,4 @@
-//! Searching in session files themselves, for those that the catalog has not, or not yet.
+//! Searching session files that the catalog does not have, or not yet.
 
 use std::cmp::Reverse;
 use std::fs::File;
@@ -18,7 +18,7 @@ use crate::core::summary::searchable_text::{read_texts, SearchableText};
 /// A file that is searched.
 #[derive(Debug, Clone, Copy)]
 pub struct SearchFile<'a> {
-    /// The place of its session, the newest first.
+    /// The position of its session, the newest first.
     pub place: usize,
     pub path: &'a Path,
 }
@@ -53,7 +53,7 @@ pub fn search_files(
                 locked(&best).offer(hit.rank, (source.place, Reverse(*end)), hit);
             }
         };
-        // What can be read of it counts.
+        // What was read before an error counts.
         let size = file.metadata().map_or(0, |meta| meta.len());
         let _ = read_texts(file, (0, size), None, buffer, &[cancelled], &mut each);
     };

@@ -1,4 +1,4 @@
-//! What a search finds.
+//! Hits of a search.
 
 use std::cmp::Reverse;
 
@@ -10,26 +10,26 @@ use crate::core::catalog::fts::tokenizer::fold_into;
 use crate::core::catalog::text_rows::{unicode, StoredText};
 use crate::core::summary::searchable_text::TextKind;
 
-/// How many terms are marked in a snippet.
+/// How many terms a snippet marks.
 const MAX_MARKED: usize = 64;
 
-/// A text that holds what was asked for.
+/// A text that matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The place of its session among those that are searched, the newest first.
+    /// The position of its session, the newest first.
     pub session: usize,
     /// The entry's id, empty where entries have none.
     pub entry: Vec<u8>,
     pub kind: TextKind,
     /// The entry's timestamp, if it is a text.
     pub timestamp: Vec<u8>,
-    /// What is around the place, the place marked.
+    /// The text around the match, the match marked.
     pub snippet: String,
-    /// How well the text holds the query.
+    /// How well the text matches.
     pub rank: Rank,
 }
 
-/// Makes hits of texts.
+/// Makes hits from texts.
 pub struct HitBuilder<'a> {
     query: &'a Query,
     options: &'a Options,
@@ -38,29 +38,29 @@ pub struct HitBuilder<'a> {
 }
 
 impl<'a> HitBuilder<'a> {
-    /// For a query.
+    /// A builder for a query.
     pub fn new(query: &'a Query, options: &'a Options) -> Self {
         Self { query, options, matcher: Matcher::new(query), lower: String::new() }
     }
 
-    /// Whether a text holds the query.
+    /// Whether a text matches.
     pub fn takes(&mut self, text: &[u8]) -> bool {
         fold_into(&unicode(text), &mut self.lower);
         self.matcher.takes(&self.lower)
     }
 
-    /// How well a text holds the query; None if it does not.
+    /// How well a text matches; None if it does not.
     pub fn rank(&mut self, text: &[u8]) -> Option<Rank> {
         fold_into(&unicode(text), &mut self.lower);
         self.matcher.rank(&self.lower)
     }
 
-    /// The hit that a text is; None if it does not hold the query.
+    /// The hit for a text; None if it does not match.
     pub fn hit(&mut self, session: usize, stored: &StoredText<'_>) -> Option<Hit> {
         self.hit_if(session, stored, |_| true)
     }
 
-    /// The same, if its rank is wanted.
+    /// The same, if `wants` accepts its rank.
     pub fn hit_if(
         &mut self,
         session: usize,
@@ -80,24 +80,24 @@ impl<'a> HitBuilder<'a> {
     }
 }
 
-/// The place of a text's session, the newest first, and where the text ends in it: of a session, the last comes first.
+/// The position of a text's session, and the offset where the text ends: within a session the last text comes first.
 pub type HitOrder = (usize, Reverse<u64>);
 
-/// The best of what is offered.
+/// The best of all offered items.
 pub struct TopK<T> {
     most: usize,
     all: Vec<(Rank, HitOrder, T)>,
-    /// What the last one had when it was looked, if there were enough.
+    /// The rank of the last kept item when they were sorted, if there were enough.
     worst: Option<Rank>,
 }
 
 impl<T> TopK<T> {
-    /// Keeps so many.
+    /// Keeps this many items.
     pub fn new(most: usize) -> Self {
         Self { most, all: Vec::new(), worst: None }
     }
 
-    /// Offers something of a place. What is offered first comes first where nothing else decides.
+    /// Offers an item. Of equal items the first offered comes first.
     pub fn offer(&mut self, rank: Rank, place: HitOrder, what: T) {
         self.all.push((rank, place, what));
         if self.all.len() >= self.most.saturating_mul(2).max(64) {
@@ -111,12 +111,12 @@ impl<T> TopK<T> {
         self.worst = self.all.last().filter(|_| self.all.len() == self.most).map(|(rank, ..)| *rank);
     }
 
-    /// Whether something of this rank may be among the best.
+    /// Whether an item of this rank may be kept.
     pub fn wants(&self, rank: &Rank) -> bool {
         self.worst.is_none_or(|worst| rank.compare(&worst).is_le())
     }
 
-    /// What is kept, the best first.
+    /// The kept items, the best first.
     pub fn into_vec(mut self) -> Vec<T> {
         self.sort();
         self.all.into_iter().map(|(.., what)| what).collect()

@@ -1,5 +1,5 @@
-//! Asking the index of a catalog. It gives candidates, the texts decide. Every text that holds the query is a candidate:
-//! where the index cannot say which ones those are, all texts are looked through, the newest session's first.
+//! Searching with the index. It gives candidates, which are checked against the texts. Where the index cannot narrow a query
+//! down, all texts are scanned, those of the newest sessions first.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -14,34 +14,33 @@ use crate::core::catalog::error::{corrupt, CatalogResult};
 use crate::core::catalog::fts::vocabulary::words_containing;
 use crate::core::catalog::text_rows::{row, StoredText, ROW_TEXTS};
 
-/// How many texts with whole words are ranked: the last ones indexed.
+/// How many texts with whole words are ranked: those that were indexed last.
 pub const RANKED: usize = 20_000;
-/// How many texts that had to be looked through are ranked: those of the newest sessions.
+/// How many scanned texts are ranked: those of the newest sessions.
 pub const SCANNED: usize = 5_000;
-/// How many words that a part of a word is in are looked for at once.
+/// How many words one expression combines.
 const WORDS_AT_ONCE: usize = 50;
-/// Up to how many candidates the index is worth asking: with more, looking through the texts is as quick.
+/// With more candidates, scanning the texts is as fast.
 const MAX_CANDIDATES: usize = 200_000;
-/// How few candidates need no other term to make them fewer.
+/// With this few candidates, no other term is looked up.
 const FEW: usize = 2_000;
 
-/// Looks a query up.
+/// A search with the index.
 pub struct Search<'a> {
     pub db: &'a Connection,
     pub query: &'a Query,
-    /// The sessions that are searched, by the catalog's numbers, and the place of each when the newest comes first.
+    /// The row ids of the searched sessions, and the position of each, the newest first.
     pub sessions: &'a HashMap<i64, usize>,
     pub options: &'a Options,
     pub cancelled: &'a AtomicBool,
 }
 
-/// The place of the session of each row of texts that is searched.
+/// The position of the session of each searched row of texts.
 type Places = HashMap<i64, usize>;
 
 impl Search<'_> {
-    /// The hits, the best first: the query's words in its own order, then anywhere in a text, then as parts of words;
-    /// among these by how often and how densely they stand there (BM25), then the newest session's. None if it was
-    /// cancelled; an error if the catalog is not as it was written.
+    /// The hits, the best first: the query's words in order, then anywhere in a text, then as parts of words; within each by
+    /// BM25, then the newest session first. None if it was cancelled.
     pub fn run(&self) -> CatalogResult<Option<Vec<Hit>>> {
         let places = self.places()?;
         let mut hits: Vec<Hit> = Vec::new();
@@ -60,7 +59,7 @@ impl Search<'_> {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Which rows of texts are searched.
+    /// The rows of texts of the searched sessions.
     fn places(&self) -> CatalogResult<Places> {
         let mut places = HashMap::new();
         let mut texts = self.db.prepare_cached("SELECT session, id FROM text INDEXED BY text_by_session")?;
@@ -73,14 +72,14 @@ impl Search<'_> {
         Ok(places)
     }
 
-    /// Works on the text that a number of the index stands for.
+    /// Calls `work` with the text of a rowid of the index.
     fn text<T>(&self, id: i64, work: impl FnOnce(&StoredText<'_>) -> T) -> CatalogResult<T> {
         let at = usize::try_from(id.rem_euclid(ROW_TEXTS)).unwrap_or(0);
         let found = row(self.db, id.div_euclid(ROW_TEXTS), |_, texts| texts.iter().nth(at).map(|text| work(&text)))?;
         found.flatten().ok_or_else(|| corrupt("a text is missing"))
     }
 
-    /// Takes the best of the texts that an expression of whole words finds, until there are enough.
+    /// Adds the best texts that an expression of whole words finds, until there are enough hits.
     fn take_words(
         &self,
         expression: &str,
@@ -99,7 +98,7 @@ impl Search<'_> {
         let most = RANKED.max(self.options.limit);
         let mut rows = statement.query([expression])?;
         let mut found: Vec<(f64, usize, i64)> = Vec::new();
-        // Candidates of the row of texts that comes now.
+        // Candidates in the current row of texts.
         let mut waiting: Vec<(f64, usize, i64)> = Vec::new();
         loop {
             let next: Option<(i64, f64)> = match rows.next()? {
@@ -118,7 +117,7 @@ impl Search<'_> {
             }
         }
         drop(rows);
-        // SQLite's BM25 is the smaller the better. They come the last ones first, and the sort keeps that.
+        // FTS5's BM25 is negative: smaller is better. The sort is stable, so that later texts stay first.
         found.sort_by(|(a, left, _), (b, right, _)| a.total_cmp(b).then_with(|| left.cmp(right)));
         for (_, place, id) in found {
             if hits.len() >= self.options.limit || self.is_cancelled() {
@@ -131,7 +130,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Keeps those candidates, all of one row of texts, that hold the query.
+    /// Keeps the candidates, all in one row of texts, that match.
     fn verify(&self, candidates: &mut Vec<(f64, usize, i64)>, builder: &mut HitBuilder<'_>) -> CatalogResult<()> {
         let Some((.., first)) = candidates.first() else { return Ok(()) };
         let wanted: HashSet<i64> = candidates.iter().map(|(.., id)| id.rem_euclid(ROW_TEXTS)).collect();
@@ -145,7 +144,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The texts that may hold the terms as parts of words, sorted; None if the index does not tell, or they are many.
+    /// The texts that may contain the terms as parts of words, sorted; None if they are many, or the index cannot tell.
     fn candidates(&self, places: &Places) -> CatalogResult<Option<Vec<i64>>> {
         let terms = self.query.parts();
         let parts: Vec<_> = terms.iter().filter_map(|term| term.opening()).collect();
@@ -157,7 +156,7 @@ impl Search<'_> {
             },
         }
         .into_iter();
-        // Those in the fewest words first.
+        // The term in the fewest words first.
         let mut alternatives: Vec<(usize, Vec<String>)> = Vec::new();
         for term in terms {
             let containing = match term.opening() {
@@ -184,7 +183,7 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// The texts that any of these expressions finds, sorted; None if they are many.
+    /// The texts that match any of these expressions, sorted; None if they are many.
     fn union(&self, alternatives: &[String], places: &Places) -> CatalogResult<Option<Vec<i64>>> {
         let mut statement = self.db.prepare_cached("SELECT rowid FROM word_index WHERE word_index MATCH ?1")?;
         let mut found = Vec::new();
@@ -205,7 +204,7 @@ impl Search<'_> {
         Ok((found.len() <= MAX_CANDIDATES).then_some(found))
     }
 
-    /// Takes the best of those texts that hold the query, of all or of the candidates, but not those that were seen.
+    /// Adds the best of the candidates, or of all texts, that match and were not seen.
     fn scan_texts(
         &self,
         candidates: Option<Vec<i64>>,
@@ -238,7 +237,7 @@ impl Search<'_> {
                 let wanted = numbered.filter(|(number, _)| is_candidate(*number));
                 wanted.filter_map(|(number, text)| Some((builder.rank(text.text)?, number))).collect()
             })?;
-            // The last of a session is its newest.
+            // The last text of a session is its newest.
             for (rank, number) in ranked.ok_or_else(|| corrupt("texts are missing"))?.into_iter().rev() {
                 count += 1;
                 best.offer(rank, (place, Reverse(0)), (place, number));
@@ -254,7 +253,7 @@ impl Search<'_> {
     }
 }
 
-/// Every alternative in which a term may stand in a text, as expressions: by itself, and with each of the words containing it.
+/// Expressions for a term: by itself, and with each of the words that contain its beginning.
 fn alternatives_of(term: &Term, containing: &[String]) -> Vec<String> {
     let alternatives = containing.iter().filter_map(|word| term.expression(Some(word), true));
     term.expression(None, true).into_iter().chain(alternatives).map(|alternative| format!("({alternative})")).collect()

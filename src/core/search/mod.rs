@@ -1,4 +1,4 @@
-//! Search over the texts of all sessions.
+//! Full-text search over the texts of all sessions.
 
 pub mod files;
 pub mod hits;

@@ -1,51 +1,51 @@
-//! A query, understood. It is taken literally: every part of it that white space sets apart must stand in a text, in
-//! upper or lower case, quotes and operators included. What the index is asked for finds at least those texts.
+//! Parsing queries. A query is literal: each of its terms, separated by white space, must be in a text, whatever the case;
+//! quotes and operators are characters like others. The index is asked for a superset of the matches.
 
 use std::collections::HashSet;
 
 use crate::core::catalog::fts::tokenizer::{folded, is_partial, query_words, text_runs, RunKind, TextRun};
 use crate::core::catalog::fts::vocabulary::WordPart;
 
-/// How many terms of a query the index is asked for; what is left of them is looked for in the texts it finds.
+/// How many terms the index is asked for; the others are checked in the texts that it finds.
 const MAX_TERMS: usize = 64;
-/// How many runs of a term the index is asked for, and how many characters of a run.
+/// How many runs of a term, and characters of an unspaced run, the index is asked for.
 const MAX_RUNS: usize = 64;
-/// How many characters of a term are looked at for that.
+/// How many characters of a term are split into runs.
 const MAX_CHARACTERS: usize = 8 << 10;
-/// How many terms are looked for as parts of words: the longest.
+/// How many terms, the longest, are searched as parts of words.
 const MAX_PARTS: usize = 8;
 
-/// How hits are asked for.
+/// Options of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     pub limit: usize,
-    /// What stands before and after what was found.
+    /// Marks before and after a match in a snippet.
     pub mark: [String; 2],
 }
 
-/// A query, understood.
+/// A parsed query.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// Its different terms, in lower case.
+    /// Its distinct terms, folded.
     pub texts: Vec<String>,
-    /// All of it, in lower case.
+    /// The whole query, folded.
     pub whole_text: String,
     terms: Vec<Term>,
-    /// All of it, as if it were one term.
+    /// The whole query as one term.
     whole: Term,
 }
 
-/// A part of a query that white space sets apart, as the index knows it.
+/// A term of a query, as runs.
 #[derive(Debug, Clone)]
 pub struct Term {
     size: usize,
     runs: Vec<TextRun>,
-    /// Whether a text with its words is sure to hold it.
+    /// Whether every text with its words contains it.
     is_exact: bool,
 }
 
 impl Query {
-    /// None if there is nothing to look for.
+    /// Parses a query; None if it has no term.
     pub fn of(text: &str) -> Option<Self> {
         let mut seen = HashSet::new();
         let (mut texts, mut terms) = (Vec::new(), Vec::new());
@@ -62,23 +62,23 @@ impl Query {
         (!texts.is_empty()).then(|| Self { texts, terms, whole_text: folded(whole), whole: Term::of(whole) })
     }
 
-    /// All terms as words that follow each other; None where that says no more than [`Query::as_words`].
+    /// An expression for all terms in order; None if that finds the same as [`Query::as_words`].
     pub fn in_order(&self) -> Option<String> {
         (self.texts.len() > 1).then(|| self.whole.expression(None, false)).flatten()
     }
 
-    /// Every term as whole words. None if no term has a word.
+    /// An expression for all terms as whole words; None if no term has a word.
     pub fn as_words(&self) -> Option<String> {
         let terms: Vec<String> = self.terms.iter().filter_map(|term| term.expression(None, false)).collect();
         (!terms.is_empty()).then(|| terms.join(" AND "))
     }
 
-    /// Whether every text that [`Query::in_order`] or [`Query::as_words`] finds holds the query.
+    /// Whether every text that [`Query::in_order`] or [`Query::as_words`] finds matches.
     pub fn is_exact(&self) -> bool {
         self.terms.len() == self.texts.len() && self.terms.iter().all(|term| term.is_exact)
     }
 
-    /// The terms that are looked for as parts of words.
+    /// The terms to search as parts of words.
     pub fn parts(&self) -> Vec<&Term> {
         let mut terms: Vec<&Term> = self.terms.iter().filter(|term| !term.runs.is_empty()).collect();
         terms.sort_by_key(|term| std::cmp::Reverse(term.size));
@@ -95,25 +95,25 @@ impl Term {
         };
         let mut all = text_runs(start);
         if !rest.is_empty() && all.len() > 1 {
-            // It may go on in the rest.
+            // The last run may continue in the rest.
             all.pop();
         }
         let is_one = all.len() == 1;
         let is_word = |one: &TextRun| one.kind == RunKind::Word && one.at_start && one.at_end && !is_partial(&one.text);
         let is_exact = is_one && rest.is_empty() && all.iter().all(is_word);
-        // With fewer of them the index finds more.
+        // With fewer runs the index finds more texts.
         all.truncate(MAX_RUNS);
         for run in all.iter_mut().filter(|run| run.kind == RunKind::Unspaced) {
             if let Some((at, _)) = run.text.char_indices().nth(MAX_RUNS) {
                 run.text.truncate(at);
-                // The text goes on.
+                // The run continues in the text.
                 run.at_end = true;
             }
         }
         Self { size: start.len(), runs: all, is_exact }
     }
 
-    /// What the index is asked for. `first` stands for the first run's word; with `goes_on` the last one's may go on.
+    /// The FTS5 expression. `first` replaces the first run's word; with `goes_on` the last word is a prefix.
     pub fn expression(&self, first: Option<&str>, goes_on: bool) -> Option<String> {
         let mut all: Vec<String> = Vec::new();
         let mut phrase: Vec<&str> = Vec::new();
@@ -128,7 +128,7 @@ impl Term {
             let (words, may_go_on) = query_words(run);
             let cut = run.kind == RunKind::Word && is_partial(&run.text);
             if cut {
-                // A long word may be pieces in the index: what stands beside it is looked for by itself.
+                // A long word may be stored as pieces, so that its neighbours are no phrase with it.
                 flush(&mut phrase, false);
             }
             match first.filter(|_| at == 0) {
@@ -150,8 +150,7 @@ impl Term {
         matches!(self.runs.as_slice(), [one] if one.kind == RunKind::Word && one.at_end)
     }
 
-    /// What a word must hold to be the term's first; None if the first one cannot be a part of a longer word that began
-    /// before it.
+    /// What a word must contain to match the term's first run; None if that run cannot be a part of a longer word.
     pub fn opening(&self) -> Option<WordPart<'_>> {
         let first = self.runs.first().filter(|first| first.kind == RunKind::Word && first.at_start)?;
         let (words, _) = query_words(first);

@@ -1,24 +1,24 @@
-//! Whether a text holds a query, and how well. The index only says where to look.
+//! Matching texts with a query, and ranking them.
 
 use memchr::memmem::{find_iter, Finder};
 
 use super::query::Query;
 use crate::core::catalog::fts::tokenizer::is_word_char;
 
-/// How well a text holds a query; the smaller the better.
+/// How a text matches, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchTier {
-    /// The query's words stand there in its own order.
+    /// The query's words, in its order.
     InOrder,
-    /// They stand there as words.
+    /// All terms are words.
     Words,
-    /// Words begin with them.
+    /// All terms begin words.
     Beginnings,
-    /// They stand somewhere within words.
+    /// Some are inside words.
     Parts,
 }
 
-/// A tier, and what counts within it: how often and how densely the terms stand there, the more the better.
+/// A tier, and the weight within it: more is better.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rank {
     pub tier: MatchTier,
@@ -32,16 +32,16 @@ impl Rank {
     }
 }
 
-/// How many terms are looked for with a finder of their own, and count for the rank.
+/// How many terms get a prepared finder, and count for the rank.
 const MAX_FINDERS: usize = 64;
-/// How many places of a term are counted.
+/// How many occurrences of a term are counted.
 const MAX_PLACES: usize = 64;
-/// BM25's constants, and how many words a usual text has.
+/// BM25's constants, and the assumed mean number of words in a text.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 const USUAL: f64 = 100.0;
 
-/// Judges texts.
+/// Matches texts with a query.
 pub struct Matcher<'a> {
     finders: Vec<Finder<'a>>,
     /// Terms without a finder.
@@ -50,21 +50,21 @@ pub struct Matcher<'a> {
 }
 
 impl<'a> Matcher<'a> {
-    /// The matcher of a query.
+    /// A matcher for a query.
     pub fn new(query: &'a Query) -> Self {
         let (own, rest) = query.texts.split_at_checked(MAX_FINDERS).unwrap_or((&query.texts, &[]));
         let whole = (query.texts.len() > 1).then(|| Finder::new(query.whole_text.as_bytes()));
         Self { finders: own.iter().map(|term| Finder::new(term.as_bytes())).collect(), rest, whole }
     }
 
-    /// Whether a text in lower case holds every term.
+    /// Whether a folded text contains every term.
     pub fn takes(&self, folded: &str) -> bool {
         let text = folded.as_bytes();
         self.finders.iter().all(|finder| finder.find(text).is_some())
             && self.rest.iter().all(|term| find_iter(text, term.as_bytes()).next().is_some())
     }
 
-    /// How well a text in lower case holds the query; None if it does not.
+    /// How well a folded text matches; None if it does not.
     pub fn rank(&self, folded: &str) -> Option<Rank> {
         if !self.takes(folded) {
             return None;
@@ -93,7 +93,7 @@ impl<'a> Matcher<'a> {
     }
 }
 
-/// About how many words a text has.
+/// The approximate number of words in a text.
 fn words_in(text: &str) -> usize {
     let mut count = 0;
     let mut in_word = false;
@@ -105,7 +105,7 @@ fn words_in(text: &str) -> usize {
     count
 }
 
-/// Whether what was found stands there as words, begins one, or is within one.
+/// Whether an occurrence is whole words, begins a word, or is inside one.
 fn standing(text: &str, at: usize, what: &[u8]) -> MatchTier {
     let (before, rest) = text.split_at_checked(at).unwrap_or((text, ""));
     let (found, after) = rest.split_at_checked(what.len()).unwrap_or((rest, ""));

@@ -1,5 +1,5 @@
-//! A search from its beginning: the files are listed, what is new in them is taken into the catalog and indexed, and
-//! then the index is asked. What cannot be had from the catalog is looked for in the files.
+//! A search from its beginning: files are listed, new texts are ingested and indexed, and the index is searched. Sessions that
+//! the catalog does not have are searched in their files.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -28,23 +28,23 @@ use crate::core::listing::candidates::{read_fingerprints, Candidate};
 use crate::core::listing::listing::read_with;
 use crate::core::summary::session_summary::{ListedSession, SessionSummary};
 
-/// How long a search waits for another process that is writing.
+/// How long a search waits for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// How often everything is looked at again if it changes meanwhile.
+/// How often a search starts again if files change meanwhile.
 const ROUNDS: usize = 3;
 
-/// How many sessions are taken into the catalog at once.
+/// How many sessions are ingested at once.
 const AT_ONCE: usize = 64;
 
-/// A hit with the session it is in.
+/// A hit and its session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextMatch {
     pub hit: Hit,
     pub session: Arc<HitSession>,
 }
 
-/// What hits show of the session that they are in: all of one have the same.
+/// What a hit shows of its session; shared by all hits in it.
 #[derive(Debug, PartialEq)]
 pub struct HitSession {
     /// The file's path, as a list shows it.
@@ -54,27 +54,27 @@ pub struct HitSession {
     pub name: Option<Vec<u8>>,
 }
 
-/// A session that was listed.
+/// A listed session.
 #[derive(Debug, Clone)]
 struct SearchedSession {
-    /// As a list shows it, and where it is.
+    /// Its path as a list shows it, and made absolute.
     path: String,
     file: PathBuf,
     listed: ListedSession,
-    /// Its row in the catalog, if that is of this state of the file.
+    /// The id of its row in the catalog, if that is for this state of the file.
     row: Option<i64>,
 }
 
-/// What became of taking everything into the catalog.
+/// The result of ingesting, by row ids.
 #[derive(Default)]
 struct IngestReport {
-    /// Rows whose texts were all taken and indexed.
+    /// All texts are ingested and indexed.
     taken: HashSet<i64>,
-    /// Rows whose files cannot be read any more.
+    /// The files cannot be read any more.
     unreadable: HashSet<i64>,
-    /// Rows whose files fail: another round would not help, but what can be read of them counts.
+    /// Reading the files fails: another round would not help, but what can be read counts.
     failing: HashSet<i64>,
-    /// Whether the catalog cannot be written, or not now; or there are no handles for the files.
+    /// Whether the catalog cannot be written now, or no file descriptor is left.
     is_stuck: bool,
 }
 
@@ -88,30 +88,29 @@ impl IngestReport {
     }
 }
 
-/// What is searched.
+/// A search.
 pub struct Request<'a> {
     /// The files that may be sessions.
     pub files: &'a [Candidate],
-    /// Whether a session counts.
+    /// Whether a session is searched.
     pub takes: &'a (dyn Fn(&SessionSummary) -> bool + Sync),
     pub query: &'a Query,
     pub options: &'a Options,
-    /// Where the catalog is. Without one the files are looked through.
+    /// Where the catalog is. Without one, the files are searched.
     pub location: Option<&'a Location>,
     pub cancelled: &'a Arc<AtomicBool>,
-    /// Told how many sessions of how many are indexed, or looked through, that were not indexed.
+    /// Told how many of how many sessions that were not indexed have been indexed or searched.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
 impl Request<'_> {
-    /// The hits, the best first, and the catalog, if there is one that works. None if it was cancelled. Nothing that is
-    /// wrong with a catalog, and nothing that others do to files, keeps it from an answer; it is an error if there are no
-    /// handles to read files with, not even one.
+    /// The hits, the best first, and the catalog, if there is one that works. None if it was cancelled. The only error is that
+    /// no file descriptor is left for a file.
     pub fn run(&self) -> Result<Option<(Vec<TextMatch>, Option<Catalog>)>> {
-        // Twice: a broken one is taken away first.
+        // A corrupt one is deleted first, and created in the second round.
         for _ in 0..2 {
             let Some(location) = self.location else { break };
-            let Some(catalog) = Catalog::open(location).or_else(|| Catalog::make(location)) else { break };
+            let Some(catalog) = Catalog::open(location).or_else(|| Catalog::create(location)) else { break };
             match self.run_on(catalog, location) {
                 Ok(found) => return Ok(found),
                 Err(_) if self.is_cancelled() => return Ok(None),
@@ -147,14 +146,14 @@ impl Request<'_> {
         let mut files = Cow::Borrowed(self.files);
         for round in 1.. {
             catalog.db().busy_timeout(BUSY_TIMEOUT)?;
-            // Of searches that begin together one reads what none knows.
+            // Of searches that begin together one reads the files.
             let lock = ingest_lock(&location.path);
             let guard = is_new(&catalog, files.len())?.then(|| lock.lock().unwrap_or_else(PoisonError::into_inner));
             let listed = self.list(&files, Some(catalog));
             drop(guard);
             let (mut sessions, open) = listed.map_err(without_handles)?;
             let was_written = open.is_some();
-            // What was read is known, if not to the catalog.
+            // What was read counts even if it could not be written.
             let Some(open) = open.or_else(|| Catalog::open(location)) else {
                 return Err(rusqlite::Error::InvalidQuery);
             };
@@ -168,7 +167,7 @@ impl Request<'_> {
             if self.is_cancelled() {
                 return Ok(None);
             }
-            // One view: what is seen to be there is what is asked.
+            // One snapshot for what is ready and for the search.
             let view = catalog.db().unchecked_transaction()?;
             let ready = ready(&view, &sessions, &done)?;
             let is_one = |rows: &HashSet<i64>, place: usize| {
@@ -199,14 +198,14 @@ impl Request<'_> {
         Ok(None)
     }
 
-    /// What a list shows of the sessions that count, the newest first.
+    /// The sessions that are searched, the newest first.
     fn list(&self, files: &[Candidate], catalog: Option<Catalog>) -> Result<(Vec<SearchedSession>, Option<Catalog>)> {
         let sessions: Mutex<Vec<SearchedSession>> = Mutex::new(Vec::new());
         let each = |at: usize, found: Option<ListedSession>| {
             let Some((file, mut listed)) = files.get(at).zip(found.filter(|found| (self.takes)(&found.summary))) else {
                 return;
             };
-            // May be large, and is not shown.
+            // It may be large, and hits do not show it.
             listed.summary.first_message = None;
             let whole = PathBuf::from(crate::core::base::paths::join(&file.dir, &file.name));
             let session = SearchedSession { path: file.path.clone(), file: whole, listed, row: None };
@@ -221,7 +220,7 @@ impl Request<'_> {
         Ok((sessions, catalog))
     }
 
-    /// The hits of the catalog and those in files that it is_missing; fewer if it was cancelled.
+    /// The hits of the catalog, and those in the files of sessions that it does not have.
     fn merged(
         &self,
         known: Option<Vec<Hit>>,
@@ -241,7 +240,7 @@ impl Request<'_> {
         Ok(hits)
     }
 
-    /// Notes the sessions' rows in the catalog.
+    /// Sets the sessions' row ids.
     fn find_rows(&self, catalog: &Catalog, files: &[Candidate], sessions: &mut [SearchedSession]) -> CatalogResult<()> {
         let mut rows = HashMap::new();
         let dirs: HashSet<&str> = files.iter().map(|file| file.dir.as_str()).collect();
@@ -264,7 +263,7 @@ impl Request<'_> {
         Ok(())
     }
 
-    /// Takes what the sessions lack into the catalog and the index, as far as that can be written.
+    /// Ingests and indexes what the sessions lack, as far as the catalog can be written.
     fn complete(
         &self,
         (catalog, location): (&mut Catalog, &Location),
@@ -274,7 +273,7 @@ impl Request<'_> {
     ) -> CatalogResult<IngestReport> {
         let mut done = IngestReport { is_stuck: catalog.is_read_only(), ..IngestReport::default() };
         let rows: HashSet<i64> = sessions.iter().filter_map(|session| session.row).collect();
-        let todo = if done.is_stuck { Vec::new() } else { todo(catalog, &rows)? };
+        let todo = if done.is_stuck { Vec::new() } else { rows_to_index(catalog, &rows)? };
         let tell = |count: usize| {
             if tells && !todo.is_empty() {
                 (self.progress)(count, todo.len());
@@ -284,7 +283,7 @@ impl Request<'_> {
         match self.take_all((catalog, location), &todo, indexer, &mut done, &tell) {
             Ok(()) => {}
             Err(error) if is_corrupt(&error) => return Err(error),
-            // Locked, or a full disk: what is there can be read.
+            // Locked, or a full disk: what the catalog has can be searched.
             Err(_) => done.is_stuck = true,
         }
         if !done.is_stuck && !self.is_cancelled() {
@@ -302,9 +301,7 @@ impl Request<'_> {
         tell: &dyn Fn(usize),
     ) -> CatalogResult<()> {
         let mut count = 0;
-        // As many at once as files may be open.
         for some in todo.chunks(AT_ONCE) {
-            // Another search of this process may have taken them meanwhile.
             let lock = ingest_lock(&location.path);
             let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
             if self.is_cancelled() {
@@ -312,7 +309,7 @@ impl Request<'_> {
             }
             let (mut taken, mut starts) = (Vec::new(), Vec::new());
             for (row, pending) in some {
-                // What was taken before is not always in the index.
+                // Texts ingested after a list are not indexed yet.
                 if !indexer.index(catalog, *row, self.cancelled)? {
                     return Ok(());
                 }
@@ -321,7 +318,7 @@ impl Request<'_> {
                         taken.push(*row);
                         starts.push(start);
                     }
-                    // Changed or taken meanwhile: seen when all are done.
+                    // Changed or ingested meanwhile: the next round sees which.
                     Some(Ok(None)) | None => {}
                     Some(Err(error)) => done.note(*row, &error),
                 }
@@ -342,13 +339,13 @@ impl Request<'_> {
     }
 }
 
-/// Whether a catalog knows so little that most of so many files have to be read.
+/// Whether the catalog has so few rows that most of the files have to be read.
 fn is_new(catalog: &Catalog, files: usize) -> CatalogResult<bool> {
     let known: i64 = catalog.db().query_row("SELECT count(*) FROM session", [], |row| row.get(0))?;
     Ok(usize::try_from(known).unwrap_or(0) < files / 2)
 }
 
-/// The answer is looked for without the catalog, which frees its handles: this error says no more than that.
+/// Makes the search go on without the catalog, whose connection holds file descriptors.
 fn without_handles(_: Error) -> rusqlite::Error {
     rusqlite::Error::InvalidQuery
 }
@@ -363,8 +360,8 @@ fn found(hits: Vec<Hit>, sessions: Vec<SearchedSession>) -> Vec<TextMatch> {
     hits.into_iter().filter_map(found).collect()
 }
 
-/// The rows that lack something, those first that were changed longest ago.
-fn todo(catalog: &Catalog, rows: &HashSet<i64>) -> CatalogResult<Vec<(i64, Option<PendingSession>)>> {
+/// The rows with texts to ingest or to index, the least recently modified first.
+fn rows_to_index(catalog: &Catalog, rows: &HashSet<i64>) -> CatalogResult<Vec<(i64, Option<PendingSession>)>> {
     let mut todo: Vec<_> = pending(catalog.db(), None)?
         .into_iter()
         .filter(|pending| rows.contains(&pending.session))
@@ -381,8 +378,7 @@ fn todo(catalog: &Catalog, rows: &HashSet<i64>) -> CatalogResult<Vec<(i64, Optio
     Ok(todo)
 }
 
-/// The places of those sessions all of whose texts are in the index: other processes may have put other rows in the place
-/// of some, and what was not written is not there.
+/// The positions of the sessions whose texts are all indexed. Other processes may have replaced some rows meanwhile.
 fn ready(db: &Connection, sessions: &[SearchedSession], done: &IngestReport) -> CatalogResult<HashSet<usize>> {
     let mut statement = db.prepare_cached(
         "SELECT texts_to, EXISTS (SELECT 1 FROM text WHERE session = ?1 AND is_indexed = 0) FROM session WHERE id = ?1",
@@ -391,7 +387,7 @@ fn ready(db: &Connection, sessions: &[SearchedSession], done: &IngestReport) -> 
     for (place, session) in sessions.iter().enumerate() {
         let Some(row) = session.row.filter(|row| !done.unreadable.contains(row)) else { continue };
         let found = statement.query_row([row], |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, bool>(1)?)));
-        // A last line without a newline may have a text, and is looked at every time.
+        // A last line without a newline may have a text, and is ingested anew every time.
         let ListedSession { fingerprint, end, .. } = &session.listed;
         let is_known = |taken: u64| taken >= *end && (taken >= fingerprint.size || done.taken.contains(&row));
         if matches!(found.optional()?, Some((taken, false)) if is_known(taken)) {

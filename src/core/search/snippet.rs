@@ -1,15 +1,14 @@
-//! What is shown of a text that was found: the place with a few words around it.
+//! Snippets: a part of a text around a match.
 
 use crate::core::catalog::fts::tokenizer::lower;
 
-/// How many characters stand before the place, and how many from it on.
+/// How many characters are shown before the match, and from its start on.
 const BEFORE: usize = 48;
 const AFTER: usize = 128;
-/// How many places of a term are looked at.
+/// How many occurrences of a term are considered.
 const PLACES: usize = 64;
 
-/// The place of a text where most of the terms stand together, each marked, in one line. `folded` is the text in lower
-/// case, and so are the terms.
+/// The part of a text where most terms are close together, each marked, in one line. `folded` and the terms are folded.
 pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String; 2]) -> String {
     let mut places: Vec<(usize, usize, usize)> = Vec::new();
     for (which, term) in terms.iter().enumerate() {
@@ -52,9 +51,9 @@ pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String
     shown
 }
 
-/// The first place from which on most of the terms are near. `places` are in order.
+/// The first position with most terms close behind it. `places` are sorted.
 fn most_together(places: &[(usize, usize, usize)], terms: usize) -> usize {
-    // How often each term is among those places that are near, and how many terms are.
+    // How often each term is in the window, and how many terms are.
     let mut near = vec![0_usize; terms];
     let mut count = 0;
     let mut ahead = places.iter().peekable();
@@ -69,7 +68,7 @@ fn most_together(places: &[(usize, usize, usize)], terms: usize) -> usize {
         if count > most {
             (best, most) = (from, count);
         }
-        // From the next place on, this one is behind.
+        // It leaves the window.
         if let Some(times) = near.get_mut(first) {
             *times -= 1;
             count -= usize::from(*times == 0);
@@ -78,7 +77,7 @@ fn most_together(places: &[(usize, usize, usize)], terms: usize) -> usize {
     best
 }
 
-/// Text in which white space of any length is one space.
+/// A line in which each run of white space is one space.
 #[derive(Default)]
 struct Line {
     text: String,
@@ -104,12 +103,12 @@ impl Line {
     }
 }
 
-/// Places of the text in lower case as places of the text, in order.
+/// Ranges of the folded text as ranges of the text.
 fn in_text(text: &str, folded: &str, places: &[(usize, usize, usize)]) -> Vec<(usize, usize)> {
     if text.len() == folded.len() && text.is_ascii() {
         return places.iter().map(|(start, end, _)| (*start, *end)).collect();
     }
-    // Where each character of the text stands in the lower case one.
+    // The offset of each character in the folded text and in the text.
     let mut stands = Vec::new();
     let mut size = 0;
     for (at, c) in text.char_indices() {

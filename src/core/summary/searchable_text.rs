@@ -1,4 +1,4 @@
-//! The texts of a session that people read and search: what users and assistants said, names, labels, summaries.
+//! The texts of a session that can be searched: what users and assistants said, names, labels and summaries.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ use crate::core::json::reader::{read, Raw};
 use crate::core::json::{fields, Value};
 
 fields! {
-    /// The fields of an entry that hold text, and those that say whose.
+    /// The fields of an entry that have texts, or tell whose they are.
     struct TextFields<V> {
         kind: V = "type",
         id: V = "id",
@@ -52,22 +52,22 @@ const TEXT_KINDS: [TextKind; 6] = [
 ];
 
 impl TextKind {
-    /// A number that stands for it.
+    /// Its code in the catalog.
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// The kind that a number stands for.
+    /// The kind with a code.
     pub fn from_code(code: u8) -> Option<Self> {
         TEXT_KINDS.get(usize::from(code)).copied()
     }
 
-    /// Whether it is part of what `allMessagesText` gives.
+    /// Whether it is part of `allMessagesText`.
     pub fn is_conversation(self) -> bool {
         matches!(self, TextKind::User | TextKind::Assistant)
     }
 
-    /// What a search hit calls it: a message's role, else the entry's type.
+    /// Its name in a search hit: a message's role, else the entry's type.
     pub fn name(self) -> &'static str {
         match self {
             TextKind::User => "user",
@@ -80,7 +80,7 @@ impl TextKind {
     }
 }
 
-/// One text of a session. Bytes are WTF-8.
+/// A text of a session. Bytes are WTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchableText {
     pub kind: TextKind,
@@ -93,16 +93,16 @@ pub struct SearchableText {
     pub end: u64,
 }
 
-/// Whether a file was read to where it should be.
+/// Whether a file was read completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
     Complete,
     Cancelled,
 }
 
-/// Hands on the texts in a file's bytes `from..to`, none of which is empty. `from` is the start of a line behind the
-/// header, whose version this is; with `None` the file is read from its start. A last line that no newline ends counts. Once
-/// one of the flags in `stops` is set, be it by `each`, nothing more is read.
+/// Calls `each` with every text in a file's bytes `from..to` that is not empty. `from` is the start of a line after the header,
+/// and `version` the header's; with None the file is read from its start. A last line without a newline counts. Once a flag in
+/// `stops` is set, `each` may do so, nothing more is read.
 pub fn read_texts(
     file: &File,
     (from, to): (u64, u64),
@@ -215,7 +215,7 @@ fn of_line(line: &str, version: Version) -> Option<SearchableText> {
     Some(SearchableText { kind, id: id.unwrap_or_default(), timestamp, text, end: 0 })
 }
 
-/// Appends a text to `allMessagesText`, if it is part of that: all texts of users and assistants, joined by spaces.
+/// Appends a text to `allMessagesText`, if it is part of it: the texts of users and assistants, joined by spaces.
 pub fn join(all: &mut Vec<u8>, kind: TextKind, text: &[u8]) {
     if !kind.is_conversation() {
         return;

@@ -1,4 +1,4 @@
-//! What a list shows of a session: one pass over its file, looking at headers, names and messages alone.
+//! What a list shows of a session: one pass over its file that reads the header, names and messages.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -31,7 +31,7 @@ fields! {
     }
 }
 
-/// A session as a list shows it, but for its path and its texts. Texts are WTF-8.
+/// A session as a list shows it, without its path and texts. Strings are WTF-8.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSummary {
     pub id: Vec<u8>,
@@ -44,7 +44,7 @@ pub struct SessionSummary {
     pub created: Option<String>,
     /// The newest user or assistant activity, ms since 1970.
     pub active: Option<f64>,
-    /// Entry timestamps that only JavaScript can read; the newest of them counts too.
+    /// Entry timestamps that only the host can parse; the newest of them counts as activity.
     pub unparsed_dates: UnparsedDates,
     /// Message entries of every role on every branch.
     pub message_count: u64,
@@ -52,20 +52,20 @@ pub struct SessionSummary {
     pub first_message: Option<Vec<u8>>,
 }
 
-/// What a list shows of a session, and which state of its file it was read from.
+/// A session and the state of the file that it was read from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedSession {
     pub summary: SessionSummary,
     pub fingerprint: FileFingerprint,
-    /// Where the whole lines end that were read, and the fingerprint up to there.
+    /// Where the complete lines end, and the hash up to there.
     pub end: u64,
     pub head_tail_hash: u64,
 }
 
-/// What the lines of a file say it is.
+/// What a file is, by its lines.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FileKind {
-    /// No line was JSON so far.
+    /// No line is JSON so far.
     Undetermined,
     /// The first line that is JSON is no header.
     NotASession,
@@ -73,7 +73,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// What a list shows; None for what is no session.
+    /// The summary; None if it is no session.
     pub fn info(&self) -> Option<&SessionSummary> {
         match self {
             FileKind::Session(_, info) => Some(info),
@@ -81,7 +81,7 @@ impl FileKind {
         }
     }
 
-    /// As [`FileKind::info`], given away.
+    /// The same, by value.
     pub fn into_info(self) -> Option<SessionSummary> {
         match self {
             FileKind::Session(_, info) => Some(info),
@@ -90,10 +90,10 @@ impl FileKind {
     }
 }
 
-/// A file as far as it was read.
+/// How far a file was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummaryProgress {
-    /// What its whole lines say.
+    /// What the complete lines say.
     pub kind: FileKind,
     /// Where they end.
     pub end: u64,
@@ -105,23 +105,22 @@ impl Default for SummaryProgress {
     }
 }
 
-/// What a reading of a file gave.
+/// The result of reading a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummaryScan {
     pub progress: SummaryProgress,
-    /// What it says if a last line without a newline is counted, should there be one.
+    /// The same with a last line that has no newline, if there is one.
     pub with_tail: Option<FileKind>,
 }
 
 impl SummaryScan {
-    /// What a list shows; None for what is no session.
+    /// The summary; None if it is no session.
     pub fn info(&self) -> Option<&SessionSummary> {
         self.with_tail.as_ref().unwrap_or(&self.progress.kind).info()
     }
 }
 
-/// Reads what a list shows of a file in `progress.end..size`, going on from what is progress. `buffer` is the memory of the
-/// last reading. None if `cancelled` was set meanwhile.
+/// Reads a file's bytes `progress.end..size` and continues the summary. `buffer` is reused memory. None if `cancelled` was set.
 pub fn read_on(
     file: &File,
     size: u64,
@@ -151,7 +150,7 @@ fn read_lines(
             return Ok(None);
         }
         let offset = lines.position();
-        // A last line that no newline ends is taken on a copy: another writer may still be at it.
+        // A last line without a newline changes only a copy: another writer may still be writing it.
         let mut before = None;
         let mut needs_full_parse = false;
         match &mut progress.kind {
@@ -204,14 +203,14 @@ fn read_lines(
     Ok(Some(SummaryScan { progress, with_tail: None }))
 }
 
-/// From how many bytes on a line is read while no other such line is.
+/// Longer lines are read one at a time.
 const GIANT: u64 = 4 << 20;
 
-/// Held by whoever reads such a line.
+/// Held while such a line is read.
 static GIANTS: Mutex<()> = Mutex::new(());
 
-/// Does work with the line in a file's bytes `from..to`, read whole. Of long ones, one at a time is in memory, whatever
-/// the number of threads.
+/// Calls `work` with the line in a file's bytes `from..to`. Only one long line is in memory at a time, on all threads
+/// together.
 pub fn with_line<T>(
     file: &File,
     (from, to): (u64, u64),
@@ -221,14 +220,14 @@ pub fn with_line<T>(
     let length = to.saturating_sub(from);
     let _alone = (length > GIANT).then(|| GIANTS.lock().unwrap_or_else(PoisonError::into_inner));
     let mut bytes = Vec::new();
-    // As much as there is and no more; a line that there is no memory for is one that cannot be read.
+    // Exactly as much as needed; a line that does not fit into memory cannot be read.
     let room = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
     bytes.try_reserve_exact(room).map_err(|_| io::ErrorKind::OutOfMemory)?;
     Positioned::new(file, from, to).stopped_by(stops).read_to_end(&mut bytes)?;
     Ok(work(&text_of(&bytes)))
 }
 
-/// The string that a JSON text of any bytes is.
+/// The string in a JSON text of any bytes.
 pub fn string_of(json: &[u8]) -> Option<Vec<u8>> {
     string_bytes(&text_of(json)).map(|text| text.into_owned())
 }
@@ -249,7 +248,7 @@ impl SessionSummary {
         FileKind::Session(header.version, info)
     }
 
-    /// Takes a line of the usual shape, already looked through.
+    /// Adds a line that was scanned.
     fn take_scanned(&mut self, line: ScannedLine, version: Version) {
         if version != Version::V1 && line.has_text_id != Some(true) {
             return;
@@ -261,7 +260,7 @@ impl SessionSummary {
         if is(b"message", b"\"message\"") {
             self.message_count += 1;
             let role = line.role.get().unwrap_or_default();
-            // Most messages are the tools'.
+            // Most messages are tool results.
             if role != b"\"toolResult\"" && line.has_message {
                 self.take_scanned_message(&line);
             }
@@ -279,7 +278,7 @@ impl SessionSummary {
         }
         let (role, time) = (text(line.role.get()), text(line.message_time.get()));
         let (content, timestamp) = (text(line.content.as_deref()), text(line.timestamp.get()));
-        // That there is a content counts, whether it was kept or not.
+        // A content counts even if it was not kept.
         let content = raw(&content).or_else(|| line.has_content.then(|| read("0").ok()).flatten());
         let message = AgentMessage { role: raw(&role), content, timestamp: raw(&time) };
         self.take_message(&message, raw(&timestamp));
@@ -289,7 +288,7 @@ impl SessionSummary {
         self.name = name.map(|name| trim(&name).to_vec()).filter(|name| !name.is_empty());
     }
 
-    /// Takes a line of any shape.
+    /// Adds a line of any shape.
     fn take(&mut self, line: &str, version: Version) {
         let Ok(fields) = read::<ListedFields<Raw<'_>>>(line) else {
             return;

@@ -1,4 +1,4 @@
-//! What a list gives of a session, as an object.
+//! The `SessionInfo` object of a listed session.
 
 use napi::Result;
 
@@ -10,22 +10,22 @@ use crate::js::convert::values::parse;
 use crate::js::engine::raw::{Js, Val};
 use crate::js::factory::host::{make, F};
 
-/// How much is shown of a first message that is longer than the engine's strings may be.
+/// How many bytes of a first message are given that is longer than a string may be.
 const SHOWN_OF_ENDLESS: usize = 1 << 20;
 
-/// A session that is listed.
+/// What the object is made of.
 pub struct InfoArgs<'a> {
     /// As the list names it.
     pub path: &'a str,
-    /// The same, wherever the process goes.
+    /// The same, made absolute.
     pub file: &'a str,
     pub listed: &'a ListedSession,
     /// The catalog's path, for its text.
     pub catalog: Option<&'a str>,
 }
 
-/// The object of a session; None if the engine has no room for one, such as for a name longer than its strings may be, or
-/// if what its header calls a time throws as one: pi leaves it out then, too.
+/// The object of a session. None if the engine cannot make it: a name is longer than a string may be, or the header's timestamp
+/// throws as a date. pi leaves such a session out, too.
 pub fn info_object(js: Js, session: &InfoArgs<'_>) -> Result<Option<Val>> {
     let first = session.listed.summary.first_message.as_deref().unwrap_or(b"(no messages)");
     let first = js.string(first).or_else(|_| {

@@ -1,4 +1,4 @@
-//! `allMessagesText` of a listed session: fetched when it is asked for.
+//! `allMessagesText` of a listed session, read when it is asked for.
 
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -17,25 +17,25 @@ use crate::core::io::file_version::FileFingerprint;
 use crate::js::engine::raw::{Js, Val};
 use crate::js::factory::host::{make, F};
 
-/// How many bytes of memory are kept for the next text: fresh memory is what costs most here.
+/// How many bytes are kept for the next text: fresh memory costs most here.
 const KEPT_BYTES: usize = 8 << 20;
 
-/// How long a catalog that could not be asked is done without: texts are read from their files meanwhile. Waiting for it
-/// again at every text would keep the user waiting.
+/// For how long texts are read from their files after the catalog could not be read: waiting for it again at every text would
+/// keep the user waiting.
 const AVOIDED: Duration = Duration::from_secs(5);
 
-/// A catalog, as far as it was last seen.
-enum Seen {
-    /// Open, and which file it is: another one may take its place.
+/// The state of a catalog when it was last used.
+enum CachedCatalog {
+    /// Open, and the fingerprint of its file: another file may take its place.
     Open(FileFingerprint, Catalog),
-    /// Locked by another process, or not to be read, at that time.
+    /// Locked or unreadable since then.
     Avoided(Instant),
 }
 
 thread_local! {
     static FETCHED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    /// The catalog that was wanted last.
-    static SEEN: RefCell<Option<(PathBuf, Seen)>> = const { RefCell::new(None) };
+    /// The catalog that was used last.
+    static CATALOG: RefCell<Option<(PathBuf, CachedCatalog)>> = const { RefCell::new(None) };
 }
 
 /// Gives the factory the function that fetches texts.
@@ -49,7 +49,7 @@ pub fn install(js: Js) -> Result<()> {
             sys::napi_get_cb_info(env, info, &mut count, args.as_mut_ptr(), null_mut(), null_mut::<*mut c_void>())
         };
         let js = Js::from_raw(env);
-        // Whatever is wrong, there is a text: reading a property must not throw.
+        // Reading a property must not throw.
         let found = std::panic::catch_unwind(|| fetch(js, args));
         let text = found.ok().and_then(Result::ok).or_else(|| js.string(b"").ok());
         text.unwrap_or(null_mut())
@@ -58,9 +58,9 @@ pub fn install(js: Js) -> Result<()> {
     make(js, F::UseText, &[function]).map(|_| ())
 }
 
-/// Closes what is kept open for a thread whose environment ends.
+/// Closes the catalog of this thread.
 pub fn close() {
-    SEEN.with(|seen| seen.borrow_mut().take());
+    CATALOG.with(|seen| seen.borrow_mut().take());
 }
 
 /// The text of a listed session: from the catalog or from its file.
@@ -87,33 +87,33 @@ fn string_of(js: Js, text: &mut Vec<u8>) -> Result<Val> {
     string
 }
 
-/// Does work with a catalog, if there is one that can be asked. `work` says whether it could.
+/// Calls `work` with the catalog, if there is one that can be used. `work` says whether it could be read.
 fn with_catalog(path: PathBuf, work: impl FnOnce(Option<&Catalog>) -> bool) {
-    SEEN.with(|seen| {
+    CATALOG.with(|seen| {
         let mut seen = seen.borrow_mut();
         let before = seen.take().filter(|(known, _)| *known == path).map(|(_, before)| before);
-        let found = look(&path, before);
+        let found = open_or_keep(&path, before);
         let asked = match &found {
-            Some(Seen::Open(_, catalog)) => work(Some(catalog)),
-            Some(Seen::Avoided(_)) | None => work(None),
+            Some(CachedCatalog::Open(_, catalog)) => work(Some(catalog)),
+            Some(CachedCatalog::Avoided(_)) | None => work(None),
         };
-        let found = if asked { found } else { Some(Seen::Avoided(Instant::now())) };
+        let found = if asked { found } else { Some(CachedCatalog::Avoided(Instant::now())) };
         *seen = found.map(|found| (path, found));
     });
 }
 
-/// The catalog at a path, which may be the one seen before. None if there is none.
-fn look(path: &Path, before: Option<Seen>) -> Option<Seen> {
-    if matches!(&before, Some(Seen::Avoided(since)) if since.elapsed() < AVOIDED) {
+/// The catalog at a path: the one that is open, if its file is the same, or a new connection. None if there is none.
+fn open_or_keep(path: &Path, before: Option<CachedCatalog>) -> Option<CachedCatalog> {
+    if matches!(&before, Some(CachedCatalog::Avoided(since)) if since.elapsed() < AVOIDED) {
         return before;
     }
     let now = FileFingerprint::of(&std::fs::metadata(path).ok()?);
-    if matches!(&before, Some(Seen::Open(fingerprint, _)) if fingerprint.is_same_file(&now)) {
+    if matches!(&before, Some(CachedCatalog::Open(fingerprint, _)) if fingerprint.is_same_file(&now)) {
         return before;
     }
     let location = Location { path: path.to_owned(), makes_dir: false };
     Some(match Catalog::open_within(&location, SHORT_BUSY_TIMEOUT) {
-        Some(catalog) => Seen::Open(now, catalog),
-        None => Seen::Avoided(Instant::now()),
+        Some(catalog) => CachedCatalog::Open(now, catalog),
+        None => CachedCatalog::Avoided(Instant::now()),
     })
 }

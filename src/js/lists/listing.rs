@@ -1,5 +1,5 @@
-//! `list` and `listAll`: files are read on other threads, results arrive here a slice at a time, and progress, partial
-//! lists and the promise follow the reference's rules.
+//! `list` and `listAll`: another thread lists; its events arrive here in slices and become progress, partial lists and the
+//! result.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -35,8 +35,8 @@ pub fn lookup(js: Js, cwd: Val, given: Val, durability: Durability) -> Result<(S
     Ok((dir, filter))
 }
 
-/// Where the catalog is and what relative paths start from, as JavaScript sees it now. Where the host does not tell,
-/// there is no catalog.
+/// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is
+/// no catalog.
 pub fn surroundings(js: Js) -> Result<(Option<Location>, String)> {
     let asked = on_paths(js, |host| Ok((location(host)?, host.cwd()?)));
     match asked {
@@ -45,7 +45,7 @@ pub fn surroundings(js: Js) -> Result<(Option<Location>, String)> {
     }
 }
 
-/// What the listing thread tells.
+/// What the listing thread sends.
 enum Event {
     List(ListEvent),
     Failed(Box<CoreError>),
@@ -92,14 +92,14 @@ fn start(
     spawn("list", cancelled, location, sender, answer, failed).map_err(|error| thrown(js, &error))
 }
 
-/// How far a listing is.
+/// A list that is running.
 struct Progress {
     task: Task,
     /// The sessions read so far, sorted; None when the list is over.
     infos: Option<Kept>,
     /// The sessions at their files' positions; None before the files are known, too.
     results: Option<Kept>,
-    /// The newest of the times of files to come that only the host can read, by the files' positions.
+    /// The newest date that the host parsed for files that are not complete yet, by their positions.
     unparsed_dates: HashMap<usize, f64>,
     /// When the sessions read so far were modified, and their positions.
     times: Vec<(f64, u32)>,
@@ -110,7 +110,7 @@ struct Progress {
     total: usize,
 }
 
-/// Handles what a reading thread tells. Nothing is borrowed while the caller's callback runs.
+/// Handles an event. Nothing is borrowed while the caller's callback runs.
 fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
     if progress.borrow().task.is_over() {
         return Ok(());
@@ -119,7 +119,7 @@ fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
     match abort_reason(js, signal) {
         Ok(None) => {}
         Ok(Some(reason)) => return end(progress, js, reason, false),
-        // A signal that cannot be asked ends the list with what it threw.
+        // A signal whose properties throw ends the list with that exception.
         Err(error) => {
             let reason = reason_of(js, &error)?;
             return end(progress, js, reason, false);
@@ -137,7 +137,7 @@ fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
         }
     };
     if let Err(error) = handled {
-        // What no callback threw rejects.
+        // An error without an exception rejects.
         if js.take_exception()?.is_none() {
             let reason = reason_of(js, &error)?;
             return end(progress, js, reason, false);
@@ -174,12 +174,12 @@ fn sort(js: Js, request: SortRequest) -> Result<()> {
     let sorted = make(js, F::SortFiles, &[js.u32s(&order)?, js.f64s(&times)?, names])?;
     let position = |at: u32| js.scoped(|| Ok(js.number_value(js.at(sorted, at)?)?.unwrap_or_default() as u32));
     let sorted = (0..order.len() as u32).map(position).collect::<Result<_>>()?;
-    // Where nobody receives it, the list is over.
+    // Without a receiver the list is over.
     let _ = answer.send(sorted);
     Ok(())
 }
 
-/// All files are known, in the reference's order: from now on they are read.
+/// The number of files is known: they are read from now on.
 fn found(progress: &RefCell<Progress>, js: Js, total: usize) -> Result<()> {
     if total == 0 {
         return end(progress, js, js.array(0)?, true);
@@ -210,7 +210,7 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut file: Option<Listed
     }
     let info = match file {
         Some(ListedFile { path, file, listed }) if is_listed(progress, js, &listed)? => {
-            // The caller's code may run while the object is made: nothing is borrowed then.
+            // The caller's code may run while the object is made: nothing may be borrowed.
             let catalog = progress.borrow().catalog.clone();
             let shown = InfoArgs { path: &path, file: &file, listed: &listed, catalog: catalog.as_deref() };
             let info = info_object(js, &shown)?;

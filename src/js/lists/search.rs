@@ -1,5 +1,4 @@
-//! `search`: the files are listed, texts taken and indexed, and the index asked on another thread; hits arrive here a
-//! slice at a time, in their order.
+//! `search`: another thread searches; its hits arrive here in slices, in order.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -32,7 +31,7 @@ const LIMIT: usize = 50;
 /// How many hits are handed over at once.
 const AT_ONCE: usize = 32;
 
-/// What the searching thread tells.
+/// What the searching thread sends.
 enum Event {
     Progress(usize, usize),
     Hits(Vec<TextMatch>),
@@ -41,7 +40,7 @@ enum Event {
     Aborted,
 }
 
-/// Everything that was asked for.
+/// The arguments of a search.
 struct SearchRequest {
     listing: Listing,
     query: String,
@@ -114,7 +113,7 @@ fn listing(js: Js, cwd: Val, dir: Val) -> Result<Listing> {
     }
 }
 
-/// Searches and tells what was found. Gives the catalog that was used.
+/// Searches and sends the hits. Gives the catalog that was used.
 fn answer(asked: &SearchRequest, cancelled: &Arc<AtomicBool>, sender: &Sender<Event>) -> CoreResult<Option<Catalog>> {
     let Some(query) = Query::of(&asked.query).filter(|_| asked.options.limit > 0) else {
         sender.send(Event::Done);
@@ -132,7 +131,7 @@ fn answer(asked: &SearchRequest, cancelled: &Arc<AtomicBool>, sender: &Sender<Ev
         progress: &|indexed, total| sender.send(Event::Progress(indexed, total)),
     };
     let Some((mut hits, catalog)) = request.run()? else {
-        // Whoever cancelled it is told why by the signal.
+        // The promise rejects with the signal's reason.
         return Err(CoreError::failed("The search was stopped"));
     };
     while !hits.is_empty() {
@@ -150,7 +149,7 @@ struct Searching {
     hits: Option<Kept>,
 }
 
-/// Handles what the searching thread tells. Nothing is borrowed while the caller's callback runs.
+/// Handles an event. Nothing is borrowed while the caller's callback runs.
 fn take(searching: &RefCell<Searching>, js: Js, event: Event) -> Result<()> {
     if searching.borrow().task.is_over() {
         return Ok(());
@@ -162,7 +161,7 @@ fn take(searching: &RefCell<Searching>, js: Js, event: Event) -> Result<()> {
     });
     match handled {
         Ok(()) => Ok(()),
-        // What a callback, or a signal, throws ends the search.
+        // An exception of a callback or a signal ends the search.
         Err(error) => {
             let reason = reason_of(js, &error)?;
             end(searching, js, reason, false)

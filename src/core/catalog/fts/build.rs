@@ -1,5 +1,4 @@
-//! Taking the texts of many sessions into the catalog and the index at once: other threads read files and find the
-//! words, this one writes.
+//! Ingesting and indexing many sessions at once: other threads read files and tokenize texts, this one writes.
 
 use std::collections::{HashMap, HashSet as Set};
 use std::io;
@@ -17,37 +16,36 @@ use crate::core::catalog::ingest::{IngestChunk, IngestStart, ReadOutcome};
 use crate::core::catalog::text_rows::unicode;
 use crate::core::io::fd_limit::is_exhausted;
 
-/// How many parts wait to be written, and how much text is written at once: few enough that other writers need not wait
-/// long, enough that the index is not made of crumbs.
+/// How many chunks wait to be written, and how many bytes of text one transaction writes: few, so that other writers do not wait
+/// long; enough, so that the index gets few segments.
 const WAITING: usize = 4;
 const CHUNK_BYTES: usize = 8 << 20;
 
-/// What became of the sessions, by their positions.
+/// The sessions that were ingested or failed, by their positions.
 #[derive(Default)]
 pub struct IngestResult {
-    /// All is written.
+    /// Completely written.
     pub done: Set<usize>,
-    /// The file cannot be read.
+    /// Their files could not be read.
     pub failed: HashMap<usize, io::Error>,
 }
 
-/// A part with its words, one text after the other for each row of texts.
+/// A chunk and the words of its texts, row by row.
 struct TokenizedChunk {
-    part: IngestChunk,
+    chunk: IngestChunk,
     words: Vec<Vec<String>>,
     known: HashSet<Box<str>>,
     size: usize,
 }
 
-/// What a reading thread tells of a session.
+/// What a reading thread sends about a session.
 enum IngestEvent {
     Chunk(TokenizedChunk),
     Failed(io::Error),
     Changed,
 }
 
-/// Takes the texts that sessions lack. `progress` is events how many of them are done with. Stops early when it is
-/// cancelled.
+/// Ingests and indexes the texts that sessions lack. `progress` is told how many sessions are finished.
 pub fn build(
     catalog: &mut Catalog,
     indexer: &mut Indexer,
@@ -63,7 +61,7 @@ pub fn build(
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(start) = starts.get(at) else { return };
-                // Nobody listens any more: it has failed, or was cancelled.
+                // The receiver is gone: writing failed, or this was cancelled.
                 if read_session(start, &mut buffer, cancelled, &|events| sender.send((at, events)).is_ok()).is_none() {
                     return;
                 }
@@ -72,7 +70,7 @@ pub fn build(
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get() - 1).clamp(1, 4);
         for _ in 0..threads.min(starts.len()) {
             let sender = sender.clone();
-            // Where no thread can be had, nothing is taken, and the files are looked through.
+            // Without a thread nothing is ingested, and the search reads the files.
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || read(sender));
         }
         drop(sender);
@@ -80,7 +78,7 @@ pub fn build(
     })
 }
 
-/// Reads a session, part by part. None if that is not wanted any more.
+/// Reads a session in chunks. None if nobody receives them any more.
 fn read_session(
     start: &IngestStart,
     buffer: &mut Box<[u8]>,
@@ -89,19 +87,19 @@ fn read_session(
 ) -> Option<()> {
     let mut from = start.from;
     loop {
-        let part = match start.read(from, buffer, cancelled) {
-            Ok(ReadOutcome::Chunk(part)) => part,
+        let chunk = match start.read(from, buffer, cancelled) {
+            Ok(ReadOutcome::Chunk(chunk)) => chunk,
             Ok(ReadOutcome::Changed) => return tell(IngestEvent::Changed).then_some(()),
             Ok(ReadOutcome::Cancelled) => return None,
             Err(error) => {
-                // The next file would find no handle either.
+                // The next file would find no descriptor either.
                 let goes_on = !is_exhausted(&error);
                 return (tell(IngestEvent::Failed(error)) && goes_on).then_some(());
             }
         };
-        from = part.to;
-        let is_last = part.is_last;
-        if !tell(IngestEvent::Chunk(tokenized(part))) {
+        from = chunk.to;
+        let is_last = chunk.is_last;
+        if !tell(IngestEvent::Chunk(tokenized(chunk))) {
             return None;
         }
         if is_last {
@@ -110,7 +108,7 @@ fn read_session(
     }
 }
 
-fn tokenized(part: IngestChunk) -> TokenizedChunk {
+fn tokenized(chunk: IngestChunk) -> TokenizedChunk {
     let mut known: HashSet<Box<str>> = HashSet::new();
     let mut size = 0;
     let mut words_of = |text: &[u8]| {
@@ -122,9 +120,9 @@ fn tokenized(part: IngestChunk) -> TokenizedChunk {
         };
         index_words(&unicode(text), &mut each).into_owned()
     };
-    let words = part.batches.iter().map(|batch| batch.as_row().iter().map(|text| words_of(text.text)).collect());
+    let words = chunk.batches.iter().map(|batch| batch.as_row().iter().map(|text| words_of(text.text)).collect());
     let words = words.collect();
-    TokenizedChunk { part, words, known, size }
+    TokenizedChunk { chunk, words, known, size }
 }
 
 fn write_all(
@@ -137,14 +135,14 @@ fn write_all(
     let mut built = IngestResult::default();
     let mut ended = 0;
     while let Ok(first) = events.recv() {
-        let mut parts = Vec::new();
+        let mut chunks = Vec::new();
         let mut size = 0;
         let mut next = Some(first);
         while let Some((at, event)) = next {
             match event {
-                IngestEvent::Chunk(part) => {
-                    size += part.size;
-                    parts.push((at, part));
+                IngestEvent::Chunk(chunk) => {
+                    size += chunk.size;
+                    chunks.push((at, chunk));
                 }
                 IngestEvent::Failed(error) => {
                     ended += usize::from(built.failed.insert(at, error).is_none());
@@ -158,11 +156,11 @@ fn write_all(
         }
         let written = catalog.write(|transaction| {
             indexer.refresh(transaction)?;
-            parts.iter().map(|(_, part)| write(transaction, indexer, part)).collect::<CatalogResult<Vec<bool>>>()
+            chunks.iter().map(|(_, chunk)| write(transaction, indexer, chunk)).collect::<CatalogResult<Vec<bool>>>()
         })?;
-        for ((at, tokenized), is_written) in parts.into_iter().zip(written) {
+        for ((at, tokenized), is_written) in chunks.into_iter().zip(written) {
             indexer.learn(tokenized.known);
-            if tokenized.part.is_last {
+            if tokenized.chunk.is_last {
                 ended += 1;
                 if is_written {
                     built.done.insert(at);
@@ -175,12 +173,12 @@ fn write_all(
 }
 
 fn write(transaction: &Transaction<'_>, indexer: &Indexer, tokenized: &TokenizedChunk) -> CatalogResult<bool> {
-    let TokenizedChunk { part, words, known, .. } = tokenized;
-    let is_written = part.write(transaction, |at, batch, session| {
+    let TokenizedChunk { chunk, words, known, .. } = tokenized;
+    let is_written = chunk.write(transaction, |at, batch, session| {
         let row = batch.put(transaction, session, true)?;
         put_words(transaction, row, words.get(at).map(Vec::as_slice).unwrap_or_default())
     })?;
-    // Words that are nowhere would do no harm, but these would be learnt.
+    // Even if nothing was written: they will count as known.
     indexer.add(transaction, known)?;
     Ok(is_written)
 }

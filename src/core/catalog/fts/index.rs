@@ -1,4 +1,4 @@
-//! The index of words over the catalog's texts: FTS5, which keeps words and where they stand, but no text.
+//! The full-text index over the catalog's texts: a contentless FTS5 table.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,13 +11,13 @@ use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::error::CatalogResult;
 use crate::core::catalog::text_rows::{row, unicode, ROW_TEXTS};
 
-/// How many bytes of text are indexed at once: few enough that other writers need not wait long.
+/// How many bytes of text one transaction indexes, so that other writers do not wait long.
 const INDEXED_AT_ONCE: usize = 8 << 20;
 
-/// How many words are remembered as known, so that they need not be looked up.
+/// How many words are cached as known, so that they need no lookup.
 const KNOWN_WORDS: usize = 1 << 20;
 
-/// Indexes texts, some at a time.
+/// Adds texts to the index. It caches which words the table `word` has.
 #[derive(Default)]
 pub struct Indexer {
     known: HashSet<Box<str>>,
@@ -25,7 +25,7 @@ pub struct Indexer {
     version: i64,
 }
 
-/// Texts that are ready for the index.
+/// Rows of texts as words.
 struct TokenizedRows {
     rows: Vec<(i64, Vec<String>)>,
     words: HashSet<Box<str>>,
@@ -42,17 +42,17 @@ impl Indexer {
         Ok(())
     }
 
-    /// Adds those of some words that are not known.
+    /// Adds words to the table, but for known ones.
     pub fn add(&self, transaction: &Transaction<'_>, words: &HashSet<Box<str>>) -> CatalogResult<()> {
         vocabulary::add(transaction, words.iter().map(|word| &**word).filter(|word| !self.known.contains(*word)))
     }
 
-    /// Notes words that were added.
+    /// Caches words that were added.
     pub fn learn(&mut self, words: HashSet<Box<str>>) {
         self.known.extend(words);
     }
 
-    /// Indexes what a session has of texts that are not. False if it was cancelled before all was done.
+    /// Indexes the texts of a session that are not indexed yet. False if it was cancelled.
     pub fn index(&mut self, catalog: &mut Catalog, session: i64, cancelled: &AtomicBool) -> CatalogResult<bool> {
         while !cancelled.load(Ordering::Relaxed) {
             let rows: Vec<i64> = {
@@ -97,7 +97,7 @@ fn tokenize(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> CatalogR
             };
             texts.iter().map(|placed| placed.text).map(words).collect::<Vec<_>>()
         })?;
-        // Another process may have taken it away.
+        // Another process may have deleted it.
         tokenized.rows.extend(texts.map(|texts| (id, texts)));
         if size >= INDEXED_AT_ONCE || cancelled.load(Ordering::Relaxed) {
             break;
@@ -107,7 +107,7 @@ fn tokenize(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> CatalogR
 }
 
 fn put(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> CatalogResult<()> {
-    // Another process may have been quicker, or have taken the row away.
+    // Another process may have indexed or deleted it.
     let mut mark = transaction.prepare_cached("UPDATE text SET is_indexed = 1 WHERE id = ?1 AND is_indexed = 0")?;
     if mark.execute([id])? == 0 {
         return Ok(());
@@ -115,7 +115,7 @@ fn put(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> CatalogResul
     put_words(transaction, id, texts)
 }
 
-/// Indexes the texts of a row, given as words.
+/// Adds the texts of a row, already tokenized.
 pub fn put_words(transaction: &Transaction<'_>, id: i64, texts: &[String]) -> CatalogResult<()> {
     let mut insert = transaction.prepare_cached("INSERT INTO word_index (rowid, words) VALUES (?1, ?2)")?;
     for (at, words) in texts.iter().enumerate() {

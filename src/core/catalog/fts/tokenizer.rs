@@ -1,19 +1,19 @@
-//! Text as words of the index. What is said of a text here is said of a query too, so that both meet.
+//! The tokenizer: texts and queries as words of the index.
 //!
-//! A word is a run of letters and digits, in lower case. Scripts that set no spaces between words (Chinese, Japanese,
-//! Thai, …) give pairs of neighbouring characters, and each run's last character alone: a query of one character is a
-//! pair's beginning, a longer one is made of pairs. Any other character beyond ASCII is a word of its own; ASCII's
-//! punctuation only separates. A word of more than [`MAX_WORD_CHARS`] characters gives overlapping pieces: whatever part of it
-//! one looks for, up to [`PIECE`] characters, is in one of them.
+//! A word is a run of letters and digits, folded to lower case. Runs of scripts without spaces between words (Chinese,
+//! Japanese, Thai, …) are stored as pairs of neighbouring characters, and the last character alone: a query of one character
+//! is the prefix of a pair, a longer one is a phrase of pairs. Any other character beyond ASCII is a word of its own; ASCII
+//! punctuation only separates. A word longer than [`MAX_WORD_CHARS`] is stored as overlapping pieces, so that every part of it
+//! with at most [`PIECE`] characters is in one of them.
 
 use std::borrow::Cow;
 
-/// From how many characters on a word is cut into pieces of that length.
+/// Longer words are split into pieces of this many characters.
 pub const MAX_WORD_CHARS: usize = 64;
-/// How far the beginnings of two pieces are from each other.
+/// The distance between the starts of two pieces.
 pub const PIECE: usize = MAX_WORD_CHARS / 2;
 
-/// What a word is made of.
+/// What a run is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunKind {
     /// Letters and digits.
@@ -24,30 +24,30 @@ pub enum RunKind {
     Symbol,
 }
 
-/// A run of a text that gives words.
+/// A run of characters that becomes one or more words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextRun {
     pub kind: RunKind,
-    /// In lower case.
+    /// Folded.
     pub text: String,
-    /// Whether it starts where the text starts, and ends where it ends.
+    /// Whether it is at the start of the text, and at its end.
     pub at_start: bool,
     pub at_end: bool,
 }
 
-/// A character in lower case. The two small sigmas of Greek are one.
+/// Folds a character to lower case, and both small sigmas of Greek to one.
 pub fn lower(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase().map(|c| if c == 'ς' { 'σ' } else { c })
 }
 
-/// Text in lower case, as terms are compared.
+/// Folds a text.
 pub fn folded(text: &str) -> String {
     let mut out = String::new();
     fold_into(text, &mut out);
     out
 }
 
-/// The same, into a string that is used again.
+/// The same, into a reused string.
 pub fn fold_into(text: &str, out: &mut String) {
     out.clear();
     out.reserve(text.len());
@@ -67,7 +67,7 @@ pub fn fold_into(text: &str, out: &mut String) {
     }
 }
 
-/// Whether a script sets no spaces between its words.
+/// Whether the character's script has no spaces between words.
 fn is_unspaced(c: char) -> bool {
     let in_ranges = matches!(c, '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}'
         | '\u{1100}'..='\u{11FF}' | '\u{2E80}'..='\u{A4CF}' | '\u{AC00}'..='\u{D7FF}' | '\u{F900}'..='\u{FAFF}'
@@ -75,7 +75,7 @@ fn is_unspaced(c: char) -> bool {
     in_ranges && (c.is_alphanumeric() || c < '\u{1800}')
 }
 
-/// Whether a character is a letter or digit of a word that spaces set apart.
+/// Whether a character belongs to a [`RunKind::Word`].
 pub fn is_word_char(c: char) -> bool {
     kind_of(c) == Some(RunKind::Word)
 }
@@ -86,7 +86,7 @@ fn kind_of(c: char) -> Option<RunKind> {
     } else if is_unspaced(c) {
         Some(RunKind::Unspaced)
     } else if c.is_alphanumeric() || c == '\u{307}' {
-        // The dot above is what is left of a Turkish capital I in lower case.
+        // A Turkish capital I with a dot folds to an i and a combining dot above.
         Some(RunKind::Word)
     } else if c.is_whitespace() || c.is_control() {
         None
@@ -116,8 +116,8 @@ pub fn text_runs(text: &str) -> Vec<TextRun> {
     all
 }
 
-/// A text as the index's own tokenizer takes it, which splits at everything that is ASCII and no letter or digit.
-/// `word` is told of each word, more than once perhaps.
+/// A text for FTS5's `ascii` tokenizer, which splits at ASCII characters other than letters and digits. Calls `word` for each
+/// word, some of them several times.
 pub fn index_words<'a>(text: &'a str, word: &mut dyn FnMut(&str)) -> Cow<'a, str> {
     if text.is_ascii() && !has_long_word(text.as_bytes()) {
         let mut small = [0u8; MAX_WORD_CHARS];
@@ -158,7 +158,7 @@ fn push(out: &mut String, word: &str) {
 }
 
 fn has_long_word(text: &[u8]) -> bool {
-    // Only where every place that a long word would cover is one of its letters.
+    // A long word covers at least one of the positions that are looked at.
     let mut at = MAX_WORD_CHARS;
     while let Some(byte) = text.get(at) {
         if byte.is_ascii_alphanumeric() {
@@ -198,15 +198,14 @@ fn pairs(run: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The words that a run of a query stands for in the index: those that must follow each other, and whether the
-/// last of them may go on.
+/// The phrase that finds a run of a query, and whether its last word is a prefix.
 pub fn query_words(run: &TextRun) -> (Vec<&str>, bool) {
     match run.kind {
         RunKind::Symbol => (vec![&run.text], false),
         RunKind::Word => (vec![first_piece(&run.text)], run.at_end),
         RunKind::Unspaced => {
             let mut words: Vec<&str> = pairs(&run.text).collect();
-            // Whether a last character ends a run in the text, too, is not known: it may be the first of a pair.
+            // In the text, the last character may be the first of another pair.
             if run.at_end && words.len() > 1 {
                 words.pop();
             }
@@ -216,13 +215,13 @@ pub fn query_words(run: &TextRun) -> (Vec<&str>, bool) {
     }
 }
 
-/// The part of a word that one of its pieces is sure to hold.
+/// The part of a word that is sure to be in one of its pieces.
 fn first_piece(word: &str) -> &str {
     let end = word.char_indices().nth(PIECE).map_or(word.len(), |(at, _)| at);
     word.get(..end).unwrap_or(word)
 }
 
-/// Whether a word of a query is looked for by a part of it alone.
+/// Whether only a part of a query's word is searched for.
 pub fn is_partial(word: &str) -> bool {
     word.chars().nth(PIECE).is_some()
 }
@@ -261,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_word_is_told_of(text in "([a-cA-C]{0,90}[ ._é日本Σ]{0,2}){0,6}") {
+        fn every_word_is_reported(text in "([a-cA-C]{0,90}[ ._é日本Σ]{0,2}){0,6}") {
             let mut told = std::collections::HashSet::new();
             let words = index_words(&text, &mut |word| { told.insert(word.to_owned()); }).into_owned();
             for word in words.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
