@@ -7,8 +7,8 @@ use crate::core::catalog::session_text::Source;
 use crate::core::format::header::ParentSession;
 use crate::core::listing::listing::Listed;
 use crate::js::convert::values::parse;
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{make, F};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
 
 /// How much is shown of a first message that is longer than the engine's strings may be.
 const SHOWN_OF_ENDLESS: usize = 1 << 20;
@@ -27,7 +27,7 @@ pub struct Shown<'a> {
 /// The object of a session; None if the engine has no room for one, such as for a name longer than its strings may be, or
 /// if what its header calls a time throws as one: pi leaves it out then, too. What it knows of its text is put into
 /// `states`, at `at`.
-pub fn info_object(js: Js, session: &Shown<'_>, states: Val, at: usize) -> Result<Option<Val>> {
+pub fn info_object(js: JsEnv, session: &Shown<'_>, states: JsVal, at: usize) -> Result<Option<JsVal>> {
     let first = session.listed.info.first_message.as_deref().unwrap_or(b"(no messages)");
     let first = js.string(first).or_else(|_| {
         js.take_exception()?;
@@ -41,7 +41,7 @@ pub fn info_object(js: Js, session: &Shown<'_>, states: Val, at: usize) -> Resul
     }
 }
 
-fn info_with(js: Js, session: &Shown<'_>, first: Val, states: Val, at: usize) -> Result<Val> {
+fn info_with(js: JsEnv, session: &Shown<'_>, first: JsVal, states: JsVal, at: usize) -> Result<JsVal> {
     let Shown { path, file, listed, catalog } = *session;
     let Listed { info, stamp, .. } = listed;
     let parsed = |text: &Option<String>| text.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text));
@@ -67,5 +67,5 @@ fn info_with(js: Js, session: &Shown<'_>, first: Val, states: Val, at: usize) ->
         states,
         js.number(at as f64)?,
     ];
-    make(js, F::Info, &args)
+    factory::call(js, FactoryFn::Info, &args)
 }

@@ -14,9 +14,9 @@ use crate::core::catalog::ahead::{Ahead, Asked};
 use crate::core::catalog::session_text::{text, Source};
 use crate::core::catalog::{Catalog, Location, SHORT_PATIENCE};
 use crate::core::io::file_version::FileFingerprint;
-use crate::js::engine::long::of_letters;
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{make, F};
+use crate::js::engine::of_letters;
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
 
 /// How many bytes of memory are kept for the next text: fresh memory is what costs most here.
 const KEPT_BYTES: usize = 8 << 20;
@@ -43,7 +43,7 @@ thread_local! {
 }
 
 /// Gives the factory the function that fetches texts.
-pub fn install(js: Js) -> Result<()> {
+pub fn install(js: JsEnv) -> Result<()> {
     // SAFETY: called by the engine alone, as the function made below.
     unsafe extern "C" fn on_text(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
         let mut args = [null_mut(); 5];
@@ -52,14 +52,14 @@ pub fn install(js: Js) -> Result<()> {
         unsafe {
             sys::napi_get_cb_info(env, info, &mut count, args.as_mut_ptr(), null_mut(), null_mut::<*mut c_void>())
         };
-        let js = Js::from_raw(env);
+        let js = JsEnv::from_raw(env);
         // Whatever is wrong, there is a text: reading a property must not throw.
         let found = std::panic::catch_unwind(|| fetch(js, args));
         let text = found.ok().and_then(Result::ok).or_else(|| js.string(b"").ok());
         text.unwrap_or(null_mut())
     }
     let function = js.function(c"listedText", on_text, Box::new(()))?;
-    make(js, F::UseText, &[function]).map(|_| ())
+    factory::call(js, FactoryFn::UseText, &[function]).map(|_| ())
 }
 
 /// Closes what is kept open for a thread whose environment ends.
@@ -71,9 +71,9 @@ pub fn close() {
 
 /// The text of a listed session, which may have been made already; the session behind it in the list is made ready then,
 /// if the last one that was asked for is the one before it.
-fn fetch(js: Js, [file, source, catalog, next_file, next_source]: [Val; 5]) -> Result<Val> {
-    let argument = |value: Val| Ok::<_, napi::Error>(js.text(value)?.map(|text| to_string_lossy(&text).into_owned()));
-    let listed = |file: Val, source: Val| {
+fn fetch(js: JsEnv, [file, source, catalog, next_file, next_source]: [JsVal; 5]) -> Result<JsVal> {
+    let argument = |value: JsVal| Ok::<_, napi::Error>(js.text(value)?.map(|text| to_string_lossy(&text).into_owned()));
+    let listed = |file: JsVal, source: JsVal| {
         let source = argument(source)?.and_then(|text| Source::from_text(&text));
         Ok::<_, napi::Error>(argument(file)?.zip(source))
     };
@@ -115,7 +115,7 @@ fn fetch(js: Js, [file, source, catalog, next_file, next_source]: [Val; 5]) -> R
     })
 }
 
-fn string_of(js: Js, text: &mut Vec<u8>) -> Result<Val> {
+fn string_of(js: JsEnv, text: &mut Vec<u8>) -> Result<JsVal> {
     let string = js.string(text);
     if text.capacity() > KEPT_BYTES {
         *text = Vec::new();

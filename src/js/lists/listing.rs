@@ -23,10 +23,11 @@ use crate::core::listing::find_session::CwdFilter;
 use crate::core::listing::listing::{in_all_dirs, in_dir, read_all, Candidate, Listed};
 use crate::core::listing::locale_sort::{Key, Sorting};
 use crate::js::convert::errors::thrown;
+use crate::js::convert::paths::on_paths;
 use crate::js::convert::values::parse;
-use crate::js::engine::queue::{self, queue, WeakSender};
-use crate::js::engine::raw::{Js, Kept, Val};
-use crate::js::factory::host::{make, on_paths, slots, F};
+use crate::js::engine::{self, queue, WeakSender};
+use crate::js::engine::{JsEnv, JsVal, Persistent};
+use crate::js::factory::{self, scratch, FactoryFn};
 
 /// What is listed.
 pub struct Listing {
@@ -63,7 +64,7 @@ impl Listing {
 
 /// Where the catalog is and what relative paths start from, as JavaScript sees it now. Where the host does not tell,
 /// there is no catalog.
-pub fn surroundings(js: Js) -> Result<(Option<Location>, String)> {
+pub fn surroundings(js: JsEnv) -> Result<(Option<Location>, String)> {
     let asked = on_paths(js, |host| Ok((location(host)?, host.cwd()?)));
     match asked {
         Ok(found) => Ok(found),
@@ -85,14 +86,14 @@ enum Event {
 }
 
 /// Starts a listing and gives its promise.
-pub fn promise(js: Js, signal: Val, on_progress: Val, what: impl FnOnce() -> Result<Listing>) -> Result<Val> {
+pub fn promise(js: JsEnv, signal: JsVal, on_progress: JsVal, what: impl FnOnce() -> Result<Listing>) -> Result<JsVal> {
     task::promise(js, |deferred| start(js, signal, on_progress, what, deferred))
 }
 
 fn start(
-    js: Js,
-    signal: Val,
-    on_progress: Val,
+    js: JsEnv,
+    signal: JsVal,
+    on_progress: JsVal,
     what: impl FnOnce() -> Result<Listing>,
     deferred: Deferred,
 ) -> Result<()> {
@@ -119,7 +120,8 @@ fn start(
         again: None,
     }));
     let handled = progress.clone();
-    let sender = queue(js, Box::new(move |js, event| take(&handled, js, event)))?;
+    let sender =
+        queue(js, factory::function(js, FactoryFn::Slices)?, Box::new(move |js, event| take(&handled, js, event)))?;
     progress.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
     progress.borrow_mut().again = Some(sender.weak());
     std::thread::Builder::new()
@@ -137,7 +139,7 @@ fn run(
     location: Option<&Location>,
     cancelled: &Arc<AtomicBool>,
     ordered: &Receiver<Vec<u32>>,
-    sender: queue::Sender<Event>,
+    sender: engine::Sender<Event>,
 ) {
     let stop = Arc::new(AtomicBool::new(false));
     let _working = (Working::new(cancelled.clone()), Working::new(stop.clone()));
@@ -161,7 +163,7 @@ fn answer(
     location: Option<&Location>,
     cancelled: &Arc<AtomicBool>,
     ordered: &Receiver<Vec<u32>>,
-    sender: &queue::Sender<Event>,
+    sender: &engine::Sender<Event>,
 ) -> CoreResult<Option<Catalog>> {
     let candidates = listing.find(cwd, cancelled)?;
     let time = |file: &Candidate| match listing.everything {
@@ -188,9 +190,7 @@ fn answer(
     let each = |at: usize, listed: Option<Listed>| {
         let file = files.get(at);
         let shown = listed.zip(file).map(|(mut listed, file)| {
-            unparsed_dates(&std::mem::take(&mut listed.info.unparsed_dates), |some| {
-                sender.send(Event::UnparsedDates(at, some))
-            });
+            unparsed_dates(&std::mem::take(&mut listed.info.unparsed_dates), |some| sender.send(Event::UnparsedDates(at, some)));
             let absolute = crate::core::base::paths::join(&file.dir, &file.name);
             (file.path.clone(), absolute, listed)
         });
@@ -239,11 +239,11 @@ fn received<T>(answers: &Receiver<T>, cancelled: &AtomicBool) -> Option<T> {
 struct Progress {
     task: Task,
     /// The sessions read so far, sorted; None when the list is over.
-    infos: Option<Kept>,
+    infos: Option<Persistent>,
     /// The sessions at their files' positions; None before the files are known, too.
-    results: Option<Kept>,
+    results: Option<Persistent>,
     /// What each of them knows of its text, at the same positions.
-    states: Option<Kept>,
+    states: Option<Persistent>,
     /// The newest of the times of files to come that only the host can read, by the files' positions.
     unparsed_dates: HashMap<usize, f64>,
     /// When the sessions read so far were modified, and their positions.
@@ -265,7 +265,7 @@ const PUBLISH_EVERY: usize = 10;
 const PUBLISH_EVERY_OF_ALL: usize = 100;
 
 /// Handles what a reading thread tells. Nothing is borrowed while the caller's callback runs.
-fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
+fn take(progress: &RefCell<Progress>, js: JsEnv, event: Event) -> Result<()> {
     if progress.borrow().task.is_over() {
         return Ok(());
     }
@@ -306,7 +306,7 @@ fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
 }
 
 /// Settles the promise and lets everything go.
-fn end(progress: &RefCell<Progress>, js: Js, value: Val, resolves: bool) -> Result<()> {
+fn end(progress: &RefCell<Progress>, js: JsEnv, value: JsVal, resolves: bool) -> Result<()> {
     let (ending, kept) = {
         let mut progress = progress.borrow_mut();
         progress.order = None;
@@ -319,11 +319,11 @@ fn end(progress: &RefCell<Progress>, js: Js, value: Val, resolves: bool) -> Resu
 }
 
 /// Sorts on for a while, as the host's language has it; the rest is left to another message.
-fn sort(progress: &RefCell<Progress>, js: Js, mut sorting: Box<Sorting>) -> Result<()> {
+fn sort(progress: &RefCell<Progress>, js: JsEnv, mut sorting: Box<Sorting>) -> Result<()> {
     sorting.step(|left, right| {
         js.scoped(|| {
             let names = [js.string(left.as_bytes())?, js.string(right.as_bytes())?];
-            let order = js.number_value(make(js, F::CompareNames, &names)?)?.unwrap_or_default();
+            let order = js.number_value(factory::call(js, FactoryFn::CompareNames, &names)?)?.unwrap_or_default();
             Ok::<_, Error>(order.partial_cmp(&0.0).unwrap_or(Order::Equal))
         })
     })?;
@@ -339,12 +339,12 @@ fn sort(progress: &RefCell<Progress>, js: Js, mut sorting: Box<Sorting>) -> Resu
 }
 
 /// All files are known, in the reference's order: from now on they are read.
-fn found(progress: &RefCell<Progress>, js: Js, total: usize) -> Result<()> {
+fn found(progress: &RefCell<Progress>, js: JsEnv, total: usize) -> Result<()> {
     if total == 0 {
         return end(progress, js, js.array(0)?, true);
     }
     let results = js.keep(js.array(total)?)?;
-    let states = js.keep(make(js, F::States, &[js.number(total as f64)?])?)?;
+    let states = js.keep(factory::call(js, FactoryFn::States, &[js.number(total as f64)?])?)?;
     let mut progress = progress.borrow_mut();
     progress.total = total;
     progress.results = Some(results);
@@ -353,8 +353,8 @@ fn found(progress: &RefCell<Progress>, js: Js, total: usize) -> Result<()> {
 }
 
 /// Asks the host which of some times of a file is the newest.
-fn ask_times(progress: &RefCell<Progress>, js: Js, at: usize, times: &str) -> Result<()> {
-    let newest = js.number_value(make(js, F::NewestTime, &[parse(js, times)?])?)?;
+fn ask_times(progress: &RefCell<Progress>, js: JsEnv, at: usize, times: &str) -> Result<()> {
+    let newest = js.number_value(factory::call(js, FactoryFn::NewestTime, &[parse(js, times)?])?)?;
     if let Some(newest) = newest {
         let mut progress = progress.borrow_mut();
         let known = progress.unparsed_dates.entry(at).or_insert(newest);
@@ -363,7 +363,7 @@ fn ask_times(progress: &RefCell<Progress>, js: Js, at: usize, times: &str) -> Re
     Ok(())
 }
 
-fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(String, String, Listed)>) -> Result<()> {
+fn read(progress: &RefCell<Progress>, js: JsEnv, at: usize, mut shown: Option<(String, String, Listed)>) -> Result<()> {
     if let Some((newest, (.., listed))) = progress.borrow_mut().unparsed_dates.remove(&at).zip(shown.as_mut()) {
         listed.info.active = Some(listed.info.active.unwrap_or(0.0).max(newest));
     }
@@ -378,7 +378,7 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(Stri
             let shown = Shown { path: &path, file: &file, listed: &listed, catalog: catalog.as_deref() };
             let info = info_object(js, &shown, states, at)?;
             if info.is_some() {
-                let [modified, ..] = slots(js)?;
+                let [modified, ..] = scratch(js)?;
                 progress.borrow_mut().times.push((modified, at as u32));
             }
             info
@@ -403,9 +403,9 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(Stri
     }
     if let Some(on_progress) = on_progress {
         if let Some(info) = info {
-            make(js, F::InsertNewest, &[infos, info])?;
+            factory::call(js, FactoryFn::InsertNewest, &[infos, info])?;
         }
-        let partial = if publishes { make(js, F::Copy, &[infos])? } else { js.undefined()? };
+        let partial = if publishes { factory::call(js, FactoryFn::Copy, &[infos])? } else { js.undefined()? };
         js.call(on_progress, &[js.number(loaded as f64)?, js.number(total as f64)?, partial])?;
     }
     if loaded == total && !progress.borrow().task.is_over() {
@@ -417,14 +417,14 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut shown: Option<(Stri
 }
 
 /// The list of all results, the newest first; those of one time in their files' order.
-fn newest_first(progress: &RefCell<Progress>, js: Js, results: Val, states: Val) -> Result<Val> {
+fn newest_first(progress: &RefCell<Progress>, js: JsEnv, results: JsVal, states: JsVal) -> Result<JsVal> {
     let mut times = std::mem::take(&mut progress.borrow_mut().times);
     if times.iter().any(|(time, _)| time.is_nan()) {
-        return make(js, F::NewestFirst, &[results]);
+        return factory::call(js, FactoryFn::NewestFirst, &[results]);
     }
     times.sort_by(|(left, a), (right, b)| right.partial_cmp(left).unwrap_or(Order::Equal).then(a.cmp(b)));
     let rows: Vec<u32> = times.into_iter().map(|(_, at)| at).collect();
-    make(js, F::InOrder, &[results, states, js.u32s(&rows)?])
+    factory::call(js, FactoryFn::InOrder, &[results, states, js.u32s(&rows)?])
 }
 
 impl Progress {
@@ -439,7 +439,7 @@ impl Progress {
 }
 
 /// Whether a session is of the working directory that is listed.
-fn is_listed(progress: &RefCell<Progress>, js: Js, listed: &Listed) -> Result<bool> {
+fn is_listed(progress: &RefCell<Progress>, js: JsEnv, listed: &Listed) -> Result<bool> {
     match &progress.borrow().filter {
         Some(cwd) => on_paths(js, |host| Ok(CwdFilter { cwd, host }.takes(Some(&listed.info.cwd)))),
         None => Ok(true),
