@@ -190,7 +190,9 @@ fn answer(
     let each = |at: usize, listed: Option<Listed>| {
         let file = files.get(at);
         let shown = listed.zip(file).map(|(mut listed, file)| {
-            unparsed_dates(&std::mem::take(&mut listed.info.unparsed_dates), |some| sender.send(Event::UnparsedDates(at, some)));
+            unparsed_dates(&std::mem::take(&mut listed.info.unparsed_dates), |some| {
+                sender.send(Event::UnparsedDates(at, some))
+            });
             let absolute = crate::core::base::paths::join(&file.dir, &file.name);
             (file.path.clone(), absolute, listed)
         });

@@ -2,9 +2,9 @@
 
 use napi::Result;
 
+use crate::core::base::options::Durability;
 use crate::core::base::{paths, time};
 use crate::core::storage::file::make_dir;
-use crate::core::base::options::Durability;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::paths::on_paths;
