@@ -41,8 +41,10 @@ export function rowsOf({ name, operation, data, memory }, rounds, failures) {
 			if (given.length === 0) continue;
 			row[side] = median(given.map((answer) => answer.times[part]));
 			if (!memory) continue;
-			row[`${side}Peak`] = median(given.map((answer) => answer.peak));
-			row[`${side}Growth`] = median(given.map((answer) => answer.growth));
+			for (const [part, key] of [["Peak", "peak"], ["Growth", "growth"]]) {
+				const values = given.flatMap((answer) => answer[key] ?? []);
+				if (values.length > 0) row[side + part] = median(values);
+			}
 		}
 		const ratios = rounds
 			.filter((round) => round.peer && round.ours)
