@@ -5,8 +5,22 @@
 const USUAL = 5;
 /** For cases that take long and are steady. */
 const FEW = 3;
+/** Starts of a process vary most. */
+const STARTS = 11;
 
 export const CASES = [
+	// With pi itself: what a user waits for.
+	{ name: "start", operation: "start to first answer", rounds: STARTS, memory: true },
+	{ name: "start-10mb", operation: "start to first answer", data: "10 MB", rounds: STARTS, memory: true },
+	{ name: "start-128mb", operation: "start to first answer", data: "128 MB", rounds: STARTS, memory: true },
+	{ name: "start-screen", operation: "start to first screen", rounds: STARTS },
+	{ name: "start-screen-10mb", operation: "start to first screen", data: "10 MB", rounds: STARTS },
+	{ name: "start-screen-128mb", operation: "start to first screen", data: "128 MB", rounds: STARTS },
+	{ name: "start-version", operation: "pi --version", rounds: STARTS },
+	{ name: "start-list-models", operation: "pi --list-models", rounds: STARTS },
+	{ name: "start-native-version", operation: "pi-native --version", rounds: STARTS },
+	{ name: "start-0.87.1", operation: "pi 0.87.1, start to first answer", rounds: STARTS, memory: true },
+	{ name: "start-host", operation: "import and open", data: "1 MB", rounds: STARTS },
 	{ name: "open-1mb", operation: "open", data: "1 MB", rounds: USUAL },
 	{ name: "open-10mb", operation: "open", data: "10 MB", rounds: USUAL },
 	{ name: "open-128mb", operation: "open", data: "128 MB", rounds: USUAL, memory: true },

@@ -9,6 +9,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SESSION_CWD } from "./generate.mjs";
 import { median } from "./report.mjs";
+import { starting } from "./start.mjs";
 
 const APPENDS_BEFORE = 200;
 const now = () => Number(process.hrtime.bigint()) / 1e6;
@@ -282,4 +283,15 @@ export const OPERATIONS = {
 	"first search": { catalog: "cold", run: (context) => search(context, COMMON) },
 	"search, rare word": { catalog: "warm", run: (context) => search(context, RARE) },
 	"search, common word": { catalog: "warm", run: (context) => search(context, COMMON) },
+	"start to first answer": starting({ until: "answer" }),
+	"start to first screen": starting({ until: "screen" }),
+	"pi --version": starting({ until: "end", args: ["--version"] }),
+	"pi --list-models": starting({ until: "end", args: ["--list-models"] }),
+	"pi-native --version": starting({ until: "end", args: ["--version"], native: true }),
+	"pi 0.87.1, start to first answer": starting({ until: "answer", version: "0.87.1" }),
+	// What a host of its own pays before its first session is open.
+	"import and open": {
+		imports: true,
+		run: async ({ url, path }) => (await import(url)).SessionManager.open(path),
+	},
 };

@@ -8,7 +8,8 @@ export function median(values) {
 	return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-function time(milliseconds) {
+/** Milliseconds in the unit that fits, with three digits. */
+export function time(milliseconds) {
 	const units = [
 		[1_000, "s"],
 		[1, "ms"],
@@ -20,25 +21,30 @@ function time(milliseconds) {
 }
 
 const digits = (value) => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
+/** A ratio: `29×`, `1.3×`. */
+export const times = (ratio) => `${ratio >= 10 ? Math.round(ratio).toLocaleString("en") : Number(ratio.toPrecision(2))}×`;
 const mebibytes = (bytes) => `${(bytes / 1_048_576).toFixed(0)} MB`;
 
 /**
  * Rows of one case, one for each time that it gives. `rounds` holds per round what each side answered; a round counts
  * for the ratio if both sides did.
  */
-export function rowsOf({ name, memory }, rounds, failures) {
+export function rowsOf({ name, operation, data, memory }, rounds, failures) {
 	const answers = (side) => rounds.flatMap((round) => (round[side] ? [round[side]] : []));
 	const parts = Object.keys((answers("peer")[0] ?? answers("ours")[0])?.times ?? { "": 0 });
 	return parts.map((part) => {
-		const row = { case: part ? `${name} ${part}` : name };
+		const title = [data?.startsWith(operation) ? undefined : operation, data].filter(Boolean).join(", ") + (part && `: ${part}`);
+		const row = { case: part ? `${name} ${part}` : name, title };
 		for (const side of ["peer", "ours"]) {
 			const given = answers(side);
 			if (failures[side]) row[`${side}Failure`] = failures[side];
 			if (given.length === 0) continue;
 			row[side] = median(given.map((answer) => answer.times[part]));
 			if (!memory) continue;
-			row[`${side}Peak`] = median(given.map((answer) => answer.peak));
-			row[`${side}Growth`] = median(given.map((answer) => answer.growth));
+			for (const [part, key] of [["Peak", "peak"], ["Growth", "growth"]]) {
+				const values = given.flatMap((answer) => answer[key] ?? []);
+				if (values.length > 0) row[side + part] = median(values);
+			}
 		}
 		const ratios = rounds
 			.filter((round) => round.peer && round.ours)

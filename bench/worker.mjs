@@ -2,10 +2,12 @@
 import { pathToFileURL } from "node:url";
 import { OPERATIONS } from "./operations.mjs";
 
-const { module, operation, path, scratch } = JSON.parse(process.argv[2]);
-const { SessionManager } = await import(pathToFileURL(module).href);
-const context = { SessionManager, path, scratch };
-const { prepare, run, measure } = OPERATIONS[operation];
+const { module, operation, path, scratch, home, ours } = JSON.parse(process.argv[2]);
+const { prepare, run, measure, starts, imports } = OPERATIONS[operation];
+const url = pathToFileURL(module).href;
+// Some operations are about the import, or about a process of their own.
+const { SessionManager } = starts || imports ? {} : await import(url);
+const context = { SessionManager, url, path, scratch, home, ours };
 
 /** Twice: the second collection takes what the finalizers of the first let go. */
 function settledRss() {
@@ -16,7 +18,9 @@ function settledRss() {
 
 const answer = {};
 if (measure) {
-	answer.times = await measure(context);
+	const measured = await measure(context);
+	if (starts) Object.assign(answer, measured);
+	else answer.times = measured;
 } else {
 	const prepared = prepare?.(context);
 	const before = settledRss();
@@ -27,5 +31,5 @@ if (measure) {
 	// Alive until here: what it holds is part of the growth.
 	answer.held = held !== undefined;
 }
-answer.peak = process.resourceUsage().maxRSS * 1024;
+if (!starts) answer.peak = process.resourceUsage().maxRSS * 1024;
 process.stdout.write(`\n${JSON.stringify(answer)}\n`);

@@ -113,6 +113,7 @@ class Analysis {
 
 	plan() {
 		const own = this.#exported(MANAGER);
+		if (!own.has("SessionManager")) refuse(`${MANAGER} exports no SessionManager`);
 		const config = this.#exported(CONFIG);
 		if (!config.has("getAgentDir")) refuse(`${CONFIG} exports no getAgentDir`);
 		for (const name of config.keys()) if (!["getAgentDir", "APP_NAME"].includes(name)) config.delete(name);
@@ -133,7 +134,6 @@ class Analysis {
 		this.#refuseCycle(chunk);
 
 		const manager = places.find(({ name }) => name === "SessionManager");
-		if (!manager) refuse(`${MANAGER} exports no SessionManager`);
 		const settings = {};
 		for (const [name, original] of config) {
 			const place = this.#place(name, original, candidates);

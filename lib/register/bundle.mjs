@@ -1,7 +1,7 @@
 // pi's bundle on our manager. The chunk that holds pi's session manager is loaded with our values in the place of its own:
 // its class is cut out before it exists, its functions are reassigned before anything can call them. How is worked out
 // once for each version of pi (analyse.mjs) and remembered by the content of the bundle's files. What is remembered is
-// data, checked against the files at every start; no code is stored.
+// places and names, checked against the files at every start; no code is stored.
 import { isAscii } from "node:buffer";
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readdirSync, statSync } from "node:fs";
@@ -22,7 +22,7 @@ const IMPORT = `import{hooked as ${HANDLE}}from${JSON.stringify(HOOKED)};`;
 /** What is analysed besides the bundle. */
 const BESIDES = ["package.json", MANAGER, MANAGER.replace(/js$/, "d.ts"), CONFIG];
 
-/** Of what is stored for a file, the time of reading it apart: see `isSame`. */
+/** Where the checksum is in what is stored for a file. */
 const SHA256 = 4;
 
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
@@ -71,23 +71,6 @@ function readUnchanged(path, known) {
 /** Most of a bundle is ASCII, which need not be decoded. */
 const asText = (bytes) => bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 
-const isName = (text) => typeof text === "string" && /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(text);
-const isView = ([name, expression]) => isName(name) && expression.split(".").every(isName);
-const isValue = ({ name, start, end }) => isName(name) && Number.isInteger(start) && Number.isInteger(end) && start < end;
-
-/** Whether a stored plan has the form of one. What is not the case throws as often as it is false. */
-function isPlan({ chunk, names, functions, values, constants, members, settings, views, guarded, entries, files }) {
-	const isFile = (name) => Array.isArray(files[name]);
-	return (
-		[chunk, ...Object.keys(views), ...guarded, ...entries].every(isFile) &&
-		[...names, ...functions, ...Object.keys(constants), ...Object.keys(settings), ...Object.values(settings)].every(isName) &&
-		values.every(isValue) &&
-		values.every(({ start }, index) => index === 0 || start >= values[index - 1].end) &&
-		members.every(({ name }) => typeof name === "string") &&
-		Object.values(views).flat().every(isView)
-	);
-}
-
 /** Whether the files are those that a stored outcome is about. What is stored for one that merely was touched is renewed. */
 function isAbout(stored, pi) {
 	const names = filesOf(pi);
@@ -108,11 +91,10 @@ function isAbout(stored, pi) {
 function recalled(name, pi, own) {
 	try {
 		const stored = recall(name);
-		if (stored?.format !== FORMAT || stored.own !== own || stored.dir !== pi.dir || !isAbout(stored, pi)) return undefined;
-		if (typeof stored.refused !== "string" && !isPlan(stored)) return undefined;
-		return stored;
+		const isOurs = stored?.format === FORMAT && stored.own === own && stored.dir === pi.dir;
+		return isOurs && isAbout(stored, pi) ? stored : undefined;
 	} catch {
-		// A file that was harmed, or is gone by now.
+		// A file of the bundle is gone by now.
 		return undefined;
 	}
 }
@@ -142,7 +124,7 @@ function analysed(pi) {
 /** The plan of a pi's bundle: the one that is remembered, or else a new one, or `{ refused }`. */
 function planOf(pi, own) {
 	if (!existsSync(pi.path(`${BUNDLE}cli.js`))) return { refused: "it has none" };
-	const name = `bundle-${sha256(pi.dir).slice(0, 32)}.json`;
+	const name = `bundle-${sha256(pi.dir).slice(0, 32)}`;
 	const known = recalled(name, pi, own);
 	const { isRenewed, ...plan } = known ?? { format: FORMAT, own, dir: pi.dir, ...analysed(pi), isRenewed: true };
 	if (isRenewed) remember(name, plan);
@@ -174,6 +156,8 @@ export class Bundle {
 	constructor(pi, plan) {
 		this.#pi = pi;
 		this.#plan = plan;
+		/** The URL of its folder. */
+		this.url = pi.url + BUNDLE;
 	}
 
 	/** Whether pi may be started by this module. */

@@ -13,10 +13,15 @@ import {
 	realpathSync,
 	statSync,
 } from "node:fs";
+import { homedir } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Unfit, manifestOf } from "./package.mjs";
+import { recall, remember } from "./private-cache.mjs";
 import { PACKAGE_VARIABLE } from "./settings.mjs";
+
+/** The name under which the answer of `npm root -g` is remembered. */
+const NPM_ROOT = "npm-root";
 
 /** How executables of the three systems begin: ELF, PE, and Mach-O in its forms. */
 const MAGIC = ["7f454c46", "4d5a", "cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe"];
@@ -113,13 +118,32 @@ function commandsOnPath(names, env) {
 	return paths.filter(isReadableFile);
 }
 
-/** Where npm installs globally to: the user's npm, away from the working directory and what is set there. */
+/** What tells a file from its next state, as text. */
+function stampOf(path) {
+	const stats = statSync(path, { throwIfNoEntry: false });
+	return stats ? `${stats.size} ${stats.mtimeMs} ${stats.ctimeMs} ${stats.ino}` : "none";
+}
+
+/**
+ * Where npm installs globally to: the user's npm, away from the working directory and what is set there. To ask it takes
+ * as long as to start pi, so that the answer is remembered as long as npm and the user's settings for it stay the same.
+ */
 function globalModules(env) {
+	const [npm] = commandsOnPath(["npm"], env);
+	if (npm === undefined) return undefined;
 	const own = { ...env, PATH: foldersOnPath(env).join(delimiter), NoDefaultCurrentDirectoryInExePath: "1" };
 	if (process.platform === "win32") delete own.Path;
+	const set = Object.entries(own).filter(([name]) => /^(npm_config_|path$|home$|userprofile$|prefix$)/i.test(name));
+	const asked = JSON.stringify([realpathSync(npm), stampOf(npm), stampOf(join(homedir(), ".npmrc")), set]);
+	const known = recall(NPM_ROOT);
+	if (known?.asked === asked && existsSync(known.root)) return known.root;
+
 	const options = { encoding: "utf8", shell: process.platform === "win32", env: own, cwd: dirname(process.execPath) };
 	const { status, stdout } = spawnSync("npm", ["root", "-g"], options);
-	return status === 0 && stdout.trim() !== "" ? stdout.trim() : undefined;
+	const root = stdout?.trim();
+	if (status !== 0 || root === "") return undefined;
+	remember(NPM_ROOT, { asked, root });
+	return root;
 }
 
 /** The folder of package `name` that a launcher script of npm or pnpm leads to. */

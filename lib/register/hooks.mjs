@@ -1,11 +1,10 @@
 // The module hooks: every import of a pi's own session manager gets ours, and its bundle is loaded with ours inside
 // (bundle.mjs). What could leave two managers in one process, or pi on its own one, is an error.
 import module from "node:module";
-import { posix } from "node:path";
 import { serve } from "./app.mjs";
 import { Bundle } from "./bundle.mjs";
 import { hooked } from "./hooked.mjs";
-import { Unfit } from "./package.mjs";
+import { BUNDLE, Unfit } from "./package.mjs";
 
 const require = module.createRequire(import.meta.url);
 
@@ -105,7 +104,7 @@ export class Hooks {
 		const { pi, kind, name, twin } = place;
 		if (kind === "bundle") {
 			const bundle = this.bundleOf(pi);
-			if (bundle) return bundle.has(name) ? moduleAt(pi, bundle, name) : resolved;
+			if (bundle) return bundle.has(name) ? moduleAt(bundle, name) : resolved;
 			// Within the bundle one piece leads to the next; whoever loads the first is told.
 			if (twin === undefined) return resolved;
 			this.check(pi);
@@ -117,18 +116,28 @@ export class Hooks {
 		return { url: `${STAND_IN}?${new URLSearchParams({ pi: pi.dir })}`, format: "module", shortCircuit: true };
 	}
 
+	/** The bundle that runs and has the module at a URL, with the module's name. By text alone: this is asked for every import. */
+	#running(url) {
+		for (const bundle of this.#bundles.values()) {
+			if (bundle === undefined || !url.startsWith(bundle.url) || url.includes("%")) continue;
+			return { bundle, name: url.slice(bundle.url.length - BUNDLE.length).replace(/[?#].*$/, "") };
+		}
+		return undefined;
+	}
+
 	/** What one piece of a bundle that is run imports of another: these are modules, and where they say they are. */
 	#withinBundle(specifier, parentUrl) {
-		if (!specifier.startsWith("./") || this.#bundles.size === 0) return undefined;
-		const place = parentUrl && this.#packages.place(parentUrl);
-		if (place?.kind !== "bundle") return undefined;
-		const name = posix.join(posix.dirname(place.name), specifier);
-		const bundle = this.#bundles.get(place.pi.dir);
-		return bundle?.has(name) ? moduleAt(place.pi, bundle, name) : undefined;
+		if (this.#bundles.size === 0 || !specifier.startsWith("./") || parentUrl === undefined) return undefined;
+		const running = this.#running(parentUrl);
+		if (!running) return undefined;
+		const name = running.name.slice(0, running.name.lastIndexOf("/") + 1) + specifier.slice("./".length);
+		return running.bundle.has(name) ? moduleAt(running.bundle, name) : undefined;
 	}
 
 	#load(url, context, next) {
 		if (url.startsWith(`${STAND_IN}?`)) return this.#standIn(new URL(url).searchParams.get("pi"));
+		const running = this.#bundles.size > 0 ? this.#running(url) : undefined;
+		if (running) return this.#loadPiece(running.bundle, running.name, url, context, next);
 		const place = this.#packages.place(url);
 		if (!place) return next(url, context);
 		const { pi, kind, name } = place;
@@ -140,12 +149,16 @@ export class Hooks {
 					`${url} is a bundle with pi's session manager inside, which cannot be replaced there. Start ${pi.path("dist/cli.js")} or use pi-native`,
 				);
 			}
-			const source = bundle.source(name);
-			return source === undefined ? next(url, context) : { format: "module", source, shortCircuit: true };
+			return this.#loadPiece(bundle, name, url, context, next);
 		}
 		const loaded = next(url, context);
 		if (loaded.source === undefined || loaded.source === null) return loaded;
 		return { ...loaded, source: guarded(Buffer.from(loaded.source).toString("utf8"), pi) };
+	}
+
+	#loadPiece(bundle, name, url, context, next) {
+		const source = bundle.source(name);
+		return source === undefined ? next(url, context) : { format: "module", source, shortCircuit: true };
 	}
 
 	#standIn(dir) {
@@ -161,8 +174,8 @@ export class Hooks {
 	}
 }
 
-const moduleAt = (pi, bundle, name) => ({
-	url: pi.url + name + (bundle.edits(name) ? EDITED : ""),
+const moduleAt = (bundle, name) => ({
+	url: bundle.url + name.slice(BUNDLE.length) + (bundle.edits(name) ? EDITED : ""),
 	format: "module",
 	shortCircuit: true,
 });

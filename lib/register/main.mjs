@@ -4,7 +4,6 @@ import module from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
-import { findPi, isBinary, isNamedAsPi, refuseLauncher, singleBinary } from "./find.mjs";
 import { Hooks } from "./hooks.mjs";
 import { BUNDLE, Packages, Unfit } from "./package.mjs";
 import { readSettings } from "./settings.mjs";
@@ -78,6 +77,7 @@ function mainScript() {
 
 /** Stops the start of a pi that is no script of Node's. What is not named as pi is none of our business. */
 function refuseOthers({ given, real }, settings) {
+	const { isBinary, isNamedAsPi, refuseLauncher, singleBinary } = require("./find.mjs");
 	const isNamed = [given, real].some((path) => isNamedAsPi(path, settings));
 	if (isNamed && !real.endsWith(".node") && isBinary(real)) throw singleBinary(real);
 	refuseLauncher(real, settings.names);
@@ -90,10 +90,10 @@ export function registerMain() {
 	guarded(() => {
 		const main = mainScript();
 		const settings = readSettings();
-		if (main) refuseOthers(main, settings);
 		const script = main?.real;
 		const packages = install(settings);
 		const pi = script && packages.around(script);
+		if (main && !(pi && script.endsWith(".js"))) refuseOthers(main, settings);
 		startsPi = pi !== undefined && checkStart(packages, pi, script);
 		if (startsPi) module.enableCompileCache?.();
 	});
@@ -119,6 +119,7 @@ function checkStart(packages, pi, script) {
 export async function startPi() {
 	startsPi = true;
 	const url = guarded(() => {
+		const { findPi } = require("./find.mjs");
 		const settings = readSettings();
 		const pi = findPi(install(settings), settings);
 		if (hooks.bundleOf(pi)) return pi.bundleUrl;

@@ -57,8 +57,10 @@ export class Pi {
 		return `${this.name} ${this.version}`;
 	}
 
+	/** The path of a file of the package; `name` has slashes, and no dots to go up by. */
 	path(name) {
-		return join(this.dir, name);
+		// Asked at every start for each file of the bundle, which `join` would take a tenth of the start for.
+		return this.dir + sep + (sep === "/" ? name : name.replaceAll("/", sep));
 	}
 
 	has(name) {

@@ -1,4 +1,4 @@
-// Small JSON files in a folder that nobody but its user can write. What is found there is a hint that saves time: every
+// Small files in a folder that nobody but its user can write. What is found there is a hint that saves time: every
 // doubt about the folder or a file (its owner, its mode, a link, its checksum) reads as "nothing is remembered".
 import { createHash } from "node:crypto";
 import {
@@ -14,7 +14,7 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 
 /** Larger than anything that is written here. */
 const LARGEST_BYTES = 1 << 20;
@@ -61,11 +61,22 @@ export function recall(name) {
 	}
 }
 
+function makeFolder(path) {
+	// One after the other: in a place like /proc, which says that the folder above is missing, `recursive` never returns.
+	for (const folder of [dirname(path), path]) {
+		try {
+			mkdirSync(folder, { mode: 0o700 });
+		} catch (error) {
+			if (error.code !== "EEXIST") throw error;
+		}
+	}
+}
+
 /** Stores a value under this name, whole or not at all. Where it cannot be stored, the next start does the work again. */
 export function remember(name, value) {
 	try {
 		const folder = cacheFolder();
-		mkdirSync(folder, { recursive: true, mode: 0o700 });
+		makeFolder(folder);
 		if (!isPrivateFolder(folder)) return;
 		const path = join(folder, name);
 		const temporary = `${path}.${process.pid}.tmp`;

@@ -156,12 +156,41 @@ export class DirectoryStore implements LineStore {
 	close(): Promise<void>;
 }
 
+/** What is used of a client or a pool of the package `pg`. */
+export interface Queryable {
+	query(statement: { text: string; values?: unknown[] }): Promise<{ rows: any[] }>;
+}
+
+export interface PostgresStoreOptions {
+	host: string;
+	/** A client or a pool, which stays the caller's: it is not ended, and its timeouts are its own. */
+	client?: Queryable;
+	/** Without a client: `postgres://…`, with the parameters of `pg` and `schema`. */
+	url?: string;
+	/** Where the tables are: lower-case letters, digits and `_`; by default `pi_session_native`. */
+	schema?: string;
+	/** How long to wait for a connection and for an answer, in milliseconds; by default 30,000. Not for a client of the caller's. */
+	timeout?: number;
+}
+
+/** Sessions in PostgreSQL, through the package `pg`. */
+export class PostgresStore implements LineStore {
+	constructor(options: PostgresStoreOptions);
+	readonly host: string;
+	append(session: string, append: Append): Promise<Appended>;
+	load(session: string, after?: Cursor): Promise<Page>;
+	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
+	delete(session: string): Promise<void>;
+	claim(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
+	close(): Promise<void>;
+}
+
 export interface OpenStoreOptions {
 	/** The id of this machine: the same in every process here, another one everywhere else. */
 	host: string;
 }
 
-/** Opens the store at an address: `file:///…` or a path for a directory. */
+/** Opens the store at an address: `postgres://…`, `file:///…`, or the path of a directory. */
 export function openStore(address: string, options: OpenStoreOptions): Promise<LineStore>;
 
 /** Negative if `a` stands before `b` in the order of the store. That order is the same on every host. */

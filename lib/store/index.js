@@ -21,6 +21,7 @@ const { DirectoryStore } = require("./directory.js");
 const { StoreError, parseUrl } = require("./errors.js");
 const { compareLines } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
+const { PostgresStore } = require("./postgres.js");
 
 /** @type {typeof import("./index").openStore} */
 async function openStore(address, { host }) {
@@ -30,12 +31,16 @@ async function openStore(address, { host }) {
 	switch (url.protocol) {
 		case "file:":
 			return new DirectoryStore({ path: fileURLToPath(url), host });
+		case "postgres:":
+		case "postgresql:":
+			return new PostgresStore({ url: address, host });
 		default:
 			throw new StoreError("invalid", `No store is known for addresses that begin with ${url.protocol}`);
 	}
 }
 
 exports.DirectoryStore = DirectoryStore;
+exports.PostgresStore = PostgresStore;
 exports.StoreError = StoreError;
 exports.compareLines = compareLines;
 exports.loadAll = loadAll;

@@ -9,17 +9,7 @@
 mod api;
 mod convert;
 mod engine;
+mod environment;
 mod factory;
 mod lists;
 mod manager;
-
-use napi::bindgen_prelude::*;
-use napi_derive::napi;
-
-#[napi(module_exports)]
-fn initialise(exports: Object, env: Env) -> Result<()> {
-    factory::host::install(&env)?;
-    let js = engine::raw::Js::new(&env);
-    let class = js.get(exports.raw(), c"SessionManager")?;
-    factory::host::make(js, factory::host::F::ThroughProxies, &[js.get(class, c"prototype")?]).map(drop)
-}

@@ -245,6 +245,13 @@ describe("installed in an empty project, without Rust on the path,", () => {
 		expect(smoke).toMatchObject({ code: 0, stderr: "" });
 	});
 
+	test("its stores work by require and by import, and say which package they lack", async () => {
+		const use = `const main = async () => { const a = await openStore(".", { host: "a" }); const header = Buffer.from('{"type":"session","id":"s"}'); await a.append("s", { header, lines: [Buffer.from('{"id":"x"}')] }); console.log((await a.list()).sessions.length); await openStore("postgres://me:secret@127.0.0.1/x", { host: "a" }).catch((error) => console.log(error.message)); }; main();`;
+		const said = { code: 0, stdout: "1\nStores in PostgreSQL need the package pg: npm install pg\n", stderr: "" };
+		expect(await node("-e", `const { openStore } = require("pi-session-native/store"); ${use}`)).toEqual(said);
+		expect(await node("--input-type=module", "-e", `import { openStore } from "pi-session-native/store"; import "pi-session-native/store/conformance"; ${use}`)).toEqual(said);
+	});
+
 	test("it works in a bundle that takes its JavaScript in and leaves the addon external", async () => {
 		const source = `import { SessionManager } from "pi-session-native";\nconsole.log(SessionManager.inMemory("/x").getEntryCount());\n`;
 		writeFileSync(join(dir, "source.mjs"), source);
@@ -283,7 +290,8 @@ describe("installed in an empty project, without Rust on the path,", () => {
 test("beside any release of pi it is installed, and pi not for its sake", async () => {
 	// `pi.d.ts` takes its types from pi, which package managers show to a package only that names it.
 	const name = "@earendil-works/pi-coding-agent";
-	expect(manifest.peerDependencies).toEqual({ [name]: "*" });
+	expect(manifest.peerDependencies[name]).toBe("*");
+	for (const peer of Object.keys(manifest.peerDependencies)) expect(manifest.peerDependenciesMeta[peer], peer).toEqual({ optional: true });
 	const alone = await project("without-pi", main.tarball, platform.tarball, ...dependencies);
 	expect(readdirSync(join(alone, "node_modules")).filter((one) => one.startsWith("@earendil"))).toEqual([]);
 	const pi = pack(fakePi(join(scratch, "pi")));

@@ -34,6 +34,12 @@ import {
 
 const TITLE = "@earendil-works/pi-coding-agent 9.9.9";
 
+const signed = (text: string) => `${createHash("sha256").update(text).digest("hex")}\n${text}\n`;
+/** A change to what is remembered that shows if it is believed. */
+const PLANTED = (plan: any) => {
+	plan.refused = "planted";
+};
+
 /** A fake pi with a bundle, in a folder of the test's own. */
 class Fake {
 	readonly cwd = scratch();
@@ -56,6 +62,14 @@ class Fake {
 		const [name, ...more] = readdirSync(this.cache);
 		expect(more).toEqual([]);
 		return join(this.cache, name);
+	}
+
+	/** Changes what is remembered about the bundle, with a checksum that is right. */
+	plant(change: (plan: any) => void): void {
+		const [, text] = readFileSync(this.plan, "utf8").split("\n");
+		const plan = JSON.parse(text);
+		change(plan);
+		writeFileSync(this.plan, signed(JSON.stringify(plan)));
 	}
 
 	start(args: string[] = [], env: Record<string, string> = {}): Outcome {
@@ -208,5 +222,191 @@ describe("a bundle is refused, and pi runs unbundled,", () => {
 		const fake = new Fake();
 		change(fake);
 		fake.runsUnbundled(why);
+	});
+});
+
+describe("a bundle that cannot run, nor pi unbundled, is stopped with one reason,", () => {
+	const stopped = (fake: Fake, why: string) => {
+		const outcome = fake.start();
+		expect(outcome).toMatchObject({ code: 1, stdout: "" });
+		expect(outcome.stderr).toMatch(/^pi-session-native: .*\n$/);
+		expect(outcome.stderr).toContain(why);
+	};
+
+	it("if its SessionManager has a member that ours has not", () => {
+		const declared = "export declare class SessionManager {\n    static teleport(to: string): SessionManager;\n}\n";
+		const fake = new Fake({ files: { "dist/core/session-manager.d.ts": declared } });
+		stopped(fake, "these members of its SessionManager do not exist here: teleport");
+		// What is remembered is what it needs, not what we have.
+		stopped(fake, "these members of its SessionManager do not exist here: teleport");
+	});
+
+	it("if it uses a name that ours has not", () => {
+		const fake = new Fake();
+		const files = {
+			"dist/core/session-manager.js": `${readFileSync(join(fake.dir, "dist/core/session-manager.js"), "utf8")}export function futureThing(a) { return a.future; }\n`,
+			"dist/core/later.js": `import { futureThing } from "./session-manager.js";\nexport const later = futureThing;\n`,
+			"dist/index.js": `${readFileSync(join(fake.dir, "dist/index.js"), "utf8")}export { later } from "./core/later.js";\n`,
+		};
+		stopped(new Fake({ files }), "these names that it imports do not exist here: futureThing");
+	});
+});
+
+const BUNDLED_AGAIN = `import { SessionManager } from "./core/session-manager.js";
+import { where } from "./core/sdk.js";
+export async function main([specifier]) {
+	const again = await import(specifier);
+	console.log(Object.values(again).includes(SessionManager) && where().length > 0 && SessionManager.inMemory().getEntryCount() === 0);
+}
+`;
+
+describe("a bundle that changes", () => {
+	it("by hand is looked at again, and run or refused for what it is now", () => {
+		const fake = new Fake();
+		fake.runs();
+		fake.edit(fake.chunk, (text) => `var more=1;${text}`);
+		fake.runs();
+		fake.edit(fake.chunk, (text) => text.replace("cwd.length", "cwd.size"));
+		fake.runsUnbundled("is another than the one of its unbundled module");
+		fake.edit(fake.chunk, (text) => text.replace("cwd.size", "cwd.length"));
+		fake.runs();
+	});
+
+	it("in its times alone is not analysed again", () => {
+		const fake = new Fake();
+		fake.runs();
+		fake.plant(PLANTED);
+		utimesSync(fake.chunk, new Date(0), new Date(0));
+		fake.runsUnbundled("planted");
+	});
+
+	it("cannot be loaded a second time by a query", () => {
+		const fake = new Fake({ files: { "dist/main.js": BUNDLED_AGAIN } });
+		const { code, stdout } = fake.start([`./${basename(fake.chunk)}?again`]);
+		expect({ code, stdout }).toEqual({ code: 0, stdout: "true\n" });
+	});
+
+	const LATE = `import { writeFileSync } from "node:fs";
+import { CURRENT_SESSION_VERSION, SessionManager } from "./core/session-manager.js";
+import { where } from "./core/sdk.js";
+export async function main([, path, specifier]) {
+	console.log("started", CURRENT_SESSION_VERSION, SessionManager.inMemory().getEntryCount(), where() !== "nowhere");
+	writeFileSync(path, 'console.log("the new one runs");export const late = 1;');
+	if (specifier) await import(specifier);
+	else await import("./late.js");
+}
+`;
+
+	it("while pi runs is not loaded: a file of it that was replaced, and one that is new", () => {
+		const fake = new Fake({ files: { "dist/main.js": LATE } });
+		const chunks = dirname(fake.chunk);
+		const late = readdirSync(chunks).find((one) => readFileSync(join(chunks, one), "utf8").includes("late module"));
+		const paths = [
+			[join(chunks, late as string)],
+			[join(chunks, "chunk-NEW.js"), "./chunk-NEW.js"],
+			[join(fake.dir, "dist/bundle/new.mjs"), "../new.mjs"],
+		];
+		for (const [path, ...specifier] of paths) {
+			const { code, stdout, stderr } = fake.start(["update", path, ...specifier]);
+			expect(stdout, path).toBe("started 3 0 true\n");
+			expect(stderr).toContain(`${path} is not what it was when pi was started: was pi updated? Start it again`);
+			expect(code).toBe(1);
+		}
+	});
+});
+
+describe("what is remembered about a bundle", () => {
+	it("is believed in a folder that only its user can write, which is how it is made", () => {
+		const fake = new Fake();
+		fake.runs();
+		expect(statSync(fake.cache).mode & 0o777).toBe(0o700);
+		expect(statSync(fake.plan).mode & 0o777).toBe(0o600);
+		fake.plant(PLANTED);
+		fake.runsUnbundled("planted");
+	});
+
+	/** Ways to put a foreign or doubtful file in the place of the one that is remembered. */
+	const doubtful: Record<string, (fake: Fake) => void> = {
+		"in a folder that others may write": ({ cache }) => chmodSync(cache, 0o770),
+		"in a file that others may write": ({ plan }) => chmodSync(plan, 0o602),
+		"behind a link in the place of the folder": ({ cache }) => {
+			renameSync(cache, `${cache}-elsewhere`);
+			symlinkSync(`${cache}-elsewhere`, cache);
+		},
+		"behind a link in the place of the file": ({ cwd, plan }) => {
+			renameSync(plan, join(cwd, "elsewhere"));
+			symlinkSync(join(cwd, "elsewhere"), plan);
+		},
+		"by another release": (fake) => fake.plant((plan) => Object.assign(plan, { refused: "planted", own: "another 0.0.1" })),
+		"in another form": (fake) => fake.plant((plan) => Object.assign(plan, { refused: "planted", format: 0 })),
+		"about another pi": (fake) => fake.plant((plan) => Object.assign(plan, { refused: "planted", dir: "/elsewhere" })),
+		"about another content": (fake) => {
+			fake.plant((plan) => {
+				PLANTED(plan);
+				for (const known of Object.values<any>(plan.files)) known[4] = "0".repeat(64);
+			});
+			utimesSync(fake.chunk, new Date(0), new Date(0));
+		},
+		"about fewer files": (fake) =>
+			fake.plant((plan) => {
+				PLANTED(plan);
+				delete plan.files[`dist/bundle/chunks/${basename(fake.chunk)}`];
+			}),
+		"without its checksum": (fake) => {
+			fake.plant(PLANTED);
+			const [, text] = readFileSync(fake.plan, "utf8").split("\n");
+			writeFileSync(fake.plan, `${"0".repeat(64)}\n${text}\n`);
+		},
+	};
+	// Only root can make somebody else's.
+	if (process.getuid?.() === 0) {
+		doubtful["in somebody else's folder"] = ({ cache }) => chownSync(cache, 12_345, 12_345);
+		doubtful["in somebody else's file"] = ({ plan }) => chownSync(plan, 12_345, 12_345);
+	}
+
+	it.each(Object.entries(doubtful))("is not believed %s", (_, change) => {
+		const fake = new Fake();
+		fake.runs();
+		fake.plant(PLANTED);
+		change(fake);
+		fake.runs();
+	});
+
+	it("changes nothing when it is harmed: cut, empty, no JSON, too large, a folder, a pipe", () => {
+		const fake = new Fake();
+		fake.runs();
+		const { plan } = fake;
+		const whole = readFileSync(plan, "utf8");
+		for (const text of ["", "\n", whole.slice(0, 100), whole.slice(0, -10), signed("{"), signed("null"), "x".repeat(2 << 20)]) {
+			writeFileSync(plan, text);
+			fake.runs();
+			expect(readFileSync(plan, "utf8").length).toBeGreaterThan(500);
+		}
+		rmSync(plan);
+		mkdirSync(plan);
+		fake.runs();
+		rmSync(plan, { recursive: true });
+		expect(spawnSync("mkfifo", [plan]).status).toBe(0);
+		fake.runs();
+	});
+
+	it("is not needed: a home that cannot hold it, or is not there, costs time alone", () => {
+		const fake = new Fake();
+		write(join(fake.cwd, "home/.cache"), "a file");
+		fake.runs();
+		fake.runs();
+		// Node looped there for ever, asked to make the folders above as well.
+		fake.runs({ XDG_CACHE_HOME: "/proc/nowhere" });
+		expect(existsSync(fake.cache)).toBe(false);
+		expect(readFileSync(join(fake.cwd, "home/.cache"), "utf8")).toBe("a file");
+	});
+
+	it("is where the user keeps caches", () => {
+		const fake = new Fake();
+		fake.runs({ XDG_CACHE_HOME: join(fake.cwd, "caches") });
+		expect(readdirSync(join(fake.cwd, "caches/pi-session-native"))).toHaveLength(1);
+		fake.runs({ XDG_CACHE_HOME: "relative" });
+		expect(existsSync(fake.plan)).toBe(true);
+		expect(existsSync(join(fake.cwd, "relative"))).toBe(false);
 	});
 });

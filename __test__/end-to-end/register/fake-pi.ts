@@ -103,7 +103,9 @@ export interface Outcome {
 
 /** Runs the newer Node that pi needs, in an environment of its own. */
 export function node(args: string[], { cwd, env = {} }: { cwd: string; env?: Record<string, string> }): Outcome {
-	const { PI_CODING_AGENT_DIR, ...own } = isolatedEnv(join(cwd, "home"));
+	const home = join(cwd, "home");
+	mkdirSync(home, { recursive: true });
+	const { PI_CODING_AGENT_DIR, ...own } = isolatedEnv(home);
 	const { status, stdout, stderr, error } = spawnSync(nodeBin, args, {
 		cwd,
 		env: { ...own, ...env },

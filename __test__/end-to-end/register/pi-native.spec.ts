@@ -1,5 +1,5 @@
 // The command `pi-native`: which pi it finds, and that it starts that one on our manager.
-import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nodeBin, root } from "../../../scripts/demo/pi.mjs";
@@ -80,6 +80,25 @@ describe("pi-native starts", () => {
 		const dir = fakePi(moduleDir(join(cwd, "prefix/lib")));
 		write(join(cwd, "bin/npm"), `#!/bin/sh\n[ "$*" = "root -g" ] && echo "${cwd}/prefix/lib/node_modules"\n`, 0o755);
 		expect(startedFrom(run(cwd, pathWith(join(cwd, "bin"))))).toBe(dir);
+	});
+
+	it("a pi that npm has told of, without asking npm again until its settings change", () => {
+		const cwd = scratch();
+		const dir = fakePi(moduleDir(join(cwd, "prefix/lib")));
+		const npm = `#!/bin/sh\necho asked >> "${cwd}/log"\necho "${cwd}/$(cat "${cwd}/where")/node_modules"\n`;
+		write(join(cwd, "bin/npm"), npm, 0o755);
+		write(join(cwd, "where"), "prefix/lib");
+		const starts = () => startedFrom(run(cwd, pathWith(join(cwd, "bin"))));
+		const asked = () => readFileSync(join(cwd, "log"), "utf8").trim().split("\n").length;
+		expect([starts(), starts(), asked()]).toEqual([dir, dir, 1]);
+		const moved = fakePi(moduleDir(join(cwd, "other/lib")));
+		write(join(cwd, "where"), "other/lib");
+		write(join(cwd, "home/.npmrc"), "prefix=other\n");
+		expect([starts(), starts(), asked()]).toEqual([moved, moved, 2]);
+		// Where it was told is no pi any more.
+		renameSync(join(cwd, "other"), join(cwd, "third"));
+		write(join(cwd, "where"), "third/lib");
+		expect(starts()).toBe(join(cwd, "third/lib/node_modules/@earendil-works/pi-coding-agent"));
 	});
 
 	it("a pi once, where the hook is installed for every Node as well", () => {

@@ -1,5 +1,6 @@
 // The rooms of src/core and src/js: which may import which (`node scripts/rooms.mjs`).
-import { resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { importProblems, readSources, ROOMS } from "../../../scripts/rooms.mjs";
 
@@ -70,4 +71,27 @@ test("what is no import is none: comments, texts, tests, other crates, methods o
 
 test("a file in no room is named", () => {
 	expect(importProblems(sources({ "core/attic/old.rs": "" }))).toEqual(["src/core/attic/old.rs is in no room of the list in scripts/rooms.mjs"]);
+});
+
+const architecture = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
+
+test("ARCHITECTURE.md has every room, in the order of the imports, in its tables and its picture", () => {
+	const [core, js] = ["core", "js"].map((half) => architecture.split(`### src/${half}, lowest room first`)[1]?.split("\n\n")[1] ?? "");
+	const rowsOf = (table = ""): string[] => [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, room]) => room as string);
+	expect({ core: rowsOf(core), js: rowsOf(js) }).toEqual(ROOMS);
+	const picture = /^```mermaid\n([^]*?)^```$/m.exec(architecture)?.[1] ?? "";
+	const chains = picture.split("\n").filter((line) => line.includes("-->") && !line.includes("boundary")).map((line) => line.split("-->").map((room) => room.trim()));
+	expect(new Set(chains.flat())).toEqual(new Set([...ROOMS.core, ...ROOMS.js]));
+	const order = [...ROOMS.core, ...ROOMS.js];
+	for (const chain of chains) {
+		const places = chain.map((room) => order.indexOf(room));
+		expect(places, chain.join(" --> ")).toEqual([...places].sort((a, b) => b - a));
+	}
+});
+
+test("the files that ARCHITECTURE.md and docs/durability.md name are there", () => {
+	const named = [architecture, readFileSync(join(root, "docs/durability.md"), "utf8")].flatMap((text) => [...text.matchAll(/`([\w./-]+\/[\w.-]+\.(?:rs|js|mjs|ts|md))`/g)].map(([, path]) => path as string));
+	expect(named.length).toBeGreaterThan(60);
+	const missing = named.filter((path) => !["", "src/core", "src/js"].some((folder) => existsSync(join(root, folder, path))));
+	expect(missing).toEqual([]);
 });

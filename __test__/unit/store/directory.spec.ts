@@ -1,11 +1,11 @@
 // What is a directory's own: its files, what is wrong with them, and writers that die.
-import { spawn } from "node:child_process";
 import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { conformanceCases } from "../../../lib/store/conformance.js";
 import { DirectoryStore, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
+import { crowd } from "../../support/crowd.js";
 import { SESSION, append, emptyDirectory, entries, entry, header, ids, library } from "../../support/lines.js";
 
 const { encodeBatch } = createRequire(library)("./segment.js");
@@ -303,45 +303,7 @@ test("a writer killed at any change leaves old or new, and the append is repeate
 
 test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
 	const path = emptyDirectory();
-	await append(open(path, "starter"), [entry("start")]);
-	const script = `
-		const { DirectoryStore } = require(${JSON.stringify(library)});
-		const [path, host, name] = process.argv.slice(1);
-		const store = new DirectoryStore({ path, host });
-		const header = Buffer.from(${JSON.stringify(String(header()))});
-		(async () => {
-			for (let at = 0, after; at < 60; at++) {
-				const id = name + "-" + at;
-				({ cursor: after } = await store.append(${JSON.stringify(SESSION)}, { header, after, lines: [Buffer.from(JSON.stringify({ type: "message", id, parentId: null }))] }));
-				console.log(id);
-			}
-		})();`;
-	const acknowledged: string[] = [];
-	const write = (host: string, name: string, dieAfter = Infinity) =>
-		new Promise<number | null>((resolve) => {
-			const child = spawn(process.execPath, ["-e", script, path, host, name], { stdio: ["ignore", "pipe", "inherit"] });
-			let [rest, count] = ["", 0];
-			child.stdout.setEncoding("utf8").on("data", (text: string) => {
-				const lines = (rest + text).split("\n");
-				rest = lines.pop() as string;
-				acknowledged.push(...lines);
-				count += lines.length;
-				if (count >= dieAfter) child.kill("SIGKILL");
-			});
-			child.on("close", resolve);
-		});
-	const codes = await Promise.all([write("a", "a1"), write("a", "a2"), write("b", "b1"), write("a", "a3", 20), write("b", "b2", 7)]);
-	expect(codes).toEqual([0, 0, 0, null, null]);
-	expect(acknowledged.length).toBeGreaterThanOrEqual(60 * 3 + 27);
-	const page = await loadAll(open(path, "reader"), SESSION);
-	expect(page.problems).toEqual([]);
-	const found = ids(page);
-	expect(new Set(found).size).toBe(found.length);
-	expect(acknowledged.filter((id) => !found.includes(id))).toEqual([]);
-	for (const name of ["a1", "a2", "a3", "b1", "b2"]) {
-		const own = found.filter((id) => id.startsWith(`${name}-`));
-		expect(own).toEqual(own.map((_, at) => `${name}-${at}`));
-	}
+	await crowd(path, open(path, "reader"));
 });
 
 test("a directory that was put back to an older state is noticed by who saw the newer one", async () => {

@@ -12,9 +12,9 @@ use crate::core::format::ids::entry_id;
 use crate::core::format::serialize::NewHead;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
-use crate::js::engine::raw::{returned, Js};
-use crate::js::factory::host::{make, F};
-use crate::js::manager::append::{append, New};
+use crate::js::engine::{returned, JsEnv};
+use crate::js::factory::{self, FactoryFn};
+use crate::js::manager::append::{append, PendingEntry};
 use crate::js::manager::message::new_message;
 use crate::js::manager::prompt::system_message;
 use crate::js::manager::resupply::reading;
@@ -37,7 +37,7 @@ impl SessionManager {
         ts_return_type = "string"
     )]
     pub fn append_message<'env>(&self, env: &'env Env, message: Unknown) -> Result<Unknown<'env>> {
-        let new = new_message(&self.state, Js::new(env), message.raw())?;
+        let new = new_message(&self.state, JsEnv::new(env), message.raw())?;
         self.append_for_id(env, new)
     }
 
@@ -52,8 +52,8 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "thinkingLevel: string", ts_return_type = "string")]
     pub fn append_thinking_level_change<'env>(&self, env: &'env Env, level: Unknown) -> Result<Unknown<'env>> {
-        let own = make(Js::new(env), F::OwnThinkingLevel, &[level.raw()])?;
-        self.append_for_id(env, New::entry(Kind::ThinkingLevelChange, own))
+        let own = factory::call(JsEnv::new(env), FactoryFn::OwnThinkingLevel, &[level.raw()])?;
+        self.append_for_id(env, PendingEntry::entry(Kind::ThinkingLevelChange, own))
     }
 
     /// Appends a change of the model. Gives the entry's id.
@@ -77,8 +77,8 @@ impl SessionManager {
         provider: Unknown,
         model_id: Unknown,
     ) -> Result<Unknown<'env>> {
-        let own = make(Js::new(env), F::OwnModel, &[provider.raw(), model_id.raw()])?;
-        self.append_for_id(env, New::entry(Kind::ModelChange, own))
+        let own = factory::call(JsEnv::new(env), FactoryFn::OwnModel, &[provider.raw(), model_id.raw()])?;
+        self.append_for_id(env, PendingEntry::entry(Kind::ModelChange, own))
     }
 
     /// Appends usage that is no part of the model's context. Gives the entry.
@@ -107,11 +107,11 @@ impl SessionManager {
         usage: Unknown,
         note: Unknown,
     ) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let values = [kind.raw(), provider.raw(), model.raw(), usage.raw(), note.raw()];
-        let shape = if js.is_truthy(note.raw())? { F::OwnUsageWithNote } else { F::OwnUsage };
-        let own = make(js, shape, &values)?;
-        let appended = append(&self.state, js, New::entry(Kind::Usage, own))?;
+        let shape = if js.is_truthy(note.raw())? { FactoryFn::OwnUsageWithNote } else { FactoryFn::OwnUsage };
+        let own = factory::call(js, shape, &values)?;
+        let appended = append(&self.state, js, PendingEntry::entry(Kind::Usage, own))?;
         Ok(returned(env, appended.entry(&self.state, js)?))
     }
 
@@ -145,7 +145,7 @@ impl SessionManager {
         from_hook: Unknown,
         usage: Unknown,
     ) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let now = crate::js::factory::host::now(js)?;
         let system = reading(&self.state, js, || system_message(&self.state, js, now))?;
         let id = {
@@ -158,11 +158,15 @@ impl SessionManager {
         };
         let values = [summary.raw(), first_kept, tokens_before.raw(), details.raw(), usage.raw(), from_hook.raw()];
         let own = match system {
-            Some(system) => make(js, F::OwnCompactionWithPrompt, &[&values[..], &[system]].concat())?,
-            None => make(js, F::OwnCompaction, &values)?,
+            Some(system) => factory::call(js, FactoryFn::OwnCompactionWithPrompt, &[&values[..], &[system]].concat())?,
+            None => factory::call(js, FactoryFn::OwnCompaction, &values)?,
         };
         let head = NewHead { target: js.text(first_kept)?, ..NewHead::default() };
-        let new = New { id: Some(id), time: Some(now), ..New::entry(Kind::Compaction, own).with_head(head) };
+        let new = PendingEntry {
+            id: Some(id),
+            time: Some(now),
+            ..PendingEntry::entry(Kind::Compaction, own).with_head(head)
+        };
         self.append_for_id(env, new)
     }
 
@@ -186,8 +190,8 @@ impl SessionManager {
         custom_type: Unknown,
         data: Unknown,
     ) -> Result<Unknown<'env>> {
-        let own = make(Js::new(env), F::OwnCustom, &[custom_type.raw(), data.raw()])?;
-        self.append_for_id(env, New::entry(Kind::Custom, own))
+        let own = factory::call(JsEnv::new(env), FactoryFn::OwnCustom, &[custom_type.raw(), data.raw()])?;
+        self.append_for_id(env, PendingEntry::entry(Kind::Custom, own))
     }
 
     /// Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id.
@@ -201,10 +205,10 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "name: string", ts_return_type = "string")]
     pub fn append_session_info<'env>(&self, env: &'env Env, name: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let name = one_line(&args::text(js, name.raw(), "name")?);
-        let own = make(js, F::OwnName, &[js.string(&name)?])?;
-        self.append_for_id(env, New::entry(Kind::SessionInfo, own))
+        let own = factory::call(js, FactoryFn::OwnName, &[js.string(&name)?])?;
+        self.append_for_id(env, PendingEntry::entry(Kind::SessionInfo, own))
     }
 
     /// Appends an extension's message, which is part of the model's context. Gives the entry's id.
@@ -232,8 +236,8 @@ impl SessionManager {
         details: Unknown,
     ) -> Result<Unknown<'env>> {
         let values = [custom_type.raw(), content.raw(), display.raw(), details.raw()];
-        let own = make(Js::new(env), F::OwnCustomMessage, &values)?;
-        self.append_for_id(env, New::entry(Kind::CustomMessage, own))
+        let own = factory::call(JsEnv::new(env), FactoryFn::OwnCustomMessage, &values)?;
+        self.append_for_id(env, PendingEntry::entry(Kind::CustomMessage, own))
     }
 
     /// Appends a change of what an earlier entry of the path gives to the model: null leaves it out, content replaces
@@ -259,7 +263,7 @@ impl SessionManager {
         target_id: Unknown,
         replacement: Unknown,
     ) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let (target, mut replacement) = (target_id.raw(), replacement.raw());
         let content = match js.kind(replacement)? {
             ValueType::Null => None,
@@ -278,11 +282,11 @@ impl SessionManager {
         let row = checked.map_err(|error| thrown(js, &error))?;
         let role = self.state.borrow().session.tree().row(row).and_then(|row| row.role());
         if let (Some(text), true, Some(Role::Assistant | Role::ToolResult)) = (content, is_text, role) {
-            replacement = make(js, F::TextBlocks, &[text])?;
+            replacement = factory::call(js, FactoryFn::TextBlocks, &[text])?;
         }
         let head = NewHead { target: id, ..NewHead::default() };
-        let own = make(js, F::OwnEdit, &[target, replacement])?;
-        self.append_for_id(env, New::entry(Kind::ContextEdit, own).with_head(head))
+        let own = factory::call(js, FactoryFn::OwnEdit, &[target, replacement])?;
+        self.append_for_id(env, PendingEntry::entry(Kind::ContextEdit, own).with_head(head))
     }
 
     /// Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id.
@@ -306,11 +310,11 @@ impl SessionManager {
         target_id: Unknown,
         label: Unknown,
     ) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let target = target_id.raw();
         self.known(js, target)?;
         let head = NewHead { target: js.text(target)?, sets_label: js.is_truthy(label.raw())?, ..NewHead::default() };
-        let own = make(js, F::OwnLabel, &[target, label.raw()])?;
-        self.append_for_id(env, New::entry(Kind::Label, own).with_head(head))
+        let own = factory::call(js, FactoryFn::OwnLabel, &[target, label.raw()])?;
+        self.append_for_id(env, PendingEntry::entry(Kind::Label, own).with_head(head))
     }
 }

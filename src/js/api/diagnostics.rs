@@ -10,14 +10,15 @@ use crate::core::io::lock_file;
 use crate::core::rewrite::{repair, verify};
 use crate::core::session::Session;
 use crate::js::convert::errors::thrown;
+use crate::js::convert::paths::resolved;
+use crate::js::convert::time::iso;
 use crate::js::convert::values::parse;
-use crate::js::engine::raw::{returned, Js, Val};
+use crate::js::engine::{returned, JsEnv, JsVal};
 use crate::js::factory::host::now;
 use crate::js::manager::resupply::with_file;
-use crate::js::manager::state::{iso, resolved};
 
 /// A report of the core as an object.
-fn reported(js: Js, report: CoreResult<impl Serialize>) -> Result<Val> {
+fn reported(js: JsEnv, report: CoreResult<impl Serialize>) -> Result<JsVal> {
     let report = report.map_err(|error| thrown(js, &error))?;
     let text = serde_json::to_string(&report).map_err(|error| Error::from_reason(error.to_string()))?;
     parse(js, &text)
@@ -37,7 +38,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false)]
     pub fn reload(&self, env: &Env) -> Result<()> {
-        with_file(&self.state, Js::new(env), Session::reload)
+        with_file(&self.state, JsEnv::new(env), Session::reload)
     }
 
     /// Looks at the file as `reload` does, but where it changed in place and kept its length no further than at its
@@ -51,7 +52,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false)]
     pub fn flush(&self, env: &Env) -> Result<()> {
-        with_file(&self.state, Js::new(env), Session::flush)
+        with_file(&self.state, JsEnv::new(env), Session::flush)
     }
 
     /// Lets go of the file and of the lock on it. A manager that has appended looks at the file once more, which does what
@@ -69,7 +70,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false)]
     pub fn close(&self, env: &Env) -> Result<()> {
-        let done = with_file(&self.state, Js::new(env), Session::check_and_close);
+        let done = with_file(&self.state, JsEnv::new(env), Session::check_and_close);
         if done.is_err() {
             self.state.borrow_mut().session.release_lock();
         }
@@ -85,7 +86,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionDiagnostics")]
     pub fn get_diagnostics<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let diagnostics = self.state.borrow().session.diagnostics();
         Ok(returned(env, reported(js, Ok(diagnostics))?))
     }
@@ -107,7 +108,7 @@ impl SessionManager {
         ts_return_type = "VerifyReport"
     )]
     pub fn verify<'env>(env: &'env Env, path: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let path = resolved(js, path.raw(), "path")?;
         Ok(returned(env, reported(js, verify::verify(&path))?))
     }
@@ -133,7 +134,7 @@ impl SessionManager {
         ts_return_type = "RepairReport"
     )]
     pub fn repair<'env>(env: &'env Env, path: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let path = resolved(js, path.raw(), "path")?;
         let now = now(js)?;
         Ok(returned(env, reported(js, repair::repair(&path, (now, &iso(js, now)?)))?))
@@ -151,7 +152,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, writable = true, enumerable = false, configurable = true, ts_args_type = "path: string")]
     pub fn is_locked(env: &Env, path: Unknown) -> Result<bool> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let path = resolved(js, path.raw(), "path")?;
         let held = lock_file::held(&path).map_err(|error| thrown(js, &error))?;
         Ok(held.is_some())

@@ -18,9 +18,10 @@ use crate::core::tree::tree::{RowNo, Tree};
 use crate::js::convert::args;
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::object::with_entry_head;
+use crate::js::convert::paths::on_paths;
 use crate::js::convert::values::parse;
-use crate::js::engine::raw::{returned, Js, Val};
-use crate::js::factory::host::{make, on_paths, F};
+use crate::js::engine::{returned, JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::from_objects::{self, objects};
 use crate::js::manager::reads::{settings, steps};
 
@@ -39,13 +40,13 @@ pub const CURRENT_SESSION_VERSION: SessionVersion = crate::core::format::header:
 /// A path through the caller's entries, indexed.
 struct JsPath {
     tree: Tree,
-    entries: Vec<Val>,
+    entries: Vec<JsVal>,
     rows: Vec<RowNo>,
 }
 
 /// The path to `leaf_id`: null gives none, an unknown or missing id the path to the last entry. `by_id`, a map of the
 /// caller's, is asked instead of the list if it is given.
-fn path(js: Js, entries: Val, leaf_id: Val, by_id: Val) -> Result<JsPath> {
+fn path(js: JsEnv, entries: JsVal, leaf_id: JsVal, by_id: JsVal) -> Result<JsPath> {
     let list = args::list(js, entries, "entries")?;
     let mut path = JsPath { tree: Tree::default(), entries: Vec::new(), rows: Vec::new() };
     let count = js.len(list)?;
@@ -91,7 +92,7 @@ fn path(js: Js, entries: Val, leaf_id: Val, by_id: Val) -> Result<JsPath> {
 struct Key(ValueType, Vec<u8>);
 
 impl Key {
-    fn of(js: Js, id: Val) -> Result<Self> {
+    fn of(js: JsEnv, id: JsVal) -> Result<Self> {
         let kind = js.kind(id)?;
         let shown = match kind {
             ValueType::String => js.text(id)?.unwrap_or_default(),
@@ -104,13 +105,13 @@ impl Key {
 
 /// Finds entries by id.
 struct Lookup {
-    js: Js,
+    js: JsEnv,
     /// The caller's map, or our own.
-    map: std::result::Result<Val, HashMap<Key, Val>>,
+    map: std::result::Result<JsVal, HashMap<Key, JsVal>>,
 }
 
 impl Lookup {
-    fn new(js: Js, list: Val, by_id: Val) -> Result<Self> {
+    fn new(js: JsEnv, list: JsVal, by_id: JsVal) -> Result<Self> {
         if js.is_truthy(by_id)? {
             let is_map = js.is_object(by_id)? && js.kind(js.get(by_id, c"get")?)? == ValueType::Function;
             return match is_map {
@@ -125,10 +126,10 @@ impl Lookup {
         Ok(Self { js, map: Err(map) })
     }
 
-    fn find(&self, id: Val) -> Result<Option<Val>> {
+    fn find(&self, id: JsVal) -> Result<Option<JsVal>> {
         match &self.map {
             Ok(map) => {
-                let found = make(self.js, F::MapGet, &[*map, id])?;
+                let found = factory::call(self.js, FactoryFn::MapGet, &[*map, id])?;
                 Ok(Some(found).filter(|found| self.js.is_truthy(*found).unwrap_or(false)))
             }
             Err(map) => Ok(map.get(&Key::of(self.js, id)?).copied()),
@@ -137,21 +138,21 @@ impl Lookup {
 }
 
 impl JsPath {
-    fn list(&self, js: Js) -> Result<Val> {
+    fn list(&self, js: JsEnv) -> Result<JsVal> {
         js.array_of(&self.entries)
     }
 
-    fn projected(&self, js: Js, how: F, wrap: F) -> Result<Val> {
+    fn projected(&self, js: JsEnv, how: FactoryFn, wrap: FactoryFn) -> Result<JsVal> {
         let projection = project(&self.tree, &self.rows);
         let [rows, gives, edits] = steps(js, &projection)?;
-        let made = make(js, how, &[self.list(js)?, rows, gives, edits])?;
+        let made = factory::call(js, how, &[self.list(js)?, rows, gives, edits])?;
         let object = |row: RowNo| match self.entries.get(row as usize) {
             Some(entry) => Ok(*entry),
             None => js.undefined(),
         };
         let is_message = |row: RowNo| self.tree.row(row).is_some_and(|row| row.message.is_some());
         let [thinking, model] = settings(js, &projection.settings, &object, &is_message)?;
-        make(js, wrap, &[made, thinking, model])
+        factory::call(js, wrap, &[made, thinking, model])
     }
 }
 
@@ -174,10 +175,10 @@ pub fn build_context_entries<'env>(
     leaf_id: Unknown,
     by_id: Unknown,
 ) -> Result<Unknown<'env>> {
-    let js = Js::new(env);
+    let js = JsEnv::new(env);
     let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
     let rows = context_rows(&path.tree, &path.rows);
-    Ok(returned(env, make(js, F::Pick, &[path.list(js)?, js.u32s(&rows)?])?))
+    Ok(returned(env, factory::call(js, FactoryFn::Pick, &[path.list(js)?, js.u32s(&rows)?])?))
 }
 
 /// The context of the path to an entry, per entry and as one list of messages.
@@ -198,9 +199,9 @@ pub fn build_session_projection<'env>(
     leaf_id: Unknown,
     by_id: Unknown,
 ) -> Result<Unknown<'env>> {
-    let js = Js::new(env);
+    let js = JsEnv::new(env);
     let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
-    Ok(returned(env, path.projected(js, F::Project, F::WithSettings)?))
+    Ok(returned(env, path.projected(js, FactoryFn::Project, FactoryFn::WithSettings)?))
 }
 
 /// What the model is given at an entry: messages, thinking level and model.
@@ -221,12 +222,12 @@ pub fn build_session_context<'env>(
     leaf_id: Unknown,
     by_id: Unknown,
 ) -> Result<Unknown<'env>> {
-    let js = Js::new(env);
+    let js = JsEnv::new(env);
     let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
-    Ok(returned(env, path.projected(js, F::Context, F::JustMessages)?))
+    Ok(returned(env, path.projected(js, FactoryFn::Context, FactoryFn::JustMessages)?))
 }
 
-fn contribution(js: Js, entry: Val) -> Result<Val> {
+fn contribution(js: JsEnv, entry: JsVal) -> Result<JsVal> {
     if js.is_nullish(entry)? {
         return Err(wrong_argument(js, "entry must be an object"));
     }
@@ -248,9 +249,9 @@ fn contribution(js: Js, entry: Val) -> Result<Val> {
 /// ```
 #[napi(catch_unwind, ts_args_type = "entry: SessionEntry", ts_return_type = "AgentMessage[]")]
 pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown) -> Result<Unknown<'env>> {
-    let js = Js::new(env);
+    let js = JsEnv::new(env);
     let gives = contribution(js, entry.raw())?;
-    Ok(returned(env, make(js, F::Messages, &[entry.raw(), gives])?))
+    Ok(returned(env, factory::call(js, FactoryFn::Messages, &[entry.raw(), gives])?))
 }
 
 /// The messages that one entry gives to the model after an edit.
@@ -266,10 +267,10 @@ pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown) -
     ts_return_type = "AgentMessage[]"
 )]
 pub fn project_context_entry<'env>(env: &'env Env, entry: Unknown, edit: Unknown) -> Result<Unknown<'env>> {
-    let js = Js::new(env);
+    let js = JsEnv::new(env);
     let gives = contribution(js, entry.raw())?;
     let edit = if js.is_truthy(edit.raw())? { edit.raw() } else { js.undefined()? };
-    Ok(returned(env, make(js, F::Contribution, &[entry.raw(), gives, edit])?))
+    Ok(returned(env, factory::call(js, FactoryFn::Contribution, &[entry.raw(), gives, edit])?))
 }
 
 /// The last compaction entry of a list, or null.
@@ -281,7 +282,7 @@ pub fn project_context_entry<'env>(env: &'env Env, entry: Unknown, edit: Unknown
 /// ```
 #[napi(catch_unwind, ts_args_type = "entries: SessionEntry[]", ts_return_type = "CompactionEntry | null")]
 pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown) -> Result<Unknown<'env>> {
-    let js = Js::new(env);
+    let js = JsEnv::new(env);
     let list = entries.raw();
     if js.is_nullish(list)? {
         return Err(wrong_argument(js, "entries must be an array"));
@@ -310,7 +311,7 @@ pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown) -> Re
 /// ```
 #[napi(catch_unwind, ts_args_type = "entries: FileEntry[]")]
 pub fn migrate_session_entries(env: &Env, entries: Unknown) -> Result<()> {
-    let js = Js::new(env);
+    let js = JsEnv::new(env);
     from_objects::migrate_objects(js, args::list(js, entries.raw(), "entries")?)
 }
 
@@ -325,9 +326,9 @@ pub fn migrate_session_entries(env: &Env, entries: Unknown) -> Result<()> {
 /// ```
 #[napi(catch_unwind, ts_args_type = "content: string", ts_return_type = "FileEntry[]")]
 pub fn parse_session_entries<'env>(env: &'env Env, content: Unknown) -> Result<Unknown<'env>> {
-    let js = Js::new(env);
+    let js = JsEnv::new(env);
     args::text(js, content.raw(), "content")?;
-    Ok(returned(env, make(js, F::ParseLines, &[content.raw()])?))
+    Ok(returned(env, factory::call(js, FactoryFn::ParseLines, &[content.raw()])?))
 }
 
 /// The header and entries of a session file as they stand there, nothing migrated; empty if there is no such file or
@@ -340,7 +341,7 @@ pub fn parse_session_entries<'env>(env: &'env Env, content: Unknown) -> Result<U
 /// ```
 #[napi(catch_unwind, ts_args_type = "filePath: string", ts_return_type = "FileEntry[]")]
 pub fn load_entries_from_file<'env>(env: &'env Env, file_path: Unknown) -> Result<Unknown<'env>> {
-    let js = Js::new(env);
+    let js = JsEnv::new(env);
     let given = args::path(js, file_path.raw(), "filePath")?;
     let file = on_paths(js, |host| paths::normalize(&given, host))?;
     let values = js.array(0)?;
@@ -355,7 +356,7 @@ pub fn load_entries_from_file<'env>(env: &'env Env, file_path: Unknown) -> Resul
     Ok(returned(env, values))
 }
 
-fn load_lines(js: Js, storage: &dyn Storage, values: Val) -> Result<()> {
+fn load_lines(js: JsEnv, storage: &dyn Storage, values: JsVal) -> Result<()> {
     let fail = |error: CoreError| thrown(js, &error);
     let Some(header) = first_header(storage).map_err(fail)? else {
         return Ok(());

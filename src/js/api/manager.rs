@@ -13,9 +13,10 @@ use crate::core::session::append::ParentChoice;
 use crate::core::tree::tree::RowNo;
 use crate::js::convert::args;
 use crate::js::convert::errors::{thrown, wrong_argument};
-use crate::js::engine::raw::{returned, Js, Val};
-use crate::js::factory::host::{make, F};
-use crate::js::manager::append::{append, New};
+use crate::js::convert::paths::resolved;
+use crate::js::engine::{returned, JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
+use crate::js::manager::append::{append, PendingEntry};
 use crate::js::manager::branching::branched_session;
 use crate::js::manager::gc;
 use crate::js::manager::materialize;
@@ -40,7 +41,7 @@ impl ObjectFinalize for SessionManager {
     fn finalize(self, env: Env) -> Result<()> {
         // Nothing else holds the state: what reads bodies only finds it.
         match Rc::try_unwrap(self.state) {
-            Ok(state) => state.into_inner().leave(Js::new(&env)),
+            Ok(state) => state.into_inner().leave(JsEnv::new(&env)),
             Err(_) => Ok(()),
         }
     }
@@ -49,26 +50,27 @@ impl ObjectFinalize for SessionManager {
 impl SessionManager {
     /// The manager as JavaScript gets it. From here on that object owns the entries' objects.
     pub(crate) fn given(self, env: &Env) -> Result<Unknown<'_>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let instance = self.into_instance(env)?;
-        let anchor = make(js, F::Anchor, &[instance.value])?;
+        let anchor = factory::call(js, FactoryFn::Anchor, &[instance.value])?;
         {
             let mut state = instance.state.borrow_mut();
             state.cache.hold_by(js, anchor)?;
-            state.tell_memory(js);
+            state.count_memory(js);
         }
-        gc::list_manager(js, &instance.state);
+        let manager: std::rc::Weak<RefCell<State>> = Rc::downgrade(&instance.state);
+        gc::register_manager(js, manager);
         Ok(returned(env, instance.value))
     }
 
     /// Appends and gives the new entry's id.
-    pub(crate) fn append_for_id<'env>(&self, env: &'env Env, new: New) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+    pub(crate) fn append_for_id<'env>(&self, env: &'env Env, new: PendingEntry) -> Result<Unknown<'env>> {
+        let js = JsEnv::new(env);
         Ok(returned(env, append(&self.state, js, new)?.id(&self.state, js)?))
     }
 
     /// The row an id argument means, or the reference's error.
-    pub(crate) fn known(&self, js: Js, id: Val) -> Result<RowNo> {
+    pub(crate) fn known(&self, js: JsEnv, id: JsVal) -> Result<RowNo> {
         match reads::row_of(&self.state, js, id)? {
             Some(row) => Ok(row),
             None => Err(thrown(js, &CoreError::entry_not_found(args::shown_value(js, id)?))),
@@ -87,8 +89,8 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "sessionFile: string")]
     pub fn set_session_file(&self, env: &Env, session_file: Unknown) -> Result<()> {
-        let js = Js::new(env);
-        let file = state::resolved(js, session_file.raw(), "sessionFile")?;
+        let js = JsEnv::new(env);
+        let file = resolved(js, session_file.raw(), "sessionFile")?;
         let place = {
             let mut state = self.state.borrow_mut();
             // A lock on the very same file passes on to it; should that fail, the next append takes it again.
@@ -116,7 +118,7 @@ impl SessionManager {
         ts_return_type = "string | undefined"
     )]
     pub fn new_session<'env>(&self, env: &'env Env, options: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let (place, file) = {
             let state = self.state.borrow();
             let file = state.session.file().filter(|_| !state.session.is_persisted());
@@ -124,7 +126,7 @@ impl SessionManager {
         };
         let opened = state::new_session(js, &place, file, options.raw())?;
         state::swap(&self.state, js, opened)?;
-        self.get_session_file(env)
+        Ok(returned(env, reads::session_file(&self.state, js)?))
     }
 
     /// The id of the leaf: the entry that the next one will be a child of. Null before the first.
@@ -136,7 +138,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "string | null")]
     pub fn get_leaf_id<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let state = self.state.borrow();
         let tree = state.session.tree();
         Ok(returned(env, tree.leaf().map_or_else(|| js.null(), |leaf| js.string(tree.id_of(leaf)))?))
@@ -150,7 +152,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry | undefined")]
     pub fn get_leaf_entry<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let entry = || reads::entry_or_undefined(&self.state, js, reads::leaf(&self.state));
         Ok(returned(env, reading(&self.state, js, entry)?))
     }
@@ -164,7 +166,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "id: string", ts_return_type = "SessionEntry | undefined")]
     pub fn get_entry<'env>(&self, env: &'env Env, id: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let entry = || reads::entry_or_undefined(&self.state, js, reads::row_of(&self.state, js, id.raw())?);
         Ok(returned(env, reading(&self.state, js, entry)?))
     }
@@ -177,7 +179,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "parentId: string", ts_return_type = "SessionEntry[]")]
     pub fn get_children<'env>(&self, env: &'env Env, parent_id: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         Ok(returned(env, reading(&self.state, js, || reads::children(&self.state, js, parent_id.raw()))?))
     }
 
@@ -189,7 +191,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "id: string", ts_return_type = "string | undefined")]
     pub fn get_label<'env>(&self, env: &'env Env, id: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         Ok(returned(env, reading(&self.state, js, || reads::label(&self.state, js, id.raw()))?))
     }
 
@@ -209,7 +211,7 @@ impl SessionManager {
         ts_return_type = "SessionEntry[]"
     )]
     pub fn get_branch<'env>(&self, env: &'env Env, from_id: Unknown, options: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let limit = reads::limit(js, options.raw())?;
         Ok(returned(env, reading(&self.state, js, || reads::branch(&self.state, js, from_id.raw(), limit))?))
     }
@@ -232,13 +234,13 @@ impl SessionManager {
         ts_return_type = "() => void"
     )]
     pub fn on_append<'env>(&self, env: &'env Env, listener: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         if js.kind(listener.raw())? != ValueType::Function {
             return Err(wrong_argument(js, "listener must be a function"));
         }
         let anchor = self.state.borrow().cache.anchor(js)?;
         let anchor = anchor.ok_or_else(|| Error::from_reason("The manager is not complete"))?;
-        let end = make(js, F::Subscribe, &[anchor, listener.raw()])?;
+        let end = factory::call(js, FactoryFn::Subscribe, &[anchor, listener.raw()])?;
         self.state.borrow_mut().listens = true;
         Ok(returned(env, end))
     }
@@ -251,7 +253,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "fromId?: string", ts_return_type = "SessionEntry[]")]
     pub fn get_path<'env>(&self, env: &'env Env, from_id: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         Ok(returned(env, reading(&self.state, js, || reads::branch(&self.state, js, from_id.raw(), None))?))
     }
 
@@ -263,7 +265,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry[]")]
     pub fn build_context_entries<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         Ok(returned(env, reading(&self.state, js, || reads::context_entries(&self.state, js))?))
     }
 
@@ -276,12 +278,12 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionProjection")]
     pub fn build_session_projection<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let context = || {
             let projection = reads::leaf_projection(&self.state);
-            let made = reads::projected(&self.state, js, &projection, F::Project)?;
+            let made = reads::projected(&self.state, js, &projection, FactoryFn::Project)?;
             let [thinking, model] = reads::settings_of(&self.state, js, &projection)?;
-            make(js, F::WithSettings, &[made, thinking, model])
+            factory::call(js, FactoryFn::WithSettings, &[made, thinking, model])
         };
         Ok(returned(env, reading(&self.state, js, context)?))
     }
@@ -295,12 +297,12 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionContext")]
     pub fn build_session_context<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let context = || {
             let projection = reads::leaf_projection(&self.state);
-            let made = reads::projected(&self.state, js, &projection, F::Context)?;
+            let made = reads::projected(&self.state, js, &projection, FactoryFn::Context)?;
             let [thinking, model] = reads::settings_of(&self.state, js, &projection)?;
-            make(js, F::JustMessages, &[made, thinking, model])
+            factory::call(js, FactoryFn::JustMessages, &[made, thinking, model])
         };
         Ok(returned(env, reading(&self.state, js, context)?))
     }
@@ -313,7 +315,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionHeader | null")]
     pub fn get_header<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         Ok(returned(env, reading(&self.state, js, || materialize::header(&self.state, js))?))
     }
 
@@ -336,7 +338,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry[]")]
     pub fn get_entries<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         Ok(returned(env, reading(&self.state, js, || reads::all(&self.state, js))?))
     }
 
@@ -350,7 +352,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionTreeNode[]")]
     pub fn get_tree<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         Ok(returned(env, reading(&self.state, js, || reads::tree(&self.state, js))?))
     }
 
@@ -365,7 +367,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "branchFromId: string")]
     pub fn branch(&self, env: &Env, branch_from_id: Unknown) -> Result<()> {
-        let row = self.known(Js::new(env), branch_from_id.raw())?;
+        let row = self.known(JsEnv::new(env), branch_from_id.raw())?;
         self.state.borrow_mut().session.set_leaf(Some(row));
         Ok(())
     }
@@ -408,7 +410,7 @@ impl SessionManager {
         from_hook: Unknown,
         usage: Unknown,
     ) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let below = match js.kind(branch_from_id.raw())? {
             ValueType::Null => ParentChoice::Root,
             _ => ParentChoice::Row(self.known(js, branch_from_id.raw())?),
@@ -419,9 +421,9 @@ impl SessionManager {
             js.string(tree.leaf().map_or(&b"root"[..], |leaf| tree.id_of(leaf)))?
         };
         let values = [from_id, summary.raw(), details.raw(), usage.raw(), from_hook.raw()];
-        let own = make(js, F::OwnBranchSummary, &values)?;
+        let own = factory::call(js, FactoryFn::OwnBranchSummary, &values)?;
         let head = NewHead { has_summary: js.is_truthy(summary.raw())?, ..NewHead::default() };
-        let new = New { below, ..New::entry(Kind::BranchSummary, own).with_head(head) };
+        let new = PendingEntry { below, ..PendingEntry::entry(Kind::BranchSummary, own).with_head(head) };
         self.append_for_id(env, new)
     }
 
@@ -436,7 +438,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "leafId: string", ts_return_type = "string | undefined")]
     pub fn create_branched_session<'env>(&self, env: &'env Env, leaf_id: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         gc::collect(js)?;
         let branched = || match reads::path_end(&self.state, js, leaf_id.raw())? {
             Some(row) => branched_session(&self.state, js, row),

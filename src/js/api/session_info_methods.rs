@@ -5,8 +5,8 @@ use napi_derive::napi;
 
 use super::manager::SessionManager;
 use crate::core::base::paths;
-use crate::js::engine::raw::{returned, Js};
-use crate::js::factory::host::on_paths;
+use crate::js::convert::paths::on_paths;
+use crate::js::engine::{returned, JsEnv};
 use crate::js::manager::reads;
 use crate::js::manager::resupply::reading;
 
@@ -57,7 +57,7 @@ impl SessionManager {
             let state = self.state.borrow();
             (state.cwd.clone(), state.dir.clone())
         };
-        on_paths(Js::new(env), |host| paths::same(&dir, &paths::default_session_dir(&cwd, None, host)?, host))
+        on_paths(JsEnv::new(env), |host| paths::same(&dir, &paths::default_session_dir(&cwd, None, host)?, host))
     }
 
     /// The session's id.
@@ -74,7 +74,7 @@ impl SessionManager {
     )]
     pub fn get_session_id<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let state = self.state.borrow();
-        Ok(returned(env, Js::new(env).string(state.session.id())?))
+        Ok(returned(env, JsEnv::new(env).string(state.session.id())?))
     }
 
     /// The path of the session's file, whether it exists yet or not; undefined in memory.
@@ -85,8 +85,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "string | undefined")]
     pub fn get_session_file<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let state = self.state.borrow();
-        Ok(returned(env, Js::new(env).optional_string(state.session.file().map(str::as_bytes))?))
+        Ok(returned(env, reads::session_file(&self.state, JsEnv::new(env))?))
     }
 
     /// The session's name, from its newest session_info entry on any branch; undefined if it has none.
@@ -97,7 +96,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_return_type = "string | undefined")]
     pub fn get_session_name<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         Ok(returned(env, reading(&self.state, js, || reads::name(&self.state, js))?))
     }
 }

@@ -18,18 +18,22 @@ use crate::core::storage::file::make_dir;
 use crate::core::summary::header_scan::header_of;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
-use crate::js::engine::raw::{returned, Js};
-use crate::js::factory::host::{now, on_paths, JsHost};
-use crate::js::lists::listing::{self, lookup};
+use crate::js::convert::paths::on_paths;
+use crate::js::convert::paths::resolved;
+use crate::js::convert::time::iso;
+use crate::js::engine::{returned, JsEnv};
+use crate::js::factory::host::{now, JsHost};
+use crate::js::lists::listing;
 use crate::js::lists::search;
 use crate::js::manager::from_objects::adopt;
 use crate::js::manager::gc;
-use crate::js::manager::identity_cache::Cache;
-use crate::js::manager::state::{self, iso, resolved, session_file, Place};
+use crate::js::manager::identity_cache::EntryCache;
+use crate::js::manager::session_dir::{self, search_dir, session_file, SearchDir};
+use crate::js::manager::state::{self, Place};
 
 impl SessionManager {
     fn at<'env>(env: &'env Env, place: Place, file: Option<String>, options: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let opened = match file {
             Some(file) => state::open_session(js, &place, file)?,
             None => {
@@ -60,10 +64,10 @@ impl SessionManager {
         ts_return_type = "SessionManager"
     )]
     pub fn create<'env>(env: &'env Env, cwd: Unknown, session_dir: Unknown, options: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let cwd = args::path(js, cwd.raw(), "cwd")?;
         let file_options = state::options(js, options.raw())?;
-        let dir = state::session_dir(js, &cwd, session_dir.raw(), file_options.durability)?;
+        let dir = session_dir::session_dir(js, &cwd, session_dir.raw(), file_options.durability)?;
         let place = Place::on_disk(js, cwd, dir, file_options)?;
         Self::at(env, place, None, options)
     }
@@ -91,7 +95,7 @@ impl SessionManager {
         cwd_override: Unknown,
         options: Unknown,
     ) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let file = resolved(js, path.raw(), "path")?;
         let file_options = state::options(js, options.raw())?;
         let mut cwd = None;
@@ -137,9 +141,9 @@ impl SessionManager {
         session_dir: Unknown,
         options: Unknown,
     ) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let file_options = state::options(js, options.raw())?;
-        let (dir, filter) = lookup(js, cwd.raw(), session_dir.raw(), file_options.durability)?;
+        let SearchDir { dir, filter } = search_dir(js, cwd.raw(), session_dir.raw(), file_options.durability)?;
         let cwd = args::path(js, cwd.raw(), "cwd")?;
         let recent = on_paths(js, |host| {
             // As in the reference, an empty working directory asks for the newest of all.
@@ -172,7 +176,7 @@ impl SessionManager {
         ts_return_type = "SessionManager"
     )]
     pub fn in_memory<'env>(env: &'env Env, cwd: Unknown, options: Unknown, entries: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let cwd = match js.is_undefined(cwd.raw())? {
             true => on_paths(js, paths::Host::cwd)?,
             false => args::path(js, cwd.raw(), "cwd")?,
@@ -209,13 +213,13 @@ impl SessionManager {
         session_dir: Unknown,
         options: Unknown,
     ) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let fail = |error: CoreError| thrown(js, &error);
         let source_path = resolved(js, source_path.raw(), "sourcePath")?;
         let cwd = resolved(js, target_cwd.raw(), "targetCwd")?;
         let source = ForkSource::open(&source_path).map_err(fail)?;
         let file_options = state::options(js, options.raw())?;
-        let dir = state::session_dir(js, &cwd, session_dir.raw(), file_options.durability)?;
+        let dir = session_dir::session_dir(js, &cwd, session_dir.raw(), file_options.durability)?;
         if !std::path::Path::new(&dir).exists() {
             make_dir(&dir, file_options.durability).map_err(fail)?;
         }
@@ -228,7 +232,7 @@ impl SessionManager {
         let place = Place::on_disk(js, cwd, dir, file_options)?;
         gc::collect(js)?;
         let session = source.write_to(&file, id, &header, file_options).map_err(fail)?;
-        let cache = Cache::new(js, session.tree().len())?;
+        let cache = EntryCache::new(js, session.tree().len())?;
         Self { state: place.with((session, cache)) }.given(env)
     }
 
@@ -249,8 +253,8 @@ impl SessionManager {
         ts_return_type = "string | undefined"
     )]
     pub fn find_by_id<'env>(env: &'env Env, cwd: Unknown, id: Unknown, session_dir: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
-        let (dir, filter) = lookup(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
+        let js = JsEnv::new(env);
+        let SearchDir { dir, filter } = search_dir(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
         let found = match js.text(id.raw())? {
             Some(id) => on_paths(js, |host: &JsHost| {
                 let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
@@ -284,9 +288,9 @@ impl SessionManager {
         on_progress: Unknown,
         signal: Unknown,
     ) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let promise = listing::promise(js, signal.raw(), on_progress.raw(), || {
-            let (dir, filter) = lookup(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
+            let SearchDir { dir, filter } = search_dir(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
             Ok(Listing::dir(dir, filter))
         })?;
         Ok(returned(env, promise))
@@ -309,7 +313,7 @@ impl SessionManager {
         ts_return_type = "Promise<SessionInfo[]>"
     )]
     pub fn list_all<'env>(env: &'env Env, first: Unknown, second: Unknown, third: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         let is_function = |value: &Unknown| Ok::<_, Error>(js.kind(value.raw())? == ValueType::Function);
         let dir = js.text(first.raw())?.map(|dir| to_string_lossy(&dir).into_owned());
         let (progress, signal) = if is_function(&first)? {
@@ -355,7 +359,7 @@ impl SessionManager {
         ts_return_type = "Promise<SearchHit[]>"
     )]
     pub fn search<'env>(env: &'env Env, query: Unknown, options: Unknown) -> Result<Unknown<'env>> {
-        let js = Js::new(env);
+        let js = JsEnv::new(env);
         Ok(returned(env, search::promise(js, query.raw(), options.raw())?))
     }
 }
@@ -374,7 +378,7 @@ impl SessionManager {
     ts_type = "(cwd: string, agentDir: string | undefined, options: { create?: boolean }): string\n\n/**\n * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the\n * agent's own directory.\n *\n * @throws If the directory cannot be made.\n * @example\n * ```ts\n * console.log(getDefaultSessionDir(\"/home/me/shop\", dir).endsWith(\"--home-me-shop--\")); // → true\n * ```\n */\nexport declare function getDefaultSessionDir(cwd: string, agentDir?: string): string"
 )]
 pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown, options: Unknown) -> Result<String> {
-    let js = Js::new(env);
+    let js = JsEnv::new(env);
     let cwd = args::path(js, cwd.raw(), "cwd")?;
     let agent = match js.is_undefined(agent_dir.raw())? {
         true => None,
@@ -402,7 +406,7 @@ pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown, opti
 /// ```
 #[napi(catch_unwind, ts_args_type = "sessionDir: string, cwd?: string", ts_return_type = "string | null")]
 pub fn find_most_recent_session<'env>(env: &'env Env, session_dir: Unknown, cwd: Unknown) -> Result<Unknown<'env>> {
-    let js = Js::new(env);
+    let js = JsEnv::new(env);
     let dir = args::path(js, session_dir.raw(), "sessionDir")?;
     let cwd = args::optional_path(js, cwd.raw(), "cwd")?;
     let found = on_paths(js, |host| {
@@ -424,7 +428,7 @@ pub fn find_most_recent_session<'env>(env: &'env Env, session_dir: Unknown, cwd:
 /// ```
 #[napi(catch_unwind, ts_args_type = "id: string")]
 pub fn assert_valid_session_id(env: &Env, id: Unknown) -> Result<()> {
-    let js = Js::new(env);
+    let js = JsEnv::new(env);
     let id = match js.text(id.raw())? {
         Some(id) => id,
         // The reference's pattern is tested on whatever it is given, as text.

@@ -5,13 +5,13 @@ use std::ffi::CStr;
 use napi::{sys, Error};
 
 use crate::core::base::error::{code_of, Error as CoreError};
-use crate::js::engine::raw::{Js, Val};
+use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::host::app_name;
 
 // SAFETY: stands for two functions of Node-API with one signature; called in `error_object` alone.
 type Maker = unsafe fn(sys::napi_env, sys::napi_value, sys::napi_value, *mut sys::napi_value) -> sys::napi_status;
 
-fn error_object(js: Js, maker: Maker, message: &str) -> napi::Result<Val> {
+fn error_object(js: JsEnv, maker: Maker, message: &str) -> napi::Result<JsVal> {
     let text = js.string(message.as_bytes())?;
     let mut out = std::ptr::null_mut();
     // SAFETY: `text` is a string of this call, no code is given, `out` receives a handle.
@@ -24,7 +24,7 @@ fn error_object(js: Js, maker: Maker, message: &str) -> napi::Result<Val> {
 
 /// Throws an error of the core: its text, a `TypeError` for a wrong argument, and Node's `code`, `errno`, `syscall`
 /// and `path` for the system's errors. An exception that is pending already stays.
-pub fn thrown(js: Js, error: &CoreError) -> Error {
+pub fn thrown(js: JsEnv, error: &CoreError) -> Error {
     match js.take_exception() {
         Ok(Some(exception)) => return js.throw(exception),
         Ok(None) => {}
@@ -57,6 +57,6 @@ pub fn thrown(js: Js, error: &CoreError) -> Error {
 }
 
 /// Throws a `TypeError` that names the argument.
-pub fn wrong_argument(js: Js, text: impl Into<String>) -> Error {
+pub fn wrong_argument(js: JsEnv, text: impl Into<String>) -> Error {
     thrown(js, &CoreError::argument(text))
 }

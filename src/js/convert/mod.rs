@@ -1,4 +1,8 @@
+//! Values between JavaScript and the core: arguments in, results and errors out.
+
 pub mod args;
 pub mod errors;
 pub mod object;
+pub mod paths;
+pub mod time;
 pub mod values;

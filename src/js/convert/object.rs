@@ -11,13 +11,13 @@ use serde::{forward_to_deserialize_any, Deserialize};
 use crate::core::format::agent_message::{MessageHead, Role};
 use crate::core::format::entry::{head_of, EntryFields, EntryHead};
 use crate::core::json::Value;
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{make, F};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
 
 /// A JavaScript value, read no further than asked.
 pub struct Handle {
-    js: Js,
-    value: Val,
+    js: JsEnv,
+    value: JsVal,
 }
 
 /// What [`Handle`] asks a deserializer for, as `RawValue` does with its own name.
@@ -25,7 +25,7 @@ const HANDLE: &str = "pi-session-native::Handle";
 
 thread_local! {
     /// The value being handed to a [`Handle`]: serde's data model has no place for a JavaScript value.
-    static HANDED: std::cell::Cell<Option<(Js, Val)>> = const { std::cell::Cell::new(None) };
+    static HANDED: std::cell::Cell<Option<(JsEnv, JsVal)>> = const { std::cell::Cell::new(None) };
 }
 
 impl<'de> Deserialize<'de> for Handle {
@@ -48,7 +48,7 @@ impl<'de> Deserialize<'de> for Handle {
 
 impl Handle {
     /// A value of the current call.
-    pub fn of(js: Js, value: Val) -> Self {
+    pub fn of(js: JsEnv, value: JsVal) -> Self {
         Self { js, value }
     }
 
@@ -58,7 +58,7 @@ impl Handle {
     }
 
     /// The value itself.
-    pub fn value(&self) -> Val {
+    pub fn value(&self) -> JsVal {
         self.value
     }
 }
@@ -87,8 +87,8 @@ impl Value for Handle {
 
 /// Reads named fields from a JavaScript object.
 struct Object {
-    js: Js,
-    value: Val,
+    js: JsEnv,
+    value: JsVal,
 }
 
 /// An exception in a getter; it is pending in the engine.
@@ -139,7 +139,7 @@ impl<'de> Deserializer<'de> for Object {
 struct Fields {
     object: Object,
     names: std::slice::Iter<'static, &'static str>,
-    value: Option<Val>,
+    value: Option<JsVal>,
 }
 
 impl<'de> MapAccess<'de> for Fields {
@@ -166,18 +166,18 @@ impl<'de> MapAccess<'de> for Fields {
 }
 
 /// Reads the named fields of an object. A getter's exception is the error.
-pub fn fields_of<'de, T: Deserialize<'de>>(js: Js, value: Val) -> napi::Result<T> {
+pub fn fields_of<'de, T: Deserialize<'de>>(js: JsEnv, value: JsVal) -> napi::Result<T> {
     T::deserialize(Object { js, value }).map_err(|Failed(error)| error)
 }
 
 /// What the index takes from a message; None for what is no object.
-pub fn message_head(js: Js, value: Val) -> napi::Result<Option<MessageHead>> {
+pub fn message_head(js: JsEnv, value: JsVal) -> napi::Result<Option<MessageHead>> {
     if !js.is_object(value)? {
         return Ok(None);
     }
     let role = Handle::of(js, js.get(value, c"role")?);
     let role = role.text().map_or(Role::Other, |name| Role::from_name(&name));
-    let lacks_content = make(js, F::LacksContent, &[value])?;
+    let lacks_content = factory::call(js, FactoryFn::LacksContent, &[value])?;
     Ok(Some(MessageHead { role, lacks_content: js.is_truthy(lacks_content)? }))
 }
 
@@ -186,8 +186,8 @@ pub type JsEntryFields = EntryFields<Handle, Handle>;
 
 /// Reads an entry of the caller's and hands on its head. An entry without a string id has an empty one.
 pub fn with_entry_head<T>(
-    js: Js,
-    value: Val,
+    js: JsEnv,
+    value: JsVal,
     then: impl FnOnce(&JsEntryFields, EntryHead<'_>) -> T,
 ) -> napi::Result<T> {
     let fields: JsEntryFields = fields_of(js, value)?;

@@ -9,14 +9,14 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::result::Result;
 
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{make, F};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
 
 /// How long a text may be that the engine takes as a string, in UTF-16 units: V8's limit. Other engines take more.
 pub const LONGEST_TEXT: usize = (1 << 29) - 24;
 
 /// The value of a JSON text.
-pub fn parse(js: Js, text: &str) -> napi::Result<Val> {
+pub fn parse(js: JsEnv, text: &str) -> napi::Result<JsVal> {
     if !text.is_ascii() || text.len() > LONGEST_TEXT {
         if let Some(value) = from_bytes(js, text) {
             return Ok(value);
@@ -26,13 +26,13 @@ pub fn parse(js: Js, text: &str) -> napi::Result<Val> {
 }
 
 /// The value of a JSON text, by the engine's own `JSON.parse`.
-pub fn parse_by_engine(js: Js, text: &str) -> napi::Result<Val> {
+pub fn parse_by_engine(js: JsEnv, text: &str) -> napi::Result<JsVal> {
     let text = js.string(text.as_bytes())?;
-    make(js, F::Parse, &[text])
+    factory::call(js, FactoryFn::Parse, &[text])
 }
 
 /// The value of a JSON text, made from its bytes; None if it holds something that is left to the engine.
-pub fn from_bytes(js: Js, text: &str) -> Option<Val> {
+pub fn from_bytes(js: JsEnv, text: &str) -> Option<JsVal> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Build(js).deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
@@ -40,52 +40,52 @@ pub fn from_bytes(js: Js, text: &str) -> Option<Val> {
 }
 
 #[derive(Clone, Copy)]
-struct Build(Js);
+struct Build(JsEnv);
 
 impl<'de> DeserializeSeed<'de> for Build {
-    type Value = Val;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Val, D::Error> {
+    type Value = JsVal;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<JsVal, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-fn made<E: serde::de::Error>(result: napi::Result<Val>) -> Result<Val, E> {
+fn made<E: serde::de::Error>(result: napi::Result<JsVal>) -> Result<JsVal, E> {
     result.map_err(E::custom)
 }
 
 impl<'de> Visitor<'de> for Build {
-    type Value = Val;
+    type Value = JsVal;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E: serde::de::Error>(self) -> Result<Val, E> {
+    fn visit_unit<E: serde::de::Error>(self) -> Result<JsVal, E> {
         made(self.0.null())
     }
 
-    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Val, E> {
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<JsVal, E> {
         made(self.0.boolean(value))
     }
 
     // Integers are doubles in JavaScript; the conversions round to the nearest, as reading the digits would.
-    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Val, E> {
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<JsVal, E> {
         made(self.0.number(value as f64))
     }
 
-    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Val, E> {
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<JsVal, E> {
         made(self.0.number(value as f64))
     }
 
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Val, E> {
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<JsVal, E> {
         made(self.0.number(value))
     }
 
-    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Val, E> {
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<JsVal, E> {
         made(self.0.string(value.as_bytes()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Val, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<JsVal, A::Error> {
         let array = made(self.0.array(0))?;
         let mut at = 0;
         while let Some(value) = seq.next_element_seed(self)? {
@@ -95,12 +95,21 @@ impl<'de> Visitor<'de> for Build {
         Ok(array)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Val, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsVal, A::Error> {
         let object = made(self.0.object())?;
         while let Some(key) = map.next_key_seed(self)? {
             let value = map.next_value_seed(self)?;
             self.0.define(object, key, value).map_err(A::Error::custom)?;
         }
         Ok(object)
+    }
+}
+
+/// The JSON text of a value, by `JSON.stringify`; empty if it has none.
+pub fn line_of(js: JsEnv, object: JsVal) -> napi::Result<Vec<u8>> {
+    let text = factory::call(js, FactoryFn::Stringify, &[object])?;
+    match js.is_undefined(text)? {
+        true => Ok(Vec::new()),
+        false => js.well_formed_text(text),
     }
 }

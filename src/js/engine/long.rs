@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 
 use napi::{sys, Result};
 
-use super::raw::{Js, Val};
+use super::env::{JsEnv, JsVal};
 use crate::core::base::string_buffer::{Form, StringBuffer};
 
 /// From how many bytes on a text beyond ASCII is converted here.
@@ -16,7 +16,7 @@ thread_local! {
 }
 
 /// A string of a long text in WTF-8.
-pub fn string(js: Js, text: &[u8]) -> Result<Val> {
+pub fn string(js: JsEnv, text: &[u8]) -> Result<JsVal> {
     LETTERS.with(|letters| {
         let mut letters = letters.borrow_mut();
         letters.set(text);
@@ -27,7 +27,7 @@ pub fn string(js: Js, text: &[u8]) -> Result<Val> {
 }
 
 /// A string of letters.
-pub fn of_letters(js: Js, letters: &StringBuffer) -> Result<Val> {
+pub fn of_letters(js: JsEnv, letters: &StringBuffer) -> Result<JsVal> {
     let mut out = null_mut();
     let status = match letters.get() {
         Form::Latin1(bytes) => {

@@ -10,15 +10,14 @@ use std::time::{Duration, Instant};
 
 use napi::{sys, Error, Result, Status};
 
-use super::raw::{Js, Kept, Val};
-use crate::js::factory::host::{make, F};
+use super::env::{JsEnv, JsVal, Persistent};
 
 /// How long a slice goes on, and over how many messages at most. The one that crosses the line is finished.
 const SLICE: Duration = Duration::from_millis(2);
 const SLICE_MESSAGES: usize = 64;
 
 /// Handles a message on the JavaScript thread. An exception that it leaves pending becomes an uncaught one.
-pub type Handler<T> = Box<dyn FnMut(Js, T) -> Result<()>>;
+pub type Handler<T> = Box<dyn FnMut(JsEnv, T) -> Result<()>>;
 
 /// Sends messages from any thread. The queue ends when the last sender is dropped, or with its environment.
 pub struct Sender<T>(Arc<Raw<T>>);
@@ -66,7 +65,7 @@ impl<T> Drop for Raw<T> {
 struct Context {
     shared: Arc<Shared>,
     /// The JavaScript function that handles a slice.
-    slice: Kept,
+    slice: Persistent,
 }
 
 /// What that function works on. It may outlive the queue, for the messages that are left.
@@ -75,12 +74,13 @@ struct Slice<T> {
     inbox: Arc<Mutex<Inbox<T>>>,
 }
 
-/// A queue to this environment's thread.
-pub fn queue<T: Send + 'static>(js: Js, handler: Handler<T>) -> Result<Sender<T>> {
+/// A queue to this environment's thread. `slices` is the factory's function that has a function called in turns of the
+/// event loop of its own, as long as that gives true.
+pub fn queue<T: Send + 'static>(js: JsEnv, slices: JsVal, handler: Handler<T>) -> Result<Sender<T>> {
     let name = js.string(b"pi-session-native")?;
     let shared = Arc::new(Shared(Mutex::new(None)));
     let inbox = Arc::new(Mutex::new(Inbox { messages: VecDeque::new(), is_called: false }));
-    let slice = slice_function(js, Slice { handler: RefCell::new(handler), inbox: inbox.clone() })?;
+    let slice = slice_function(js, slices, Slice { handler: RefCell::new(handler), inbox: inbox.clone() })?;
     let context = Box::into_raw(Box::new(Context { shared: shared.clone(), slice: js.keep(slice)? }));
     let mut function = null_mut();
     // SAFETY: `context` stays until the finaliser frees it.
@@ -145,7 +145,7 @@ impl<T: Send> Sender<T> {
 }
 
 /// What a callback could not deal with is an exception of the process, as in any callback.
-fn report(js: Js, handled: std::thread::Result<Result<()>>) {
+fn report(js: JsEnv, handled: std::thread::Result<Result<()>>) {
     if !matches!(handled, Ok(Ok(()))) {
         if let Ok(Some(exception)) = js.take_exception() {
             // SAFETY: `exception` is a handle of this call.
@@ -161,9 +161,9 @@ unsafe extern "C" fn call(env: sys::napi_env, _: sys::napi_value, context: *mut 
     }
     // SAFETY: `context` is the one of `queue`; calls come one at a time, on this thread, before the finaliser.
     let context = unsafe { &*context.cast::<Context>() };
-    let js = Js::from_raw(env);
+    let js = JsEnv::from_raw(env);
     // Several calls may come in one turn of the event loop: the work is left to turns of its own.
-    report(js, Ok(js.kept(&context.slice).and_then(|slice| make(js, F::Later, &[slice])).map(|_| ())));
+    report(js, Ok(js.kept(&context.slice).and_then(|slice| js.call(slice, &[])).map(|_| ())));
 }
 
 // SAFETY: called by the engine alone, with what `queue` gave it.
@@ -174,12 +174,12 @@ unsafe extern "C" fn finish(env: sys::napi_env, _data: *mut c_void, context: *mu
     locked(&context.shared.0).take();
     if !env.is_null() {
         // With the environment, its references go by themselves.
-        let _ = Js::from_raw(env).release(context.slice);
+        let _ = JsEnv::from_raw(env).release(context.slice);
     }
 }
 
 /// A JavaScript function that handles a slice of messages.
-fn slice_function<T: Send + 'static>(js: Js, slice: Slice<T>) -> Result<Val> {
+fn slice_function<T: Send + 'static>(js: JsEnv, slices: JsVal, slice: Slice<T>) -> Result<JsVal> {
     // SAFETY: called by the engine alone, as the function made below.
     unsafe extern "C" fn on_slice<T: Send + 'static>(
         env: sys::napi_env,
@@ -188,18 +188,18 @@ fn slice_function<T: Send + 'static>(js: Js, slice: Slice<T>) -> Result<Val> {
         let mut data: *mut c_void = null_mut();
         // SAFETY: asks for the data that the function was made with, nothing else.
         unsafe { sys::napi_get_cb_info(env, info, null_mut(), null_mut(), null_mut(), &mut data) };
-        let js = Js::from_raw(env);
+        let js = JsEnv::from_raw(env);
         // SAFETY: the data lives as long as the function.
         let has_more = !data.is_null() && unsafe { &*data.cast::<Slice<T>>() }.run(js);
         js.boolean(has_more).unwrap_or(null_mut())
     }
     let function = js.function(c"slice", on_slice::<T>, Box::new(slice))?;
-    make(js, F::Slices, &[function])
+    js.call(slices, &[function])
 }
 
 impl<T: Send + 'static> Slice<T> {
     /// Handles some messages. Whether there may be more, for another slice.
-    fn run(&self, js: Js) -> bool {
+    fn run(&self, js: JsEnv) -> bool {
         let start = Instant::now();
         // Taken already where a callback runs the event loop by itself: the slice that it interrupts goes on later.
         let Ok(mut handler) = self.handler.try_borrow_mut() else { return true };

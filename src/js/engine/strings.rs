@@ -4,12 +4,39 @@ use std::ptr::null_mut;
 
 use napi::{sys, Result, ValueType};
 
-use super::raw::{Js, Val};
+use super::env::{JsEnv, JsVal};
+use super::long;
 use crate::core::base::wtf8;
 
-impl Js {
+impl JsEnv {
+    /// A string from WTF-8 bytes, lone surrogates included.
+    pub fn string(self, bytes: &[u8]) -> Result<JsVal> {
+        let mut out = null_mut();
+        let size = bytes.len() as isize;
+        let status = if bytes.is_ascii() {
+            // SAFETY: the pointer is good for `size` bytes; the engine copies them.
+            unsafe { sys::napi_create_string_latin1(self.raw(), bytes.as_ptr().cast(), size, &mut out) }
+        } else if bytes.len() >= long::LONG_TEXT {
+            return long::string(self, bytes);
+        } else if std::str::from_utf8(bytes).is_ok() {
+            // SAFETY: the pointer is good for `size` bytes; the engine copies them.
+            unsafe { sys::napi_create_string_utf8(self.raw(), bytes.as_ptr().cast(), size, &mut out) }
+        } else {
+            let units = wtf8::to_utf16(bytes);
+            // SAFETY: the pointer is good for that many units; the engine copies them.
+            unsafe { sys::napi_create_string_utf16(self.raw(), units.as_ptr(), units.len() as isize, &mut out) }
+        };
+        self.check(status, "string")?;
+        Ok(out)
+    }
+
+    /// A string, or `undefined`.
+    pub fn optional_string(self, bytes: Option<&[u8]>) -> Result<JsVal> {
+        bytes.map_or_else(|| self.undefined(), |bytes| self.string(bytes))
+    }
+
     /// The WTF-8 of a string; None for anything else.
-    pub fn text(self, value: Val) -> Result<Option<Vec<u8>>> {
+    pub fn text(self, value: JsVal) -> Result<Option<Vec<u8>>> {
         if self.kind(value)? != ValueType::String {
             return Ok(None);
         }
@@ -31,7 +58,7 @@ impl Js {
     }
 
     /// The UTF-8 of a string without lone surrogates, such as `JSON.stringify` gives: most are ASCII, and read in one go.
-    pub fn well_formed_text(self, value: Val) -> Result<Vec<u8>> {
+    pub fn well_formed_text(self, value: JsVal) -> Result<Vec<u8>> {
         const SHORT: usize = 512;
         if let Some(bytes) = self.text_in(value, SHORT)? {
             return Ok(bytes);
@@ -60,7 +87,7 @@ impl Js {
     }
 
     /// The UTF-8 of a string if it fits into that much room; None if it may not have.
-    fn text_in(self, value: Val, room: usize) -> Result<Option<Vec<u8>>> {
+    fn text_in(self, value: JsVal, room: usize) -> Result<Option<Vec<u8>>> {
         let mut bytes = Vec::with_capacity(room);
         let mut size = 0;
         // SAFETY: the buffer has that much room.
@@ -77,7 +104,7 @@ impl Js {
         Ok(Some(bytes))
     }
 
-    fn long_text(self, value: Val) -> Result<Vec<u8>> {
+    fn long_text(self, value: JsVal) -> Result<Vec<u8>> {
         let mut size = 0;
         // SAFETY: without a buffer the engine only tells the length.
         let status = unsafe { sys::napi_get_value_string_utf8(self.raw(), value, null_mut(), 0, &mut size) };
@@ -92,7 +119,7 @@ impl Js {
         Ok(bytes)
     }
 
-    fn utf16(self, value: Val) -> Result<Vec<u16>> {
+    fn utf16(self, value: JsVal) -> Result<Vec<u16>> {
         let mut size = 0;
         // SAFETY: without a buffer the engine only tells the length.
         let status = unsafe { sys::napi_get_value_string_utf16(self.raw(), value, null_mut(), 0, &mut size) };

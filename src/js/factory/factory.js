@@ -20,7 +20,7 @@
 	const time = (value) => new Date(value).getTime();
 
 	// Numbers that the addon reads where they are, in place of a call for each.
-	const slots = new Float64Array(4);
+	const scratch = new Float64Array(4);
 	// The codes of `Wants` in src/js/message.rs.
 	const TEXT = 1;
 	const TEXT_OF_CONVERSATION = 2;
@@ -206,9 +206,9 @@
 		header: (id, timestamp, cwd, parentSession) => ({ type: "session", version: 3, id, timestamp, cwd, parentSession }),
 		envelopeFirst: (type, id, parentId, timestamp, own) => ({ type, id, parentId, timestamp, ...own }),
 		envelopeLast: (type, id, parentId, timestamp, own) => ({ type, ...own, id, parentId, timestamp }),
-		slots,
+		scratch,
 		// Everything an append needs of a message, in one call: puts its entry's own fields at the end of the list, gives
-		// their text if it is wanted, and leaves in the slots the role's code (-1 for no object), whether content is
+		// their text if it is wanted, and leaves in the scratch the role's code (-1 for no object), whether content is
 		// missing, the time, and the place in the list.
 		message(list, message, wants) {
 			let role = -1;
@@ -221,11 +221,11 @@
 			const wanted = wants === TEXT || (wants === TEXT_OF_CONVERSATION && (role === 0 || role === 1));
 			// The caller's code may run here, and append: everything else comes after it.
 			const text = wanted ? stringify(own) : undefined;
-			slots[2] = Date.now();
-			slots[0] = role;
-			slots[1] = lacksContent ? 1 : 0;
+			scratch[2] = Date.now();
+			scratch[0] = role;
+			scratch[1] = lacksContent ? 1 : 0;
 			const at = list.length;
-			slots[3] = at;
+			scratch[3] = at;
 			// Arrays may have been given a setter for this index.
 			if (at in list) Object.defineProperty(list, at, { value: own, writable: true, enumerable: true, configurable: true });
 			else list[at] = own;
@@ -362,14 +362,14 @@
 			return newest;
 		},
 		// `source` says which state of the file was listed, `catalog` where its text may be; the text is fetched when it
-		// is asked for, and is a plain property from then on. Leaves in the slots when it was modified.
+		// is asked for, and is a plain property from then on. Leaves in the scratch when it was modified.
 		info(path, id, cwd, name, parent, headerTime, active, fileTime, counts, first, file, source, catalog) {
 			const created = new Date(headerTime);
 			const fromHeader = typeof headerTime === "string" ? created.getTime() : Number.NaN;
 			let modified = new Date(Math.round(fileTime));
 			if (active > 0) modified = new Date(active);
 			else if (!Number.isNaN(fromHeader)) modified = new Date(fromHeader);
-			slots[0] = modified.getTime();
+			scratch[0] = modified.getTime();
 			const plain = (object, value) =>
 				Reflect.defineProperty(object, "allMessagesText", {
 					value,
@@ -429,12 +429,12 @@
 			}
 			infos.splice(from, 0, info);
 		},
-		later,
+		// Gives a function that has `slice` called in later turns of the event loop until it gives false.
 		slices(slice) {
 			const run = () => {
 				if (slice()) later(run);
 			};
-			return run;
+			return () => later(run);
 		},
 		useText(read) {
 			listedText = read;

@@ -1,1 +1,8 @@
+//! `factory.js` and `lazy.js`, the calls into them, and the host's clock and environment.
+
+mod call;
+mod functions;
 pub mod host;
+
+pub use call::{call, function, install, scratch, uninstall};
+pub use functions::FactoryFn;

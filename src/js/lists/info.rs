@@ -7,8 +7,8 @@ use crate::core::catalog::session_text::ListedState;
 use crate::core::format::header::ParentSession;
 use crate::core::summary::session_summary::ListedSession;
 use crate::js::convert::values::parse;
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{make, F};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
 
 /// How many bytes of a first message are given that is longer than a string may be.
 const SHOWN_OF_ENDLESS: usize = 1 << 20;
@@ -26,7 +26,7 @@ pub struct InfoArgs<'a> {
 
 /// The object of a session. None if the engine cannot make it: a name is longer than a string may be, or the header's timestamp
 /// throws as a date. pi leaves such a session out, too.
-pub fn info_object(js: Js, session: &InfoArgs<'_>) -> Result<Option<Val>> {
+pub fn info_object(js: JsEnv, session: &InfoArgs<'_>) -> Result<Option<JsVal>> {
     let first = session.listed.summary.first_message.as_deref().unwrap_or(b"(no messages)");
     let first = js.string(first).or_else(|_| {
         js.take_exception()?;
@@ -40,7 +40,7 @@ pub fn info_object(js: Js, session: &InfoArgs<'_>) -> Result<Option<Val>> {
     }
 }
 
-fn info_with(js: Js, session: &InfoArgs<'_>, first: Val) -> Result<Val> {
+fn info_with(js: JsEnv, session: &InfoArgs<'_>, first: JsVal) -> Result<JsVal> {
     let InfoArgs { path, file, listed, catalog } = *session;
     let ListedSession { summary, fingerprint, .. } = listed;
     let parsed = |text: &Option<String>| text.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text));
@@ -64,5 +64,5 @@ fn info_with(js: Js, session: &InfoArgs<'_>, first: Val) -> Result<Val> {
         js.string(ListedState::of(listed).to_text().as_bytes())?,
         js.optional_string(catalog.map(str::as_bytes))?,
     ];
-    make(js, F::Info, &args)
+    factory::call(js, FactoryFn::Info, &args)
 }

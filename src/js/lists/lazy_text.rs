@@ -14,8 +14,8 @@ use crate::core::catalog::connection::{Catalog, SHORT_BUSY_TIMEOUT};
 use crate::core::catalog::location::Location;
 use crate::core::catalog::session_text::{text, ListedState};
 use crate::core::io::file_version::FileFingerprint;
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{make, F};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
 
 /// How many bytes are kept for the next text: fresh memory costs most here.
 const KEPT_BYTES: usize = 8 << 20;
@@ -39,7 +39,7 @@ thread_local! {
 }
 
 /// Gives the factory the function that fetches texts.
-pub fn install(js: Js) -> Result<()> {
+pub fn install(js: JsEnv) -> Result<()> {
     // SAFETY: called by the engine alone, as the function made below.
     unsafe extern "C" fn on_text(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
         let mut args = [null_mut(); 3];
@@ -48,14 +48,14 @@ pub fn install(js: Js) -> Result<()> {
         unsafe {
             sys::napi_get_cb_info(env, info, &mut count, args.as_mut_ptr(), null_mut(), null_mut::<*mut c_void>())
         };
-        let js = Js::from_raw(env);
+        let js = JsEnv::from_raw(env);
         // Reading a property must not throw.
         let found = std::panic::catch_unwind(|| fetch(js, args));
         let text = found.ok().and_then(Result::ok).or_else(|| js.string(b"").ok());
         text.unwrap_or(null_mut())
     }
     let function = js.function(c"listedText", on_text, Box::new(()))?;
-    make(js, F::UseText, &[function]).map(|_| ())
+    factory::call(js, FactoryFn::UseText, &[function]).map(|_| ())
 }
 
 /// Closes the catalog of this thread.
@@ -64,8 +64,8 @@ pub fn close() {
 }
 
 /// The text of a listed session: from the catalog or from its file.
-fn fetch(js: Js, [file, source, catalog]: [Val; 3]) -> Result<Val> {
-    let argument = |value: Val| Ok::<_, napi::Error>(js.text(value)?.map(|text| to_string_lossy(&text).into_owned()));
+fn fetch(js: JsEnv, [file, source, catalog]: [JsVal; 3]) -> Result<JsVal> {
+    let argument = |value: JsVal| Ok::<_, napi::Error>(js.text(value)?.map(|text| to_string_lossy(&text).into_owned()));
     let source = argument(source)?.and_then(|text| ListedState::from_text(&text));
     let Some((file, source)) = argument(file)?.zip(source) else { return js.string(b"") };
     let (dir, name) = (paths::parent(&file), paths::file_name(&file));
@@ -79,7 +79,7 @@ fn fetch(js: Js, [file, source, catalog]: [Val; 3]) -> Result<Val> {
     })
 }
 
-fn string_of(js: Js, text: &mut Vec<u8>) -> Result<Val> {
+fn string_of(js: JsEnv, text: &mut Vec<u8>) -> Result<JsVal> {
     let string = js.string(text);
     if text.capacity() > KEPT_BYTES {
         *text = Vec::new();

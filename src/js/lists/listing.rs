@@ -10,34 +10,20 @@ use napi::Result;
 use super::info::{info_object, InfoArgs};
 use super::task::{self, abort_reason, reason_of, Deferred, Task};
 use crate::core::base::error::Error as CoreError;
-use crate::core::base::options::Durability;
 use crate::core::base::paths::Host;
 use crate::core::catalog::background::spawn;
 use crate::core::catalog::location::{location, Location};
-use crate::core::listing::find_session::lookup_filter;
 use crate::core::listing::list::{list, ListEvent, ListedFile, Listing, PartialLists, SortRequest};
 use crate::core::summary::session_summary::ListedSession;
-use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
+use crate::js::convert::paths::on_paths;
 use crate::js::convert::values::parse;
-use crate::js::engine::queue::{queue, Sender};
-use crate::js::engine::raw::{Js, Kept, Val};
-use crate::js::factory::host::{make, on_paths, slots, F};
-use crate::js::manager::state::session_dir;
-
-/// Where a working directory's sessions are looked for, and the working directory to filter by, if it needs one: a directory
-/// that was given, and is not the default one, may hold other working directories' sessions too.
-pub fn lookup(js: Js, cwd: Val, given: Val, durability: Durability) -> Result<(String, Option<String>)> {
-    let cwd = args::path(js, cwd, "cwd")?;
-    let dir = session_dir(js, &cwd, given, durability)?;
-    let is_given = !js.is_undefined(given)?;
-    let filter = on_paths(js, |host| lookup_filter(&cwd, &dir, is_given, host))?;
-    Ok((dir, filter))
-}
+use crate::js::engine::{queue, JsEnv, JsVal, Persistent, Sender};
+use crate::js::factory::{self, scratch, FactoryFn};
 
 /// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is
 /// no catalog.
-pub fn surroundings(js: Js) -> Result<(Option<Location>, String)> {
+pub fn surroundings(js: JsEnv) -> Result<(Option<Location>, String)> {
     let asked = on_paths(js, |host| Ok((location(host)?, host.cwd()?)));
     match asked {
         Ok(found) => Ok(found),
@@ -53,14 +39,14 @@ enum Event {
 }
 
 /// Starts a listing and gives its promise.
-pub fn promise(js: Js, signal: Val, on_progress: Val, what: impl FnOnce() -> Result<Listing>) -> Result<Val> {
+pub fn promise(js: JsEnv, signal: JsVal, on_progress: JsVal, what: impl FnOnce() -> Result<Listing>) -> Result<JsVal> {
     task::promise(js, |deferred| start(js, signal, on_progress, what, deferred))
 }
 
 fn start(
-    js: Js,
-    signal: Val,
-    on_progress: Val,
+    js: JsEnv,
+    signal: JsVal,
+    on_progress: JsVal,
     what: impl FnOnce() -> Result<Listing>,
     deferred: Deferred,
 ) -> Result<()> {
@@ -81,7 +67,8 @@ fn start(
         total: 0,
     }));
     let handled = progress.clone();
-    let sender = queue(js, Box::new(move |js, event| take(&handled, js, event)))?;
+    let sender =
+        queue(js, factory::function(js, FactoryFn::Slices)?, Box::new(move |js, event| take(&handled, js, event)))?;
     progress.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
     let at = location.clone();
     let stop = cancelled.clone();
@@ -96,9 +83,9 @@ fn start(
 struct Progress {
     task: Task,
     /// The sessions read so far, sorted; None when the list is over.
-    infos: Option<Kept>,
+    infos: Option<Persistent>,
     /// The sessions at their files' positions; None before the files are known, too.
-    results: Option<Kept>,
+    results: Option<Persistent>,
     /// The newest date that the host parsed for files that are not complete yet, by their positions.
     unparsed_dates: HashMap<usize, f64>,
     /// When the sessions read so far were modified, and their positions.
@@ -111,7 +98,7 @@ struct Progress {
 }
 
 /// Handles an event. Nothing is borrowed while the caller's callback runs.
-fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
+fn take(progress: &RefCell<Progress>, js: JsEnv, event: Event) -> Result<()> {
     if progress.borrow().task.is_over() {
         return Ok(());
     }
@@ -152,7 +139,7 @@ fn take(progress: &RefCell<Progress>, js: Js, event: Event) -> Result<()> {
 }
 
 /// Settles the promise and lets everything go.
-fn end(progress: &RefCell<Progress>, js: Js, value: Val, resolves: bool) -> Result<()> {
+fn end(progress: &RefCell<Progress>, js: JsEnv, value: JsVal, resolves: bool) -> Result<()> {
     let (ending, kept) = {
         let mut progress = progress.borrow_mut();
         (progress.task.ending(), [progress.infos.take(), progress.results.take()])
@@ -164,14 +151,14 @@ fn end(progress: &RefCell<Progress>, js: Js, value: Val, resolves: bool) -> Resu
 }
 
 /// Sorts files as the host's language sorts their names.
-fn sort(js: Js, request: SortRequest) -> Result<()> {
+fn sort(js: JsEnv, request: SortRequest) -> Result<()> {
     let SortRequest { keys, order, answer } = request;
     let names = js.array(keys.len())?;
     for (at, key) in (0..).zip(&keys) {
         js.scoped(|| js.set_at(names, at, js.string(key.name.as_bytes())?))?;
     }
     let times: Vec<f64> = keys.iter().map(|key| key.time).collect();
-    let sorted = make(js, F::SortFiles, &[js.u32s(&order)?, js.f64s(&times)?, names])?;
+    let sorted = factory::call(js, FactoryFn::SortFiles, &[js.u32s(&order)?, js.f64s(&times)?, names])?;
     let position = |at: u32| js.scoped(|| Ok(js.number_value(js.at(sorted, at)?)?.unwrap_or_default() as u32));
     let sorted = (0..order.len() as u32).map(position).collect::<Result<_>>()?;
     // Without a receiver the list is over.
@@ -180,7 +167,7 @@ fn sort(js: Js, request: SortRequest) -> Result<()> {
 }
 
 /// The number of files is known: they are read from now on.
-fn found(progress: &RefCell<Progress>, js: Js, total: usize) -> Result<()> {
+fn found(progress: &RefCell<Progress>, js: JsEnv, total: usize) -> Result<()> {
     if total == 0 {
         return end(progress, js, js.array(0)?, true);
     }
@@ -192,8 +179,8 @@ fn found(progress: &RefCell<Progress>, js: Js, total: usize) -> Result<()> {
 }
 
 /// Has the host find the newest of some dates of a file.
-fn parse_dates(progress: &RefCell<Progress>, js: Js, at: usize, times: &str) -> Result<()> {
-    let newest = js.number_value(make(js, F::NewestTime, &[parse(js, times)?])?)?;
+fn parse_dates(progress: &RefCell<Progress>, js: JsEnv, at: usize, times: &str) -> Result<()> {
+    let newest = js.number_value(factory::call(js, FactoryFn::NewestTime, &[parse(js, times)?])?)?;
     if let Some(newest) = newest {
         let mut progress = progress.borrow_mut();
         let known = progress.unparsed_dates.entry(at).or_insert(newest);
@@ -202,7 +189,7 @@ fn parse_dates(progress: &RefCell<Progress>, js: Js, at: usize, times: &str) -> 
     Ok(())
 }
 
-fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut file: Option<ListedFile>) -> Result<()> {
+fn read(progress: &RefCell<Progress>, js: JsEnv, at: usize, mut file: Option<ListedFile>) -> Result<()> {
     if let Some((newest, ListedFile { listed, .. })) =
         progress.borrow_mut().unparsed_dates.remove(&at).zip(file.as_mut())
     {
@@ -215,7 +202,7 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut file: Option<Listed
             let shown = InfoArgs { path: &path, file: &file, listed: &listed, catalog: catalog.as_deref() };
             let info = info_object(js, &shown)?;
             if info.is_some() {
-                let [modified, ..] = slots(js)?;
+                let [modified, ..] = scratch(js)?;
                 progress.borrow_mut().times.push((modified, at as u32));
             }
             info
@@ -237,9 +224,9 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut file: Option<Listed
     }
     if let Some(on_progress) = on_progress {
         if let Some(info) = info {
-            make(js, F::InsertNewest, &[infos, info])?;
+            factory::call(js, FactoryFn::InsertNewest, &[infos, info])?;
         }
-        let partial = if publishes { make(js, F::Copy, &[infos])? } else { js.undefined()? };
+        let partial = if publishes { factory::call(js, FactoryFn::Copy, &[infos])? } else { js.undefined()? };
         js.call(on_progress, &[js.number(loaded as f64)?, js.number(total as f64)?, partial])?;
     }
     if loaded == total && !progress.borrow().task.is_over() {
@@ -251,18 +238,18 @@ fn read(progress: &RefCell<Progress>, js: Js, at: usize, mut file: Option<Listed
 }
 
 /// The list of all results, the newest first; those of one time in their files' order.
-fn newest_first(progress: &RefCell<Progress>, js: Js, results: Val) -> Result<Val> {
+fn newest_first(progress: &RefCell<Progress>, js: JsEnv, results: JsVal) -> Result<JsVal> {
     let mut times = std::mem::take(&mut progress.borrow_mut().times);
     if times.iter().any(|(time, _)| time.is_nan()) {
-        return make(js, F::NewestFirst, &[results]);
+        return factory::call(js, FactoryFn::NewestFirst, &[results]);
     }
     times.sort_by(|(left, a), (right, b)| right.partial_cmp(left).unwrap_or(Ordering::Equal).then(a.cmp(b)));
     let rows: Vec<u32> = times.into_iter().map(|(_, at)| at).collect();
-    make(js, F::InOrder, &[results, js.u32s(&rows)?])
+    factory::call(js, FactoryFn::InOrder, &[results, js.u32s(&rows)?])
 }
 
 /// Whether a session is one of those that are listed.
-fn is_listed(progress: &RefCell<Progress>, js: Js, listed: &ListedSession) -> Result<bool> {
+fn is_listed(progress: &RefCell<Progress>, js: JsEnv, listed: &ListedSession) -> Result<bool> {
     let listing = progress.borrow().listing.clone();
     on_paths(js, |host| Ok(listing.includes(&listed.summary.cwd, host)))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use napi::Result;
 
-use super::listing::{lookup, surroundings};
+use super::listing::surroundings;
 use super::task::{self, abort_reason, reason_of, Deferred, Task};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::options::Durability;
@@ -22,9 +22,11 @@ use crate::core::search::run::{Request, TextMatch};
 use crate::core::summary::session_summary::SessionSummary;
 use crate::js::convert::args;
 use crate::js::convert::errors::{thrown, wrong_argument};
-use crate::js::engine::queue::{queue, Sender};
-use crate::js::engine::raw::{Js, Kept, Val};
-use crate::js::factory::host::{make, on_paths, HostThen, F};
+use crate::js::convert::paths::on_paths;
+use crate::js::engine::{queue, JsEnv, JsVal, Persistent, Sender};
+use crate::js::factory::host::HostSnapshot;
+use crate::js::factory::{self, FactoryFn};
+use crate::js::manager::session_dir::{search_dir, SearchDir};
 
 /// How many hits there are at most, unless told.
 const LIMIT: usize = 50;
@@ -46,15 +48,15 @@ struct SearchRequest {
     query: String,
     options: Options,
     location: Option<Location>,
-    host: HostThen,
+    host: HostSnapshot,
 }
 
 /// Starts a search and gives its promise.
-pub fn promise(js: Js, query: Val, options: Val) -> Result<Val> {
+pub fn promise(js: JsEnv, query: JsVal, options: JsVal) -> Result<JsVal> {
     task::promise(js, |deferred| start(js, query, options, deferred))
 }
 
-fn start(js: Js, query: Val, options: Val, deferred: Deferred) -> Result<()> {
+fn start(js: JsEnv, query: JsVal, options: JsVal, deferred: Deferred) -> Result<()> {
     let query = to_string_lossy(&args::text(js, query, "query")?).into_owned();
     let given = !js.is_nullish(options)?;
     if given {
@@ -71,11 +73,18 @@ fn start(js: Js, query: Val, options: Val, deferred: Deferred) -> Result<()> {
     let listing = listing(js, option(c"cwd")?, option(c"dir")?)?;
     let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
     let (location, _) = surroundings(js)?;
-    let asked = SearchRequest { listing, query, options: Options { limit, mark }, location, host: HostThen::of(js)? };
+    let asked = SearchRequest {
+        listing,
+        query,
+        options: Options { limit, mark },
+        location,
+        host: on_paths(js, HostSnapshot::of)?,
+    };
     let cancelled = task.cancelled.clone();
     let searching = Rc::new(RefCell::new(Searching { task, hits: Some(js.keep(js.array(0)?)?) }));
     let handled = searching.clone();
-    let sender = queue(js, Box::new(move |js, event| take(&handled, js, event)))?;
+    let sender =
+        queue(js, factory::function(js, FactoryFn::Slices)?, Box::new(move |js, event| take(&handled, js, event)))?;
     searching.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
     let (location, stop) = (asked.location.clone(), cancelled.clone());
     let failed = |sender: &Sender<Event>, error| sender.send(Event::Failed(Box::new(error)));
@@ -83,7 +92,7 @@ fn start(js: Js, query: Val, options: Val, deferred: Deferred) -> Result<()> {
         .map_err(|error| thrown(js, &error))
 }
 
-fn mark(js: Js, value: Val) -> Result<[String; 2]> {
+fn mark(js: JsEnv, value: JsVal) -> Result<[String; 2]> {
     if js.is_nullish(value)? {
         return Ok(["«".into(), "»".into()]);
     }
@@ -96,7 +105,7 @@ fn mark(js: Js, value: Val) -> Result<[String; 2]> {
 }
 
 /// The sessions that are searched: those that a list with the same arguments shows. No directory is made for it.
-fn listing(js: Js, cwd: Val, dir: Val) -> Result<Listing> {
+fn listing(js: JsEnv, cwd: JsVal, dir: JsVal) -> Result<Listing> {
     let dir_given = args::optional_path(js, dir, "dir")?;
     let cwd_given = match js.is_nullish(cwd)? {
         true => None,
@@ -107,7 +116,7 @@ fn listing(js: Js, cwd: Val, dir: Val) -> Result<Listing> {
         (None, Some(dir)) => Ok(Listing::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
         (Some(cwd), None) => Ok(Listing::dir(on_paths(js, |host| paths::default_session_dir(&cwd, None, host))?, None)),
         (Some(_), Some(_)) => {
-            let (dir, filter) = lookup(js, cwd, dir, Durability::Os)?;
+            let SearchDir { dir, filter } = search_dir(js, cwd, dir, Durability::Os)?;
             Ok(Listing::dir(dir, filter))
         }
     }
@@ -146,11 +155,11 @@ fn answer(asked: &SearchRequest, cancelled: &Arc<AtomicBool>, sender: &Sender<Ev
 struct Searching {
     task: Task,
     /// The hits so far; None when the search is over.
-    hits: Option<Kept>,
+    hits: Option<Persistent>,
 }
 
 /// Handles an event. Nothing is borrowed while the caller's callback runs.
-fn take(searching: &RefCell<Searching>, js: Js, event: Event) -> Result<()> {
+fn take(searching: &RefCell<Searching>, js: JsEnv, event: Event) -> Result<()> {
     if searching.borrow().task.is_over() {
         return Ok(());
     }
@@ -169,7 +178,7 @@ fn take(searching: &RefCell<Searching>, js: Js, event: Event) -> Result<()> {
     }
 }
 
-fn handle(searching: &RefCell<Searching>, js: Js, event: Event) -> Result<()> {
+fn handle(searching: &RefCell<Searching>, js: JsEnv, event: Event) -> Result<()> {
     match event {
         Event::Aborted => Ok(()),
         Event::Progress(indexed, total) => {
@@ -198,7 +207,7 @@ fn handle(searching: &RefCell<Searching>, js: Js, event: Event) -> Result<()> {
 }
 
 /// Settles the promise and lets everything go.
-fn end(searching: &RefCell<Searching>, js: Js, value: Val, resolves: bool) -> Result<()> {
+fn end(searching: &RefCell<Searching>, js: JsEnv, value: JsVal, resolves: bool) -> Result<()> {
     let (ending, hits) = {
         let mut searching = searching.borrow_mut();
         (searching.task.ending(), searching.hits.take())
@@ -210,7 +219,7 @@ fn end(searching: &RefCell<Searching>, js: Js, value: Val, resolves: bool) -> Re
 }
 
 /// The object of a hit.
-fn hit_object(js: Js, found: &TextMatch) -> Result<Val> {
+fn hit_object(js: JsEnv, found: &TextMatch) -> Result<JsVal> {
     let TextMatch { hit, session } = found;
     let args = [
         js.string(session.path.as_bytes())?,
@@ -222,5 +231,5 @@ fn hit_object(js: Js, found: &TextMatch) -> Result<Val> {
         js.string(&hit.timestamp)?,
         js.string(hit.snippet.as_bytes())?,
     ];
-    make(js, F::Hit, &args)
+    factory::call(js, FactoryFn::Hit, &args)
 }

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use napi::{sys, Error, Result, Status, ValueType};
 
 use crate::js::convert::errors::wrong_argument;
-use crate::js::engine::queue::WeakSender;
-use crate::js::engine::raw::{Js, Kept, Val};
-use crate::js::factory::host::{make, F};
+use crate::js::engine::WeakSender;
+use crate::js::engine::{JsEnv, JsVal, Persistent};
+use crate::js::factory::{self, FactoryFn};
 
 /// Starts work and gives its promise. Whatever fails before the work has begun rejects it, as in an async function.
-pub fn promise(js: Js, start: impl FnOnce(Deferred) -> Result<()>) -> Result<Val> {
+pub fn promise(js: JsEnv, start: impl FnOnce(Deferred) -> Result<()>) -> Result<JsVal> {
     let (mut deferred, mut promise) = (null_mut(), null_mut());
     // SAFETY: both receive what the engine makes.
     match unsafe { sys::napi_create_promise(js.raw(), &mut deferred, &mut promise) } {
@@ -31,10 +31,10 @@ pub fn promise(js: Js, start: impl FnOnce(Deferred) -> Result<()>) -> Result<Val
 
 /// What a promise rejects with for an error: the exception that is pending, which is taken, or else an Error that says
 /// what failed.
-pub fn reason_of(js: Js, error: &Error) -> Result<Val> {
+pub fn reason_of(js: JsEnv, error: &Error) -> Result<JsVal> {
     match js.take_exception()? {
         Some(reason) => Ok(reason),
-        None => make(js, F::Failure, &[js.string(error.reason.as_bytes())?]),
+        None => factory::call(js, FactoryFn::Failure, &[js.string(error.reason.as_bytes())?]),
     }
 }
 
@@ -43,7 +43,7 @@ pub fn reason_of(js: Js, error: &Error) -> Result<Val> {
 pub struct Deferred(Rc<Cell<Option<sys::napi_deferred>>>);
 
 impl Deferred {
-    fn settle(&self, js: Js, value: Val, resolves: bool) -> Result<()> {
+    fn settle(&self, js: JsEnv, value: JsVal, resolves: bool) -> Result<()> {
         let Some(deferred) = self.0.take() else { return Ok(()) };
         // SAFETY: taken out above, each deferred is settled once.
         let status = unsafe {
@@ -62,9 +62,9 @@ impl Deferred {
 /// What a running task keeps of its caller.
 pub struct Task {
     deferred: Deferred,
-    signal: Option<Kept>,
-    on_progress: Option<Kept>,
-    unlisten: Option<Kept>,
+    signal: Option<Persistent>,
+    on_progress: Option<Persistent>,
+    unlisten: Option<Persistent>,
     /// Set when nobody waits any more.
     pub cancelled: Arc<AtomicBool>,
 }
@@ -78,7 +78,7 @@ impl Drop for Task {
 
 impl Task {
     /// A task with these arguments; wrong ones are errors, and so is a signal that is aborted already: its reason.
-    pub fn new(js: Js, deferred: Deferred, signal: Val, on_progress: Val) -> Result<Self> {
+    pub fn new(js: JsEnv, deferred: Deferred, signal: JsVal, on_progress: JsVal) -> Result<Self> {
         let has_signal = !js.is_nullish(signal)?;
         if has_signal {
             let is_signal =
@@ -94,7 +94,7 @@ impl Task {
         if has_signal && js.is_truthy(js.get(signal, c"aborted")?)? {
             return Err(js.throw(js.get(signal, c"reason")?));
         }
-        let keep = |value: Val, wanted: bool| if wanted { js.keep(value).map(Some) } else { Ok(None) };
+        let keep = |value: JsVal, wanted: bool| if wanted { js.keep(value).map(Some) } else { Ok(None) };
         Ok(Self {
             deferred,
             signal: keep(signal, has_signal)?,
@@ -105,10 +105,10 @@ impl Task {
     }
 
     /// Sends a message when the signal is aborted, so that the task notices.
-    pub fn listen<T: Send + 'static>(&mut self, js: Js, sender: WeakSender<T>, message: fn() -> T) -> Result<()> {
+    pub fn listen<T: Send + 'static>(&mut self, js: JsEnv, sender: WeakSender<T>, message: fn() -> T) -> Result<()> {
         if let Some(signal) = &self.signal {
             let callback = abort_callback(js, sender, message, self.cancelled.clone())?;
-            self.unlisten = Some(js.keep(make(js, F::Listen, &[js.kept(signal)?, callback])?)?);
+            self.unlisten = Some(js.keep(factory::call(js, FactoryFn::Listen, &[js.kept(signal)?, callback])?)?);
         }
         Ok(())
     }
@@ -121,12 +121,12 @@ impl Task {
     }
 
     /// The progress callback, if there is one.
-    pub fn on_progress(&self, js: Js) -> Result<Option<Val>> {
+    pub fn on_progress(&self, js: JsEnv) -> Result<Option<JsVal>> {
         self.on_progress.as_ref().map(|kept| js.kept(kept)).transpose()
     }
 
     /// The signal, to be asked whether it is aborted while nothing is borrowed.
-    pub fn signal(&self, js: Js) -> Result<Option<Val>> {
+    pub fn signal(&self, js: JsEnv) -> Result<Option<JsVal>> {
         self.signal.as_ref().map(|kept| js.kept(kept)).transpose()
     }
 
@@ -143,7 +143,7 @@ impl Task {
 }
 
 /// Why a signal is aborted; None if it is not, or there is none. What asking it throws is the error.
-pub fn abort_reason(js: Js, signal: Option<Val>) -> Result<Option<Val>> {
+pub fn abort_reason(js: JsEnv, signal: Option<JsVal>) -> Result<Option<JsVal>> {
     match signal {
         Some(signal) if js.is_truthy(js.get(signal, c"aborted")?)? => js.get(signal, c"reason").map(Some),
         _ => Ok(None),
@@ -153,13 +153,13 @@ pub fn abort_reason(js: Js, signal: Option<Val>) -> Result<Option<Val>> {
 /// The end of a task.
 pub struct Ending {
     deferred: Deferred,
-    unlisten: Option<Kept>,
-    kept: [Option<Kept>; 2],
+    unlisten: Option<Persistent>,
+    kept: [Option<Persistent>; 2],
 }
 
 impl Ending {
     /// Settles the promise.
-    pub fn settle(self, js: Js, value: Val, resolves: bool) -> Result<()> {
+    pub fn settle(self, js: JsEnv, value: JsVal, resolves: bool) -> Result<()> {
         if let Some(unlisten) = self.unlisten {
             js.call(js.kept(&unlisten)?, &[])?;
             js.release(unlisten)?;
@@ -173,11 +173,11 @@ impl Ending {
 
 /// A function for the signal's abort event.
 fn abort_callback<T: Send + 'static>(
-    js: Js,
+    js: JsEnv,
     sender: WeakSender<T>,
     message: fn() -> T,
     cancelled: Arc<AtomicBool>,
-) -> Result<Val> {
+) -> Result<JsVal> {
     struct Data<T>(WeakSender<T>, fn() -> T, Arc<AtomicBool>);
     // SAFETY: called by the engine alone, as the function made below.
     unsafe extern "C" fn on_abort<T: Send + 'static>(

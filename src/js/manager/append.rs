@@ -7,9 +7,10 @@ use std::cell::RefCell;
 
 use napi::{Error, Result};
 
-use super::materialize::{ensure, object};
-use super::resupply::Help;
-use super::state::{iso, line_of, State};
+use super::materialize::object;
+use super::object_lines::kept_lines;
+use super::resupply::Resupply;
+use super::state::State;
 use crate::core::base::error::Result as CoreResult;
 use crate::core::format::entry::Kind;
 use crate::core::format::serialize::{line, NewHead};
@@ -17,18 +18,21 @@ use crate::core::session::append::NewEntry;
 pub use crate::core::session::append::ParentChoice;
 use crate::core::session::Session;
 use crate::core::tree::tree::RowNo;
-use crate::js::convert::errors::{thrown, wrong_argument};
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{make, now, F};
+use crate::js::convert::errors::wrong_argument;
+use crate::js::convert::time::iso;
+use crate::js::convert::values::line_of;
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::host::now;
+use crate::js::factory::{self, FactoryFn};
 
 /// How often an append starts over because the caller's own code changed the session under it.
 const ATTEMPTS: usize = 16;
 
 /// An entry to append.
-pub struct New {
+pub struct PendingEntry {
     pub kind: Kind,
     /// The entry's own fields in their order.
-    pub own: Own,
+    pub own: OwnFields,
     /// Their text, if it was made already.
     pub text: Option<Vec<u8>>,
     pub head: NewHead,
@@ -41,22 +45,22 @@ pub struct New {
 
 /// An object with an entry's own fields.
 #[derive(Clone, Copy)]
-pub enum Own {
-    Given(Val),
+pub enum OwnFields {
+    Given(JsVal),
     /// It is in the manager's list already.
-    Placed(Placed),
+    InList(ListSlot),
 }
 
 /// A place at the end of a manager's list.
 #[derive(Clone, Copy)]
-pub struct Placed {
-    pub list: Val,
+pub struct ListSlot {
+    pub list: JsVal,
     pub place: u32,
 }
 
-impl Placed {
+impl ListSlot {
     /// Takes what was placed out again; gives the error that is the reason, its exception still pending.
-    pub fn take_back(self, js: Js, reason: Error) -> Error {
+    pub fn take_back(self, js: JsEnv, reason: Error) -> Error {
         let exception = js.take_exception();
         let taken = js.number(f64::from(self.place)).and_then(|place| js.set(self.list, c"length", place));
         match (exception, taken) {
@@ -67,31 +71,31 @@ impl Placed {
     }
 }
 
-impl Own {
+impl OwnFields {
     /// The object, which is in no list from here on: where the caller's code may run, it may append, and what it
     /// appends has the next place.
-    pub fn taken_out(&mut self, js: Js) -> Result<Val> {
+    pub fn taken_out(&mut self, js: JsEnv) -> Result<JsVal> {
         let value = match *self {
-            Own::Given(value) => value,
-            Own::Placed(Placed { list, place }) => {
+            OwnFields::Given(value) => value,
+            OwnFields::InList(ListSlot { list, place }) => {
                 let value = js.at(list, place)?;
                 js.set(list, c"length", js.number(f64::from(place))?)?;
                 value
             }
         };
-        *self = Own::Given(value);
+        *self = OwnFields::Given(value);
         Ok(value)
     }
 }
 
-impl New {
+impl PendingEntry {
     /// An entry below the leaf.
-    pub fn entry(kind: Kind, own: Val) -> Self {
-        Self::with_own(kind, Own::Given(own))
+    pub fn entry(kind: Kind, own: JsVal) -> Self {
+        Self::with_own(kind, OwnFields::Given(own))
     }
 
     /// The same of own fields wherever they are.
-    pub fn with_own(kind: Kind, own: Own) -> Self {
+    pub fn with_own(kind: Kind, own: OwnFields) -> Self {
         Self { kind, own, text: None, head: NewHead::default(), below: ParentChoice::Leaf, id: None, time: None }
     }
 
@@ -128,14 +132,14 @@ pub enum Appended {
     Row(RowNo),
     /// Listeners were told of it. They may have taken the manager elsewhere, where rows are others.
     Told {
-        id: Val,
-        entry: Val,
+        id: JsVal,
+        entry: JsVal,
     },
 }
 
 impl Appended {
     /// The entry's id.
-    pub fn id(&self, state: &RefCell<State>, js: Js) -> Result<Val> {
+    pub fn id(&self, state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
         match *self {
             Self::Row(row) => js.string(state.borrow().session.tree().id_of(row)),
             Self::Told { id, .. } => Ok(id),
@@ -143,7 +147,7 @@ impl Appended {
     }
 
     /// The entry's object.
-    pub fn entry(&self, state: &RefCell<State>, js: Js) -> Result<Val> {
+    pub fn entry(&self, state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
         match *self {
             Self::Row(row) => object(state, js, row),
             Self::Told { entry, .. } => Ok(entry),
@@ -152,7 +156,7 @@ impl Appended {
 }
 
 /// Appends an entry and tells those who listen.
-pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<Appended> {
+pub fn append(state: &RefCell<State>, js: JsEnv, new: PendingEntry) -> Result<Appended> {
     let appended = Appended::Row(append_silently(state, js, new)?);
     if !state.borrow().listens {
         return Ok(appended);
@@ -160,20 +164,20 @@ pub fn append(state: &RefCell<State>, js: Js, new: New) -> Result<Appended> {
     let (id, entry) = (appended.id(state, js)?, appended.entry(state, js)?);
     let anchor = state.borrow().cache.anchor(js)?;
     if let Some(anchor) = anchor {
-        make(js, F::Notify, &[anchor, entry])?;
+        factory::call(js, FactoryFn::Notify, &[anchor, entry])?;
     }
     Ok(Appended::Told { id, entry })
 }
 
-fn append_silently(state: &RefCell<State>, js: Js, mut new: New) -> Result<RowNo> {
+fn append_silently(state: &RefCell<State>, js: JsEnv, mut new: PendingEntry) -> Result<RowNo> {
     let row = add(state, js, &mut new);
     match new.own {
-        Own::Given(own) => {
+        OwnFields::Given(own) => {
             let row = row?;
             state.borrow_mut().cache.set_own(js, row, own)?;
             Ok(row)
         }
-        Own::Placed(placed) => {
+        OwnFields::InList(placed) => {
             let row = row.map_err(|error| placed.take_back(js, error))?;
             let mut state = state.borrow_mut();
             let in_place = placed.place == row && js.same(placed.list, state.cache.list(js)?)?;
@@ -187,10 +191,10 @@ fn append_silently(state: &RefCell<State>, js: Js, mut new: New) -> Result<RowNo
     }
 }
 
-fn add(state: &RefCell<State>, js: Js, new: &mut New) -> Result<RowNo> {
+fn add(state: &RefCell<State>, js: JsEnv, new: &mut PendingEntry) -> Result<RowNo> {
     let epoch = state.borrow().epoch;
     let mut text = new.text.take();
-    let mut help = Help::default();
+    let mut resupply = Resupply::default();
     for _ in 0..ATTEMPTS {
         let planned = plan(&state.borrow(), &new.head);
         if planned != Plan::Keep && text.is_none() {
@@ -229,10 +233,10 @@ fn add(state: &RefCell<State>, js: Js, new: &mut New) -> Result<RowNo> {
         match committed {
             Some(Ok(row)) => return Ok(row),
             Some(Err(error)) => {
-                if help.can(&error) {
+                if resupply.can(&error) {
                     new.own.taken_out(js)?;
                 }
-                help.give(state, js, error)?;
+                resupply.give(state, js, error)?;
             }
             None => {}
         }
@@ -243,7 +247,7 @@ fn add(state: &RefCell<State>, js: Js, new: &mut New) -> Result<RowNo> {
 /// Writes and adds the entry.
 fn write(
     session: &mut Session,
-    new: &New,
+    new: &PendingEntry,
     (time, timestamp): (f64, String),
     text: &[u8],
     kept: &[Vec<u8>],
@@ -276,33 +280,4 @@ fn write(
     let lines = kept.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
     session.make_file(lines, Some(&head))?;
     Ok(session.tree().len() as RowNo - 1)
-}
-
-/// The lines of the header and every entry that the manager holds as objects, serialised now: what the objects say, in
-/// the tree's structure.
-pub(crate) fn kept_lines(state: &RefCell<State>, js: Js) -> Result<Vec<Vec<u8>>> {
-    let rows = state.borrow().session.tree().len() as RowNo;
-    ensure(state, js, 0..rows)?;
-    let (header, entries) = {
-        let state = state.borrow();
-        (state.cache.header(js)?, state.cache.list(js)?)
-    };
-    let mut lines = Vec::new();
-    for values in [js.array_of(header.as_slice())?, entries] {
-        let texts = make(js, F::Lines, &[values])?;
-        for at in 0..js.len(texts)? {
-            js.scoped(|| {
-                let text = js.text(js.at(texts, at)?)?;
-                lines.push(text.ok_or_else(|| wrong_argument(js, "An entry has no JSON text"))?);
-                Ok(())
-            })?;
-        }
-    }
-    let state = state.borrow();
-    let is_header = |at: usize| at < usize::from(header.is_some());
-    let known = lines.into_iter().enumerate().map(|(at, line)| match is_header(at) {
-        true => state.session.header_as_known(line),
-        false => state.session.line_as_known((at - usize::from(header.is_some())) as RowNo, line),
-    });
-    known.collect::<CoreResult<_>>().map_err(|error| thrown(js, &error))
 }

@@ -1,7 +1,7 @@
 //! Bodies from here to JavaScript: what the accessors of lazy entries (`lazy.js`) call when they are looked at.
 //!
 //! An entry may outlive its manager, or the manager may have gone to another session: what reads bodies is a
-//! [`Source`], which finds the session wherever it is by then, and keeps it when its manager lets it go.
+//! [`BodyReader`], which finds the session wherever it is by then, and keeps it when its manager lets it go.
 
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -11,8 +11,7 @@ use std::rc::{Rc, Weak};
 
 use napi::{sys, Error, Result, Status};
 
-use super::gc::{self, Told};
-use super::state::State;
+use super::gc::{self, Releasable};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::body::BodyOf;
@@ -21,56 +20,62 @@ use crate::core::session::Session;
 use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::values::parse;
-use crate::js::engine::raw::{Js, Kept, Val};
-use crate::js::factory::host::{make, F};
+use crate::js::engine::{ExternalMemory, JsEnv, JsVal, Persistent};
+use crate::js::factory::{self, FactoryFn};
 
 /// The environment variable that turns laziness off.
 const SWITCH: &str = "PI_SESSION_LAZY_BODIES";
 
-/// Finds a session as long as somebody may read its bodies.
-pub struct Source {
-    manager: Weak<RefCell<State>>,
-    epoch: u64,
-    /// The session, once its manager has let it go.
-    left: RefCell<Option<(Session, Told)>>,
+/// A manager, as the reader of its session's bodies sees it.
+pub trait Manager {
+    /// Does something with the manager's session; None if the manager is at another session than in that epoch.
+    fn with_session(&self, epoch: u64, work: &mut dyn FnMut(&Session)) -> Option<()>;
+
+    /// Does something with the session that the manager is at now, after taking in what is in its file by now, if a line
+    /// was not where it was indexed.
+    fn with_current_session(&self, js: JsEnv, work: &mut dyn FnMut(&Session)) -> Result<()>;
 }
 
-impl Source {
+/// Finds a session as long as an entry may read its bodies.
+pub struct BodyReader {
+    manager: Weak<dyn Manager>,
+    epoch: u64,
+    /// The session, once its manager has let it go.
+    left: RefCell<Option<(Session, ExternalMemory)>>,
+}
+
+impl Releasable for BodyReader {
+    fn release(&self) {
+        self.left.take();
+    }
+}
+
+impl BodyReader {
     /// Does something with the session that the entry was given out of.
     fn with_session<T>(&self, work: impl FnOnce(&Session) -> CoreResult<T>) -> Result<CoreResult<T>> {
         if let Some((session, _)) = &*self.left.borrow() {
             return Ok(work(session));
         }
-        let manager = self.manager.upgrade();
-        let state = manager.as_ref().map(|state| state.borrow()).filter(|state| state.epoch == self.epoch);
-        match state {
-            Some(state) => Ok(work(&state.session)),
-            None => Err(Error::from_reason("The session of an entry is gone")),
+        let mut work = Some(work);
+        let mut done = None;
+        if let Some(manager) = self.manager.upgrade() {
+            manager.with_session(self.epoch, &mut |session| done = work.take().map(|work| work(session)));
         }
-    }
-
-    /// Lets go of the session that its manager left: nobody can ask for bodies any more.
-    pub fn forget(&self) {
-        self.left.take();
+        done.ok_or_else(|| Error::from_reason("The session of an entry is gone"))
     }
 
     /// Finds a body that is not where it was: the manager takes in what is there now, and where it is still at the same
     /// session, it may have the entry elsewhere. None if not.
-    fn find(&self, js: Js, id: &[u8], of: BodyOf, was: &Was) -> Result<Option<String>> {
-        let Some(state) = self.manager.upgrade() else {
+    fn find(&self, js: JsEnv, id: &[u8], of: BodyOf, was: &Was) -> Result<Option<String>> {
+        let Some(manager) = self.manager.upgrade() else {
             return Ok(None);
         };
-        if state.borrow().session.is_suspect() {
-            let mut state = state.try_borrow_mut().map_err(|error| Error::from_reason(error.to_string()))?;
-            // Whether it could be taken in shows in what is found.
-            let _ = state.session.recover();
-            state.settle(js)?;
-        }
-        let state = state.borrow();
-        let session = &state.session;
-        let row = session.tree().find(id).filter(|_| session.id() == was.session);
-        let row = row.filter(|&row| session.tree().row(row).map(|row| row.kind) == was.kind);
-        let text = row.and_then(|row| body_text(session, row, of).ok());
+        let mut text = None;
+        manager.with_current_session(js, &mut |session| {
+            let row = session.tree().find(id).filter(|_| session.id() == was.session);
+            let row = row.filter(|&row| session.tree().row(row).map(|row| row.kind) == was.kind);
+            text = row.and_then(|row| body_text(session, row, of).ok());
+        })?;
         Ok(text.filter(|text| was.len.is_none_or(|len| len as usize == text.len())))
     }
 }
@@ -82,54 +87,55 @@ struct Was {
     len: Option<u32>,
 }
 
-/// A manager's hold on the source of its session.
+/// A manager's hold on the reader of its session.
 pub struct Bodies {
-    source: Rc<Source>,
-    /// The source as JavaScript holds it.
-    external: Kept,
+    reader: Rc<BodyReader>,
+    /// The reader as JavaScript holds it.
+    external: Persistent,
 }
 
 impl Bodies {
-    /// Makes the source of a manager's session; None if laziness is turned off.
-    pub fn of(js: Js, manager: Weak<RefCell<State>>, epoch: u64) -> Result<Option<Self>> {
-        let value = make(js, F::Env, &[js.string(SWITCH.as_bytes())?])?;
+    /// Makes the reader of a manager's session; None if laziness is turned off.
+    pub fn of(js: JsEnv, manager: Weak<dyn Manager>, epoch: u64) -> Result<Option<Self>> {
+        let value = factory::call(js, FactoryFn::Env, &[js.string(SWITCH.as_bytes())?])?;
         let switch = js.text(value)?.unwrap_or_default();
         if matches!(switch.as_slice(), b"off" | b"0" | b"false") {
             return Ok(None);
         }
-        let source = Rc::new(Source { manager, epoch, left: RefCell::default() });
-        let data = Rc::into_raw(source.clone()).cast_mut().cast::<c_void>();
+        let reader = Rc::new(BodyReader { manager, epoch, left: RefCell::default() });
+        let data = Rc::into_raw(reader.clone()).cast_mut().cast::<c_void>();
         let mut external = null_mut();
-        // SAFETY: `data` is one count of the source, which `release` gives back.
+        // SAFETY: `data` is one count of the reader, which `release` gives back.
         let status = unsafe { sys::napi_create_external(js.raw(), data, Some(release), null_mut(), &mut external) };
         if status != sys::Status::napi_ok {
             // SAFETY: the engine did not take it.
-            drop(unsafe { Rc::from_raw(data.cast::<Source>()) });
-            return Err(Error::new(Status::from(status), "The source of bodies could not be made"));
+            drop(unsafe { Rc::from_raw(data.cast::<BodyReader>()) });
+            return Err(Error::new(Status::from(status), "The reader of bodies could not be made"));
         }
-        Ok(Some(Self { source, external: js.keep(external)? }))
+        Ok(Some(Self { reader, external: js.keep(external)? }))
     }
 
-    /// The source as JavaScript holds it.
-    pub fn external(&self, js: Js) -> Result<Val> {
+    /// The reader as JavaScript holds it.
+    pub fn external(&self, js: JsEnv) -> Result<JsVal> {
         js.kept(&self.external)
     }
 
     /// Leaves the session to the entries that may still read their bodies from it.
-    pub fn leave(self, js: Js, session: Session, told: Told) -> Result<()> {
-        self.source.left.replace(Some((session, told)));
-        gc::list_source(js, &self.source, self.external)
+    pub fn leave(self, js: JsEnv, session: Session, memory: ExternalMemory) -> Result<()> {
+        self.reader.left.replace(Some((session, memory)));
+        let reader = Rc::downgrade(&self.reader);
+        gc::register_reader(js, reader, self.external)
     }
 }
 
 // SAFETY: called by the engine alone, once, with what `Bodies::of` gave it.
 unsafe extern "C" fn release(_env: sys::napi_env, data: *mut c_void, _hint: *mut c_void) {
     // SAFETY: the count that `Bodies::of` gave away.
-    drop(unsafe { Rc::from_raw(data.cast::<Source>()) });
+    drop(unsafe { Rc::from_raw(data.cast::<BodyReader>()) });
 }
 
-/// The function `readBody(source, row, id, code)` for `lazy.js`, which alone gets it.
-pub fn reader(js: Js) -> Result<Val> {
+/// The function `readBody(reader, row, id, code)` for `lazy.js`, which alone gets it.
+pub fn reader(js: JsEnv) -> Result<JsVal> {
     let mut out = null_mut();
     // SAFETY: `read_body` is such a function; it needs no data.
     let status = unsafe { sys::napi_create_function(js.raw(), null_mut(), 0, Some(read_body), null_mut(), &mut out) };
@@ -141,17 +147,17 @@ pub fn reader(js: Js) -> Result<Val> {
 
 // SAFETY: called by the engine alone, on its thread.
 unsafe extern "C" fn read_body(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-    let js = Js::from_raw(env);
+    let js = JsEnv::from_raw(env);
     let done = catch_unwind(AssertUnwindSafe(|| {
         let mut args = [null_mut(); 4];
         let mut count = args.len();
         let mut data = null_mut();
         // SAFETY: `info` is this call's; there is room for four arguments, and `lazy.js` gives four, the first
-        // a source's external.
+        // a reader's external.
         let source = unsafe {
             sys::napi_get_cb_info(env, info, &mut count, args.as_mut_ptr(), null_mut(), null_mut());
             sys::napi_get_value_external(env, args[0], &mut data);
-            data.cast::<Source>().as_ref()
+            data.cast::<BodyReader>().as_ref()
         };
         let source = source.ok_or_else(|| Error::from_reason("A body was asked for without its source"))?;
         let number = |value| Ok::<_, Error>(js.number_value(value)?.unwrap_or_default());
@@ -168,10 +174,10 @@ unsafe extern "C" fn read_body(env: sys::napi_env, info: sys::napi_callback_info
     null_mut()
 }
 
-fn body(js: Js, source: &Source, row: RowNo, id: &[u8], code: u8) -> Result<Val> {
+fn body(js: JsEnv, reader: &BodyReader, row: RowNo, id: &[u8], code: u8) -> Result<JsVal> {
     let of = BodyOf::from_code(code).ok_or_else(|| Error::from_reason("A body of no kind was asked for"))?;
     let mut was = None;
-    let read = source.with_session(|session| {
+    let read = reader.with_session(|session| {
         // An id may stand in several lines; and rows have other numbers once another file was taken in.
         let row = if session.tree().id_of(row) == id { Some(row) } else { session.tree().find(id) };
         let gone =
@@ -189,13 +195,13 @@ fn body(js: Js, source: &Source, row: RowNo, id: &[u8], code: u8) -> Result<Val>
     })?;
     let text = match (read, was) {
         (Ok(text), _) => text,
-        (Err(error), Some(was)) => source.find(js, id, of, &was)?.ok_or_else(|| thrown(js, &error))?,
+        (Err(error), Some(was)) => reader.find(js, id, of, &was)?.ok_or_else(|| thrown(js, &error))?,
         (Err(error), None) => return Err(thrown(js, &error)),
     };
     parse(js, &text).map_err(|_| match js.take_exception() {
         Ok(Some(exception)) => js.throw(exception),
         _ => {
-            let file = source.with_session(|session| Ok(session.file().unwrap_or_default().to_owned()));
+            let file = reader.with_session(|session| Ok(session.file().unwrap_or_default().to_owned()));
             let file = file.ok().and_then(CoreResult::ok).unwrap_or_default();
             thrown(js, &CoreError::too_long(&file, &to_string_lossy(id), of.name(), text.len()))
         }

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 
 use napi::{Error, Result};
 
-use super::identity_cache::Cache;
+use super::identity_cache::EntryCache;
 use super::materialize::{ensure, object};
-use super::state::{iso, line_of, make_header, session_file, source, swap, State};
+use super::session_dir::session_file;
+use super::state::{make_header, source, swap, State};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::context::branch::{plan, BranchLabel, BranchPlan, BranchStep};
@@ -16,11 +17,14 @@ use crate::core::session::{Persistence, Session};
 use crate::core::storage::new_file::NewFile;
 use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::{thrown, wrong_argument};
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{self, make, F};
+use crate::js::convert::time::iso;
+use crate::js::convert::values::line_of;
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::host;
+use crate::js::factory::{self, FactoryFn};
 
 /// Moves the manager to a new session that holds the path to `to`. Gives the new file's path, if it writes files.
-pub fn branched_session(state: &RefCell<State>, js: Js, to: RowNo) -> Result<Option<String>> {
+pub fn branched_session(state: &RefCell<State>, js: JsEnv, to: RowNo) -> Result<Option<String>> {
     let now = host::now(js)?;
     let timestamp = iso(js, now)?;
     let id = ids::session_id(now).into_bytes();
@@ -52,7 +56,7 @@ pub fn branched_session(state: &RefCell<State>, js: Js, to: RowNo) -> Result<Opt
         session: Session::new(id, persistence, file.clone())
             .with_options(options)
             .map_err(|error| thrown(js, &error))?,
-        cache: Cache::new(js, plan.steps.len() + plan.labels.len())?,
+        cache: EntryCache::new(js, plan.steps.len() + plan.labels.len())?,
     };
     let built = next.build(state, js, &plan, header, file.as_deref().filter(|_| writes));
     match built {
@@ -66,7 +70,7 @@ pub fn branched_session(state: &RefCell<State>, js: Js, to: RowNo) -> Result<Opt
         // What was not read of the entries is in their own file by now, as it was in the one that was left.
         if let Some(source) = source(state, js)? {
             let list = state.borrow().cache.list(js)?;
-            make(js, F::MoveTo, &[list, source])?;
+            factory::call(js, FactoryFn::MoveTo, &[list, source])?;
         }
     }
     Ok(file.filter(|_| on_disk))
@@ -74,16 +78,16 @@ pub fn branched_session(state: &RefCell<State>, js: Js, to: RowNo) -> Result<Opt
 
 struct Branched {
     session: Session,
-    cache: Cache,
+    cache: EntryCache,
 }
 
 impl Branched {
     fn build(
         &mut self,
         state: &RefCell<State>,
-        js: Js,
+        js: JsEnv,
         plan: &BranchPlan,
-        header: Val,
+        header: JsVal,
         file: Option<&str>,
     ) -> Result<()> {
         let fail = |error: CoreError| thrown(js, &error);
@@ -114,9 +118,9 @@ impl Branched {
     fn own_lines(
         &mut self,
         state: &RefCell<State>,
-        js: Js,
+        js: JsEnv,
         plan: &BranchPlan,
-        header: Val,
+        header: JsVal,
         writes: bool,
     ) -> Result<Vec<Option<Vec<u8>>>> {
         let mut lines = Vec::new();
@@ -196,12 +200,12 @@ impl Branched {
 
 /// Whether an entry that bodies are left of to read would be written as its line in the file says, in its new place.
 /// The caller's code may run.
-fn is_as_in_file(state: &RefCell<State>, js: Js, step: &BranchStep, entry: Val) -> Result<bool> {
+fn is_as_in_file(state: &RefCell<State>, js: JsEnv, step: &BranchStep, entry: JsVal) -> Result<bool> {
     let from = match &state.borrow().bodies {
         Some(bodies) => bodies.external(js)?,
         None => return Ok(false),
     };
-    let found = make(js, F::UnreadText, &[entry, js.number(f64::from(step.row))?, from])?;
+    let found = factory::call(js, FactoryFn::UnreadText, &[entry, js.number(f64::from(step.row))?, from])?;
     if js.is_undefined(found)? {
         return Ok(false);
     }
@@ -222,7 +226,7 @@ fn is_made(state: &State, row: RowNo) -> bool {
 }
 
 /// The object of a label written again.
-fn label_entry(state: &RefCell<State>, js: Js, label: &BranchLabel) -> Result<Val> {
+fn label_entry(state: &RefCell<State>, js: JsEnv, label: &BranchLabel) -> Result<JsVal> {
     let from = object(state, js, label.from)?;
     let args = [
         js.string(label.id.as_bytes())?,
@@ -231,11 +235,11 @@ fn label_entry(state: &RefCell<State>, js: Js, label: &BranchLabel) -> Result<Va
         js.string(&label.target)?,
         js.get(from, c"label")?,
     ];
-    make(js, F::LabelEntry, &args)
+    factory::call(js, FactoryFn::LabelEntry, &args)
 }
 
 /// Serialising runs the caller's code, which may have taken the manager to another session.
-fn same_session(state: &RefCell<State>, js: Js, epoch: u64) -> Result<()> {
+fn same_session(state: &RefCell<State>, js: JsEnv, epoch: u64) -> Result<()> {
     match state.borrow().epoch == epoch {
         true => Ok(()),
         false => Err(wrong_argument(js, "The manager went to another session while its branch was written")),
@@ -243,7 +247,7 @@ fn same_session(state: &RefCell<State>, js: Js, epoch: u64) -> Result<()> {
 }
 
 /// A new object of an entry in its new place, around the same payload.
-fn rechained(state: &RefCell<State>, js: Js, step: &BranchStep) -> Result<Val> {
+fn rechained(state: &RefCell<State>, js: JsEnv, step: &BranchStep) -> Result<JsVal> {
     let entry = object(state, js, step.row)?;
     let parent = match &step.parent {
         Some(parent) => js.string(parent)?,
@@ -257,8 +261,8 @@ fn rechained(state: &RefCell<State>, js: Js, step: &BranchStep) -> Result<Val> {
     match kind {
         Some(Kind::Compaction) => {
             let first_kept = js.optional_string(step.first_kept.as_deref())?;
-            make(js, F::RechainedCompaction, &[entry, id, parent, first_kept])
+            factory::call(js, FactoryFn::RechainedCompaction, &[entry, id, parent, first_kept])
         }
-        _ => make(js, F::Rechained, &[entry, id, parent]),
+        _ => factory::call(js, FactoryFn::Rechained, &[entry, id, parent]),
     }
 }

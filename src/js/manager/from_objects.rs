@@ -2,7 +2,7 @@
 
 use napi::Result;
 
-use super::identity_cache::Cache;
+use super::identity_cache::EntryCache;
 use super::state::{new_session, Place};
 use crate::core::format::header::{HeaderFields, Version};
 use crate::core::json::{fields, Value};
@@ -10,7 +10,7 @@ use crate::core::rewrite::migrate::Migrator;
 use crate::core::session::Session;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::object::{fields_of, with_entry_head, Handle};
-use crate::js::engine::raw::{Js, Val};
+use crate::js::engine::{JsEnv, JsVal};
 
 fields! {
     /// What a migration of objects looks at.
@@ -22,7 +22,7 @@ fields! {
 }
 
 /// The objects of a list; anything else in it is an error that names it.
-pub fn objects(js: Js, list: Val, name: &str) -> Result<Vec<Val>> {
+pub fn objects(js: JsEnv, list: JsVal, name: &str) -> Result<Vec<JsVal>> {
     let mut values = Vec::new();
     for at in 0..js.len(list)? {
         let value = js.at(list, at)?;
@@ -34,13 +34,13 @@ pub fn objects(js: Js, list: Val, name: &str) -> Result<Vec<Val>> {
     Ok(values)
 }
 
-fn type_of(js: Js, value: Val) -> Result<Vec<u8>> {
+fn type_of(js: JsEnv, value: JsVal) -> Result<Vec<u8>> {
     Ok(js.text(js.get(value, c"type")?)?.unwrap_or_default())
 }
 
 /// A session of these objects: adopted as they are. Their header's id wins; old ones are migrated in place. Without a
 /// header they follow a new one.
-pub fn adopt(js: Js, place: &Place, options: Val, list: Val) -> Result<(Session, Cache)> {
+pub fn adopt(js: JsEnv, place: &Place, options: JsVal, list: JsVal) -> Result<(Session, EntryCache)> {
     let values = objects(js, list, "entries")?;
     let mut header = None;
     let mut entries = Vec::with_capacity(values.len());
@@ -57,7 +57,7 @@ pub fn adopt(js: Js, place: &Place, options: Val, list: Val) -> Result<(Session,
             let id = fields.id.as_ref().and_then(Value::text).map(|id| id.into_owned());
             let id = id.ok_or_else(|| wrong_argument(js, "entries: the header's id must be a string"))?;
             migrate(js, &values, Version::of(fields.version.as_ref()))?;
-            let mut cache = Cache::new(js, 0)?;
+            let mut cache = EntryCache::new(js, 0)?;
             cache.set_header(js, header)?;
             (Session::new(id, place.persistence, None), cache)
         }
@@ -71,7 +71,7 @@ pub fn adopt(js: Js, place: &Place, options: Val, list: Val) -> Result<(Session,
     }
 }
 
-fn take_entries(js: Js, entries: &[Val], session: &mut Session, cache: &mut Cache) -> Result<()> {
+fn take_entries(js: JsEnv, entries: &[JsVal], session: &mut Session, cache: &mut EntryCache) -> Result<()> {
     for &value in entries {
         // As in a file: an entry without a string id could not be found again, nor be a leaf.
         let row = with_entry_head(js, value, |fields, head| {
@@ -85,7 +85,7 @@ fn take_entries(js: Js, entries: &[Val], session: &mut Session, cache: &mut Cach
 }
 
 /// Migrates objects in place, header included, from the version that their header states.
-pub fn migrate_objects(js: Js, list: Val) -> Result<()> {
+pub fn migrate_objects(js: JsEnv, list: JsVal) -> Result<()> {
     let values = objects(js, list, "entries")?;
     let mut version = Version::V1;
     for value in &values {
@@ -98,7 +98,7 @@ pub fn migrate_objects(js: Js, list: Val) -> Result<()> {
     migrate(js, &values, version)
 }
 
-fn migrate(js: Js, values: &[Val], version: Version) -> Result<()> {
+fn migrate(js: JsEnv, values: &[JsVal], version: Version) -> Result<()> {
     if version == Version::Current {
         return Ok(());
     }
@@ -139,7 +139,7 @@ fn migrate(js: Js, values: &[Val], version: Version) -> Result<()> {
 }
 
 /// The entry behind position `at` that an index names.
-fn later_entry(js: Js, values: &[Val], at: usize, index: f64) -> Result<Option<Val>> {
+fn later_entry(js: JsEnv, values: &[JsVal], at: usize, index: f64) -> Result<Option<JsVal>> {
     let whole = index.fract() == 0.0 && index > at as f64;
     match values.get(index as usize).filter(|_| whole) {
         Some(later) if type_of(js, *later)? != b"session" => Ok(Some(*later)),

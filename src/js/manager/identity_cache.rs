@@ -8,7 +8,7 @@
 use napi::Result;
 
 use crate::core::tree::tree::RowNo;
-use crate::js::engine::raw::{Js, Kept, Val};
+use crate::js::engine::{JsEnv, JsVal, Persistent};
 
 /// What is kept of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,25 +22,25 @@ enum Slot {
 }
 
 /// The header and the entries that were made so far.
-pub struct Cache {
+pub struct EntryCache {
     /// A list with an element per row; a hole where nothing is kept.
-    entries: Kept,
-    header: Option<Kept>,
+    entries: Persistent,
+    header: Option<Persistent>,
     slots: Vec<Slot>,
     missing: usize,
     /// The object that holds the others and lives as long as the manager. Before there is one they are held here.
-    anchor: Option<Kept>,
+    anchor: Option<Persistent>,
 }
 
-impl Cache {
+impl EntryCache {
     /// A cache for a session of `rows` entries, none made.
-    pub fn new(js: Js, rows: usize) -> Result<Self> {
+    pub fn new(js: JsEnv, rows: usize) -> Result<Self> {
         let entries = js.keep(js.array(rows)?)?;
         Ok(Self { entries, header: None, slots: vec![Slot::Empty; rows], missing: rows, anchor: None })
     }
 
     /// Gives the objects to an anchor, in place of those it held before.
-    pub fn hold_by(&mut self, js: Js, anchor: Val) -> Result<()> {
+    pub fn hold_by(&mut self, js: JsEnv, anchor: JsVal) -> Result<()> {
         js.set(anchor, c"entries", js.kept(&self.entries)?)?;
         js.weaken(&self.entries)?;
         let header = self.header.as_ref().map_or_else(|| js.undefined(), |header| js.kept(header))?;
@@ -55,12 +55,12 @@ impl Cache {
     }
 
     /// The object that holds the others.
-    pub fn anchor(&self, js: Js) -> Result<Option<Val>> {
+    pub fn anchor(&self, js: JsEnv) -> Result<Option<JsVal>> {
         self.anchor.as_ref().map(|anchor| js.kept(anchor)).transpose()
     }
 
     /// Whether the manager's object is gone, and with it all that was made.
-    pub fn is_unheld(&self, js: Js) -> Result<bool> {
+    pub fn is_collected(&self, js: JsEnv) -> Result<bool> {
         self.anchor.as_ref().map_or(Ok(false), |anchor| js.is_gone(anchor))
     }
 
@@ -70,7 +70,7 @@ impl Cache {
     }
 
     /// Forgets every object.
-    pub fn release(self, js: Js) -> Result<()> {
+    pub fn release(self, js: JsEnv) -> Result<()> {
         for kept in [Some(self.entries), self.header, self.anchor].into_iter().flatten() {
             js.release(kept)?;
         }
@@ -86,7 +86,7 @@ impl Cache {
     }
 
     /// Follows rows that have other numbers now: for each the one it had before, if it was there.
-    pub fn follow(&mut self, js: Js, rows: &[Option<RowNo>]) -> Result<()> {
+    pub fn follow(&mut self, js: JsEnv, rows: &[Option<RowNo>]) -> Result<()> {
         let old = self.list(js)?;
         let new = js.array(rows.len())?;
         let mut slots = vec![Slot::Empty; rows.len()];
@@ -106,17 +106,17 @@ impl Cache {
     }
 
     /// The list of entries, holes included.
-    pub fn list(&self, js: Js) -> Result<Val> {
+    pub fn list(&self, js: JsEnv) -> Result<JsVal> {
         js.kept(&self.entries)
     }
 
     /// The header's object, if it was made.
-    pub fn header(&self, js: Js) -> Result<Option<Val>> {
+    pub fn header(&self, js: JsEnv) -> Result<Option<JsVal>> {
         self.header.as_ref().map(|kept| js.kept(kept)).transpose()
     }
 
     /// Lets go of the header's object: the file has another one.
-    pub fn forget_header(&mut self, js: Js) -> Result<()> {
+    pub fn forget_header(&mut self, js: JsEnv) -> Result<()> {
         if let Some(anchor) = self.anchor(js)? {
             js.set(anchor, c"header", js.undefined()?)?;
         }
@@ -124,7 +124,7 @@ impl Cache {
     }
 
     /// Keeps the header's object.
-    pub fn set_header(&mut self, js: Js, header: Val) -> Result<()> {
+    pub fn set_header(&mut self, js: JsEnv, header: JsVal) -> Result<()> {
         let kept = js.keep(header)?;
         if let Some(anchor) = self.anchor(js)? {
             js.set(anchor, c"header", header)?;
@@ -156,19 +156,19 @@ impl Cache {
     }
 
     /// What is kept of an entry: its object, or its own fields; `undefined` for nothing.
-    pub fn get(&self, js: Js, row: RowNo) -> Result<Val> {
+    pub fn get(&self, js: JsEnv, row: RowNo) -> Result<JsVal> {
         js.at(self.list(js)?, row)
     }
 
     /// Keeps an entry's object.
-    pub fn set(&mut self, js: Js, row: RowNo, object: Val) -> Result<()> {
+    pub fn set(&mut self, js: JsEnv, row: RowNo, object: JsVal) -> Result<()> {
         js.set_at(self.list(js)?, row, object)?;
         self.mark(row);
         Ok(())
     }
 
     /// Keeps the own fields of an entry that was appended.
-    pub fn set_own(&mut self, js: Js, row: RowNo, own: Val) -> Result<()> {
+    pub fn set_own(&mut self, js: JsEnv, row: RowNo, own: JsVal) -> Result<()> {
         js.set_at(self.list(js)?, row, own)?;
         self.mark_own(row);
         Ok(())

@@ -5,8 +5,8 @@ use std::sync::mpsc;
 
 use napi::{Error, Result};
 
-use super::parse_batch::{Odd, Stroke};
-use super::state::{iso, source, State};
+use super::parse_batch::{Odd, ParseBatch};
+use super::state::{source, State};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::time::Time;
 use crate::core::base::wtf8::to_string_lossy;
@@ -15,19 +15,20 @@ use crate::core::session::Session;
 use crate::core::tree::tree::{ParentRef, RowNo};
 use crate::js::convert::args::shown_value;
 use crate::js::convert::errors::thrown;
+use crate::js::convert::time::iso;
 use crate::js::convert::values::parse;
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{make, F};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
 
-/// How many bytes of lines are made into objects in one stroke.
-const STROKE: usize = 1 << 18;
+/// How many bytes of lines are made into objects in one batch.
+const BATCH_BYTES: usize = 1 << 18;
 /// From how many bytes of lines on a thread is worth its start.
-const MANY: usize = 2 * STROKE;
-/// How many strokes are read ahead.
+const MANY: usize = 2 * BATCH_BYTES;
+/// How many batches are read ahead.
 const AHEAD: usize = 3;
 
 /// Makes the objects of these rows that are not made yet.
-pub fn ensure(state: &RefCell<State>, js: Js, rows: impl Iterator<Item = RowNo>) -> Result<()> {
+pub fn ensure(state: &RefCell<State>, js: JsEnv, rows: impl Iterator<Item = RowNo>) -> Result<()> {
     let missing: Vec<RowNo> = {
         let state = state.borrow();
         if state.cache.is_full() {
@@ -66,54 +67,54 @@ enum Failed {
 /// borrowed meanwhile.
 fn make_missing(
     state: &State,
-    js: Js,
-    source: Option<Val>,
+    js: JsEnv,
+    source: Option<JsVal>,
     rows: &[RowNo],
     made: &mut Vec<RowNo>,
 ) -> std::result::Result<(), Failed> {
     let list = state.cache.list(js).map_err(Failed::Make)?;
     let session = &state.session;
-    let mut make = |mut stroke: Stroke| match stroke.make(js, session.tree(), list, source) {
+    let mut make = |mut batch: ParseBatch| match batch.make(js, session.tree(), list, source) {
         Ok(None) => {
-            made.extend(stroke.rows());
+            made.extend(batch.rows());
             Ok(())
         }
         Ok(Some(odd)) => Err(Failed::Odd(odd)),
         Err(error) => Err(Failed::Make(error)),
     };
-    let strokes = Strokes { session, rest: rows, lazy: source.is_some() };
-    if !strokes.are_many() {
-        return strokes.into_iter().try_for_each(|stroke| make(stroke.map_err(Failed::Read)?));
+    let batches = ParseBatches { session, rest: rows, lazy: source.is_some() };
+    if !batches.are_many() {
+        return batches.into_iter().try_for_each(|batch| make(batch.map_err(Failed::Read)?));
     }
     // Lines are read ahead on another thread while this one makes objects.
     std::thread::scope(|scope| {
         let (send, received) = mpsc::sync_channel(AHEAD);
         let read_ahead = move || {
-            for stroke in strokes {
-                if send.send(stroke).is_err() {
+            for batch in batches {
+                if send.send(batch).is_err() {
                     break;
                 }
             }
         };
         if std::thread::Builder::new().spawn_scoped(scope, read_ahead).is_err() {
             // No thread can be had: this one does it all.
-            let strokes = Strokes { session, rest: rows, lazy: source.is_some() };
-            return strokes.into_iter().try_for_each(|stroke| make(stroke.map_err(Failed::Read)?));
+            let batches = ParseBatches { session, rest: rows, lazy: source.is_some() };
+            return batches.into_iter().try_for_each(|batch| make(batch.map_err(Failed::Read)?));
         }
-        received.into_iter().try_for_each(|stroke| make(stroke.map_err(Failed::Read)?))
+        received.into_iter().try_for_each(|batch| make(batch.map_err(Failed::Read)?))
     })
 }
 
-/// The lines of rows, read in strokes.
-struct Strokes<'a> {
+/// The lines of rows, read in batches.
+struct ParseBatches<'a> {
     session: &'a Session,
     rest: &'a [RowNo],
     /// Whether bodies are left out.
     lazy: bool,
 }
 
-impl Strokes<'_> {
-    /// Whether there is more than a few strokes' work.
+impl ParseBatches<'_> {
+    /// Whether there is more than a few batches' work.
     fn are_many(&self) -> bool {
         self.length(self.rest, MANY) < self.rest.len()
     }
@@ -137,25 +138,25 @@ impl Strokes<'_> {
     }
 }
 
-impl Iterator for Strokes<'_> {
-    type Item = CoreResult<Stroke>;
+impl Iterator for ParseBatches<'_> {
+    type Item = CoreResult<ParseBatch>;
 
-    fn next(&mut self) -> Option<CoreResult<Stroke>> {
+    fn next(&mut self) -> Option<CoreResult<ParseBatch>> {
         if self.rest.is_empty() {
             return None;
         }
-        let (rows, later) = self.rest.split_at(self.length(self.rest, STROKE).min(self.rest.len()));
+        let (rows, later) = self.rest.split_at(self.length(self.rest, BATCH_BYTES).min(self.rest.len()));
         self.rest = later;
-        let mut stroke = Stroke::default();
+        let mut batch = ParseBatch::default();
         let mut take = |row, line: &str, lacks| {
-            stroke.add(row, line, lacks);
+            batch.add(row, line, lacks);
             Ok(())
         };
         let read = match self.lazy {
             true => self.session.lines_without_bodies(rows, &mut take),
             false => self.session.lines(rows, &mut take),
         };
-        Some(read.map(|()| stroke))
+        Some(read.map(|()| batch))
     }
 }
 
@@ -174,7 +175,7 @@ fn too_long(state: &RefCell<State>, row: RowNo, size: usize) -> CoreError {
 }
 
 /// Makes the object of an entry that was appended here from its own fields and its row.
-fn make_appended(state: &RefCell<State>, js: Js, row: RowNo) -> Result<()> {
+fn make_appended(state: &RefCell<State>, js: JsEnv, row: RowNo) -> Result<()> {
     let (shape, args) = {
         let state = state.borrow();
         let tree = state.session.tree();
@@ -182,8 +183,8 @@ fn make_appended(state: &RefCell<State>, js: Js, row: RowNo) -> Result<()> {
             return Ok(());
         };
         let shape = match Layout::of(entry.kind) {
-            Layout::EnvelopeFirst => F::EnvelopeFirst,
-            Layout::EnvelopeLast => F::EnvelopeLast,
+            Layout::EnvelopeFirst => FactoryFn::EnvelopeFirst,
+            Layout::EnvelopeLast => FactoryFn::EnvelopeLast,
         };
         let parent = match entry.parent {
             ParentRef::Id(sym) => js.string(tree.id_bytes(sym))?,
@@ -196,12 +197,12 @@ fn make_appended(state: &RefCell<State>, js: Js, row: RowNo) -> Result<()> {
         let id = js.string(tree.id_bytes(entry.id))?;
         (shape, [kind, id, parent, js.string(iso(js, time)?.as_bytes())?, state.cache.get(js, row)?])
     };
-    let object = make(js, shape, &args)?;
+    let object = factory::call(js, shape, &args)?;
     state.borrow_mut().cache.set(js, row, object)
 }
 
 /// The error for lines that were whole when they were indexed and cannot be read now.
-fn unreadable(state: &RefCell<State>, js: Js, error: Error) -> Result<Error> {
+fn unreadable(state: &RefCell<State>, js: JsEnv, error: Error) -> Result<Error> {
     let reason = match js.take_exception()? {
         Some(exception) => shown_value(js, exception)?,
         None => error.reason.to_string(),
@@ -213,13 +214,13 @@ fn unreadable(state: &RefCell<State>, js: Js, error: Error) -> Result<Error> {
 }
 
 /// One entry's object.
-pub fn object(state: &RefCell<State>, js: Js, row: RowNo) -> Result<Val> {
+pub fn object(state: &RefCell<State>, js: JsEnv, row: RowNo) -> Result<JsVal> {
     ensure(state, js, std::iter::once(row))?;
     state.borrow().cache.get(js, row)
 }
 
 /// The header's object.
-pub fn header(state: &RefCell<State>, js: Js) -> Result<Val> {
+pub fn header(state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
     if let Some(header) = state.borrow().cache.header(js)? {
         return Ok(header);
     }

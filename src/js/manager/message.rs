@@ -2,14 +2,14 @@
 
 use napi::{Result, ValueType};
 
-use super::append::{New, Own, Placed};
+use super::append::{ListSlot, OwnFields, PendingEntry};
 use super::state::State;
 use crate::core::format::agent_message::{MessageHead, Role};
 use crate::core::format::entry::Kind;
 use crate::core::format::serialize::NewHead;
 use crate::js::convert::errors::wrong_argument;
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{make, slots, F};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, scratch, FactoryFn};
 
 /// Whether the message's text is wanted. The codes are those of `src/js/factory.js`.
 enum Wants {
@@ -19,7 +19,7 @@ enum Wants {
 }
 
 /// The new entry of a message, its own fields at the end of the manager's list. The caller's code may run.
-pub fn new_message(state: &std::cell::RefCell<State>, js: Js, message: Val) -> Result<New> {
+pub fn new_message(state: &std::cell::RefCell<State>, js: JsEnv, message: JsVal) -> Result<PendingEntry> {
     let (list, wants, epoch) = {
         let state = state.borrow();
         let session = &state.session;
@@ -34,10 +34,10 @@ pub fn new_message(state: &std::cell::RefCell<State>, js: Js, message: Val) -> R
     if !matches!(wants, Wants::Nothing | Wants::Text) && js.is_nullish(message)? {
         return Err(wrong_argument(js, "message must be an object"));
     }
-    let text = make(js, F::Message, &[list, message, js.number(f64::from(wants as u8))?])?;
-    let [role, lacks_content, time, place] = slots(js)?;
+    let text = factory::call(js, FactoryFn::Message, &[list, message, js.number(f64::from(wants as u8))?])?;
+    let [role, lacks_content, time, place] = scratch(js)?;
     let head = MessageHead { role: Role::from_code(role as usize), lacks_content: lacks_content != 0.0 };
-    let placed = Placed { list, place: place as u32 };
+    let placed = ListSlot { list, place: place as u32 };
     let text = match js.kind(text)? {
         ValueType::String => Some(js.well_formed_text(text).map_err(|error| placed.take_back(js, error))?),
         _ => None,
@@ -51,10 +51,10 @@ pub fn new_message(state: &std::cell::RefCell<State>, js: Js, message: Val) -> R
         let error = wrong_argument(js, "The manager went to another session while a value was written");
         return Err(placed.take_back(js, error));
     }
-    let mut own = Own::Placed(placed);
+    let mut own = OwnFields::InList(placed);
     if !js.same(placed.list, list_now)? {
         own.taken_out(js)?;
     }
     let head = NewHead { message: (role >= 0.0).then_some(head), ..NewHead::default() };
-    Ok(New { text, time: Some(time), ..New::with_own(Kind::Message, own) }.with_head(head))
+    Ok(PendingEntry { text, time: Some(time), ..PendingEntry::with_own(Kind::Message, own) }.with_head(head))
 }

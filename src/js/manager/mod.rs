@@ -1,3 +1,5 @@
+//! What a manager does: its session, the objects made of it, and the calls that change either.
+
 pub mod append;
 pub mod bodies;
 pub mod branching;
@@ -6,8 +8,10 @@ pub mod gc;
 pub mod identity_cache;
 pub mod materialize;
 pub mod message;
+pub mod object_lines;
 pub mod parse_batch;
 pub mod prompt;
 pub mod reads;
 pub mod resupply;
+pub mod session_dir;
 pub mod state;

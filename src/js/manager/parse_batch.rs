@@ -1,18 +1,18 @@
-//! Entries made of their lines, many in one stroke.
+//! Entries made of their lines, many in one batch.
 
 use napi::Result;
 
 use crate::core::tree::tree::{RowNo, Tree};
 use crate::js::convert::values::{parse, LONGEST_TEXT};
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{make, F};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
 
 /// How many bytes of lines are made together, a longer line aside: one text may not have as many as one likes.
 const TOGETHER: usize = 1 << 20;
 
 /// Lines to be made into entries. ASCII ones are made together, by one call to `JSON.parse` for many.
 #[derive(Default)]
-pub struct Stroke {
+pub struct ParseBatch {
     /// A list of the lines that are made together.
     text: Vec<u8>,
     /// Where each of them ends in the text.
@@ -31,7 +31,7 @@ pub enum Odd {
     Other(RowNo),
 }
 
-impl Stroke {
+impl ParseBatch {
     /// Adds a row's line, which lacks the bodies with these codes.
     pub fn add(&mut self, row: RowNo, line: &str, lacks: u8) {
         let is_full = !self.text.is_empty() && self.text.len() + line.len() > TOGETHER;
@@ -54,7 +54,7 @@ impl Stroke {
 
     /// Makes the entries in their places of a list. Their bodies are read from `source`. Gives a line that is no entry
     /// of its row, if there is one.
-    pub fn make(&mut self, js: Js, tree: &Tree, list: Val, source: Option<Val>) -> Result<Option<Odd>> {
+    pub fn make(&mut self, js: JsEnv, tree: &Tree, list: JsVal, source: Option<JsVal>) -> Result<Option<Odd>> {
         let source = source.map_or_else(|| js.undefined(), Ok)?;
         let to = To { js, tree, list, source };
         for (row, line, lacks) in &self.alone {
@@ -73,7 +73,11 @@ impl Stroke {
         }
         let filled = js.scoped(|| {
             let (rows, lacks) = (js.u32s(&self.together)?, js.u8s(&self.lacks)?);
-            let filled = make(js, F::Fill, &[list, rows, lacks, source, js.string(&self.text)?, js.string(&ids)?])?;
+            let filled = factory::call(
+                js,
+                FactoryFn::Fill,
+                &[list, rows, lacks, source, js.string(&self.text)?, js.string(&ids)?],
+            )?;
             js.is_truthy(filled)
         })?;
         match filled {
@@ -98,10 +102,10 @@ impl Stroke {
 
 /// Where entries are made.
 struct To<'a> {
-    js: Js,
+    js: JsEnv,
     tree: &'a Tree,
-    list: Val,
-    source: Val,
+    list: JsVal,
+    source: JsVal,
 }
 
 impl To<'_> {
@@ -123,7 +127,7 @@ impl To<'_> {
                 0 => entry,
                 _ => {
                     let [row, lacks] = [js.number(f64::from(row))?, js.number(f64::from(lacks))?];
-                    make(js, F::Defer, &[entry, row, lacks, self.source])?
+                    factory::call(js, FactoryFn::Defer, &[entry, row, lacks, self.source])?
                 }
             };
             js.set_at(self.list, row, entry)?;

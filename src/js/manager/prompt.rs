@@ -11,12 +11,12 @@ use crate::core::context::system_prompt::{replay, Date, SystemMessage};
 use crate::core::format::agent_message::Role;
 use crate::js::convert::args::shown_value;
 use crate::js::convert::errors::wrong_argument;
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{make, F};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
 
 /// The system message at the leaf, dated `timestamp` (ms since 1970); None if there is none.
-pub fn system_message(state: &RefCell<State>, js: Js, timestamp: f64) -> Result<Option<Val>> {
-    let messages = projected(state, js, &prompts(state), F::Context)?;
+pub fn system_message(state: &RefCell<State>, js: JsEnv, timestamp: f64) -> Result<Option<JsVal>> {
+    let messages = projected(state, js, &prompts(state), FactoryFn::Context)?;
     let mut parts = Vec::new();
     for at in 0..js.len(messages)? {
         let message = js.at(messages, at)?;
@@ -38,7 +38,7 @@ pub fn system_message(state: &RefCell<State>, js: Js, timestamp: f64) -> Result<
         js.set(object, c"sections", sections)?;
     }
     if !replayed.tools.is_empty() {
-        let tools: Vec<Val> = replayed.tools.iter().map(|(_, tool)| *tool).collect();
+        let tools: Vec<JsVal> = replayed.tools.iter().map(|(_, tool)| *tool).collect();
         js.set(object, c"toolsAdded", js.array_of(&tools)?)?;
     }
     js.set(object, c"timestamp", js.number(timestamp)?)?;
@@ -55,11 +55,11 @@ fn prompts(state: &RefCell<State>) -> Projection {
     projection
 }
 
-fn read(js: Js, message: Val) -> Result<SystemMessage<Val>> {
+fn read(js: JsEnv, message: JsVal) -> Result<SystemMessage<JsVal>> {
     let mut sections = Vec::new();
     let given = js.get(message, c"sections")?;
     if js.is_object(given)? {
-        each(js, make(js, F::EntriesOf, &[given])?, &mut |pair| {
+        each(js, factory::call(js, FactoryFn::EntriesOf, &[given])?, &mut |pair| {
             let (name, value) = (js.at(pair, 0)?, js.at(pair, 1)?);
             let value = Some(value).filter(|value| !js.kind(*value).is_ok_and(|kind| kind == ValueType::Null));
             sections.push((js.text(name)?.unwrap_or_default(), value));
@@ -85,7 +85,7 @@ fn read(js: Js, message: Val) -> Result<SystemMessage<Val>> {
 }
 
 /// A tool's name as a key. A name that is no text is told from every text.
-fn key(js: Js, tool: Val) -> Result<Vec<u8>> {
+fn key(js: JsEnv, tool: JsVal) -> Result<Vec<u8>> {
     if js.is_nullish(tool)? {
         return Err(wrong_argument(js, "A system message's tools must be objects"));
     }
@@ -99,7 +99,7 @@ fn key(js: Js, tool: Val) -> Result<Vec<u8>> {
 }
 
 /// A content's text: itself, or its text blocks joined by line feeds.
-fn content_text(js: Js, content: Val) -> Result<Vec<u8>> {
+fn content_text(js: JsEnv, content: JsVal) -> Result<Vec<u8>> {
     if let Some(text) = js.text(content)? {
         return Ok(text);
     }
@@ -113,7 +113,7 @@ fn content_text(js: Js, content: Val) -> Result<Vec<u8>> {
     Ok(texts.join(&b"\n"[..]))
 }
 
-fn each(js: Js, list: Val, work: &mut dyn FnMut(Val) -> Result<()>) -> Result<()> {
+fn each(js: JsEnv, list: JsVal, work: &mut dyn FnMut(JsVal) -> Result<()>) -> Result<()> {
     if js.is_array(list)? {
         for at in 0..js.len(list)? {
             work(js.at(list, at)?)?;

@@ -13,22 +13,22 @@ use crate::core::format::entry::target_key;
 use crate::core::tree::tree::{ChildrenOf, RowNo, Tree};
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::object::Handle;
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{make, F};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
 
 /// The row that an id argument means; None for what is no string, or an id nobody has.
-pub fn row_of(state: &RefCell<State>, js: Js, id: Val) -> Result<Option<RowNo>> {
+pub fn row_of(state: &RefCell<State>, js: JsEnv, id: JsVal) -> Result<Option<RowNo>> {
     let id = js.text(id)?;
     Ok(id.and_then(|id| state.borrow().session.tree().find(&id)))
 }
 
 /// A fresh list of these entries.
-pub fn list_of(state: &RefCell<State>, js: Js, rows: &[RowNo]) -> Result<Val> {
+pub fn list_of(state: &RefCell<State>, js: JsEnv, rows: &[RowNo]) -> Result<JsVal> {
     ensure(state, js, rows.iter().copied())?;
     let list = state.borrow().cache.list(js)?;
     match run_of(rows) {
-        Some((from, to)) => make(js, F::Run, &[list, js.number(from)?, js.number(to)?]),
-        None => make(js, F::Pick, &[list, js.u32s(rows)?]),
+        Some((from, to)) => factory::call(js, FactoryFn::Run, &[list, js.number(from)?, js.number(to)?]),
+        None => factory::call(js, FactoryFn::Pick, &[list, js.u32s(rows)?]),
     }
 }
 
@@ -40,19 +40,19 @@ fn run_of(rows: &[RowNo]) -> Option<(f64, f64)> {
 }
 
 /// A fresh list of every entry.
-pub fn all(state: &RefCell<State>, js: Js) -> Result<Val> {
+pub fn all(state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
     ensure_all(state, js)?;
     let list = state.borrow().cache.list(js)?;
-    make(js, F::Copy, &[list])
+    factory::call(js, FactoryFn::Copy, &[list])
 }
 
-fn ensure_all(state: &RefCell<State>, js: Js) -> Result<()> {
+fn ensure_all(state: &RefCell<State>, js: JsEnv) -> Result<()> {
     let rows = state.borrow().session.tree().len() as RowNo;
     ensure(state, js, 0..rows)
 }
 
 /// An entry, or `undefined`.
-pub fn entry_or_undefined(state: &RefCell<State>, js: Js, row: Option<RowNo>) -> Result<Val> {
+pub fn entry_or_undefined(state: &RefCell<State>, js: JsEnv, row: Option<RowNo>) -> Result<JsVal> {
     row.map_or_else(|| js.undefined(), |row| object(state, js, row))
 }
 
@@ -64,7 +64,7 @@ pub fn leaf(state: &RefCell<State>) -> Option<RowNo> {
 }
 
 /// The row that a path argument ends at: the leaf if it is null or undefined.
-pub fn path_end(state: &RefCell<State>, js: Js, from: Val) -> Result<Option<RowNo>> {
+pub fn path_end(state: &RefCell<State>, js: JsEnv, from: JsVal) -> Result<Option<RowNo>> {
     if js.is_nullish(from)? {
         return Ok(leaf(state));
     }
@@ -86,7 +86,7 @@ fn path_to(tree: &Tree, end: Option<RowNo>) -> Vec<RowNo> {
 }
 
 /// The limit in the options of a read: a whole number from 0 on, or none.
-pub fn limit(js: Js, options: Val) -> Result<Option<usize>> {
+pub fn limit(js: JsEnv, options: JsVal) -> Result<Option<usize>> {
     let limit = match js.is_object(options)? {
         true => js.get(options, c"limit")?,
         false => js.undefined()?,
@@ -101,7 +101,7 @@ pub fn limit(js: Js, options: Val) -> Result<Option<usize>> {
 }
 
 /// The path to an entry, or the last `limit` entries of it.
-pub fn branch(state: &RefCell<State>, js: Js, from: Val, limit: Option<usize>) -> Result<Val> {
+pub fn branch(state: &RefCell<State>, js: JsEnv, from: JsVal, limit: Option<usize>) -> Result<JsVal> {
     let end = path_end(state, js, from)?;
     let path = if let (Some(limit), Some(end)) = (limit, end) {
         state.borrow().session.tree().end_of_path(end, limit)
@@ -114,14 +114,14 @@ pub fn branch(state: &RefCell<State>, js: Js, from: Val, limit: Option<usize>) -
 }
 
 /// The entries of the context of the path to the leaf.
-pub fn context_entries(state: &RefCell<State>, js: Js) -> Result<Val> {
+pub fn context_entries(state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
     let projection = leaf_projection(state);
     let rows: Vec<RowNo> = projection.steps.iter().map(|step| step.row).collect();
     list_of(state, js, &rows)
 }
 
 /// The children of an id; of null and undefined, too.
-pub fn children(state: &RefCell<State>, js: Js, of: Val) -> Result<Val> {
+pub fn children(state: &RefCell<State>, js: JsEnv, of: JsVal) -> Result<JsVal> {
     let text = js.text(of)?;
     let asked = match (&text, js.kind(of)?, js.number_value(of)?) {
         (Some(id), ..) => Some(ChildrenOf::Id(id)),
@@ -135,7 +135,7 @@ pub fn children(state: &RefCell<State>, js: Js, of: Val) -> Result<Val> {
 }
 
 /// The label of an id, or `undefined`.
-pub fn label(state: &RefCell<State>, js: Js, id: Val) -> Result<Val> {
+pub fn label(state: &RefCell<State>, js: JsEnv, id: JsVal) -> Result<JsVal> {
     let id = Handle::of(js, id);
     let row = target_key(Some(&id).filter(|id| !id.is_undefined())).and_then(|id| {
         let state = state.borrow();
@@ -149,7 +149,7 @@ pub fn label(state: &RefCell<State>, js: Js, id: Val) -> Result<Val> {
 }
 
 /// The session's name: the newest session_info's, trimmed, unless it is empty.
-pub fn name(state: &RefCell<State>, js: Js) -> Result<Val> {
+pub fn name(state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
     let row = state.borrow().session.tree().last_info();
     let Some(row) = row else {
         return js.undefined();
@@ -158,8 +158,13 @@ pub fn name(state: &RefCell<State>, js: Js) -> Result<Val> {
     js.optional_string(name.as_deref().map(trim).filter(|name| !name.is_empty()))
 }
 
+/// The path of the session's file, or `undefined`.
+pub fn session_file(state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
+    js.optional_string(state.borrow().session.file().map(str::as_bytes))
+}
+
 /// The whole tree.
-pub fn tree(state: &RefCell<State>, js: Js) -> Result<Val> {
+pub fn tree(state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
     ensure_all(state, js)?;
     let (parents, labels, times, list) = {
         let state = state.borrow();
@@ -177,7 +182,7 @@ pub fn tree(state: &RefCell<State>, js: Js) -> Result<Val> {
             .collect();
         (parents, labels, times, state.cache.list(js)?)
     };
-    make(js, F::Tree, &[list, js.i32s(&parents)?, js.i32s(&labels)?, js.f64s(&times)?])
+    factory::call(js, FactoryFn::Tree, &[list, js.i32s(&parents)?, js.i32s(&labels)?, js.f64s(&times)?])
 }
 
 /// The projection of the path to the leaf.
@@ -188,7 +193,7 @@ pub fn leaf_projection(state: &RefCell<State>) -> Projection {
 }
 
 /// A projection's steps as the factory takes them: rows, codes, edits.
-pub fn steps(js: Js, projection: &Projection) -> Result<[Val; 3]> {
+pub fn steps(js: JsEnv, projection: &Projection) -> Result<[JsVal; 3]> {
     let rows: Vec<u32> = projection.steps.iter().map(|step| step.row).collect();
     let gives: Vec<u8> = projection.steps.iter().map(|step| step.gives as u8).collect();
     let edits = match projection.steps.iter().any(|step| step.edit.is_some()) {
@@ -202,34 +207,34 @@ pub fn steps(js: Js, projection: &Projection) -> Result<[Val; 3]> {
 }
 
 /// Makes what the factory makes of a projection: `project` or `context`.
-pub fn projected(state: &RefCell<State>, js: Js, projection: &Projection, how: F) -> Result<Val> {
+pub fn projected(state: &RefCell<State>, js: JsEnv, projection: &Projection, how: FactoryFn) -> Result<JsVal> {
     let all = projection.steps.iter().flat_map(|step| [Some(step.row), step.edit]).flatten();
     ensure(state, js, all)?;
     let list = state.borrow().cache.list(js)?;
     let [rows, gives, edits] = steps(js, projection)?;
-    make(js, how, &[list, rows, gives, edits])
+    factory::call(js, how, &[list, rows, gives, edits])
 }
 
 /// The thinking level and the model of a path, as objects.
 pub fn settings(
-    js: Js,
+    js: JsEnv,
     settings: &Settings,
-    object: &dyn Fn(RowNo) -> Result<Val>,
+    object: &dyn Fn(RowNo) -> Result<JsVal>,
     is_message: &dyn Fn(RowNo) -> bool,
-) -> Result<[Val; 2]> {
+) -> Result<[JsVal; 2]> {
     let thinking_level = match settings.thinking_level {
         Some(row) => js.get(object(row)?, c"thinkingLevel")?,
         None => js.string(b"off")?,
     };
     let model = match settings.model {
-        Some(row) => make(js, F::ModelOf, &[object(row)?, js.boolean(is_message(row))?])?,
+        Some(row) => factory::call(js, FactoryFn::ModelOf, &[object(row)?, js.boolean(is_message(row))?])?,
         None => js.null()?,
     };
     Ok([thinking_level, model])
 }
 
 /// The settings of a manager's projection.
-pub fn settings_of(state: &RefCell<State>, js: Js, projection: &Projection) -> Result<[Val; 2]> {
+pub fn settings_of(state: &RefCell<State>, js: JsEnv, projection: &Projection) -> Result<[JsVal; 2]> {
     let is_message = |row| state.borrow().session.tree().row(row).is_some_and(|row| row.message.is_some());
     settings(js, &projection.settings, &|row| object(state, js, row), &is_message)
 }

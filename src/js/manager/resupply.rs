@@ -6,30 +6,31 @@ use std::collections::HashMap;
 
 use napi::Result;
 
-use super::append::kept_lines;
 use super::materialize::{ensure, object};
-use super::state::{line_of, State};
+use super::object_lines::kept_lines;
+use super::state::State;
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::session::Session;
 use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::{thrown, wrong_argument};
-use crate::js::engine::raw::Js;
+use crate::js::convert::values::line_of;
+use crate::js::engine::JsEnv;
 
 /// The help that one call has had: each kind is given once.
 #[derive(Default)]
-pub struct Help {
+pub struct Resupply {
     rewritten: bool,
     lent: bool,
 }
 
-impl Help {
+impl Resupply {
     /// Whether something can be done about an error.
     pub fn can(&self, error: &CoreError) -> bool {
         (error.is_lost() && !self.rewritten) || (error.needs_lines() && !self.lent)
     }
 
     /// Does it, so that the call can be tried again; else throws the error. The caller's code may run.
-    pub fn give(&mut self, state: &RefCell<State>, js: Js, error: CoreError) -> Result<()> {
+    pub fn give(&mut self, state: &RefCell<State>, js: JsEnv, error: CoreError) -> Result<()> {
         if !self.can(&error) {
             return Err(thrown(js, &error));
         }
@@ -53,8 +54,8 @@ impl Help {
 }
 
 /// Does something that looks at the file, with all the help there is; the objects follow what comes in.
-pub fn with_file(state: &RefCell<State>, js: Js, work: impl Fn(&mut Session) -> CoreResult<()>) -> Result<()> {
-    let mut help = Help::default();
+pub fn with_file(state: &RefCell<State>, js: JsEnv, work: impl Fn(&mut Session) -> CoreResult<()>) -> Result<()> {
+    let mut resupply = Resupply::default();
     loop {
         let done = {
             let mut state = state.borrow_mut();
@@ -64,13 +65,13 @@ pub fn with_file(state: &RefCell<State>, js: Js, work: impl Fn(&mut Session) -> 
         };
         match done {
             Ok(()) => return Ok(()),
-            Err(error) => help.give(state, js, error)?,
+            Err(error) => resupply.give(state, js, error)?,
         }
     }
 }
 
 /// Reads; where a line is not where it was, takes in what is there now and reads again.
-pub fn reading<T>(state: &RefCell<State>, js: Js, read: impl Fn() -> Result<T>) -> Result<T> {
+pub fn reading<T>(state: &RefCell<State>, js: JsEnv, read: impl Fn() -> Result<T>) -> Result<T> {
     let result = read();
     if result.is_ok() || !state.borrow().session.is_suspect() {
         return result;
@@ -90,7 +91,7 @@ pub fn reading<T>(state: &RefCell<State>, js: Js, read: impl Fn() -> Result<T>) 
 }
 
 /// Gives the lines of entries that the file in the place of ours lacks, as the caller has them now.
-fn lend(state: &RefCell<State>, js: Js) -> Result<()> {
+fn lend(state: &RefCell<State>, js: JsEnv) -> Result<()> {
     let (epoch, wanted) = {
         let state = state.borrow();
         (state.epoch, state.session.missing_rows().to_vec())
@@ -126,7 +127,7 @@ fn lend(state: &RefCell<State>, js: Js) -> Result<()> {
 }
 
 /// Writes a session whose file is lost again, from the objects that were made of it: an error if not all were.
-fn rewrite_lost(state: &RefCell<State>, js: Js) -> Result<()> {
+fn rewrite_lost(state: &RefCell<State>, js: JsEnv) -> Result<()> {
     let (epoch, rows) = {
         let state = state.borrow();
         (state.epoch, state.session.tree().len())

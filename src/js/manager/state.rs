@@ -5,23 +5,29 @@ use std::cell::RefCell;
 use std::ffi::CStr;
 use std::rc::{Rc, Weak};
 
-use napi::Result;
+use napi::{Error, Result};
 
-use super::bodies::Bodies;
-use super::gc::{self, Told};
-use super::identity_cache::Cache;
+use super::bodies::{self, Bodies};
+use super::gc::{self, Collectable};
+use super::identity_cache::EntryCache;
+use super::session_dir::session_file;
 use crate::core::base::error::Error as CoreError;
 use crate::core::base::options::Durability;
 use crate::core::base::options::{Lock, Options, DURABILITY_VARIABLE, LOCK_VARIABLE};
+use crate::core::base::paths;
 use crate::core::base::paths::Host as _;
-use crate::core::base::{paths, time};
 use crate::core::format::ids;
 use crate::core::session::{OpenResult, Persistence, RowRemap, Session};
 use crate::core::storage::file::make_dir;
-use crate::js::convert::args::{self, path};
-use crate::js::convert::errors::{thrown, wrong_argument};
-use crate::js::engine::raw::{Js, Val};
-use crate::js::factory::host::{self, make, on_paths, F};
+use crate::js::convert::args;
+use crate::js::convert::errors::thrown;
+use crate::js::convert::paths::on_paths;
+use crate::js::convert::time::iso;
+use crate::js::convert::values::line_of;
+use crate::js::engine::ExternalMemory;
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::host;
+use crate::js::factory::{self, FactoryFn};
 
 /// A manager's state. It is never borrowed across a call that may run the caller's code.
 pub struct State {
@@ -31,7 +37,7 @@ pub struct State {
     pub persistence: Persistence,
     pub options: Options,
     pub session: Session,
-    pub cache: Cache,
+    pub cache: EntryCache,
     /// Counts the sessions this manager has had.
     pub epoch: u64,
     /// What reads bodies of this session for its entries; None until one is needed.
@@ -40,8 +46,8 @@ pub struct State {
     pub listens: bool,
     /// Whether bodies are read when they are looked at; None until it matters.
     pub lazy: Option<bool>,
-    /// The session's memory, as the engine knows it.
-    told: Told,
+    /// The session's memory, as the engine counts it.
+    memory: ExternalMemory,
     me: Weak<RefCell<State>>,
 }
 
@@ -55,7 +61,7 @@ pub struct Place {
 
 impl Place {
     /// A place on disk. The directory is made if it is not there.
-    pub fn on_disk(js: Js, cwd: String, dir: String, options: Options) -> Result<Self> {
+    pub fn on_disk(js: JsEnv, cwd: String, dir: String, options: Options) -> Result<Self> {
         let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
         if !dir.is_empty() && !std::path::Path::new(&dir).exists() {
             make_dir(&dir, options.durability).map_err(|error| thrown(js, &error))?;
@@ -64,16 +70,16 @@ impl Place {
     }
 
     /// A place in memory alone.
-    pub fn in_memory(js: Js, cwd: String) -> Result<Self> {
+    pub fn in_memory(js: JsEnv, cwd: String) -> Result<Self> {
         let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
         Ok(Self { cwd, dir: String::new(), persistence: Persistence::Memory, options: Options::default() })
     }
 
     /// A manager's state here with this session.
-    pub fn with(self, (session, cache): (Session, Cache)) -> Rc<RefCell<State>> {
+    pub fn with(self, (session, cache): (Session, EntryCache)) -> Rc<RefCell<State>> {
         let Place { cwd, dir, persistence, options } = self;
         Rc::new_cyclic(|me| {
-            let (bodies, lazy, listens, told, me) = (None, None, false, Told::default(), me.clone());
+            let (bodies, lazy, listens, memory, me) = (None, None, false, ExternalMemory::default(), me.clone());
             let epoch = 0;
             RefCell::new(State {
                 cwd,
@@ -86,34 +92,15 @@ impl Place {
                 bodies,
                 lazy,
                 listens,
-                told,
+                memory,
                 me,
             })
         })
     }
 }
 
-/// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
-pub fn session_dir(js: Js, cwd: &str, given: Val, durability: Durability) -> Result<String> {
-    match args::optional_path(js, given, "sessionDir")? {
-        Some(dir) => on_paths(js, |host| paths::normalize(&dir, host)),
-        None => {
-            let dir = on_paths(js, |host| paths::default_session_dir(cwd, None, host))?;
-            if !std::path::Path::new(&dir).exists() {
-                make_dir(&dir, durability).map_err(|error| thrown(js, &error))?;
-            }
-            Ok(dir)
-        }
-    }
-}
-
-/// A time as entries carry it.
-pub fn iso(js: Js, ms: f64) -> Result<String> {
-    time::iso(ms).ok_or_else(|| wrong_argument(js, "Invalid time value"))
-}
-
 /// How a session's file is written, from the options of a static; from the environment where they do not say.
-pub fn options(js: Js, given: Val) -> Result<Options> {
+pub fn options(js: JsEnv, given: JsVal) -> Result<Options> {
     // With what names it in an error, and whether it is the environment's.
     let named = |key: &CStr, variable: &str| -> Result<Option<(Vec<u8>, String, bool)>> {
         let value = match js.is_nullish(given)? {
@@ -143,7 +130,7 @@ pub fn options(js: Js, given: Val) -> Result<Options> {
 }
 
 /// The id in the options of a new session: checked, or a new one.
-pub fn session_id(js: Js, options: Val, now: f64) -> Result<Vec<u8>> {
+pub fn session_id(js: JsEnv, options: JsVal, now: f64) -> Result<Vec<u8>> {
     let id = match js.is_nullish(options)? {
         true => js.undefined()?,
         false => js.get(options, c"id")?,
@@ -158,7 +145,7 @@ pub fn session_id(js: Js, options: Val, now: f64) -> Result<Vec<u8>> {
 
 /// A new session with a header of its own. In memory `file` stays what it was; on disk a file is named after the
 /// session unless one is given.
-pub fn new_session(js: Js, place: &Place, file: Option<String>, options: Val) -> Result<(Session, Cache)> {
+pub fn new_session(js: JsEnv, place: &Place, file: Option<String>, options: JsVal) -> Result<(Session, EntryCache)> {
     let now = host::now(js)?;
     let timestamp = iso(js, now)?;
     let id = session_id(js, options, now)?;
@@ -170,7 +157,7 @@ pub fn new_session(js: Js, place: &Place, file: Option<String>, options: Val) ->
         (Persistence::File, None) => Some(session_file(&place.dir, &timestamp, &id)),
         (_, file) => file,
     };
-    let mut cache = Cache::new(js, 0)?;
+    let mut cache = EntryCache::new(js, 0)?;
     let header = make_header(js, &id, &timestamp, &place.cwd, parent)?;
     cache.set_header(js, header)?;
     match Session::new(id, place.persistence, file).with_options(place.options) {
@@ -183,19 +170,13 @@ pub fn new_session(js: Js, place: &Place, file: Option<String>, options: Val) ->
 }
 
 /// The object of a new header.
-pub fn make_header(js: Js, id: &[u8], timestamp: &str, cwd: &str, parent: Val) -> Result<Val> {
+pub fn make_header(js: JsEnv, id: &[u8], timestamp: &str, cwd: &str, parent: JsVal) -> Result<JsVal> {
     let args = [js.string(id)?, js.string(timestamp.as_bytes())?, js.string(cwd.as_bytes())?, parent];
-    make(js, F::Header, &args)
-}
-
-/// The path of a new session's file.
-pub fn session_file(dir: &str, timestamp: &str, id: &[u8]) -> String {
-    let name = format!("{}_{}.jsonl", time::for_file_name(timestamp), String::from_utf8_lossy(id));
-    paths::join(dir, &name)
+    factory::call(js, FactoryFn::Header, &args)
 }
 
 /// The session in the file at an absolute path: read, or new if there is no file or an empty one.
-pub fn open_session(js: Js, place: &Place, file: String) -> Result<(Session, Cache)> {
+pub fn open_session(js: JsEnv, place: &Place, file: String) -> Result<(Session, EntryCache)> {
     let fail = |error: CoreError| thrown(js, &error);
     let none = js.undefined()?;
     gc::collect(js)?;
@@ -218,47 +199,63 @@ pub fn open_session(js: Js, place: &Place, file: String) -> Result<(Session, Cac
             }
         }
         OpenResult::Session(session) => {
-            let cache = Cache::new(js, session.tree().len())?;
+            let cache = EntryCache::new(js, session.tree().len())?;
             Ok((*session, cache))
         }
     }
 }
 
-fn write_header(js: Js, session: &mut Session, cache: &Cache) -> Result<bool> {
+fn write_header(js: JsEnv, session: &mut Session, cache: &EntryCache) -> Result<bool> {
     match cache.header(js)? {
         Some(header) => session.fill_empty_file(&line_of(js, header)?).map_err(|error| thrown(js, &error)),
         None => Ok(true),
     }
 }
 
-/// The line of an object, by `JSON.stringify`.
-pub fn line_of(js: Js, object: Val) -> Result<Vec<u8>> {
-    let text = make(js, F::Stringify, &[object])?;
-    match js.is_undefined(text)? {
-        true => Ok(Vec::new()),
-        false => js.well_formed_text(text),
+impl Collectable for RefCell<State> {
+    fn is_held(&self, js: JsEnv) -> Result<bool> {
+        // A manager that is in the middle of a call is held.
+        let Ok(mut state) = self.try_borrow_mut() else { return Ok(true) };
+        if !state.cache.is_collected(js)? {
+            return Ok(true);
+        }
+        // The rest of the state waits for the finaliser.
+        state.release_session(js)?;
+        Ok(false)
     }
 }
 
-/// A path argument made absolute.
-pub fn resolved(js: Js, value: Val, name: &str) -> Result<String> {
-    let given = path(js, value, name)?;
-    on_paths(js, |host| paths::resolve(&given, host))
+impl bodies::Manager for RefCell<State> {
+    fn with_session(&self, epoch: u64, work: &mut dyn FnMut(&Session)) -> Option<()> {
+        let state = self.borrow();
+        (state.epoch == epoch).then(|| work(&state.session))
+    }
+
+    fn with_current_session(&self, js: JsEnv, work: &mut dyn FnMut(&Session)) -> Result<()> {
+        if self.borrow().session.is_suspect() {
+            let mut state = self.try_borrow_mut().map_err(|error| Error::from_reason(error.to_string()))?;
+            // Whether it could be taken in shows in what is found.
+            let _ = state.session.recover();
+            state.settle(js)?;
+        }
+        work(&self.borrow().session);
+        Ok(())
+    }
 }
 
 impl State {
     /// Lets the objects follow rows that came in or moved: after every call that looks at the file, failed or not.
     /// Tells whether they moved.
-    pub fn settle(&mut self, js: Js) -> Result<bool> {
+    pub fn settle(&mut self, js: JsEnv) -> Result<bool> {
         let moved = self.session.take_remap();
         let has_moved = moved.is_some();
         if let Some(RowRemap { rows, old, same_header }) = moved {
             self.epoch += 1;
             // Entries made before read their bodies from where they were then.
             let left = self.bodies.take().map_or(Ok(()), |bodies| {
-                let mut told = Told::default();
-                told.tell(js, old.memory());
-                bodies.leave(js, old, told)
+                let mut memory = ExternalMemory::default();
+                memory.set(js, old.memory());
+                bodies.leave(js, old, memory)
             });
             self.cache.follow(js, &rows)?;
             if !same_header {
@@ -267,13 +264,13 @@ impl State {
             left?;
         }
         self.cache.grow(self.session.tree().len());
-        self.tell_memory(js);
+        self.count_memory(js);
         Ok(has_moved)
     }
 
     /// Tells the engine how much memory the session holds.
-    pub fn tell_memory(&mut self, js: Js) {
-        self.told.tell(js, self.session.memory());
+    pub fn count_memory(&mut self, js: JsEnv) {
+        self.memory.set(js, self.session.memory());
     }
 
     /// The place this manager is at.
@@ -282,35 +279,35 @@ impl State {
     }
 
     /// Lets go of everything that is held; entries that may still read their bodies keep the session.
-    pub fn leave(mut self, js: Js) -> Result<()> {
-        let left = self.let_go(js);
+    pub fn leave(mut self, js: JsEnv) -> Result<()> {
+        let left = self.release_session(js);
         self.cache.release(js)?;
         left
     }
 
     /// Lets go of the session of a manager that is gone.
-    pub fn let_go(&mut self, js: Js) -> Result<()> {
+    pub fn release_session(&mut self, js: JsEnv) -> Result<()> {
         self.cache.clear();
         self.replace(js, Session::new(Vec::new(), Persistence::Memory, None))
     }
 
     /// Puts another session in the place of the one that is left to the entries that may read their bodies.
-    fn replace(&mut self, js: Js, session: Session) -> Result<()> {
+    fn replace(&mut self, js: JsEnv, session: Session) -> Result<()> {
         let mut session = std::mem::replace(&mut self.session, session);
         // Its entries may be held for long; nobody writes to it from here.
         session.release_lock();
         self.epoch += 1;
         self.lazy = None;
-        let told = std::mem::take(&mut self.told);
+        let memory = std::mem::take(&mut self.memory);
         match self.bodies.take() {
-            Some(bodies) => bodies.leave(js, session, told),
+            Some(bodies) => bodies.leave(js, session, memory),
             None => Ok(()),
         }
     }
 }
 
 /// Puts another session in a manager's place.
-pub fn swap(state: &RefCell<State>, js: Js, (session, mut cache): (Session, Cache)) -> Result<()> {
+pub fn swap(state: &RefCell<State>, js: JsEnv, (session, mut cache): (Session, EntryCache)) -> Result<()> {
     if let Some(anchor) = state.borrow().cache.anchor(js)? {
         cache.hold_by(js, anchor)?;
     }
@@ -318,7 +315,7 @@ pub fn swap(state: &RefCell<State>, js: Js, (session, mut cache): (Session, Cach
         let mut state = state.borrow_mut();
         let cache = std::mem::replace(&mut state.cache, cache);
         let left = state.replace(js, session);
-        state.tell_memory(js);
+        state.count_memory(js);
         (left, cache)
     };
     cache.release(js)?;
@@ -326,7 +323,7 @@ pub fn swap(state: &RefCell<State>, js: Js, (session, mut cache): (Session, Cach
 }
 
 /// What JavaScript reads bodies of this session from; None if laziness is turned off.
-pub fn source(state: &RefCell<State>, js: Js) -> Result<Option<Val>> {
+pub fn source(state: &RefCell<State>, js: JsEnv) -> Result<Option<JsVal>> {
     let (lazy, me, epoch) = {
         let state = state.borrow();
         if let Some(bodies) = &state.bodies {

@@ -1,6 +1,6 @@
 //! The calls into the JavaScript engine that the boundary uses, each checked, in terms of plain handles.
 //!
-//! Every `unsafe` of plain values is in this file (errors, threads and callbacks have theirs). One rule covers them all: a [`Js`] exists only while the engine
+//! Every `unsafe` of plain values is in this file (errors, threads and callbacks have theirs). One rule covers them all: a [`JsEnv`] exists only while the engine
 //! has called into the addon on its thread, and handles are used only within that call.
 
 use std::ffi::{c_void, CStr};
@@ -8,10 +8,8 @@ use std::ptr::null_mut;
 
 use napi::{sys, Error, Result, Status, Unknown, ValueType};
 
-use crate::core::base::wtf8;
-
 /// A handle to a JavaScript value, good until the current call returns.
-pub type Val = sys::napi_value;
+pub type JsVal = sys::napi_value;
 
 /// What the engine calls for a function of ours.
 // SAFETY: a signature; called by the engine alone.
@@ -19,14 +17,18 @@ pub type Callback = unsafe extern "C" fn(sys::napi_env, sys::napi_callback_info)
 
 /// The engine, within one call.
 #[derive(Clone, Copy)]
-pub struct Js {
+pub struct JsEnv {
     env: sys::napi_env,
 }
 
-/// Keeps a value alive between calls. It must be released with [`Js::release`].
-pub struct Kept(sys::napi_ref);
+/// Names an environment. An id may be used again when its environment has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EnvId(usize);
 
-impl Js {
+/// Keeps a value alive between calls. It must be released with [`JsEnv::release`].
+pub struct Persistent(sys::napi_ref);
+
+impl JsEnv {
     /// The engine that called; `env` must be the one of the current call.
     pub fn new(env: &napi::Env) -> Self {
         Self { env: env.raw() }
@@ -35,6 +37,11 @@ impl Js {
     /// The engine of a callback that got the raw environment.
     pub fn from_raw(env: sys::napi_env) -> Self {
         Self { env }
+    }
+
+    /// Which environment this is.
+    pub fn id(self) -> EnvId {
+        EnvId(self.env as usize)
     }
 
     /// The raw environment.
@@ -52,7 +59,7 @@ impl Js {
     }
 
     /// `undefined`.
-    pub fn undefined(self) -> Result<Val> {
+    pub fn undefined(self) -> Result<JsVal> {
         let mut out = null_mut();
         // SAFETY: `env` is the current call's; `out` receives a handle.
         self.check(unsafe { sys::napi_get_undefined(self.env, &mut out) }, "undefined")?;
@@ -60,7 +67,7 @@ impl Js {
     }
 
     /// `null`.
-    pub fn null(self) -> Result<Val> {
+    pub fn null(self) -> Result<JsVal> {
         let mut out = null_mut();
         // SAFETY: as in `undefined`.
         self.check(unsafe { sys::napi_get_null(self.env, &mut out) }, "null")?;
@@ -68,7 +75,7 @@ impl Js {
     }
 
     /// A boolean.
-    pub fn boolean(self, value: bool) -> Result<Val> {
+    pub fn boolean(self, value: bool) -> Result<JsVal> {
         let mut out = null_mut();
         // SAFETY: as in `undefined`.
         self.check(unsafe { sys::napi_get_boolean(self.env, value, &mut out) }, "boolean")?;
@@ -76,41 +83,15 @@ impl Js {
     }
 
     /// A number.
-    pub fn number(self, value: f64) -> Result<Val> {
+    pub fn number(self, value: f64) -> Result<JsVal> {
         let mut out = null_mut();
         // SAFETY: as in `undefined`.
         self.check(unsafe { sys::napi_create_double(self.env, value, &mut out) }, "number")?;
         Ok(out)
     }
 
-    /// A string from WTF-8 bytes, lone surrogates included.
-    pub fn string(self, bytes: &[u8]) -> Result<Val> {
-        let mut out = null_mut();
-        let size = bytes.len() as isize;
-        let status = if bytes.is_ascii() {
-            // SAFETY: the pointer is good for `size` bytes; the engine copies them.
-            unsafe { sys::napi_create_string_latin1(self.env, bytes.as_ptr().cast(), size, &mut out) }
-        } else if bytes.len() >= super::long::LONG_TEXT {
-            return super::long::string(self, bytes);
-        } else if std::str::from_utf8(bytes).is_ok() {
-            // SAFETY: the pointer is good for `size` bytes; the engine copies them.
-            unsafe { sys::napi_create_string_utf8(self.env, bytes.as_ptr().cast(), size, &mut out) }
-        } else {
-            let units = wtf8::to_utf16(bytes);
-            // SAFETY: the pointer is good for that many units; the engine copies them.
-            unsafe { sys::napi_create_string_utf16(self.env, units.as_ptr(), units.len() as isize, &mut out) }
-        };
-        self.check(status, "string")?;
-        Ok(out)
-    }
-
-    /// A string, or `undefined`.
-    pub fn optional_string(self, bytes: Option<&[u8]>) -> Result<Val> {
-        bytes.map_or_else(|| self.undefined(), |bytes| self.string(bytes))
-    }
-
     /// What kind of value it is.
-    pub fn kind(self, value: Val) -> Result<ValueType> {
+    pub fn kind(self, value: JsVal) -> Result<ValueType> {
         let mut out = 0;
         // SAFETY: `value` is a handle of this call.
         self.check(unsafe { sys::napi_typeof(self.env, value, &mut out) }, "typeof")?;
@@ -118,7 +99,7 @@ impl Js {
     }
 
     /// Whether it is a list.
-    pub fn is_array(self, value: Val) -> Result<bool> {
+    pub fn is_array(self, value: JsVal) -> Result<bool> {
         let mut out = false;
         // SAFETY: `value` is a handle of this call.
         self.check(unsafe { sys::napi_is_array(self.env, value, &mut out) }, "isArray")?;
@@ -126,7 +107,7 @@ impl Js {
     }
 
     /// The value of a number; None for anything else.
-    pub fn number_value(self, value: Val) -> Result<Option<f64>> {
+    pub fn number_value(self, value: JsVal) -> Result<Option<f64>> {
         if self.kind(value)? != ValueType::Number {
             return Ok(None);
         }
@@ -137,7 +118,7 @@ impl Js {
     }
 
     /// The value of a boolean; None for anything else.
-    pub fn boolean_value(self, value: Val) -> Result<Option<bool>> {
+    pub fn boolean_value(self, value: JsVal) -> Result<Option<bool>> {
         if self.kind(value)? != ValueType::Boolean {
             return Ok(None);
         }
@@ -148,7 +129,7 @@ impl Js {
     }
 
     /// Whether two values are the same to `===`.
-    pub fn same(self, one: Val, other: Val) -> Result<bool> {
+    pub fn same(self, one: JsVal, other: JsVal) -> Result<bool> {
         let mut out = false;
         // SAFETY: both are handles of this call.
         self.check(unsafe { sys::napi_strict_equals(self.env, one, other, &mut out) }, "comparison")?;
@@ -156,7 +137,7 @@ impl Js {
     }
 
     /// Whether a condition takes it for true.
-    pub fn is_truthy(self, value: Val) -> Result<bool> {
+    pub fn is_truthy(self, value: JsVal) -> Result<bool> {
         let mut as_bool = null_mut();
         // SAFETY: `value` is a handle of this call.
         self.check(unsafe { sys::napi_coerce_to_bool(self.env, value, &mut as_bool) }, "truth")?;
@@ -164,7 +145,7 @@ impl Js {
     }
 
     /// A property. May run a getter.
-    pub fn get(self, object: Val, name: &CStr) -> Result<Val> {
+    pub fn get(self, object: JsVal, name: &CStr) -> Result<JsVal> {
         let mut out = null_mut();
         // SAFETY: `object` is a handle of this call, `name` ends with a zero.
         self.check(unsafe { sys::napi_get_named_property(self.env, object, name.as_ptr(), &mut out) }, "property")?;
@@ -172,7 +153,7 @@ impl Js {
     }
 
     /// A property by a key made at run time. May run a getter.
-    pub fn get_key(self, object: Val, key: Val) -> Result<Val> {
+    pub fn get_key(self, object: JsVal, key: JsVal) -> Result<JsVal> {
         let mut out = null_mut();
         // SAFETY: both are handles of this call.
         self.check(unsafe { sys::napi_get_property(self.env, object, key, &mut out) }, "property")?;
@@ -180,14 +161,14 @@ impl Js {
     }
 
     /// Sets a property. May run a setter.
-    pub fn set(self, object: Val, name: &CStr, value: Val) -> Result<()> {
+    pub fn set(self, object: JsVal, name: &CStr, value: JsVal) -> Result<()> {
         // SAFETY: both are handles of this call, `name` ends with a zero.
         let status = unsafe { sys::napi_set_named_property(self.env, object, name.as_ptr(), value) };
         self.check(status, "setting a property")
     }
 
     /// Takes a property away.
-    pub fn delete(self, object: Val, name: &CStr) -> Result<()> {
+    pub fn delete(self, object: JsVal, name: &CStr) -> Result<()> {
         let key = self.string(name.to_bytes())?;
         let mut deleted = false;
         // SAFETY: both are handles of this call.
@@ -195,7 +176,7 @@ impl Js {
     }
 
     /// Makes an own data property, whatever the prototypes say, as `JSON.parse` does.
-    pub fn define(self, object: Val, key: Val, value: Val) -> Result<()> {
+    pub fn define(self, object: JsVal, key: JsVal, value: JsVal) -> Result<()> {
         let property = sys::napi_property_descriptor {
             utf8name: std::ptr::null(),
             name: key,
@@ -213,7 +194,7 @@ impl Js {
     }
 
     /// An empty object.
-    pub fn object(self) -> Result<Val> {
+    pub fn object(self) -> Result<JsVal> {
         let mut out = null_mut();
         // SAFETY: as in `undefined`.
         self.check(unsafe { sys::napi_create_object(self.env, &mut out) }, "object")?;
@@ -221,7 +202,7 @@ impl Js {
     }
 
     /// A list of that many holes.
-    pub fn array(self, len: usize) -> Result<Val> {
+    pub fn array(self, len: usize) -> Result<JsVal> {
         let mut out = null_mut();
         // SAFETY: as in `undefined`.
         self.check(unsafe { sys::napi_create_array_with_length(self.env, len, &mut out) }, "array")?;
@@ -229,7 +210,7 @@ impl Js {
     }
 
     /// A list of values.
-    pub fn array_of(self, values: &[Val]) -> Result<Val> {
+    pub fn array_of(self, values: &[JsVal]) -> Result<JsVal> {
         let array = self.array(values.len())?;
         for (at, value) in values.iter().enumerate() {
             self.set_at(array, at as u32, *value)?;
@@ -238,7 +219,7 @@ impl Js {
     }
 
     /// The length of a list.
-    pub fn len(self, array: Val) -> Result<u32> {
+    pub fn len(self, array: JsVal) -> Result<u32> {
         let mut out = 0;
         // SAFETY: `array` is a handle of this call; anything but an array is refused by the engine.
         self.check(unsafe { sys::napi_get_array_length(self.env, array, &mut out) }, "length")?;
@@ -246,7 +227,7 @@ impl Js {
     }
 
     /// An element.
-    pub fn at(self, array: Val, at: u32) -> Result<Val> {
+    pub fn at(self, array: JsVal, at: u32) -> Result<JsVal> {
         let mut out = null_mut();
         // SAFETY: `array` is a handle of this call.
         self.check(unsafe { sys::napi_get_element(self.env, array, at, &mut out) }, "element")?;
@@ -254,7 +235,7 @@ impl Js {
     }
 
     /// Sets an element of the list itself, even if arrays were given a setter for its index.
-    pub fn set_at(self, array: Val, at: u32, value: Val) -> Result<()> {
+    pub fn set_at(self, array: JsVal, at: u32, value: JsVal) -> Result<()> {
         let mut there = false;
         // SAFETY: both are handles of this call; `there` receives the answer.
         self.check(unsafe { sys::napi_has_element(self.env, array, at, &mut there) }, "element")?;
@@ -266,13 +247,13 @@ impl Js {
     }
 
     /// Calls a function without a receiver.
-    pub fn call(self, function: Val, args: &[Val]) -> Result<Val> {
+    pub fn call(self, function: JsVal, args: &[JsVal]) -> Result<JsVal> {
         let this = self.undefined()?;
         self.call_on(this, function, args)
     }
 
     /// Calls a function on a receiver.
-    pub fn call_on(self, this: Val, function: Val, args: &[Val]) -> Result<Val> {
+    pub fn call_on(self, this: JsVal, function: JsVal, args: &[JsVal]) -> Result<JsVal> {
         let mut out = null_mut();
         // SAFETY: all are handles of this call; `args` is as long as said.
         let status = unsafe { sys::napi_call_function(self.env, this, function, args.len(), args.as_ptr(), &mut out) };
@@ -281,7 +262,7 @@ impl Js {
     }
 
     /// A function for JavaScript to call. `callback` gets `data` as its own, which lives as long as the function.
-    pub fn function<D>(self, name: &CStr, callback: Callback, data: Box<D>) -> Result<Val> {
+    pub fn function<D>(self, name: &CStr, callback: Callback, data: Box<D>) -> Result<JsVal> {
         // SAFETY: called by the engine alone, with the data given below.
         unsafe extern "C" fn free<D>(_env: sys::napi_env, data: *mut c_void, _hint: *mut c_void) {
             // SAFETY: made below; the engine calls this once, when the function is collected.
@@ -304,7 +285,7 @@ impl Js {
     }
 
     /// Compiles and runs a script, and gives what it evaluates to.
-    pub fn run(self, script: &str) -> Result<Val> {
+    pub fn run(self, script: &str) -> Result<JsVal> {
         let source = self.string(script.as_bytes())?;
         let mut out = null_mut();
         // SAFETY: `source` is a string of this call.
@@ -313,29 +294,29 @@ impl Js {
     }
 
     /// A typed list of numbers that JavaScript reads without further calls.
-    pub fn u32s(self, values: &[u32]) -> Result<Val> {
+    pub fn u32s(self, values: &[u32]) -> Result<JsVal> {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
         self.typed(sys::TypedarrayType::uint32_array, values.len(), &bytes)
     }
 
-    /// As [`Js::u32s`], for numbers that may be negative.
-    pub fn i32s(self, values: &[i32]) -> Result<Val> {
+    /// As [`JsEnv::u32s`], for numbers that may be negative.
+    pub fn i32s(self, values: &[i32]) -> Result<JsVal> {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
         self.typed(sys::TypedarrayType::int32_array, values.len(), &bytes)
     }
 
-    /// As [`Js::u32s`], for small numbers.
-    pub fn u8s(self, values: &[u8]) -> Result<Val> {
+    /// As [`JsEnv::u32s`], for small numbers.
+    pub fn u8s(self, values: &[u8]) -> Result<JsVal> {
         self.typed(sys::TypedarrayType::uint8_array, values.len(), values)
     }
 
-    /// As [`Js::u32s`], for doubles.
-    pub fn f64s(self, values: &[f64]) -> Result<Val> {
+    /// As [`JsEnv::u32s`], for doubles.
+    pub fn f64s(self, values: &[f64]) -> Result<JsVal> {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
         self.typed(sys::TypedarrayType::float64_array, values.len(), &bytes)
     }
 
-    fn typed(self, kind: sys::napi_typedarray_type, len: usize, bytes: &[u8]) -> Result<Val> {
+    fn typed(self, kind: sys::napi_typedarray_type, len: usize, bytes: &[u8]) -> Result<JsVal> {
         let mut data = null_mut();
         let mut buffer = null_mut();
         // SAFETY: the engine allocates that many bytes and tells where.
@@ -351,17 +332,17 @@ impl Js {
     }
 
     /// Keeps a value between calls.
-    pub fn keep(self, value: Val) -> Result<Kept> {
+    pub fn keep(self, value: JsVal) -> Result<Persistent> {
         let mut out = null_mut();
         // SAFETY: `value` is an object or function of this call.
         self.check(unsafe { sys::napi_create_reference(self.env, value, 1, &mut out) }, "reference")?;
-        Ok(Kept(out))
+        Ok(Persistent(out))
     }
 
     /// A kept value.
-    pub fn kept(self, kept: &Kept) -> Result<Val> {
+    pub fn kept(self, kept: &Persistent) -> Result<JsVal> {
         let mut out = null_mut();
-        // SAFETY: a `Kept` is made by `keep` alone and released once, when it is given away to `release`.
+        // SAFETY: a `Persistent` is made by `keep` alone and released once, when it is given away to `release`.
         self.check(unsafe { sys::napi_get_reference_value(self.env, kept.0, &mut out) }, "reference")?;
         if out.is_null() {
             return Err(Error::new(Status::GenericFailure, "A kept value is gone"));
@@ -370,29 +351,22 @@ impl Js {
     }
 
     /// Whether a kept value that is only remembered is there no more.
-    pub fn is_gone(self, kept: &Kept) -> Result<bool> {
+    pub fn is_gone(self, kept: &Persistent) -> Result<bool> {
         let mut out = null_mut();
         // SAFETY: as in `kept`.
         self.check(unsafe { sys::napi_get_reference_value(self.env, kept.0, &mut out) }, "reference")?;
         Ok(out.is_null())
     }
 
-    /// Tells the engine that its objects hold so many bytes more, or fewer: it collects when they are many.
-    pub fn adjust_memory(self, bytes: i64) {
-        let mut now = 0;
-        // SAFETY: counts only. Allowed at the end of objects, and of the environment, too.
-        unsafe { sys::napi_adjust_external_memory(self.env, bytes, &mut now) };
-    }
-
     /// Makes a kept value one that is only remembered: it lives as long as something else holds it.
-    pub fn weaken(self, kept: &Kept) -> Result<()> {
+    pub fn weaken(self, kept: &Persistent) -> Result<()> {
         let mut count = 0;
         // SAFETY: as in `kept`; a reference is weakened once, by whoever gives the value another owner.
         self.check(unsafe { sys::napi_reference_unref(self.env, kept.0, &mut count) }, "reference")
     }
 
     /// Lets a kept value go.
-    pub fn release(self, kept: Kept) -> Result<()> {
+    pub fn release(self, kept: Persistent) -> Result<()> {
         // SAFETY: as in `kept`; taking it by value makes this the last use.
         self.check(unsafe { sys::napi_delete_reference(self.env, kept.0) }, "release")
     }
@@ -411,14 +385,14 @@ impl Js {
     }
 
     /// Makes an exception pending and gives the error that says so.
-    pub fn throw(self, exception: Val) -> Error {
+    pub fn throw(self, exception: JsVal) -> Error {
         // SAFETY: `exception` is a handle of this call.
         let status = unsafe { sys::napi_throw(self.env, exception) };
         self.check(status, "throw").err().unwrap_or_else(pending)
     }
 
     /// Takes the pending exception, if there is one.
-    pub fn take_exception(self) -> Result<Option<Val>> {
+    pub fn take_exception(self) -> Result<Option<JsVal>> {
         let mut pending = false;
         // SAFETY: asks only.
         self.check(unsafe { sys::napi_is_exception_pending(self.env, &mut pending) }, "exception")?;
@@ -433,7 +407,7 @@ impl Js {
 }
 
 /// A value of the current call as what a method returns.
-pub fn returned(env: &napi::Env, value: Val) -> Unknown<'_> {
+pub fn returned(env: &napi::Env, value: JsVal) -> Unknown<'_> {
     // SAFETY: `value` is a handle of the current call, which `env` stands for.
     unsafe { Unknown::from_raw_unchecked(env.raw(), value) }
 }

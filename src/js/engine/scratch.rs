@@ -4,21 +4,21 @@ use std::ptr::null_mut;
 
 use napi::{sys, Error, Result};
 
-use super::raw::{Js, Kept, Val};
+use super::env::{JsEnv, JsVal, Persistent};
 
 /// How many there are.
 const COUNT: usize = 4;
 
 /// A `Float64Array` of the factory's, which nothing else knows.
-pub struct Slots {
+pub struct Scratch {
     data: *const [f64; COUNT],
     /// Keeps the numbers where they are.
-    _array: Kept,
+    _array: Persistent,
 }
 
-impl Slots {
-    /// The slots in this array.
-    pub fn of(js: Js, array: Val) -> Result<Self> {
+impl Scratch {
+    /// The numbers of this array.
+    pub fn of(js: JsEnv, array: JsVal) -> Result<Self> {
         let (mut kind, mut count, mut data) = (0, 0, null_mut());
         // SAFETY: `array` is a typed array of this call, or the engine refuses.
         let status = unsafe {
@@ -27,7 +27,7 @@ impl Slots {
         let fits = status == sys::Status::napi_ok && kind == sys::TypedarrayType::float64_array && count == COUNT;
         match fits && !data.is_null() {
             true => Ok(Self { data: data.cast(), _array: js.keep(array)? }),
-            false => Err(Error::from_reason("The factory's slots are not what they should be")),
+            false => Err(Error::from_reason("The factory's scratch array is not what it should be")),
         }
     }
 

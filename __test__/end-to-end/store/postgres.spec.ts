@@ -1,0 +1,294 @@
+// The store in a real PostgreSQL.
+import { inspect } from "node:util";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { conformanceCases } from "../../../lib/store/conformance.js";
+import { type LineStore, PostgresStore, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
+import { crowd } from "../../support/crowd.js";
+import { SESSION, append, entries, entry, header, ids } from "../../support/lines.js";
+import { PASSWORD, type Postgres, type Proxy, freePort, startPostgres, startProxy } from "../../support/servers.js";
+
+let server: Postgres;
+let admin: pg.Client;
+beforeAll(async () => {
+	server = await startPostgres();
+	admin = new pg.Client(server.url());
+	await admin.connect();
+});
+afterAll(async () => {
+	await admin?.end();
+	await server?.stop();
+});
+
+let schemas = 0;
+const newSchema = (): string => `s${++schemas}`;
+const opened = <T extends LineStore>(store: T): T => {
+	onTestFinished(() => store.close());
+	return store;
+};
+const open = (schema: string, host = "a", url = server.url(), timeout = 20_000) => opened(new PostgresStore({ url, host, schema, timeout }));
+const failure = async (work: Promise<unknown>): Promise<StoreError> => {
+	const error = await work.then(
+		() => undefined,
+		(thrown) => thrown,
+	);
+	expect(error).toBeInstanceOf(StoreError);
+	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(PASSWORD);
+	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(encodeURIComponent(PASSWORD));
+	return error as StoreError;
+};
+
+test.each(conformanceCases)("a store at a URL: $name", async ({ run }) => {
+	const schema = newSchema();
+	await run({ open: async (host) => opened(await openStore(`${server.url()}?schema=${schema}`, { host })) });
+});
+
+test.each(conformanceCases)("a store on the caller's pool: $name", async ({ run }) => {
+	const client = new pg.Pool({ connectionString: server.url() });
+	onTestFinished(() => client.end());
+	const schema = newSchema();
+	await run({ open: async (host) => new PostgresStore({ client, host, schema }) });
+	// It stays the caller's.
+	await new PostgresStore({ client, host: "a", schema }).close();
+	expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+});
+
+test("twenty hosts that start at the same time make the tables once", async () => {
+	const schema = newSchema();
+	const stores = Array.from({ length: 20 }, (_, at) => open(schema, `h${at}`));
+	await Promise.all(stores.map((store, at) => append(store, [entry(`e${at}`)])));
+	expect((await stores[0]?.load(SESSION))?.lines).toHaveLength(20);
+	expect((await admin.query(`SELECT version FROM ${schema}.schema_version`)).rows).toEqual([{ version: 1 }]);
+});
+
+test("a line that commits late is not missed by a reader who asks for what comes after n", async () => {
+	const schema = newSchema();
+	await append(open(schema), entries("a", 1));
+	const reader = open(schema, "reader");
+	const { cursor } = await reader.load(SESSION);
+	const client = new pg.Client(server.url());
+	await client.connect();
+	onTestFinished(() => client.end());
+	await client.query("BEGIN");
+	await append(new PostgresStore({ client, host: "late", schema }), entries("l", 1));
+	const second = append(open(schema, "b"), entries("b", 1));
+	// The second waits for the row: were it numbered and seen now, the late one would come before it unseen.
+	const blocked = async () => (await admin.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'pi-session-native'")).rowCount;
+	while ((await blocked()) === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+	expect((await reader.load(SESSION, cursor)).lines).toEqual([]);
+	await client.query("COMMIT");
+	await second;
+	expect(ids(await reader.load(SESSION, cursor))).toEqual(["l0", "b0"]);
+});
+
+test("what was stored by a transaction that was rolled back is not there", async () => {
+	const schema = newSchema();
+	await append(open(schema), entries("a", 1));
+	await admin.query("BEGIN");
+	await append(new PostgresStore({ client: admin, host: "b", schema }), entries("b", 3));
+	await admin.query("ROLLBACK");
+	expect(ids(await open(schema, "c").load(SESSION))).toEqual(["a0"]);
+});
+
+test("the columns tell people what is in the line", async () => {
+	const schema = newSchema();
+	const line = Buffer.from('{"type":"message","id":"\\u0000\\ud83d","parentId":"p"}');
+	await append(open(schema), [line, entry("x".repeat(9000))]);
+	const { rows } = await admin.query(`SELECT entry_id, parent_id, host, sequence, line FROM ${schema}.entries ORDER BY sequence`);
+	expect(rows).toMatchObject([
+		{ entry_id: "\ufffd\ufffd", parent_id: "p", host: "a", sequence: "1", line },
+		{ entry_id: "x".repeat(200), parent_id: null },
+	]);
+});
+
+test("rows that are no entries, whose checksum is wrong, and headers that lie are named and passed over", async () => {
+	const schema = newSchema();
+	await append(open(schema), entries("a", 5));
+	await admin.query(`UPDATE ${schema}.entries SET line = 'no JSON', sha256 = sha256('no JSON') WHERE sequence = 2`);
+	await admin.query(`UPDATE ${schema}.entries SET line = '{"type":"message","id":"changed"}' WHERE sequence = 3`);
+	for (const id of ["../../etc", "s2"])
+		await admin.query(`INSERT INTO ${schema}.sessions (id, header, hosts, head, bytes) VALUES ($1, $2, '{x}', 0, 0)`, [id, header()]);
+	const page = await open(schema, "b").load(SESSION);
+	expect(ids(page)).toEqual(["a0", "a3", "a4"]);
+	expect(page.problems).toEqual([
+		{ session: SESSION, where: `row 2 of ${schema}.entries`, message: "it is not an entry" },
+		{ session: SESSION, where: `row 3 of ${schema}.entries`, message: "its checksum is wrong" },
+	]);
+	const { sessions, problems } = await open(schema).list();
+	expect(sessions.map(({ session }) => session)).toEqual([SESSION]);
+	expect(problems.map(({ session, message }) => `${session}: ${message}`)).toEqual([
+		"../../etc: its id is not one of a session",
+		`s2: the header is that of session "${SESSION}"`,
+	]);
+});
+
+test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
+	const schema = newSchema();
+	await crowd(`${server.url()}?schema=${schema}`, open(schema, "reader"));
+});
+
+test("who only has rights to the tables needs none to make them", async () => {
+	const schema = newSchema();
+	await append(open(schema), entries("a", 1));
+	await admin.query("CREATE ROLE writer LOGIN PASSWORD 'writer'");
+	await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO writer; GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO writer`);
+	await admin.query("CREATE ROLE reader LOGIN PASSWORD 'reader'");
+	await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO reader`);
+	const writer = open(schema, "w", server.url({ user: "writer", password: "writer" }));
+	expect((await append(writer, entries("w", 1))).stored).toBe(1);
+	const reader = open(schema, "r", server.url({ user: "reader", password: "reader" }));
+	expect(ids(await reader.load(SESSION))).toEqual(["a0", "w0"]);
+	expect(await failure(append(reader, entries("r", 1)))).toMatchObject({ code: "denied", retryable: false });
+	expect(await failure(open(newSchema(), "r", server.url({ user: "reader", password: "reader" })).load(SESSION))).toMatchObject({ code: "denied" });
+});
+
+describe("a store that cannot be used says why, and no password", () => {
+	test("nobody listens", async () => {
+		const error = await failure(open("s", "a", server.url({ port: await freePort() })).load(SESSION));
+		expect(error).toMatchObject({ code: "unreachable", retryable: true });
+		expect(error.message).toMatch(/^postgres:\/\/owner@127\.0\.0\.1:\d+\/postgres: connect ECONNREFUSED/);
+	});
+
+	test("the password is wrong", async () => {
+		expect(await failure(open("s", "a", server.url({ password: `${PASSWORD}-wrong` })).load(SESSION))).toMatchObject({ code: "denied", retryable: false });
+	});
+
+	test("there is no such database", async () => {
+		expect((await failure(open("s", "a", server.url({ database: "nowhere" })).load(SESSION))).message).toContain('database "nowhere" does not exist');
+	});
+
+	test("it may be read, not written", async () => {
+		const schema = newSchema();
+		await append(open(schema), entries("a", 1));
+		const store = open(schema, "b", `${server.url()}?options=-c%20default_transaction_read_only%3Don`);
+		expect(ids(await store.load(SESSION))).toEqual(["a0"]);
+		expect(await failure(append(store, entries("b", 1)))).toMatchObject({ code: "read-only", retryable: false });
+	});
+
+	test("a newer release wrote it", async () => {
+		const schema = newSchema();
+		await append(open(schema), entries("a", 1));
+		await admin.query(`INSERT INTO ${schema}.schema_version VALUES (2)`);
+		for (const work of [() => open(schema).load(SESSION), () => append(open(schema), entries("b", 1))])
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("has version 2, this release knows 1") });
+	});
+
+	test.each([
+		["53100", "full", true],
+		["53300", "unreachable", true],
+		["57P01", "unreachable", true],
+		["40001", "unreachable", true],
+		["XX001", "failed", false],
+	])("the server says %s", async (state, code, retryable) => {
+		const schema = newSchema();
+		await append(open(schema), entries("a", 1));
+		const query = async (statement: pg.QueryConfig) => {
+			if (statement.text.includes("INSERT INTO")) throw Object.assign(new Error("so it is"), { code: state });
+			return admin.query(statement);
+		};
+		expect(await failure(append(new PostgresStore({ client: { query }, host: "b", schema }), entries("b", 1)))).toMatchObject({ code, retryable, message: "PostgreSQL: so it is" });
+	});
+
+	test("the schema's name, or neither client nor URL", async () => {
+		for (const schema of ['x"; DROP TABLE y', "X", "", "1x"]) expect(() => new PostgresStore({ client: admin, host: "a", schema })).toThrow(/Not a name of a schema/);
+		expect(() => new PostgresStore({ host: "a" })).toThrow(/a client or a URL/);
+	});
+
+	test("a store that is printed", async () => {
+		expect(inspect(open("s"), { depth: 10, showHidden: true })).not.toContain(encodeURIComponent(PASSWORD));
+	});
+});
+
+describe("the way to the server", () => {
+	let proxy: Proxy;
+	beforeAll(async () => {
+		proxy = await startProxy(server.port);
+	});
+	afterAll(() => proxy.stop());
+	const through = (schema: string, timeout?: number) => open(schema, "a", server.url({ port: proxy.port }), timeout);
+
+	/** Repeats what may be repeated: a pool notices a broken connection when it uses it. */
+	const persist = async <T>(work: () => Promise<T>, tries = 5): Promise<T> => {
+		try {
+			return await work();
+		} catch (error) {
+			if (tries === 0 || !(error as StoreError).retryable) throw error;
+			return persist(work, tries - 1);
+		}
+	};
+
+	test("breaks while nothing is asked: a call takes another connection", async () => {
+		const store = through(newSchema());
+		await append(store, entries("a", 1));
+		proxy.cut();
+		expect((await persist(() => append(store, entries("b", 1)))).stored).toBe(1);
+	});
+
+	test("holds everything back: the call ends at its timeout, and may be repeated", async () => {
+		const schema = newSchema();
+		const store = through(schema, 500);
+		const { cursor } = await append(store, entries("a", 1));
+		proxy.hold();
+		expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({ code: "unreachable", retryable: true });
+		proxy.heal();
+		expect((await persist(() => append(store, entries("b", 1), cursor))).stored).toBe(1);
+		expect(ids(await open(schema).load(SESSION))).toEqual(["a0", "b0"]);
+	});
+
+	test("is slow", async () => {
+		const store = through(newSchema());
+		proxy.delay(40);
+		expect((await append(store, entries("a", 2))).stored).toBe(2);
+		expect(ids(await store.load(SESSION))).toEqual(["a0", "a1"]);
+		proxy.heal();
+	});
+
+	test("is cut after any number of bytes of the request: all lines or none, and once after a repetition", async () => {
+		const schema = newSchema();
+		const [store, reader] = [through(schema), open(schema, "reader")];
+		let { cursor } = await append(store, entries("start", 1));
+		let [failures, stored] = [0, 1];
+		for (let bytes = 0; bytes < 6000; bytes += 97) {
+			const lines = entries(`n${bytes}-`, 5);
+			proxy.cutAfter(bytes);
+			const error = await append(store, lines, cursor).then(
+				() => undefined,
+				(thrown) => thrown,
+			);
+			proxy.heal();
+			if (error) {
+				expect(error).toMatchObject({ name: "StoreError", code: "unreachable", retryable: true });
+				failures++;
+			}
+			const there = (await loadAll(reader, SESSION)).lines.length;
+			expect([stored, stored + 5]).toContain(there);
+			({ cursor } = await persist(() => append(store, lines, cursor)));
+			stored += 5;
+			expect((await loadAll(reader, SESSION)).lines).toHaveLength(stored);
+		}
+		expect(failures).toBeGreaterThan(20);
+	});
+
+	test("is cut while the answer comes: what was stored is not stored again", async () => {
+		const schema = newSchema();
+		const [store, reader] = [through(schema), open(schema, "reader")];
+		let { cursor } = await append(store, entries("start", 1));
+		let stored = 1;
+		let already = 0;
+		for (let bytes = 0; bytes < 400; bytes += 13) {
+			const lines = entries(`n${bytes}-`, 3);
+			proxy.cutAnswerAfter(bytes);
+			const failed = await append(store, lines, cursor).then(
+				() => false,
+				() => true,
+			);
+			proxy.heal();
+			const again = await persist(() => append(store, lines, cursor));
+			if (failed && again.stored === 0) already++;
+			cursor = again.cursor;
+			stored += 3;
+			expect((await loadAll(reader, SESSION)).lines).toHaveLength(stored);
+		}
+		expect(already).toBeGreaterThan(5);
+	});
+});

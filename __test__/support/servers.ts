@@ -1,0 +1,158 @@
+// Real servers for stores, each in a temporary folder on a free port of the loopback, and a proxy that troubles the way
+// to them.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, type Socket, connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+
+export interface Server {
+	port: number;
+	stop(): Promise<void>;
+}
+
+/** A port that nobody listens on. */
+export function freePort(): Promise<number> {
+	return new Promise((resolve, reject) => {
+		const server = createServer().on("error", reject);
+		server.listen(0, "127.0.0.1", () => {
+			const { port } = server.address() as AddressInfo;
+			server.close(() => resolve(port));
+		});
+	});
+}
+
+/** The path of a command; Debian keeps PostgreSQL's beside the path. */
+function find(command: string, install: string): string {
+	const debian = "/usr/lib/postgresql";
+	const versions = existsSync(debian) ? readdirSync(debian).map((version) => join(debian, version, "bin")) : [];
+	const dirs = [...(process.env.PATH ?? "").split(delimiter), join(process.env.HOME ?? "", ".cargo/bin"), ...versions];
+	const found = dirs.map((dir) => join(dir, command)).find((path) => existsSync(path));
+	if (!found) throw new Error(`${command} is needed: ${install}`);
+	return found;
+}
+
+/** Waits until a process has said something, on either output. */
+function saying(child: ChildProcess, text: string): Promise<void> {
+	let said = "";
+	return new Promise((resolve, reject) => {
+		for (const output of [child.stdout, child.stderr])
+			output?.setEncoding("utf8").on("data", (data: string) => {
+				said = (said + data).slice(-10_000);
+				if (said.includes(text)) resolve();
+			});
+		child.on("error", reject);
+		child.on("close", (code) => reject(new Error(`the server ended (${code}) and said: ${said}`)));
+	});
+}
+
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+	for (const child of running) child.kill("SIGKILL");
+});
+
+function stopper(child: ChildProcess, signal: NodeJS.Signals, folder: string): () => Promise<void> {
+	running.add(child);
+	const closed = new Promise<void>((resolve) => child.on("close", () => resolve()));
+	return async () => {
+		child.kill(signal);
+		await closed;
+		running.delete(child);
+		rmSync(folder, { recursive: true, force: true });
+	};
+}
+
+export const PASSWORD = "s3cret/pass:word@x";
+
+export interface Postgres extends Server {
+	url(options?: { user?: string; password?: string; port?: number; database?: string }): string;
+}
+
+/** PostgreSQL as Debian packages it. It refuses to run as root, so that it runs as nobody then. */
+export async function startPostgres(settings: string[] = []): Promise<Postgres> {
+	const [initdb, postgres] = ["initdb", "postgres"].map((name) => find(name, "apt-get install postgresql")) as [string, string];
+	const folder = mkdtempSync(join(tmpdir(), "psn-postgres-"));
+	const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+	chmodSync(folder, 0o700);
+	writeFileSync(join(folder, "password"), PASSWORD);
+	if (user.uid !== undefined) for (const path of [folder, join(folder, "password")]) chownSync(path, user.uid, user.gid);
+	const data = join(folder, "data");
+	const auth = ["-U", "owner", "-A", "scram-sha-256", `--pwfile=${join(folder, "password")}`];
+	execFileSync(initdb, ["-D", data, "-E", "UTF8", "--locale=C", "--no-sync", ...auth], { ...user, cwd: folder, stdio: "pipe" });
+	const port = await freePort();
+	const options = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", ...settings].flatMap((one) => ["-c", one]);
+	const child = spawn(postgres, ["-D", data, "-p", String(port), ...options], { ...user, cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+	const stop = stopper(child, "SIGQUIT", folder);
+	await saying(child, "ready to accept connections");
+	return {
+		port,
+		stop,
+		url: (to = {}) => `postgres://${to.user ?? "owner"}:${encodeURIComponent(to.password ?? PASSWORD)}@127.0.0.1:${to.port ?? port}/${to.database ?? "postgres"}`,
+	};
+}
+
+export interface Proxy extends Server {
+	/** Ends every connection, as a network that drops. */
+	cut(): void;
+	/** Ends the connection after so many more bytes from the client. */
+	cutAfter(bytes: number): void;
+	/** The same with bytes from the server: the request was carried out, its answer never comes whole. */
+	cutAnswerAfter(bytes: number): void;
+	/** Nothing gets through any more, and nobody is told. */
+	hold(): void;
+	/** Every piece comes that much later. */
+	delay(milliseconds: number): void;
+	/** All well again, for new connections. */
+	heal(): void;
+}
+
+/** A way to a server that can be troubled. */
+export async function startProxy(target: number): Promise<Proxy> {
+	const sockets = new Set<Socket>();
+	let [held, wait] = [false, 0];
+	const left = { up: Infinity, down: Infinity };
+	const cut = (): void => {
+		for (const socket of sockets) socket.destroy();
+	};
+	const carry = (from: Socket, to: Socket, way: "up" | "down"): void => {
+		// Pieces keep their order whatever becomes of the delay.
+		let turn = Promise.resolve();
+		from.on("data", (piece: Buffer) => {
+			turn = turn.then(async () => {
+				if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+				if (held) return;
+				const part = piece.subarray(0, Math.min(piece.length, left[way]));
+				left[way] -= part.length;
+				if (part.length === piece.length) to.write(piece);
+				else to.write(part, cut);
+			});
+		});
+		from.on("error", () => to.destroy());
+		from.on("close", () => turn.then(() => (held ? undefined : to.end())));
+		from.on("close", () => sockets.delete(from));
+		sockets.add(from);
+	};
+	const server = createServer((client) => {
+		const upstream = connect(target, "127.0.0.1");
+		carry(client, upstream, "up");
+		carry(upstream, client, "down");
+	});
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	return {
+		port: (server.address() as AddressInfo).port,
+		cut,
+		cutAfter: (bytes) => (left.up = bytes),
+		cutAnswerAfter: (bytes) => (left.down = bytes),
+		hold: () => (held = true),
+		delay: (milliseconds) => (wait = milliseconds),
+		heal: () => {
+			cut();
+			[held, wait] = [false, 0];
+			[left.up, left.down] = [Infinity, Infinity];
+		},
+		stop: async () => {
+			cut();
+			await new Promise((resolve) => server.close(resolve));
+		},
+	};
+}

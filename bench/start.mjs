@@ -1,0 +1,134 @@
+// What a user of pi waits for: from the start of a process to the first answer of pi's RPC mode, to the first screen, or to
+// its end. One side is the bundle of pi 1.5.2 by itself, the other the same under our hook.
+import { spawn } from "node:child_process";
+import { closeSync, createReadStream, createWriteStream, mkdirSync, openSync, readFileSync, readSync, statSync, truncateSync } from "node:fs";
+import { basename, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { nodeBin, piPackage, referencePackage, writeAgentDir } from "../scripts/demo/pi.mjs";
+
+/** Stands in the line below pi's editor. */
+const MODEL = "scripted";
+
+export const PIS = { "1.5.2": referencePackage, "0.87.1": piPackage };
+
+/** The command that starts pi on one side: `ours` is the folder of our package, or undefined for pi by itself. */
+function command(ours, { version = "1.5.2", native = false }) {
+	const cli = join(PIS[version], "dist/bundle/cli.js");
+	if (!ours) return [nodeBin, cli];
+	return native ? [nodeBin, join(ours, "bin/pi-native.mjs")] : [nodeBin, "--import", join(ours, "register.mjs"), cli];
+}
+
+/** Peak memory of a running process, where the system tells it. */
+function peakOf(pid) {
+	try {
+		const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+		return kilobytes && Number(kilobytes) * 1024;
+	} catch {
+		return undefined;
+	}
+}
+
+/**
+ * Runs pi until its output satisfies `isReady`, or to its end without one; gives the time that took and, if pi was ready,
+ * its peak memory by then. `input` is written at once; the process is then asked to end by `end`.
+ */
+function timed(words, { cwd, env, input = "", end = "", isReady }) {
+	return new Promise((resolve, reject) => {
+		const start = process.hrtime.bigint();
+		const elapsed = () => Number(process.hrtime.bigint() - start) / 1e6;
+		const child = spawn(words[0], words.slice(1), { cwd, env });
+		let ready;
+		let [output, errors] = ["", ""];
+		child.stdout.setEncoding("utf8").on("data", (text) => {
+			output += text;
+			if (ready || !isReady?.(output)) return;
+			ready = { time: elapsed(), peak: peakOf(child.pid) };
+			child.stdin.end(end);
+		});
+		child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
+		child.stdin.on("error", () => {});
+		if (isReady) child.stdin.write(input);
+		else child.stdin.end();
+		child.on("error", reject);
+		// Its end is waited for: then it has stored its compiled code.
+		child.on("close", (code) => {
+			const time = elapsed();
+			if (code === 0 && (ready || !isReady)) resolve(ready ?? { time });
+			else reject(new Error(`Error: pi ended with ${code} before it was ready: ${errors || output}`));
+		});
+	});
+}
+
+function firstLine(path) {
+	const head = Buffer.alloc(1 << 16);
+	const file = openSync(path, "r");
+	try {
+		return head.toString("utf8", 0, readSync(file, head)).split("\n", 1)[0];
+	} finally {
+		closeSync(file);
+	}
+}
+
+/**
+ * The copy of a session in `cwd`, which exists, so that pi asks no question about it. It is made once; what an earlier
+ * start has appended is cut off.
+ */
+async function copyIn(cwd, path) {
+	const line = firstLine(path);
+	const header = JSON.stringify({ ...JSON.parse(line), cwd });
+	const size = statSync(path).size - Buffer.byteLength(line) + Buffer.byteLength(header);
+	const copy = join(cwd, basename(path));
+	if ((statSync(copy, { throwIfNoEntry: false })?.size ?? 0) < size) {
+		const to = createWriteStream(copy);
+		to.write(header);
+		await pipeline(createReadStream(path, { start: Buffer.byteLength(line) }), to);
+	}
+	truncateSync(copy, size);
+	return copy;
+}
+
+/**
+ * An operation that starts pi with `args`. `until` says what is waited for: "answer" (RPC), "screen", or "end".
+ */
+export function starting({ until, args = [], ...how }) {
+	return {
+		starts: true,
+		measure: async ({ ours, path, home }) => {
+			const cwd = join(home, "work");
+			const temporary = join(home, "tmp");
+			for (const dir of [cwd, temporary]) mkdirSync(dir, { recursive: true });
+			writeAgentDir(home, "http://127.0.0.1:9");
+			const words = [...command(ours, how), ...args];
+			if (path) words.push("--session", await copyIn(cwd, path));
+			const env = {
+				PATH: process.env.PATH,
+				HOME: home,
+				TMPDIR: temporary,
+				PI_CODING_AGENT_DIR: join(home, "agent"),
+				PI_OFFLINE: "1",
+				PI_SESSION_NATIVE_PACKAGE: PIS[how.version ?? "1.5.2"],
+				TERM: "xterm-256color",
+				LANG: "C.UTF-8",
+			};
+			const run = {
+				answer: () =>
+					timed([...words, "--mode", "rpc"], {
+						cwd,
+						env,
+						input: '{"id":"1","type":"get_state"}\n',
+						isReady: (output) => output.includes('"command":"get_state"'),
+					}),
+				screen: () => timed(inTerminal(words), { cwd, env, end: "\x04", isReady: (output) => output.includes(MODEL) }),
+				end: () => timed(words, { cwd, env }),
+			}[until];
+			const { time, peak } = await run();
+			return { times: { "": time }, peak };
+		},
+	};
+}
+
+/** In a terminal of its own: `script` comes with util-linux. */
+function inTerminal(words) {
+	const quoted = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+	return ["script", "-qfec", `stty rows 46 cols 100; exec ${quoted}`, "/dev/null"];
+}

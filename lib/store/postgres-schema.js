@@ -1,0 +1,67 @@
+// The tables, and how they come to be.
+//
+// Whoever comes first makes them, in one transaction behind an advisory lock; hosts that start at the same time wait for
+// it. A step of MIGRATIONS is never changed once it was released: what comes next is another step.
+
+/**
+ * `sequence` is given by an update of the session's row in the transaction that inserts. The row stays locked until that
+ * commits, so that a higher number is never seen before a lower one: who asks for what comes after n misses nothing.
+ * `entry_id` and `parent_id` are for whoever looks into the tables; the line is what counts, and it is `bytea`: `jsonb` and
+ * `text` hold neither NUL nor half a surrogate pair.
+ * @type {readonly ((schema: string) => string)[]}
+ */
+const MIGRATIONS = [
+	(schema) => `
+		CREATE TABLE ${schema}.sessions (
+			id text COLLATE "C" PRIMARY KEY,
+			generation bigint GENERATED ALWAYS AS IDENTITY,
+			header bytea NOT NULL,
+			project text,
+			hosts text[] NOT NULL,
+			head bigint NOT NULL,
+			bytes bigint NOT NULL,
+			updated timestamptz NOT NULL DEFAULT now(),
+			epoch bigint NOT NULL DEFAULT 0,
+			owner text,
+			lease timestamptz
+		);
+		CREATE INDEX sessions_by_project ON ${schema}.sessions (project);
+		CREATE TABLE ${schema}.entries (
+			session text COLLATE "C" NOT NULL REFERENCES ${schema}.sessions ON DELETE CASCADE,
+			sequence bigint NOT NULL,
+			entry_id text NOT NULL,
+			parent_id text,
+			host text NOT NULL,
+			line bytea NOT NULL,
+			sha256 bytea NOT NULL,
+			PRIMARY KEY (session, sequence),
+			UNIQUE (session, entry_id, sha256)
+		);`,
+];
+
+const VERSION = MIGRATIONS.length;
+
+/** @param {string} schema */
+const readVersion = (schema) => `SELECT max(version) AS version FROM ${schema}.schema_version`;
+
+/**
+ * Brings the schema up to date. As it is one message, it is one transaction.
+ * @param {string} schema
+ */
+function migrate(schema) {
+	const steps = MIGRATIONS.map(
+		(step, at) => `IF done < ${at + 1} THEN ${step(schema)} INSERT INTO ${schema}.schema_version VALUES (${at + 1}); END IF;`,
+	);
+	return `
+		SELECT pg_advisory_xact_lock(hashtext('pi-session-native ${schema}'));
+		DO $migrate$ DECLARE done int; BEGIN
+			IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA ${schema}; END IF;
+			IF to_regclass('${schema}.schema_version') IS NULL THEN CREATE TABLE ${schema}.schema_version (version int PRIMARY KEY); END IF;
+			SELECT coalesce(max(version), 0) INTO done FROM ${schema}.schema_version;
+			${steps.join("\n")}
+		END $migrate$;`;
+}
+
+exports.VERSION = VERSION;
+exports.migrate = migrate;
+exports.readVersion = readVersion;

@@ -1,0 +1,316 @@
+// Lines in PostgreSQL. Each call is one statement, so that it is all or nothing without a transaction of its own, and
+// works through poolers that give every transaction another connection.
+const { StoreError, parseUrl, withoutSecrets } = require("./errors.js");
+const { buffer, checkAppend, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
+const { checkId, isId } = require("./names.js");
+const { VERSION, migrate, readVersion } = require("./postgres-schema.js");
+
+/** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
+/** @typedef {import("./index").Problem} Problem */
+
+const SCHEMA = "pi_session_native";
+const TIMEOUT_MS = 30_000;
+/** A page holds so many bytes and one line more, and so many lines. */
+const PAGE_BYTES = 8 * 1024 * 1024;
+const PAGE_LINES = 5000;
+/** Longer ids are cut in the columns for people: an index takes no more than some 2,700 bytes. */
+const LONGEST_ID = 200;
+
+/** What PostgreSQL's error codes mean here, by code or by class. */
+const SQL_STATES = /** @type {Record<string, StoreErrorCode>} */ ({
+	"08": "unreachable",
+	"25006": "read-only",
+	"28": "denied",
+	"40": "unreachable",
+	"42501": "denied",
+	"53100": "full",
+	"53": "unreachable",
+	"57": "unreachable",
+});
+
+class PostgresStore {
+	/** @type {import("./index").Queryable} */
+	#client;
+	#schema;
+	#name = "PostgreSQL";
+	/** @type {(() => Promise<void>) | undefined} */
+	#end;
+	/** @type {Promise<void> | undefined} */
+	#ready;
+
+	/** @param {import("./index").PostgresStoreOptions} options */
+	constructor({ host, client, url, schema, timeout = TIMEOUT_MS }) {
+		/** @readonly */
+		this.host = checkId(host, "host");
+		if (client) this.#client = client;
+		else if (typeof url === "string") {
+			const address = parseUrl(url);
+			this.#name = withoutSecrets(address);
+			schema ??= address.searchParams.get("schema") ?? undefined;
+			address.searchParams.delete("schema");
+			const pool = openPool(address.href, timeout);
+			this.#client = pool;
+			this.#end = () => pool.end();
+		} else throw new StoreError("invalid", "A PostgreSQL store is to have a client or a URL");
+		this.#schema = schema ?? SCHEMA;
+		if (!/^[a-z_][a-z0-9_]{0,62}$/.test(this.#schema)) throw new StoreError("invalid", `Not a name of a schema here: ${JSON.stringify(schema)}`);
+	}
+
+	/**
+	 * @param {string} session
+	 * @param {import("./index").Append} append
+	 * @returns {Promise<import("./index").Appended>}
+	 */
+	async append(session, append) {
+		checkId(session, "session");
+		const lines = [...new Map(checkAppend(session, append).map((line) => [lineKey(line.line), line])).values()];
+		const after = readCursor(append.after);
+		if (lines.length === 0 && !after.generation && append.epoch === undefined) return { stored: 0, cursor: append.after ?? "0:0" };
+		const values = [
+			...[session, buffer(append.header), append.project ?? null, this.host],
+			...[lines.map(({ id }) => shownId(id)), lines.map(({ parentId }) => parentId === null ? null : shownId(parentId))],
+			...[lines.map(({ line }) => line), lines.map(({ line }) => sha256(line))],
+			...[after.generation || null, after.sequence, append.epoch ?? null],
+		];
+		// `fresh` leaves out what is there already; a line that another host is storing right now is left out by the
+		// unique constraint, and a number with it.
+		const [row] = await this.#query(
+			`WITH given AS (
+				SELECT * FROM unnest($5::text[], $6::text[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS g (entry_id, parent_id, line, sha256, n)
+			), fresh AS (
+				SELECT g.*, row_number() OVER (ORDER BY n) AS place FROM given g WHERE NOT EXISTS
+					(SELECT FROM $.entries e WHERE e.session = $1 AND e.entry_id = g.entry_id AND e.sha256 = g.sha256)
+			), touched AS (
+				INSERT INTO $.sessions AS s (id, header, project, hosts, head, bytes)
+				SELECT $1, $2, $3, ARRAY[$4::text], count(*), coalesce(sum(octet_length(line)), 0) FROM fresh
+				HAVING $9::bigint IS NULL AND $11::bigint IS NULL OR EXISTS (SELECT FROM $.sessions WHERE id = $1)
+				ON CONFLICT (id) DO UPDATE SET head = s.head + EXCLUDED.head, bytes = s.bytes + EXCLUDED.bytes, updated = now(),
+					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || EXCLUDED.hosts END
+				WHERE ($9::bigint IS NULL OR s.generation = $9 AND s.head >= $10::bigint)
+					AND ($11::bigint IS NULL OR s.epoch = $11 AND s.owner = $4)
+				RETURNING s.generation, s.head, s.head - (SELECT count(*) FROM fresh) AS base
+			), stored AS (
+				INSERT INTO $.entries (session, sequence, entry_id, parent_id, host, line, sha256)
+				SELECT $1, base + place, entry_id, parent_id, $4, line, sha256 FROM fresh, touched
+				WHERE $9::bigint IS NULL OR generation = $9
+				ON CONFLICT (session, entry_id, sha256) DO NOTHING RETURNING 1
+			)
+			SELECT generation, head, base, (SELECT count(*) FROM stored) AS stored FROM touched`,
+			values,
+		);
+		if (!row || (after.generation && Number(row.generation) !== after.generation)) throw await this.#refusal(session, append);
+		const sequence = Number(row.base) === after.sequence ? Number(row.head) : after.sequence;
+		return { stored: Number(row.stored), cursor: `${row.generation}:${sequence}` };
+	}
+
+	/**
+	 * @param {string} session
+	 * @param {string} [cursor]
+	 * @returns {Promise<import("./index").Page>}
+	 */
+	async load(session, cursor) {
+		checkId(session, "session");
+		const after = readCursor(cursor);
+		const rows = await this.#query(
+			`SELECT s.generation, s.head, e.sequence, e.host, e.line, e.sha256 FROM $.sessions s LEFT JOIN (
+				SELECT *, sum(octet_length(line)) OVER (ORDER BY sequence) - octet_length(line) AS before FROM (
+					SELECT sequence, host, line, sha256 FROM $.entries WHERE session = $1 AND sequence > $2 ORDER BY sequence LIMIT $4
+				) following
+			) e ON e.before < $3 WHERE s.id = $1 ORDER BY e.sequence`,
+			[session, after.sequence, PAGE_BYTES, PAGE_LINES],
+		);
+		/** @type {import("./index").Page} */
+		const page = { lines: [], cursor: "0:0", behind: true, more: false, problems: [] };
+		const [first] = rows;
+		if (after.generation && (!first || Number(first.generation) !== after.generation || Number(first.head) < after.sequence))
+			throw reset(session);
+		if (!first) return page;
+		let last = Number(first.head);
+		for (const { sequence, host, line, sha256: hash } of rows) {
+			if (sequence === null) continue;
+			last = Number(sequence);
+			const where = `row ${sequence} of ${this.#schema}.entries`;
+			if (!hash.equals(sha256(line))) page.problems.push({ session, where, message: "its checksum is wrong" });
+			else if (!entryOf(line)) page.problems.push({ session, where, message: "it is not an entry" });
+			else page.lines.push({ line, host, clock: last, index: 0 });
+		}
+		page.cursor = `${first.generation}:${last}`;
+		page.more = last < Number(first.head);
+		return page;
+	}
+
+	/**
+	 * @param {{ session?: string, project?: string }} [filter]
+	 * @returns {Promise<import("./index").SessionList>}
+	 */
+	async list({ session, project } = {}) {
+		if (session !== undefined) checkId(session, "session");
+		const rows = await this.#query(
+			`SELECT id, header, project, hosts, bytes, epoch, extract(epoch FROM updated) AS updated,
+				CASE WHEN lease > now() THEN owner END AS owner, extract(epoch FROM lease) AS lease
+			FROM $.sessions WHERE ($1::text IS NULL OR id = $1) AND ($2::text IS NULL OR project = $2)`,
+			[session ?? null, project ?? null],
+		);
+		/** @type {import("./index").SessionList} */
+		const list = { sessions: [], problems: [] };
+		for (const row of rows.sort((a, b) => compareText(a.id, b.id))) {
+			const where = `row ${JSON.stringify(row.id.slice(0, 200))} of ${this.#schema}.sessions`;
+			const fault = isId(row.id) ? headerFault(row.header, row.id) : "its id is not one of a session";
+			if (fault) list.problems.push({ session: row.id, where, message: fault });
+			else
+				list.sessions.push({
+					...{ session: row.id, header: row.header, project: row.project ?? undefined, hosts: row.hosts.sort(compareText) },
+					...{ bytes: Number(row.bytes), modified: fromSeconds(row.updated) },
+					...(row.owner === null ? {} : { claim: { host: row.owner, epoch: Number(row.epoch), until: fromSeconds(row.lease) } }),
+				});
+		}
+		return list;
+	}
+
+	/** @param {string} session */
+	async delete(session) {
+		checkId(session, "session");
+		await this.#query("DELETE FROM $.sessions WHERE id = $1", [session]);
+	}
+
+	/**
+	 * @param {string} session
+	 * @param {{ ttl: number, force?: boolean }} claim
+	 * @returns {Promise<import("./index").Claim>}
+	 */
+	async claim(session, { ttl, force = false }) {
+		checkId(session, "session");
+		if (!Number.isFinite(ttl) || ttl < 0) throw new StoreError("invalid", `A claim is to last some milliseconds, not ${ttl}`);
+		const [row] = await this.#query(
+			`UPDATE $.sessions SET owner = CASE WHEN $3 > 0 THEN $2 END, lease = now() + $3 * interval '1 millisecond',
+				epoch = epoch + CASE WHEN owner = $2 OR $3 = 0 THEN 0 ELSE 1 END
+			WHERE id = $1 AND (owner IS NULL OR owner = $2 OR lease <= now() OR $4)
+			RETURNING epoch, extract(epoch FROM lease) AS lease`,
+			[session, this.host, ttl, force],
+		);
+		if (!row) throw await this.#refusal(session);
+		return { epoch: Number(row.epoch), until: fromSeconds(row.lease) };
+	}
+
+	async close() {
+		await this.#end?.();
+	}
+
+	/**
+	 * Why a session could not be appended to, or claimed.
+	 * @param {string} session
+	 * @param {{ after?: string, epoch?: number }} [append]
+	 */
+	async #refusal(session, append) {
+		const [row] = await this.#query("SELECT epoch, owner FROM $.sessions WHERE id = $1", [session]);
+		if (!row && append?.after === undefined) return new StoreError("not-found", `There is no session ${session}`);
+		const held = row && append && (append.epoch === undefined || (Number(row.epoch) === append.epoch && row.owner === this.host));
+		if (!row || held) return reset(session);
+		return new StoreError("claimed", `Session ${session} is claimed by ${row.owner === null ? "nobody" : `host ${row.owner}`} (epoch ${row.epoch})`);
+	}
+
+	/**
+	 * Runs a statement; `$.` stands for the schema.
+	 * @param {string} text
+	 * @param {unknown[]} values
+	 * @returns {Promise<any[]>}
+	 */
+	async #query(text, values) {
+		this.#ready ??= this.#prepare();
+		try {
+			await this.#ready;
+		} catch (error) {
+			this.#ready = undefined;
+			throw error;
+		}
+		return this.#run(text.replaceAll("$.", `${this.#schema}.`), values);
+	}
+
+	/**
+	 * @param {string} text
+	 * @param {unknown[]} [values]
+	 * @returns {Promise<any[]>}
+	 */
+	async #run(text, values) {
+		try {
+			const { rows } = await this.#client.query(values ? { text, values } : { text });
+			return rows;
+		} catch (error) {
+			throw this.#storeError(error);
+		}
+	}
+
+	async #prepare() {
+		const version = (await this.#version()) ?? 0;
+		if (version < VERSION) await this.#run(migrate(this.#schema));
+		if (version > VERSION)
+			throw new StoreError("newer-schema", `${this.#name}: schema ${this.#schema} has version ${version}, this release knows ${VERSION}: install a newer pi-session-native`);
+	}
+
+	/** Undefined if there are no tables yet. */
+	async #version() {
+		try {
+			const { rows } = await this.#client.query({ text: readVersion(this.#schema) });
+			return Number(rows[0]?.version ?? 0);
+		} catch (error) {
+			if (isObject(error) && error.code === "42P01") return undefined;
+			throw this.#storeError(error);
+		}
+	}
+
+	/** @param {unknown} error */
+	#storeError(error) {
+		const state = isObject(error) && typeof error.code === "string" ? error.code : "";
+		// Node tries several addresses and wraps what each said.
+		const causes = isObject(error) && Array.isArray(error.errors) ? error.errors : [error];
+		const said = causes.map((one) => (one instanceof Error ? one.message : String(one))).join("; ");
+		const byState = /^[0-9A-Z]{5}$/.test(state) ? (SQL_STATES[state] ?? SQL_STATES[state.slice(0, 2)] ?? "failed") : undefined;
+		const lost = /^E[A-Z_]+$/.test(state) || /connection|terminated|timeout|not queryable|socket/i.test(said);
+		return new StoreError(byState ?? (lost ? "unreachable" : "failed"), `${this.#name}: ${said}`, { cause: error });
+	}
+}
+
+/** @param {string} session */
+const reset = (session) => new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
+
+/**
+ * What people see of an id: what `text` can hold.
+ * @param {string} id
+ */
+const shownId = (id) => id.slice(0, LONGEST_ID).toWellFormed().replaceAll("\0", "\ufffd");
+
+/** @param {unknown} seconds */
+const fromSeconds = (seconds) => new Date(Number(seconds) * 1000);
+
+/** @param {string} [text] */
+function readCursor(text = "0:0") {
+	const match = /^(\d{1,15}):(\d{1,15})$/.exec(text);
+	if (!match) throw new StoreError("invalid", "The cursor is not one of this store");
+	return { generation: Number(match[1]), sequence: Number(match[2]) };
+}
+
+/**
+ * @param {string} connectionString
+ * @param {number} timeout
+ */
+function openPool(connectionString, timeout) {
+	const pool = new (requirePg().Pool)({
+		...{ connectionString, application_name: "pi-session-native", max: 4, keepAlive: true, allowExitOnIdle: true },
+		...{ connectionTimeoutMillis: timeout, query_timeout: timeout },
+	});
+	// A connection that breaks while nobody uses it is replaced; without a listener it would end the process.
+	pool.on("error", () => {});
+	return pool;
+}
+
+/** @returns {typeof import("pg")} */
+function requirePg() {
+	try {
+		return require("pg");
+	} catch (error) {
+		if (!isObject(error) || error.code !== "MODULE_NOT_FOUND") throw error;
+		throw new StoreError("unsupported", "Stores in PostgreSQL need the package pg: npm install pg");
+	}
+}
+
+exports.PostgresStore = PostgresStore;

@@ -1,0 +1,21 @@
+//! Path arguments, and the core's calls on paths with the host's answers.
+
+use napi::Result;
+
+use super::args;
+use super::errors::thrown;
+use crate::core::base::error::Result as CoreResult;
+use crate::core::base::paths;
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::host::JsHost;
+
+/// Runs a core call that asks the host; its error is thrown.
+pub fn on_paths<T>(js: JsEnv, work: impl FnOnce(&JsHost) -> CoreResult<T>) -> Result<T> {
+    work(&JsHost(js)).map_err(|error| thrown(js, &error))
+}
+
+/// A path argument made absolute.
+pub fn resolved(js: JsEnv, value: JsVal, name: &str) -> Result<String> {
+    let given = args::path(js, value, name)?;
+    on_paths(js, |host| paths::resolve(&given, host))
+}

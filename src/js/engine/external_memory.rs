@@ -1,0 +1,41 @@
+//! Memory outside of the engine's heap that its objects keep alive.
+
+use napi::sys;
+
+use super::env::JsEnv;
+
+/// The engine is told of a change from this many bytes on.
+const STEP: i64 = 256 << 10;
+
+/// An amount of memory that the engine counts as its own until this is dropped: it collects garbage when there is much.
+#[derive(Default)]
+pub struct ExternalMemory {
+    counted: Option<(sys::napi_env, i64)>,
+}
+
+impl ExternalMemory {
+    /// Says how many bytes it is now.
+    pub fn set(&mut self, js: JsEnv, bytes: usize) {
+        let (_, before) = *self.counted.get_or_insert((js.raw(), 0));
+        let now = i64::try_from(bytes).unwrap_or(i64::MAX);
+        if (now - before).abs() >= STEP {
+            adjust(js.raw(), now - before);
+            self.counted = Some((js.raw(), now));
+        }
+    }
+}
+
+impl Drop for ExternalMemory {
+    fn drop(&mut self) {
+        if let Some((env, counted)) = self.counted.take().filter(|(_, counted)| *counted != 0) {
+            adjust(env, -counted);
+        }
+    }
+}
+
+fn adjust(env: sys::napi_env, bytes: i64) {
+    let mut now = 0;
+    // SAFETY: only counts. `env` is alive: what holds external memory is owned by objects of the environment and dropped
+    // in calls of the engine, the last ones while it ends the environment.
+    unsafe { sys::napi_adjust_external_memory(env, bytes, &mut now) };
+}

@@ -1,0 +1,42 @@
+//! Setting the addon up in a JavaScript environment, and clearing up when that ends.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+
+use super::engine::JsEnv;
+use super::factory::{self, FactoryFn};
+use super::lists::lazy_text;
+use super::manager::{bodies, gc};
+use crate::core::base::threads::stop_all;
+use crate::core::io::at_exit;
+
+/// How many environments use the addon.
+static ENVIRONMENTS: AtomicUsize = AtomicUsize::new(0);
+
+// The engine calls this once per environment; test builds register nothing.
+#[cfg_attr(test, allow(dead_code))]
+#[napi(module_exports)]
+fn initialise(exports: Object, env: Env) -> Result<()> {
+    let js = JsEnv::new(&env);
+    factory::install(js, bodies::reader(js)?)?;
+    lazy_text::install(js)?;
+    gc::install(js);
+    ENVIRONMENTS.fetch_add(1, Ordering::Relaxed);
+    env.add_env_cleanup_hook(js.id(), |env| {
+        let was_last_of_thread = factory::uninstall(env);
+        // Managers that live until the end are told of it after this, if at all.
+        if was_last_of_thread {
+            at_exit::release_all();
+        }
+        lazy_text::close();
+        gc::close(env);
+        // With the last environment the library may be unloaded: none of its threads may run then.
+        if ENVIRONMENTS.fetch_sub(1, Ordering::Relaxed) == 1 {
+            stop_all();
+        }
+    })?;
+    let class = js.get(exports.raw(), c"SessionManager")?;
+    factory::call(js, FactoryFn::ThroughProxies, &[js.get(class, c"prototype")?]).map(drop)
+}

@@ -1,0 +1,76 @@
+//! The compiled factory of each JavaScript environment, and the calls into it.
+
+use std::cell::RefCell;
+use std::ffi::CStr;
+use std::rc::Rc;
+
+use napi::Result;
+
+use super::functions::{FactoryFn, NAMES};
+use crate::js::engine::{EnvId, JsEnv, JsVal, Persistent, Scratch};
+
+const FACTORY: &str = include_str!("factory.js");
+const LAZY: &str = include_str!("lazy.js");
+
+thread_local! {
+    /// One thread may hold several environments (vm contexts load the addon once each).
+    static FACTORIES: RefCell<Vec<(EnvId, Rc<Factory>)>> = const { RefCell::new(Vec::new()) };
+}
+
+struct Factory {
+    functions: Vec<Persistent>,
+    scratch: Scratch,
+}
+
+/// Compiles the factory for this environment. `read_body` reads the bodies of lazy entries.
+pub fn install(js: JsEnv, read_body: JsVal) -> Result<()> {
+    let factory = js.run(FACTORY)?;
+    let lazy = js.call(js.run(LAZY)?, &[read_body])?;
+    let function = |name: &CStr| {
+        let function = js.get(factory, name)?;
+        let function = if js.is_undefined(function)? { js.get(lazy, name)? } else { function };
+        js.keep(function)
+    };
+    let functions = NAMES.iter().map(|name| function(name)).collect::<Result<Vec<Persistent>>>()?;
+    let scratch = Scratch::of(js, js.get(factory, c"scratch")?)?;
+    FACTORIES.with(|all| all.borrow_mut().push((js.id(), Rc::new(Factory { functions, scratch }))));
+    Ok(())
+}
+
+/// Forgets the factory of an environment that ends, which frees the references itself. Tells whether it was the
+/// thread's last one.
+pub fn uninstall(env: EnvId) -> bool {
+    FACTORIES.with(|all| {
+        let mut all = all.borrow_mut();
+        all.retain(|(id, _)| *id != env);
+        all.is_empty()
+    })
+}
+
+fn with_factory<T>(js: JsEnv, work: impl FnOnce(&Factory) -> Result<T>) -> Result<T> {
+    FACTORIES.with(|all| {
+        let all = all.borrow();
+        match all.iter().find(|(id, _)| *id == js.id()) {
+            Some((_, factory)) => work(factory),
+            None => Err(napi::Error::from_reason("The addon was not initialised in this environment")),
+        }
+    })
+}
+
+/// A function of the factory.
+pub fn function(js: JsEnv, function: FactoryFn) -> Result<JsVal> {
+    with_factory(js, |factory| match factory.functions.get(function as usize) {
+        Some(kept) => js.kept(kept),
+        None => Err(napi::Error::from_reason("The factory lacks a function")),
+    })
+}
+
+/// Calls a function of the factory.
+pub fn call(js: JsEnv, callee: FactoryFn, args: &[JsVal]) -> Result<JsVal> {
+    js.call(function(js, callee)?, args)
+}
+
+/// The numbers that the factory's last call left in its scratch array.
+pub fn scratch(js: JsEnv) -> Result<[f64; 4]> {
+    with_factory(js, |factory| Ok(factory.scratch.read()))
+}

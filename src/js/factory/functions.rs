@@ -1,0 +1,85 @@
+//! The functions that `factory.js` and `lazy.js` export, by name.
+
+use std::ffi::CStr;
+
+macro_rules! factory {
+    ($($name:ident = $text:literal,)+) => {
+        /// A function of the factory.
+        #[derive(Debug, Clone, Copy)]
+        pub enum FactoryFn {
+            $($name,)+
+        }
+
+        /// Their names in the factory, in the enum's order.
+        pub const NAMES: &[&CStr] = &[$($text,)+];
+    };
+}
+
+factory! {
+    Messages = c"messages",
+    Contribution = c"contribution",
+    Parse = c"parse",
+    Stringify = c"stringify",
+    Anchor = c"anchor",
+    Subscribe = c"subscribe",
+    Notify = c"notify",
+    ThroughProxies = c"throughProxies",
+    ListOf = c"listOf",
+    Now = c"now",
+    Cwd = c"cwd",
+    Env = c"env",
+    Home = c"home",
+    FileUrl = c"fileUrl",
+    AgentDir = c"agentDir",
+    AppName = c"appName",
+    Shown = c"shown",
+    EntriesOf = c"entriesOf",
+    MapGet = c"mapGet",
+    Header = c"header",
+    EnvelopeFirst = c"envelopeFirst",
+    EnvelopeLast = c"envelopeLast",
+    Rechained = c"rechained",
+    RechainedCompaction = c"rechainedCompaction",
+    UnreadText = c"unreadText",
+    Lines = c"lines",
+    ParseLines = c"parseLines",
+    Fill = c"fill",
+    Defer = c"defer",
+    MoveTo = c"moveTo",
+    LacksContent = c"lacksContent",
+    Copy = c"copy",
+    Pick = c"pick",
+    InOrder = c"inOrder",
+    Run = c"run",
+    Tree = c"tree",
+    Project = c"project",
+    Context = c"context",
+    WithSettings = c"withSettings",
+    JustMessages = c"justMessages",
+    ModelOf = c"modelOf",
+    Info = c"info",
+    NewestFirst = c"newestFirst",
+    NewestTime = c"newestTime",
+    SortFiles = c"sortFiles",
+    Hit = c"hit",
+    InsertNewest = c"insertNewest",
+    Slices = c"slices",
+    UseText = c"useText",
+    Failure = c"failure",
+    Listen = c"listen",
+    Message = c"message",
+    OwnThinkingLevel = c"ownThinkingLevel",
+    OwnModel = c"ownModel",
+    OwnUsage = c"ownUsage",
+    OwnUsageWithNote = c"ownUsageWithNote",
+    OwnCompaction = c"ownCompaction",
+    OwnCompactionWithPrompt = c"ownCompactionWithPrompt",
+    OwnCustom = c"ownCustom",
+    OwnName = c"ownName",
+    OwnCustomMessage = c"ownCustomMessage",
+    OwnEdit = c"ownEdit",
+    OwnLabel = c"ownLabel",
+    OwnBranchSummary = c"ownBranchSummary",
+    TextBlocks = c"textBlocks",
+    LabelEntry = c"labelEntry",
+}

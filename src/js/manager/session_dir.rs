@@ -1,0 +1,48 @@
+//! The directories and file names of sessions.
+
+use napi::Result;
+
+use crate::core::base::options::Durability;
+use crate::core::base::{paths, time};
+use crate::core::listing::find_session::lookup_filter;
+use crate::core::storage::file::make_dir;
+use crate::js::convert::args;
+use crate::js::convert::errors::thrown;
+use crate::js::convert::paths::on_paths;
+use crate::js::engine::{JsEnv, JsVal};
+
+/// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
+pub fn session_dir(js: JsEnv, cwd: &str, given: JsVal, durability: Durability) -> Result<String> {
+    match args::optional_path(js, given, "sessionDir")? {
+        Some(dir) => on_paths(js, |host| paths::normalize(&dir, host)),
+        None => {
+            let dir = on_paths(js, |host| paths::default_session_dir(cwd, None, host))?;
+            if !std::path::Path::new(&dir).exists() {
+                make_dir(&dir, durability).map_err(|error| thrown(js, &error))?;
+            }
+            Ok(dir)
+        }
+    }
+}
+
+/// The path of a new session's file.
+pub fn session_file(dir: &str, timestamp: &str, id: &[u8]) -> String {
+    let name = format!("{}_{}.jsonl", time::for_file_name(timestamp), String::from_utf8_lossy(id));
+    paths::join(dir, &name)
+}
+
+/// A directory in which sessions are looked for, and the working directory to filter by, if it needs one.
+pub struct SearchDir {
+    pub dir: String,
+    pub filter: Option<String>,
+}
+
+/// Where a working directory's sessions are looked for. A directory that was given, and is not the default one, may
+/// hold other working directories' sessions too.
+pub fn search_dir(js: JsEnv, cwd: JsVal, given: JsVal, durability: Durability) -> Result<SearchDir> {
+    let cwd = args::path(js, cwd, "cwd")?;
+    let dir = session_dir(js, &cwd, given, durability)?;
+    let is_given = !js.is_undefined(given)?;
+    let filter = on_paths(js, |host| lookup_filter(&cwd, &dir, is_given, host))?;
+    Ok(SearchDir { dir, filter })
+}
