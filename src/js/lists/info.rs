@@ -27,7 +27,12 @@ pub struct Shown<'a> {
 /// The object of a session; None if the engine has no room for one, such as for a name longer than its strings may be, or
 /// if what its header calls a time throws as one: pi leaves it out then, too. What it knows of its text is put into
 /// `states`, at `at`.
-pub fn info_object(js: JsEnv, session: &Shown<'_>, states: JsVal, at: usize) -> Result<Option<JsVal>> {
+pub fn info_object<'env>(
+    js: JsEnv<'env>,
+    session: &Shown<'_>,
+    states: JsVal<'env>,
+    at: usize,
+) -> Result<Option<JsVal<'env>>> {
     let first = session.listed.info.first_message.as_deref().unwrap_or(b"(no messages)");
     let first = js.string(first).or_else(|_| {
         js.take_exception()?;
@@ -41,7 +46,13 @@ pub fn info_object(js: JsEnv, session: &Shown<'_>, states: JsVal, at: usize) -> 
     }
 }
 
-fn info_with(js: JsEnv, session: &Shown<'_>, first: JsVal, states: JsVal, at: usize) -> Result<JsVal> {
+fn info_with<'env>(
+    js: JsEnv<'env>,
+    session: &Shown<'_>,
+    first: JsVal<'env>,
+    states: JsVal<'env>,
+    at: usize,
+) -> Result<JsVal<'env>> {
     let Shown { path, file, listed, catalog } = *session;
     let Listed { info, stamp, .. } = listed;
     let parsed = |text: &Option<String>| text.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text));

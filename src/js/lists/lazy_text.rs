@@ -1,12 +1,11 @@
 //! `allMessagesText` of a listed session: fetched when it is asked for.
 
 use std::cell::RefCell;
-use std::ffi::c_void;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::ptr::null_mut;
 use std::time::{Duration, Instant};
 
-use napi::{sys, Result};
+use napi::Result;
 
 use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
@@ -14,7 +13,6 @@ use crate::core::catalog::ahead::{Ahead, Asked};
 use crate::core::catalog::session_text::{text, Source};
 use crate::core::catalog::{Catalog, Location, SHORT_PATIENCE};
 use crate::core::io::file_version::FileFingerprint;
-use crate::js::engine::of_letters;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
@@ -43,22 +41,16 @@ thread_local! {
 }
 
 /// Gives the factory the function that fetches texts.
-pub fn install(js: JsEnv) -> Result<()> {
-    // SAFETY: called by the engine alone, as the function made below.
-    unsafe extern "C" fn on_text(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-        let mut args = [null_mut(); 5];
-        let mut count = args.len();
-        // SAFETY: `args` has room for `count` handles.
-        unsafe {
-            sys::napi_get_cb_info(env, info, &mut count, args.as_mut_ptr(), null_mut(), null_mut::<*mut c_void>())
-        };
-        let js = JsEnv::from_raw(env);
+pub fn install(js: JsEnv<'_>) -> Result<()> {
+    let function = js.function("listedText", |js, args| {
+        let none = js.undefined()?;
+        let args = std::array::from_fn(|at| args.get(at).copied().unwrap_or(none));
         // Whatever is wrong, there is a text: reading a property must not throw.
-        let found = std::panic::catch_unwind(|| fetch(js, args));
-        let text = found.ok().and_then(Result::ok).or_else(|| js.string(b"").ok());
-        text.unwrap_or(null_mut())
-    }
-    let function = js.function(c"listedText", on_text, Box::new(()))?;
+        match catch_unwind(AssertUnwindSafe(|| fetch(js, args))) {
+            Ok(Ok(text)) => Ok(text),
+            _ => js.take_exception().and_then(|_| js.string(b"")),
+        }
+    })?;
     factory::call(js, FactoryFn::UseText, &[function]).map(|_| ())
 }
 
@@ -71,7 +63,10 @@ pub fn close() {
 
 /// The text of a listed session, which may have been made already; the session behind it in the list is made ready then,
 /// if the last one that was asked for is the one before it.
-fn fetch(js: JsEnv, [file, source, catalog, next_file, next_source]: [JsVal; 5]) -> Result<JsVal> {
+fn fetch<'env>(
+    js: JsEnv<'env>,
+    [file, source, catalog, next_file, next_source]: [JsVal<'env>; 5],
+) -> Result<JsVal<'env>> {
     let argument = |value: JsVal| Ok::<_, napi::Error>(js.text(value)?.map(|text| to_string_lossy(&text).into_owned()));
     let listed = |file: JsVal, source: JsVal| {
         let source = argument(source)?.and_then(|text| Source::from_text(&text));
@@ -109,13 +104,13 @@ fn fetch(js: JsEnv, [file, source, catalog, next_file, next_source]: [JsVal; 5])
         let ahead = ahead.get_or_insert_default();
         // While this one is copied.
         next.into_iter().for_each(|next| ahead.want(next));
-        let string = of_letters(js, &letters);
+        let string = js.buffered_string(&letters);
         ahead.give_back(letters);
         string
     })
 }
 
-fn string_of(js: JsEnv, text: &mut Vec<u8>) -> Result<JsVal> {
+fn string_of<'env>(js: JsEnv<'env>, text: &mut Vec<u8>) -> Result<JsVal<'env>> {
     let string = js.string(text);
     if text.capacity() > KEPT_BYTES {
         *text = Vec::new();

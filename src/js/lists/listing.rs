@@ -64,7 +64,7 @@ impl Listing {
 
 /// Where the catalog is and what relative paths start from, as JavaScript sees it now. Where the host does not tell,
 /// there is no catalog.
-pub fn surroundings(js: JsEnv) -> Result<(Option<Location>, String)> {
+pub fn surroundings(js: JsEnv<'_>) -> Result<(Option<Location>, String)> {
     let asked = on_paths(js, |host| Ok((location(host)?, host.cwd()?)));
     match asked {
         Ok(found) => Ok(found),
@@ -86,14 +86,19 @@ enum Event {
 }
 
 /// Starts a listing and gives its promise.
-pub fn promise(js: JsEnv, signal: JsVal, on_progress: JsVal, what: impl FnOnce() -> Result<Listing>) -> Result<JsVal> {
+pub fn promise<'env>(
+    js: JsEnv<'env>,
+    signal: JsVal<'env>,
+    on_progress: JsVal<'env>,
+    what: impl FnOnce() -> Result<Listing>,
+) -> Result<JsVal<'env>> {
     task::promise(js, |deferred| start(js, signal, on_progress, what, deferred))
 }
 
 fn start(
-    js: JsEnv,
-    signal: JsVal,
-    on_progress: JsVal,
+    js: JsEnv<'_>,
+    signal: JsVal<'_>,
+    on_progress: JsVal<'_>,
     what: impl FnOnce() -> Result<Listing>,
     deferred: Deferred,
 ) -> Result<()> {
@@ -267,7 +272,7 @@ const PUBLISH_EVERY: usize = 10;
 const PUBLISH_EVERY_OF_ALL: usize = 100;
 
 /// Handles what a reading thread tells. Nothing is borrowed while the caller's callback runs.
-fn take(progress: &RefCell<Progress>, js: JsEnv, event: Event) -> Result<()> {
+fn take(progress: &RefCell<Progress>, js: JsEnv<'_>, event: Event) -> Result<()> {
     if progress.borrow().task.is_over() {
         return Ok(());
     }
@@ -308,7 +313,7 @@ fn take(progress: &RefCell<Progress>, js: JsEnv, event: Event) -> Result<()> {
 }
 
 /// Settles the promise and lets everything go.
-fn end(progress: &RefCell<Progress>, js: JsEnv, value: JsVal, resolves: bool) -> Result<()> {
+fn end(progress: &RefCell<Progress>, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
     let (ending, kept) = {
         let mut progress = progress.borrow_mut();
         progress.order = None;
@@ -321,9 +326,9 @@ fn end(progress: &RefCell<Progress>, js: JsEnv, value: JsVal, resolves: bool) ->
 }
 
 /// Sorts on for a while, as the host's language has it; the rest is left to another message.
-fn sort(progress: &RefCell<Progress>, js: JsEnv, mut sorting: Box<Sorting>) -> Result<()> {
+fn sort(progress: &RefCell<Progress>, js: JsEnv<'_>, mut sorting: Box<Sorting>) -> Result<()> {
     sorting.step(|left, right| {
-        js.scoped(|| {
+        js.scoped(|js, _| {
             let names = [js.string(left.as_bytes())?, js.string(right.as_bytes())?];
             let order = js.number_value(factory::call(js, FactoryFn::CompareNames, &names)?)?.unwrap_or_default();
             Ok::<_, Error>(order.partial_cmp(&0.0).unwrap_or(Order::Equal))
@@ -341,7 +346,7 @@ fn sort(progress: &RefCell<Progress>, js: JsEnv, mut sorting: Box<Sorting>) -> R
 }
 
 /// All files are known, in the reference's order: from now on they are read.
-fn found(progress: &RefCell<Progress>, js: JsEnv, total: usize) -> Result<()> {
+fn found(progress: &RefCell<Progress>, js: JsEnv<'_>, total: usize) -> Result<()> {
     if total == 0 {
         return end(progress, js, js.array(0)?, true);
     }
@@ -355,7 +360,7 @@ fn found(progress: &RefCell<Progress>, js: JsEnv, total: usize) -> Result<()> {
 }
 
 /// Asks the host which of some times of a file is the newest.
-fn ask_times(progress: &RefCell<Progress>, js: JsEnv, at: usize, times: &str) -> Result<()> {
+fn ask_times(progress: &RefCell<Progress>, js: JsEnv<'_>, at: usize, times: &str) -> Result<()> {
     let newest = js.number_value(factory::call(js, FactoryFn::NewestTime, &[parse(js, times)?])?)?;
     if let Some(newest) = newest {
         let mut progress = progress.borrow_mut();
@@ -365,7 +370,12 @@ fn ask_times(progress: &RefCell<Progress>, js: JsEnv, at: usize, times: &str) ->
     Ok(())
 }
 
-fn read(progress: &RefCell<Progress>, js: JsEnv, at: usize, mut shown: Option<(String, String, Listed)>) -> Result<()> {
+fn read(
+    progress: &RefCell<Progress>,
+    js: JsEnv<'_>,
+    at: usize,
+    mut shown: Option<(String, String, Listed)>,
+) -> Result<()> {
     if let Some((newest, (.., listed))) = progress.borrow_mut().unparsed_dates.remove(&at).zip(shown.as_mut()) {
         listed.info.active = Some(listed.info.active.unwrap_or(0.0).max(newest));
     }
@@ -419,7 +429,12 @@ fn read(progress: &RefCell<Progress>, js: JsEnv, at: usize, mut shown: Option<(S
 }
 
 /// The list of all results, the newest first; those of one time in their files' order.
-fn newest_first(progress: &RefCell<Progress>, js: JsEnv, results: JsVal, states: JsVal) -> Result<JsVal> {
+fn newest_first<'env>(
+    progress: &RefCell<Progress>,
+    js: JsEnv<'env>,
+    results: JsVal<'env>,
+    states: JsVal<'env>,
+) -> Result<JsVal<'env>> {
     let mut times = std::mem::take(&mut progress.borrow_mut().times);
     if times.iter().any(|(time, _)| time.is_nan()) {
         return factory::call(js, FactoryFn::NewestFirst, &[results]);
@@ -441,7 +456,7 @@ impl Progress {
 }
 
 /// Whether a session is of the working directory that is listed.
-fn is_listed(progress: &RefCell<Progress>, js: JsEnv, listed: &Listed) -> Result<bool> {
+fn is_listed(progress: &RefCell<Progress>, js: JsEnv<'_>, listed: &Listed) -> Result<bool> {
     match &progress.borrow().filter {
         Some(cwd) => on_paths(js, |host| Ok(CwdFilter { cwd, host }.takes(Some(&listed.info.cwd)))),
         None => Ok(true),
