@@ -37,6 +37,6 @@ fn initialise(exports: Object, env: Env) -> Result<()> {
             stop_all();
         }
     })?;
-    let class = js.get(exports.raw(), c"SessionManager")?;
+    let class = js.get(exports.to_unknown().into(), c"SessionManager")?;
     factory::call(js, FactoryFn::ThroughProxies, &[js.get(class, c"prototype")?]).map(drop)
 }

@@ -8,7 +8,7 @@
 
 mod api;
 mod convert;
-mod engine;
+pub mod engine;
 mod environment;
 mod factory;
 mod lists;

@@ -44,6 +44,16 @@ macro_rules! fields {
             $($(#[$field_doc])* pub $field: Option<$kind>,)+
         }
 
+        #[allow(dead_code)]
+        impl<Each> $name<$($crate::core::json::fields::each!($param, Each)),+> {
+            /// Reads the fields one by one, in their order, by their keys.
+            pub fn from_each<E>(
+                mut read: impl FnMut(&'static str) -> std::result::Result<Option<Each>, E>,
+            ) -> std::result::Result<Self, E> {
+                Ok($name { $($field: read($key)?,)+ })
+            }
+        }
+
         impl<'de, $($param: serde::Deserialize<'de>),+> serde::Deserialize<'de> for $name<$($param),+> {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
                 struct FieldsVisitor<$($param),+>(std::marker::PhantomData<($($param,)+)>);
@@ -75,6 +85,14 @@ macro_rules! fields {
     };
 }
 pub(crate) use fields;
+
+/// The second argument, once for each first one.
+macro_rules! each {
+    ($param:ident, $each:ident) => {
+        $each
+    };
+}
+pub(crate) use each;
 
 #[cfg(test)]
 mod tests {

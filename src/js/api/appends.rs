@@ -36,8 +36,8 @@ impl SessionManager {
         ts_args_type = "message: Message | CustomMessage | BashExecutionMessage",
         ts_return_type = "string"
     )]
-    pub fn append_message<'env>(&self, env: &'env Env, message: Unknown) -> Result<Unknown<'env>> {
-        let new = new_message(&self.state, JsEnv::new(env), message.raw())?;
+    pub fn append_message<'env>(&self, env: &'env Env, message: Unknown<'env>) -> Result<Unknown<'env>> {
+        let new = new_message(&self.state, JsEnv::new(env), message.into())?;
         self.append_for_id(env, new)
     }
 
@@ -51,8 +51,8 @@ impl SessionManager {
     /// console.log(manager.buildSessionContext().thinkingLevel); // → high
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "thinkingLevel: string", ts_return_type = "string")]
-    pub fn append_thinking_level_change<'env>(&self, env: &'env Env, level: Unknown) -> Result<Unknown<'env>> {
-        let own = factory::call(JsEnv::new(env), FactoryFn::OwnThinkingLevel, &[level.raw()])?;
+    pub fn append_thinking_level_change<'env>(&self, env: &'env Env, level: Unknown<'env>) -> Result<Unknown<'env>> {
+        let own = factory::call(JsEnv::new(env), FactoryFn::OwnThinkingLevel, &[level.into()])?;
         self.append_for_id(env, PendingEntry::entry(Kind::ThinkingLevelChange, own))
     }
 
@@ -74,10 +74,10 @@ impl SessionManager {
     pub fn append_model_change<'env>(
         &self,
         env: &'env Env,
-        provider: Unknown,
-        model_id: Unknown,
+        provider: Unknown<'env>,
+        model_id: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
-        let own = factory::call(JsEnv::new(env), FactoryFn::OwnModel, &[provider.raw(), model_id.raw()])?;
+        let own = factory::call(JsEnv::new(env), FactoryFn::OwnModel, &[provider.into(), model_id.into()])?;
         self.append_for_id(env, PendingEntry::entry(Kind::ModelChange, own))
     }
 
@@ -101,15 +101,15 @@ impl SessionManager {
     pub fn append_usage<'env>(
         &self,
         env: &'env Env,
-        kind: Unknown,
-        provider: Unknown,
-        model: Unknown,
-        usage: Unknown,
-        note: Unknown,
+        kind: Unknown<'env>,
+        provider: Unknown<'env>,
+        model: Unknown<'env>,
+        usage: Unknown<'env>,
+        note: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let values = [kind.raw(), provider.raw(), model.raw(), usage.raw(), note.raw()];
-        let shape = if js.is_truthy(note.raw())? { FactoryFn::OwnUsageWithNote } else { FactoryFn::OwnUsage };
+        let values = [kind.into(), provider.into(), model.into(), usage.into(), note.into()];
+        let shape = if js.is_truthy(note.into())? { FactoryFn::OwnUsageWithNote } else { FactoryFn::OwnUsage };
         let own = factory::call(js, shape, &values)?;
         let appended = append(&self.state, js, PendingEntry::entry(Kind::Usage, own))?;
         Ok(returned(env, appended.entry(&self.state, js)?))
@@ -138,12 +138,12 @@ impl SessionManager {
     pub fn append_compaction<'env>(
         &self,
         env: &'env Env,
-        summary: Unknown,
-        first_kept_entry_id: Unknown,
-        tokens_before: Unknown,
-        details: Unknown,
-        from_hook: Unknown,
-        usage: Unknown,
+        summary: Unknown<'env>,
+        first_kept_entry_id: Unknown<'env>,
+        tokens_before: Unknown<'env>,
+        details: Unknown<'env>,
+        from_hook: Unknown<'env>,
+        usage: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
         let now = crate::js::factory::host::now(js)?;
@@ -152,11 +152,11 @@ impl SessionManager {
             let state = self.state.borrow();
             entry_id(|id| state.session.tree().find(id).is_some())
         };
-        let first_kept = match js.is_nullish(first_kept_entry_id.raw())? {
+        let first_kept = match js.is_nullish(first_kept_entry_id.into())? {
             true => js.string(id.as_bytes())?,
-            false => first_kept_entry_id.raw(),
+            false => first_kept_entry_id.into(),
         };
-        let values = [summary.raw(), first_kept, tokens_before.raw(), details.raw(), usage.raw(), from_hook.raw()];
+        let values = [summary.into(), first_kept, tokens_before.into(), details.into(), usage.into(), from_hook.into()];
         let own = match system {
             Some(system) => factory::call(js, FactoryFn::OwnCompactionWithPrompt, &[&values[..], &[system]].concat())?,
             None => factory::call(js, FactoryFn::OwnCompaction, &values)?,
@@ -187,10 +187,10 @@ impl SessionManager {
     pub fn append_custom_entry<'env>(
         &self,
         env: &'env Env,
-        custom_type: Unknown,
-        data: Unknown,
+        custom_type: Unknown<'env>,
+        data: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
-        let own = factory::call(JsEnv::new(env), FactoryFn::OwnCustom, &[custom_type.raw(), data.raw()])?;
+        let own = factory::call(JsEnv::new(env), FactoryFn::OwnCustom, &[custom_type.into(), data.into()])?;
         self.append_for_id(env, PendingEntry::entry(Kind::Custom, own))
     }
 
@@ -204,9 +204,9 @@ impl SessionManager {
     /// console.log(manager.getSessionName()); // → Greetings
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "name: string", ts_return_type = "string")]
-    pub fn append_session_info<'env>(&self, env: &'env Env, name: Unknown) -> Result<Unknown<'env>> {
+    pub fn append_session_info<'env>(&self, env: &'env Env, name: Unknown<'env>) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let name = one_line(&args::text(js, name.raw(), "name")?);
+        let name = one_line(&args::text(js, name.into(), "name")?);
         let own = factory::call(js, FactoryFn::OwnName, &[js.string(&name)?])?;
         self.append_for_id(env, PendingEntry::entry(Kind::SessionInfo, own))
     }
@@ -230,12 +230,12 @@ impl SessionManager {
     pub fn append_custom_message_entry<'env>(
         &self,
         env: &'env Env,
-        custom_type: Unknown,
-        content: Unknown,
-        display: Unknown,
-        details: Unknown,
+        custom_type: Unknown<'env>,
+        content: Unknown<'env>,
+        display: Unknown<'env>,
+        details: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
-        let values = [custom_type.raw(), content.raw(), display.raw(), details.raw()];
+        let values = [custom_type.into(), content.into(), display.into(), details.into()];
         let own = factory::call(JsEnv::new(env), FactoryFn::OwnCustomMessage, &values)?;
         self.append_for_id(env, PendingEntry::entry(Kind::CustomMessage, own))
     }
@@ -260,11 +260,11 @@ impl SessionManager {
     pub fn append_context_edit<'env>(
         &self,
         env: &'env Env,
-        target_id: Unknown,
-        replacement: Unknown,
+        target_id: Unknown<'env>,
+        replacement: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let (target, mut replacement) = (target_id.raw(), replacement.raw());
+        let (target, mut replacement) = (target_id.into(), replacement.into());
         let content = match js.kind(replacement)? {
             ValueType::Null => None,
             ValueType::Object => Some(js.get(replacement, c"content")?),
@@ -307,14 +307,14 @@ impl SessionManager {
     pub fn append_label_change<'env>(
         &self,
         env: &'env Env,
-        target_id: Unknown,
-        label: Unknown,
+        target_id: Unknown<'env>,
+        label: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let target = target_id.raw();
+        let target = target_id.into();
         self.known(js, target)?;
-        let head = NewHead { target: js.text(target)?, sets_label: js.is_truthy(label.raw())?, ..NewHead::default() };
-        let own = factory::call(js, FactoryFn::OwnLabel, &[target, label.raw()])?;
+        let head = NewHead { target: js.text(target)?, sets_label: js.is_truthy(label.into())?, ..NewHead::default() };
+        let own = factory::call(js, FactoryFn::OwnLabel, &[target, label.into()])?;
         self.append_for_id(env, PendingEntry::entry(Kind::Label, own).with_head(head))
     }
 }

@@ -18,7 +18,7 @@ use crate::js::factory::host::now;
 use crate::js::manager::resupply::with_file;
 
 /// A report of the core as an object.
-fn reported(js: JsEnv, report: CoreResult<impl Serialize>) -> Result<JsVal> {
+fn reported<'env>(js: JsEnv<'env>, report: CoreResult<impl Serialize>) -> Result<JsVal<'env>> {
     let report = report.map_err(|error| thrown(js, &error))?;
     let text = serde_json::to_string(&report).map_err(|error| Error::from_reason(error.to_string()))?;
     parse(js, &text)
@@ -107,9 +107,9 @@ impl SessionManager {
         ts_args_type = "path: string",
         ts_return_type = "VerifyReport"
     )]
-    pub fn verify<'env>(env: &'env Env, path: Unknown) -> Result<Unknown<'env>> {
+    pub fn verify<'env>(env: &'env Env, path: Unknown<'env>) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let path = resolved(js, path.raw(), "path")?;
+        let path = resolved(js, path.into(), "path")?;
         Ok(returned(env, reported(js, verify::verify(&path))?))
     }
 
@@ -133,9 +133,9 @@ impl SessionManager {
         ts_args_type = "path: string",
         ts_return_type = "RepairReport"
     )]
-    pub fn repair<'env>(env: &'env Env, path: Unknown) -> Result<Unknown<'env>> {
+    pub fn repair<'env>(env: &'env Env, path: Unknown<'env>) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let path = resolved(js, path.raw(), "path")?;
+        let path = resolved(js, path.into(), "path")?;
         let now = now(js)?;
         Ok(returned(env, reported(js, repair::repair(&path, (now, &iso(js, now)?)))?))
     }
@@ -151,9 +151,9 @@ impl SessionManager {
     /// mine.close();
     /// ```
     #[napi(catch_unwind, writable = true, enumerable = false, configurable = true, ts_args_type = "path: string")]
-    pub fn is_locked(env: &Env, path: Unknown) -> Result<bool> {
+    pub fn is_locked(env: &Env, path: Unknown<'_>) -> Result<bool> {
         let js = JsEnv::new(env);
-        let path = resolved(js, path.raw(), "path")?;
+        let path = resolved(js, path.into(), "path")?;
         let held = lock_file::held(&path).map_err(|error| thrown(js, &error))?;
         Ok(held.is_some())
     }

@@ -38,15 +38,15 @@ pub type SessionVersion = u32;
 pub const CURRENT_SESSION_VERSION: SessionVersion = crate::core::format::header::CURRENT_VERSION;
 
 /// A path through the caller's entries, indexed.
-struct JsPath {
+struct JsPath<'env> {
     tree: Tree,
-    entries: Vec<JsVal>,
+    entries: Vec<JsVal<'env>>,
     rows: Vec<RowNo>,
 }
 
 /// The path to `leaf_id`: null gives none, an unknown or missing id the path to the last entry. `by_id`, a map of the
 /// caller's, is asked instead of the list if it is given.
-fn path(js: JsEnv, entries: JsVal, leaf_id: JsVal, by_id: JsVal) -> Result<JsPath> {
+fn path<'env>(js: JsEnv<'env>, entries: JsVal<'env>, leaf_id: JsVal<'env>, by_id: JsVal<'env>) -> Result<JsPath<'env>> {
     let list = args::list(js, entries, "entries")?;
     let mut path = JsPath { tree: Tree::default(), entries: Vec::new(), rows: Vec::new() };
     let count = js.len(list)?;
@@ -92,7 +92,7 @@ fn path(js: JsEnv, entries: JsVal, leaf_id: JsVal, by_id: JsVal) -> Result<JsPat
 struct Key(ValueType, Vec<u8>);
 
 impl Key {
-    fn of(js: JsEnv, id: JsVal) -> Result<Self> {
+    fn of(js: JsEnv<'_>, id: JsVal<'_>) -> Result<Self> {
         let kind = js.kind(id)?;
         let shown = match kind {
             ValueType::String => js.text(id)?.unwrap_or_default(),
@@ -104,14 +104,14 @@ impl Key {
 }
 
 /// Finds entries by id.
-struct Lookup {
-    js: JsEnv,
+struct Lookup<'env> {
+    js: JsEnv<'env>,
     /// The caller's map, or our own.
-    map: std::result::Result<JsVal, HashMap<Key, JsVal>>,
+    map: std::result::Result<JsVal<'env>, HashMap<Key, JsVal<'env>>>,
 }
 
-impl Lookup {
-    fn new(js: JsEnv, list: JsVal, by_id: JsVal) -> Result<Self> {
+impl<'env> Lookup<'env> {
+    fn new(js: JsEnv<'env>, list: JsVal<'env>, by_id: JsVal<'env>) -> Result<Self> {
         if js.is_truthy(by_id)? {
             let is_map = js.is_object(by_id)? && js.kind(js.get(by_id, c"get")?)? == ValueType::Function;
             return match is_map {
@@ -126,7 +126,7 @@ impl Lookup {
         Ok(Self { js, map: Err(map) })
     }
 
-    fn find(&self, id: JsVal) -> Result<Option<JsVal>> {
+    fn find(&self, id: JsVal<'env>) -> Result<Option<JsVal<'env>>> {
         match &self.map {
             Ok(map) => {
                 let found = factory::call(self.js, FactoryFn::MapGet, &[*map, id])?;
@@ -137,12 +137,12 @@ impl Lookup {
     }
 }
 
-impl JsPath {
-    fn list(&self, js: JsEnv) -> Result<JsVal> {
+impl<'env> JsPath<'env> {
+    fn list(&self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         js.array_of(&self.entries)
     }
 
-    fn projected(&self, js: JsEnv, how: FactoryFn, wrap: FactoryFn) -> Result<JsVal> {
+    fn projected(&self, js: JsEnv<'env>, how: FactoryFn, wrap: FactoryFn) -> Result<JsVal<'env>> {
         let projection = project(&self.tree, &self.rows);
         let [rows, gives, edits] = steps(js, &projection)?;
         let made = factory::call(js, how, &[self.list(js)?, rows, gives, edits])?;
@@ -171,12 +171,12 @@ impl JsPath {
 )]
 pub fn build_context_entries<'env>(
     env: &'env Env,
-    entries: Unknown,
-    leaf_id: Unknown,
-    by_id: Unknown,
+    entries: Unknown<'env>,
+    leaf_id: Unknown<'env>,
+    by_id: Unknown<'env>,
 ) -> Result<Unknown<'env>> {
     let js = JsEnv::new(env);
-    let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
+    let path = path(js, entries.into(), leaf_id.into(), by_id.into())?;
     let rows = context_rows(&path.tree, &path.rows);
     Ok(returned(env, factory::call(js, FactoryFn::Pick, &[path.list(js)?, js.u32s(&rows)?])?))
 }
@@ -195,12 +195,12 @@ pub fn build_context_entries<'env>(
 )]
 pub fn build_session_projection<'env>(
     env: &'env Env,
-    entries: Unknown,
-    leaf_id: Unknown,
-    by_id: Unknown,
+    entries: Unknown<'env>,
+    leaf_id: Unknown<'env>,
+    by_id: Unknown<'env>,
 ) -> Result<Unknown<'env>> {
     let js = JsEnv::new(env);
-    let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
+    let path = path(js, entries.into(), leaf_id.into(), by_id.into())?;
     Ok(returned(env, path.projected(js, FactoryFn::Project, FactoryFn::WithSettings)?))
 }
 
@@ -218,16 +218,16 @@ pub fn build_session_projection<'env>(
 )]
 pub fn build_session_context<'env>(
     env: &'env Env,
-    entries: Unknown,
-    leaf_id: Unknown,
-    by_id: Unknown,
+    entries: Unknown<'env>,
+    leaf_id: Unknown<'env>,
+    by_id: Unknown<'env>,
 ) -> Result<Unknown<'env>> {
     let js = JsEnv::new(env);
-    let path = path(js, entries.raw(), leaf_id.raw(), by_id.raw())?;
+    let path = path(js, entries.into(), leaf_id.into(), by_id.into())?;
     Ok(returned(env, path.projected(js, FactoryFn::Context, FactoryFn::JustMessages)?))
 }
 
-fn contribution(js: JsEnv, entry: JsVal) -> Result<JsVal> {
+fn contribution<'env>(js: JsEnv<'env>, entry: JsVal<'env>) -> Result<JsVal<'env>> {
     if js.is_nullish(entry)? {
         return Err(wrong_argument(js, "entry must be an object"));
     }
@@ -248,10 +248,10 @@ fn contribution(js: JsEnv, entry: JsVal) -> Result<JsVal> {
 /// console.log(sessionEntryToContextMessages(manager.getEntry(id)!)[0]?.role); // → user
 /// ```
 #[napi(catch_unwind, ts_args_type = "entry: SessionEntry", ts_return_type = "AgentMessage[]")]
-pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown) -> Result<Unknown<'env>> {
+pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown<'env>) -> Result<Unknown<'env>> {
     let js = JsEnv::new(env);
-    let gives = contribution(js, entry.raw())?;
-    Ok(returned(env, factory::call(js, FactoryFn::Messages, &[entry.raw(), gives])?))
+    let gives = contribution(js, entry.into())?;
+    Ok(returned(env, factory::call(js, FactoryFn::Messages, &[entry.into(), gives])?))
 }
 
 /// The messages that one entry gives to the model after an edit.
@@ -266,11 +266,11 @@ pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown) -
     ts_args_type = "entry: SessionEntry, edit: ContextEditEntry | undefined",
     ts_return_type = "AgentMessage[]"
 )]
-pub fn project_context_entry<'env>(env: &'env Env, entry: Unknown, edit: Unknown) -> Result<Unknown<'env>> {
+pub fn project_context_entry<'env>(env: &'env Env, entry: Unknown<'env>, edit: Unknown<'env>) -> Result<Unknown<'env>> {
     let js = JsEnv::new(env);
-    let gives = contribution(js, entry.raw())?;
-    let edit = if js.is_truthy(edit.raw())? { edit.raw() } else { js.undefined()? };
-    Ok(returned(env, factory::call(js, FactoryFn::Contribution, &[entry.raw(), gives, edit])?))
+    let gives = contribution(js, entry.into())?;
+    let edit = if js.is_truthy(edit.into())? { edit.into() } else { js.undefined()? };
+    Ok(returned(env, factory::call(js, FactoryFn::Contribution, &[entry.into(), gives, edit])?))
 }
 
 /// The last compaction entry of a list, or null.
@@ -281,9 +281,9 @@ pub fn project_context_entry<'env>(env: &'env Env, entry: Unknown, edit: Unknown
 /// console.log(getLatestCompactionEntry(entries)); // → null
 /// ```
 #[napi(catch_unwind, ts_args_type = "entries: SessionEntry[]", ts_return_type = "CompactionEntry | null")]
-pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown) -> Result<Unknown<'env>> {
+pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown<'env>) -> Result<Unknown<'env>> {
     let js = JsEnv::new(env);
-    let list = entries.raw();
+    let list = entries.into();
     if js.is_nullish(list)? {
         return Err(wrong_argument(js, "entries must be an array"));
     }
@@ -310,9 +310,9 @@ pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown) -> Re
 /// console.log((old[0] as SessionHeader).version, typeof old[1]?.id); // → 3 string
 /// ```
 #[napi(catch_unwind, ts_args_type = "entries: FileEntry[]")]
-pub fn migrate_session_entries(env: &Env, entries: Unknown) -> Result<()> {
+pub fn migrate_session_entries(env: &Env, entries: Unknown<'_>) -> Result<()> {
     let js = JsEnv::new(env);
-    from_objects::migrate_objects(js, args::list(js, entries.raw(), "entries")?)
+    from_objects::migrate_objects(js, args::list(js, entries.into(), "entries")?)
 }
 
 /// Every value in a text of JSON lines; lines that do not parse are passed over.
@@ -325,10 +325,10 @@ pub fn migrate_session_entries(env: &Env, entries: Unknown) -> Result<()> {
 /// console.log(values.length); // → 1
 /// ```
 #[napi(catch_unwind, ts_args_type = "content: string", ts_return_type = "FileEntry[]")]
-pub fn parse_session_entries<'env>(env: &'env Env, content: Unknown) -> Result<Unknown<'env>> {
+pub fn parse_session_entries<'env>(env: &'env Env, content: Unknown<'env>) -> Result<Unknown<'env>> {
     let js = JsEnv::new(env);
-    args::text(js, content.raw(), "content")?;
-    Ok(returned(env, factory::call(js, FactoryFn::ParseLines, &[content.raw()])?))
+    args::text(js, content.into(), "content")?;
+    Ok(returned(env, factory::call(js, FactoryFn::ParseLines, &[content.into()])?))
 }
 
 /// The header and entries of a session file as they stand there, nothing migrated; empty if there is no such file or
@@ -340,9 +340,9 @@ pub fn parse_session_entries<'env>(env: &'env Env, content: Unknown) -> Result<U
 /// console.log(loadEntriesFromFile(file).length, loadEntriesFromFile("/nowhere.jsonl").length); // → 3 0
 /// ```
 #[napi(catch_unwind, ts_args_type = "filePath: string", ts_return_type = "FileEntry[]")]
-pub fn load_entries_from_file<'env>(env: &'env Env, file_path: Unknown) -> Result<Unknown<'env>> {
+pub fn load_entries_from_file<'env>(env: &'env Env, file_path: Unknown<'env>) -> Result<Unknown<'env>> {
     let js = JsEnv::new(env);
-    let given = args::path(js, file_path.raw(), "filePath")?;
+    let given = args::path(js, file_path.into(), "filePath")?;
     let file = on_paths(js, |host| paths::normalize(&given, host))?;
     let values = js.array(0)?;
     let storage = match FileStorage::open(&file) {
@@ -356,7 +356,7 @@ pub fn load_entries_from_file<'env>(env: &'env Env, file_path: Unknown) -> Resul
     Ok(returned(env, values))
 }
 
-fn load_lines(js: JsEnv, storage: &dyn Storage, values: JsVal) -> Result<()> {
+fn load_lines(js: JsEnv<'_>, storage: &dyn Storage, values: JsVal<'_>) -> Result<()> {
     let fail = |error: CoreError| thrown(js, &error);
     let Some(header) = first_header(storage).map_err(fail)? else {
         return Ok(());
@@ -377,7 +377,7 @@ fn load_lines(js: JsEnv, storage: &dyn Storage, values: JsVal) -> Result<()> {
             Line::Damaged(_) | Line::Blank => false,
         });
         if counts {
-            js.scoped(|| js.set_at(values, count, parse(js, &text)?))?;
+            js.scoped(|js, _| js.set_at(values, count, parse(js, &text)?))?;
             count += 1;
         }
     }

@@ -52,7 +52,8 @@ impl SessionManager {
     pub(crate) fn given(self, env: &Env) -> Result<Unknown<'_>> {
         let js = JsEnv::new(env);
         let instance = self.into_instance(env)?;
-        let anchor = factory::call(js, FactoryFn::Anchor, &[instance.value])?;
+        let value = instance.as_object(env).to_unknown().into();
+        let anchor = factory::call(js, FactoryFn::Anchor, &[value])?;
         {
             let mut state = instance.state.borrow_mut();
             state.cache.hold_by(js, anchor)?;
@@ -60,17 +61,17 @@ impl SessionManager {
         }
         let manager: std::rc::Weak<RefCell<State>> = Rc::downgrade(&instance.state);
         gc::register_manager(js, manager);
-        Ok(returned(env, instance.value))
+        Ok(returned(env, value))
     }
 
     /// Appends and gives the new entry's id.
-    pub(crate) fn append_for_id<'env>(&self, env: &'env Env, new: PendingEntry) -> Result<Unknown<'env>> {
+    pub(crate) fn append_for_id<'env>(&self, env: &'env Env, new: PendingEntry<'env>) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
         Ok(returned(env, append(&self.state, js, new)?.id(&self.state, js)?))
     }
 
     /// The row an id argument means, or the reference's error.
-    pub(crate) fn known(&self, js: JsEnv, id: JsVal) -> Result<RowNo> {
+    pub(crate) fn known(&self, js: JsEnv<'_>, id: JsVal<'_>) -> Result<RowNo> {
         match reads::row_of(&self.state, js, id)? {
             Some(row) => Ok(row),
             None => Err(thrown(js, &CoreError::entry_not_found(args::shown_value(js, id)?))),
@@ -88,9 +89,9 @@ impl SessionManager {
     /// manager.setSessionFile(file);
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "sessionFile: string")]
-    pub fn set_session_file(&self, env: &Env, session_file: Unknown) -> Result<()> {
+    pub fn set_session_file(&self, env: &Env, session_file: Unknown<'_>) -> Result<()> {
         let js = JsEnv::new(env);
-        let file = resolved(js, session_file.raw(), "sessionFile")?;
+        let file = resolved(js, session_file.into(), "sessionFile")?;
         let place = {
             let mut state = self.state.borrow_mut();
             // A lock on the very same file passes on to it; should that fail, the next append takes it again.
@@ -117,14 +118,14 @@ impl SessionManager {
         ts_args_type = "options?: NewSessionOptions",
         ts_return_type = "string | undefined"
     )]
-    pub fn new_session<'env>(&self, env: &'env Env, options: Unknown) -> Result<Unknown<'env>> {
+    pub fn new_session<'env>(&self, env: &'env Env, options: Unknown<'env>) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
         let (place, file) = {
             let state = self.state.borrow();
             let file = state.session.file().filter(|_| !state.session.is_persisted());
             (state.place(), file.map(str::to_owned))
         };
-        let opened = state::new_session(js, &place, file, options.raw())?;
+        let opened = state::new_session(js, &place, file, options.into())?;
         state::swap(&self.state, js, opened)?;
         Ok(returned(env, reads::session_file(&self.state, js)?))
     }
@@ -165,9 +166,9 @@ impl SessionManager {
     /// console.log(entry?.type, entry === manager.getEntry(id)); // → message true
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "id: string", ts_return_type = "SessionEntry | undefined")]
-    pub fn get_entry<'env>(&self, env: &'env Env, id: Unknown) -> Result<Unknown<'env>> {
+    pub fn get_entry<'env>(&self, env: &'env Env, id: Unknown<'env>) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let entry = || reads::entry_or_undefined(&self.state, js, reads::row_of(&self.state, js, id.raw())?);
+        let entry = || reads::entry_or_undefined(&self.state, js, reads::row_of(&self.state, js, id.into())?);
         Ok(returned(env, reading(&self.state, js, entry)?))
     }
 
@@ -178,9 +179,9 @@ impl SessionManager {
     /// console.log(manager.getChildren(id).length); // → 1
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "parentId: string", ts_return_type = "SessionEntry[]")]
-    pub fn get_children<'env>(&self, env: &'env Env, parent_id: Unknown) -> Result<Unknown<'env>> {
+    pub fn get_children<'env>(&self, env: &'env Env, parent_id: Unknown<'env>) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        Ok(returned(env, reading(&self.state, js, || reads::children(&self.state, js, parent_id.raw()))?))
+        Ok(returned(env, reading(&self.state, js, || reads::children(&self.state, js, parent_id.into()))?))
     }
 
     /// The label of an entry; undefined if it has none.
@@ -190,9 +191,9 @@ impl SessionManager {
     /// console.log(manager.getLabel(id)); // → undefined
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "id: string", ts_return_type = "string | undefined")]
-    pub fn get_label<'env>(&self, env: &'env Env, id: Unknown) -> Result<Unknown<'env>> {
+    pub fn get_label<'env>(&self, env: &'env Env, id: Unknown<'env>) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        Ok(returned(env, reading(&self.state, js, || reads::label(&self.state, js, id.raw()))?))
+        Ok(returned(env, reading(&self.state, js, || reads::label(&self.state, js, id.into()))?))
     }
 
     /// The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
@@ -210,10 +211,15 @@ impl SessionManager {
         ts_args_type = "fromId?: string, options?: { limit?: number }",
         ts_return_type = "SessionEntry[]"
     )]
-    pub fn get_branch<'env>(&self, env: &'env Env, from_id: Unknown, options: Unknown) -> Result<Unknown<'env>> {
+    pub fn get_branch<'env>(
+        &self,
+        env: &'env Env,
+        from_id: Unknown<'env>,
+        options: Unknown<'env>,
+    ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let limit = reads::limit(js, options.raw())?;
-        Ok(returned(env, reading(&self.state, js, || reads::branch(&self.state, js, from_id.raw(), limit))?))
+        let limit = reads::limit(js, options.into())?;
+        Ok(returned(env, reading(&self.state, js, || reads::branch(&self.state, js, from_id.into(), limit))?))
     }
 
     /// Calls a listener with each entry that is appended through this manager from now on, once it is in the session
@@ -233,14 +239,14 @@ impl SessionManager {
         ts_args_type = "listener: (entry: SessionEntry) => void",
         ts_return_type = "() => void"
     )]
-    pub fn on_append<'env>(&self, env: &'env Env, listener: Unknown) -> Result<Unknown<'env>> {
+    pub fn on_append<'env>(&self, env: &'env Env, listener: Unknown<'env>) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        if js.kind(listener.raw())? != ValueType::Function {
+        if js.kind(listener.into())? != ValueType::Function {
             return Err(wrong_argument(js, "listener must be a function"));
         }
         let anchor = self.state.borrow().cache.anchor(js)?;
         let anchor = anchor.ok_or_else(|| Error::from_reason("The manager is not complete"))?;
-        let end = factory::call(js, FactoryFn::Subscribe, &[anchor, listener.raw()])?;
+        let end = factory::call(js, FactoryFn::Subscribe, &[anchor, listener.into()])?;
         self.state.borrow_mut().listens = true;
         Ok(returned(env, end))
     }
@@ -252,9 +258,9 @@ impl SessionManager {
     /// console.log(manager.getPath().length === manager.getBranch().length); // → true
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "fromId?: string", ts_return_type = "SessionEntry[]")]
-    pub fn get_path<'env>(&self, env: &'env Env, from_id: Unknown) -> Result<Unknown<'env>> {
+    pub fn get_path<'env>(&self, env: &'env Env, from_id: Unknown<'env>) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        Ok(returned(env, reading(&self.state, js, || reads::branch(&self.state, js, from_id.raw(), None))?))
+        Ok(returned(env, reading(&self.state, js, || reads::branch(&self.state, js, from_id.into(), None))?))
     }
 
     /// The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it.
@@ -366,8 +372,8 @@ impl SessionManager {
     /// console.log(manager.getChildren(id).length); // → 2
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "branchFromId: string")]
-    pub fn branch(&self, env: &Env, branch_from_id: Unknown) -> Result<()> {
-        let row = self.known(JsEnv::new(env), branch_from_id.raw())?;
+    pub fn branch(&self, env: &Env, branch_from_id: Unknown<'_>) -> Result<()> {
+        let row = self.known(JsEnv::new(env), branch_from_id.into())?;
         self.state.borrow_mut().session.set_leaf(Some(row));
         Ok(())
     }
@@ -404,25 +410,25 @@ impl SessionManager {
     pub fn branch_with_summary<'env>(
         &self,
         env: &'env Env,
-        branch_from_id: Unknown,
-        summary: Unknown,
-        details: Unknown,
-        from_hook: Unknown,
-        usage: Unknown,
+        branch_from_id: Unknown<'env>,
+        summary: Unknown<'env>,
+        details: Unknown<'env>,
+        from_hook: Unknown<'env>,
+        usage: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let below = match js.kind(branch_from_id.raw())? {
+        let below = match js.kind(branch_from_id.into())? {
             ValueType::Null => ParentChoice::Root,
-            _ => ParentChoice::Row(self.known(js, branch_from_id.raw())?),
+            _ => ParentChoice::Row(self.known(js, branch_from_id.into())?),
         };
         let from_id = {
             let state = self.state.borrow();
             let tree = state.session.tree();
             js.string(tree.leaf().map_or(&b"root"[..], |leaf| tree.id_of(leaf)))?
         };
-        let values = [from_id, summary.raw(), details.raw(), usage.raw(), from_hook.raw()];
+        let values = [from_id, summary.into(), details.into(), usage.into(), from_hook.into()];
         let own = factory::call(js, FactoryFn::OwnBranchSummary, &values)?;
-        let head = NewHead { has_summary: js.is_truthy(summary.raw())?, ..NewHead::default() };
+        let head = NewHead { has_summary: js.is_truthy(summary.into())?, ..NewHead::default() };
         let new = PendingEntry { below, ..PendingEntry::entry(Kind::BranchSummary, own).with_head(head) };
         self.append_for_id(env, new)
     }
@@ -437,12 +443,12 @@ impl SessionManager {
     /// console.log(path !== file, manager.getHeader()?.parentSession === file); // → true true
     /// ```
     #[napi(catch_unwind, enumerable = false, ts_args_type = "leafId: string", ts_return_type = "string | undefined")]
-    pub fn create_branched_session<'env>(&self, env: &'env Env, leaf_id: Unknown) -> Result<Unknown<'env>> {
+    pub fn create_branched_session<'env>(&self, env: &'env Env, leaf_id: Unknown<'env>) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
         gc::collect(js)?;
-        let branched = || match reads::path_end(&self.state, js, leaf_id.raw())? {
+        let branched = || match reads::path_end(&self.state, js, leaf_id.into())? {
             Some(row) => branched_session(&self.state, js, row),
-            None => Err(thrown(js, &CoreError::entry_not_found(args::shown_value(js, leaf_id.raw())?))),
+            None => Err(thrown(js, &CoreError::entry_not_found(args::shown_value(js, leaf_id.into())?))),
         };
         let file = reading(&self.state, js, branched)?;
         Ok(returned(env, js.optional_string(file.as_deref().map(str::as_bytes))?))

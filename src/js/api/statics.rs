@@ -8,7 +8,7 @@ use napi_derive::napi;
 use super::manager::SessionManager;
 use crate::core::base::error::Error as CoreError;
 use crate::core::base::options::Durability;
-use crate::core::base::paths;
+use crate::core::base::paths::{self, Host as _};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::new_header_line;
 use crate::core::listing::find_session::{self, CwdFilter};
@@ -32,13 +32,13 @@ use crate::js::manager::session_dir::{self, search_dir, session_file, SearchDir}
 use crate::js::manager::state::{self, Place};
 
 impl SessionManager {
-    fn at<'env>(env: &'env Env, place: Place, file: Option<String>, options: Unknown) -> Result<Unknown<'env>> {
+    fn at<'env>(env: &'env Env, place: Place, file: Option<String>, options: Unknown<'env>) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
         let opened = match file {
             Some(file) => state::open_session(js, &place, file)?,
             None => {
                 gc::collect(js)?;
-                state::new_session(js, &place, None, options.raw())?
+                state::new_session(js, &place, None, options.into())?
             }
         };
         Self { state: place.with(opened) }.given(env)
@@ -63,11 +63,16 @@ impl SessionManager {
         ts_args_type = "cwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions",
         ts_return_type = "SessionManager"
     )]
-    pub fn create<'env>(env: &'env Env, cwd: Unknown, session_dir: Unknown, options: Unknown) -> Result<Unknown<'env>> {
+    pub fn create<'env>(
+        env: &'env Env,
+        cwd: Unknown<'env>,
+        session_dir: Unknown<'env>,
+        options: Unknown<'env>,
+    ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let cwd = args::path(js, cwd.raw(), "cwd")?;
-        let file_options = state::options(js, options.raw())?;
-        let dir = session_dir::session_dir(js, &cwd, session_dir.raw(), file_options.durability)?;
+        let cwd = args::path(js, cwd.into(), "cwd")?;
+        let file_options = state::options(js, options.into())?;
+        let dir = session_dir::session_dir(js, &cwd, session_dir.into(), file_options.durability)?;
         let place = Place::on_disk(js, cwd, dir, file_options)?;
         Self::at(env, place, None, options)
     }
@@ -90,29 +95,29 @@ impl SessionManager {
     )]
     pub fn open<'env>(
         env: &'env Env,
-        path: Unknown,
-        session_dir: Unknown,
-        cwd_override: Unknown,
-        options: Unknown,
+        path: Unknown<'env>,
+        session_dir: Unknown<'env>,
+        cwd_override: Unknown<'env>,
+        options: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let file = resolved(js, path.raw(), "path")?;
-        let file_options = state::options(js, options.raw())?;
+        let file = resolved(js, path.into(), "path")?;
+        let file_options = state::options(js, options.into())?;
         let mut cwd = None;
-        if js.is_undefined(cwd_override.raw())? {
+        if js.is_undefined(cwd_override.into())? {
             match header_of(Path::new(&file)) {
                 Ok(header) => cwd = header.and_then(|header| header.cwd).map(|cwd| to_string_lossy(&cwd).into_owned()),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(thrown(js, &CoreError::io("read", &file, error))),
             }
-        } else if !js.is_nullish(cwd_override.raw())? {
-            cwd = Some(args::path(js, cwd_override.raw(), "cwdOverride")?);
+        } else if !js.is_nullish(cwd_override.into())? {
+            cwd = Some(args::path(js, cwd_override.into(), "cwdOverride")?);
         }
         let cwd = match cwd {
             Some(cwd) => cwd,
-            None => on_paths(js, paths::Host::cwd)?,
+            None => on_paths(js, |host| host.cwd())?,
         };
-        let dir = match args::optional_path(js, session_dir.raw(), "sessionDir")? {
+        let dir = match args::optional_path(js, session_dir.into(), "sessionDir")? {
             Some(dir) => on_paths(js, |host| paths::normalize(&dir, host))?,
             None => paths::parent(&file),
         };
@@ -137,14 +142,14 @@ impl SessionManager {
     )]
     pub fn continue_recent<'env>(
         env: &'env Env,
-        cwd: Unknown,
-        session_dir: Unknown,
-        options: Unknown,
+        cwd: Unknown<'env>,
+        session_dir: Unknown<'env>,
+        options: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let file_options = state::options(js, options.raw())?;
-        let SearchDir { dir, filter } = search_dir(js, cwd.raw(), session_dir.raw(), file_options.durability)?;
-        let cwd = args::path(js, cwd.raw(), "cwd")?;
+        let file_options = state::options(js, options.into())?;
+        let SearchDir { dir, filter } = search_dir(js, cwd.into(), session_dir.into(), file_options.durability)?;
+        let cwd = args::path(js, cwd.into(), "cwd")?;
         let recent = on_paths(js, |host| {
             // As in the reference, an empty working directory asks for the newest of all.
             let filter = filter.as_deref().filter(|_| !cwd.is_empty()).map(|cwd| CwdFilter { cwd, host });
@@ -175,18 +180,23 @@ impl SessionManager {
         ts_args_type = "cwd?: string, options?: NewSessionOptions & SessionFileOptions, entries?: FileEntry[]",
         ts_return_type = "SessionManager"
     )]
-    pub fn in_memory<'env>(env: &'env Env, cwd: Unknown, options: Unknown, entries: Unknown) -> Result<Unknown<'env>> {
+    pub fn in_memory<'env>(
+        env: &'env Env,
+        cwd: Unknown<'env>,
+        options: Unknown<'env>,
+        entries: Unknown<'env>,
+    ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let cwd = match js.is_undefined(cwd.raw())? {
-            true => on_paths(js, paths::Host::cwd)?,
-            false => args::path(js, cwd.raw(), "cwd")?,
+        let cwd = match js.is_undefined(cwd.into())? {
+            true => on_paths(js, |host| host.cwd())?,
+            false => args::path(js, cwd.into(), "cwd")?,
         };
         let place = Place::in_memory(js, cwd)?;
-        if !args::has_elements(js, entries.raw(), "entries")? {
+        if !args::has_elements(js, entries.into(), "entries")? {
             return Self::at(env, place, None, options);
         }
         gc::collect(js)?;
-        let adopted = adopt(js, &place, options.raw(), args::list(js, entries.raw(), "entries")?)?;
+        let adopted = adopt(js, &place, options.into(), args::list(js, entries.into(), "entries")?)?;
         Self { state: place.with(adopted) }.given(env)
     }
 
@@ -208,23 +218,23 @@ impl SessionManager {
     )]
     pub fn fork_from<'env>(
         env: &'env Env,
-        source_path: Unknown,
-        target_cwd: Unknown,
-        session_dir: Unknown,
-        options: Unknown,
+        source_path: Unknown<'env>,
+        target_cwd: Unknown<'env>,
+        session_dir: Unknown<'env>,
+        options: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
         let fail = |error: CoreError| thrown(js, &error);
-        let source_path = resolved(js, source_path.raw(), "sourcePath")?;
-        let cwd = resolved(js, target_cwd.raw(), "targetCwd")?;
+        let source_path = resolved(js, source_path.into(), "sourcePath")?;
+        let cwd = resolved(js, target_cwd.into(), "targetCwd")?;
         let source = ForkSource::open(&source_path).map_err(fail)?;
-        let file_options = state::options(js, options.raw())?;
-        let dir = session_dir::session_dir(js, &cwd, session_dir.raw(), file_options.durability)?;
+        let file_options = state::options(js, options.into())?;
+        let dir = session_dir::session_dir(js, &cwd, session_dir.into(), file_options.durability)?;
         if !std::path::Path::new(&dir).exists() {
             make_dir(&dir, file_options.durability).map_err(fail)?;
         }
         let now = now(js)?;
-        let id = state::session_id(js, options.raw(), now)?;
+        let id = state::session_id(js, options.into(), now)?;
         let timestamp = iso(js, now)?;
         let file = session_file(&dir, &timestamp, &id);
         let header = new_header_line(&to_string_lossy(&id), &timestamp, &cwd, Some(&source_path));
@@ -252,10 +262,15 @@ impl SessionManager {
         ts_args_type = "cwd: string, id: string, sessionDir?: string",
         ts_return_type = "string | undefined"
     )]
-    pub fn find_by_id<'env>(env: &'env Env, cwd: Unknown, id: Unknown, session_dir: Unknown) -> Result<Unknown<'env>> {
+    pub fn find_by_id<'env>(
+        env: &'env Env,
+        cwd: Unknown<'env>,
+        id: Unknown<'env>,
+        session_dir: Unknown<'env>,
+    ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let SearchDir { dir, filter } = search_dir(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
-        let found = match js.text(id.raw())? {
+        let SearchDir { dir, filter } = search_dir(js, cwd.into(), session_dir.into(), Durability::Os)?;
+        let found = match js.text(id.into())? {
             Some(id) => on_paths(js, |host: &JsHost| {
                 let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
                 Ok(find_session::by_id(&dir, &id, filter.as_ref()))
@@ -283,14 +298,14 @@ impl SessionManager {
     )]
     pub fn list<'env>(
         env: &'env Env,
-        cwd: Unknown,
-        session_dir: Unknown,
-        on_progress: Unknown,
-        signal: Unknown,
+        cwd: Unknown<'env>,
+        session_dir: Unknown<'env>,
+        on_progress: Unknown<'env>,
+        signal: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let promise = listing::promise(js, signal.raw(), on_progress.raw(), || {
-            let SearchDir { dir, filter } = search_dir(js, cwd.raw(), session_dir.raw(), Durability::Os)?;
+        let promise = listing::promise(js, signal.into(), on_progress.into(), || {
+            let SearchDir { dir, filter } = search_dir(js, cwd.into(), session_dir.into(), Durability::Os)?;
             Ok(Listing::dir(dir, filter))
         })?;
         Ok(returned(env, promise))
@@ -312,21 +327,26 @@ impl SessionManager {
         ts_args_type = "...args: [onProgress?: SessionListProgress, signal?: AbortSignal] | [sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal]",
         ts_return_type = "Promise<SessionInfo[]>"
     )]
-    pub fn list_all<'env>(env: &'env Env, first: Unknown, second: Unknown, third: Unknown) -> Result<Unknown<'env>> {
+    pub fn list_all<'env>(
+        env: &'env Env,
+        first: Unknown<'env>,
+        second: Unknown<'env>,
+        third: Unknown<'env>,
+    ) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        let is_function = |value: &Unknown| Ok::<_, Error>(js.kind(value.raw())? == ValueType::Function);
-        let dir = js.text(first.raw())?.map(|dir| to_string_lossy(&dir).into_owned());
+        let is_function = |value: &Unknown<'_>| Ok::<_, Error>(js.kind((*value).into())? == ValueType::Function);
+        let dir = js.text(first.into())?.map(|dir| to_string_lossy(&dir).into_owned());
         let (progress, signal) = if is_function(&first)? {
             (
-                first.raw(),
-                if is_function(&second)? || js.is_nullish(second.raw())? { third.raw() } else { second.raw() },
+                first.into(),
+                if is_function(&second)? || js.is_nullish(second.into())? { third.into() } else { second.into() },
             )
         } else if is_function(&second)? {
-            (second.raw(), third.raw())
-        } else if dir.is_some() || js.is_nullish(second.raw())? {
-            (js.undefined()?, third.raw())
+            (second.into(), third.into())
+        } else if dir.is_some() || js.is_nullish(second.into())? {
+            (js.undefined()?, third.into())
         } else {
-            (js.undefined()?, second.raw())
+            (js.undefined()?, second.into())
         };
         let promise = listing::promise(js, signal, progress, || match dir.filter(|dir| !dir.is_empty()) {
             Some(dir) => Ok(Listing::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
@@ -358,9 +378,9 @@ impl SessionManager {
         ts_args_type = "query: string, options?: SearchOptions",
         ts_return_type = "Promise<SearchHit[]>"
     )]
-    pub fn search<'env>(env: &'env Env, query: Unknown, options: Unknown) -> Result<Unknown<'env>> {
+    pub fn search<'env>(env: &'env Env, query: Unknown<'env>, options: Unknown<'env>) -> Result<Unknown<'env>> {
         let js = JsEnv::new(env);
-        Ok(returned(env, search::promise(js, query.raw(), options.raw())?))
+        Ok(returned(env, search::promise(js, query.into(), options.into())?))
     }
 }
 
@@ -377,16 +397,21 @@ impl SessionManager {
     catch_unwind,
     ts_type = "(cwd: string, agentDir: string | undefined, options: { create?: boolean }): string\n\n/**\n * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the\n * agent's own directory.\n *\n * @throws If the directory cannot be made.\n * @example\n * ```ts\n * console.log(getDefaultSessionDir(\"/home/me/shop\", dir).endsWith(\"--home-me-shop--\")); // → true\n * ```\n */\nexport declare function getDefaultSessionDir(cwd: string, agentDir?: string): string"
 )]
-pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown, options: Unknown) -> Result<String> {
+pub fn get_default_session_dir(
+    env: &Env,
+    cwd: Unknown<'_>,
+    agent_dir: Unknown<'_>,
+    options: Unknown<'_>,
+) -> Result<String> {
     let js = JsEnv::new(env);
-    let cwd = args::path(js, cwd.raw(), "cwd")?;
-    let agent = match js.is_undefined(agent_dir.raw())? {
+    let cwd = args::path(js, cwd.into(), "cwd")?;
+    let agent = match js.is_undefined(agent_dir.into())? {
         true => None,
-        false => Some(args::path(js, agent_dir.raw(), "agentDir")?),
+        false => Some(args::path(js, agent_dir.into(), "agentDir")?),
     };
-    let create = match js.is_nullish(options.raw())? {
+    let create = match js.is_nullish(options.into())? {
         true => js.undefined()?,
-        false => js.get(options.raw(), c"create")?,
+        false => js.get(options.into(), c"create")?,
     };
     let only_named = !js.is_nullish(create)? && !js.is_truthy(create)?;
     let dir = on_paths(js, |host| paths::default_session_dir(&cwd, agent.as_deref(), host))?;
@@ -405,10 +430,14 @@ pub fn get_default_session_dir(env: &Env, cwd: Unknown, agent_dir: Unknown, opti
 /// console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null
 /// ```
 #[napi(catch_unwind, ts_args_type = "sessionDir: string, cwd?: string", ts_return_type = "string | null")]
-pub fn find_most_recent_session<'env>(env: &'env Env, session_dir: Unknown, cwd: Unknown) -> Result<Unknown<'env>> {
+pub fn find_most_recent_session<'env>(
+    env: &'env Env,
+    session_dir: Unknown<'env>,
+    cwd: Unknown<'env>,
+) -> Result<Unknown<'env>> {
     let js = JsEnv::new(env);
-    let dir = args::path(js, session_dir.raw(), "sessionDir")?;
-    let cwd = args::optional_path(js, cwd.raw(), "cwd")?;
+    let dir = args::path(js, session_dir.into(), "sessionDir")?;
+    let cwd = args::optional_path(js, cwd.into(), "cwd")?;
     let found = on_paths(js, |host| {
         let dir = paths::normalize(&dir, host)?;
         let cwd = cwd.as_deref().map(|cwd| paths::resolve(cwd, host)).transpose()?;
@@ -427,12 +456,12 @@ pub fn find_most_recent_session<'env>(env: &'env Env, session_dir: Unknown, cwd:
 /// assertValidSessionId("2025-06-01.draft");
 /// ```
 #[napi(catch_unwind, ts_args_type = "id: string")]
-pub fn assert_valid_session_id(env: &Env, id: Unknown) -> Result<()> {
+pub fn assert_valid_session_id(env: &Env, id: Unknown<'_>) -> Result<()> {
     let js = JsEnv::new(env);
-    let id = match js.text(id.raw())? {
+    let id = match js.text(id.into())? {
         Some(id) => id,
         // The reference's pattern is tested on whatever it is given, as text.
-        None => args::shown_value(js, id.raw())?.into_bytes(),
+        None => args::shown_value(js, id.into())?.into_bytes(),
     };
     crate::core::format::ids::check_session_id(&id).map_err(|error| thrown(js, &error))
 }

@@ -8,7 +8,7 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
 /// A string argument, WTF-8.
-pub fn text(js: JsEnv, value: JsVal, name: &str) -> Result<Vec<u8>> {
+pub fn text(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<u8>> {
     match js.text(value)? {
         Some(text) => Ok(text),
         None => Err(wrong_argument(js, format!("{name} must be a string"))),
@@ -16,7 +16,7 @@ pub fn text(js: JsEnv, value: JsVal, name: &str) -> Result<Vec<u8>> {
 }
 
 /// A path argument. File systems know no lone surrogates: they become U+FFFD, as in Node.
-pub fn path(js: JsEnv, value: JsVal, name: &str) -> Result<String> {
+pub fn path(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<String> {
     let path = to_string_lossy(&text(js, value, name)?).into_owned();
     match path.contains('\0') {
         true => Err(wrong_argument(js, format!("{name} must be a path without null bytes"))),
@@ -25,7 +25,7 @@ pub fn path(js: JsEnv, value: JsVal, name: &str) -> Result<String> {
 }
 
 /// A path argument that may be left out: undefined, null and the empty text mean none.
-pub fn optional_path(js: JsEnv, value: JsVal, name: &str) -> Result<Option<String>> {
+pub fn optional_path(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Option<String>> {
     match js.is_truthy(value)? {
         true => path(js, value, name).map(Some),
         false => Ok(None),
@@ -33,7 +33,7 @@ pub fn optional_path(js: JsEnv, value: JsVal, name: &str) -> Result<Option<Strin
 }
 
 /// A list argument.
-pub fn list(js: JsEnv, value: JsVal, name: &str) -> Result<JsVal> {
+pub fn list<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<JsVal<'env>> {
     match optional_list(js, value)? {
         Some(list) => Ok(list),
         None => Err(wrong_argument(js, format!("{name} must be an array"))),
@@ -41,7 +41,7 @@ pub fn list(js: JsEnv, value: JsVal, name: &str) -> Result<JsVal> {
 }
 
 /// A value as a plain list; None if it is none. A Proxy of a list is one, as for `Array.isArray`.
-pub fn optional_list(js: JsEnv, value: JsVal) -> Result<Option<JsVal>> {
+pub fn optional_list<'env>(js: JsEnv<'env>, value: JsVal<'env>) -> Result<Option<JsVal<'env>>> {
     if js.is_array(value)? {
         return Ok(Some(value));
     }
@@ -53,7 +53,7 @@ pub fn optional_list(js: JsEnv, value: JsVal) -> Result<Option<JsVal>> {
 }
 
 /// Whether a list argument that may be left out has elements. As in the reference, whatever has no length is left out.
-pub fn has_elements(js: JsEnv, value: JsVal, name: &str) -> Result<bool> {
+pub fn has_elements(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<bool> {
     if let Some(list) = optional_list(js, value)? {
         return Ok(js.len(list)? > 0);
     }
@@ -68,7 +68,7 @@ pub fn has_elements(js: JsEnv, value: JsVal, name: &str) -> Result<bool> {
 }
 
 /// An object argument.
-pub fn object(js: JsEnv, value: JsVal, name: &str) -> Result<JsVal> {
+pub fn object<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<JsVal<'env>> {
     match js.is_object(value)? {
         true => Ok(value),
         false => Err(wrong_argument(js, format!("{name} must be an object"))),
@@ -76,7 +76,7 @@ pub fn object(js: JsEnv, value: JsVal, name: &str) -> Result<JsVal> {
 }
 
 /// A value as a template string shows it.
-pub fn shown_value(js: JsEnv, value: JsVal) -> Result<String> {
+pub fn shown_value(js: JsEnv<'_>, value: JsVal<'_>) -> Result<String> {
     let text = factory::call(js, FactoryFn::Shown, &[value])?;
     Ok(to_string_lossy(&js.text(text)?.unwrap_or_default()).into_owned())
 }

@@ -10,12 +10,12 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::host::JsHost;
 
 /// Runs a core call that asks the host; its error is thrown.
-pub fn on_paths<T>(js: JsEnv, work: impl FnOnce(&JsHost) -> CoreResult<T>) -> Result<T> {
+pub fn on_paths<T>(js: JsEnv<'_>, work: impl FnOnce(&JsHost<'_>) -> CoreResult<T>) -> Result<T> {
     work(&JsHost(js)).map_err(|error| thrown(js, &error))
 }
 
 /// A path argument made absolute.
-pub fn resolved(js: JsEnv, value: JsVal, name: &str) -> Result<String> {
+pub fn resolved(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<String> {
     let given = args::path(js, value, name)?;
     on_paths(js, |host| paths::resolve(&given, host))
 }

@@ -7,6 +7,6 @@ use crate::core::base::time;
 use crate::js::engine::JsEnv;
 
 /// An ISO 8601 time of ms since 1970.
-pub fn iso(js: JsEnv, ms: f64) -> Result<String> {
+pub fn iso(js: JsEnv<'_>, ms: f64) -> Result<String> {
     time::iso(ms).ok_or_else(|| wrong_argument(js, "Invalid time value"))
 }

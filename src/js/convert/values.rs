@@ -16,7 +16,7 @@ use crate::js::factory::{self, FactoryFn};
 pub const LONGEST_TEXT: usize = (1 << 29) - 24;
 
 /// The value of a JSON text.
-pub fn parse(js: JsEnv, text: &str) -> napi::Result<JsVal> {
+pub fn parse<'env>(js: JsEnv<'env>, text: &str) -> napi::Result<JsVal<'env>> {
     if !text.is_ascii() || text.len() > LONGEST_TEXT {
         if let Some(value) = from_bytes(js, text) {
             return Ok(value);
@@ -26,13 +26,13 @@ pub fn parse(js: JsEnv, text: &str) -> napi::Result<JsVal> {
 }
 
 /// The value of a JSON text, by the engine's own `JSON.parse`.
-pub fn parse_by_engine(js: JsEnv, text: &str) -> napi::Result<JsVal> {
+pub fn parse_by_engine<'env>(js: JsEnv<'env>, text: &str) -> napi::Result<JsVal<'env>> {
     let text = js.string(text.as_bytes())?;
     factory::call(js, FactoryFn::Parse, &[text])
 }
 
 /// The value of a JSON text, made from its bytes; None if it holds something that is left to the engine.
-pub fn from_bytes(js: JsEnv, text: &str) -> Option<JsVal> {
+pub fn from_bytes<'env>(js: JsEnv<'env>, text: &str) -> Option<JsVal<'env>> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Build(js).deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
@@ -40,52 +40,52 @@ pub fn from_bytes(js: JsEnv, text: &str) -> Option<JsVal> {
 }
 
 #[derive(Clone, Copy)]
-struct Build(JsEnv);
+struct Build<'env>(JsEnv<'env>);
 
-impl<'de> DeserializeSeed<'de> for Build {
-    type Value = JsVal;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<JsVal, D::Error> {
+impl<'de, 'env> DeserializeSeed<'de> for Build<'env> {
+    type Value = JsVal<'env>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<JsVal<'env>, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-fn made<E: serde::de::Error>(result: napi::Result<JsVal>) -> Result<JsVal, E> {
+fn made<'env, E: serde::de::Error>(result: napi::Result<JsVal<'env>>) -> Result<JsVal<'env>, E> {
     result.map_err(E::custom)
 }
 
-impl<'de> Visitor<'de> for Build {
-    type Value = JsVal;
+impl<'de, 'env> Visitor<'de> for Build<'env> {
+    type Value = JsVal<'env>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E: serde::de::Error>(self) -> Result<JsVal, E> {
+    fn visit_unit<E: serde::de::Error>(self) -> Result<JsVal<'env>, E> {
         made(self.0.null())
     }
 
-    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<JsVal, E> {
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<JsVal<'env>, E> {
         made(self.0.boolean(value))
     }
 
     // Integers are doubles in JavaScript; the conversions round to the nearest, as reading the digits would.
-    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<JsVal, E> {
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<JsVal<'env>, E> {
         made(self.0.number(value as f64))
     }
 
-    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<JsVal, E> {
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<JsVal<'env>, E> {
         made(self.0.number(value as f64))
     }
 
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<JsVal, E> {
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<JsVal<'env>, E> {
         made(self.0.number(value))
     }
 
-    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<JsVal, E> {
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<JsVal<'env>, E> {
         made(self.0.string(value.as_bytes()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<JsVal, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<JsVal<'env>, A::Error> {
         let array = made(self.0.array(0))?;
         let mut at = 0;
         while let Some(value) = seq.next_element_seed(self)? {
@@ -95,7 +95,7 @@ impl<'de> Visitor<'de> for Build {
         Ok(array)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsVal, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsVal<'env>, A::Error> {
         let object = made(self.0.object())?;
         while let Some(key) = map.next_key_seed(self)? {
             let value = map.next_value_seed(self)?;
@@ -106,7 +106,7 @@ impl<'de> Visitor<'de> for Build {
 }
 
 /// The JSON text of a value, by `JSON.stringify`; empty if it has none.
-pub fn line_of(js: JsEnv, object: JsVal) -> napi::Result<Vec<u8>> {
+pub fn line_of(js: JsEnv<'_>, object: JsVal<'_>) -> napi::Result<Vec<u8>> {
     let text = factory::call(js, FactoryFn::Stringify, &[object])?;
     match js.is_undefined(text)? {
         true => Ok(Vec::new()),

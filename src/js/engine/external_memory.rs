@@ -15,7 +15,7 @@ pub struct ExternalMemory {
 
 impl ExternalMemory {
     /// Says how many bytes it is now.
-    pub fn set(&mut self, js: JsEnv, bytes: usize) {
+    pub fn set(&mut self, js: JsEnv<'_>, bytes: usize) {
         let (_, before) = *self.counted.get_or_insert((js.raw(), 0));
         let now = i64::try_from(bytes).unwrap_or(i64::MAX);
         if (now - before).abs() >= STEP {

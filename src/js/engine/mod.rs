@@ -1,14 +1,21 @@
 //! The calls into the JavaScript engine. All `unsafe` of the boundary is in this room.
+//!
+//! Invariants: no safe function takes or gives a bare pointer of the engine; a handle does not outlive its scope.
 
+mod deferred;
 mod env;
+mod external;
 mod external_memory;
-mod kinds;
-mod long;
+mod functions;
+mod persistent;
 mod queue;
-mod scratch;
 mod strings;
+mod typed_arrays;
+mod values;
 
-pub use env::{returned, EnvId, JsEnv, JsVal, Persistent};
+pub use deferred::Deferred;
+pub use env::{returned, EnvId, JsEnv, JsVal};
 pub use external_memory::ExternalMemory;
+pub use persistent::Persistent;
 pub use queue::{queue, Sender, WeakSender};
-pub use scratch::Scratch;
+pub use typed_arrays::Scratch;

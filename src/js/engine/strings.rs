@@ -1,135 +1,146 @@
-//! Strings of the engine as bytes.
+//! Strings of the engine from bytes, and back.
+//!
+//! Text is WTF-8: UTF-8 that may hold lone surrogates. Long text beyond ASCII is converted here, for the engine reads
+//! UTF-8 a byte at a time.
 
+use std::cell::RefCell;
+use std::ffi::c_char;
 use std::ptr::null_mut;
 
 use napi::{sys, Result, ValueType};
 
 use super::env::{JsEnv, JsVal};
-use super::long;
+use crate::core::base::string_buffer::{Form, StringBuffer};
 use crate::core::base::wtf8;
 
-impl JsEnv {
-    /// A string from WTF-8 bytes, lone surrogates included.
-    pub fn string(self, bytes: &[u8]) -> Result<JsVal> {
+/// From how many bytes on text beyond ASCII is converted here.
+const LONG_TEXT: usize = 1 << 10;
+/// Room for most strings, in bytes.
+const SHORT: usize = 512;
+
+thread_local! {
+    static BUFFER: RefCell<StringBuffer> = RefCell::default();
+}
+
+/// A Node-API function that makes a string of so many units.
+type Make<T> = unsafe fn(sys::napi_env, *const T, isize, *mut sys::napi_value) -> sys::napi_status;
+
+/// A Node-API function that copies a string into a buffer of so many units, the last of them for a zero, and tells how
+/// many it has written. Without a buffer it tells how many there are.
+type Copy<T> = unsafe fn(sys::napi_env, sys::napi_value, *mut T, usize, *mut usize) -> sys::napi_status;
+
+impl<'env> JsEnv<'env> {
+    fn make_string<T>(self, make: Make<T>, units: &[T]) -> Result<JsVal<'env>> {
         let mut out = null_mut();
-        let size = bytes.len() as isize;
-        let status = if bytes.is_ascii() {
-            // SAFETY: the pointer is good for `size` bytes; the engine copies them.
-            unsafe { sys::napi_create_string_latin1(self.raw(), bytes.as_ptr().cast(), size, &mut out) }
-        } else if bytes.len() >= long::LONG_TEXT {
-            return long::string(self, bytes);
-        } else if std::str::from_utf8(bytes).is_ok() {
-            // SAFETY: the pointer is good for `size` bytes; the engine copies them.
-            unsafe { sys::napi_create_string_utf8(self.raw(), bytes.as_ptr().cast(), size, &mut out) }
-        } else {
-            let units = wtf8::to_utf16(bytes);
-            // SAFETY: the pointer is good for that many units; the engine copies them.
-            unsafe { sys::napi_create_string_utf16(self.raw(), units.as_ptr(), units.len() as isize, &mut out) }
-        };
+        // SAFETY: the pointer is good for so many units, which the engine copies.
+        let status = unsafe { make(self.raw(), units.as_ptr(), units.len() as isize, &mut out) };
         self.check(status, "string")?;
-        Ok(out)
+        self.made(out)
+    }
+
+    /// How many units a string has.
+    fn string_length<T>(self, copy: Copy<T>, value: JsVal<'_>) -> Result<usize> {
+        let mut units = 0;
+        // SAFETY: without a buffer the engine only tells the length.
+        let status = unsafe { copy(self.raw(), value.raw(), null_mut(), 0, &mut units) };
+        self.check(status, "string length")?;
+        Ok(units)
+    }
+
+    /// As many units of a string as there is room for, but for one; `T` and `U` have the same size.
+    fn copy_string<T, U>(self, copy: Copy<T>, value: JsVal<'_>, room: usize) -> Result<Vec<U>> {
+        const { assert!(size_of::<T>() == size_of::<U>()) };
+        let mut buffer: Vec<U> = Vec::with_capacity(room);
+        let mut units = 0;
+        // SAFETY: the buffer has that much room.
+        let status = unsafe { copy(self.raw(), value.raw(), buffer.as_mut_ptr().cast(), room, &mut units) };
+        self.check(status, "string value")?;
+        // SAFETY: the engine has written so many units, fewer than there is room for, or refused.
+        unsafe { buffer.set_len(units.min(room)) };
+        Ok(buffer)
+    }
+
+    fn latin1(self, bytes: &[u8]) -> Result<JsVal<'env>> {
+        // `c_char` has a sign on some platforms.
+        self.make_string::<c_char>(sys::napi_create_string_latin1, chars(bytes))
+    }
+
+    /// A string from WTF-8.
+    pub fn string(self, bytes: &[u8]) -> Result<JsVal<'env>> {
+        if bytes.is_ascii() {
+            return self.latin1(bytes);
+        }
+        if bytes.len() < LONG_TEXT {
+            return match std::str::from_utf8(bytes) {
+                Ok(_) => self.make_string::<c_char>(sys::napi_create_string_utf8, chars(bytes)),
+                Err(_) => self.make_string(sys::napi_create_string_utf16, &wtf8::to_utf16(bytes)),
+            };
+        }
+        BUFFER.with(|buffer| {
+            let mut buffer = buffer.borrow_mut();
+            buffer.set(bytes);
+            let string = self.buffered_string(&buffer);
+            buffer.trim();
+            string
+        })
+    }
+
+    /// A string of a buffer's text.
+    pub fn buffered_string(self, buffer: &StringBuffer) -> Result<JsVal<'env>> {
+        match buffer.get() {
+            Form::Latin1(bytes) => self.latin1(bytes),
+            Form::Utf16(units) => self.make_string(sys::napi_create_string_utf16, units),
+        }
     }
 
     /// A string, or `undefined`.
-    pub fn optional_string(self, bytes: Option<&[u8]>) -> Result<JsVal> {
+    pub fn optional_string(self, bytes: Option<&[u8]>) -> Result<JsVal<'env>> {
         bytes.map_or_else(|| self.undefined(), |bytes| self.string(bytes))
     }
 
     /// The WTF-8 of a string; None for anything else.
-    pub fn text(self, value: JsVal) -> Result<Option<Vec<u8>>> {
+    pub fn text(self, value: JsVal<'_>) -> Result<Option<Vec<u8>>> {
         if self.kind(value)? != ValueType::String {
             return Ok(None);
         }
-        let mut short = [0u8; 128];
-        let mut size = 0;
-        // SAFETY: the buffer is as long as said; `value` is a string of this call.
-        let status = unsafe {
-            sys::napi_get_value_string_utf8(self.raw(), value, short.as_mut_ptr().cast(), short.len(), &mut size)
-        };
-        self.check(status, "string value")?;
-        // A full buffer may have been cut short: at most three bytes and the ending zero are left unused then.
-        let read = match short.get(..size).filter(|_| size < short.len() - 4) {
-            Some(bytes) => bytes.to_vec(),
-            None => self.long_text(value)?,
-        };
+        let read = self.utf8(value)?;
         // U+FFFD may stand for a lone surrogate, which only the UTF-16 form tells.
-        let replaced = memchr::memmem::find(&read, "\u{FFFD}".as_bytes()).is_some();
-        Ok(Some(if replaced { wtf8::from_utf16(&self.utf16(value)?) } else { read }))
+        if memchr::memmem::find(&read, "\u{FFFD}".as_bytes()).is_none() {
+            return Ok(Some(read));
+        }
+        let room = self.string_length(sys::napi_get_value_string_utf16, value)? + 1;
+        let units: Vec<u16> = self.copy_string(sys::napi_get_value_string_utf16, value, room)?;
+        Ok(Some(wtf8::from_utf16(&units)))
     }
 
-    /// The UTF-8 of a string without lone surrogates, such as `JSON.stringify` gives: most are ASCII, and read in one go.
-    pub fn well_formed_text(self, value: JsVal) -> Result<Vec<u8>> {
-        const SHORT: usize = 512;
-        if let Some(bytes) = self.text_in(value, SHORT)? {
+    /// The UTF-8 of a string, lone surrogates as U+FFFD.
+    fn utf8(self, value: JsVal<'_>) -> Result<Vec<u8>> {
+        let bytes = self.copy_string(sys::napi_get_value_string_utf8, value, SHORT)?;
+        // A buffer that is nearly full may have been too small: up to three bytes are left unused then.
+        if bytes.len() + 4 < SHORT {
             return Ok(bytes);
         }
-        let mut units = 0;
-        // SAFETY: without a buffer the engine only tells the length, in UTF-16 units.
-        let status = unsafe { sys::napi_get_value_string_utf16(self.raw(), value, null_mut(), 0, &mut units) };
-        self.check(status, "string length")?;
-        let mut size = 0;
-        // SAFETY: without a buffer the engine only tells the length, in bytes.
-        let status = unsafe { sys::napi_get_value_string_utf8(self.raw(), value, null_mut(), 0, &mut size) };
-        self.check(status, "string length")?;
-        if size != units {
-            return self.long_text(value);
+        let room = self.string_length(sys::napi_get_value_string_utf8, value)? + 1;
+        self.copy_string(sys::napi_get_value_string_utf8, value, room)
+    }
+
+    /// The UTF-8 of a string without lone surrogates, such as `JSON.stringify` gives: most are ASCII, and copied at
+    /// once where UTF-8 is made letter by letter.
+    pub fn well_formed_text(self, value: JsVal<'_>) -> Result<Vec<u8>> {
+        let bytes = self.copy_string(sys::napi_get_value_string_utf8, value, SHORT)?;
+        if bytes.len() + 4 < SHORT {
+            return Ok(bytes);
         }
-        // As many bytes as units: ASCII, which is copied at once where UTF-8 is made letter by letter.
-        let mut bytes = Vec::with_capacity(size + 1);
-        // SAFETY: the buffer has room for every byte and the ending zero.
-        let status = unsafe {
-            sys::napi_get_value_string_latin1(self.raw(), value, bytes.as_mut_ptr() as *mut _, size + 1, &mut size)
-        };
-        self.check(status, "string value")?;
-        // SAFETY: the engine has written `size` bytes, one less than the room at most.
-        unsafe { bytes.set_len(size) };
-        Ok(bytes)
-    }
-
-    /// The UTF-8 of a string if it fits into that much room; None if it may not have.
-    fn text_in(self, value: JsVal, room: usize) -> Result<Option<Vec<u8>>> {
-        let mut bytes = Vec::with_capacity(room);
-        let mut size = 0;
-        // SAFETY: the buffer has that much room.
-        let status = unsafe {
-            sys::napi_get_value_string_utf8(self.raw(), value, bytes.as_mut_ptr() as *mut _, room, &mut size)
-        };
-        self.check(status, "string value")?;
-        // A buffer that is nearly full may have been too small.
-        if size + 4 >= room {
-            return Ok(None);
+        let size = self.string_length(sys::napi_get_value_string_utf8, value)?;
+        // As many bytes as units: ASCII.
+        match size == self.string_length(sys::napi_get_value_string_utf16, value)? {
+            true => self.copy_string(sys::napi_get_value_string_latin1, value, size + 1),
+            false => self.copy_string(sys::napi_get_value_string_utf8, value, size + 1),
         }
-        // SAFETY: the engine has written `size` bytes, which is less than the room.
-        unsafe { bytes.set_len(size) };
-        Ok(Some(bytes))
     }
+}
 
-    fn long_text(self, value: JsVal) -> Result<Vec<u8>> {
-        let mut size = 0;
-        // SAFETY: without a buffer the engine only tells the length.
-        let status = unsafe { sys::napi_get_value_string_utf8(self.raw(), value, null_mut(), 0, &mut size) };
-        self.check(status, "string length")?;
-        let mut bytes = vec![0u8; size + 1];
-        // SAFETY: the buffer is as long as said, its last byte for the ending zero.
-        let status = unsafe {
-            sys::napi_get_value_string_utf8(self.raw(), value, bytes.as_mut_ptr().cast(), bytes.len(), &mut size)
-        };
-        self.check(status, "string value")?;
-        bytes.truncate(size);
-        Ok(bytes)
-    }
-
-    fn utf16(self, value: JsVal) -> Result<Vec<u16>> {
-        let mut size = 0;
-        // SAFETY: without a buffer the engine only tells the length.
-        let status = unsafe { sys::napi_get_value_string_utf16(self.raw(), value, null_mut(), 0, &mut size) };
-        self.check(status, "string length")?;
-        let mut units = vec![0u16; size + 1];
-        // SAFETY: the buffer is as long as said, its last unit for the ending zero.
-        let status =
-            unsafe { sys::napi_get_value_string_utf16(self.raw(), value, units.as_mut_ptr(), units.len(), &mut size) };
-        self.check(status, "string value")?;
-        units.truncate(size);
-        Ok(units)
-    }
+fn chars(bytes: &[u8]) -> &[c_char] {
+    // SAFETY: a `c_char` is a byte, with a sign or without.
+    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }

@@ -23,8 +23,9 @@ struct Factory {
 }
 
 /// Compiles the factory for this environment. `read_body` reads the bodies of lazy entries.
-pub fn install(js: JsEnv, read_body: JsVal) -> Result<()> {
-    let factory = js.run(FACTORY)?;
+pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>) -> Result<()> {
+    let (scratch, numbers) = Scratch::new(js)?;
+    let factory = js.call(js.run(FACTORY)?, &[numbers])?;
     let lazy = js.call(js.run(LAZY)?, &[read_body])?;
     let function = |name: &CStr| {
         let function = js.get(factory, name)?;
@@ -32,7 +33,6 @@ pub fn install(js: JsEnv, read_body: JsVal) -> Result<()> {
         js.keep(function)
     };
     let functions = NAMES.iter().map(|name| function(name)).collect::<Result<Vec<Persistent>>>()?;
-    let scratch = Scratch::of(js, js.get(factory, c"scratch")?)?;
     FACTORIES.with(|all| all.borrow_mut().push((js.id(), Rc::new(Factory { functions, scratch }))));
     Ok(())
 }
@@ -47,7 +47,7 @@ pub fn uninstall(env: EnvId) -> bool {
     })
 }
 
-fn with_factory<T>(js: JsEnv, work: impl FnOnce(&Factory) -> Result<T>) -> Result<T> {
+fn with_factory<T>(js: JsEnv<'_>, work: impl FnOnce(&Factory) -> Result<T>) -> Result<T> {
     FACTORIES.with(|all| {
         let all = all.borrow();
         match all.iter().find(|(id, _)| *id == js.id()) {
@@ -58,7 +58,7 @@ fn with_factory<T>(js: JsEnv, work: impl FnOnce(&Factory) -> Result<T>) -> Resul
 }
 
 /// A function of the factory.
-pub fn function(js: JsEnv, function: FactoryFn) -> Result<JsVal> {
+pub fn function<'env>(js: JsEnv<'env>, function: FactoryFn) -> Result<JsVal<'env>> {
     with_factory(js, |factory| match factory.functions.get(function as usize) {
         Some(kept) => js.kept(kept),
         None => Err(napi::Error::from_reason("The factory lacks a function")),
@@ -66,11 +66,11 @@ pub fn function(js: JsEnv, function: FactoryFn) -> Result<JsVal> {
 }
 
 /// Calls a function of the factory.
-pub fn call(js: JsEnv, callee: FactoryFn, args: &[JsVal]) -> Result<JsVal> {
+pub fn call<'env>(js: JsEnv<'env>, callee: FactoryFn, args: &[JsVal<'env>]) -> Result<JsVal<'env>> {
     js.call(function(js, callee)?, args)
 }
 
 /// The numbers that the factory's last call left in its scratch array.
-pub fn scratch(js: JsEnv) -> Result<[f64; 4]> {
+pub fn scratch(js: JsEnv<'_>) -> Result<[f64; 4]> {
     with_factory(js, |factory| Ok(factory.scratch.read()))
 }

@@ -1,7 +1,7 @@
 // What is cheaper, or only exact, when JavaScript does it itself: making many small objects, and asking the engine and
-// its host. The addon compiles this once; it holds no state and takes no decisions: what is made of an entry, and where
+// its host. The addon compiles this once, and calls it with `scratch`, a list of numbers that it reads where they are; it holds no state and takes no decisions: what is made of an entry, and where
 // it hangs in the tree, comes in as numbers.
-(() => {
+(scratch) => {
 	"use strict";
 	const { parse, stringify } = JSON;
 	const { propertyIsEnumerable } = Object.prototype;
@@ -19,8 +19,6 @@
 
 	const time = (value) => new Date(value).getTime();
 
-	// Numbers that the addon reads where they are, in place of a call for each.
-	const scratch = new Float64Array(4);
 	// The codes of `Wants` in src/js/message.rs.
 	const TEXT = 1;
 	const TEXT_OF_CONVERSATION = 2;
@@ -206,7 +204,6 @@
 		header: (id, timestamp, cwd, parentSession) => ({ type: "session", version: 3, id, timestamp, cwd, parentSession }),
 		envelopeFirst: (type, id, parentId, timestamp, own) => ({ type, id, parentId, timestamp, ...own }),
 		envelopeLast: (type, id, parentId, timestamp, own) => ({ type, ...own, id, parentId, timestamp }),
-		scratch,
 		// Everything an append needs of a message, in one call: puts its entry's own fields at the end of the list, gives
 		// their text if it is wanted, and leaves in the scratch the role's code (-1 for no object), whether content is
 		// missing, the time, and the place in the list.
@@ -445,4 +442,4 @@
 			return () => signal.removeEventListener("abort", callback);
 		},
 	};
-})();
+};

@@ -11,16 +11,16 @@ use crate::js::engine::JsEnv;
 use crate::js::engine::JsVal;
 
 /// The time in ms since 1970, from JavaScript's clock, which tests replace.
-pub fn now(js: JsEnv) -> Result<f64> {
+pub fn now(js: JsEnv<'_>) -> Result<f64> {
     let now = call::call(js, FactoryFn::Now, &[])?;
     Ok(js.number_value(now)?.unwrap_or(f64::NAN))
 }
 
 /// The host's answers about paths, for the core.
-pub struct JsHost(pub JsEnv);
+pub struct JsHost<'env>(pub JsEnv<'env>);
 
-impl JsHost {
-    fn ask(&self, function: FactoryFn, args: &[JsVal]) -> Result<Option<String>> {
+impl JsHost<'_> {
+    fn ask(&self, function: FactoryFn, args: &[JsVal<'_>]) -> Result<Option<String>> {
         let answer = call::call(self.0, function, args)?;
         Ok(self.0.text(answer)?.map(|text| to_string_lossy(&text).into_owned()))
     }
@@ -31,7 +31,7 @@ fn crossing<T>(result: Result<T>) -> CoreResult<T> {
     result.map_err(|error| CoreError::argument(error.reason.to_string()))
 }
 
-impl paths::Host for JsHost {
+impl paths::Host for JsHost<'_> {
     fn cwd(&self) -> CoreResult<String> {
         let cwd = crossing(self.ask(FactoryFn::Cwd, &[]))?;
         cwd.ok_or_else(|| CoreError::argument("The working directory is unknown"))
@@ -65,7 +65,7 @@ impl paths::Host for JsHost {
 }
 
 /// The name that the application gives itself, if it is a renamed pi.
-pub fn app_name(js: JsEnv) -> Result<Option<String>> {
+pub fn app_name(js: JsEnv<'_>) -> Result<Option<String>> {
     JsHost(js).ask(FactoryFn::AppName, &[])
 }
 
@@ -78,7 +78,7 @@ pub struct HostSnapshot {
 impl HostSnapshot {
     /// The host's current answers. The working directory may be gone, in which case it is empty: only relative paths
     /// need it.
-    pub fn of(host: &JsHost) -> CoreResult<Self> {
+    pub fn of(host: &JsHost<'_>) -> CoreResult<Self> {
         let cwd = paths::Host::cwd(host).unwrap_or_else(|_| {
             paths::Host::give_up(host);
             String::new()

@@ -26,7 +26,7 @@ pub struct InfoArgs<'a> {
 
 /// The object of a session. None if the engine cannot make it: a name is longer than a string may be, or the header's timestamp
 /// throws as a date. pi leaves such a session out, too.
-pub fn info_object(js: JsEnv, session: &InfoArgs<'_>) -> Result<Option<JsVal>> {
+pub fn info_object<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>) -> Result<Option<JsVal<'env>>> {
     let first = session.listed.summary.first_message.as_deref().unwrap_or(b"(no messages)");
     let first = js.string(first).or_else(|_| {
         js.take_exception()?;
@@ -40,7 +40,7 @@ pub fn info_object(js: JsEnv, session: &InfoArgs<'_>) -> Result<Option<JsVal>> {
     }
 }
 
-fn info_with(js: JsEnv, session: &InfoArgs<'_>, first: JsVal) -> Result<JsVal> {
+fn info_with<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>, first: JsVal<'env>) -> Result<JsVal<'env>> {
     let InfoArgs { path, file, listed, catalog } = *session;
     let ListedSession { summary, fingerprint, .. } = listed;
     let parsed = |text: &Option<String>| text.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text));

@@ -1,12 +1,11 @@
 //! `allMessagesText` of a listed session, read when it is asked for.
 
 use std::cell::RefCell;
-use std::ffi::c_void;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::ptr::null_mut;
 use std::time::{Duration, Instant};
 
-use napi::{sys, Result};
+use napi::Result;
 
 use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
@@ -39,22 +38,16 @@ thread_local! {
 }
 
 /// Gives the factory the function that fetches texts.
-pub fn install(js: JsEnv) -> Result<()> {
-    // SAFETY: called by the engine alone, as the function made below.
-    unsafe extern "C" fn on_text(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-        let mut args = [null_mut(); 3];
-        let mut count = args.len();
-        // SAFETY: `args` has room for `count` handles.
-        unsafe {
-            sys::napi_get_cb_info(env, info, &mut count, args.as_mut_ptr(), null_mut(), null_mut::<*mut c_void>())
-        };
-        let js = JsEnv::from_raw(env);
+pub fn install(js: JsEnv<'_>) -> Result<()> {
+    let function = js.function("listedText", |js, args| {
+        let none = js.undefined()?;
+        let args = std::array::from_fn(|at| args.get(at).copied().unwrap_or(none));
         // Reading a property must not throw.
-        let found = std::panic::catch_unwind(|| fetch(js, args));
-        let text = found.ok().and_then(Result::ok).or_else(|| js.string(b"").ok());
-        text.unwrap_or(null_mut())
-    }
-    let function = js.function(c"listedText", on_text, Box::new(()))?;
+        match catch_unwind(AssertUnwindSafe(|| fetch(js, args))) {
+            Ok(Ok(text)) => Ok(text),
+            _ => js.take_exception().and_then(|_| js.string(b"")),
+        }
+    })?;
     factory::call(js, FactoryFn::UseText, &[function]).map(|_| ())
 }
 
@@ -64,7 +57,7 @@ pub fn close() {
 }
 
 /// The text of a listed session: from the catalog or from its file.
-fn fetch(js: JsEnv, [file, source, catalog]: [JsVal; 3]) -> Result<JsVal> {
+fn fetch<'env>(js: JsEnv<'env>, [file, source, catalog]: [JsVal<'env>; 3]) -> Result<JsVal<'env>> {
     let argument = |value: JsVal| Ok::<_, napi::Error>(js.text(value)?.map(|text| to_string_lossy(&text).into_owned()));
     let source = argument(source)?.and_then(|text| ListedState::from_text(&text));
     let Some((file, source)) = argument(file)?.zip(source) else { return js.string(b"") };
@@ -79,7 +72,7 @@ fn fetch(js: JsEnv, [file, source, catalog]: [JsVal; 3]) -> Result<JsVal> {
     })
 }
 
-fn string_of(js: JsEnv, text: &mut Vec<u8>) -> Result<JsVal> {
+fn string_of<'env>(js: JsEnv<'env>, text: &mut Vec<u8>) -> Result<JsVal<'env>> {
     let string = js.string(text);
     if text.capacity() > KEPT_BYTES {
         *text = Vec::new();

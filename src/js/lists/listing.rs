@@ -23,7 +23,7 @@ use crate::js::factory::{self, scratch, FactoryFn};
 
 /// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is
 /// no catalog.
-pub fn surroundings(js: JsEnv) -> Result<(Option<Location>, String)> {
+pub fn surroundings(js: JsEnv<'_>) -> Result<(Option<Location>, String)> {
     let asked = on_paths(js, |host| Ok((location(host)?, host.cwd()?)));
     match asked {
         Ok(found) => Ok(found),
@@ -39,14 +39,19 @@ enum Event {
 }
 
 /// Starts a listing and gives its promise.
-pub fn promise(js: JsEnv, signal: JsVal, on_progress: JsVal, what: impl FnOnce() -> Result<Listing>) -> Result<JsVal> {
+pub fn promise<'env>(
+    js: JsEnv<'env>,
+    signal: JsVal<'env>,
+    on_progress: JsVal<'env>,
+    what: impl FnOnce() -> Result<Listing>,
+) -> Result<JsVal<'env>> {
     task::promise(js, |deferred| start(js, signal, on_progress, what, deferred))
 }
 
 fn start(
-    js: JsEnv,
-    signal: JsVal,
-    on_progress: JsVal,
+    js: JsEnv<'_>,
+    signal: JsVal<'_>,
+    on_progress: JsVal<'_>,
     what: impl FnOnce() -> Result<Listing>,
     deferred: Deferred,
 ) -> Result<()> {
@@ -98,7 +103,7 @@ struct Progress {
 }
 
 /// Handles an event. Nothing is borrowed while the caller's callback runs.
-fn take(progress: &RefCell<Progress>, js: JsEnv, event: Event) -> Result<()> {
+fn take(progress: &RefCell<Progress>, js: JsEnv<'_>, event: Event) -> Result<()> {
     if progress.borrow().task.is_over() {
         return Ok(());
     }
@@ -139,7 +144,7 @@ fn take(progress: &RefCell<Progress>, js: JsEnv, event: Event) -> Result<()> {
 }
 
 /// Settles the promise and lets everything go.
-fn end(progress: &RefCell<Progress>, js: JsEnv, value: JsVal, resolves: bool) -> Result<()> {
+fn end(progress: &RefCell<Progress>, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
     let (ending, kept) = {
         let mut progress = progress.borrow_mut();
         (progress.task.ending(), [progress.infos.take(), progress.results.take()])
@@ -151,15 +156,15 @@ fn end(progress: &RefCell<Progress>, js: JsEnv, value: JsVal, resolves: bool) ->
 }
 
 /// Sorts files as the host's language sorts their names.
-fn sort(js: JsEnv, request: SortRequest) -> Result<()> {
+fn sort(js: JsEnv<'_>, request: SortRequest) -> Result<()> {
     let SortRequest { keys, order, answer } = request;
     let names = js.array(keys.len())?;
     for (at, key) in (0..).zip(&keys) {
-        js.scoped(|| js.set_at(names, at, js.string(key.name.as_bytes())?))?;
+        js.scoped(|js, _| js.set_at(names, at, js.string(key.name.as_bytes())?))?;
     }
     let times: Vec<f64> = keys.iter().map(|key| key.time).collect();
     let sorted = factory::call(js, FactoryFn::SortFiles, &[js.u32s(&order)?, js.f64s(&times)?, names])?;
-    let position = |at: u32| js.scoped(|| Ok(js.number_value(js.at(sorted, at)?)?.unwrap_or_default() as u32));
+    let position = |at: u32| js.scoped(|js, _| Ok(js.number_value(js.at(sorted, at)?)?.unwrap_or_default() as u32));
     let sorted = (0..order.len() as u32).map(position).collect::<Result<_>>()?;
     // Without a receiver the list is over.
     let _ = answer.send(sorted);
@@ -167,7 +172,7 @@ fn sort(js: JsEnv, request: SortRequest) -> Result<()> {
 }
 
 /// The number of files is known: they are read from now on.
-fn found(progress: &RefCell<Progress>, js: JsEnv, total: usize) -> Result<()> {
+fn found(progress: &RefCell<Progress>, js: JsEnv<'_>, total: usize) -> Result<()> {
     if total == 0 {
         return end(progress, js, js.array(0)?, true);
     }
@@ -179,7 +184,7 @@ fn found(progress: &RefCell<Progress>, js: JsEnv, total: usize) -> Result<()> {
 }
 
 /// Has the host find the newest of some dates of a file.
-fn parse_dates(progress: &RefCell<Progress>, js: JsEnv, at: usize, times: &str) -> Result<()> {
+fn parse_dates(progress: &RefCell<Progress>, js: JsEnv<'_>, at: usize, times: &str) -> Result<()> {
     let newest = js.number_value(factory::call(js, FactoryFn::NewestTime, &[parse(js, times)?])?)?;
     if let Some(newest) = newest {
         let mut progress = progress.borrow_mut();
@@ -189,7 +194,7 @@ fn parse_dates(progress: &RefCell<Progress>, js: JsEnv, at: usize, times: &str) 
     Ok(())
 }
 
-fn read(progress: &RefCell<Progress>, js: JsEnv, at: usize, mut file: Option<ListedFile>) -> Result<()> {
+fn read(progress: &RefCell<Progress>, js: JsEnv<'_>, at: usize, mut file: Option<ListedFile>) -> Result<()> {
     if let Some((newest, ListedFile { listed, .. })) =
         progress.borrow_mut().unparsed_dates.remove(&at).zip(file.as_mut())
     {
@@ -238,7 +243,7 @@ fn read(progress: &RefCell<Progress>, js: JsEnv, at: usize, mut file: Option<Lis
 }
 
 /// The list of all results, the newest first; those of one time in their files' order.
-fn newest_first(progress: &RefCell<Progress>, js: JsEnv, results: JsVal) -> Result<JsVal> {
+fn newest_first<'env>(progress: &RefCell<Progress>, js: JsEnv<'env>, results: JsVal<'env>) -> Result<JsVal<'env>> {
     let mut times = std::mem::take(&mut progress.borrow_mut().times);
     if times.iter().any(|(time, _)| time.is_nan()) {
         return factory::call(js, FactoryFn::NewestFirst, &[results]);
@@ -249,7 +254,7 @@ fn newest_first(progress: &RefCell<Progress>, js: JsEnv, results: JsVal) -> Resu
 }
 
 /// Whether a session is one of those that are listed.
-fn is_listed(progress: &RefCell<Progress>, js: JsEnv, listed: &ListedSession) -> Result<bool> {
+fn is_listed(progress: &RefCell<Progress>, js: JsEnv<'_>, listed: &ListedSession) -> Result<bool> {
     let listing = progress.borrow().listing.clone();
     on_paths(js, |host| Ok(listing.includes(&listed.summary.cwd, host)))
 }

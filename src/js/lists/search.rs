@@ -52,11 +52,11 @@ struct SearchRequest {
 }
 
 /// Starts a search and gives its promise.
-pub fn promise(js: JsEnv, query: JsVal, options: JsVal) -> Result<JsVal> {
+pub fn promise<'env>(js: JsEnv<'env>, query: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
     task::promise(js, |deferred| start(js, query, options, deferred))
 }
 
-fn start(js: JsEnv, query: JsVal, options: JsVal, deferred: Deferred) -> Result<()> {
+fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
     let query = to_string_lossy(&args::text(js, query, "query")?).into_owned();
     let given = !js.is_nullish(options)?;
     if given {
@@ -92,7 +92,7 @@ fn start(js: JsEnv, query: JsVal, options: JsVal, deferred: Deferred) -> Result<
         .map_err(|error| thrown(js, &error))
 }
 
-fn mark(js: JsEnv, value: JsVal) -> Result<[String; 2]> {
+fn mark(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
     if js.is_nullish(value)? {
         return Ok(["«".into(), "»".into()]);
     }
@@ -105,7 +105,7 @@ fn mark(js: JsEnv, value: JsVal) -> Result<[String; 2]> {
 }
 
 /// The sessions that are searched: those that a list with the same arguments shows. No directory is made for it.
-fn listing(js: JsEnv, cwd: JsVal, dir: JsVal) -> Result<Listing> {
+fn listing(js: JsEnv<'_>, cwd: JsVal<'_>, dir: JsVal<'_>) -> Result<Listing> {
     let dir_given = args::optional_path(js, dir, "dir")?;
     let cwd_given = match js.is_nullish(cwd)? {
         true => None,
@@ -159,7 +159,7 @@ struct Searching {
 }
 
 /// Handles an event. Nothing is borrowed while the caller's callback runs.
-fn take(searching: &RefCell<Searching>, js: JsEnv, event: Event) -> Result<()> {
+fn take(searching: &RefCell<Searching>, js: JsEnv<'_>, event: Event) -> Result<()> {
     if searching.borrow().task.is_over() {
         return Ok(());
     }
@@ -178,7 +178,7 @@ fn take(searching: &RefCell<Searching>, js: JsEnv, event: Event) -> Result<()> {
     }
 }
 
-fn handle(searching: &RefCell<Searching>, js: JsEnv, event: Event) -> Result<()> {
+fn handle(searching: &RefCell<Searching>, js: JsEnv<'_>, event: Event) -> Result<()> {
     match event {
         Event::Aborted => Ok(()),
         Event::Progress(indexed, total) => {
@@ -193,7 +193,7 @@ fn handle(searching: &RefCell<Searching>, js: JsEnv, event: Event) -> Result<()>
         Event::Hits(found) => {
             let hits = searching.borrow().hits.as_ref().map(|hits| js.kept(hits)).transpose()?;
             let Some(hits) = hits else { return Ok(()) };
-            found.iter().try_for_each(|found| js.scoped(|| js.set_at(hits, js.len(hits)?, hit_object(js, found)?)))
+            found.iter().try_for_each(|found| js.scoped(|js, _| js.set_at(hits, js.len(hits)?, hit_object(js, found)?)))
         }
         Event::Done => {
             let hits = searching.borrow().hits.as_ref().map(|hits| js.kept(hits)).transpose()?;
@@ -207,7 +207,7 @@ fn handle(searching: &RefCell<Searching>, js: JsEnv, event: Event) -> Result<()>
 }
 
 /// Settles the promise and lets everything go.
-fn end(searching: &RefCell<Searching>, js: JsEnv, value: JsVal, resolves: bool) -> Result<()> {
+fn end(searching: &RefCell<Searching>, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
     let (ending, hits) = {
         let mut searching = searching.borrow_mut();
         (searching.task.ending(), searching.hits.take())
@@ -219,7 +219,7 @@ fn end(searching: &RefCell<Searching>, js: JsEnv, value: JsVal, resolves: bool) 
 }
 
 /// The object of a hit.
-fn hit_object(js: JsEnv, found: &TextMatch) -> Result<JsVal> {
+fn hit_object<'env>(js: JsEnv<'env>, found: &TextMatch) -> Result<JsVal<'env>> {
     let TextMatch { hit, session } = found;
     let args = [
         js.string(session.path.as_bytes())?,

@@ -1,61 +1,31 @@
 //! A promise that work on other threads settles: its signal, its progress callback, its end.
 
-use std::cell::Cell;
-use std::ffi::c_void;
-use std::ptr::null_mut;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-use napi::{sys, Error, Result, Status, ValueType};
+use napi::{Error, Result, ValueType};
 
 use crate::js::convert::errors::wrong_argument;
+pub use crate::js::engine::Deferred;
 use crate::js::engine::WeakSender;
 use crate::js::engine::{JsEnv, JsVal, Persistent};
 use crate::js::factory::{self, FactoryFn};
 
 /// Starts work and gives its promise. Whatever fails before the work has begun rejects it, as in an async function.
-pub fn promise(js: JsEnv, start: impl FnOnce(Deferred) -> Result<()>) -> Result<JsVal> {
-    let (mut deferred, mut promise) = (null_mut(), null_mut());
-    // SAFETY: both receive what the engine makes.
-    match unsafe { sys::napi_create_promise(js.raw(), &mut deferred, &mut promise) } {
-        sys::Status::napi_ok => {}
-        status => return Err(Error::new(Status::from(status), "creating a promise failed")),
-    }
-    let settled = Rc::new(Cell::new(Some(deferred)));
-    if let Err(error) = start(Deferred(settled.clone())) {
-        Deferred(settled).settle(js, reason_of(js, &error)?, false)?;
+pub fn promise<'env>(js: JsEnv<'env>, start: impl FnOnce(Deferred) -> Result<()>) -> Result<JsVal<'env>> {
+    let (deferred, promise) = Deferred::promise(js)?;
+    if let Err(error) = start(deferred.clone()) {
+        deferred.settle(js, reason_of(js, &error)?, false)?;
     }
     Ok(promise)
 }
 
 /// What a promise rejects with for an error: the exception that is pending, which is taken, or else an Error that says
 /// what failed.
-pub fn reason_of(js: JsEnv, error: &Error) -> Result<JsVal> {
+pub fn reason_of<'env>(js: JsEnv<'env>, error: &Error) -> Result<JsVal<'env>> {
     match js.take_exception()? {
         Some(reason) => Ok(reason),
         None => factory::call(js, FactoryFn::Failure, &[js.string(error.reason.as_bytes())?]),
-    }
-}
-
-/// The other end of a promise.
-#[derive(Clone)]
-pub struct Deferred(Rc<Cell<Option<sys::napi_deferred>>>);
-
-impl Deferred {
-    fn settle(&self, js: JsEnv, value: JsVal, resolves: bool) -> Result<()> {
-        let Some(deferred) = self.0.take() else { return Ok(()) };
-        // SAFETY: taken out above, each deferred is settled once.
-        let status = unsafe {
-            match resolves {
-                true => sys::napi_resolve_deferred(js.raw(), deferred, value),
-                false => sys::napi_reject_deferred(js.raw(), deferred, value),
-            }
-        };
-        match status {
-            sys::Status::napi_ok => Ok(()),
-            status => Err(Error::new(Status::from(status), "settling a promise failed")),
-        }
     }
 }
 
@@ -78,7 +48,7 @@ impl Drop for Task {
 
 impl Task {
     /// A task with these arguments; wrong ones are errors, and so is a signal that is aborted already: its reason.
-    pub fn new(js: JsEnv, deferred: Deferred, signal: JsVal, on_progress: JsVal) -> Result<Self> {
+    pub fn new(js: JsEnv<'_>, deferred: Deferred, signal: JsVal<'_>, on_progress: JsVal<'_>) -> Result<Self> {
         let has_signal = !js.is_nullish(signal)?;
         if has_signal {
             let is_signal =
@@ -105,7 +75,12 @@ impl Task {
     }
 
     /// Sends a message when the signal is aborted, so that the task notices.
-    pub fn listen<T: Send + 'static>(&mut self, js: JsEnv, sender: WeakSender<T>, message: fn() -> T) -> Result<()> {
+    pub fn listen<T: Send + 'static>(
+        &mut self,
+        js: JsEnv<'_>,
+        sender: WeakSender<T>,
+        message: fn() -> T,
+    ) -> Result<()> {
         if let Some(signal) = &self.signal {
             let callback = abort_callback(js, sender, message, self.cancelled.clone())?;
             self.unlisten = Some(js.keep(factory::call(js, FactoryFn::Listen, &[js.kept(signal)?, callback])?)?);
@@ -115,18 +90,16 @@ impl Task {
 
     /// Whether the promise is settled.
     pub fn is_over(&self) -> bool {
-        let deferred = self.deferred.0.take();
-        self.deferred.0.set(deferred);
-        deferred.is_none()
+        self.deferred.is_settled()
     }
 
     /// The progress callback, if there is one.
-    pub fn on_progress(&self, js: JsEnv) -> Result<Option<JsVal>> {
+    pub fn on_progress<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
         self.on_progress.as_ref().map(|kept| js.kept(kept)).transpose()
     }
 
     /// The signal, to be asked whether it is aborted while nothing is borrowed.
-    pub fn signal(&self, js: JsEnv) -> Result<Option<JsVal>> {
+    pub fn signal<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
         self.signal.as_ref().map(|kept| js.kept(kept)).transpose()
     }
 
@@ -143,7 +116,7 @@ impl Task {
 }
 
 /// Why a signal is aborted; None if it is not, or there is none. What asking it throws is the error.
-pub fn abort_reason(js: JsEnv, signal: Option<JsVal>) -> Result<Option<JsVal>> {
+pub fn abort_reason<'env>(js: JsEnv<'env>, signal: Option<JsVal<'env>>) -> Result<Option<JsVal<'env>>> {
     match signal {
         Some(signal) if js.is_truthy(js.get(signal, c"aborted")?)? => js.get(signal, c"reason").map(Some),
         _ => Ok(None),
@@ -159,7 +132,7 @@ pub struct Ending {
 
 impl Ending {
     /// Settles the promise.
-    pub fn settle(self, js: JsEnv, value: JsVal, resolves: bool) -> Result<()> {
+    pub fn settle(self, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
         if let Some(unlisten) = self.unlisten {
             js.call(js.kept(&unlisten)?, &[])?;
             js.release(unlisten)?;
@@ -172,28 +145,15 @@ impl Ending {
 }
 
 /// A function for the signal's abort event.
-fn abort_callback<T: Send + 'static>(
-    js: JsEnv,
+fn abort_callback<'env, T: Send + 'static>(
+    js: JsEnv<'env>,
     sender: WeakSender<T>,
     message: fn() -> T,
     cancelled: Arc<AtomicBool>,
-) -> Result<JsVal> {
-    struct Data<T>(WeakSender<T>, fn() -> T, Arc<AtomicBool>);
-    // SAFETY: called by the engine alone, as the function made below.
-    unsafe extern "C" fn on_abort<T: Send + 'static>(
-        env: sys::napi_env,
-        info: sys::napi_callback_info,
-    ) -> sys::napi_value {
-        let mut data: *mut c_void = null_mut();
-        // SAFETY: asks for the data that the function was made with, nothing else.
-        unsafe { sys::napi_get_cb_info(env, info, null_mut(), null_mut(), null_mut(), &mut data) };
-        if !data.is_null() {
-            // SAFETY: the data lives as long as the function.
-            let Data(sender, message, cancelled) = unsafe { &*data.cast::<Data<T>>() };
-            cancelled.store(true, Ordering::Relaxed);
-            sender.send(message());
-        }
-        null_mut()
-    }
-    js.function(c"onAbort", on_abort::<T>, Box::new(Data(sender, message, cancelled)))
+) -> Result<JsVal<'env>> {
+    js.function("onAbort", move |js, _| {
+        cancelled.store(true, Ordering::Relaxed);
+        sender.send(message());
+        js.undefined()
+    })
 }

@@ -29,10 +29,10 @@ use crate::js::factory::{self, FactoryFn};
 const ATTEMPTS: usize = 16;
 
 /// An entry to append.
-pub struct PendingEntry {
+pub struct PendingEntry<'env> {
     pub kind: Kind,
     /// The entry's own fields in their order.
-    pub own: OwnFields,
+    pub own: OwnFields<'env>,
     /// Their text, if it was made already.
     pub text: Option<Vec<u8>>,
     pub head: NewHead,
@@ -45,22 +45,22 @@ pub struct PendingEntry {
 
 /// An object with an entry's own fields.
 #[derive(Clone, Copy)]
-pub enum OwnFields {
-    Given(JsVal),
+pub enum OwnFields<'env> {
+    Given(JsVal<'env>),
     /// It is in the manager's list already.
-    InList(ListSlot),
+    InList(ListSlot<'env>),
 }
 
 /// A place at the end of a manager's list.
 #[derive(Clone, Copy)]
-pub struct ListSlot {
-    pub list: JsVal,
+pub struct ListSlot<'env> {
+    pub list: JsVal<'env>,
     pub place: u32,
 }
 
-impl ListSlot {
+impl<'env> ListSlot<'env> {
     /// Takes what was placed out again; gives the error that is the reason, its exception still pending.
-    pub fn take_back(self, js: JsEnv, reason: Error) -> Error {
+    pub fn take_back(self, js: JsEnv<'_>, reason: Error) -> Error {
         let exception = js.take_exception();
         let taken = js.number(f64::from(self.place)).and_then(|place| js.set(self.list, c"length", place));
         match (exception, taken) {
@@ -71,10 +71,10 @@ impl ListSlot {
     }
 }
 
-impl OwnFields {
+impl<'env> OwnFields<'env> {
     /// The object, which is in no list from here on: where the caller's code may run, it may append, and what it
     /// appends has the next place.
-    pub fn taken_out(&mut self, js: JsEnv) -> Result<JsVal> {
+    pub fn taken_out(&mut self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         let value = match *self {
             OwnFields::Given(value) => value,
             OwnFields::InList(ListSlot { list, place }) => {
@@ -88,14 +88,14 @@ impl OwnFields {
     }
 }
 
-impl PendingEntry {
+impl<'env> PendingEntry<'env> {
     /// An entry below the leaf.
-    pub fn entry(kind: Kind, own: JsVal) -> Self {
+    pub fn entry(kind: Kind, own: JsVal<'env>) -> Self {
         Self::with_own(kind, OwnFields::Given(own))
     }
 
     /// The same of own fields wherever they are.
-    pub fn with_own(kind: Kind, own: OwnFields) -> Self {
+    pub fn with_own(kind: Kind, own: OwnFields<'env>) -> Self {
         Self { kind, own, text: None, head: NewHead::default(), below: ParentChoice::Leaf, id: None, time: None }
     }
 
@@ -128,18 +128,18 @@ fn plan(state: &State, head: &NewHead) -> Plan {
 }
 
 /// An entry that was appended.
-pub enum Appended {
+pub enum Appended<'env> {
     Row(RowNo),
     /// Listeners were told of it. They may have taken the manager elsewhere, where rows are others.
     Told {
-        id: JsVal,
-        entry: JsVal,
+        id: JsVal<'env>,
+        entry: JsVal<'env>,
     },
 }
 
-impl Appended {
+impl<'env> Appended<'env> {
     /// The entry's id.
-    pub fn id(&self, state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
+    pub fn id(&self, state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         match *self {
             Self::Row(row) => js.string(state.borrow().session.tree().id_of(row)),
             Self::Told { id, .. } => Ok(id),
@@ -147,7 +147,7 @@ impl Appended {
     }
 
     /// The entry's object.
-    pub fn entry(&self, state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
+    pub fn entry(&self, state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         match *self {
             Self::Row(row) => object(state, js, row),
             Self::Told { entry, .. } => Ok(entry),
@@ -156,7 +156,7 @@ impl Appended {
 }
 
 /// Appends an entry and tells those who listen.
-pub fn append(state: &RefCell<State>, js: JsEnv, new: PendingEntry) -> Result<Appended> {
+pub fn append<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: PendingEntry<'env>) -> Result<Appended<'env>> {
     let appended = Appended::Row(append_silently(state, js, new)?);
     if !state.borrow().listens {
         return Ok(appended);
@@ -169,7 +169,7 @@ pub fn append(state: &RefCell<State>, js: JsEnv, new: PendingEntry) -> Result<Ap
     Ok(Appended::Told { id, entry })
 }
 
-fn append_silently(state: &RefCell<State>, js: JsEnv, mut new: PendingEntry) -> Result<RowNo> {
+fn append_silently<'env>(state: &RefCell<State>, js: JsEnv<'env>, mut new: PendingEntry<'env>) -> Result<RowNo> {
     let row = add(state, js, &mut new);
     match new.own {
         OwnFields::Given(own) => {
@@ -191,7 +191,7 @@ fn append_silently(state: &RefCell<State>, js: JsEnv, mut new: PendingEntry) -> 
     }
 }
 
-fn add(state: &RefCell<State>, js: JsEnv, new: &mut PendingEntry) -> Result<RowNo> {
+fn add<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: &mut PendingEntry<'env>) -> Result<RowNo> {
     let epoch = state.borrow().epoch;
     let mut text = new.text.take();
     let mut resupply = Resupply::default();
@@ -247,7 +247,7 @@ fn add(state: &RefCell<State>, js: JsEnv, new: &mut PendingEntry) -> Result<RowN
 /// Writes and adds the entry.
 fn write(
     session: &mut Session,
-    new: &PendingEntry,
+    new: &PendingEntry<'_>,
     (time, timestamp): (f64, String),
     text: &[u8],
     kept: &[Vec<u8>],

@@ -4,12 +4,9 @@
 //! [`BodyReader`], which finds the session wherever it is by then, and keeps it when its manager lets it go.
 
 use std::cell::RefCell;
-use std::ffi::c_void;
-use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::ptr::null_mut;
 use std::rc::{Rc, Weak};
 
-use napi::{sys, Error, Result, Status};
+use napi::{Error, Result, Status};
 
 use super::gc::{self, Releasable};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
@@ -33,7 +30,7 @@ pub trait Manager {
 
     /// Does something with the session that the manager is at now, after taking in what is in its file by now, if a line
     /// was not where it was indexed.
-    fn with_current_session(&self, js: JsEnv, work: &mut dyn FnMut(&Session)) -> Result<()>;
+    fn with_current_session(&self, js: JsEnv<'_>, work: &mut dyn FnMut(&Session)) -> Result<()>;
 }
 
 /// Finds a session as long as an entry may read its bodies.
@@ -66,7 +63,7 @@ impl BodyReader {
 
     /// Finds a body that is not where it was: the manager takes in what is there now, and where it is still at the same
     /// session, it may have the entry elsewhere. None if not.
-    fn find(&self, js: JsEnv, id: &[u8], of: BodyOf, was: &Was) -> Result<Option<String>> {
+    fn find(&self, js: JsEnv<'_>, id: &[u8], of: BodyOf, was: &Was) -> Result<Option<String>> {
         let Some(manager) = self.manager.upgrade() else {
             return Ok(None);
         };
@@ -96,85 +93,53 @@ pub struct Bodies {
 
 impl Bodies {
     /// Makes the reader of a manager's session; None if laziness is turned off.
-    pub fn of(js: JsEnv, manager: Weak<dyn Manager>, epoch: u64) -> Result<Option<Self>> {
+    pub fn of(js: JsEnv<'_>, manager: Weak<dyn Manager>, epoch: u64) -> Result<Option<Self>> {
         let value = factory::call(js, FactoryFn::Env, &[js.string(SWITCH.as_bytes())?])?;
         let switch = js.text(value)?.unwrap_or_default();
         if matches!(switch.as_slice(), b"off" | b"0" | b"false") {
             return Ok(None);
         }
         let reader = Rc::new(BodyReader { manager, epoch, left: RefCell::default() });
-        let data = Rc::into_raw(reader.clone()).cast_mut().cast::<c_void>();
-        let mut external = null_mut();
-        // SAFETY: `data` is one count of the reader, which `release` gives back.
-        let status = unsafe { sys::napi_create_external(js.raw(), data, Some(release), null_mut(), &mut external) };
-        if status != sys::Status::napi_ok {
-            // SAFETY: the engine did not take it.
-            drop(unsafe { Rc::from_raw(data.cast::<BodyReader>()) });
-            return Err(Error::new(Status::from(status), "The reader of bodies could not be made"));
-        }
+        let external = js.external(reader.clone())?;
         Ok(Some(Self { reader, external: js.keep(external)? }))
     }
 
     /// The reader as JavaScript holds it.
-    pub fn external(&self, js: JsEnv) -> Result<JsVal> {
+    pub fn external<'env>(&self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         js.kept(&self.external)
     }
 
     /// Leaves the session to the entries that may still read their bodies from it.
-    pub fn leave(self, js: JsEnv, session: Session, memory: ExternalMemory) -> Result<()> {
+    pub fn leave(self, js: JsEnv<'_>, session: Session, memory: ExternalMemory) -> Result<()> {
         self.reader.left.replace(Some((session, memory)));
         let reader = Rc::downgrade(&self.reader);
         gc::register_reader(js, reader, self.external)
     }
 }
 
-// SAFETY: called by the engine alone, once, with what `Bodies::of` gave it.
-unsafe extern "C" fn release(_env: sys::napi_env, data: *mut c_void, _hint: *mut c_void) {
-    // SAFETY: the count that `Bodies::of` gave away.
-    drop(unsafe { Rc::from_raw(data.cast::<BodyReader>()) });
-}
-
 /// The function `readBody(reader, row, id, code)` for `lazy.js`, which alone gets it.
-pub fn reader(js: JsEnv) -> Result<JsVal> {
-    let mut out = null_mut();
-    // SAFETY: `read_body` is such a function; it needs no data.
-    let status = unsafe { sys::napi_create_function(js.raw(), null_mut(), 0, Some(read_body), null_mut(), &mut out) };
-    match status {
-        sys::Status::napi_ok => Ok(out),
-        status => Err(Error::new(Status::from(status), "The reader of bodies could not be made")),
-    }
+pub fn reader<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
+    js.function("readBody", |js, args| {
+        read_body(js, args).map_err(|error| match error.status {
+            Status::PendingException => error,
+            // An exception that is pending stays.
+            _ => thrown(js, &CoreError::failed(error.reason.to_string())),
+        })
+    })
 }
 
-// SAFETY: called by the engine alone, on its thread.
-unsafe extern "C" fn read_body(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-    let js = JsEnv::from_raw(env);
-    let done = catch_unwind(AssertUnwindSafe(|| {
-        let mut args = [null_mut(); 4];
-        let mut count = args.len();
-        let mut data = null_mut();
-        // SAFETY: `info` is this call's; there is room for four arguments, and `lazy.js` gives four, the first
-        // a reader's external.
-        let source = unsafe {
-            sys::napi_get_cb_info(env, info, &mut count, args.as_mut_ptr(), null_mut(), null_mut());
-            sys::napi_get_value_external(env, args[0], &mut data);
-            data.cast::<BodyReader>().as_ref()
-        };
-        let source = source.ok_or_else(|| Error::from_reason("A body was asked for without its source"))?;
-        let number = |value| Ok::<_, Error>(js.number_value(value)?.unwrap_or_default());
-        let id = js.text(args[2])?.unwrap_or_default();
-        body(js, source, number(args[1])? as RowNo, &id, number(args[3])? as u8)
-    }));
-    let error = match done {
-        Ok(Ok(value)) => return value,
-        Ok(Err(error)) => error.reason.to_string(),
-        Err(_) => "reading a body failed inside".to_owned(),
+fn read_body<'env>(js: JsEnv<'env>, args: &[JsVal<'env>]) -> Result<JsVal<'env>> {
+    let &[reader, row, id, code] = args else {
+        return Err(Error::from_reason("A body was asked for without its place"));
     };
-    // An exception that is pending already stays.
-    thrown(js, &CoreError::failed(error));
-    null_mut()
+    let reader = js.external_value::<BodyReader>(reader)?;
+    let reader = reader.ok_or_else(|| Error::from_reason("A body was asked for without its reader"))?;
+    let number = |value| Ok::<_, Error>(js.number_value(value)?.unwrap_or_default());
+    let id = js.text(id)?.unwrap_or_default();
+    body(js, &reader, number(row)? as RowNo, &id, number(code)? as u8)
 }
 
-fn body(js: JsEnv, reader: &BodyReader, row: RowNo, id: &[u8], code: u8) -> Result<JsVal> {
+fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, row: RowNo, id: &[u8], code: u8) -> Result<JsVal<'env>> {
     let of = BodyOf::from_code(code).ok_or_else(|| Error::from_reason("A body of no kind was asked for"))?;
     let mut was = None;
     let read = reader.with_session(|session| {

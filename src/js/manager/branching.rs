@@ -24,7 +24,7 @@ use crate::js::factory::host;
 use crate::js::factory::{self, FactoryFn};
 
 /// Moves the manager to a new session that holds the path to `to`. Gives the new file's path, if it writes files.
-pub fn branched_session(state: &RefCell<State>, js: JsEnv, to: RowNo) -> Result<Option<String>> {
+pub fn branched_session(state: &RefCell<State>, js: JsEnv<'_>, to: RowNo) -> Result<Option<String>> {
     let now = host::now(js)?;
     let timestamp = iso(js, now)?;
     let id = ids::session_id(now).into_bytes();
@@ -85,9 +85,9 @@ impl Branched {
     fn build(
         &mut self,
         state: &RefCell<State>,
-        js: JsEnv,
+        js: JsEnv<'_>,
         plan: &BranchPlan,
-        header: JsVal,
+        header: JsVal<'_>,
         file: Option<&str>,
     ) -> Result<()> {
         let fail = |error: CoreError| thrown(js, &error);
@@ -118,13 +118,13 @@ impl Branched {
     fn own_lines(
         &mut self,
         state: &RefCell<State>,
-        js: JsEnv,
+        js: JsEnv<'_>,
         plan: &BranchPlan,
-        header: JsVal,
+        header: JsVal<'_>,
         writes: bool,
     ) -> Result<Vec<Option<Vec<u8>>>> {
         let mut lines = Vec::new();
-        let mut write = |object, step| {
+        let mut write = |js: JsEnv<'_>, object: JsVal<'_>, step: Option<&BranchStep>| {
             if writes {
                 let as_in_file = match step {
                     Some(step) => is_as_in_file(state, js, step, object)?,
@@ -134,21 +134,21 @@ impl Branched {
             }
             Ok::<_, Error>(())
         };
-        write(header, None)?;
+        write(js, header, None)?;
         for (at, step) in plan.steps.iter().enumerate() {
             if is_made(&state.borrow(), step.row) {
-                js.scoped(|| {
+                js.scoped(|js, _| {
                     let entry = rechained(state, js, step)?;
                     self.cache.set(js, at as RowNo, entry)?;
-                    write(entry, Some(step))
+                    write(js, entry, Some(step))
                 })?;
             }
         }
         for (at, label) in plan.labels.iter().enumerate() {
-            js.scoped(|| {
+            js.scoped(|js, _| {
                 let entry = label_entry(state, js, label)?;
                 self.cache.set(js, (plan.steps.len() + at) as RowNo, entry)?;
-                write(entry, None)
+                write(js, entry, None)
             })?;
         }
         Ok(lines)
@@ -200,7 +200,7 @@ impl Branched {
 
 /// Whether an entry that bodies are left of to read would be written as its line in the file says, in its new place.
 /// The caller's code may run.
-fn is_as_in_file(state: &RefCell<State>, js: JsEnv, step: &BranchStep, entry: JsVal) -> Result<bool> {
+fn is_as_in_file(state: &RefCell<State>, js: JsEnv<'_>, step: &BranchStep, entry: JsVal<'_>) -> Result<bool> {
     let from = match &state.borrow().bodies {
         Some(bodies) => bodies.external(js)?,
         None => return Ok(false),
@@ -226,7 +226,7 @@ fn is_made(state: &State, row: RowNo) -> bool {
 }
 
 /// The object of a label written again.
-fn label_entry(state: &RefCell<State>, js: JsEnv, label: &BranchLabel) -> Result<JsVal> {
+fn label_entry<'env>(state: &RefCell<State>, js: JsEnv<'env>, label: &BranchLabel) -> Result<JsVal<'env>> {
     let from = object(state, js, label.from)?;
     let args = [
         js.string(label.id.as_bytes())?,
@@ -239,7 +239,7 @@ fn label_entry(state: &RefCell<State>, js: JsEnv, label: &BranchLabel) -> Result
 }
 
 /// Serialising runs the caller's code, which may have taken the manager to another session.
-fn same_session(state: &RefCell<State>, js: JsEnv, epoch: u64) -> Result<()> {
+fn same_session(state: &RefCell<State>, js: JsEnv<'_>, epoch: u64) -> Result<()> {
     match state.borrow().epoch == epoch {
         true => Ok(()),
         false => Err(wrong_argument(js, "The manager went to another session while its branch was written")),
@@ -247,7 +247,7 @@ fn same_session(state: &RefCell<State>, js: JsEnv, epoch: u64) -> Result<()> {
 }
 
 /// A new object of an entry in its new place, around the same payload.
-fn rechained(state: &RefCell<State>, js: JsEnv, step: &BranchStep) -> Result<JsVal> {
+fn rechained<'env>(state: &RefCell<State>, js: JsEnv<'env>, step: &BranchStep) -> Result<JsVal<'env>> {
     let entry = object(state, js, step.row)?;
     let parent = match &step.parent {
         Some(parent) => js.string(parent)?,

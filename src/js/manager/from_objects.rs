@@ -9,7 +9,7 @@ use crate::core::json::{fields, Value};
 use crate::core::rewrite::migrate::Migrator;
 use crate::core::session::Session;
 use crate::js::convert::errors::wrong_argument;
-use crate::js::convert::object::{fields_of, with_entry_head, Handle};
+use crate::js::convert::object::{field, with_entry_head};
 use crate::js::engine::{JsEnv, JsVal};
 
 fields! {
@@ -22,7 +22,7 @@ fields! {
 }
 
 /// The objects of a list; anything else in it is an error that names it.
-pub fn objects(js: JsEnv, list: JsVal, name: &str) -> Result<Vec<JsVal>> {
+pub fn objects<'env>(js: JsEnv<'env>, list: JsVal<'env>, name: &str) -> Result<Vec<JsVal<'env>>> {
     let mut values = Vec::new();
     for at in 0..js.len(list)? {
         let value = js.at(list, at)?;
@@ -34,13 +34,13 @@ pub fn objects(js: JsEnv, list: JsVal, name: &str) -> Result<Vec<JsVal>> {
     Ok(values)
 }
 
-fn type_of(js: JsEnv, value: JsVal) -> Result<Vec<u8>> {
+fn type_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {
     Ok(js.text(js.get(value, c"type")?)?.unwrap_or_default())
 }
 
 /// A session of these objects: adopted as they are. Their header's id wins; old ones are migrated in place. Without a
 /// header they follow a new one.
-pub fn adopt(js: JsEnv, place: &Place, options: JsVal, list: JsVal) -> Result<(Session, EntryCache)> {
+pub fn adopt(js: JsEnv<'_>, place: &Place, options: JsVal<'_>, list: JsVal<'_>) -> Result<(Session, EntryCache)> {
     let values = objects(js, list, "entries")?;
     let mut header = None;
     let mut entries = Vec::with_capacity(values.len());
@@ -53,7 +53,7 @@ pub fn adopt(js: JsEnv, place: &Place, options: JsVal, list: JsVal) -> Result<(S
     let (mut session, mut cache) = match header {
         None => new_session(js, place, None, options)?,
         Some(header) => {
-            let fields: HeaderFields<Handle> = fields_of(js, header)?;
+            let fields = HeaderFields::from_each(|name| field(js, header, name))?;
             let id = fields.id.as_ref().and_then(Value::text).map(|id| id.into_owned());
             let id = id.ok_or_else(|| wrong_argument(js, "entries: the header's id must be a string"))?;
             migrate(js, &values, Version::of(fields.version.as_ref()))?;
@@ -71,7 +71,7 @@ pub fn adopt(js: JsEnv, place: &Place, options: JsVal, list: JsVal) -> Result<(S
     }
 }
 
-fn take_entries(js: JsEnv, entries: &[JsVal], session: &mut Session, cache: &mut EntryCache) -> Result<()> {
+fn take_entries(js: JsEnv<'_>, entries: &[JsVal<'_>], session: &mut Session, cache: &mut EntryCache) -> Result<()> {
     for &value in entries {
         // As in a file: an entry without a string id could not be found again, nor be a leaf.
         let row = with_entry_head(js, value, |fields, head| {
@@ -85,12 +85,12 @@ fn take_entries(js: JsEnv, entries: &[JsVal], session: &mut Session, cache: &mut
 }
 
 /// Migrates objects in place, header included, from the version that their header states.
-pub fn migrate_objects(js: JsEnv, list: JsVal) -> Result<()> {
+pub fn migrate_objects(js: JsEnv<'_>, list: JsVal<'_>) -> Result<()> {
     let values = objects(js, list, "entries")?;
     let mut version = Version::V1;
     for value in &values {
         if type_of(js, *value)? == b"session" {
-            let fields: HeaderFields<Handle> = fields_of(js, *value)?;
+            let fields = HeaderFields::from_each(|name| field(js, *value, name))?;
             version = Version::of(fields.version.as_ref());
             break;
         }
@@ -98,13 +98,13 @@ pub fn migrate_objects(js: JsEnv, list: JsVal) -> Result<()> {
     migrate(js, &values, version)
 }
 
-fn migrate(js: JsEnv, values: &[JsVal], version: Version) -> Result<()> {
+fn migrate(js: JsEnv<'_>, values: &[JsVal<'_>], version: Version) -> Result<()> {
     if version == Version::Current {
         return Ok(());
     }
     let mut migrator = Migrator::new(version);
     for (at, value) in values.iter().enumerate() {
-        let fields: OldFields<Handle> = fields_of(js, *value)?;
+        let fields = OldFields::from_each(|name| field(js, *value, name))?;
         let kind = fields.kind.as_ref().and_then(Value::text).unwrap_or_default();
         if *kind == *b"session" {
             migrator.pass();
@@ -139,7 +139,7 @@ fn migrate(js: JsEnv, values: &[JsVal], version: Version) -> Result<()> {
 }
 
 /// The entry behind position `at` that an index names.
-fn later_entry(js: JsEnv, values: &[JsVal], at: usize, index: f64) -> Result<Option<JsVal>> {
+fn later_entry<'env>(js: JsEnv<'env>, values: &[JsVal<'env>], at: usize, index: f64) -> Result<Option<JsVal<'env>>> {
     let whole = index.fract() == 0.0 && index > at as f64;
     match values.get(index as usize).filter(|_| whole) {
         Some(later) if type_of(js, *later)? != b"session" => Ok(Some(*later)),

@@ -16,7 +16,7 @@ const SHARE: usize = 16;
 /// A manager's state.
 pub trait Collectable {
     /// Whether JavaScript may still reference the manager. If not, its session is released.
-    fn is_held(&self, js: JsEnv) -> Result<bool>;
+    fn is_held(&self, js: JsEnv<'_>) -> Result<bool>;
 }
 
 /// What lazy entries read from once their manager has left the session.
@@ -40,7 +40,7 @@ struct Registry {
 }
 
 /// Begins the registry of an environment.
-pub fn install(js: JsEnv) {
+pub fn install(js: JsEnv<'_>) {
     REGISTRIES.with(|all| all.borrow_mut().push((js.id(), Registry::default())));
 }
 
@@ -49,17 +49,17 @@ pub fn close(env: EnvId) {
     REGISTRIES.with(|all| all.borrow_mut().retain(|(of, _)| *of != env));
 }
 
-fn with_registry<T>(js: JsEnv, work: impl FnOnce(&mut Registry) -> T) -> Option<T> {
+fn with_registry<T>(js: JsEnv<'_>, work: impl FnOnce(&mut Registry) -> T) -> Option<T> {
     REGISTRIES.with(|all| all.borrow_mut().iter_mut().find(|(env, _)| *env == js.id()).map(|(_, found)| work(found)))
 }
 
 /// Registers a manager whose objects have their anchor.
-pub fn register_manager(js: JsEnv, manager: Weak<dyn Collectable>) {
+pub fn register_manager(js: JsEnv<'_>, manager: Weak<dyn Collectable>) {
     with_registry(js, |registry| registry.managers.push(manager));
 }
 
 /// Registers the reader of a session that its manager left. From here on JavaScript alone holds it.
-pub fn register_reader(js: JsEnv, reader: Weak<dyn Releasable>, held: Persistent) -> Result<()> {
+pub fn register_reader(js: JsEnv<'_>, reader: Weak<dyn Releasable>, held: Persistent) -> Result<()> {
     js.weaken(&held)?;
     let mut held = Some(held);
     with_registry(js, |registry| registry.readers.extend(held.take().map(|held| (reader, held))));
@@ -72,7 +72,7 @@ pub fn register_reader(js: JsEnv, reader: Weak<dyn Releasable>, held: Persistent
 
 /// Releases the sessions of managers and readers that were collected, before another session is opened. Where many are
 /// registered this does nothing at most openings.
-pub fn collect(js: JsEnv) -> Result<()> {
+pub fn collect(js: JsEnv<'_>) -> Result<()> {
     let due = with_registry(js, |registry| {
         registry.opened += 1;
         let is_due = registry.opened >= (registry.managers.len() + registry.readers.len()) / SHARE;
@@ -86,13 +86,13 @@ pub fn collect(js: JsEnv) -> Result<()> {
     let mut left = Vec::with_capacity(managers.len());
     for manager in managers {
         let is_held = |js: JsEnv| manager.upgrade().map_or(Ok(false), |manager| manager.is_held(js));
-        if js.scoped(|| is_held(js))? {
+        if js.scoped(|js, _| is_held(js))? {
             left.push(manager);
         }
     }
     with_registry(js, |registry| registry.managers.extend(left));
     for (reader, held) in readers {
-        if reader.strong_count() > 0 && !js.scoped(|| js.is_gone(&held))? {
+        if reader.strong_count() > 0 && !js.scoped(|js, _| js.is_gone(&held))? {
             with_registry(js, |registry| registry.readers.push((reader, held)));
             continue;
         }

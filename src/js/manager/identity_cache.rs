@@ -34,13 +34,13 @@ pub struct EntryCache {
 
 impl EntryCache {
     /// A cache for a session of `rows` entries, none made.
-    pub fn new(js: JsEnv, rows: usize) -> Result<Self> {
+    pub fn new(js: JsEnv<'_>, rows: usize) -> Result<Self> {
         let entries = js.keep(js.array(rows)?)?;
         Ok(Self { entries, header: None, slots: vec![Slot::Empty; rows], missing: rows, anchor: None })
     }
 
     /// Gives the objects to an anchor, in place of those it held before.
-    pub fn hold_by(&mut self, js: JsEnv, anchor: JsVal) -> Result<()> {
+    pub fn hold_by(&mut self, js: JsEnv<'_>, anchor: JsVal<'_>) -> Result<()> {
         js.set(anchor, c"entries", js.kept(&self.entries)?)?;
         js.weaken(&self.entries)?;
         let header = self.header.as_ref().map_or_else(|| js.undefined(), |header| js.kept(header))?;
@@ -55,12 +55,12 @@ impl EntryCache {
     }
 
     /// The object that holds the others.
-    pub fn anchor(&self, js: JsEnv) -> Result<Option<JsVal>> {
+    pub fn anchor<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
         self.anchor.as_ref().map(|anchor| js.kept(anchor)).transpose()
     }
 
     /// Whether the manager's object is gone, and with it all that was made.
-    pub fn is_collected(&self, js: JsEnv) -> Result<bool> {
+    pub fn is_collected(&self, js: JsEnv<'_>) -> Result<bool> {
         self.anchor.as_ref().map_or(Ok(false), |anchor| js.is_gone(anchor))
     }
 
@@ -70,7 +70,7 @@ impl EntryCache {
     }
 
     /// Forgets every object.
-    pub fn release(self, js: JsEnv) -> Result<()> {
+    pub fn release(self, js: JsEnv<'_>) -> Result<()> {
         for kept in [Some(self.entries), self.header, self.anchor].into_iter().flatten() {
             js.release(kept)?;
         }
@@ -86,14 +86,14 @@ impl EntryCache {
     }
 
     /// Follows rows that have other numbers now: for each the one it had before, if it was there.
-    pub fn follow(&mut self, js: JsEnv, rows: &[Option<RowNo>]) -> Result<()> {
+    pub fn follow(&mut self, js: JsEnv<'_>, rows: &[Option<RowNo>]) -> Result<()> {
         let old = self.list(js)?;
         let new = js.array(rows.len())?;
         let mut slots = vec![Slot::Empty; rows.len()];
         for (row, (slot, was)) in slots.iter_mut().zip(rows).enumerate() {
             let Some(was) = was.filter(|&was| self.slot(was) != Slot::Empty) else { continue };
             *slot = self.slot(was);
-            js.scoped(|| js.set_at(new, row as RowNo, js.at(old, was)?))?;
+            js.scoped(|js, _| js.set_at(new, row as RowNo, js.at(old, was)?))?;
         }
         let kept = js.keep(new)?;
         if let Some(anchor) = self.anchor(js)? {
@@ -106,17 +106,17 @@ impl EntryCache {
     }
 
     /// The list of entries, holes included.
-    pub fn list(&self, js: JsEnv) -> Result<JsVal> {
+    pub fn list<'env>(&self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         js.kept(&self.entries)
     }
 
     /// The header's object, if it was made.
-    pub fn header(&self, js: JsEnv) -> Result<Option<JsVal>> {
+    pub fn header<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
         self.header.as_ref().map(|kept| js.kept(kept)).transpose()
     }
 
     /// Lets go of the header's object: the file has another one.
-    pub fn forget_header(&mut self, js: JsEnv) -> Result<()> {
+    pub fn forget_header(&mut self, js: JsEnv<'_>) -> Result<()> {
         if let Some(anchor) = self.anchor(js)? {
             js.set(anchor, c"header", js.undefined()?)?;
         }
@@ -124,7 +124,7 @@ impl EntryCache {
     }
 
     /// Keeps the header's object.
-    pub fn set_header(&mut self, js: JsEnv, header: JsVal) -> Result<()> {
+    pub fn set_header(&mut self, js: JsEnv<'_>, header: JsVal<'_>) -> Result<()> {
         let kept = js.keep(header)?;
         if let Some(anchor) = self.anchor(js)? {
             js.set(anchor, c"header", header)?;
@@ -156,19 +156,19 @@ impl EntryCache {
     }
 
     /// What is kept of an entry: its object, or its own fields; `undefined` for nothing.
-    pub fn get(&self, js: JsEnv, row: RowNo) -> Result<JsVal> {
+    pub fn get<'env>(&self, js: JsEnv<'env>, row: RowNo) -> Result<JsVal<'env>> {
         js.at(self.list(js)?, row)
     }
 
     /// Keeps an entry's object.
-    pub fn set(&mut self, js: JsEnv, row: RowNo, object: JsVal) -> Result<()> {
+    pub fn set(&mut self, js: JsEnv<'_>, row: RowNo, object: JsVal<'_>) -> Result<()> {
         js.set_at(self.list(js)?, row, object)?;
         self.mark(row);
         Ok(())
     }
 
     /// Keeps the own fields of an entry that was appended.
-    pub fn set_own(&mut self, js: JsEnv, row: RowNo, own: JsVal) -> Result<()> {
+    pub fn set_own(&mut self, js: JsEnv<'_>, row: RowNo, own: JsVal<'_>) -> Result<()> {
         js.set_at(self.list(js)?, row, own)?;
         self.mark_own(row);
         Ok(())

@@ -28,7 +28,7 @@ const MANY: usize = 2 * BATCH_BYTES;
 const AHEAD: usize = 3;
 
 /// Makes the objects of these rows that are not made yet.
-pub fn ensure(state: &RefCell<State>, js: JsEnv, rows: impl Iterator<Item = RowNo>) -> Result<()> {
+pub fn ensure(state: &RefCell<State>, js: JsEnv<'_>, rows: impl Iterator<Item = RowNo>) -> Result<()> {
     let missing: Vec<RowNo> = {
         let state = state.borrow();
         if state.cache.is_full() {
@@ -38,7 +38,7 @@ pub fn ensure(state: &RefCell<State>, js: JsEnv, rows: impl Iterator<Item = RowN
     };
     let (own, missing): (Vec<_>, Vec<_>) = missing.into_iter().partition(|&row| state.borrow().cache.has_own(row));
     for row in own {
-        js.scoped(|| make_appended(state, js, row))?;
+        js.scoped(|js, _| make_appended(state, js, row))?;
     }
     if missing.is_empty() {
         return Ok(());
@@ -67,8 +67,8 @@ enum Failed {
 /// borrowed meanwhile.
 fn make_missing(
     state: &State,
-    js: JsEnv,
-    source: Option<JsVal>,
+    js: JsEnv<'_>,
+    source: Option<JsVal<'_>>,
     rows: &[RowNo],
     made: &mut Vec<RowNo>,
 ) -> std::result::Result<(), Failed> {
@@ -175,7 +175,7 @@ fn too_long(state: &RefCell<State>, row: RowNo, size: usize) -> CoreError {
 }
 
 /// Makes the object of an entry that was appended here from its own fields and its row.
-fn make_appended(state: &RefCell<State>, js: JsEnv, row: RowNo) -> Result<()> {
+fn make_appended(state: &RefCell<State>, js: JsEnv<'_>, row: RowNo) -> Result<()> {
     let (shape, args) = {
         let state = state.borrow();
         let tree = state.session.tree();
@@ -202,7 +202,7 @@ fn make_appended(state: &RefCell<State>, js: JsEnv, row: RowNo) -> Result<()> {
 }
 
 /// The error for lines that were whole when they were indexed and cannot be read now.
-fn unreadable(state: &RefCell<State>, js: JsEnv, error: Error) -> Result<Error> {
+fn unreadable(state: &RefCell<State>, js: JsEnv<'_>, error: Error) -> Result<Error> {
     let reason = match js.take_exception()? {
         Some(exception) => shown_value(js, exception)?,
         None => error.reason.to_string(),
@@ -214,13 +214,13 @@ fn unreadable(state: &RefCell<State>, js: JsEnv, error: Error) -> Result<Error> 
 }
 
 /// One entry's object.
-pub fn object(state: &RefCell<State>, js: JsEnv, row: RowNo) -> Result<JsVal> {
+pub fn object<'env>(state: &RefCell<State>, js: JsEnv<'env>, row: RowNo) -> Result<JsVal<'env>> {
     ensure(state, js, std::iter::once(row))?;
     state.borrow().cache.get(js, row)
 }
 
 /// The header's object.
-pub fn header(state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
+pub fn header<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     if let Some(header) = state.borrow().cache.header(js)? {
         return Ok(header);
     }

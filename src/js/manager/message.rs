@@ -19,7 +19,11 @@ enum Wants {
 }
 
 /// The new entry of a message, its own fields at the end of the manager's list. The caller's code may run.
-pub fn new_message(state: &std::cell::RefCell<State>, js: JsEnv, message: JsVal) -> Result<PendingEntry> {
+pub fn new_message<'env>(
+    state: &std::cell::RefCell<State>,
+    js: JsEnv<'env>,
+    message: JsVal<'env>,
+) -> Result<PendingEntry<'env>> {
     let (list, wants, epoch) = {
         let state = state.borrow();
         let session = &state.session;

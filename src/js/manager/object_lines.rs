@@ -14,7 +14,7 @@ use crate::js::factory::{self, FactoryFn};
 
 /// The lines of the header and every entry that the manager holds as objects, serialised now: what the objects say, in
 /// the tree's structure.
-pub fn kept_lines(state: &RefCell<State>, js: JsEnv) -> Result<Vec<Vec<u8>>> {
+pub fn kept_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<Vec<Vec<u8>>> {
     let rows = state.borrow().session.tree().len() as RowNo;
     ensure(state, js, 0..rows)?;
     let (header, entries) = {
@@ -25,7 +25,7 @@ pub fn kept_lines(state: &RefCell<State>, js: JsEnv) -> Result<Vec<Vec<u8>>> {
     for values in [js.array_of(header.as_slice())?, entries] {
         let texts = factory::call(js, FactoryFn::Lines, &[values])?;
         for at in 0..js.len(texts)? {
-            js.scoped(|| {
+            js.scoped(|js, _| {
                 let text = js.text(js.at(texts, at)?)?;
                 lines.push(text.ok_or_else(|| wrong_argument(js, "An entry has no JSON text"))?);
                 Ok(())

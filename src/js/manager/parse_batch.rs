@@ -54,7 +54,13 @@ impl ParseBatch {
 
     /// Makes the entries in their places of a list. Their bodies are read from `source`. Gives a line that is no entry
     /// of its row, if there is one.
-    pub fn make(&mut self, js: JsEnv, tree: &Tree, list: JsVal, source: Option<JsVal>) -> Result<Option<Odd>> {
+    pub fn make(
+        &mut self,
+        js: JsEnv<'_>,
+        tree: &Tree,
+        list: JsVal<'_>,
+        source: Option<JsVal<'_>>,
+    ) -> Result<Option<Odd>> {
         let source = source.map_or_else(|| js.undefined(), Ok)?;
         let to = To { js, tree, list, source };
         for (row, line, lacks) in &self.alone {
@@ -71,7 +77,7 @@ impl ParseBatch {
             ids.extend_from_slice(tree.id_of(row));
             ids.push(b'\n');
         }
-        let filled = js.scoped(|| {
+        let filled = js.scoped(|js, _| {
             let (rows, lacks) = (js.u32s(&self.together)?, js.u8s(&self.lacks)?);
             let filled = factory::call(
                 js,
@@ -87,7 +93,7 @@ impl ParseBatch {
         }
     }
 
-    fn one_by_one(&self, to: &To<'_>) -> Result<Option<Odd>> {
+    fn one_by_one(&self, to: &To<'_, '_>) -> Result<Option<Odd>> {
         let mut from = 1;
         for ((&row, &lacks), &end) in self.together.iter().zip(&self.lacks).zip(&self.ends) {
             let line = String::from_utf8_lossy(self.text.get(from..end).unwrap_or_default());
@@ -101,18 +107,18 @@ impl ParseBatch {
 }
 
 /// Where entries are made.
-struct To<'a> {
-    js: JsEnv,
+struct To<'a, 'env> {
+    js: JsEnv<'env>,
     tree: &'a Tree,
-    list: JsVal,
-    source: JsVal,
+    list: JsVal<'env>,
+    source: JsVal<'env>,
 }
 
-impl To<'_> {
+impl To<'_, '_> {
     /// Makes one entry of its line.
     fn make(&self, row: RowNo, line: &str, lacks: u8) -> Result<Option<Odd>> {
         let js = self.js;
-        js.scoped(|| {
+        js.scoped(|js, _| {
             let entry = match parse(js, line) {
                 Err(_) if line.len() > LONGEST_TEXT => {
                     js.take_exception()?;

@@ -15,7 +15,7 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
 /// The system message at the leaf, dated `timestamp` (ms since 1970); None if there is none.
-pub fn system_message(state: &RefCell<State>, js: JsEnv, timestamp: f64) -> Result<Option<JsVal>> {
+pub fn system_message<'env>(state: &RefCell<State>, js: JsEnv<'env>, timestamp: f64) -> Result<Option<JsVal<'env>>> {
     let messages = projected(state, js, &prompts(state), FactoryFn::Context)?;
     let mut parts = Vec::new();
     for at in 0..js.len(messages)? {
@@ -55,7 +55,7 @@ fn prompts(state: &RefCell<State>) -> Projection {
     projection
 }
 
-fn read(js: JsEnv, message: JsVal) -> Result<SystemMessage<JsVal>> {
+fn read<'env>(js: JsEnv<'env>, message: JsVal<'env>) -> Result<SystemMessage<JsVal<'env>>> {
     let mut sections = Vec::new();
     let given = js.get(message, c"sections")?;
     if js.is_object(given)? {
@@ -85,7 +85,7 @@ fn read(js: JsEnv, message: JsVal) -> Result<SystemMessage<JsVal>> {
 }
 
 /// A tool's name as a key. A name that is no text is told from every text.
-fn key(js: JsEnv, tool: JsVal) -> Result<Vec<u8>> {
+fn key(js: JsEnv<'_>, tool: JsVal<'_>) -> Result<Vec<u8>> {
     if js.is_nullish(tool)? {
         return Err(wrong_argument(js, "A system message's tools must be objects"));
     }
@@ -99,7 +99,7 @@ fn key(js: JsEnv, tool: JsVal) -> Result<Vec<u8>> {
 }
 
 /// A content's text: itself, or its text blocks joined by line feeds.
-fn content_text(js: JsEnv, content: JsVal) -> Result<Vec<u8>> {
+fn content_text(js: JsEnv<'_>, content: JsVal<'_>) -> Result<Vec<u8>> {
     if let Some(text) = js.text(content)? {
         return Ok(text);
     }
@@ -113,7 +113,7 @@ fn content_text(js: JsEnv, content: JsVal) -> Result<Vec<u8>> {
     Ok(texts.join(&b"\n"[..]))
 }
 
-fn each(js: JsEnv, list: JsVal, work: &mut dyn FnMut(JsVal) -> Result<()>) -> Result<()> {
+fn each<'env>(js: JsEnv<'env>, list: JsVal<'env>, work: &mut dyn FnMut(JsVal<'env>) -> Result<()>) -> Result<()> {
     if js.is_array(list)? {
         for at in 0..js.len(list)? {
             work(js.at(list, at)?)?;

@@ -17,13 +17,13 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
 /// The row that an id argument means; None for what is no string, or an id nobody has.
-pub fn row_of(state: &RefCell<State>, js: JsEnv, id: JsVal) -> Result<Option<RowNo>> {
+pub fn row_of(state: &RefCell<State>, js: JsEnv<'_>, id: JsVal<'_>) -> Result<Option<RowNo>> {
     let id = js.text(id)?;
     Ok(id.and_then(|id| state.borrow().session.tree().find(&id)))
 }
 
 /// A fresh list of these entries.
-pub fn list_of(state: &RefCell<State>, js: JsEnv, rows: &[RowNo]) -> Result<JsVal> {
+pub fn list_of<'env>(state: &RefCell<State>, js: JsEnv<'env>, rows: &[RowNo]) -> Result<JsVal<'env>> {
     ensure(state, js, rows.iter().copied())?;
     let list = state.borrow().cache.list(js)?;
     match run_of(rows) {
@@ -40,19 +40,19 @@ fn run_of(rows: &[RowNo]) -> Option<(f64, f64)> {
 }
 
 /// A fresh list of every entry.
-pub fn all(state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
+pub fn all<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     ensure_all(state, js)?;
     let list = state.borrow().cache.list(js)?;
     factory::call(js, FactoryFn::Copy, &[list])
 }
 
-fn ensure_all(state: &RefCell<State>, js: JsEnv) -> Result<()> {
+fn ensure_all(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
     let rows = state.borrow().session.tree().len() as RowNo;
     ensure(state, js, 0..rows)
 }
 
 /// An entry, or `undefined`.
-pub fn entry_or_undefined(state: &RefCell<State>, js: JsEnv, row: Option<RowNo>) -> Result<JsVal> {
+pub fn entry_or_undefined<'env>(state: &RefCell<State>, js: JsEnv<'env>, row: Option<RowNo>) -> Result<JsVal<'env>> {
     row.map_or_else(|| js.undefined(), |row| object(state, js, row))
 }
 
@@ -64,7 +64,7 @@ pub fn leaf(state: &RefCell<State>) -> Option<RowNo> {
 }
 
 /// The row that a path argument ends at: the leaf if it is null or undefined.
-pub fn path_end(state: &RefCell<State>, js: JsEnv, from: JsVal) -> Result<Option<RowNo>> {
+pub fn path_end(state: &RefCell<State>, js: JsEnv<'_>, from: JsVal<'_>) -> Result<Option<RowNo>> {
     if js.is_nullish(from)? {
         return Ok(leaf(state));
     }
@@ -86,7 +86,7 @@ fn path_to(tree: &Tree, end: Option<RowNo>) -> Vec<RowNo> {
 }
 
 /// The limit in the options of a read: a whole number from 0 on, or none.
-pub fn limit(js: JsEnv, options: JsVal) -> Result<Option<usize>> {
+pub fn limit(js: JsEnv<'_>, options: JsVal<'_>) -> Result<Option<usize>> {
     let limit = match js.is_object(options)? {
         true => js.get(options, c"limit")?,
         false => js.undefined()?,
@@ -101,7 +101,12 @@ pub fn limit(js: JsEnv, options: JsVal) -> Result<Option<usize>> {
 }
 
 /// The path to an entry, or the last `limit` entries of it.
-pub fn branch(state: &RefCell<State>, js: JsEnv, from: JsVal, limit: Option<usize>) -> Result<JsVal> {
+pub fn branch<'env>(
+    state: &RefCell<State>,
+    js: JsEnv<'env>,
+    from: JsVal<'env>,
+    limit: Option<usize>,
+) -> Result<JsVal<'env>> {
     let end = path_end(state, js, from)?;
     let path = if let (Some(limit), Some(end)) = (limit, end) {
         state.borrow().session.tree().end_of_path(end, limit)
@@ -114,14 +119,14 @@ pub fn branch(state: &RefCell<State>, js: JsEnv, from: JsVal, limit: Option<usiz
 }
 
 /// The entries of the context of the path to the leaf.
-pub fn context_entries(state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
+pub fn context_entries<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     let projection = leaf_projection(state);
     let rows: Vec<RowNo> = projection.steps.iter().map(|step| step.row).collect();
     list_of(state, js, &rows)
 }
 
 /// The children of an id; of null and undefined, too.
-pub fn children(state: &RefCell<State>, js: JsEnv, of: JsVal) -> Result<JsVal> {
+pub fn children<'env>(state: &RefCell<State>, js: JsEnv<'env>, of: JsVal<'env>) -> Result<JsVal<'env>> {
     let text = js.text(of)?;
     let asked = match (&text, js.kind(of)?, js.number_value(of)?) {
         (Some(id), ..) => Some(ChildrenOf::Id(id)),
@@ -135,7 +140,7 @@ pub fn children(state: &RefCell<State>, js: JsEnv, of: JsVal) -> Result<JsVal> {
 }
 
 /// The label of an id, or `undefined`.
-pub fn label(state: &RefCell<State>, js: JsEnv, id: JsVal) -> Result<JsVal> {
+pub fn label<'env>(state: &RefCell<State>, js: JsEnv<'env>, id: JsVal<'env>) -> Result<JsVal<'env>> {
     let id = Handle::of(js, id);
     let row = target_key(Some(&id).filter(|id| !id.is_undefined())).and_then(|id| {
         let state = state.borrow();
@@ -149,7 +154,7 @@ pub fn label(state: &RefCell<State>, js: JsEnv, id: JsVal) -> Result<JsVal> {
 }
 
 /// The session's name: the newest session_info's, trimmed, unless it is empty.
-pub fn name(state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
+pub fn name<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     let row = state.borrow().session.tree().last_info();
     let Some(row) = row else {
         return js.undefined();
@@ -159,12 +164,12 @@ pub fn name(state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
 }
 
 /// The path of the session's file, or `undefined`.
-pub fn session_file(state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
+pub fn session_file<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     js.optional_string(state.borrow().session.file().map(str::as_bytes))
 }
 
 /// The whole tree.
-pub fn tree(state: &RefCell<State>, js: JsEnv) -> Result<JsVal> {
+pub fn tree<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     ensure_all(state, js)?;
     let (parents, labels, times, list) = {
         let state = state.borrow();
@@ -193,7 +198,7 @@ pub fn leaf_projection(state: &RefCell<State>) -> Projection {
 }
 
 /// A projection's steps as the factory takes them: rows, codes, edits.
-pub fn steps(js: JsEnv, projection: &Projection) -> Result<[JsVal; 3]> {
+pub fn steps<'env>(js: JsEnv<'env>, projection: &Projection) -> Result<[JsVal<'env>; 3]> {
     let rows: Vec<u32> = projection.steps.iter().map(|step| step.row).collect();
     let gives: Vec<u8> = projection.steps.iter().map(|step| step.gives as u8).collect();
     let edits = match projection.steps.iter().any(|step| step.edit.is_some()) {
@@ -207,7 +212,12 @@ pub fn steps(js: JsEnv, projection: &Projection) -> Result<[JsVal; 3]> {
 }
 
 /// Makes what the factory makes of a projection: `project` or `context`.
-pub fn projected(state: &RefCell<State>, js: JsEnv, projection: &Projection, how: FactoryFn) -> Result<JsVal> {
+pub fn projected<'env>(
+    state: &RefCell<State>,
+    js: JsEnv<'env>,
+    projection: &Projection,
+    how: FactoryFn,
+) -> Result<JsVal<'env>> {
     let all = projection.steps.iter().flat_map(|step| [Some(step.row), step.edit]).flatten();
     ensure(state, js, all)?;
     let list = state.borrow().cache.list(js)?;
@@ -216,12 +226,12 @@ pub fn projected(state: &RefCell<State>, js: JsEnv, projection: &Projection, how
 }
 
 /// The thinking level and the model of a path, as objects.
-pub fn settings(
-    js: JsEnv,
+pub fn settings<'env>(
+    js: JsEnv<'env>,
     settings: &Settings,
-    object: &dyn Fn(RowNo) -> Result<JsVal>,
+    object: &dyn Fn(RowNo) -> Result<JsVal<'env>>,
     is_message: &dyn Fn(RowNo) -> bool,
-) -> Result<[JsVal; 2]> {
+) -> Result<[JsVal<'env>; 2]> {
     let thinking_level = match settings.thinking_level {
         Some(row) => js.get(object(row)?, c"thinkingLevel")?,
         None => js.string(b"off")?,
@@ -234,7 +244,7 @@ pub fn settings(
 }
 
 /// The settings of a manager's projection.
-pub fn settings_of(state: &RefCell<State>, js: JsEnv, projection: &Projection) -> Result<[JsVal; 2]> {
+pub fn settings_of<'env>(state: &RefCell<State>, js: JsEnv<'env>, projection: &Projection) -> Result<[JsVal<'env>; 2]> {
     let is_message = |row| state.borrow().session.tree().row(row).is_some_and(|row| row.message.is_some());
     settings(js, &projection.settings, &|row| object(state, js, row), &is_message)
 }

@@ -30,7 +30,7 @@ impl Resupply {
     }
 
     /// Does it, so that the call can be tried again; else throws the error. The caller's code may run.
-    pub fn give(&mut self, state: &RefCell<State>, js: JsEnv, error: CoreError) -> Result<()> {
+    pub fn give(&mut self, state: &RefCell<State>, js: JsEnv<'_>, error: CoreError) -> Result<()> {
         if !self.can(&error) {
             return Err(thrown(js, &error));
         }
@@ -54,7 +54,7 @@ impl Resupply {
 }
 
 /// Does something that looks at the file, with all the help there is; the objects follow what comes in.
-pub fn with_file(state: &RefCell<State>, js: JsEnv, work: impl Fn(&mut Session) -> CoreResult<()>) -> Result<()> {
+pub fn with_file(state: &RefCell<State>, js: JsEnv<'_>, work: impl Fn(&mut Session) -> CoreResult<()>) -> Result<()> {
     let mut resupply = Resupply::default();
     loop {
         let done = {
@@ -71,7 +71,7 @@ pub fn with_file(state: &RefCell<State>, js: JsEnv, work: impl Fn(&mut Session) 
 }
 
 /// Reads; where a line is not where it was, takes in what is there now and reads again.
-pub fn reading<T>(state: &RefCell<State>, js: JsEnv, read: impl Fn() -> Result<T>) -> Result<T> {
+pub fn reading<T>(state: &RefCell<State>, js: JsEnv<'_>, read: impl Fn() -> Result<T>) -> Result<T> {
     let result = read();
     if result.is_ok() || !state.borrow().session.is_suspect() {
         return result;
@@ -91,7 +91,7 @@ pub fn reading<T>(state: &RefCell<State>, js: JsEnv, read: impl Fn() -> Result<T
 }
 
 /// Gives the lines of entries that the file in the place of ours lacks, as the caller has them now.
-fn lend(state: &RefCell<State>, js: JsEnv) -> Result<()> {
+fn lend(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
     let (epoch, wanted) = {
         let state = state.borrow();
         (state.epoch, state.session.missing_rows().to_vec())
@@ -105,7 +105,7 @@ fn lend(state: &RefCell<State>, js: JsEnv) -> Result<()> {
         if !is_kept {
             continue;
         }
-        let line = js.scoped(|| line_of(js, object(state, js, row)?));
+        let line = js.scoped(|js, _| line_of(js, object(state, js, row)?));
         // An object that cannot be its entry any more is as good as none.
         let line = line.and_then(|line| {
             let known = state.borrow().session.line_as_known(row, line);
@@ -127,7 +127,7 @@ fn lend(state: &RefCell<State>, js: JsEnv) -> Result<()> {
 }
 
 /// Writes a session whose file is lost again, from the objects that were made of it: an error if not all were.
-fn rewrite_lost(state: &RefCell<State>, js: JsEnv) -> Result<()> {
+fn rewrite_lost(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
     let (epoch, rows) = {
         let state = state.borrow();
         (state.epoch, state.session.tree().len())

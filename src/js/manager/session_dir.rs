@@ -12,7 +12,7 @@ use crate::js::convert::paths::on_paths;
 use crate::js::engine::{JsEnv, JsVal};
 
 /// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
-pub fn session_dir(js: JsEnv, cwd: &str, given: JsVal, durability: Durability) -> Result<String> {
+pub fn session_dir(js: JsEnv<'_>, cwd: &str, given: JsVal<'_>, durability: Durability) -> Result<String> {
     match args::optional_path(js, given, "sessionDir")? {
         Some(dir) => on_paths(js, |host| paths::normalize(&dir, host)),
         None => {
@@ -39,7 +39,7 @@ pub struct SearchDir {
 
 /// Where a working directory's sessions are looked for. A directory that was given, and is not the default one, may
 /// hold other working directories' sessions too.
-pub fn search_dir(js: JsEnv, cwd: JsVal, given: JsVal, durability: Durability) -> Result<SearchDir> {
+pub fn search_dir(js: JsEnv<'_>, cwd: JsVal<'_>, given: JsVal<'_>, durability: Durability) -> Result<SearchDir> {
     let cwd = args::path(js, cwd, "cwd")?;
     let dir = session_dir(js, &cwd, given, durability)?;
     let is_given = !js.is_undefined(given)?;

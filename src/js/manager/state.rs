@@ -61,7 +61,7 @@ pub struct Place {
 
 impl Place {
     /// A place on disk. The directory is made if it is not there.
-    pub fn on_disk(js: JsEnv, cwd: String, dir: String, options: Options) -> Result<Self> {
+    pub fn on_disk(js: JsEnv<'_>, cwd: String, dir: String, options: Options) -> Result<Self> {
         let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
         if !dir.is_empty() && !std::path::Path::new(&dir).exists() {
             make_dir(&dir, options.durability).map_err(|error| thrown(js, &error))?;
@@ -70,7 +70,7 @@ impl Place {
     }
 
     /// A place in memory alone.
-    pub fn in_memory(js: JsEnv, cwd: String) -> Result<Self> {
+    pub fn in_memory(js: JsEnv<'_>, cwd: String) -> Result<Self> {
         let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
         Ok(Self { cwd, dir: String::new(), persistence: Persistence::Memory, options: Options::default() })
     }
@@ -100,7 +100,7 @@ impl Place {
 }
 
 /// How a session's file is written, from the options of a static; from the environment where they do not say.
-pub fn options(js: JsEnv, given: JsVal) -> Result<Options> {
+pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<Options> {
     // With what names it in an error, and whether it is the environment's.
     let named = |key: &CStr, variable: &str| -> Result<Option<(Vec<u8>, String, bool)>> {
         let value = match js.is_nullish(given)? {
@@ -130,7 +130,7 @@ pub fn options(js: JsEnv, given: JsVal) -> Result<Options> {
 }
 
 /// The id in the options of a new session: checked, or a new one.
-pub fn session_id(js: JsEnv, options: JsVal, now: f64) -> Result<Vec<u8>> {
+pub fn session_id(js: JsEnv<'_>, options: JsVal<'_>, now: f64) -> Result<Vec<u8>> {
     let id = match js.is_nullish(options)? {
         true => js.undefined()?,
         false => js.get(options, c"id")?,
@@ -145,7 +145,12 @@ pub fn session_id(js: JsEnv, options: JsVal, now: f64) -> Result<Vec<u8>> {
 
 /// A new session with a header of its own. In memory `file` stays what it was; on disk a file is named after the
 /// session unless one is given.
-pub fn new_session(js: JsEnv, place: &Place, file: Option<String>, options: JsVal) -> Result<(Session, EntryCache)> {
+pub fn new_session(
+    js: JsEnv<'_>,
+    place: &Place,
+    file: Option<String>,
+    options: JsVal<'_>,
+) -> Result<(Session, EntryCache)> {
     let now = host::now(js)?;
     let timestamp = iso(js, now)?;
     let id = session_id(js, options, now)?;
@@ -170,13 +175,19 @@ pub fn new_session(js: JsEnv, place: &Place, file: Option<String>, options: JsVa
 }
 
 /// The object of a new header.
-pub fn make_header(js: JsEnv, id: &[u8], timestamp: &str, cwd: &str, parent: JsVal) -> Result<JsVal> {
+pub fn make_header<'env>(
+    js: JsEnv<'env>,
+    id: &[u8],
+    timestamp: &str,
+    cwd: &str,
+    parent: JsVal<'env>,
+) -> Result<JsVal<'env>> {
     let args = [js.string(id)?, js.string(timestamp.as_bytes())?, js.string(cwd.as_bytes())?, parent];
     factory::call(js, FactoryFn::Header, &args)
 }
 
 /// The session in the file at an absolute path: read, or new if there is no file or an empty one.
-pub fn open_session(js: JsEnv, place: &Place, file: String) -> Result<(Session, EntryCache)> {
+pub fn open_session(js: JsEnv<'_>, place: &Place, file: String) -> Result<(Session, EntryCache)> {
     let fail = |error: CoreError| thrown(js, &error);
     let none = js.undefined()?;
     gc::collect(js)?;
@@ -205,7 +216,7 @@ pub fn open_session(js: JsEnv, place: &Place, file: String) -> Result<(Session, 
     }
 }
 
-fn write_header(js: JsEnv, session: &mut Session, cache: &EntryCache) -> Result<bool> {
+fn write_header(js: JsEnv<'_>, session: &mut Session, cache: &EntryCache) -> Result<bool> {
     match cache.header(js)? {
         Some(header) => session.fill_empty_file(&line_of(js, header)?).map_err(|error| thrown(js, &error)),
         None => Ok(true),
@@ -213,7 +224,7 @@ fn write_header(js: JsEnv, session: &mut Session, cache: &EntryCache) -> Result<
 }
 
 impl Collectable for RefCell<State> {
-    fn is_held(&self, js: JsEnv) -> Result<bool> {
+    fn is_held(&self, js: JsEnv<'_>) -> Result<bool> {
         // A manager that is in the middle of a call is held.
         let Ok(mut state) = self.try_borrow_mut() else { return Ok(true) };
         if !state.cache.is_collected(js)? {
@@ -231,7 +242,7 @@ impl bodies::Manager for RefCell<State> {
         (state.epoch == epoch).then(|| work(&state.session))
     }
 
-    fn with_current_session(&self, js: JsEnv, work: &mut dyn FnMut(&Session)) -> Result<()> {
+    fn with_current_session(&self, js: JsEnv<'_>, work: &mut dyn FnMut(&Session)) -> Result<()> {
         if self.borrow().session.is_suspect() {
             let mut state = self.try_borrow_mut().map_err(|error| Error::from_reason(error.to_string()))?;
             // Whether it could be taken in shows in what is found.
@@ -246,7 +257,7 @@ impl bodies::Manager for RefCell<State> {
 impl State {
     /// Lets the objects follow rows that came in or moved: after every call that looks at the file, failed or not.
     /// Tells whether they moved.
-    pub fn settle(&mut self, js: JsEnv) -> Result<bool> {
+    pub fn settle(&mut self, js: JsEnv<'_>) -> Result<bool> {
         let moved = self.session.take_remap();
         let has_moved = moved.is_some();
         if let Some(RowRemap { rows, old, same_header }) = moved {
@@ -269,7 +280,7 @@ impl State {
     }
 
     /// Tells the engine how much memory the session holds.
-    pub fn count_memory(&mut self, js: JsEnv) {
+    pub fn count_memory(&mut self, js: JsEnv<'_>) {
         self.memory.set(js, self.session.memory());
     }
 
@@ -279,20 +290,20 @@ impl State {
     }
 
     /// Lets go of everything that is held; entries that may still read their bodies keep the session.
-    pub fn leave(mut self, js: JsEnv) -> Result<()> {
+    pub fn leave(mut self, js: JsEnv<'_>) -> Result<()> {
         let left = self.release_session(js);
         self.cache.release(js)?;
         left
     }
 
     /// Lets go of the session of a manager that is gone.
-    pub fn release_session(&mut self, js: JsEnv) -> Result<()> {
+    pub fn release_session(&mut self, js: JsEnv<'_>) -> Result<()> {
         self.cache.clear();
         self.replace(js, Session::new(Vec::new(), Persistence::Memory, None))
     }
 
     /// Puts another session in the place of the one that is left to the entries that may read their bodies.
-    fn replace(&mut self, js: JsEnv, session: Session) -> Result<()> {
+    fn replace(&mut self, js: JsEnv<'_>, session: Session) -> Result<()> {
         let mut session = std::mem::replace(&mut self.session, session);
         // Its entries may be held for long; nobody writes to it from here.
         session.release_lock();
@@ -307,7 +318,7 @@ impl State {
 }
 
 /// Puts another session in a manager's place.
-pub fn swap(state: &RefCell<State>, js: JsEnv, (session, mut cache): (Session, EntryCache)) -> Result<()> {
+pub fn swap(state: &RefCell<State>, js: JsEnv<'_>, (session, mut cache): (Session, EntryCache)) -> Result<()> {
     if let Some(anchor) = state.borrow().cache.anchor(js)? {
         cache.hold_by(js, anchor)?;
     }
@@ -323,7 +334,7 @@ pub fn swap(state: &RefCell<State>, js: JsEnv, (session, mut cache): (Session, E
 }
 
 /// What JavaScript reads bodies of this session from; None if laziness is turned off.
-pub fn source(state: &RefCell<State>, js: JsEnv) -> Result<Option<JsVal>> {
+pub fn source<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
     let (lazy, me, epoch) = {
         let state = state.borrow();
         if let Some(bodies) = &state.bodies {

@@ -1,0 +1,41 @@
+//! Promises that are settled later.
+
+use std::cell::Cell;
+use std::ptr::null_mut;
+use std::rc::Rc;
+
+use napi::{sys, Result};
+
+use super::env::{JsEnv, JsVal};
+
+/// The other end of a promise. Its copies settle the same promise, which is settled once.
+//
+// napi-rs's own `JsDeferred` settles by way of a thread-safe function: behind the progress calls that are still queued,
+// and in a later turn of the event loop.
+#[derive(Clone)]
+pub struct Deferred(Rc<Cell<Option<sys::napi_deferred>>>);
+
+impl Deferred {
+    /// A promise and its other end.
+    pub fn promise(js: JsEnv<'_>) -> Result<(Self, JsVal<'_>)> {
+        let (mut deferred, mut promise) = (null_mut(), null_mut());
+        // SAFETY: both receive what the engine makes.
+        let status = unsafe { sys::napi_create_promise(js.raw(), &mut deferred, &mut promise) };
+        js.check(status, "creating a promise")?;
+        Ok((Self(Rc::new(Cell::new(Some(deferred)))), js.made(promise)?))
+    }
+
+    /// Whether the promise is settled.
+    pub fn is_settled(&self) -> bool {
+        self.0.get().is_none()
+    }
+
+    /// Resolves the promise, or rejects it; nothing if it is settled.
+    pub fn settle(&self, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
+        let Some(deferred) = self.0.take() else { return Ok(()) };
+        let settle = if resolves { sys::napi_resolve_deferred } else { sys::napi_reject_deferred };
+        // SAFETY: taken out above, each deferred is settled once.
+        let status = unsafe { settle(js.raw(), deferred, value.raw()) };
+        js.check(status, "settling a promise")
+    }
+}
