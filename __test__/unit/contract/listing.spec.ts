@@ -317,6 +317,49 @@ describe("an aborted signal", () => {
 		expect(await rejection(promise)).toBe(reason);
 	});
 
+	/** A signal of the caller's own, which need not keep to the rules. */
+	const ownSignal = (more: object) => {
+		const listeners: (() => void)[] = [];
+		const signal = { aborted: false, reason: undefined, addEventListener: (_: string, listener: () => void) => listeners.push(listener), removeEventListener: () => {}, ...more };
+		return { signal: signal as unknown as AbortSignal, fire: () => listeners.forEach((listener) => listener()) };
+	};
+
+	test.each([
+		["throws", { removeEventListener: () => { throw new Error("removed"); } }],
+		["is missing", { removeEventListener: undefined }],
+	])("whose removeEventListener %s made a list and a search empty", async (_what, more) => {
+		const dir = sessions(3);
+		for (let round = 0; round < 2; round++) {
+			expect(await SessionManager.list("/somewhere", dir, undefined, ownSignal(more).signal)).toHaveLength(3);
+			expect(await SessionManager.search("nothing like it", { dir, signal: ownSignal(more).signal })).toEqual([]);
+			const { signal, fire } = ownSignal(more);
+			const promise = SessionManager.list("/somewhere", dir, undefined, signal);
+			Object.assign(signal, { aborted: true, reason });
+			fire();
+			expect(await rejection(promise)).toBe(reason);
+		}
+	});
+
+	test("that fired while it said that it was not aborted kept a list and a search from ever settling", async () => {
+		const dir = sessions(3);
+		for (const why of [reason, undefined]) {
+			const promises = [
+				(signal: AbortSignal) => SessionManager.list("/somewhere", dir, undefined, signal),
+				(signal: AbortSignal) => SessionManager.search("x", { dir, signal }),
+			].map((start) => {
+				const { signal, fire } = ownSignal({ reason: why });
+				const promise = start(signal);
+				fire();
+				return promise;
+			});
+			for (const promise of promises) {
+				const rejected = await rejection(promise);
+				if (why) expect(rejected).toBe(why);
+				else expect(rejected).toMatchObject({ message: "This operation was aborted" });
+			}
+		}
+	});
+
 	test("after the list is no matter", async () => {
 		const controller = new AbortController();
 		const list = await SessionManager.list("/somewhere", sessions(3), undefined, controller.signal);

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use napi::Result;
 
 use super::info::{info_object, InfoArgs};
-use super::task::{self, abort_reason, reason_of, Deferred, Task};
+use super::task::{self, abort_reason, reason_of, reason_of_abort, Deferred, Task};
 use crate::core::base::error::Error as CoreError;
 use crate::core::base::paths::Host;
 use crate::core::catalog::background::spawn;
@@ -118,7 +118,10 @@ fn take(progress: &RefCell<Progress>, js: JsEnv<'_>, event: Event) -> Result<()>
         }
     }
     let handled = match event {
-        Event::Aborted => Ok(()),
+        Event::Aborted => {
+            let reason = reason_of_abort(js, signal).or_else(|error| reason_of(js, &error))?;
+            return end(progress, js, reason, false);
+        }
         Event::List(ListEvent::Sort(request)) => sort(js, request),
         Event::List(ListEvent::Found(total)) => found(progress, js, total),
         Event::List(ListEvent::Dates(at, dates)) => parse_dates(progress, js, at, &dates),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use napi::Result;
 
 use super::listing::surroundings;
-use super::task::{self, abort_reason, reason_of, Deferred, Task};
+use super::task::{self, abort_reason, reason_of, reason_of_abort, Deferred, Task};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::options::Durability;
 use crate::core::base::paths;
@@ -180,7 +180,10 @@ fn take(searching: &RefCell<Searching>, js: JsEnv<'_>, event: Event) -> Result<(
 
 fn handle(searching: &RefCell<Searching>, js: JsEnv<'_>, event: Event) -> Result<()> {
     match event {
-        Event::Aborted => Ok(()),
+        Event::Aborted => {
+            let signal = searching.borrow().task.signal(js)?;
+            end(searching, js, reason_of_abort(js, signal)?, false)
+        }
         Event::Progress(indexed, total) => {
             let on_progress = searching.borrow().task.on_progress(js)?;
             match on_progress {

@@ -123,6 +123,15 @@ pub fn abort_reason<'env>(js: JsEnv<'env>, signal: Option<JsVal<'env>>) -> Resul
     }
 }
 
+/// The reason of a signal that fired, whether it says that it is aborted or not.
+pub fn reason_of_abort<'env>(js: JsEnv<'env>, signal: Option<JsVal<'env>>) -> Result<JsVal<'env>> {
+    let reason = signal.map_or_else(|| js.undefined(), |signal| js.get(signal, c"reason"))?;
+    match js.is_undefined(reason)? {
+        true => factory::call(js, FactoryFn::Failure, &[js.string(b"This operation was aborted")?]),
+        false => Ok(reason),
+    }
+}
+
 /// The end of a task.
 pub struct Ending {
     deferred: Deferred,
@@ -131,16 +140,19 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Settles the promise.
+    /// Settles the promise, and then unsubscribes from the signal: nothing that the signal throws changes the answer.
     pub fn settle(self, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
+        let settled = self.deferred.settle(js, value, resolves);
         if let Some(unlisten) = self.unlisten {
-            js.call(js.kept(&unlisten)?, &[])?;
+            if js.call(js.kept(&unlisten)?, &[]).is_err() {
+                js.take_exception()?;
+            }
             js.release(unlisten)?;
         }
         for kept in self.kept.into_iter().flatten() {
             js.release(kept)?;
         }
-        self.deferred.settle(js, value, resolves)
+        settled
     }
 }
 
