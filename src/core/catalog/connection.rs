@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{is_busy, is_corrupt, CatalogResult};
-use super::file::{create_private, follow_links, inspect, remove_own, CatalogFileState};
+use super::file::{create_private, follow_links, inspect, note_connection, remove_own, CatalogFileState};
 use super::location::Location;
 use super::schema;
 use crate::core::base::options::Durability;
@@ -87,6 +87,7 @@ impl Catalog {
         // A connection to a deleted file would delete the log of the file in its place.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         schema::prepare(&db)?;
+        note_connection(path);
         Ok(Self { db })
     }
 
@@ -135,5 +136,36 @@ impl Catalog {
 pub fn discard_if_corrupt(location: &Location, error: &rusqlite::Error) {
     if is_corrupt(error) {
         remove_own(&follow_links(&location.path));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    /// How many POSIX locks this process holds on a file.
+    fn locks_on(path: &Path) -> usize {
+        let inode = format!(":{} ", fs::metadata(path).expect("there").ino());
+        let process = format!(" {} ", std::process::id());
+        let locks = fs::read_to_string("/proc/locks").expect("read");
+        let is_ours = |line: &&str| line.contains("POSIX") && line.contains(&inode) && line.contains(&process);
+        locks.lines().filter(is_ours).count()
+    }
+
+    #[test]
+    fn looking_at_the_file_dropped_the_locks_of_open_connections() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let location = Location { path: dir.path().join("catalog"), makes_dir: false };
+        let catalog = Catalog::create(&location).expect("created");
+        let state = catalog.state("purge").expect("read");
+        let before = locks_on(&location.path);
+        assert!(before > 0);
+        let other = Catalog::open(&location).expect("opened");
+        assert_eq!(other.state("purge").expect("read"), state);
+        assert!(locks_on(&location.path) >= before);
+        drop(other);
+        assert!(locks_on(&location.path) >= before);
     }
 }

@@ -1,11 +1,14 @@
 //! The catalog's file: what is at its path, and how it is created and deleted. A setting may name any file, so only a file
 //! that proves to be ours is touched.
 
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::schema::{APPLICATION_ID, FORMAT_VERSION};
+use crate::core::io::file_version::FileFingerprint;
 
 /// The catalog's file in the agent's directory. Each format version has a file of its own, so that two releases do not
 /// rebuild each other's.
@@ -33,8 +36,35 @@ pub enum CatalogFileState {
     Foreign,
 }
 
-/// Reads what is at a path.
+/// The files that this process has connected to, by path.
+static CONNECTED: LazyLock<Mutex<HashMap<PathBuf, (u64, u64)>>> = LazyLock::new(Mutex::default);
+
+fn connected() -> MutexGuard<'static, HashMap<PathBuf, (u64, u64)>> {
+    CONNECTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let FileFingerprint { device, inode, size, .. } = FileFingerprint::of(&fs::metadata(path).ok()?);
+    (inode != 0 && size > 0).then_some((device, inode))
+}
+
+/// Remembers that SQLite has accepted the file as a catalog.
+pub fn note_connection(path: &Path) {
+    if let Some(identity) = identity(path) {
+        connected().insert(path.to_owned(), identity);
+    }
+}
+
+/// What is at a path. A file that this process has connected to is not opened: closing it again would drop SQLite's locks.
 pub fn inspect(path: &Path) -> CatalogFileState {
+    let known = connected().get(path).copied();
+    match known.is_some() && known == identity(path) {
+        true => CatalogFileState::Catalog,
+        false => inspect_header(path),
+    }
+}
+
+fn inspect_header(path: &Path) -> CatalogFileState {
     match read_header(path) {
         Ok(bytes) if bytes.is_empty() => CatalogFileState::Missing,
         Ok(bytes) => match application_and_version(&bytes) {
@@ -102,7 +132,8 @@ fn make_private(_: &Path) -> io::Result<()> {
 
 /// Deletes the catalog's files, if they are ours. Connections of other processes continue on the deleted files.
 pub fn remove_own(path: &Path) {
-    if !matches!(inspect(path), CatalogFileState::Catalog | CatalogFileState::Unusable) {
+    connected().remove(path);
+    if !matches!(inspect_header(path), CatalogFileState::Catalog | CatalogFileState::Unusable) {
         return;
     }
     for ending in ["-wal", "-shm", "-journal", ""] {

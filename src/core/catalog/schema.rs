@@ -2,13 +2,13 @@
 
 use rusqlite::Connection;
 
-use super::error::{is_busy, CatalogResult};
+use super::error::{corrupt, is_busy, CatalogResult};
 
 /// Marks a database as a catalog: "pisc".
 pub const APPLICATION_ID: i32 = 0x7069_7363;
 
-/// The version of the tables. Raise it, and the number in [`super::file::FILE_NAME`], with every change of them: a catalog
-/// of an older form is made anew, one of a newer form is left alone.
+/// The version of the tables. Raise it, and the number in the catalog's file name, with every change of them: a catalog of an
+/// older version is rebuilt, one of a newer version is left alone.
 pub const FORMAT_VERSION: i32 = 2;
 
 /// Large pages make fewer of them for rows of texts.
@@ -118,8 +118,9 @@ fn is_prepared(db: &Connection) -> CatalogResult<bool> {
     let tables = || number("SELECT count(*) FROM sqlite_schema");
     match (number("PRAGMA application_id")?, number("PRAGMA user_version")?) {
         (APPLICATION_ID, FORMAT_VERSION) => Ok(true),
+        (APPLICATION_ID, version) if version < FORMAT_VERSION => Err(corrupt("an older format version")),
         (0, 0) if tables()? == 0 => Ok(false),
-        // Another program's database, or another form: leave it alone.
+        // Another program's database, or a newer version: leave it alone.
         _ => Err(rusqlite::Error::InvalidQuery),
     }
 }
