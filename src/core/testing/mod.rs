@@ -1,2 +1,4 @@
+#[cfg(test)]
+pub mod counts;
 pub mod faults;
 pub mod fuzz;
