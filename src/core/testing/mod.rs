@@ -1,4 +1,4 @@
-#[cfg(test)]
-pub mod counts;
 pub mod faults;
 pub mod fuzz;
+#[cfg(test)]
+pub mod tests;

@@ -169,7 +169,7 @@ fn a_locked_file_is_not_repaired() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(crate::core::testing::counts::count("repaired_files")))]
+    #![proptest_config(ProptestConfig::with_cases(crate::core::testing::tests::count("repaired_files")))]
     /// Whatever stands in a file, a repair ends, makes it good, and keeps every entry that could be read.
     #[test]
     fn any_file_becomes_a_good_one(

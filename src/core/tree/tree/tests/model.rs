@@ -10,7 +10,7 @@ use crate::core::context::branch::plan;
 use crate::core::context::path_cache::PathCache;
 use crate::core::context::projection::Contribution;
 use crate::core::format::entry::{read_line, Line};
-use crate::core::testing::counts::count;
+use crate::core::testing::tests::count;
 use crate::core::tree::tree_integrity::check_integrity;
 
 /// Kinds as the file names them, some more often than others.
