@@ -75,7 +75,7 @@ export function reportedByCargo(code, output, env = process.env) {
 	const results = [...output.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm)];
 	const sum = (group) => results.reduce((whole, result) => whole + Number(result[group]), 0);
 	const names = [...output.matchAll(/^test (\S+) .*\.\.\. FAILED$/gm)].map(([, name]) => {
-		const printed = output.split(`---- ${name} stdout ----\n`)[1]?.split("\n---- ")[0];
+		const printed = output.split(`---- ${name} stdout ----\n`)[1]?.split(/\n(?:---- |failures:|test result: )/)[0];
 		const panic = printed?.slice(Math.max(0, printed.search(/^thread .* panicked at/m)));
 		return failure(`cargo test ${name}`, panic, `${variables(env)}cargo test --lib -- --exact ${name}`);
 	});

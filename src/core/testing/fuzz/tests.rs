@@ -100,6 +100,10 @@ fn env_number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
+fn seed() -> u64 {
+    env_number("PSN_FUZZ_SEED").unwrap_or(20_251_121)
+}
+
 /// The inputs that are kept, in the order of their names.
 fn corpus(name: &str) -> Vec<Vec<u8>> {
     let mut paths: Vec<_> = fs::read_dir(corpus_of(name))
@@ -118,7 +122,7 @@ fn drive(name: &str, target: Target, subject: Subject, cases: u32) -> (usize, Op
     if seconds.is_some() && !only.is_empty() && only != name {
         return (0, None);
     }
-    let seed = env_number("PSN_FUZZ_SEED").unwrap_or(20_251_121);
+    let seed = seed();
     let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(0));
     let mut random = Random::new(seed);
     let mut pool = corpus(name);
@@ -154,7 +158,7 @@ fn check(name: &str, target: Target, cases: u32) {
         if env_number("PSN_FUZZ_SECONDS").is_some() {
             fs::write(corpus_of(name).join("failed"), &input).expect("kept");
         }
-        panic!("{name}: input {count} fails: {}", input.escape_ascii());
+        panic!("{name}: input {count} fails, seed {}: {}", seed(), input.escape_ascii());
     }
 }
 
