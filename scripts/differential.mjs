@@ -7,6 +7,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { count } from "../__test__/support/counts.mjs";
 import { optionsOf } from "./options.mjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
@@ -16,7 +17,7 @@ const { values } = optionsOf(import.meta.url, {
 
 const progress = mkdtempSync(join(tmpdir(), "differential-"));
 const env = { ...process.env, PSN_PROGRESS: progress };
-if (values.cases !== undefined) env.PSN_CASES = String(values.cases);
+env.PSN_DIFFERENTIAL_CASES = String(values.cases ?? count("differential_cases", "long"));
 const { seed = Math.floor(Math.random() * 2 ** 31) } = values;
 env.PSN_SEED = String(seed);
 if (values.case) env.PSN_CASE = values.case;
@@ -36,6 +37,6 @@ if (status !== 0) {
 rmSync(progress, { recursive: true, force: true });
 const what = values.case
 	? `case ${values.case}`
-	: `${env.PSN_CASES ?? 4000} cases, seed ${seed}`;
+	: `${env.PSN_DIFFERENTIAL_CASES} cases, seed ${seed}`;
 console.log(`differential: ${what}: ${status === 0 ? "no difference" : "FAILED"}`);
 process.exit(status ?? 1);

@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { killLoop } from "../__test__/stress/kill-loop.mjs";
+import { count } from "../__test__/support/counts.mjs";
 import { optionsOf } from "./options.mjs";
 
 const { values } = optionsOf(import.meta.url, { options: { kills: { type: "string" }, seed: { type: "string" } } }, { counts: ["kills"], whole: ["seed"] });
-const { kills = 2_000, seed = Math.floor(Math.random() * 2 ** 31) } = values;
+const { kills = count("kills", "long"), seed = Math.floor(Math.random() * 2 ** 31) } = values;
 const scratch = mkdtempSync(join(tmpdir(), "kills-"));
 console.log(`kills: ${kills}, seed ${seed}`);
 const start = Date.now();

@@ -1,4 +1,5 @@
-// What a run of vitest found, from its JSON report: counted, and what failed by name, for the end of a long log.
+// What a run of tests found: how many passed, failed and were not run, and for each failure its name, what it said and
+// the command that repeats it.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -8,35 +9,77 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 /** The spec runner, to be started by whichever runtime is meant. */
 export const VITEST = join(root, "node_modules/vitest/vitest.mjs");
 /** Of a message: what it says comes first, differences and stacks later. */
-const LINES_SAID = 4;
+const MESSAGE_LINES = 4;
+/** What decides about random cases and comes from outside. */
+const DECIDES = /^PSN_(?:COUNTS|SEED|MODULE|RULES|FUZZ_\w+|[A-Z_]+S)$/;
 
-const said = (message) => message?.trim().split("\n").slice(0, LINES_SAID).join("\n      ") ?? "";
+const start = (message) => message?.trim().split("\n").slice(0, MESSAGE_LINES).join("\n      ") ?? "";
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+const literally = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+/** The variables that a command needs to do the same, to be written in front of it. */
+const variables = (env) =>
+	Object.entries(env)
+		.filter(([name, value]) => DECIDES.test(name) && !(name === "PSN_COUNTS" && value === "taste"))
+		.map(([name, value]) => `${name}=${value} `)
+		.join("");
+
+/** A failure as the end of a run shows it. A message that says how to repeat it knows best. */
+const failure = (name, message, repeat) => {
+	const own = /^\s*Run it again: (.*)$/m.exec(message ?? "")?.[1];
+	const seed = /\bseed:? (\d+)/i.exec(message ?? "")?.[1];
+	return [name, start(message), ...(seed ? [`seed: ${seed}`] : []), `again: ${own ?? repeat}`].filter(Boolean).join("\n      ");
+};
 
 /**
- * Runs `start(reporters)`, which hands the options to a run of vitest and gives its exit code, and reads the report. Gives
- * `{ code, passed, failed, names }`: `names` has the file, the test and the start of the message of each that failed. A
- * file that fails without one of its tests counts as one, because it does not load, say; so does a run that fails outside of its files.
+ * Runs `run(reporters)`, which hands the options to a run of vitest and gives its exit code, and reads the report. Gives
+ * `{ code, passed, failed, notRun, names, missing }`: `names` says of each failure what the end of a run shows, `missing` what
+ * the tests that were not run lacked. A file that fails without one of its tests counts as one, because it does not load, say;
+ * so does a run that fails outside of its files, and a test that is skipped for any reason but a missing tool.
  */
-export async function reported(start) {
+export async function reported(run, { env = process.env, again = (file) => `npx vitest run ${file}` } = {}) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-report-"));
 	try {
 		const file = join(scratch, "report.json");
-		const code = await start(["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]);
-		const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(file, "utf8"));
-		const names = testResults.flatMap(({ name, status, message, assertionResults }) => {
+		const code = await run(["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]);
+		const { numPassedTests, testResults } = JSON.parse(readFileSync(file, "utf8"));
+		const names = [];
+		const missing = [];
+		for (const { name, status, message, assertionResults } of testResults) {
 			const path = relative(root, name);
-			const failures = assertionResults.filter((test) => test.status === "failed");
+			const repeat = `${variables(env)}${again(path)}`;
+			const failed = assertionResults.filter((test) => test.status === "failed");
+			for (const test of failed)
+				names.push(failure(`${path} > ${test.fullName}`, test.failureMessages[0], `${repeat} -t ${quoted(literally(test.fullName))}`));
+			for (const test of assertionResults.filter(({ status }) => ["skipped", "pending", "todo", "disabled"].includes(status))) {
+				if (test.meta?.missing) missing.push(test.meta.missing);
+				// Where the file failed, that is why its tests did not run.
+				else if (status !== "failed") names.push(failure(`${path} > ${test.fullName}`, "skipped", repeat));
+			}
 			// What stands before or after the tests, or the file itself.
-			if (status === "failed" && failures.length === 0) return [`${path}, not one of its tests: ${said(message)}`];
-			return failures.map((test) => `${path} > ${test.fullName}\n      ${said(test.failureMessages[0])}`);
-		});
-		const failed = Math.max(names.length, numFailedTests);
+			if (status === "failed" && failed.length === 0) names.push(failure(`${path}, not one of its tests:`, message, repeat));
+		}
+		const result = { code, passed: numPassedTests, failed: names.length, notRun: missing.length, names, missing };
 		// An unhandled rejection, say.
-		if (code !== 0 && failed === 0) return { code, passed: numPassedTests, failed: 1, names: [`outside of the tests: exit code ${code}`] };
-		return { code, passed: numPassedTests, failed, names };
+		if (code !== 0 && names.length === 0) return { ...result, failed: 1, names: [`outside of the tests: exit code ${code}`] };
+		return result;
 	} catch (error) {
-		return { code: 1, passed: 0, failed: 1, names: [`no report of the tests: ${error.message}`] };
+		return { code: 1, passed: 0, failed: 1, notRun: 0, names: [`no report of the tests: ${error.message}`], missing: [] };
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
 	}
+}
+
+/** The same of what `cargo test` printed. */
+export function reportedByCargo(code, output, env = process.env) {
+	const results = [...output.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm)];
+	const sum = (group) => results.reduce((whole, result) => whole + Number(result[group]), 0);
+	const names = [...output.matchAll(/^test (\S+) .*\.\.\. FAILED$/gm)].map(([, name]) => {
+		const printed = output.split(`---- ${name} stdout ----\n`)[1]?.split(/\n(?:---- |failures:|test result: )/)[0];
+		const panic = printed?.slice(Math.max(0, printed.search(/^thread .* panicked at/m)));
+		return failure(`cargo test ${name}`, panic, `${variables(env)}cargo test --lib -- --exact ${name}`);
+	});
+	const ignored = sum(3);
+	if (ignored > 0) names.push(`cargo test: ${ignored} tests are ignored`);
+	return { code, passed: sum(1), failed: Math.max(names.length, sum(2)), notRun: 0, names, missing: [] };
 }

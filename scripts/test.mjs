@@ -1,55 +1,70 @@
-// `npm test` on a fresh clone: installs, builds and runs everything, with nothing but Node to begin with.
+// The tests, on a fresh clone too: installs, builds and runs, with nothing but Node, npm, cargo and a C compiler to begin with.
+//   npm test                                 before a commit: checks of the sources, the engine, the package in short
+//   npm run test:all                         everything in full, on every runtime, with browser, shells, terminals, packages
+//   npm run test:all -- --rest               what `npm test` left out
+//   npm run test:all -- --strict             a missing tool is a failure, not a test that is not run
 //
-// Each step is run whatever became of those before it, so that one run shows the whole picture. The last line is the
-// sum: tests of Rust and of vitest, and one failure for each step that failed without naming any.
+// Steps that do not need each other run side by side, and each is run whatever became of the others, so that one run
+// shows the whole picture. A step's output is shown when it ends. The last line is the sum: `N passed, N failed`, and
+// of `test:all` also `N not run`.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RUNTIMES } from "../runtimes/setup.mjs";
-import { reported, VITEST } from "./report.mjs";
+import { optionsOf } from "./options.mjs";
+import { reported, reportedByCargo, VITEST } from "./report.mjs";
 import { HOOKED, runRuntimes } from "./runtimes.mjs";
 
+const { values: options } = optionsOf(import.meta.url, {
+	options: { all: { type: "boolean" }, rest: { type: "boolean" }, strict: { type: "boolean" } },
+});
+const all = options.all || options.rest;
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const GENERATED = ["index.js", "index.d.ts"];
+/** Folders of `__test__`. */
+const SHORT = ["unit", "integration", "stress"];
+const LONG = ["slow", "end-to-end"];
+const folders = options.rest ? ["stress", ...LONG] : all ? [...SHORT, ...LONG] : SHORT;
 
-const total = { passed: 0, failed: 0 };
-const failedSteps = [];
-/** By name, for the end: the place of a failure in the log may be far up. */
+const env = { ...process.env, PSN_COUNTS: process.env.PSN_COUNTS ?? (all ? "full" : "taste") };
+// What `npm test` needs is said at the top.
+if (options.strict || !all) env.PSN_STRICT = "1";
+const total = { passed: 0, failed: 0, notRun: 0 };
+/** For the end: the place of a failure in the log may be far up. */
 const failures = [];
+const missing = new Set();
 
-/** Runs a command in sight of the user. Gives its exit code, and its output if asked to keep it. */
-function run(command, args, { keep = false } = {}) {
+/** Runs a command; gives its exit code and its output. */
+function run(command, args) {
 	return new Promise((resolve) => {
-		const child = spawn(command, args, { cwd: root, stdio: ["ignore", keep ? "pipe" : "inherit", "inherit"] });
+		const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
 		let output = "";
-		child.stdout?.setEncoding("utf8");
-		child.stdout?.on("data", (text) => {
-			output += text;
-			process.stdout.write(text);
-		});
-		child.on("error", (error) => resolve({ code: 1, output: String(error) }));
+		for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
+		child.on("error", (error) => resolve({ code: 1, output: `${output}${error}\n` }));
 		child.on("close", (code) => resolve({ code: code ?? 1, output }));
 	});
 }
 
-/** A step passes if its work says so: an exit code of 0, and no failed tests where it counts them. */
+/** Runs a step and shows what it printed. It passes if its work says so: an exit code of 0, and no failed tests where it counts them. */
 async function step(title, work) {
-	console.log(`\n== ${title}`);
-	const start = Date.now();
-	const { code, passed = 0, failed = 0, names = [] } = await work();
+	console.log(`.. ${title}`);
+	const begin = Date.now();
+	const { code, output = "", passed = 0, failed = 0, notRun = 0, names = [], missing: lacks = [] } = await work();
+	const isGood = code === 0 && failed === 0;
 	total.passed += passed;
+	total.notRun += notRun;
 	// A step may fail before it comes to its tests, or after them.
-	total.failed += code !== 0 && failed === 0 ? 1 : failed;
-	const good = code === 0 && failed === 0;
-	if (!good) failedSteps.push(title);
+	total.failed += isGood || failed > 0 ? failed : 1;
 	failures.push(...names);
-	console.log(`-- ${title}: ${good ? "good" : "FAILED"} (${((Date.now() - start) / 1000).toFixed(0)} s)`);
-	return good;
+	if (!isGood && names.length === 0) failures.push(`${title}\n      ${output.trim().split("\n").slice(-20).join("\n      ")}`);
+	for (const one of lacks) missing.add(one);
+	const seconds = ((Date.now() - begin) / 1000).toFixed(0);
+	console.log(`\n== ${title}: ${isGood ? "good" : "FAILED"} (${seconds} s)\n${output}`);
+	return isGood;
 }
 
-const command = (name, args) => () => run(name, args);
-
+const command = (name, ...args) => () => run(name, args);
 const content = (file) => (existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : "");
 
 /** What the build writes must be what is committed; outside of a repository, what was there before the build. */
@@ -57,48 +72,65 @@ async function fresh(before) {
 	const { status } = spawnSync("git", ["ls-files", "--error-unmatch", ...GENERATED], { cwd: root, stdio: "ignore" });
 	if (status === 0) return run("git", ["--no-pager", "diff", "--exit-code", "--", ...GENERATED]);
 	const stale = GENERATED.filter((file, index) => content(file) !== before[index]);
-	if (stale.length > 0) console.log(`Neither committed nor as before the build: ${stale.join(", ")}`);
-	return { code: stale.length > 0 ? 1 : 0 };
+	return { code: stale.length > 0 ? 1 : 0, output: stale.map((file) => `Neither committed nor as before the build: ${file}\n`).join("") };
 }
 
 async function cargoTest() {
-	const { code, output } = await run("cargo", ["test", "--locked", "--no-fail-fast"], { keep: true });
-	const results = [...output.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed/gm)];
-	const sum = (group) => results.reduce((whole, result) => whole + Number(result[group]), 0);
-	const names = [...output.matchAll(/^test (\S+) .*\.\.\. FAILED$/gm)].map(([, name]) => `cargo test ${name}`);
-	return { code, passed: sum(1), failed: sum(2), names };
+	// The library alone: its tests are all in it, and the addon's build has compiled the rest.
+	const { code, output } = await run("cargo", ["test", "--locked", "--lib", "--no-fail-fast"]);
+	return { ...reportedByCargo(code, output, env), output };
 }
 
-const vitest = () => reported(async (reporters) => (await run(process.execPath, [VITEST, "run", ...reporters])).code);
+async function vitest() {
+	let output = "";
+	const result = await reported(
+		async (reporters) => {
+			const tests = folders.map((folder) => `__test__/${folder}/`);
+			const ran = await run(process.execPath, [VITEST, "run", "--silent=passed-only", ...tests, ...reporters]);
+			output = ran.output;
+			return ran.code;
+		},
+		{ env },
+	);
+	return { ...result, output };
+}
+
+/** Clippy for the systems that this one is not. */
+async function platforms() {
+	const { code, output } = await run(process.execPath, ["scripts/platforms.mjs", ...(options.strict ? ["--strict"] : [])]);
+	const lacks = output.split("\n").filter((line) => line.startsWith("rustup is missing"));
+	return { code, output, notRun: lacks.length > 0 && code === 0 ? 1 : 0, missing: lacks };
+}
 
 /**
- * The suite on the other runtimes, each with less of what has just run on this one. That is not run again, unless pi is to
- * be hooked on it: the tests of that run on pi's own Node.
+ * The suite on the other runtimes. The one that has just run it does not run it again, unless pi is to be hooked on it: the
+ * tests of that run on pi's own Node.
  */
 async function runtimes() {
 	const here = `node${parseInt(process.versions.node, 10)}`;
 	const others = Object.keys(RUNTIMES).filter((name) => name !== here || HOOKED.includes(name));
-	const { passed, failed, names } = await runRuntimes(others, { quick: true });
-	return { code: 0, passed, failed, names };
+	return { code: 0, ...(await runRuntimes(others, { quick: true })) };
 }
 
 const before = GENERATED.map(content);
-// Without these two, nothing that follows could say anything.
-const ready =
-	(await step("install", command(process.execPath, ["scripts/install.mjs"]))) &&
-	(await step("peer", command(process.execPath, ["peer/setup.mjs"])));
-if (ready) {
-	await step("build", command("npm", ["run", "build:dev"]));
-	await step("generated files are fresh", () => fresh(before));
-	await step("cargo fmt", command("cargo", ["fmt", "--check"]));
-	await step("cargo clippy", command("cargo", ["clippy", "--locked", "--all-targets", "--", "-D", "warnings"]));
-	await step("clippy for other platforms", command(process.execPath, ["scripts/platforms.mjs"]));
-	await step("cargo test", cargoTest);
-	await step("vitest", vitest);
-	await step("runtimes", runtimes);
+const installed = step("install", command(process.execPath, "scripts/install.mjs"));
+const peer = installed.then((isGood) => isGood && step("peer", command(process.execPath, "peer/setup.mjs")));
+const checked = options.rest
+	? Promise.resolve()
+	: step("cargo fmt", command("cargo", "fmt", "--check")).then(() =>
+			step("cargo clippy", command("cargo", "clippy", "--locked", "--all-targets", "--", "-D", "warnings")),
+		);
+const built = Promise.all([installed, checked]).then(([isGood]) => isGood && step("build", command("npm", "run", "build:dev")));
+const rust = built.then(() => step("cargo test", cargoTest));
+const specs = Promise.all([built, peer]).then(([addon, pi]) => addon && pi && step("vitest", vitest));
+await built.then((isGood) => isGood && step("generated files are fresh", () => fresh(before)));
+await Promise.all([rust, specs]);
+if (all) {
+	await step("clippy for other platforms", platforms);
+	if ((await built) && (await peer)) await step("runtimes", runtimes);
 }
 
 for (const failure of failures) console.log(`\n  FAILED ${failure}`);
-if (failedSteps.length > 0) console.log(`\nFailed: ${failedSteps.join(", ")}`);
-console.log(`\n${total.passed} passed, ${total.failed} failed`);
-process.exitCode = failedSteps.length > 0 ? 1 : 0;
+for (const tool of missing) console.log(`\n  NOT RUN: ${tool}`);
+console.log(`\n${total.passed} passed, ${total.failed} failed${all && !options.strict ? `, ${total.notRun} not run` : ""}`);
+process.exitCode = total.failed > 0 ? 1 : 0;

@@ -7,13 +7,14 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { count } from "../support/counts.mjs";
 import { api, header, ids, jsonLines, message, text, user } from "../support/store.js";
 
 const { SessionManager } = api;
 type Manager = ReturnType<typeof SessionManager.open>;
 
 const SEED = Number(process.env.PSN_SEED ?? 20251121);
-const ROUNDS = Number(process.env.PSN_ROUNDS ?? 60);
+const ROUNDS = count("interleavings");
 const STEPS = 30;
 const OTHER = text([header({ id: "other" }), ...["o", "p", "q"].map((name) => message(name, null, user(name)))]);
 

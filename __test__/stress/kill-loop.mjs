@@ -79,12 +79,13 @@ function expectRefused(SessionManager, main, pid) {
 	if (!refusal?.includes(`locked by process ${pid}`)) throw new Error(`${main} is held by ${pid}: ${refusal}`);
 }
 
-/** Starts a writer, kills it after a random time, and gives what it acknowledged. */
-function round(SessionManager, dir, { seed, durability, lock, delay, asks }) {
+/** Starts a writer, kills it when it has said `lines` lines, whatever it does just then, and gives what it acknowledged. */
+function round(SessionManager, dir, { seed, durability, lock, lines, asks }) {
 	const child = spawn(process.execPath, ["-e", WRITER, dir, String(seed), durability, lock], {
 		stdio: ["ignore", "pipe", "pipe"],
 	});
 	let failure;
+	let left = lines;
 	let said = "";
 	let errors = "";
 	child.stdout.setEncoding("utf8").on("data", (text) => {
@@ -94,9 +95,10 @@ function round(SessionManager, dir, { seed, durability, lock, delay, asks }) {
 			} catch (error) {
 				failure = error;
 			}
-			setTimeout(() => child.kill("SIGKILL"), delay);
 		}
 		said += text;
+		left -= text.split("\n").length - 1;
+		if (left <= 0) child.kill("SIGKILL");
 	});
 	child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
 	return new Promise((done, fail) =>
@@ -187,7 +189,7 @@ export async function killLoop({ kills, seed, scratch, each = 25, progress = () 
 			// Whoever had the lock is dead: the next who wants it has it, or the writer would end by itself.
 			const lock = random(3) === 0 ? "exclusive" : "none";
 			const asks = lock === "exclusive" && random(2) === 0;
-			const words = await round(SessionManager, dir, { seed, durability, lock, asks, delay: random(60) });
+			const words = await round(SessionManager, dir, { seed, durability, lock, asks, lines: 1 + random(80) });
 			total.kills++;
 			if (lock === "exclusive") total.locked++;
 			if (asks) total.refused++;

@@ -3,8 +3,9 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { loadReference } from "../support/peer.js";
+import { count } from "../support/counts.mjs";
 import { api, header, jsonLines, message, root, scratch, user, writeSession } from "../support/store.js";
-import { run } from "../support/children.js";
+import { run, runTogether } from "../support/children.js";
 
 const { SessionManager } = api;
 
@@ -13,8 +14,7 @@ const WRITER = `
 	const [file, name, count] = args;
 	const manager = SessionManager.open(file);
 	const ids = [];
-	// All at once: processes start at their own pace.
-	while (!fs.existsSync(file + ".go"));
+	begin();
 	for (let n = 0; n < count; n++) {
 		ids.push(manager.appendMessage({ role: "user", content: name + " " + n + " " + "x".repeat((n * 37) % 300), timestamp: 1 }));
 	}
@@ -45,25 +45,22 @@ function expectAll(file: string, writers: readonly string[][]): void {
 	expect(SessionManager.open(file).getEntries().map((one) => one.id)).toEqual(ids);
 }
 
-test("eight processes, 2,000 entries each, on one session", async () => {
+test("eight processes, many entries each, on one session", async () => {
 	const file = writeSession(scratch(), [header(), message("root", null, user("begin"))]);
 	const watcher = SessionManager.open(file);
-	const started = Promise.all(
-		Array.from({ length: 8 }, (_, number) => run(WRITER, [file, `writer ${number}`, 2_000])),
-	);
-	setTimeout(() => writeFileSync(`${file}.go`, ""), 1_000);
-	const ends = await started;
+	const entries = count("crowd_entries");
+	const ends = await runTogether(Array.from({ length: 8 }, (_, number) => ({ script: WRITER, args: [file, `writer ${number}`, entries] })));
 	for (const { code, errors } of ends) expect(code, errors).toBe(0);
 	const all = ends.map(({ lines }) => lines);
 	expectAll(file, all);
 	// A manager that only watched takes all of it in, and its leaf stays.
 	watcher.reload();
 	expect(watcher.getLeafId()).toBe("root");
-	expect(watcher.getEntryCount()).toBe(16_001);
+	expect(watcher.getEntryCount()).toBe(8 * entries + 1);
 	const id = watcher.appendMessage(user("after all"));
 	expect(watcher.getEntry(id)?.parentId).toBe("root");
 	const [grown] = watcher.getDiagnostics().foreignChanges;
-	expect(grown).toMatchObject({ kind: "grown", entries: 16_000 });
+	expect(grown).toMatchObject({ kind: "grown", entries: 8 * entries });
 });
 
 test("two of our processes and two of pi's on one session", async () => {
@@ -71,23 +68,18 @@ test("two of our processes and two of pi's on one session", async () => {
 	const file = writeSession(scratch(), [header(), message("root", null, user("begin"))]);
 	const pi = join(root, "peer/pi-1.5.2/dist/core/session-manager.js");
 	const PEER = `
-		(async () => {
-			const [file, name, count, module] = args;
-			const { SessionManager } = await import(require("node:url").pathToFileURL(module).href);
-			const manager = SessionManager.open(file);
-			const ids = [];
-			while (!require("node:fs").existsSync(file + ".go"));
-			for (let n = 0; n < count; n++) {
-				ids.push(manager.appendMessage({ role: "user", content: name + " " + n + " ", timestamp: 1 }));
-				if (n % 50 === 0) await new Promise((done) => setTimeout(done, 1));
-			}
-			say(ids.join("\\n"));
-		})();`;
-	const started = Promise.all(
-		[WRITER, WRITER, PEER, PEER].map((script, number) => run(script, [file, `writer ${number}`, 500, pi])),
-	);
-	setTimeout(() => writeFileSync(`${file}.go`, ""), 1_500);
-	const ends = await started;
+		const [file, name, count, module] = args;
+		const peer = await import(require("node:url").pathToFileURL(module).href);
+		const manager = peer.SessionManager.open(file);
+		const ids = [];
+		begin();
+		for (let n = 0; n < count; n++) {
+			ids.push(manager.appendMessage({ role: "user", content: name + " " + n + " ", timestamp: 1 }));
+			if (n % 50 === 0) await new Promise((done) => setImmediate(done));
+		}
+		say(ids.join("\\n"));`;
+	const entries = Math.ceil(count("crowd_entries") / 4);
+	const ends = await runTogether([WRITER, WRITER, PEER, PEER].map((script, number) => ({ script, args: [file, `writer ${number}`, entries, pi] })));
 	for (const { code, errors } of ends) expect(code, errors).toBe(0);
 	const all = ends.map(({ lines }) => lines);
 	expectAll(file, all);
@@ -120,21 +112,19 @@ test("processes that opened one old file at once each migrated it, and lost each
 		const file = writeSession(scratch(), old);
 		const original = readFileSync(file, "utf8");
 		const script = `
-			while (!fs.existsSync(args[0] + ".go"));
+			begin();
 			const manager = SessionManager.open(args[0]);
 			const ids = [manager.appendCustomEntry("one")];
 			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
 			ids.push(manager.appendCustomEntry("two"));
 			if (manager.getBranch().length < 1502) throw new Error("the branch has " + manager.getBranch().length);
 			say(ids.join("\\n"));`;
-		const started = Promise.all(Array.from({ length: 4 }, () => run(script, [file])));
-		setTimeout(() => writeFileSync(`${file}.go`, ""), 600);
-		const ends = await started;
+		const ends = await runTogether(Array.from({ length: 4 }, () => ({ script, args: [file] })));
 		for (const { code, errors } of ends) expect(code, errors).toBe(0);
 		expect(SessionManager.verify(file)).toMatchObject({ ok: true, entries: 1508 });
 		const ids = new Set(SessionManager.open(file).getEntries().map((one) => one.id));
 		expect(ends.flatMap(({ lines }) => lines).filter((id) => !ids.has(id))).toEqual([]);
-		expect(readdirSync(dirname(file)).sort()).toEqual(["session.jsonl", "session.jsonl.go", "session.jsonl.v1.bak"]);
+		expect(readdirSync(dirname(file)).sort()).toEqual(["session.jsonl", "session.jsonl.v1.bak"]);
 		expect(readFileSync(`${file}.v1.bak`, "utf8")).toBe(original);
 	}
 });

@@ -59,3 +59,16 @@ export function saying(child: ChildProcess, start: string): Promise<string> {
 		child.on("close", () => reject(new Error(`the process ended and said: ${said}`)));
 	});
 }
+
+/**
+ * Runs `script` in several processes at once, one for each list of arguments. Each calls `begin()` when it is
+ * ready, which returns when all have called it.
+ */
+export async function runTogether(scripts: readonly { script: string; args: readonly unknown[] }[]): Promise<Ended[]> {
+	const begin = `const begin = () => { say("ready"); fs.readSync(0, Buffer.alloc(1)); };`;
+	const children = scripts.map(({ script, args }) => start(`${begin}\n(async () => {${script}})();`, args));
+	const ends = children.map(ended);
+	await Promise.all(children.map((child) => saying(child, "ready")));
+	for (const child of children) child.stdin?.end("\n");
+	return (await Promise.all(ends)).map((end) => ({ ...end, lines: end.lines.filter((line) => line !== "ready") }));
+}

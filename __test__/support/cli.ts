@@ -1,9 +1,10 @@
 // Runs the command as a user would, and makes sessions to show with it.
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import { type Json, assistant, entry, header, message, root, scratch, text, toolResult, user } from "./store.js";
+import { tool } from "./tools.js";
 
 export const bin = join(root, "bin/pi-sessions.mjs");
 
@@ -70,9 +71,9 @@ export const goodJson = async (at: World, args: string[], env: NodeJS.ProcessEnv
 
 /** Runs `pi-sessions` in a terminal, by `script` of util-linux. Its output holds what the terminal was sent. */
 export function runInTerminal(at: World, args: string[], env: NodeJS.ProcessEnv = {}, columns = 100): Promise<Result> {
-	if (!existsSync("/usr/bin/script")) throw new Error("`script` is missing: apt-get install -y bsdutils");
+	const script = tool("script", "bsdutils");
 	const line = [process.execPath, bin, ...args].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(" ");
-	return runProgram("script", ["-qec", `stty cols ${columns} rows 40; ${line}`, "/dev/null"], {
+	return runProgram(script, ["-qec", `stty cols ${columns} rows 40; ${line}`, "/dev/null"], {
 		cwd: at.cwd,
 		env: { ...at.env, TERM: "xterm-256color", SHELL: "/bin/sh", ...env },
 	});
@@ -83,13 +84,6 @@ export function program(at: World, name: string, script: string): string {
 	const path = join(at.cwd, name);
 	writeFileSync(path, `#!/bin/sh\n${script}\n`);
 	chmodSync(path, 0o755);
-	return path;
-}
-
-/** Asks for a shell, by name. */
-export function needed(shell: string): string {
-	const path = [`/usr/bin/${shell}`, `/bin/${shell}`].find((one) => existsSync(one));
-	if (!path) throw new Error(`${shell} is missing: apt-get install -y ${shell}`);
 	return path;
 }
 

@@ -87,6 +87,18 @@ test("a case is measured on both sides: time, ratio, peak and what is kept after
 	for (const name of names) expect(stdout).toContain(name);
 });
 
+test("starts of pi are measured by itself and under the hook, and a host's import", () => {
+	const json = join(scratch(), "starts.json");
+	const { status, stdout, stderr } = run("run.mjs", "--cases", "start-version,start-native,start-0.87.1,start-host", "--rounds", "1", "--json", json);
+	expect(stderr + stdout).not.toContain("Failed");
+	expect(status).toBe(0);
+	const { rows, raw } = JSON.parse(readFileSync(json, "utf8"));
+	expect(rows.map((row: Json) => row.case)).toEqual(["start-version", "start-native-version", "start-0.87.1", "start-host"]);
+	for (const { peer, ours } of rows) for (const time of [peer, ours]) expect(time).toBeGreaterThan(0);
+	// Of a process that is still there, where the system tells.
+	if (process.platform === "linux") expect(raw["start-0.87.1"].rounds[0].ours.peak).toBeGreaterThan(1 << 20);
+});
+
 test("an unknown case is named, with those that there are", () => {
 	const { status, stderr } = run("run.mjs", "--cases", "open-1tb");
 	expect(status).toBe(2);

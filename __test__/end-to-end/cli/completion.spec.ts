@@ -3,7 +3,8 @@ import { cpSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { message, user } from "../../support/store.js";
-import { type World, bin, branched, needed, program, put, run, runProgram, world } from "../../support/cli.js";
+import { type World, bin, branched, program, put, run, runProgram, world } from "../../support/cli.js";
+import { tool } from "../../support/tools.js";
 
 /** A folder on the path in which the command is. */
 function shellWorld(): World {
@@ -18,14 +19,14 @@ function shellWorld(): World {
 /** What bash offers for the last of these words. */
 async function inBash(at: World, ...words: string[]): Promise<string[]> {
 	const line = `source <(pi-sessions completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pi_sessions; printf '%s\\n' "\${COMPREPLY[@]}"`;
-	const { code, out, err } = await runProgram(needed("bash"), ["--norc", "-c", line, "bash", "pi-sessions", ...words], at);
+	const { code, out, err } = await runProgram(tool("bash"), ["--norc", "-c", line, "bash", "pi-sessions", ...words], at);
 	expect({ code, err }).toEqual({ code: 0, err: "" });
 	return out.split("\n").filter(Boolean).sort();
 }
 
 /** What fish offers at the end of a line. */
 async function inFish(at: World, line: string): Promise<string[]> {
-	const { out, err } = await runProgram(needed("fish"), ["--no-config", "-c", "pi-sessions completion fish | source; complete -C $argv[1]", line], at);
+	const { out, err } = await runProgram(tool("fish"), ["--no-config", "-c", "pi-sessions completion fish | source; complete -C $argv[1]", line], at);
 	expect(err).toBe("");
 	return out.split("\n").filter(Boolean).map((one) => one.split("\t")[0] as string).sort();
 }
@@ -37,7 +38,7 @@ const SETUP = {
 
 /** Types keys into an interactive shell, in a terminal of zsh's own, each time until it shows what is to follow. */
 async function typed(at: World, shell: "bash" | "zsh", steps: [keys: string, until: string][], env: NodeJS.ProcessEnv = {}): Promise<string> {
-	const program = shell === "bash" ? `${needed("bash")} --norc --noprofile -i` : `${needed("zsh")} -f -i`;
+	const program = shell === "bash" ? `${tool("bash")} --norc --noprofile -i` : `${tool("zsh")} -f -i`;
 	const wait = (until: string): string => `for ((i = 0; i < 6000; i++)); do zpty -rt shell part && out+=$part; [[ $out == *${JSON.stringify(until)}* ]] && break; sleep 0.05; done; all+=$out; out=`;
 	const line = `zmodload zsh/zpty; zpty -b shell ${program}
 		local out part all
@@ -46,7 +47,7 @@ async function typed(at: World, shell: "bash" | "zsh", steps: [keys: string, unt
 		${wait("ready")}
 		${steps.map(([keys, until]) => `zpty -wn shell ${quoted(keys)}\n${wait(until)}`).join("\n")}
 		zpty -d shell; print -r -- $all`;
-	const { out } = await runProgram(needed("zsh"), ["-f", "-c", line], { ...at, env: { VERBOSE: "no", ...at.env, TERM: "dumb", INPUTRC: "/dev/null", HISTFILE: "/dev/null", ...env } });
+	const { out } = await runProgram(tool("zsh"), ["-f", "-c", line], { ...at, env: { VERBOSE: "no", ...at.env, TERM: "dumb", INPUTRC: "/dev/null", HISTFILE: "/dev/null", ...env } });
 	return out;
 }
 

@@ -3,22 +3,22 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { type Json, assistant, entry, message, root, user } from "../../support/store.js";
 import { branched, put, run, world } from "../../support/cli.js";
+import { tool } from "../../support/tools.js";
 
-const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 /** A loaded machine is slow, not wrong. */
 const PATIENCE = 500_000;
 const CARD = { across: 262, down: 54 };
 
-let browser: Browser;
+let browser: Browser | undefined;
 
-beforeAll(async () => {
-	const executablePath = [process.env.CHROMIUM, ...PLACES].find((path) => path && existsSync(path));
-	if (!executablePath) throw new Error("No browser: apt-get install -y chromium (or name one in CHROMIUM)");
-	browser = await puppeteer.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-dev-shm-usage"], timeout: PATIENCE, protocolTimeout: PATIENCE });
+/** A browser, or the one that `CHROMIUM` names. */
+beforeEach(async () => {
+	const executablePath = process.env.CHROMIUM ?? tool(["chromium", "chromium-browser", "google-chrome"]);
+	browser ??= await puppeteer.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-dev-shm-usage"], timeout: PATIENCE, protocolTimeout: PATIENCE });
 });
 afterAll(() => browser?.close());
 
@@ -36,7 +36,7 @@ async function open(lines: Json[], args: string[] = [], hash = ""): Promise<Open
 	const session = put(at, "s-page", lines);
 	const file = join(at.cwd, "page.html");
 	expect(await run(at, ["tree", session, "--html", file, ...args])).toMatchObject({ code: 0, err: "" });
-	const page = await browser.newPage();
+	const page = await (browser as Browser).newPage();
 	page.setDefaultTimeout(PATIENCE);
 	const [requests, errors]: [string[], string[]] = [[], []];
 	page.on("request", (request) => requests.push(request.url()));

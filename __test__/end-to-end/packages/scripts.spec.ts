@@ -74,35 +74,81 @@ test("a script that was given an option it has not said so in a stack of its own
 	}
 });
 
-test("what failed before or after the tests of a file was not named", async () => {
-	const { reported } = (await import(pathToFileURL(join(root, "scripts/report.mjs")).href)) as {
-		reported(start: (reporters: string[]) => Promise<number>): Promise<{ code: number; passed: number; failed: number; names: string[] }>;
-	};
-	const file = (name: string, status: string, message: string, tests: [string, string][]) => ({
+interface Report {
+	reported(start: (reporters: string[]) => Promise<number>, how?: { env: Record<string, string> }): Promise<object>;
+	reportedByCargo(code: number, output: string, env: Record<string, string>): object;
+}
+const report = (): Promise<Report> => import(pathToFileURL(join(root, "scripts/report.mjs")).href) as Promise<Report>;
+
+test("what failed before or after the tests of a file was not named; each failure says how to repeat it", async () => {
+	const { reported } = await report();
+	const file = (name: string, status: string, message: string, tests: [name: string, status: string, message?: string][]) => ({
 		name: join(root, name),
 		status,
 		message,
-		assertionResults: tests.map(([fullName, status]) => ({ fullName, status, failureMessages: status === "failed" ? ["Error: no\nat x"] : [] })),
+		assertionResults: tests.map(([fullName, status, said]) => ({
+			fullName,
+			status,
+			failureMessages: status === "failed" ? [said] : [],
+			meta: status === "skipped" && said ? { missing: said } : {},
+		})),
 	});
 	const testResults = [
 		file("a.spec.ts", "failed", "No browser", [["one", "skipped"]]),
-		file("b.spec.ts", "failed", "", [["two", "failed"], ["three", "passed"]]),
+		file("b.spec.ts", "failed", "", [["it's (two)", "failed", "Error: no\nat x"], ["three", "passed"]]),
 		file("c.spec.ts", "failed", "Cannot find module", []),
-		file("d.spec.ts", "passed", "", [["four", "passed"]]),
+		file("d.spec.ts", "passed", "", [["four", "passed"], ["five", "skipped", "fish is missing: apt-get install -y fish"], ["six", "skipped"]]),
+		file("e.spec.ts", "failed", "", [["seven", "failed", "differ, seed 12\nRun it again: npm run differential -- --case x:12\nc\nd\ne"]]),
 	];
 	const run = (report: object, code: number) =>
-		reported(async (reporters) => {
-			const path = reporters.find((one) => one.startsWith("--outputFile.json="))?.split("=")[1] as string;
-			writeFileSync(path, JSON.stringify(report));
-			return code;
-		});
-	expect(await run({ numPassedTests: 2, numFailedTests: 1, testResults }, 1)).toEqual({
+		reported(
+			async (reporters) => {
+				const path = reporters.find((one) => one.startsWith("--outputFile.json="))?.split("=")[1] as string;
+				writeFileSync(path, JSON.stringify(report));
+				return code;
+			},
+			{ env: { PSN_COUNTS: "full", PSN_SEED: "7", HOME: "/" } },
+		);
+	const before = "again: PSN_COUNTS=full PSN_SEED=7 npx vitest run";
+	expect(await run({ numPassedTests: 2, testResults }, 1)).toEqual({
 		code: 1,
 		passed: 2,
-		failed: 3,
-		names: ["a.spec.ts, not one of its tests: No browser", "b.spec.ts > two\n      Error: no\n      at x", "c.spec.ts, not one of its tests: Cannot find module"],
+		failed: 5,
+		notRun: 1,
+		names: [
+			`a.spec.ts, not one of its tests:\n      No browser\n      ${before} a.spec.ts`,
+			`b.spec.ts > it's (two)\n      Error: no\n      at x\n      ${before} b.spec.ts -t 'it'\\''s \\(two\\)'`,
+			`c.spec.ts, not one of its tests:\n      Cannot find module\n      ${before} c.spec.ts`,
+			`d.spec.ts > six\n      skipped\n      ${before} d.spec.ts`,
+			"e.spec.ts > seven\n      differ, seed 12\n      Run it again: npm run differential -- --case x:12\n      c\n      d\n      seed: 12\n      again: npm run differential -- --case x:12",
+		],
+		missing: ["fish is missing: apt-get install -y fish"],
 	});
-	expect(await run({ numPassedTests: 1, numFailedTests: 0, testResults: testResults.slice(3) }, 1)).toMatchObject({ failed: 1, names: ["outside of the tests: exit code 1"] });
-	expect(await run({ numPassedTests: 1, numFailedTests: 0, testResults: testResults.slice(3) }, 0)).toEqual({ code: 0, passed: 1, failed: 0, names: [] });
+	const good = [file("d.spec.ts", "passed", "", [["four", "passed"]])];
+	expect(await run({ numPassedTests: 1, testResults: good }, 1)).toMatchObject({ failed: 1, names: ["outside of the tests: exit code 1"] });
+	expect(await run({ numPassedTests: 1, testResults: good }, 0)).toEqual({ code: 0, passed: 1, failed: 0, notRun: 0, names: [], missing: [] });
 	expect(await reported(async () => 0)).toMatchObject({ code: 1, failed: 1 });
+});
+
+test("a test of the engine that failed is named, with its panic and how to repeat it", async () => {
+	const { reportedByCargo } = await report();
+	const output = `test core::a ... ok
+test core::b - should panic ... FAILED
+
+failures:
+
+---- core::b stdout ----
+lines: seed 5, 3 inputs
+thread 'core::b' panicked at src/b.rs:1:1:
+lines: input 3 fails, seed: 5
+
+test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+`;
+	expect(reportedByCargo(101, output, { PSN_FUZZ_SEED: "5" })).toMatchObject({
+		passed: 1,
+		failed: 1,
+		names: [
+			"cargo test core::b\n      thread 'core::b' panicked at src/b.rs:1:1:\n      lines: input 3 fails, seed: 5\n      seed: 5\n      again: PSN_FUZZ_SEED=5 cargo test --lib -- --exact core::b",
+		],
+	});
 });

@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { tool } from "../../support/tools.js";
 
 /** When a screen that does not come is given up. */
 export const DEADLINE_MS = 300_000;
@@ -20,18 +21,11 @@ export interface Program {
 }
 
 function tmux(socket: string, args: string[]): string {
-	try {
-		return execFileSync("tmux", ["-u", "-S", socket, "-f", "/dev/null", ...args], {
-			encoding: "utf8",
-			stdio: ["ignore", "pipe", "pipe"],
-			env: { PATH: process.env.PATH, LANG: "C.UTF-8", TERM: "xterm-256color", SHELL: "/bin/sh" },
-		});
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOENT") {
-			throw new Error("tmux is not installed: apt-get install tmux");
-		}
-		throw error;
-	}
+	return execFileSync(tool("tmux"), ["-u", "-S", socket, "-f", "/dev/null", ...args], {
+		encoding: "utf8",
+		stdio: ["ignore", "pipe", "pipe"],
+		env: { PATH: process.env.PATH, LANG: "C.UTF-8", TERM: "xterm-256color", SHELL: "/bin/sh" },
+	});
 }
 
 export class Terminal {

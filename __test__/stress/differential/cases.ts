@@ -1,6 +1,7 @@
 // Runs many cases of one kind. At the first difference it shortens the case and says how to run exactly that one again.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { count } from "../../support/counts.mjs";
 import { keepsSection9, loadReference, loadSubject } from "../../support/peer.js";
 import { withFakeClock } from "./clock.js";
 import { caseSeed } from "./random.js";
@@ -24,12 +25,12 @@ export interface Plan {
  * run tells of the change under test alone. `npm run differential` is the one that tries seeds no run before has tried.
  */
 export function plan(kind: string, share: number): Plan | undefined {
-	const { PSN_CASES, PSN_SEED, PSN_CASE } = process.env;
+	const { PSN_SEED, PSN_CASE } = process.env;
 	if (PSN_CASE) {
 		const [wanted, seed] = PSN_CASE.split(":");
 		return wanted === kind ? { batches: [], only: Number(seed) } : undefined;
 	}
-	const cases = Math.max(1, Math.round(Number(PSN_CASES ?? 4000) * share));
+	const cases = Math.max(1, Math.round(count("differential_cases") * share));
 	return { batches: [{ seed: Number(PSN_SEED ?? 1), cases }] };
 }
 

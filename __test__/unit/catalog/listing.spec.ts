@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { count } from "../../support/counts.mjs";
 import { api, entry, header, lockedOut, message, text, user, writeSession } from "../../support/store.js";
 import { listed, listedByPeer, namesIn, session, settled, store, tick } from "./store.js";
 
@@ -224,8 +225,7 @@ test.runIf(process.platform === "linux")("what is unchanged is not read again, o
 	expect([newest?.id, newest?.messageCount]).toEqual(["large", 401]);
 });
 
-/** Fewer on other runtimes. */
-const MANY = Number(process.env.PSN_FILES ?? 100_000);
+const MANY = count("listed_files");
 
 test(`${MANY} files are listed, in order, and again`, async () => {
 	const { agent } = store(0);

@@ -17,13 +17,14 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SessionInfo } from "../../../index.js";
 import { Random } from "../../stress/differential/random.js";
+import { count } from "../../support/counts.mjs";
 import { api, message, header as head } from "../../support/store.js";
 import { expectSameList } from "../../support/times.js";
 import { peer, plain, store } from "./store.js";
 
 const { SessionManager } = api;
 const seed = Number(process.env.PSN_SEED ?? 20251121);
-const rounds = Number(process.env.PSN_ROUNDS ?? 40);
+const rounds = count("catalog_mutations");
 
 /** A store that changes at random. */
 class Changing {

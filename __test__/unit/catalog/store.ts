@@ -1,11 +1,11 @@
 // A store of sessions under an agent's directory, and what the peer lists of it.
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionInfo } from "../../../index.js";
 import { loadReference } from "../../support/peer.js";
 import { runtime } from "../../support/runtime.js";
-import { type Json, api, assistant, header, message, ownAgent, root, setEnv, toolResult, user, writeSession } from "../../support/store.js";
+import { type Json, api, assistant, header, message, ownAgent, root, scratch, setEnv, toolResult, user, writeSession } from "../../support/store.js";
 
 export const peer = (await loadReference()) as unknown as { SessionManager: typeof api.SessionManager };
 
@@ -42,8 +42,19 @@ export function session(dir: string, n: number, more: Json[] = []): string {
 	);
 }
 
-/** Past the file system's clock tick: a change from here on has another time than one before. */
-export const tick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 60));
+/**
+ * Waits until the file system's clock has gone on so far that a change from here on has another time than those before, and
+ * that those count as known.
+ */
+export async function tick(): Promise<void> {
+	const probe = join(scratch(), "clock");
+	const time = (): number => {
+		writeFileSync(probe, "");
+		return statSync(probe).mtimeMs;
+	};
+	const begin = time();
+	while (time() < begin + 40) await new Promise((resolve) => setTimeout(resolve, 5));
+}
 
 export const plain = (infos: readonly SessionInfo[]) => infos.map((info) => ({ ...info }));
 

@@ -5,12 +5,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
 import { Random, caseSeed } from "../../stress/differential/random.js";
+import { count } from "../../support/counts.mjs";
 import { api, assistant, clockAt, header, scratch, user } from "../../support/store.js";
 import { line } from "./lines.js";
 import { Peer, long } from "./support.js";
 
 const SEED = 20261121;
-const CASES = 120;
+const CASES = count("gc_histories");
 const STEPS = 25;
 
 /** One of the two managers, and the ids that both know by the same number. */

@@ -6,14 +6,15 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
 import { Random, caseSeed } from "../../stress/differential/random.js";
+import { count } from "../../support/counts.mjs";
 import { api, assistant, clockAt, header, scratch, shape, user } from "../../support/store.js";
 import { type Allowed, line } from "./lines.js";
 import { Peer, long, openLazy, openPeer, openPlain, waiting } from "./support.js";
 
 const SEED = 20250711;
-const FILES = 60;
+const FILES = count("late_read_files");
 const LINES = 40;
-const CASES = 60;
+const CASES = count("late_read_histories");
 const STEPS = 40;
 
 /** A file of random lines in one path. */

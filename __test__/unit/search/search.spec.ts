@@ -16,6 +16,7 @@ import {
 	user,
 	writeSession,
 } from "../../support/store.js";
+import { tick } from "../catalog/store.js";
 
 const { SessionManager } = api;
 
@@ -231,7 +232,7 @@ test("what is new is found, what is gone is not, with progress while it is index
 		[0, 3],
 		[3, 3],
 	]);
-	await new Promise((resolve) => setTimeout(resolve, 60));
+	await tick();
 	await pears();
 	told.length = 0;
 	expect(await pears()).toHaveLength(3);

@@ -1,2 +1,4 @@
 pub mod faults;
 pub mod fuzz;
+#[cfg(test)]
+pub mod tests;

@@ -1,5 +1,6 @@
 use super::*;
-use crate::core::io::fs::faults::{with, InjectedFault};
+use crate::core::io::fs::faults::{before_next, with, InjectedFault};
+use crate::core::io::fs::Call;
 
 /// What the lock file of a process says.
 fn says(pid: &str) -> String {
@@ -228,15 +229,20 @@ fn the_end_of_a_repair_is_waited_for() {
     let me = Holder { pid: Some(std::process::id()), repairs: false };
     assert_eq!(probe(&path).expect("asked"), LockStatus::Held(me));
     drop(mine);
+    // Longer than any other holder is waited for.
     let repair = FileLock::take_for_repair(&session).expect("taken");
-    std::thread::scope(|scope| {
-        let others = scope.spawn(|| (probe(&path).expect("asked"), FileLock::take(&session).map(drop)));
-        while held(&session).expect("asked") != Some(Some(std::process::id())) {}
-        std::thread::sleep(TRIES * PAUSE * 2);
-        drop(repair);
-        let (asked, taken) = others.join().expect("ended");
-        assert_eq!(asked, LockStatus::Waited);
-        taken.expect("taken after the repair");
+    at_lock(TRIES * 2, move || drop(repair));
+    assert_eq!(probe(&path).expect("asked"), LockStatus::Waited);
+    let repair = FileLock::take_for_repair(&session).expect("taken");
+    at_lock(TRIES * 2, move || drop(repair));
+    FileLock::take(&session).expect("taken after the repair");
+}
+
+/// Does this in the moment before the lock is tried for the `number`th time from now on.
+fn at_lock(number: u32, work: impl FnOnce() + 'static) {
+    before_next(Call::Lock, move || match number {
+        0 | 1 => work(),
+        _ => at_lock(number - 1, work),
     });
 }
 

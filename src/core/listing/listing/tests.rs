@@ -5,6 +5,7 @@ use crate::core::catalog::ingest::{ingest_session, pending, IngestOutcome};
 use crate::core::catalog::session_text::{text, ListedState};
 use crate::core::listing::candidates::in_dir;
 use crate::core::summary::session_summary::SessionSummary;
+use crate::core::testing::tests::wait_for_next_file_time;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -53,10 +54,6 @@ impl Store {
     }
 }
 
-fn wait() {
-    std::thread::sleep(Duration::from_millis(50));
-}
-
 #[test]
 fn every_file_is_handed_on_once() {
     let store = Store::new();
@@ -66,7 +63,7 @@ fn every_file_is_handed_on_once() {
     for location in [None, Some(&store.location), Some(&store.location)] {
         let (seen, _) = store.list(location);
         assert_eq!((seen.len(), seen.values().flatten().count()), (50, 42));
-        wait();
+        wait_for_next_file_time();
     }
 }
 
@@ -84,7 +81,7 @@ fn a_cancelled_reading_stops() {
 fn a_catalog_that_another_one_writes_to_changes_no_answer() {
     let store = Store::new();
     store.write("a.jsonl", &session("a", &said("m", "user", "hi")));
-    wait();
+    wait_for_next_file_time();
     let (want, catalog) = store.list(Some(&store.location));
     let other = rusqlite::Connection::open(&store.location.path).expect("opened");
     drop(catalog);
@@ -103,7 +100,7 @@ fn a_catalog_that_another_one_writes_to_changes_no_answer() {
 fn nobody_is_kept_from_writing_while_files_are_read() {
     let store = Store::new();
     (0..8).for_each(|n| store.write(&format!("{n}.jsonl"), &session("s", "")));
-    wait();
+    wait_for_next_file_time();
     drop(store.list(Some(&store.location)));
     (0..8).for_each(|n| store.write(&format!("{n}.jsonl"), &session("t", &said("m", "user", "hi"))));
     let files = store.files();
@@ -127,7 +124,7 @@ fn a_list_that_took_longer_put_an_older_state_over_a_newer_one() {
     let store = Store::new();
     let names = ["a.jsonl", "b.jsonl", "c.jsonl"];
     names.iter().for_each(|name| store.write(name, &session("s", "")));
-    wait();
+    wait_for_next_file_time();
     drop(store.list(Some(&store.location)));
     names.iter().for_each(|name| store.write(name, &session("s", &said("m", "user", "hi"))));
     let files = store.files();
@@ -153,7 +150,7 @@ fn a_list_that_took_longer_put_an_older_state_over_a_newer_one() {
 fn a_catalog_that_has_no_room_changes_no_answer() {
     let store = Store::new();
     store.write("a.jsonl", &session("a", &said("m", "user", "hi")));
-    wait();
+    wait_for_next_file_time();
     let (_, catalog) = store.list(Some(&store.location));
     let catalog = catalog.expect("made");
     let pages: i64 = catalog.db().query_row("PRAGMA page_count", [], |row| row.get(0)).expect("asked");
@@ -169,7 +166,7 @@ fn a_catalog_that_has_no_room_changes_no_answer() {
     .expect("read");
     assert_eq!(seen.into_inner().expect("whole"), 201);
     assert!(after.is_none(), "the disk was full");
-    wait();
+    wait_for_next_file_time();
     let (seen, catalog) = store.list(Some(&store.location));
     assert_eq!((seen.len(), catalog.is_some()), (201, true));
 }
@@ -181,7 +178,7 @@ fn texts_are_what_was_listed_wherever_they_come_from() {
         .map(|n| said(&n.to_string(), if n % 3 == 0 { "toolResult" } else { "user" }, &format!("{n} \\ud83d")))
         .collect();
     store.write("a.jsonl", &session("a", &body));
-    wait();
+    wait_for_next_file_time();
     let (seen, catalog) = store.list(Some(&store.location));
     let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
     assert_eq!(ListedState::from_text(&source.to_text()), Some(source));
@@ -207,7 +204,7 @@ fn texts_are_what_was_listed_wherever_they_come_from() {
 fn a_text_that_was_fetched_while_it_was_taken_stood_there_twice() {
     let store = Store::new();
     store.write("a.jsonl", &session("a", &said("m", "user", "once")));
-    wait();
+    wait_for_next_file_time();
     let dir = store.dir.path().to_str().expect("text").to_owned();
     for _ in 0..40 {
         let _ = fs::remove_file(&store.location.path);

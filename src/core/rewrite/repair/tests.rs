@@ -168,11 +168,8 @@ fn a_locked_file_is_not_repaired() {
     assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
 }
 
-/// Random files that are repaired.
-const FILES: u32 = 1_000;
-
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(FILES))]
+    #![proptest_config(ProptestConfig::with_cases(crate::core::testing::tests::count("repaired_files")))]
     /// Whatever stands in a file, a repair ends, makes it good, and keeps every entry that could be read.
     #[test]
     fn any_file_becomes_a_good_one(

@@ -7,6 +7,8 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::core::testing::tests::count;
+
 mod lines;
 mod open;
 mod operations;
@@ -98,6 +100,10 @@ fn env_number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
+fn seed() -> u64 {
+    env_number("PSN_FUZZ_SEED").unwrap_or(20_251_121)
+}
+
 /// The inputs that are kept, in the order of their names.
 fn corpus(name: &str) -> Vec<Vec<u8>> {
     let mut paths: Vec<_> = fs::read_dir(corpus_of(name))
@@ -110,13 +116,13 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
 }
 
 /// Runs a target on its corpus and on mutations of it. Gives how many inputs it took, and the input that failed.
-fn drive(name: &str, target: Target, subject: Subject, cases: usize) -> (usize, Option<Vec<u8>>) {
+fn drive(name: &str, target: Target, subject: Subject, cases: u32) -> (usize, Option<Vec<u8>>) {
     let only = std::env::var("PSN_FUZZ_TARGET").unwrap_or_default();
     let seconds = env_number("PSN_FUZZ_SECONDS").filter(|_| subject == Subject::Engine);
     if seconds.is_some() && !only.is_empty() && only != name {
         return (0, None);
     }
-    let seed = env_number("PSN_FUZZ_SEED").unwrap_or(20_251_121);
+    let seed = seed();
     let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(0));
     let mut random = Random::new(seed);
     let mut pool = corpus(name);
@@ -124,7 +130,7 @@ fn drive(name: &str, target: Target, subject: Subject, cases: usize) -> (usize, 
     let mut fresh = pool.clone();
     fresh.reverse();
     let mut count = 0;
-    while count < cases || (seconds.is_some() && Instant::now() < until) {
+    while count < cases as usize || (seconds.is_some() && Instant::now() < until) {
         let from_corpus = fresh.pop();
         let is_new = from_corpus.is_none();
         let input = from_corpus.unwrap_or_else(|| mutated(&mut random, &pool));
@@ -146,18 +152,18 @@ fn drive(name: &str, target: Target, subject: Subject, cases: usize) -> (usize, 
     (count, None)
 }
 
-fn check(name: &str, target: Target, cases: usize) {
+fn check(name: &str, target: Target, cases: u32) {
     let (count, failed) = drive(name, target, Subject::Engine, cases);
     if let Some(input) = failed {
         if env_number("PSN_FUZZ_SECONDS").is_some() {
             fs::write(corpus_of(name).join("failed"), &input).expect("kept");
         }
-        panic!("{name}: input {count} fails: {}", input.escape_ascii());
+        panic!("{name}: input {count} fails, seed {}: {}", seed(), input.escape_ascii());
     }
 }
 
 /// The same target on a subject with a mistake in it must fail within as many inputs.
-fn finds_the_planted_bug(name: &str, target: Target, cases: usize) {
+fn finds_the_planted_bug(name: &str, target: Target, cases: u32) {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let (count, failed) = drive(name, target, Subject::Planted, cases);
@@ -169,22 +175,22 @@ fn finds_the_planted_bug(name: &str, target: Target, cases: usize) {
 
 #[test]
 fn lines_are_what_a_split_gives() {
-    check("lines", lines::target, 20_000);
+    check("lines", lines::target, count("fuzz_lines"));
 }
 
 #[test]
 fn any_file_opens_to_what_its_lines_say() {
-    check("open", open::target, 20_000);
+    check("open", open::target, count("fuzz_open"));
 }
 
 #[test]
 fn any_operations_leave_memory_and_file_agreeing() {
-    check("operations", operations::target, 4_000);
+    check("operations", operations::target, count("fuzz_operations"));
 }
 
 #[test]
 fn any_file_is_repaired_to_a_good_one_that_lacks_nothing() {
-    check("repair", repair::target, 4_000);
+    check("repair", repair::target, count("fuzz_repair"));
 }
 
 #[test]

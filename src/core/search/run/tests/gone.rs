@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::core::catalog::purge::purge;
+use crate::core::testing::tests::wait_for_next_file_time;
 
 /// The numbers of the sessions' rows and of their rows of texts, in the order of their names.
 fn numbers(store: &Store) -> Vec<(i64, i64, i64)> {
@@ -26,11 +27,6 @@ fn said() -> Store {
     store
 }
 
-/// Past the clock's tick: what is changed from here on has another time, and what is read counts.
-fn tick() {
-    std::thread::sleep(Duration::from_millis(60));
-}
-
 #[cfg(unix)]
 #[test]
 fn another_mode_threw_the_whole_index_away() {
@@ -38,7 +34,7 @@ fn another_mode_threw_the_whole_index_away() {
     let store = said();
     let before = numbers(&store);
     assert!(before.len() > 5 && before.iter().all(|(.., is_indexed)| *is_indexed == 1));
-    tick();
+    wait_for_next_file_time();
     for name in ["a", "b", "c"] {
         fs::set_permissions(store.path(name), fs::Permissions::from_mode(0o640)).expect("set");
     }
@@ -46,7 +42,7 @@ fn another_mode_threw_the_whole_index_away() {
     store.list();
     store.ingest();
     assert_eq!(numbers(&store), before);
-    tick();
+    wait_for_next_file_time();
     fs::hard_link(store.path("b"), store.dir.path().join("backup")).expect("linked");
     assert_eq!(store.found("hello").len(), 42);
     assert_eq!(numbers(&store), before);
@@ -57,7 +53,7 @@ fn another_mode_threw_the_whole_index_away() {
 fn a_copy_put_in_a_files_place_keeps_its_texts_and_what_came_behind_them_is_taken() {
     let store = said();
     let before = numbers(&store);
-    tick();
+    wait_for_next_file_time();
     let copy = store.dir.path().join("copy");
     let line = r#"{"type":"message","id":"m","message":{"role":"user","content":"hello again","timestamp":7}}"#;
     let bytes = fs::read_to_string(store.path("b")).expect("read");
@@ -75,7 +71,7 @@ fn texts_of_a_file_that_says_something_else_now_go() {
         let store = said();
         store.say("c", &["hello c", old, "more"]);
         assert_eq!(store.found("secret1").len(), 1);
-        tick();
+        wait_for_next_file_time();
         store.say("c", &["hello c", new, "more"]);
         store.list();
         // Between the list and what follows it the texts do not count.
@@ -97,7 +93,7 @@ fn texts_in_doubt_do_not_count_where_nothing_can_be_written() {
     let store = said();
     store.say("c", &["hello c", "old words"]);
     assert_eq!(store.found("old words").len(), 1);
-    tick();
+    wait_for_next_file_time();
     store.say("c", &["hello c", "new words"]);
     store.list();
     let other = store.db();
@@ -140,7 +136,7 @@ fn searches_that_began_together_each_indexed_everything() {
         let texts: Vec<String> = (0..200).map(|n| format!("hello {name} {n} {}", "filler ".repeat(50))).collect();
         store.say(&format!("s{name}"), &texts);
     }
-    tick();
+    wait_for_next_file_time();
     let files = store.files();
     let begins = std::sync::Barrier::new(6);
     let told = Mutex::new(Vec::new());
@@ -163,7 +159,8 @@ fn searches_that_began_together_each_indexed_everything() {
             });
         }
     });
-    // Who finds the work done tells of its beginning and its end alone, if of anything.
+    // Who finds the work done tells of its beginning and its end alone, if of anything. Who takes over what is left of it,
+    // of that. Six times the 20 sessions would be 120.
     let told = told.into_inner().expect("held");
-    assert_eq!(told.iter().filter(|count| **count > 2).count(), 1, "{told:?}");
+    assert!(told.iter().sum::<usize>() < 60, "{told:?}");
 }

@@ -10,9 +10,8 @@ use crate::core::context::branch::plan;
 use crate::core::context::path_cache::PathCache;
 use crate::core::context::projection::Contribution;
 use crate::core::format::entry::{read_line, Line};
+use crate::core::testing::tests::count;
 use crate::core::tree::tree_integrity::check_integrity;
-
-const CASES: u32 = 3_000;
 
 /// Kinds as the file names them, some more often than others.
 const KINDS: [&str; 12] = [
@@ -269,7 +268,7 @@ fn is_the_same_in_the_end(tree: &Tree, naive: &Naive) -> Result<(), TestCaseErro
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(CASES))]
+    #![proptest_config(ProptestConfig::with_cases(count("model_trees")))]
     #[test]
     fn whatever_is_done_to_a_tree_it_is_what_a_naive_one_is(all in done()) {
         let mut tree = Tree::default();

@@ -1,0 +1,27 @@
+// Programs that a test needs and that not every machine has.
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { TestRunner } from "vitest";
+
+declare module "vitest" {
+	interface TaskMeta {
+		/** What was not there, with the line that installs it. The summary of a run counts such tests as not run. */
+		missing?: string;
+	}
+}
+
+/**
+ * The path of the first of these programs that is on the PATH. Where none is, the test ends as not run, or fails if
+ * `PSN_STRICT` is set, as `.ci/run` does.
+ */
+export function tool(names: string | string[], debianPackage = [names].flat()[0] as string): string {
+	const programs = [names].flat();
+	const folders = (process.env.PATH ?? "").split(delimiter);
+	const path = folders.flatMap((folder) => programs.map((name) => join(folder, name))).find((one) => existsSync(one));
+	if (path) return path;
+	const missing = `${programs[0]} is missing: apt-get install -y ${debianPackage}`;
+	const test = TestRunner.getCurrentTest();
+	if (process.env.PSN_STRICT || !test) throw new Error(missing);
+	test.meta.missing = missing;
+	return test.context.skip(missing) as never;
+}

@@ -1,0 +1,32 @@
+//! What tests of several rooms share.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// How many random cases a test runs: of the row `name` of `__test__/counts.json`, which the JavaScript tests read, too, the number that `PSN_<NAME>` gives, else that of the column in `PSN_COUNTS`, which is `taste` where
+/// nothing is said.
+pub fn count(name: &str) -> u32 {
+    if let Ok(own) = std::env::var(format!("PSN_{}", name.to_uppercase())) {
+        return own.parse().unwrap_or_else(|_| panic!("PSN_{}: {own} is no number", name.to_uppercase()));
+    }
+    let table: Value = serde_json::from_str(include_str!("../../../__test__/counts.json")).expect("JSON");
+    let column = std::env::var("PSN_COUNTS").unwrap_or_else(|_| "taste".to_owned());
+    let number = table[name][&column].as_u64();
+    number.and_then(|number| number.try_into().ok()).unwrap_or_else(|| panic!("counts.json has no {name} of {column}"))
+}
+
+/// Waits until the clock of the file system has gone on so far that a change from here on has another time than those
+/// before, and that those count as known.
+pub fn wait_for_next_file_time() {
+    let mut file = tempfile::tempfile().expect("made");
+    let mut time = || {
+        file.write_all(b"x").expect("written");
+        file.metadata().and_then(|meta| meta.modified()).expect("asked")
+    };
+    let begin = time();
+    while time() < begin + Duration::from_millis(40) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
