@@ -159,6 +159,32 @@ pub struct Update {
     pub file: CatalogRow,
 }
 
+/// How many bytes of a file's summary are cached: a text that it begins with may be most of it.
+const MAX_SUMMARY_BYTES: usize = 1 << 20;
+
+/// Whether a summary is small enough to be cached. A file with a larger one is read by each list and search.
+pub fn is_cacheable(summary: &SessionSummary) -> bool {
+    let SessionSummary {
+        id,
+        cwd,
+        name,
+        parent,
+        created,
+        unparsed_dates: _,
+        active: _,
+        message_count: _,
+        first_message,
+    } = summary;
+    let parent = match parent {
+        Some(ParentSession::Path(path)) => path.len(),
+        Some(ParentSession::Other(json)) => json.len(),
+        None => 0,
+    };
+    let texts = [name, first_message].map(|text| text.as_ref().map_or(0, Vec::len));
+    let sizes = [id.len(), cwd.len(), parent, created.as_ref().map_or(0, String::len)];
+    sizes.into_iter().chain(texts).sum::<usize>() <= MAX_SUMMARY_BYTES
+}
+
 /// Writes a row, unless another process read the file later and wrote it first. Gives the row's id.
 pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64> {
     let Update { dir, name, goes_on, found, file } = update;

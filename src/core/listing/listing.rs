@@ -211,7 +211,10 @@ fn write_rows(
     updates: &[Update],
     gone: &Rows,
 ) -> Option<Catalog> {
-    if updates.is_empty() && gone.dirs.values().all(HashMap::is_empty) {
+    let is_cacheable = |update: &&Update| update.file.progress.kind.info().is_none_or(rows::is_cacheable);
+    let (cached, uncached): (Vec<&Update>, Vec<&Update>) = updates.iter().partition(is_cacheable);
+    let outgrown: Vec<&Update> = uncached.into_iter().filter(|update| update.found.is_some()).collect();
+    if cached.is_empty() && outgrown.is_empty() && gone.dirs.values().all(HashMap::is_empty) {
         return catalog;
     }
     let mut catalog = catalog.or_else(|| Catalog::create(location?))?;
@@ -219,8 +222,11 @@ fn write_rows(
         return Some(catalog);
     }
     let written = catalog.write(|transaction| {
-        for update in updates {
+        for update in &cached {
             rows::put(transaction, update)?;
+        }
+        for update in &outgrown {
+            rows::forget(transaction, &update.dir, &update.name)?;
         }
         for (dir, names) in &gone.dirs {
             for name in names.keys() {

@@ -23,6 +23,7 @@ use crate::core::catalog::fts::index::Indexer;
 use crate::core::catalog::ingest::{begin, pending, PendingSession};
 use crate::core::catalog::ingest_lock::ingest_lock;
 use crate::core::catalog::location::Location;
+use crate::core::catalog::rows::is_cacheable;
 use crate::core::io::fd_limit::{is_exhausted, is_unreadable};
 use crate::core::listing::candidates::{read_fingerprints, Candidate};
 use crate::core::listing::listing::read_with;
@@ -63,6 +64,8 @@ struct SearchedSession {
     listed: ListedSession,
     /// The id of its row in the catalog, if that is for this state of the file.
     row: Option<i64>,
+    /// Whether it gets a row.
+    is_cacheable: bool,
 }
 
 /// The result of ingesting, by row ids.
@@ -175,7 +178,8 @@ impl Request<'_> {
                 row.is_some_and(|row| rows.contains(&row))
             };
             let is_missing = |place: usize| !ready.contains(&place) && !is_one(&done.unreadable, place);
-            let may_get = |place: usize| is_missing(place) && !is_one(&done.failing, place);
+            let is_cacheable = |place: usize| sessions.get(place).is_some_and(|session| session.is_cacheable);
+            let may_get = |place: usize| is_missing(place) && is_cacheable(place) && !is_one(&done.failing, place);
             if round < ROUNDS && !done.is_stuck && (0..sessions.len()).any(may_get) {
                 drop(view);
                 read_fingerprints(files.to_mut());
@@ -205,10 +209,11 @@ impl Request<'_> {
             let Some((file, mut listed)) = files.get(at).zip(found.filter(|found| (self.takes)(&found.summary))) else {
                 return;
             };
+            let is_cacheable = is_cacheable(&listed.summary);
             // It may be large, and hits do not show it.
             listed.summary.first_message = None;
             let whole = PathBuf::from(crate::core::base::paths::join(&file.dir, &file.name));
-            let session = SearchedSession { path: file.path.clone(), file: whole, listed, row: None };
+            let session = SearchedSession { path: file.path.clone(), file: whole, listed, row: None, is_cacheable };
             sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(session);
         };
         let catalog = read_with(files, catalog, None, self.cancelled, &each)?;

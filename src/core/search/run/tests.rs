@@ -220,6 +220,30 @@ fn a_text_beyond_what_the_catalog_takes_is_cut_and_shown_whole() {
 }
 
 #[test]
+fn a_first_text_of_hundreds_of_megabytes_was_stored_whole() {
+    let store = Store::new();
+    store.say("giant", &[format!("beginning {}", "filler ".repeat(MAX_TEXT_BYTES / 7)), "needle".into()]);
+    store.say("small", &["needle too"]);
+    for _ in 0..2 {
+        assert_eq!(sorted(store.found("needle")), ["<needle>", "<needle> too"]);
+        assert_eq!(store.found("beginning").len(), 1);
+        store.list();
+        store.ingest();
+    }
+    assert_eq!(store.count("SELECT count(*) FROM session"), 1);
+    assert!(fs::metadata(&store.location.path).expect("there").len() < 1 << 20);
+    // A file that shrinks is cached again, and one that grows leaves nothing behind.
+    store.say("giant", &["needle three"]);
+    assert_eq!(store.found("needle").len(), 3);
+    store.ingest();
+    assert_eq!(store.count("SELECT count(*) FROM text"), 2);
+    store.say("giant", &["needle four ".repeat(1 << 20)]);
+    assert_eq!(store.found("needle").len(), 2);
+    store.ingest();
+    assert_eq!(store.count("SELECT count(*) FROM text"), 1);
+}
+
+#[test]
 fn what_was_deleted_stayed_in_the_catalog() {
     let store = Store::new();
     let secrets: Vec<String> = (0..400).map(|n| format!("secretive{n} zq81SECRET{n} key")).collect();
