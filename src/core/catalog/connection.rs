@@ -1,6 +1,5 @@
 //! A connection to the catalog.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,10 +7,11 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{is_busy, is_corrupt, CatalogResult};
-use super::file::{create_private, follow_links, inspect, note_connection, remove_own, CatalogFileState};
+use super::file::{create_private, inspect, note_connection, remove_own, CatalogFileState};
 use super::location::Location;
 use super::schema;
 use crate::core::base::options::Durability;
+use crate::core::io::fs;
 
 /// How long a list waits for another process that writes. What it cannot write, the next list reads again.
 pub const LIST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
@@ -32,7 +32,7 @@ impl Catalog {
 
     /// The same, with a busy timeout of its own.
     pub fn open_within(location: &Location, busy_timeout: Duration) -> Option<Self> {
-        let path = follow_links(&location.path);
+        let path = fs::follow(&location.path).ok()?;
         if inspect(&path) != CatalogFileState::Catalog {
             return None;
         }
@@ -53,7 +53,7 @@ impl Catalog {
 
     /// Opens the catalog for writing, and creates it if there is none. None if that fails, or if the file is not ours.
     pub fn create(location: &Location) -> Option<Self> {
-        let path = follow_links(&location.path);
+        let path = fs::follow(&location.path).ok()?;
         if let Some(dir) = path.parent().filter(|dir| !dir.is_dir()) {
             // The target of a link may be on a disk that is not mounted now: its directory is not ours to create.
             if !location.makes_dir || path != location.path {
@@ -101,7 +101,7 @@ impl Catalog {
     pub fn truncate_log(&self) {
         const LARGE: u64 = 256 << 10;
         let log = self.db.path().map(|path| format!("{path}-wal"));
-        let is_large = log.and_then(|log| fs::metadata(log).ok()).is_some_and(|log| log.len() > LARGE);
+        let is_large = log.and_then(|log| fs::metadata(Path::new(&log)).ok()).is_some_and(|log| log.len() > LARGE);
         if is_large && !self.is_read_only() {
             // What stays in the log counts as well.
             let _ = self.checkpoint();
@@ -135,7 +135,9 @@ impl Catalog {
 /// Deletes the catalog if the error says that it is corrupt.
 pub fn discard_if_corrupt(location: &Location, error: &rusqlite::Error) {
     if is_corrupt(error) {
-        remove_own(&follow_links(&location.path));
+        if let Ok(path) = fs::follow(&location.path) {
+            remove_own(&path);
+        }
     }
 }
 
@@ -143,6 +145,7 @@ pub fn discard_if_corrupt(location: &Location, error: &rusqlite::Error) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::MetadataExt;
 
     /// How many POSIX locks this process holds on a file.

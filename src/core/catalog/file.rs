@@ -2,13 +2,14 @@
 //! that proves to be ours is touched.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::schema::{APPLICATION_ID, FORMAT_VERSION};
 use crate::core::io::file_version::FileFingerprint;
+use crate::core::io::fs;
+use crate::core::io::open::{self, Access};
 
 /// The catalog's file in the agent's directory. Each format version has a file of its own, so that two releases do not
 /// rebuild each other's.
@@ -19,9 +20,6 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 const FORMAT_VERSION_AT: usize = 60;
 const APPLICATION_ID_AT: usize = 68;
 const HEADER_BYTES: usize = 100;
-
-/// How many symbolic links are followed.
-const MAX_LINKS: usize = 40;
 
 /// What is at the catalog's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,12 +78,8 @@ fn inspect_header(path: &Path) -> CatalogFileState {
 }
 
 fn read_header(path: &Path) -> io::Result<Vec<u8>> {
-    // A pipe would keep whoever opens it waiting.
-    if !fs::metadata(path)?.is_file() {
-        return Err(ErrorKind::InvalidInput.into());
-    }
     let mut bytes = Vec::with_capacity(HEADER_BYTES);
-    File::open(path)?.take(HEADER_BYTES as u64).read_to_end(&mut bytes)?;
+    open::regular(path, Access::Read)?.take(HEADER_BYTES as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -96,23 +90,9 @@ fn application_and_version(bytes: &[u8]) -> Option<(i32, i32)> {
     is_database.then(|| Some((number(APPLICATION_ID_AT)?, number(FORMAT_VERSION_AT)?))).flatten()
 }
 
-/// The path behind symbolic links, whether there is a file or not.
-pub fn follow_links(path: &Path) -> PathBuf {
-    let mut path = path.to_owned();
-    for _ in 0..MAX_LINKS {
-        let Ok(target) = fs::read_link(&path) else { break };
-        path = path.parent().map_or_else(|| target.clone(), |dir| dir.join(&target));
-    }
-    path
-}
-
 /// Creates an empty file that only its owner may read, or gives an existing one these permissions.
 pub fn create_private(path: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
+    match open::new_private(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => make_private(path),
         made => made.map(|_| ()),
     }
@@ -122,7 +102,7 @@ pub fn create_private(path: &Path) -> io::Result<()> {
 fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     // Fails for another user's file, who could read our sessions in it.
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
 }
 
 #[cfg(not(unix))]
@@ -139,13 +119,14 @@ pub fn remove_own(path: &Path) {
     for ending in ["-wal", "-shm", "-journal", ""] {
         let mut name = path.as_os_str().to_owned();
         name.push(ending);
-        let _ = fs::remove_file(name);
+        let _ = fs::remove(Path::new(&name));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn database(application: i32, form: i32) -> Vec<u8> {
         let mut bytes = vec![0; HEADER_BYTES];
@@ -180,19 +161,5 @@ mod tests {
         }
         assert_eq!(inspect(dir.path()), CatalogFileState::Foreign);
         assert_eq!(inspect(&dir.path().join("missing")), CatalogFileState::Missing);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn links_lead_to_what_they_name() {
-        use std::os::unix::fs::symlink;
-        let dir = tempfile::tempdir().expect("a directory");
-        let at = |name: &str| dir.path().join(name);
-        symlink("middle", at("link")).expect("linked");
-        symlink(at("target"), at("middle")).expect("linked");
-        symlink("round", at("round")).expect("linked");
-        assert_eq!(follow_links(&at("link")), at("target"));
-        assert_eq!(follow_links(&at("plain")), at("plain"));
-        assert_eq!(inspect(&follow_links(&at("round"))), CatalogFileState::Foreign);
     }
 }

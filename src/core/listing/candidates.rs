@@ -1,15 +1,15 @@
 //! The files that a list or a search looks at.
 
-use std::fs;
 use std::io;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use crate::core::base::paths::{clean, is_absolute, join};
 use crate::core::base::threads::on_threads;
 use crate::core::io::fd_limit::is_exhausted;
-use crate::core::io::fd_pool::retry_on_emfile;
 use crate::core::io::file_version::FileFingerprint;
 use crate::core::io::session_files::{session_files, SessionName};
+use crate::core::io::{fs, open};
 
 /// A file that may be a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,8 +34,7 @@ pub fn in_dir(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
 /// The session files in every directory of `root`.
 pub fn in_all_dirs(root: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
     let mut dirs = Vec::new();
-    for entry in retry_on_emfile(|| fs::read_dir(root))? {
-        let entry = entry?;
+    for entry in open::list(Path::new(root))? {
         let kind = entry.file_type()?;
         if let (true, Ok(name)) = (kind.is_dir() || kind.is_symlink(), entry.file_name().into_string()) {
             dirs.push(join(root, &name));
@@ -77,7 +76,7 @@ pub fn read_fingerprints(files: &mut [Candidate]) {
     on_threads(files.len().div_ceil(SHARE), |_: &mut (), share| {
         let files = files.iter().skip(share * SHARE).take(SHARE);
         let fingerprint = |file: &Candidate| {
-            let meta = fs::metadata(&file.path).ok()?;
+            let meta = fs::metadata(Path::new(&file.path)).ok()?;
             meta.is_file().then(|| FileFingerprint::of(&meta))
         };
         let stamps: Vec<_> = files.map(fingerprint).collect();

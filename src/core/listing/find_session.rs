@@ -1,6 +1,7 @@
 //! Finding one session: the newest, or by its id. Of each file only the header is read.
 
-use std::fs::{self, DirEntry};
+use std::fs::DirEntry;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -10,9 +11,9 @@ use crate::core::base::paths::{default_session_dir, join, resolve, same, Host};
 use crate::core::base::threads::{cores, on_threads};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::Header;
-use crate::core::io::fd_pool::retry_on_emfile;
 use crate::core::io::file_version::FileFingerprint;
 use crate::core::io::session_files::{session_files, SessionName};
+use crate::core::io::{fs, open};
 use crate::core::summary::header_scan::header_among_others;
 
 /// The header of a file in a directory. A file that cannot be read, or is very large without a header, is no session.
@@ -56,7 +57,7 @@ fn times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
     let time_of = |entry: &DirEntry| {
         let named = SessionName::of(entry)?;
         // An entry's metadata needs no walk of the whole path, but does not follow links.
-        let meta = if named.is_file { entry.metadata() } else { fs::metadata(entry.path()) };
+        let meta = if named.is_file { entry.metadata() } else { fs::metadata(&entry.path()) };
         let meta = meta.ok().filter(|meta| meta.is_file())?;
         Some((FileFingerprint::of(&meta).modified_ms(), named))
     };
@@ -88,8 +89,7 @@ fn times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
 
 /// The most recently modified session file of a directory. Unreadable files and dangling links are skipped.
 pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> {
-    let entries = retry_on_emfile(|| fs::read_dir(if dir.is_empty() { "." } else { dir })).ok()?;
-    let entries: Vec<DirEntry> = entries.flatten().collect();
+    let entries = open::list(Path::new(if dir.is_empty() { "." } else { dir })).ok()?;
     let mut files = times(&entries);
     // Files with the same time in name order.
     files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.name.cmp(&right.name)));
@@ -143,6 +143,7 @@ fn matches(header: &Header, filter: Option<&CwdFilter<'_>>) -> bool {
 mod tests {
     use super::*;
     use crate::core::base::paths::tests::Fixed;
+    use std::fs;
 
     #[test]
     fn one_bad_file_hides_no_session() {
