@@ -7,14 +7,15 @@
 pub mod fields;
 pub mod object_text;
 pub mod reader;
-pub mod simd;
+pub mod scanner;
+mod simd;
 pub mod string;
 pub mod value;
 pub mod value_to_string;
+pub mod window;
 
 pub(crate) use self::fields::fields;
 pub use self::object_text::ObjectText;
 pub use self::reader::{is_json, read, Raw};
-pub use self::simd::{skip_string, Skipped};
 pub use self::string::{quoted, string_bytes};
 pub use self::value::Value;
