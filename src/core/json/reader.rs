@@ -222,4 +222,4 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

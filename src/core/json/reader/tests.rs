@@ -7,7 +7,7 @@ fn oracle(text: &str) -> bool {
 }
 
 /// JSON, and texts near it: pieces of JSON in any order, and whole values with one byte changed.
-fn near_json() -> impl Strategy<Value = String> {
+pub fn near_json() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "{",
         "}",

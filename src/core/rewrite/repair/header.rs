@@ -53,10 +53,10 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
         let pieces = pieces(&text);
         let beside = |header: Option<usize>| {
             let others = pieces.iter().enumerate().filter(|(at, _)| Some(*at) != header);
-            others.filter_map(|(_, piece)| piece.whole()).map(|text| text.as_bytes().to_vec()).collect()
+            others.filter_map(|(_, piece)| piece.whole).map(|text| text.as_bytes().to_vec()).collect()
         };
         for (at, piece) in pieces.iter().enumerate() {
-            if let Some((whole, header)) = piece.whole().and_then(|text| Some((text, Header::read(text)?))) {
+            if let Some((whole, header)) = piece.whole.and_then(|text| Some((text, Header::read(text)?))) {
                 return Ok(Some(Salvaged {
                     text: whole.as_bytes().to_vec(),
                     version: header.version,
@@ -66,7 +66,7 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
                 }));
             }
             if torn.is_none() && piece.is_header() {
-                let fields = piece.fields();
+                let fields = &piece.fields;
                 let stated = fields.get("version").and_then(|text| read::<Raw<'_>>(text).ok());
                 torn = Some(Salvaged {
                     text: put_together(storage.name(), Some(fields), now),

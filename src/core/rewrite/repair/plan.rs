@@ -1,15 +1,16 @@
 //! What the repaired file will hold: the header, the entries that stay, and where others may go on.
 
 use super::header::{header_repair, Salvaged};
-use super::line_text::{text_at, text_of, unreadable_text, LineSource};
-use super::relink::{MissingEntry, Record, Relinker};
+use super::line_text::{text_of, unreadable_text, LineSource};
+use super::relink::{Record, Relinker};
 use super::repair_log::{Repair, Repairs};
 use super::salvage::{pieces, Fields};
 use crate::core::base::error::Result;
 use crate::core::format::entry::{EntryHead, Parent};
+use crate::core::io::line_reader;
 use crate::core::rewrite::replace::{write_line, ReadTo, Rewrite};
 use crate::core::rewrite::verify::{entry_in, LineClass, Survey};
-use crate::core::storage::storage::Storage;
+use crate::core::storage::storage::{bytes_at, Storage};
 
 /// The new file.
 pub struct Plan {
@@ -25,8 +26,7 @@ impl Plan {
         salvaged: Option<Salvaged>,
         repairs: &mut Repairs,
     ) -> Result<Self> {
-        let mut records: Vec<Record> = Vec::new();
-        let mut gaps: Vec<MissingEntry> = Vec::new();
+        let mut relinker = Relinker::default();
         let mut header = None;
         salvaged.as_ref().and_then(header_repair).into_iter().for_each(|repair| repairs.push(repair));
         let header_line = salvaged.as_ref().filter(|header| header.whole).and_then(|header| header.line);
@@ -45,36 +45,37 @@ impl Plan {
                 }
                 LineClass::Blank => {}
                 LineClass::Entry => {
-                    let text = text_at(storage, line.place())?;
-                    if let Some(head) = entry_in(&text) {
-                        records.push(Record::of(head, LineSource::Same(line.place()), line.number));
+                    let bytes = bytes_at(storage, line.place())?;
+                    if let Some(head) = entry_in(&line_reader::text_of(&bytes)) {
+                        let record = Record::of(head, LineSource::Same(line.place()), line.number);
+                        relinker.push(record, &bytes, storage, repairs)?;
                     }
                 }
                 LineClass::Unreadable(fault) => {
                     let text = unreadable_text(storage, line)?;
-                    let before = records.len();
+                    let mut entries = 0;
                     if text.is_none() {
-                        MissingEntry::add(&mut gaps, &Fields::default(), records.len());
+                        relinker.push_missing(&Fields::default());
                     }
                     for piece in text.as_deref().map(pieces).unwrap_or_default() {
-                        match piece.whole().and_then(|whole| Some((whole, salvaged_entry(whole)?))) {
+                        match piece.whole.and_then(|whole| Some((whole, salvaged_entry(whole)?))) {
                             Some((whole, head)) => {
-                                records.push(Record::of(head, LineSource::Text(whole.into()), line.number));
+                                entries += 1;
+                                let record = Record::of(head, LineSource::Text(whole.into()), line.number);
+                                relinker.push(record, whole.as_bytes(), storage, repairs)?;
                             }
                             None if piece.is_header() => {}
-                            None => MissingEntry::add(&mut gaps, piece.fields(), records.len()),
+                            None => relinker.push_missing(&piece.fields),
                         }
                     }
-                    let what = describe(fault.reason(), header_line == Some(line.number), records.len() - before);
+                    let what = describe(fault.reason(), header_line == Some(line.number), entries);
                     repairs.push(Repair { line: line.number, what });
                 }
             }
         }
-        let mut chain = Relinker { records, gaps };
-        chain.drop_repeated(storage, repairs)?;
-        chain.rename_repeated(storage, repairs)?;
-        chain.rechain(repairs);
-        chain.cut_cycles(repairs);
+        relinker.rename_repeated(storage, repairs)?;
+        relinker.relink(repairs);
+        relinker.cut_cycles(repairs);
         if !survey.ends_with_newline {
             let line = survey.count;
             repairs.push(Repair { line, what: "the last line was ended".into() });
@@ -85,7 +86,7 @@ impl Plan {
         let half = half.map(|line| line.offset);
         // Where no header stands as a line of its own, one was salvaged or made.
         let header = header.unwrap_or_else(|| LineSource::Text(salvaged.map(|header| header.text).unwrap_or_default()));
-        Ok(Self { header, records: chain.records, read: ReadTo::all(survey.bytes, half) })
+        Ok(Self { header, records: relinker.records, read: ReadTo::all(survey.bytes, half) })
     }
 }
 

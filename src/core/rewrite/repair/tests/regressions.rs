@@ -91,8 +91,8 @@ const EVIL: &str =
     "{\"type\":\"message\",\"id\":\"evil\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"f\"}}";
 
 fn entries(text: &str) -> Vec<&str> {
-    let whole = |piece: &Piece<'_>| matches!(piece, Piece::Whole(text, _) if salvaged_entry(text).is_some());
-    pieces(text).iter().filter(|piece| whole(piece)).filter_map(Piece::whole).collect::<Vec<_>>()
+    let whole = |piece: &Piece<'_>| piece.whole.and_then(salvaged_entry).is_some();
+    pieces(text).iter().filter(|piece| whole(piece)).filter_map(|piece| piece.whole).collect::<Vec<_>>()
 }
 
 /// Whether half a line ends where a value may come.
