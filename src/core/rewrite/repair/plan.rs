@@ -100,7 +100,7 @@ impl Rewrite for Plan {
         Ok(self.read)
     }
 
-    fn later(&mut self, line: &[u8]) -> Vec<u8> {
+    fn late_line(&mut self, line: &[u8]) -> Vec<u8> {
         line.to_vec()
     }
 }

@@ -12,7 +12,7 @@ use crate::core::format::header::Version;
 use crate::core::io::lock_file::FileLock;
 use crate::core::rewrite::migrate::Migration;
 use crate::core::rewrite::replace::{Backup, RewriteTarget};
-use crate::core::rewrite::verify::{verify, Keep, LineClass, Survey, VerifyReport};
+use crate::core::rewrite::verify::{verify, LineClass, Survey, SurveyDetail, VerifyReport};
 
 /// What a repair did.
 #[derive(Debug, Serialize)]
@@ -54,7 +54,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
     for _ in 0..TRIES {
         let original = RewriteTarget::hold(path)?;
         let storage = original.storage();
-        let survey = Survey::of(storage, Keep::Lines)?;
+        let survey = Survey::of(storage, SurveyDetail::Lines)?;
         let found = survey.report(path);
         let first = before.get_or_insert_with(|| found.clone());
         if found.ok {

@@ -11,7 +11,7 @@ use crate::core::json::ObjectText;
 use crate::core::rewrite::repair::plan::salvaged_entry;
 use crate::core::rewrite::repair::salvage::{pieces, Piece};
 use crate::core::rewrite::replace::ReadTo;
-use crate::core::rewrite::verify::{Keep, Survey};
+use crate::core::rewrite::verify::{Survey, SurveyDetail};
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 
@@ -316,10 +316,10 @@ fn a_file_that_another_replaced_during_a_repair_lost_the_others_work() {
 fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
     let (_dir, path) = written(&format!("{HEADER}\n{}\nhalf", entry("a", "null")));
     let storage = FileStorage::open(&path).expect("opened");
-    let survey = Survey::of(&storage, Keep::Lines).expect("read");
+    let survey = Survey::of(&storage, SurveyDetail::Lines).expect("read");
     let mut read = ReadTo::default();
-    read.pass(&RawLine { offset: survey.bytes - 4, bytes: b"half", ended: false, skipped: None });
-    read.close();
+    read.add_line(&RawLine { offset: survey.bytes - 4, bytes: b"half", ended: false, skipped: None });
+    read.add_newline();
     assert_eq!(read, ReadTo::all(survey.bytes, Some(survey.bytes - 4)));
 }
 
