@@ -368,6 +368,26 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
+/// Renames a file to a name that nothing has; an error if something has it.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{renameat_with, RenameFlags, CWD};
+        use rustix::io::Errno;
+        inject(Call::Rename)?;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // Some file systems and sandboxes have no such call. Between the look and the rename there another program may
+            // take the name.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP | Errno::PERM) => {}
+            result => return Ok(result?),
+        }
+    }
+    match entry_at(to)? {
+        Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        None => rename(from, to),
+    }
+}
+
 /// Removes a name.
 pub fn remove(path: &Path) -> io::Result<()> {
     inject(Call::Remove)?;
