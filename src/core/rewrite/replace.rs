@@ -137,13 +137,17 @@ impl RewriteTarget {
     }
 
     /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Gives the
-    /// backup's path. Symbolic links are followed, mode and owner kept. None, and nothing changed, if the file was replaced
+    /// backup's path. Symbolic links are followed; mode, owner and
+    /// extended attributes are kept. None, and nothing changed, if the file was replaced
     /// or cut meanwhile, or a half line at its end went on: then all begins anew.
     pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<PathBuf>> {
         sweep_if_due(&self.target);
+        // A rename needs rights to the directory alone: a file that may not be written is not to be replaced either.
+        open::regular(&self.target, Access::Append).map_err(self.fail("open"))?;
         let temporary = Temporary::beside(&self.target).map_err(self.fail("open"))?;
         let meta = fs::metadata_of(&self.file).map_err(self.fail("fstat"))?;
         fs::set_like(&temporary.file, &meta).map_err(self.fail("fchmod"))?;
+        fs::copy_xattrs(&self.file, &temporary.file);
         let mut read = {
             let mut writer = BufWriter::with_capacity(1 << 16, TemporaryWriter(&temporary));
             let read = rewrite.write(&self.storage, &mut writer)?;
