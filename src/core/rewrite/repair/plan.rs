@@ -1,4 +1,4 @@
-//! What the repaired file will hold: the header, the entries that stay, and where others may go on.
+//! The content of the repaired file: the header and the entries that stay.
 
 use super::header::{header_repair, Salvaged};
 use super::line_text::{text_of, unreadable_text, LineSource};
@@ -12,7 +12,7 @@ use crate::core::rewrite::replace::{write_line, ReadTo, Rewrite};
 use crate::core::rewrite::verify::{entry_in, LineClass, Survey};
 use crate::core::storage::storage::{bytes_at, Storage};
 
-/// The new file.
+/// The content of the new file.
 pub struct Plan {
     header: LineSource,
     pub records: Vec<Record>,
@@ -81,12 +81,12 @@ impl Plan {
             repairs.push(Repair { line, what: "the last line was ended".into() });
         }
         let last = survey.lines.last().filter(|line| matches!(line.what, LineClass::Unreadable(_)));
-        // Blank lines behind it are no part of the survey: it ended then.
-        let half = last.filter(|line| line.offset + line.len == survey.bytes && !survey.ends_with_newline);
-        let half = half.map(|line| line.offset);
+        // Blank lines are not part of the survey: if one stands behind it, the line had its newline.
+        let torn = last.filter(|line| line.offset + line.len == survey.bytes && !survey.ends_with_newline);
+        let torn = torn.map(|line| line.offset);
         // Where no header stands as a line of its own, one was salvaged or made.
         let header = header.unwrap_or_else(|| LineSource::Text(salvaged.map(|header| header.text).unwrap_or_default()));
-        Ok(Self { header, records: relinker.records, read: ReadTo::all(survey.bytes, half) })
+        Ok(Self { header, records: relinker.records, read: ReadTo::all(survey.bytes, torn) })
     }
 }
 
@@ -105,7 +105,7 @@ impl Rewrite for Plan {
     }
 }
 
-/// What is told of an unreadable line.
+/// The entry of the report on an unreadable line.
 fn describe(reason: &str, header: bool, entries: usize) -> String {
     match (header, entries) {
         (false, 0) => format!("left out: {reason}"),
@@ -117,8 +117,8 @@ fn describe(reason: &str, header: bool, entries: usize) -> String {
     }
 }
 
-/// The head of an entry that stood inside of a line. Blocks inside of messages have types too, and some have ids; parents
-/// have entries alone.
+/// The head of an entry that was salvaged from a line. Blocks inside of messages have types too, and some have ids; only
+/// entries have a parent.
 pub fn salvaged_entry(text: &str) -> Option<EntryHead<'static>> {
     entry_in(text).filter(|head| matches!(head.parent, Parent::Null | Parent::Id(_)))
 }

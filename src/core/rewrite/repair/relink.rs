@@ -21,13 +21,13 @@ use crate::core::tree::tree_integrity::check_integrity;
 pub struct Record {
     pub head: EntryHead<'static>,
     pub source: LineSource,
-    /// Its line in the old file, or the one that it stood inside of.
+    /// The number of its line in the old file, or of the line that it was salvaged from.
     pub line: u64,
-    /// Its fields that will be others, with their new texts.
+    /// The fields that change, with their new JSON texts.
     edits: Vec<(&'static str, String)>,
 }
 
-/// Ids that were given anew, by what they were.
+/// New ids by the old ones.
 type Renamed = HashMap<Vec<u8>, Vec<u8>>;
 
 impl Record {
@@ -82,8 +82,7 @@ impl Relinker {
         Ok(())
     }
 
-    /// Adds an entry that is missing here, of which these fields are left. Of several in a row that nothing is left of, one
-    /// tells as much as all.
+    /// Adds a missing entry of which these fields are left. Of several in a row of which nothing is left, one is enough.
     pub fn push_missing(&mut self, fields: &Fields<'_>) {
         let field = |name| Some(string_bytes(fields.get(name)?)?.into_owned());
         let missing = MissingEntry { at: self.records.len(), id: field("id"), parent: field("parentId") };
@@ -95,7 +94,7 @@ impl Relinker {
         }
     }
 
-    /// Gives each entry whose id stands before it already an id of its own; what follows refers to that.
+    /// Gives a new id to each entry whose id an earlier one has, and lets later references follow.
     pub fn rename_repeated(&mut self, storage: &dyn Storage, repairs: &mut Repairs) -> Result<()> {
         let mut taken: HashSet<Vec<u8>> = self.records.iter().map(|record| record.head.id.to_vec()).collect();
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
