@@ -1,8 +1,9 @@
 //! Reading JSON text exactly as `JSON.parse` takes it, without building values: named fields of an object as spans
 //! of its text, strings as WTF-8, and edits of an object's own keys that leave every other byte alone.
 //!
-//! serde does the reading. Its derived structs refuse repeated keys and its strings refuse lone surrogates, both of
-//! which `JSON.parse` accepts, hence [`fields!`] and raw values.
+//! One [`scanner`] checks and skips values, in text or in a [`window`] over a file; [`reader`] is the serde deserializer on
+//! top of it. serde's derived structs reject repeated keys and its strings reject lone surrogates, both of which `JSON.parse`
+//! accepts, hence [`fields!`] and raw values.
 
 pub mod fields;
 pub mod object_text;

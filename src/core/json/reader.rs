@@ -20,7 +20,7 @@ use super::string::string_bytes;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Raw<'a>(&'a str);
 
-/// What [`Raw`] asks a deserializer for.
+/// The type name by which [`Raw`] asks the deserializer for a span.
 const RAW: &str = "pi-session-native::Raw";
 
 impl<'a> Raw<'a> {
@@ -46,7 +46,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     }
 }
 
-/// The text is no JSON, or not of the shape that was asked for.
+/// The text is no JSON, or not of the requested type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused;
 
@@ -128,7 +128,7 @@ impl<'de> Reader<'de> {
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
     type Error = Refused;
 
-    /// Only what the engine's types ask for is read; they ask by name.
+    /// The engine's types always request a type by name.
     fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> ParseResult<V::Value> {
         Err(Refused)
     }

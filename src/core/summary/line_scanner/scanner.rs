@@ -12,10 +12,10 @@ use crate::core::json::window::Window;
 /// The longest value that is kept; a line with a longer one needs the full reader.
 const LIMIT: usize = 4 << 20;
 
-/// Which long values are kept.
+/// The long values that a scan keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldSet {
-    /// Names alone.
+    /// Names.
     Names,
     /// Names, and the contents of users' messages.
     UserTexts,
@@ -23,8 +23,7 @@ pub enum FieldSet {
     Texts,
 }
 
-/// What a line says, as far as it is looked at. Values are texts of JSON, checked to be JSON, in whatever bytes the file
-/// has.
+/// The scanned fields of a line. Values are JSON texts in the bytes of the file, which need not be UTF-8.
 pub struct ScannedLine {
     pub kind: Short,
     /// Whether the id is a text; None if there is none.
@@ -41,7 +40,7 @@ pub struct ScannedLine {
     pub name: Option<Vec<u8>>,
     pub label: Option<Vec<u8>>,
     pub summary: Option<Vec<u8>>,
-    /// The message's content, if it was asked for, without its images' data.
+    /// The message's content, if the field set has it, without the data of images.
     pub content: Option<Vec<u8>>,
 }
 
@@ -194,7 +193,7 @@ impl<R: Read> LineScanner<R> {
                     }
                     match (line.role.get(), fields) {
                         (_, FieldSet::Names) => self.scanner.skip_value()?,
-                        // Whose content it is comes later: then it is too late to keep it.
+                        // The role comes later, and so whether the content is to be kept.
                         (None, _) => return Err(LineScanError::NeedsFullParse),
                         (Some(b"\"user\""), _) | (Some(b"\"assistant\""), FieldSet::Texts) => {
                             line.content = Some(without_images(&mut self.scanner, LIMIT)?);
