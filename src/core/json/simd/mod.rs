@@ -6,13 +6,17 @@
 //! none of them ends a string.
 
 mod block;
-#[cfg(any(not(target_arch = "x86_64"), test))]
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), test))]
 mod plain;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use self::block::Skipped;
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+pub use self::neon::{short_end, skip_string};
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub use self::plain::{short_end, skip_string};
 #[cfg(target_arch = "x86_64")]
 pub use self::x86::{short_end, skip_string};
