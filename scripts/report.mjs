@@ -11,7 +11,9 @@ export const VITEST = join(root, "node_modules/vitest/vitest.mjs");
 /** Of a message: what it says comes first, differences and stacks later. */
 const MESSAGE_LINES = 4;
 /** What decides about random cases and comes from outside. */
-const DECIDES = /^PSN_(?:COUNTS|SEED|MODULE|RULES|FUZZ_\w+|[A-Z_]+S)$/;
+const DECIDES = /^(?:PSN_(?:COUNTS|SEED|MODULE|RULES|FUZZ_\w+|[A-Z_]+S)|PROPTEST_RNG_SEED)$/;
+/** What a test or its file says that lacks a program: the line that installs it. */
+const LACKS = /\S+ is (?:missing|needed): \S+ install .*/;
 
 const start = (message) => message?.trim().split("\n").slice(0, MESSAGE_LINES).join("\n      ") ?? "";
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
@@ -45,10 +47,17 @@ export async function reported(run, { env = process.env, again = (file) => `npx 
 		const { numPassedTests, testResults } = JSON.parse(readFileSync(file, "utf8"));
 		const names = [];
 		const missing = [];
+		let lacksFile = false;
 		for (const { name, status, message, assertionResults } of testResults) {
 			const path = relative(root, name);
 			const repeat = `${variables(env)}${again(path)}`;
 			const failed = assertionResults.filter((test) => test.status === "failed");
+			const lack = status === "failed" && failed.length === 0 && !env.PSN_STRICT ? LACKS.exec(message)?.[0] : undefined;
+			if (lack) {
+				lacksFile = true;
+				missing.push(...assertionResults.map(() => lack));
+				continue;
+			}
 			for (const test of failed)
 				names.push(failure(`${path} > ${test.fullName}`, test.failureMessages[0], `${repeat} -t ${quoted(literally(test.fullName))}`));
 			for (const test of assertionResults.filter(({ status }) => ["skipped", "pending", "todo", "disabled"].includes(status))) {
@@ -59,9 +68,9 @@ export async function reported(run, { env = process.env, again = (file) => `npx 
 			// What stands before or after the tests, or the file itself.
 			if (status === "failed" && failed.length === 0) names.push(failure(`${path}, not one of its tests:`, message, repeat));
 		}
-		const result = { code, passed: numPassedTests, failed: names.length, notRun: missing.length, names, missing };
+		const result = { code: lacksFile && names.length === 0 ? 0 : code, passed: numPassedTests, failed: names.length, notRun: missing.length, names, missing };
 		// An unhandled rejection, say.
-		if (code !== 0 && names.length === 0) return { ...result, failed: 1, names: [`outside of the tests: exit code ${code}`] };
+		if (code !== 0 && names.length === 0 && !lacksFile) return { ...result, failed: 1, names: [`outside of the tests: exit code ${code}`] };
 		return result;
 	} catch (error) {
 		return { code: 1, passed: 0, failed: 1, notRun: 0, names: [`no report of the tests: ${error.message}`], missing: [] };

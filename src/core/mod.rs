@@ -5,7 +5,7 @@
 //! truth: an entry read from one is a place in it plus a small index row, and its body is read when asked for.
 //!
 //! Texts that come from JSON may hold lone surrogates, which Rust strings cannot. They are kept as WTF-8 bytes
-//! (`[u8]`), see [`text`].
+//! (`[u8]`), see [`base::wtf8`].
 
 // A room is named after its chief file.
 #![allow(clippy::module_inception)]

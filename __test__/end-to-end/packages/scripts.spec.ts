@@ -124,6 +124,9 @@ test("what failed before or after the tests of a file was not named; each failur
 		],
 		missing: ["fish is missing: apt-get install -y fish"],
 	});
+	// The whole file needs it, as its `beforeAll` says.
+	const lacks = [file("f.spec.ts", "failed", "Error: initdb is missing: apt-get install -y postgresql\nat x", [["eight", "skipped"], ["nine", "skipped"]])];
+	expect(await run({ numPassedTests: 0, testResults: lacks }, 1)).toMatchObject({ code: 0, failed: 0, notRun: 2, names: [], missing: Array(2).fill("initdb is missing: apt-get install -y postgresql") });
 	const good = [file("d.spec.ts", "passed", "", [["four", "passed"]])];
 	expect(await run({ numPassedTests: 1, testResults: good }, 1)).toMatchObject({ failed: 1, names: ["outside of the tests: exit code 1"] });
 	expect(await run({ numPassedTests: 1, testResults: good }, 0)).toEqual({ code: 0, passed: 1, failed: 0, notRun: 0, names: [], missing: [] });

@@ -1,5 +1,5 @@
-//! What can go wrong, in one public type whose kinds stay private: callers ask predicates, readers get the
-//! message. The texts are the reference's wherever the reference has one.
+//! The error of the engine: one public type whose kinds stay private. Callers use predicates, users read the message. The
+//! texts are pi's wherever pi has one.
 
 use std::fmt;
 use std::io;
@@ -45,7 +45,7 @@ impl Error {
         Self(Kind::NotASession { path: path.to_owned() })
     }
 
-    /// The text in the mouth of another application: renamed builds of pi name themselves in it.
+    /// The text with another application's name: renamed builds of pi use their own.
     pub fn text_for(&self, app: &str) -> String {
         match &self.0 {
             Kind::NotASession { path } => format!("Session file is not a valid {app} session: {path}"),
@@ -68,7 +68,7 @@ impl Error {
         Self(Kind::NotOnBranch { shown: shown.into() })
     }
 
-    /// The target of a context edit gives the model nothing that could be edited.
+    /// The target of a context edit contributes no editable content.
     pub fn not_editable(shown: impl Into<String>) -> Self {
         Self(Kind::NotEditable { shown: shown.into() })
     }
@@ -78,17 +78,17 @@ impl Error {
         Self(Kind::Replacement)
     }
 
-    /// A session id that could not be part of a file name.
+    /// A session id that cannot be part of a file name.
     pub fn session_id() -> Self {
         Self(Kind::SessionId)
     }
 
-    /// The file is not what the index says; `what` tells the difference.
+    /// The file differs from the index; `what` says how.
     pub fn changed(path: &str, what: impl Into<String>) -> Self {
         Self(Kind::Changed { path: path.to_owned(), what: what.into() })
     }
 
-    /// Another file has taken the name of the one that is read and written here.
+    /// The path leads to another file than the one that is open.
     pub fn elsewhere(path: &str) -> Self {
         Self::changed(path, ELSEWHERE)
     }
@@ -114,7 +114,7 @@ impl Error {
         Self(Kind::TooLong { path: path.to_owned(), what })
     }
 
-    /// What should not happen, in words.
+    /// A failure that has no kind of its own.
     pub fn failed(text: impl Into<String>) -> Self {
         Self(Kind::Failed { text: text.into() })
     }

@@ -1,4 +1,4 @@
-//! What a caller may choose about a session's file.
+//! The options of a session's file.
 
 use super::error::{Error, Result};
 
@@ -10,13 +10,13 @@ pub const LOCK_VARIABLE: &str = "PI_SESSION_NATIVE_LOCK";
 /// Who may write to a session's file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Lock {
-    /// Anyone, at the same time.
+    /// Every process, at the same time.
     #[default]
     None,
-    /// This session alone, as far as others ask; pi does not.
+    /// This session alone, among programs that take the lock. pi takes none.
     Exclusive,
-    /// The sessions of this process that have it so, and no other's. What the environment asks of a whole process: pi opens
-    /// the session that it is in once more to fork it.
+    /// The sessions of this process that have this option. It is what the environment variable sets: pi opens a session a
+    /// second time to fork it.
     ExclusiveProcess,
 }
 
@@ -49,7 +49,7 @@ impl Durability {
 }
 
 impl Lock {
-    /// The same, asked of a whole process.
+    /// The lock that this one means for a whole process.
     pub fn of_process(self) -> Self {
         match self {
             Lock::None => Lock::None,

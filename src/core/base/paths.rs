@@ -1,11 +1,11 @@
-//! Paths as the reference reads them: `~`, `file://`, relative ones against the working directory, and the folder
-//! that a working directory's sessions live in. Nothing here touches the file system.
+//! Paths as pi reads them: `~`, `file://`, relative paths against the working directory, and the folder of a working
+//! directory's sessions. Nothing here calls the file system.
 
 use uuid::Uuid;
 
 use super::error::Result;
 
-/// What only the caller knows, as it is now.
+/// What JavaScript knows: the process's state as the calling thread sees it.
 pub trait Host {
     /// The working directory.
     fn cwd(&self) -> Result<String>;
@@ -19,7 +19,7 @@ pub trait Host {
     fn agent_dir(&self) -> Result<Option<String>> {
         Ok(None)
     }
-    /// What failed last is done without: nothing of its error may stay behind.
+    /// Discards the error of the last call, which is not reported.
     fn give_up(&self) {}
 }
 
@@ -54,7 +54,7 @@ pub fn is_absolute(path: &str) -> bool {
     path.get(prefix_len(path)..).is_some_and(|rest| rest.starts_with(is_separator))
 }
 
-/// Takes `.` and `..` and doubled separators out. An empty path becomes `.`.
+/// Removes `.`, `..` and repeated separators. An empty path becomes `.`.
 pub fn clean(path: &str) -> String {
     let (prefix, rest) = path.split_at(prefix_len(path));
     let rooted = rest.starts_with(is_separator);
@@ -104,7 +104,7 @@ pub fn file_name(path: &str) -> &str {
     path.rsplit(is_separator).next().unwrap_or(path)
 }
 
-/// A path with `~` and `file://` understood; relative ones stay relative.
+/// A path with `~` and `file://` resolved. A relative path stays relative.
 pub fn normalize(path: &str, host: &dyn Host) -> Result<String> {
     if path == "~" {
         return host.home();
@@ -167,8 +167,7 @@ pub fn default_session_dir(cwd: &str, agent: Option<&str>, host: &dyn Host) -> R
     Ok(join(&sessions, &encoded(&resolve(cwd, host)?)))
 }
 
-/// A working directory as a folder's name. One that would be too long for a file system is cut and told from others
-/// by a hash.
+/// The folder name of a working directory. One that is too long for a file system is cut, and a hash keeps it unique.
 fn encoded(cwd: &str) -> String {
     let flat = |text: &str| text.replace(['/', '\\', ':'], "-");
     let tail = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);

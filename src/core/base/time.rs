@@ -1,13 +1,13 @@
-//! Timestamps: milliseconds since 1970 as JavaScript counts them, and the one ISO form that entries carry.
+//! Timestamps: milliseconds since 1970 as JavaScript counts them, and the ISO form that entries have.
 
 use chrono::{DateTime, Datelike, NaiveDate, Timelike};
 
-/// What a timestamp means to `new Date(value).getTime()`.
+/// The result of `new Date(value).getTime()`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Time {
     /// Milliseconds since 1970, NaN for no date.
     At(f64),
-    /// A text that is not the ISO form; only JavaScript knows how it reads such dates.
+    /// A text in another form than ISO, which only JavaScript's own parser can read.
     Ask,
 }
 
@@ -18,13 +18,13 @@ const MAX_DATE: f64 = 8.64e15;
 const CYCLE: f64 = 146_097.0 * 86_400_000.0;
 
 impl Time {
-    /// The time that a number means as a date.
+    /// The time of a number of milliseconds.
     pub fn from_number(ms: f64) -> Self {
         let valid = ms.is_finite() && ms.abs() <= MAX_DATE;
         Time::At(if valid { ms.trunc() } else { f64::NAN })
     }
 
-    /// The time that a text means. Anything but `YYYY-MM-DDTHH:mm:ss.sssZ` with a day that exists is left to ask.
+    /// The time of a text. Any form but `YYYY-MM-DDTHH:mm:ss.sssZ` with an existing day is [`Time::Ask`].
     pub fn from_text(text: &[u8]) -> Self {
         parse_iso(text).map_or(Time::Ask, |ms| Time::At(ms as f64))
     }

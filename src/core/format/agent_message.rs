@@ -1,17 +1,38 @@
-//! Agent messages, as far as the engine looks into them: `AgentMessage` is what context, listing and search read.
+//! `AgentMessage`: the message of an entry, as far as the engine reads it.
+//!
+//! # Types
+//!
+//! [`AgentMessage`] and [`ContentBlock`] are serde types made by [`fields!`]: structs of optional fields, generic over what a
+//! field's value is read as. From a line a value is a [`Raw`] span, the JSON text between two positions of the line. From
+//! an object of the caller it is a handle of the JavaScript engine. The rules below ([`AgentMessage::head`] and the text that
+//! lists show) are written once, for both, against the [`Value`] trait.
+//!
+//! # Reading a line
+//!
+//! `read::<AgentMessage<Raw>>(text)` runs the deserializer of [`json::reader`](crate::core::json::reader) over the text: it
+//! stops at the three keys it knows and lets the scanner skip every other value. No string is decoded and nothing is
+//! allocated until a method asks for a field's text.
+//!
+//! # What survives
+//!
+//! An `AgentMessage` is a view, never the stored form. What is stored is the line's bytes; what JavaScript gets is parsed from
+//! those bytes or is the object that the caller gave. Unknown fields, the order of keys, number texts such as `1.50` and
+//! repeated keys therefore survive whatever this type knows of them. A lone surrogate (`"\ud83d"`, left where a tool's
+//! output was cut) cannot stand in a Rust string: a text that is decoded becomes WTF-8 bytes, see
+//! [`wtf8`](crate::core::base::wtf8), and a lone surrogate in them is written as an escape again.
 
 use crate::core::json::reader::{read, Raw};
 use crate::core::json::value_to_string::push_to_string;
 use crate::core::json::{fields, Value};
 
 fields! {
-    /// A message of the agent, read from a line of the file or from the caller's object.
+    /// A message, read from a line of the file or from the caller's object.
     pub struct AgentMessage<V> {
-        /// Who speaks, see [`Role`].
+        /// The name of its [`Role`].
         role: V = "role",
-        /// A text or a list of content blocks.
+        /// A string or an array of content blocks.
         content: V = "content",
-        /// When it was said, ms since 1970.
+        /// Its time in ms since 1970.
         timestamp: V = "timestamp",
     }
 }
@@ -26,7 +47,7 @@ fields! {
     }
 }
 
-/// The role of a message. Roles not known here are kept as they are and given on.
+/// The role of a message. A role that is not listed here is kept in the file and reaches the caller unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     User,
@@ -87,11 +108,11 @@ impl Role {
     }
 }
 
-/// What stands in the index of a message.
+/// What the index keeps of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageHead {
     pub role: Role,
-    /// Content is null or missing, as some old and hand-edited files have it.
+    /// Whether `content` is null or missing, as in some old and hand-edited files.
     pub lacks_content: bool,
 }
 
@@ -108,12 +129,12 @@ impl<V: Value> AgentMessage<V> {
 }
 
 impl AgentMessage<Raw<'_>> {
-    /// The message's own time of activity, if it is conversation that has content and the time is a number.
+    /// The message's own time, if it is a number.
     pub fn activity(&self) -> Option<f64> {
         self.timestamp.as_ref().and_then(Value::number)
     }
 
-    /// The text that listing and search read: the content if it is a text, else its text blocks joined by spaces.
+    /// The text that lists and searches read: the content if it is a string, else its text blocks joined by spaces.
     pub fn text(&self) -> Vec<u8> {
         let Some(content) = self.content else {
             return Vec::new();

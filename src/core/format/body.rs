@@ -1,10 +1,10 @@
-//! Bodies: the large values of an entry that are read when somebody asks for them, and not before.
+//! Bodies: the large values of an entry, which are read on first access.
 //!
-//! The index keeps where each stands in its line. Everything else of the entry is read without them.
+//! The index keeps the span of each in its line. The rest of the entry is read without them.
 
 use crate::core::json::reader::Raw;
 
-/// From how many bytes of JSON text on a value is a body.
+/// The least length of a body, in bytes of JSON text.
 pub const LARGE: usize = 512;
 
 /// Which value of its entry a body is. The codes are those of `src/js/lazy.js`.
@@ -30,7 +30,7 @@ impl BodyOf {
         all.into_iter().find(|of| *of as u8 == code)
     }
 
-    /// How messages name it.
+    /// Its name in error messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::MessageContent => "message.content",
@@ -42,7 +42,7 @@ impl BodyOf {
     }
 }
 
-/// Where a body stands in its line, in bytes from the line's start.
+/// The span of a body, in bytes from the start of its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Body {
     pub of: BodyOf,
@@ -56,7 +56,7 @@ impl Body {
         self.from.saturating_add(self.len)
     }
 
-    /// The body that a value of a line is; None for what is not there or not of `least` bytes.
+    /// The body of a value of a line; None if the value is missing or shorter than `least` bytes.
     pub fn of(of: BodyOf, line: &str, value: Option<Raw<'_>>, least: usize) -> Option<Self> {
         let text = value?.get();
         if text.len() < least {

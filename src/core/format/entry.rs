@@ -1,4 +1,4 @@
-//! Entries: what one is, and the head of it that goes into the index.
+//! Entries: the kinds of lines, and the head of an entry that goes into the index.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::core::base::time::Time;
 use crate::core::json::reader::{is_json, read, Raw};
 use crate::core::json::{fields, Value};
 
-/// What an entry is, by its `type`. Types not invented yet are [`Kind::Unknown`]: they are kept and given on.
+/// The kind of an entry, by its `type`. Entries of unknown types are kept and handed out unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Message,
@@ -26,7 +26,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind that a `type` names.
+    /// The kind with this `type`.
     pub fn from_name(name: &[u8]) -> Self {
         match name {
             b"message" => Kind::Message,
@@ -67,12 +67,12 @@ macro_rules! entry_fields {
 }
 
 entry_fields! {
-    /// What the index reads of an entry.
+    /// The fields that the index reads.
     pub struct EntryFields {}
 }
 
 entry_fields! {
-    /// The same of a line, with the values that may be large.
+    /// The same fields, and the values that may be bodies.
     struct EntryLine {
         content: V = "content",
         details: V = "details",
@@ -81,7 +81,7 @@ entry_fields! {
 }
 
 fields! {
-    /// A message of a line, with the values that may be large.
+    /// The fields of a message, and the values that may be bodies.
     struct MessageLine<V> {
         role: V = "role",
         content: V = "content",
@@ -97,9 +97,9 @@ pub enum Parent<'a> {
     Missing,
     Null,
     Id(Cow<'a, [u8]>),
-    /// No id; children of a number are asked for by that number.
+    /// A number. `getChildren` finds such entries by that number.
     Number(f64),
-    /// Any other value: nobody's child.
+    /// Any other value: the entry is no child of any.
     Other,
 }
 
@@ -116,17 +116,17 @@ pub struct EntryHead<'a> {
     pub first_kept: Option<Cow<'a, [u8]>>,
     /// The entry that a label or a context edit is about.
     pub target: Option<Cow<'a, [u8]>>,
-    /// A label entry that sets one; otherwise it clears.
+    /// Whether a label entry sets a label; otherwise it clears one.
     pub sets_label: bool,
-    /// A branch summary that says something.
+    /// Whether there is a summary that is not empty.
     pub has_summary: bool,
 }
 
-/// What a line of a session file is.
+/// The class of a line of a session file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Line<'a> {
     Entry(EntryHead<'a>),
-    /// A later header: no entry, and no damage.
+    /// A later header, which is neither an entry nor damage.
     Header,
     /// White space.
     Blank,
@@ -160,9 +160,9 @@ pub fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> T {
     read_line_and_bodies(line, usize::MAX, |line, _| then(line))
 }
 
-/// The same with the values of at least that many bytes that are bodies, in their order in the line.
+/// The same, with the bodies of at least `least` bytes in their order in the line.
 pub fn read_line_and_bodies<T>(line: &str, least: usize, then: impl FnOnce(Line<'_>, Vec<Body>) -> T) -> T {
-    // The usual line in one pass. What it refuses (a message that is no object, an odd value) is looked at again.
+    // The usual line takes one pass. What that rejects (a message that is no object) is read again.
     if let Ok(read) = read::<EntryLine<Raw<'_>, MessageLine<Raw<'_>>>>(line) {
         let bodies = if line.len() < least { Vec::new() } else { bodies_in(line, &read, least) };
         let EntryLine { kind, id, parent, timestamp, message, first_kept, target, label, summary, .. } = read;
@@ -234,7 +234,7 @@ fn of_fields<'a, M>(fields: &'a EntryFields<Raw<'_>, M>, message: Option<Message
     }
 }
 
-/// The head of an entry with these fields, wherever they were read from.
+/// The head of an entry with these fields, from a line or from an object.
 pub fn head_of<'a, V: Value, M>(
     fields: &'a EntryFields<V, M>,
     id: Cow<'a, [u8]>,
@@ -260,8 +260,8 @@ pub fn head_of<'a, V: Value, M>(
     }
 }
 
-/// What a label is found by: its target's id. Odd files label what is no id; such a target becomes a key that no text
-/// has, for 0xFF starts none. None for an object, which nobody can ask for.
+/// The key of a label: its target's id. A target that is no string becomes a key that no string has, since 0xFF is never
+/// the first byte of WTF-8. None for an object, by which no label can be looked up.
 pub fn target_key<V: Value>(target: Option<&V>) -> Option<Cow<'_, [u8]>> {
     let odd = |key: String| Some(Cow::Owned([b"\xFF", key.as_bytes()].concat()));
     let Some(target) = target else {
@@ -289,7 +289,7 @@ fn parent_of<V: Value>(value: Option<&V>) -> Parent<'_> {
     }
 }
 
-/// What `new Date(timestamp).getTime()` gives, or that JavaScript must be asked.
+/// The result of `new Date(timestamp).getTime()`, or [`Time::Ask`].
 pub fn time_of<V: Value>(value: Option<&V>) -> Time {
     let Some(value) = value else {
         return Time::At(f64::NAN);
@@ -306,7 +306,7 @@ pub fn time_of<V: Value>(value: Option<&V>) -> Time {
 }
 
 impl EntryHead<'_> {
-    /// The same, with texts of its own.
+    /// The same, with owned texts.
     pub fn into_owned(self) -> EntryHead<'static> {
         let owned = |text: Cow<'_, [u8]>| Cow::Owned(text.into_owned());
         EntryHead {

@@ -15,7 +15,7 @@ fields! {
         timestamp: V = "timestamp",
         cwd: V = "cwd",
         parent_session: V = "parentSession",
-        /// What `parentSession` was called in versions 1 and 2.
+        /// The name of `parentSession` in versions 1 and 2.
         branched_from: V = "branchedFrom",
     }
 }
@@ -25,7 +25,7 @@ fields! {
 pub struct Header {
     /// The session's id, WTF-8.
     pub id: Vec<u8>,
-    /// Which migrations the entries still need.
+    /// Which migrations the entries need.
     pub version: Version,
     /// The working directory, if it is a text.
     pub cwd: Option<Vec<u8>>,
@@ -35,12 +35,12 @@ pub struct Header {
     pub parent: Option<ParentSession>,
 }
 
-/// What a header says of the session that its own came from.
+/// The `parentSession` of a header.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParentSession {
     /// Its path, WTF-8.
     Path(Vec<u8>),
-    /// The JSON text of what is no path: lists show it as it is.
+    /// The JSON text of a value that is no string: lists show it unchanged.
     Other(Box<str>),
 }
 
@@ -50,7 +50,7 @@ impl ParentSession {
     }
 }
 
-/// The version a header states, as far as migrations care.
+/// The version that a header states, as far as migrations differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// 1, or none stated: entries have no ids.
@@ -62,7 +62,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// What JavaScript's comparisons make of a `version`: missing or null is 1; what is no number is left alone.
+    /// The version by JavaScript's comparisons: a missing or null one is 1, and a value that is no number is current.
     pub fn of(value: Option<&impl Value>) -> Self {
         let Some(value) = value.filter(|value| !value.is_null()) else {
             return Version::V1;
@@ -81,7 +81,7 @@ impl Version {
     }
 }
 
-/// The number that JavaScript makes of a decimal text.
+/// The number that JavaScript converts a decimal text to.
 fn number_in(text: &[u8]) -> Option<f64> {
     match std::str::from_utf8(crate::core::base::wtf8::trim(text)) {
         Ok("") => Some(0.0),
@@ -113,7 +113,7 @@ impl Header {
     }
 }
 
-/// The line of a header that is new here, key by key as the reference writes it; no newline.
+/// The line of a new header without a newline, with the keys in pi's order.
 pub fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> Vec<u8> {
     let quoted = |text: &str| crate::core::json::quoted(text.as_bytes());
     let mut line = ObjectText::default();
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_told_from_other_lines() {
+    fn headers_differ_from_other_lines() {
         let header = Header::read(r#"{"type":"session","id":"a","branchedFrom":"/x","cwd":7}"#).expect("a header");
         assert_eq!(header.parent, Some(ParentSession::Path(b"/x".to_vec())));
         assert_eq!((header.cwd, header.version), (None, Version::V1));

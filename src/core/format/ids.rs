@@ -1,4 +1,4 @@
-//! Ids: short ones for entries, UUIDv7 or the caller's own for sessions.
+//! Ids: eight hex digits for entries, UUIDv7 or the caller's own for sessions.
 
 use std::sync::Mutex;
 
@@ -26,7 +26,7 @@ pub fn entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
     Uuid::new_v4().hyphenated().to_string()
 }
 
-/// Orders the session ids made within one millisecond, and after a clock that went back.
+/// Keeps session ids ascending within one millisecond, and after the clock was set back.
 static SESSION_IDS: Mutex<Option<ContextV7>> = Mutex::new(None);
 
 /// A new session id: a UUIDv7 of the time `ms`. Ids made later sort later.
@@ -38,7 +38,7 @@ pub fn session_id(ms: f64) -> String {
     Uuid::new_v7(timestamp).hyphenated().to_string()
 }
 
-/// Refuses a session id that is not `[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?`: it becomes part of a file name.
+/// Rejects a session id that is not `[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?`: it becomes part of a file name.
 pub fn check_session_id(id: &[u8]) -> Result<()> {
     let ends_well = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let inner = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');

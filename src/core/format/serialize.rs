@@ -1,4 +1,4 @@
-//! New entries: their envelope, and the line that is written of one.
+//! The line of a new entry.
 
 use std::borrow::Cow;
 
@@ -15,11 +15,11 @@ pub struct Envelope {
     pub parent: Option<Vec<u8>>,
     /// Its time, ms since 1970.
     pub time: f64,
-    /// The same in ISO 8601, ms, `Z`.
+    /// The same in ISO 8601 with milliseconds and `Z`.
     pub timestamp: String,
 }
 
-/// Where an entry's own fields stand.
+/// The order of an entry's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// `type`, the envelope, then its own fields.
@@ -97,7 +97,7 @@ fn push_envelope(out: &mut Vec<u8>, envelope: &Envelope) {
     push_json_string(out, envelope.timestamp.as_bytes());
 }
 
-/// What the index takes of a new entry besides its envelope.
+/// What the index keeps of a new entry besides its envelope.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewHead {
     pub message: Option<MessageHead>,

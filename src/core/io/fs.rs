@@ -1,6 +1,8 @@
 //! The calls to the file system, one function each. Everything that the engine does to a session file goes through
 //! here, so that tests can make each call fail in turn ([`faults`]); elsewhere these are plain calls.
 
+#[cfg(target_os = "linux")]
+use std::ffi::CStr;
 use std::fs::{self, DirEntry, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -301,6 +303,27 @@ pub fn set_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
     file.set_permissions(meta.permissions())
 }
 
+/// Gives a file the extended attributes of another, access lists among them. What the file system or the process's rights
+/// do not allow is left out.
+#[cfg(target_os = "linux")]
+pub fn copy_xattrs(from: &File, to: &File) {
+    use rustix::fs::{fgetxattr, flistxattr, fsetxattr, XattrFlags};
+    // The kernel has no longer list and no longer value.
+    let (mut names, mut value) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    let size = flistxattr(from, &mut names[..]).unwrap_or_default();
+    names.truncate(size);
+    for name in names.split_inclusive(|byte| *byte == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok()) {
+        let size = fgetxattr(from, name, &mut value[..]);
+        if let Some(value) = size.ok().and_then(|size| value.get(..size)) {
+            let _ = fsetxattr(to, name, value, XattrFlags::empty());
+        }
+    }
+}
+
+/// Gives a file the extended attributes of another, where that is known how.
+#[cfg(not(target_os = "linux"))]
+pub fn copy_xattrs(_from: &File, _to: &File) {}
+
 /// Lets others read a file who may read another one with these attributes.
 pub fn set_readable_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
     inject(Call::Attributes)?;
@@ -342,7 +365,7 @@ pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to)
 }
 
-/// Copies the first `end` bytes of an open file to another, with mode and owner, and waits until the disk has them.
+/// Copies the first `end` bytes of an open file to another, with its attributes, and waits until the disk has them.
 pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
     let mut buffer = vec![0; COPIED.min(end.max(1) as usize)];
     let mut at = 0;
@@ -359,6 +382,7 @@ pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
         }
     }
     set_like(out, &metadata_of(from)?)?;
+    copy_xattrs(from, out);
     sync(out)
 }
 
@@ -366,6 +390,26 @@ pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     inject(Call::Rename)?;
     fs::rename(from, to)
+}
+
+/// Renames a file to a name that nothing has; an error if something has it.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{renameat_with, RenameFlags, CWD};
+        use rustix::io::Errno;
+        inject(Call::Rename)?;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // Some file systems and sandboxes have no such call. Between the look and the rename there another program may
+            // take the name.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP | Errno::PERM) => {}
+            result => return Ok(result?),
+        }
+    }
+    match entry_at(to)? {
+        Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        None => rename(from, to),
+    }
 }
 
 /// Removes a name.

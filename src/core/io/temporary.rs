@@ -47,7 +47,9 @@ impl Temporary {
 
     /// Puts the file in the place of whatever is at `target`.
     pub fn replace(mut self, target: &Path) -> io::Result<()> {
-        self.rename(target)
+        fs::rename(&self.path, target)?;
+        self.named = true;
+        Ok(())
     }
 
     /// Gives the file the name `target`; an error if something has it already.
@@ -62,17 +64,12 @@ impl Temporary {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
             // Not every file system has hard links.
-            Err(_) => match fs::entry_at(target)? {
-                Some(_) => Err(taken()),
-                None => self.rename(target),
-            },
+            Err(_) => {
+                fs::rename_new(&self.path, target)?;
+                self.named = true;
+                Ok(())
+            }
         }
-    }
-
-    fn rename(&mut self, target: &Path) -> io::Result<()> {
-        fs::rename(&self.path, target)?;
-        self.named = true;
-        Ok(())
     }
 }
 
@@ -91,4 +88,44 @@ pub(crate) fn taken() -> io::Error {
     return io::Error::from_raw_os_error(libc::EEXIST);
     #[cfg(not(unix))]
     return io::ErrorKind::AlreadyExists.into();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::core::io::fs::faults::{before_next, with, InjectedFault};
+    use crate::core::io::fs::Call;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_was_made_while_another_was_renamed_without_hard_links_was_replaced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let target = dir.path().join("s.jsonl");
+        let temporary = Temporary::beside(&target).expect("made");
+        let theirs = target.clone();
+        let work = || {
+            before_next(Call::Rename, move || fs::write(theirs, "theirs").expect("written"));
+            temporary.appear_as(&target)
+        };
+        // The first call is the hard link.
+        let (result, made) = with(0, InjectedFault::Once(libc::EPERM), work);
+        assert_eq!((made.calls.first(), made.hit), (Some(&Call::Link), true));
+        assert_eq!(result.expect_err("the name is taken").kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&target).expect("read"), "theirs");
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1, "the temporary file is gone");
+    }
+
+    #[test]
+    fn without_hard_links_a_file_gets_a_free_name_alone() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let target = dir.path().join("s.jsonl");
+        let appear = || {
+            let temporary = Temporary::beside(&target).expect("made");
+            with(0, InjectedFault::Once(libc::EPERM), || temporary.appear_as(&target)).0
+        };
+        appear().expect("the name is free");
+        assert_eq!(appear().expect_err("the name is taken").kind(), io::ErrorKind::AlreadyExists);
+    }
 }

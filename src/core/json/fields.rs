@@ -1,11 +1,11 @@
-//! Named fields of an object. serde's derived structs refuse repeated keys, which `JSON.parse` accepts.
+//! Structs of named fields. serde's derived structs reject repeated keys, which `JSON.parse` accepts.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
-/// An object's key, compared as bytes: a key may be escaped, and may hold lone surrogates.
+/// An object's key as WTF-8: a key may have escapes and lone surrogates.
 pub struct Key<'de>(pub Cow<'de, [u8]>);
 
 impl<'de> Deserialize<'de> for Key<'de> {
@@ -34,7 +34,7 @@ impl<'de> Deserialize<'de> for Key<'de> {
 }
 
 /// Defines a struct of optional fields that reads itself from a JSON object or a JavaScript one: keys in any order,
-/// unknown ones passed over, the last of a repeated key kept. Each type parameter is what a field's value is read as.
+/// unknown ones skipped, the last of a repeated key kept. Each type parameter is the type that a field's value is read as.
 macro_rules! fields {
     ($(#[$doc:meta])* $vis:vis struct $name:ident<$($param:ident),+> {
         $($(#[$field_doc:meta])* $field:ident: $kind:ident = $key:literal,)+

@@ -1,20 +1,22 @@
 //! Reading JSON text exactly as `JSON.parse` takes it, without building values: named fields of an object as spans
 //! of its text, strings as WTF-8, and edits of an object's own keys that leave every other byte alone.
 //!
-//! serde does the reading. Its derived structs refuse repeated keys and its strings refuse lone surrogates, both of
-//! which `JSON.parse` accepts, hence [`fields!`] and raw values.
+//! One [`scanner`] checks and skips values, in text or in a [`window`] over a file; [`reader`] is the serde deserializer on
+//! top of it. serde's derived structs reject repeated keys and its strings reject lone surrogates, both of which `JSON.parse`
+//! accepts, hence [`fields!`] and raw values.
 
 pub mod fields;
 pub mod object_text;
 pub mod reader;
-pub mod simd;
+pub mod scanner;
+mod simd;
 pub mod string;
 pub mod value;
 pub mod value_to_string;
+pub mod window;
 
 pub(crate) use self::fields::fields;
 pub use self::object_text::ObjectText;
 pub use self::reader::{is_json, read, Raw};
-pub use self::simd::{skip_string, Skipped};
 pub use self::string::{quoted, string_bytes};
 pub use self::value::Value;

@@ -1,26 +1,26 @@
-//! A serde deserializer over JSON text for what the engine reads of a line: named fields, and everything else passed
-//! over as fast as memory allows.
+//! A serde deserializer over JSON text for what the engine reads of a line: named fields, while everything else is
+//! skipped by the [`Scanner`].
 //!
-//! serde_json checks eight bytes at once when it passes over a string; most of a session is long strings, which are
-//! passed over in blocks of 64 here (see `blocks`). What is accepted is what `JSON.parse` accepts, with serde_json as the
-//! oracle in the tests. Values are never made here: a field is a [`Raw`] span, and strings with escapes are read by
-//! serde_json.
+//! It accepts what `JSON.parse` accepts. Values are not built: a field is a [`Raw`] span, and serde_json reads the strings
+//! that have escapes. (Most of a session is long strings. serde_json checks eight bytes of them at once, the scanner 64.)
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::fmt;
 
 use serde::de::value::BorrowedBytesDeserializer;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::simd::{short_end, skip_string, Skipped};
+use super::scanner::{ScanError, Scanner};
+use super::simd::short_end;
 use super::string::string_bytes;
 
 /// The text of a JSON value, checked to be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Raw<'a>(&'a str);
 
-/// What [`Raw`] asks a deserializer for.
+/// The type name by which [`Raw`] asks the deserializer for a span.
 const RAW: &str = "pi-session-native::Raw";
 
 impl<'a> Raw<'a> {
@@ -46,7 +46,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     }
 }
 
-/// The text is no JSON, or not of the shape that was asked for.
+/// The text is no JSON, or not of the requested type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused;
 
@@ -77,49 +77,28 @@ pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> ParseResult<T> {
 /// Whether the text is one JSON value by `JSON.parse`'s rules.
 pub fn is_json(text: &str) -> bool {
     let mut reader = Reader::new(text);
-    reader.skip_value().and_then(|()| reader.finish()).is_ok()
+    reader.scanner.skip_value().is_ok() && reader.finish().is_ok()
 }
 
 struct Reader<'de> {
     text: &'de str,
-    at: usize,
-    /// The containers being passed over.
-    open: Open,
+    scanner: Scanner<&'de [u8]>,
 }
 
-/// Containers, each a bit: whether it is an object. Sixty-four of them need no memory of their own.
-#[derive(Default)]
-struct Open {
-    bits: u64,
-    depth: usize,
-    outer: Vec<u64>,
-}
-
-impl Open {
-    fn push(&mut self, is_object: bool) {
-        if self.depth != 0 && self.depth.is_multiple_of(64) {
-            self.outer.push(self.bits);
-        }
-        self.bits = self.bits << 1 | u64::from(is_object);
-        self.depth += 1;
-    }
-
-    fn last_is_object(&self) -> bool {
-        self.bits & 1 == 1
-    }
-
-    fn pop(&mut self) {
-        self.bits >>= 1;
-        self.depth -= 1;
-        if self.depth != 0 && self.depth.is_multiple_of(64) {
-            self.bits = self.outer.pop().unwrap_or_default();
-        }
+impl From<ScanError<Infallible>> for Refused {
+    fn from(_error: ScanError<Infallible>) -> Self {
+        Refused
     }
 }
 
 impl<'de> Reader<'de> {
     fn new(text: &'de str) -> Self {
-        Self { text, at: 0, open: Open::default() }
+        Self { text, scanner: Scanner::new(text.as_bytes()) }
+    }
+
+    fn next_token(&mut self) -> Option<u8> {
+        let Ok(token) = self.scanner.next_token();
+        token
     }
 
     fn finish(&mut self) -> ParseResult<()> {
@@ -129,159 +108,27 @@ impl<'de> Reader<'de> {
         }
     }
 
-    fn rest(&self) -> &'de [u8] {
-        self.text.as_bytes().get(self.at..).unwrap_or_default()
-    }
-
-    /// The first byte that is no white space; it is not taken.
-    fn next_token(&mut self) -> Option<u8> {
-        let rest = self.rest();
-        let space = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
-        self.at += space;
-        rest.get(space).copied()
-    }
-
-    fn must_take(&mut self, token: u8) -> ParseResult<()> {
-        match self.next_token() {
-            Some(byte) if byte == token => {
-                self.at += 1;
-                Ok(())
-            }
-            _ => Err(Refused),
-        }
-    }
-
-    /// Takes the token if it comes next.
-    fn takes(&mut self, token: u8) -> bool {
-        self.must_take(token).is_ok()
-    }
-
-    /// Passes over a value and gives its text.
+    /// Takes a value and gives its text, which lives as long as the whole one.
     fn raw(&mut self) -> ParseResult<&'de str> {
         self.next_token();
-        let from = self.at;
-        self.skip_value()?;
-        self.text.get(from..self.at).ok_or(Refused)
-    }
-
-    fn skip_value(&mut self) -> ParseResult<()> {
-        let base = self.open.depth;
-        loop {
-            // A value comes here.
-            match self.next_token().ok_or(Refused)? {
-                b'"' => self.skip_string()?,
-                b'{' => {
-                    self.at += 1;
-                    if !self.takes(b'}') {
-                        self.open.push(true);
-                        self.skip_key()?;
-                        continue;
-                    }
-                }
-                b'[' => {
-                    self.at += 1;
-                    if !self.takes(b']') {
-                        self.open.push(false);
-                        continue;
-                    }
-                }
-                b't' => self.skip_word("true")?,
-                b'f' => self.skip_word("false")?,
-                b'n' => self.skip_word("null")?,
-                _ => self.skip_number()?,
-            }
-            // A value was passed: it ends its container, or another follows.
-            loop {
-                if self.open.depth == base {
-                    return Ok(());
-                }
-                let is_object = self.open.last_is_object();
-                if self.takes(b',') {
-                    if is_object {
-                        self.skip_key()?;
-                    }
-                    break;
-                }
-                self.must_take(if is_object { b'}' } else { b']' })?;
-                self.open.pop();
-            }
-        }
-    }
-
-    fn skip_key(&mut self) -> ParseResult<()> {
-        match self.next_token() {
-            Some(b'"') => self.skip_string()?,
-            _ => return Err(Refused),
-        }
-        self.must_take(b':')
-    }
-
-    fn skip_word(&mut self, word: &str) -> ParseResult<()> {
-        match self.rest().starts_with(word.as_bytes()) {
-            true => {
-                self.at += word.len();
-                Ok(())
-            }
-            false => Err(Refused),
-        }
-    }
-
-    fn skip_number(&mut self) -> ParseResult<()> {
-        let rest = self.rest();
-        let mut at = usize::from(rest.first() == Some(&b'-'));
-        let digits =
-            |from: usize| rest.get(from..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let whole = digits(at);
-        if whole == 0 || whole > 1 && rest.get(at) == Some(&b'0') {
-            return Err(Refused);
-        }
-        at += whole;
-        if rest.get(at) == Some(&b'.') {
-            let places = digits(at + 1);
-            if places == 0 {
-                return Err(Refused);
-            }
-            at += 1 + places;
-        }
-        if matches!(rest.get(at), Some(b'e' | b'E')) {
-            at += 1 + usize::from(matches!(rest.get(at + 1), Some(b'+' | b'-')));
-            let exponent = digits(at);
-            if exponent == 0 {
-                return Err(Refused);
-            }
-            at += exponent;
-        }
-        self.at += at;
-        Ok(())
+        let from = self.scanner.at;
+        self.scanner.skip_value()?;
+        self.text.get(from..self.scanner.at).ok_or(Refused)
     }
 
     /// Takes a short key without escapes, as nearly all are.
     fn short_key(&mut self) -> Option<&'de [u8]> {
-        let from = self.at + 1;
+        let from = self.scanner.at + 1;
         let end = short_end(self.text.as_bytes(), from)?;
-        self.at = end;
+        self.scanner.at = end;
         self.text.as_bytes().get(from..end - 1)
-    }
-
-    fn skip_string(&mut self) -> ParseResult<()> {
-        if let Some(end) = short_end(self.text.as_bytes(), self.at + 1) {
-            self.at = end;
-            return Ok(());
-        }
-        match skip_string(self.text.as_bytes(), self.at + 1) {
-            Skipped::Closed(end) => {
-                self.at = end;
-                Ok(())
-            }
-            Skipped::Open(_) | Skipped::Bad => Err(Refused),
-        }
     }
 }
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
     type Error = Refused;
 
-    /// Only what the engine's types ask for is read; they ask by name.
+    /// The engine's types always request a type by name.
     fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> ParseResult<V::Value> {
         Err(Refused)
     }
@@ -302,9 +149,9 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> ParseResult<V::Value> {
-        self.must_take(b'{')?;
+        self.scanner.expect(b'{')?;
         let value = visitor.visit_map(Elements { reader: self, first: true })?;
-        self.must_take(b'}')?;
+        self.scanner.expect(b'}')?;
         Ok(value)
     }
 
@@ -318,15 +165,14 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> ParseResult<V::Value> {
-        self.must_take(b'[')?;
+        self.scanner.expect(b'[')?;
         let value = visitor.visit_seq(Elements { reader: self, first: true })?;
-        self.must_take(b']')?;
+        self.scanner.expect(b']')?;
         Ok(value)
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> ParseResult<V::Value> {
-        self.next_token();
-        self.skip_value()?;
+        self.scanner.skip_value()?;
         visitor.visit_unit()
     }
 
@@ -342,27 +188,11 @@ struct Elements<'a, 'de> {
     first: bool,
 }
 
-impl Elements<'_, '_> {
-    /// Comes to the next one; false at the closing bracket, which is not taken.
-    fn advance(&mut self, close: u8) -> ParseResult<bool> {
-        let first = std::mem::replace(&mut self.first, false);
-        match self.reader.next_token() {
-            Some(token) if token == close => Ok(false),
-            Some(_) if first => Ok(true),
-            Some(b',') => {
-                self.reader.at += 1;
-                Ok(true)
-            }
-            _ => Err(Refused),
-        }
-    }
-}
-
 impl<'de> MapAccess<'de> for Elements<'_, 'de> {
     type Error = Refused;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> ParseResult<Option<K::Value>> {
-        if !self.advance(b'}')? {
+        if !self.reader.scanner.next_element(&mut self.first, b'}')? {
             return Ok(None);
         }
         match self.reader.next_token() {
@@ -375,7 +205,7 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> ParseResult<S::Value> {
-        self.reader.must_take(b':')?;
+        self.reader.scanner.expect(b':')?;
         seed.deserialize(&mut *self.reader)
     }
 }
@@ -384,7 +214,7 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
     type Error = Refused;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> ParseResult<Option<S::Value>> {
-        match self.advance(b']')? {
+        match self.reader.scanner.next_element(&mut self.first, b']')? {
             true => seed.deserialize(&mut *self.reader).map(Some),
             false => Ok(None),
         }
@@ -392,4 +222,4 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,21 +1,21 @@
-//! Values as the engine looks at them, whether they come from JSON text or from JavaScript.
+//! Values as the engine reads them, whether from JSON text or from JavaScript objects.
 
 use std::borrow::Cow;
 
 use super::reader::Raw;
 use super::string::string_bytes;
 
-/// A value that came from JSON text or from JavaScript, looked at only as far as asked.
+/// A value from JSON text or from JavaScript. Nothing is decoded before a method asks for it.
 pub trait Value {
-    /// The string it is, as WTF-8, or None if it is none.
+    /// The string as WTF-8; None if it is no string.
     fn text(&self) -> Option<Cow<'_, [u8]>>;
-    /// The number it is.
+    /// The number; None if it is no number.
     fn number(&self) -> Option<f64>;
     /// Whether it is null (or undefined, which only JavaScript has).
     fn is_null(&self) -> bool;
-    /// Whether JavaScript takes it for true in a condition.
+    /// Whether it is truthy in JavaScript.
     fn is_truthy(&self) -> bool;
-    /// Whether it is true or false.
+    /// The boolean; None if it is no boolean.
     fn boolean(&self) -> Option<bool>;
 }
 

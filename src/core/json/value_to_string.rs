@@ -1,109 +1,29 @@
-//! What JavaScript makes of a value where a text is wanted: what `String(value)` or an array's `join` shows of it.
+//! The string that JavaScript converts a JSON value to: `String(value)`.
 
-use super::simd::{skip_string, Skipped};
+use super::scanner::Scanner;
 use super::string::string_bytes;
 
-/// Adds what `join` shows of a JSON value to a text. It takes one pass, however deep the value is.
+/// Appends `String(value)` of a JSON value. It takes one pass, however deep the value is.
 pub fn push_to_string(json: &str, out: &mut Vec<u8>) {
-    let bytes = json.as_bytes();
-    let mut at = 0;
+    let mut scanner = Scanner::new(json.as_bytes());
     // Arrays in arrays are joined by commas as well, so that only values and commas count.
-    while let Some(byte) = bytes.get(at) {
-        at = match byte {
-            b'"' => {
-                let end = string_end(bytes, at);
-                out.extend_from_slice(&json.get(at..end).and_then(string_bytes).unwrap_or_default());
-                end
-            }
-            b'{' => {
-                out.extend_from_slice(b"[object Object]");
-                object_end(bytes, at)
-            }
-            b',' => {
-                out.push(b',');
-                at + 1
-            }
-            b't' => {
-                out.extend_from_slice(b"true");
-                at + 4
-            }
-            b'f' => {
-                out.extend_from_slice(b"false");
-                at + 5
-            }
-            b'n' => at + 4,
-            b'-' | b'0'..=b'9' => {
-                let rest = bytes.get(at..).unwrap_or_default();
-                let is_part = |byte: &u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
-                let end = at + rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
-                let number = json.get(at..end).and_then(|number| number.parse().ok());
-                out.extend_from_slice(number.map(number_text).unwrap_or_default().as_bytes());
-                end
-            }
-            _ => at + 1,
+    while let Ok(Some(byte)) = scanner.next_token() {
+        if matches!(byte, b'[' | b']' | b',') {
+            out.extend((byte == b',').then_some(byte));
+            scanner.skip_byte();
+            continue;
+        }
+        let Some(value) = scanner.value(usize::MAX).ok().and_then(|value| std::str::from_utf8(value).ok()) else {
+            return;
         };
-    }
-}
-
-fn string_end(bytes: &[u8], at: usize) -> usize {
-    match skip_string(bytes, at + 1) {
-        Skipped::Closed(end) => end,
-        Skipped::Open(_) | Skipped::Bad => bytes.len(),
-    }
-}
-
-fn object_end(bytes: &[u8], mut at: usize) -> usize {
-    let mut open = 0_usize;
-    while let Some(byte) = bytes.get(at) {
         match byte {
-            b'"' => {
-                at = string_end(bytes, at);
-                continue;
-            }
-            b'{' => open += 1,
-            b'}' => open = open.saturating_sub(1),
-            _ => {}
-        }
-        at += 1;
-        if open == 0 {
-            break;
+            b'"' => out.extend_from_slice(&string_bytes(value).unwrap_or_default()),
+            b'{' => out.extend_from_slice(b"[object Object]"),
+            b't' | b'f' => out.extend_from_slice(value.as_bytes()),
+            b'n' => {}
+            _ => out.extend_from_slice(ryu_js::Buffer::new().format(value.parse().unwrap_or(f64::NAN)).as_bytes()),
         }
     }
-    at
-}
-
-/// A number as JavaScript writes it.
-fn number_text(number: f64) -> String {
-    if number == 0.0 {
-        return "0".into();
-    }
-    let sign = if number < 0.0 { "-" } else { "" };
-    if number.is_infinite() {
-        return format!("{sign}Infinity");
-    }
-    // The shortest digits that mean the number are the same in both languages, where they stand is not.
-    let scientific = format!("{:e}", number.abs());
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let digits = digits.replace('.', "");
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
-    let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
-    let before = exponent + 1;
-    let cut = |at: i32| digits.split_at_checked(usize::try_from(at).unwrap_or(0)).unwrap_or((&digits, ""));
-    let shown = match before {
-        22.. | ..=-6 => {
-            let (first, rest) = cut(1);
-            let point = if rest.is_empty() { "" } else { "." };
-            format!("{first}{point}{rest}e{exponent:+}")
-        }
-        1.. if count <= before => format!("{digits}{}", zeros(before - count)),
-        1.. => {
-            let (whole, rest) = cut(before);
-            format!("{whole}.{rest}")
-        }
-        _ => format!("0.{}{digits}", zeros(-before)),
-    };
-    format!("{sign}{shown}")
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Old files: version 1 has no tree (entries get ids and a linear chain), version 2 calls custom messages
-//! `hookMessage`. Lines are edited in place, key by key; what is not an entry is copied as it is.
+//! Migration of old files. Version 1 has no tree: entries get ids and a linear chain of parents. Version 2 calls custom
+//! messages `hookMessage`. Only the keys that change are edited; a line that is no entry is copied as it is.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ use crate::core::json::{fields, quoted, ObjectText, Value};
 use crate::core::storage::storage::{copy_bytes, Storage};
 
 fields! {
-    /// What a migration looks at.
+    /// The fields that a migration reads.
     struct OldFields<V> {
         kind: V = "type",
         message: V = "message",
@@ -36,7 +36,7 @@ pub struct Chained {
 #[derive(Debug)]
 pub struct Migrator {
     version: Version,
-    /// The id given to each value so far; the values that are no entries have none. Indexes count all of them.
+    /// The id that each value got so far; values that are no entries have none. A `firstKeptEntryIndex` counts them all.
     given: Vec<Option<String>>,
     taken: std::collections::HashSet<String>,
     previous: Option<String>,
@@ -118,11 +118,11 @@ pub struct Migration {
     header: Option<NewHeader>,
 }
 
-/// A header that is written in place of a damaged one.
+/// A header that replaces a damaged one.
 #[derive(Debug)]
 pub struct NewHeader {
     pub text: Vec<u8>,
-    /// The line, counted from 1, that it is taken out of, and what else stands there.
+    /// The line, counted from 1, that it was salvaged from, and the other objects salvaged from that line.
     pub instead: Option<(u64, Vec<Vec<u8>>)>,
 }
 
@@ -132,12 +132,12 @@ impl Migration {
         Self { migrator: Migrator::new(version), header: None }
     }
 
-    /// The same of a file whose header is damaged.
+    /// The migration of a file whose header is damaged.
     pub fn with_header(version: Version, header: NewHeader) -> Self {
         Self { migrator: Migrator::new(version), header: Some(header) }
     }
 
-    /// Writes the new version of a line; tells whether it has a newline.
+    /// Writes the new version of a line. Gives whether it has a newline.
     fn renewed(&mut self, line: &[u8], ended: bool, name: &str, out: &mut dyn Write) -> Result<bool> {
         let new = self.migrator.line(&text_of(line));
         let ended = ended || new.is_some();
@@ -156,11 +156,11 @@ impl Rewrite for Migration {
         let mut number = 0;
         let mut lines = LineReader::new(old.reader(0)?, 0, WHOLE);
         while let Some(line) = lines.next_line().map_err(|error| Error::io("read", old.name(), error))? {
-            read.pass(&line);
+            read.add_line(&line);
             number += 1;
             let parts = instead.take_if(|(at, _): &mut (u64, _)| *at == number);
             let ended = match parts {
-                // As it is, without holding it.
+                // Copied without holding it in memory.
                 None if line.skipped.is_some() => {
                     let (from, to, ended) = (line.offset, line.offset + line.length(), line.ended);
                     copy_bytes(old, from, to, &mut |bytes| write_line(out, bytes, false, old.name()))?;
@@ -174,13 +174,13 @@ impl Rewrite for Migration {
                 None => self.renewed(line.bytes, line.ended, old.name(), out)?,
             };
             if ended {
-                read.close();
+                read.add_newline();
             }
         }
         Ok(read)
     }
 
-    fn later(&mut self, line: &[u8]) -> Vec<u8> {
+    fn late_line(&mut self, line: &[u8]) -> Vec<u8> {
         self.migrator.line(&text_of(line)).unwrap_or_else(|| line.to_vec())
     }
 }
@@ -191,7 +191,7 @@ fn written(object: &ObjectText<'_>) -> Vec<u8> {
     out
 }
 
-/// The text of a hook message under its role's new name.
+/// The text of a hook message with its new role.
 fn renamed_hook(message: Raw<'_>) -> Option<String> {
     if read_message(message)?.head().role != Role::HookMessage {
         return None;

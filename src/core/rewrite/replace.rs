@@ -1,9 +1,9 @@
-//! Replacing a whole file: old or new, never in between, and the old one kept.
+//! Replacing a whole file: a reader sees the old version or the new one, never a mixture, and the old one is kept.
 //!
-//! Others may be writing to the old file all the while: pi and its kind know of no lock. So the file to be replaced is
-//! held by a handle, and locked against others of this module who would replace it. What comes into it after it was
-//! read is carried over: before the new one gets its name, and after, as long as somebody still writes to the old one.
-//! Right before the rename it is made sure that the name still leads to the file that was read; if not, nothing is done.
+//! Other programs may append to the old file at any time: pi takes no lock. The file is therefore held by a handle, and
+//! locked against other processes that run this module. Lines that are appended after the file was read are carried over:
+//! before the rename, and after it for as long as something still writes to the old file. The identity of the file is
+//! checked right before the rename: if the path leads to another file, nothing is done.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -23,19 +23,19 @@ use crate::core::json::reader::is_json;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::storage::Storage;
 
-/// How often, and how long after each other, it is tried to hold a file that another replaces: ten seconds in all.
+/// How often, and at what interval, a file that another process replaces is tried again: ten seconds in all.
 const HOLD_TRIES: u32 = 5000;
 const HOLD_PAUSE: Duration = Duration::from_millis(2);
-/// How often what came meanwhile is carried over before the new file gets its name all the same.
-const STROKES: u32 = 3;
-/// The old file is left when nothing came to it at so many looks in a row, so long after each other; or after so many.
-const QUIET_LOOKS: u32 = 3;
-const LOOKS: u32 = 200;
-const LOOK_PAUSE: Duration = Duration::from_millis(1);
-/// How much of what came meanwhile is read at once.
+/// How often appended lines are carried over before the rename happens even though more may come.
+const CARRY_ROUNDS: u32 = 3;
+/// The old file is left after this many checks in a row without an appended line, and after `CHECKS` in any case.
+const QUIET_CHECKS: u32 = 3;
+const CHECKS: u32 = 200;
+const CHECK_PAUSE: Duration = Duration::from_millis(1);
+/// How much of the appended bytes is read at once.
 const CHUNK: usize = 1 << 20;
 
-/// What the old version is kept as: the file's name with this behind it, and a number if that is taken.
+/// The suffix of the backup. A number follows it if that name is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backup {
     /// `.v1.bak`: the file is of an older version of the format.
@@ -49,37 +49,38 @@ pub enum Backup {
 pub struct ReadTo {
     /// The bytes before this one were read.
     end: u64,
-    /// Where the last line starts, if it is half a line: no newline ends it, and it is no JSON.
-    half: Option<u64>,
+    /// Where the last line starts, if it is torn: no newline ends it, and it is no JSON.
+    torn_line_start: Option<u64>,
     /// Whether the new version ends without a newline.
-    open: bool,
+    lacks_final_newline: bool,
 }
 
 impl ReadTo {
-    /// Takes note of the next line, which stands in the new version too.
-    pub fn pass(&mut self, line: &RawLine<'_>) {
+    /// Counts a line that the new version has, too.
+    pub fn add_line(&mut self, line: &RawLine<'_>) {
         self.end = line.end();
-        self.half = (!line.ended && (line.skipped.is_some() || !is_json(&line.text()))).then_some(line.offset);
-        self.open = !line.ended;
+        self.torn_line_start =
+            (!line.ended && (line.skipped.is_some() || !is_json(&line.text()))).then_some(line.offset);
+        self.lacks_final_newline = !line.ended;
     }
 
-    /// Says that the new version of the last line has a newline, whether the old one has or not.
-    pub fn close(&mut self) {
-        self.open = false;
+    /// Notes that the new version of the last line has a newline.
+    pub fn add_newline(&mut self) {
+        self.lacks_final_newline = false;
     }
 
-    /// All of `bytes`, to be followed by whole lines; `half` is where the last line starts if it is half a line.
-    pub fn all(bytes: u64, half: Option<u64>) -> Self {
-        Self { end: bytes, half, open: false }
+    /// All of `bytes`. The new version ends with a newline; `torn_line_start` is where a torn last line of the old one starts.
+    pub fn all(bytes: u64, torn_line_start: Option<u64>) -> Self {
+        Self { end: bytes, torn_line_start, lacks_final_newline: false }
     }
 }
 
-/// How a new version of a file is made.
+/// The content of a new version of a file.
 pub trait Rewrite {
-    /// Writes the new version of all that is in the old one, and tells how far that was.
+    /// Writes the new version of everything in the old one, and gives how far that was read.
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo>;
-    /// The new version of a line that came later, both without newlines.
-    fn later(&mut self, line: &[u8]) -> Vec<u8>;
+    /// The new version of a line that was appended after that, both without newlines.
+    fn late_line(&mut self, line: &[u8]) -> Vec<u8>;
 }
 
 /// Writes one line of a new version of the file called `name`, with its newline if it has one.
@@ -96,13 +97,12 @@ pub struct RewriteTarget {
     file: File,
     identity: Identity,
     storage: FileStorage,
-    /// How it begins. Whoever writes it anew in place, as pi migrates, changes that.
+    /// Its first bytes. A program that rewrites the file in place, as pi's migration does, changes them.
     head: Vec<u8>,
 }
 
 impl RewriteTarget {
-    /// Takes hold of the file at `path`. Whoever else of this module is replacing it is waited for, a while; then it is
-    /// the new one that is held.
+    /// Opens and locks the file at `path`. If another process replaces it, waits up to ten seconds and takes the new one.
     pub fn hold(path: &str) -> Result<Self> {
         let fail = |syscall| move |error| Error::io(syscall, path, error);
         let mut tries = 0;
@@ -110,8 +110,8 @@ impl RewriteTarget {
             let target = fs::real_path(Path::new(path)).map_err(fail("realpath"))?;
             let file = open::regular(&target, Access::Read).map_err(fail("open"))?;
             let identity = fs::stat(&file).map_err(fail("fstat"))?.identity;
-            // Elsewhere than on Unix a lock would keep others from reading. Not every file system has locks. Who was
-            // stopped while he held one finds, when he goes on, that the file is another.
+            // On Windows a lock would keep others from reading. Not every file system has locks: the check of the file's
+            // identity before the rename holds without one.
             while cfg!(unix) && tries < HOLD_TRIES && fs::try_lock(&file).is_ok_and(|locked| !locked) {
                 std::thread::sleep(HOLD_PAUSE);
                 tries += 1;
@@ -127,7 +127,7 @@ impl RewriteTarget {
         }
     }
 
-    /// What it holds.
+    /// Its lines.
     pub fn storage(&self) -> &FileStorage {
         &self.storage
     }
@@ -136,21 +136,25 @@ impl RewriteTarget {
         move |error| Error::io(syscall, &self.path, error)
     }
 
-    /// Writes a new version beside the file, then puts it in its place; the old version stays as a backup, whose path is
-    /// given back. Symbolic links are followed, mode and owner kept. None, and nothing changed, if the file was replaced
+    /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Gives the
+    /// backup's path. Symbolic links are followed; mode, owner and
+    /// extended attributes are kept. None, and nothing changed, if the file was replaced
     /// or cut meanwhile, or a half line at its end went on: then all begins anew.
     pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<PathBuf>> {
         sweep_if_due(&self.target);
+        // A rename needs rights to the directory alone: a file that may not be written is not to be replaced either.
+        open::regular(&self.target, Access::Append).map_err(self.fail("open"))?;
         let temporary = Temporary::beside(&self.target).map_err(self.fail("open"))?;
         let meta = fs::metadata_of(&self.file).map_err(self.fail("fstat"))?;
         fs::set_like(&temporary.file, &meta).map_err(self.fail("fchmod"))?;
+        fs::copy_xattrs(&self.file, &temporary.file);
         let mut read = {
-            let mut writer = BufWriter::with_capacity(1 << 16, ToDisk(&temporary));
+            let mut writer = BufWriter::with_capacity(1 << 16, TemporaryWriter(&temporary));
             let read = rewrite.write(&self.storage, &mut writer)?;
             writer.flush().map_err(self.fail("write"))?;
             read
         };
-        // Until the new file has its name a backup beside the old one would only be one more.
+        // Dropped again unless the rename succeeds.
         let kept = self.keep_backup(backup, read.end).map_err(self.fail("link"))?;
         let link = kept.path.as_deref().filter(|_| kept.linked);
         if !self.carry_before(&temporary, &mut read, rewrite)? || !self.is_there(link)? {
@@ -158,37 +162,37 @@ impl RewriteTarget {
         }
         let identity = fs::stat(&temporary.file).map_err(self.fail("fstat"))?.identity;
         temporary.replace(&self.target).map_err(self.fail("rename"))?;
-        let kept = kept.wanted();
-        // Whether the disk has the name or not, from here on it leads to the new file.
+        let kept = kept.keep();
+        // From here on the path leads to the new file, even if the directory cannot be synced.
         let synced = dirs::sync_dir_of(&self.target).map_err(self.fail("fsync"));
         self.carry_after(identity, read, rewrite)?;
         synced?;
         Ok(Some(kept))
     }
 
-    /// Writes what came to the old file since it was read to the new one, and waits until the disk has all. False if
-    /// the old one is not what was read.
+    /// Copies the lines that were appended to the old file since it was read, and syncs the new one. False if the old one
+    /// is no longer what was read.
     fn carry_before(&self, temporary: &Temporary, read: &mut ReadTo, rewrite: &mut dyn Rewrite) -> Result<bool> {
-        for stroke in 0.. {
+        for round in 0.. {
             fs::sync(&temporary.file).map_err(self.fail("fsync"))?;
             let size = fs::stat(&self.file).map_err(self.fail("fstat"))?.size;
-            if size < read.end || size > read.end && read.half.is_some() {
+            if size < read.end || size > read.end && read.torn_line_start.is_some() {
                 return Ok(false);
             }
             let (lines, _) = self.lines_from(read.end, size, rewrite)?;
-            if lines.is_empty() || stroke >= STROKES {
+            if lines.is_empty() || round >= CARRY_ROUNDS {
                 break;
             }
             for (line, end) in lines {
-                let lead: &[u8] = if read.open { b"\n" } else { b"" };
+                let lead: &[u8] = if read.lacks_final_newline { b"\n" } else { b"" };
                 fs::write_all(&temporary.file, &[lead, &line, b"\n"].concat()).map_err(self.fail("write"))?;
-                (read.end, read.open) = (end, false);
+                (read.end, read.lacks_final_newline) = (end, false);
             }
         }
         Ok(true)
     }
 
-    /// Whether the name still leads to the old file, which nobody wrote anew, and so does the backup that is a link.
+    /// Whether the path, and a backup that is a hard link, still lead to the old file, and it was not rewritten in place.
     fn is_there(&self, link: Option<&Path>) -> Result<bool> {
         if !head_of(&self.file).map_err(self.fail("read"))?.starts_with(&self.head) {
             return Ok(false);
@@ -202,19 +206,19 @@ impl RewriteTarget {
         Ok(true)
     }
 
-    /// Adds to the new file what came to the old one too late for it.
+    /// Appends to the new file what was appended to the old one after the last carry-over.
     fn carry_after(&self, identity: Identity, read: ReadTo, rewrite: &mut dyn Rewrite) -> Result<()> {
-        let mut from = read.half.unwrap_or(read.end);
+        let mut from = read.torn_line_start.unwrap_or(read.end);
         let mut seen = read.end;
         let mut quiet = 0;
-        for look in 0..LOOKS {
+        for check in 0..CHECKS {
             let size = fs::stat(&self.file).map_err(self.fail("fstat"))?.size;
             quiet = if size > seen { 0 } else { quiet + 1 };
-            let last = quiet >= QUIET_LOOKS || look + 1 == LOOKS;
+            let last = quiet >= QUIET_CHECKS || check + 1 == CHECKS;
             if size > seen || last && from < size && seen > read.end {
                 let (mut lines, rest) = self.lines_from(from, size, rewrite)?;
                 if let Some(rest) = rest.filter(|_| last) {
-                    // Half a line that nobody goes on with.
+                    // A torn line that nothing continues.
                     lines.push((rest, size));
                 }
                 from = lines.last().map_or(from, |(_, end)| *end);
@@ -224,12 +228,12 @@ impl RewriteTarget {
             if last {
                 break;
             }
-            std::thread::sleep(LOOK_PAUSE);
+            std::thread::sleep(CHECK_PAUSE);
         }
         Ok(())
     }
 
-    fn add(&self, identity: Identity, lines: Vec<Later>) -> Result<()> {
+    fn add(&self, identity: Identity, lines: Vec<LateLine>) -> Result<()> {
         let says = |line: &[u8]| line.iter().any(|byte| !byte.is_ascii_whitespace());
         let lines: Vec<_> = lines.into_iter().map(|(line, _)| line).filter(|line| says(line)).collect();
         if lines.is_empty() {
@@ -246,26 +250,26 @@ impl RewriteTarget {
 
     /// The new versions of the whole lines in `from..to` of the old file, each with where the old one ends, and what
     /// stands behind them.
-    fn lines_from(&self, from: u64, to: u64, rewrite: &mut dyn Rewrite) -> Result<(Vec<Later>, Option<Vec<u8>>)> {
+    fn lines_from(&self, from: u64, to: u64, rewrite: &mut dyn Rewrite) -> Result<(Vec<LateLine>, Option<Vec<u8>>)> {
         let source = Positioned::new(&self.file, from, to);
         let mut reader = LineReader::new(source, from, CHUNK);
         let mut lines = Vec::new();
         while let Some(line) = reader.next_line().map_err(self.fail("read"))? {
             if line.skipped.is_some() {
-                // Nobody writes such a line; and it cannot be carried over in memory.
+                // Longer than any program writes, and than is held in memory.
                 return Err(self.fail("read")(io::ErrorKind::OutOfMemory.into()));
             }
             if !line.ended {
                 return Ok((lines, Some(line.bytes.to_vec())));
             }
             let end = line.offset + line.bytes.len() as u64 + 1;
-            lines.push((rewrite.later(line.bytes), end));
+            lines.push((rewrite.late_line(line.bytes), end));
         }
         Ok((lines, None))
     }
 
     /// Makes the backup of the first `end` bytes.
-    fn keep_backup(&self, backup: Backup, end: u64) -> io::Result<Kept> {
+    fn keep_backup(&self, backup: Backup, end: u64) -> io::Result<KeptBackup> {
         let suffix = match backup {
             Backup::OldVersion => ".v1.bak",
             Backup::Repaired => ".bak",
@@ -275,14 +279,14 @@ impl RewriteTarget {
         loop {
             let numbered = if number == 0 { suffix.to_owned() } else { format!("{suffix}.{number}") };
             let path = sidecar_names::beside(&self.target, &numbered);
-            // A second name would keep the old file alive for whoever has it open: that it was replaced shows by its
-            // having no name. So a repair copies.
+            // A session that has the old file open learns from a link count of zero that it was replaced, so a repair
+            // copies instead of linking.
             if let (Backup::OldVersion, None) = (backup, &copy) {
                 match fs::link(&self.target, &path) {
-                    Ok(()) => return Ok(Kept { path: Some(path), linked: true, ours: true }),
+                    Ok(()) => return Ok(KeptBackup { path: Some(path), linked: true, ours: true }),
                     Err(error) if is_taken(&error) && self.is_at(&path)? => {
-                        // Whoever made it was killed before it replaced the file, or is about to find it replaced.
-                        return Ok(Kept { path: Some(path), linked: true, ours: false });
+                        // It was made by a process that died before its rename, or that is about to see ours.
+                        return Ok(KeptBackup { path: Some(path), linked: true, ours: false });
                     }
                     Err(error) if is_taken(&error) => {
                         number += 1;
@@ -301,7 +305,7 @@ impl RewriteTarget {
                 }
             };
             match copied.name(&path) {
-                Ok(()) => return Ok(Kept { path: Some(path), linked: false, ours: true }),
+                Ok(()) => return Ok(KeptBackup { path: Some(path), linked: false, ours: true }),
                 Err(error) if is_taken(&error) => number += 1,
                 Err(error) => return Err(error),
             }
@@ -326,25 +330,25 @@ fn head_of(file: &File) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// The new version of a line that came later, and where the old one ends with its newline.
-type Later = (Vec<u8>, u64);
+/// The new version of an appended line, and where the old one ends with its newline.
+type LateLine = (Vec<u8>, u64);
 
-/// A backup, which is removed unless it is wanted.
-struct Kept {
+/// A backup, which is removed on drop unless the rename succeeded.
+struct KeptBackup {
     path: Option<PathBuf>,
     /// Whether it is the old file itself, by another name.
     linked: bool,
-    /// Whether it was made here. One that was there already may be somebody else's.
+    /// Whether it was made here. One that existed may belong to another process.
     ours: bool,
 }
 
-impl Kept {
-    fn wanted(mut self) -> PathBuf {
+impl KeptBackup {
+    fn keep(mut self) -> PathBuf {
         self.path.take().unwrap_or_default()
     }
 }
 
-impl Drop for Kept {
+impl Drop for KeptBackup {
     fn drop(&mut self) {
         if let Some(path) = self.path.as_ref().filter(|_| self.ours) {
             let _ = fs::remove(path);
@@ -352,9 +356,9 @@ impl Drop for Kept {
     }
 }
 
-struct ToDisk<'a>(&'a Temporary);
+struct TemporaryWriter<'a>(&'a Temporary);
 
-impl Write for ToDisk<'_> {
+impl Write for TemporaryWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         fs::write(&self.0.file, bytes)
     }

@@ -1,4 +1,4 @@
-//! Checking a session file without changing anything.
+//! Verification of a session file: every line is read, nothing is changed.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::{RowNo, Tree};
 use crate::core::tree::tree_integrity::check_integrity;
 
-/// What a session file is found to be.
+/// The report on a session file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifyReport {
@@ -38,7 +38,7 @@ pub struct VerifyReport {
     pub ends_with_newline: bool,
 }
 
-/// One line of the file, and what it is taken for.
+/// One line of the file and its class.
 #[derive(Debug)]
 pub struct Surveyed {
     pub number: u64,
@@ -49,13 +49,13 @@ pub struct Surveyed {
 }
 
 impl Surveyed {
-    /// The place of a line that was read, and so is none of those too long for one.
+    /// The span of a line that was read, and so is not too long for one.
     pub fn place(&self) -> LineSpan {
         LineSpan::of(self.offset, self.len as usize)
     }
 }
 
-/// What a line is.
+/// The class of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineClass {
     /// The session's header, though it may stand in the wrong place.
@@ -83,16 +83,16 @@ impl LineFault {
     }
 }
 
-/// What a survey keeps of each line.
+/// How much a survey keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
-    /// Nothing but what a report shows.
+pub enum SurveyDetail {
+    /// What a report shows.
     Report,
-    /// Where every line stands, the blank ones aside.
+    /// That, and every line that is not blank.
     Lines,
 }
 
-/// A whole file, line by line.
+/// A pass over a whole file.
 #[derive(Debug)]
 pub struct Survey {
     /// The lines that are not blank, if they are kept.
@@ -116,12 +116,12 @@ pub struct Survey {
 
 /// Checks the session file at an absolute path. Nothing is changed; an error if it cannot be read.
 pub fn verify(path: &str) -> Result<VerifyReport> {
-    Ok(Survey::of(&FileStorage::open(path)?, Keep::Report)?.report(path))
+    Ok(Survey::of(&FileStorage::open(path)?, SurveyDetail::Report)?.report(path))
 }
 
 impl Survey {
     /// Reads every line.
-    pub fn of(storage: &dyn Storage, keep: Keep) -> Result<Self> {
+    pub fn of(storage: &dyn Storage, detail: SurveyDetail) -> Result<Self> {
         let mut survey = Self {
             lines: Vec::new(),
             count: 0,
@@ -144,11 +144,11 @@ impl Survey {
             survey.count += 1;
             let what = match line.skipped {
                 Some((why, _)) => LineClass::Unreadable(LineFault::Damage(why.into())),
-                None => survey.take(&line.text(), &mut parsed_any),
+                None => survey.classify(&line.text(), &mut parsed_any),
             };
             let (number, offset, len) = (survey.count, line.offset, line.length());
             survey.note(what, Damaged { line: number, start: offset, end: offset + len, reason: "" });
-            if keep == Keep::Lines && what != LineClass::Blank {
+            if detail == SurveyDetail::Lines && what != LineClass::Blank {
                 survey.lines.push(Surveyed { number, offset, len, what });
             }
         }
@@ -174,10 +174,10 @@ impl Survey {
         }
     }
 
-    fn take(&mut self, text: &str, parsed_any: &mut bool) -> LineClass {
+    fn classify(&mut self, text: &str, parsed_any: &mut bool) -> LineClass {
         if !*parsed_any && !is_blank(text) && is_json(text) {
             *parsed_any = true;
-            if self.take_header(text) {
+            if self.read_header(text) {
                 self.header_leads = true;
                 return LineClass::Header;
             }
@@ -198,13 +198,13 @@ impl Survey {
         });
         // A header in the wrong place is better than none.
         let late_header = found == LineClass::Unreadable(LineFault::LateHeader) && self.header.is_none();
-        match late_header && self.take_header(text) {
+        match late_header && self.read_header(text) {
             true => LineClass::Header,
             false => found,
         }
     }
 
-    fn take_header(&mut self, text: &str) -> bool {
+    fn read_header(&mut self, text: &str) -> bool {
         self.header = Header::read(text);
         if self.header.is_some() {
             let fields = read::<HeaderFields<Raw<'_>>>(text).ok();

@@ -1,4 +1,4 @@
-//! The header of a file whose own cannot be read as it stands.
+//! The header of a file that has none as a line of its own.
 
 use super::line_text::{text_at, unreadable_text};
 use super::repair_log::Repair;
@@ -20,21 +20,20 @@ pub struct Salvaged {
     pub version: Version,
     /// The line that it stands in, counted from 1; none if nothing is left of it.
     pub line: Option<u64>,
-    /// Whether it is as it was, not put together from what is left.
+    /// Whether it is unchanged, not composed of what is left.
     pub whole: bool,
-    /// The whole objects that stand in that line beside it.
+    /// The other whole objects in that line.
     beside: Vec<Vec<u8>>,
 }
 
 impl Salvaged {
-    /// The same for a migration.
+    /// The header in the form that a migration takes.
     pub fn for_migration(self) -> NewHeader {
         NewHeader { text: self.text, instead: self.line.map(|line| (line, self.beside)) }
     }
 }
 
-/// The header for a file in which none stands as a line of its own before anything that is left of another; None if one
-/// does. `now` is the time, ms since 1970, and its text.
+/// The header for a file whose first header is not a line of its own; None if it is one. `now` is the time, ms since 1970, and its text.
 pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<Option<Salvaged>> {
     if survey.header_leads {
         return Ok(None);
@@ -53,10 +52,10 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
         let pieces = pieces(&text);
         let beside = |header: Option<usize>| {
             let others = pieces.iter().enumerate().filter(|(at, _)| Some(*at) != header);
-            others.filter_map(|(_, piece)| piece.whole()).map(|text| text.as_bytes().to_vec()).collect()
+            others.filter_map(|(_, piece)| piece.whole).map(|text| text.as_bytes().to_vec()).collect()
         };
         for (at, piece) in pieces.iter().enumerate() {
-            if let Some((whole, header)) = piece.whole().and_then(|text| Some((text, Header::read(text)?))) {
+            if let Some((whole, header)) = piece.whole.and_then(|text| Some((text, Header::read(text)?))) {
                 return Ok(Some(Salvaged {
                     text: whole.as_bytes().to_vec(),
                     version: header.version,
@@ -66,10 +65,10 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
                 }));
             }
             if torn.is_none() && piece.is_header() {
-                let fields = piece.fields();
+                let fields = &piece.fields;
                 let stated = fields.get("version").and_then(|text| read::<Raw<'_>>(text).ok());
                 torn = Some(Salvaged {
-                    text: put_together(storage.name(), Some(fields), now),
+                    text: composed(storage.name(), Some(fields), now),
                     version: match stated {
                         Some(stated) => Version::of(Some(&stated)),
                         None => version_of(storage, survey)?,
@@ -85,7 +84,7 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
         return Ok(torn);
     }
     Ok(Some(Salvaged {
-        text: put_together(storage.name(), None, now),
+        text: composed(storage.name(), None, now),
         version: version_of(storage, survey)?,
         line: None,
         whole: false,
@@ -93,7 +92,7 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
     }))
 }
 
-/// The version of a file whose header says none: entries without ids are of the first.
+/// The version of a file whose header states none: entries without ids are of version 1.
 fn version_of(storage: &dyn Storage, survey: &Survey) -> Result<Version> {
     if survey.entries > 0 {
         return Ok(Version::Current);
@@ -109,8 +108,8 @@ fn version_of(storage: &dyn Storage, survey: &Survey) -> Result<Version> {
     Ok(Version::Current)
 }
 
-/// A header of what is left of one, of the file's name, and of the time.
-fn put_together(path: &str, left: Option<&Fields<'_>>, (ms, now): (f64, &str)) -> Vec<u8> {
+/// A header composed of what is left of one, the file's name and the time.
+fn composed(path: &str, left: Option<&Fields<'_>>, (ms, now): (f64, &str)) -> Vec<u8> {
     let field = |name| {
         let text = string_bytes(left?.get(name)?)?;
         Some(String::from_utf8_lossy(&text).into_owned()).filter(|text| !text.is_empty())
@@ -125,7 +124,7 @@ fn put_together(path: &str, left: Option<&Fields<'_>>, (ms, now): (f64, &str)) -
     new_header_line(&id, &time, &cwd, parent.as_deref())
 }
 
-/// The time that stands in the name of a session file.
+/// The time in the name of a session file.
 fn time_of(name: &str) -> Option<String> {
     let (date, time) = name.split_once('T')?;
     let [hour, minute, rest] = <[&str; 3]>::try_from(time.splitn(3, '-').collect::<Vec<_>>()).ok()?;
@@ -133,7 +132,7 @@ fn time_of(name: &str) -> Option<String> {
     matches!(Time::from_text(time.as_bytes()), Time::At(_)).then_some(time)
 }
 
-/// What is told of a header that is not a line of its own. Of a whole one its line tells.
+/// The entry of the report on a composed header. A whole one is reported with its line.
 pub fn header_repair(header: &Salvaged) -> Option<Repair> {
     let what = match header.line {
         None => "a header was written",

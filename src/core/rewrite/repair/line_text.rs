@@ -6,10 +6,10 @@ use crate::core::io::line_span::LineSpan;
 use crate::core::rewrite::verify::Surveyed;
 use crate::core::storage::storage::{bytes_at, copy_bytes, Storage};
 
-/// Where a line of the new file comes from.
+/// The source of a line of the new file.
 #[derive(Debug, Clone)]
 pub enum LineSource {
-    /// It stands in the old file.
+    /// A line of the old file.
     Same(LineSpan),
     Text(Vec<u8>),
 }
@@ -28,8 +28,8 @@ pub fn text_at(storage: &dyn Storage, place: LineSpan) -> Result<String> {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
-/// The text of a line that cannot be read, without the zeros and blanks that it begins and ends with, of which there may
-/// be gigabytes. None if it is too long even so.
+/// The text of an unreadable line without the zeros and white space around it, of which there may be gigabytes. None if
+/// it is too long even so.
 pub fn unreadable_text(storage: &dyn Storage, line: &Surveyed) -> Result<Option<String>> {
     if line.len <= WHOLE as u64 {
         return text_at(storage, line.place()).map(Some);

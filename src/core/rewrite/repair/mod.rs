@@ -1,13 +1,13 @@
-//! Making a good file of a damaged one. The original stays beside it; nothing that can be read is given up.
+//! Repair of a damaged session file. The original is kept beside the new file, and every entry that can be read is kept.
 //!
-//! - Lines that are no entry leave the file; whole entries inside of them (two lines that were fused, half a line with
-//!   a whole one behind it) are taken out of them first.
-//! - The children of an unreadable line become children of its parent, if that can still be made out, else of the entry
-//!   before it. Other entries whose parent is nowhere become roots, as which they were shown.
-//! - Of several entries with one id each but the first gets an id of its own, and what follows it refers to that; an
-//!   entry that stands there twice is kept once. Cycles are cut where the tree shows them cut.
-//! - A header is taken out of a damaged line like an entry; of half a header id, time and folder are kept. A file without
-//!   any gets one. The last line gets its newline.
+//! - A line that is no entry is left out. Whole entries inside of it (two lines that were fused, a torn line with a whole one
+//!   behind it) are salvaged first.
+//! - The children of an unreadable entry become children of its parent if that can be read, else of the entry before it.
+//!   Other entries whose parent is missing become roots, as the tree shows them.
+//! - If several entries have one id, all but the first get a new id, and later references to it follow. A line that
+//!   is repeated byte by byte is kept once. A cycle is cut at its first entry, as the tree shows it.
+//! - A header is salvaged from a damaged line like an entry; of a torn one, id, time and folder are kept. A file without a
+//!   header gets one. The last line gets its newline.
 
 mod header;
 mod line_text;

@@ -1,17 +1,18 @@
-//! What the repaired file will hold: the header, the entries that stay, and where others may go on.
+//! The content of the repaired file: the header and the entries that stay.
 
 use super::header::{header_repair, Salvaged};
-use super::line_text::{text_at, text_of, unreadable_text, LineSource};
-use super::relink::{MissingEntry, Record, Relinker};
+use super::line_text::{text_of, unreadable_text, LineSource};
+use super::relink::{Record, Relinker};
 use super::repair_log::{Repair, Repairs};
 use super::salvage::{pieces, Fields};
 use crate::core::base::error::Result;
 use crate::core::format::entry::{EntryHead, Parent};
+use crate::core::io::line_reader;
 use crate::core::rewrite::replace::{write_line, ReadTo, Rewrite};
 use crate::core::rewrite::verify::{entry_in, LineClass, Survey};
-use crate::core::storage::storage::Storage;
+use crate::core::storage::storage::{bytes_at, Storage};
 
-/// The new file.
+/// The content of the new file.
 pub struct Plan {
     header: LineSource,
     pub records: Vec<Record>,
@@ -25,8 +26,7 @@ impl Plan {
         salvaged: Option<Salvaged>,
         repairs: &mut Repairs,
     ) -> Result<Self> {
-        let mut records: Vec<Record> = Vec::new();
-        let mut gaps: Vec<MissingEntry> = Vec::new();
+        let mut relinker = Relinker::default();
         let mut header = None;
         salvaged.as_ref().and_then(header_repair).into_iter().for_each(|repair| repairs.push(repair));
         let header_line = salvaged.as_ref().filter(|header| header.whole).and_then(|header| header.line);
@@ -45,47 +45,48 @@ impl Plan {
                 }
                 LineClass::Blank => {}
                 LineClass::Entry => {
-                    let text = text_at(storage, line.place())?;
-                    if let Some(head) = entry_in(&text) {
-                        records.push(Record::of(head, LineSource::Same(line.place()), line.number));
+                    let bytes = bytes_at(storage, line.place())?;
+                    if let Some(head) = entry_in(&line_reader::text_of(&bytes)) {
+                        let record = Record::of(head, LineSource::Same(line.place()), line.number);
+                        relinker.push(record, &bytes, storage, repairs)?;
                     }
                 }
                 LineClass::Unreadable(fault) => {
                     let text = unreadable_text(storage, line)?;
-                    let before = records.len();
+                    let mut entries = 0;
                     if text.is_none() {
-                        MissingEntry::add(&mut gaps, &Fields::default(), records.len());
+                        relinker.push_missing(&Fields::default());
                     }
                     for piece in text.as_deref().map(pieces).unwrap_or_default() {
-                        match piece.whole().and_then(|whole| Some((whole, salvaged_entry(whole)?))) {
+                        match piece.whole.and_then(|whole| Some((whole, salvaged_entry(whole)?))) {
                             Some((whole, head)) => {
-                                records.push(Record::of(head, LineSource::Text(whole.into()), line.number));
+                                entries += 1;
+                                let record = Record::of(head, LineSource::Text(whole.into()), line.number);
+                                relinker.push(record, whole.as_bytes(), storage, repairs)?;
                             }
                             None if piece.is_header() => {}
-                            None => MissingEntry::add(&mut gaps, piece.fields(), records.len()),
+                            None => relinker.push_missing(&piece.fields),
                         }
                     }
-                    let what = describe(fault.reason(), header_line == Some(line.number), records.len() - before);
+                    let what = describe(fault.reason(), header_line == Some(line.number), entries);
                     repairs.push(Repair { line: line.number, what });
                 }
             }
         }
-        let mut chain = Relinker { records, gaps };
-        chain.drop_repeated(storage, repairs)?;
-        chain.rename_repeated(storage, repairs)?;
-        chain.rechain(repairs);
-        chain.cut_cycles(repairs);
+        relinker.rename_repeated(storage, repairs)?;
+        relinker.relink(repairs);
+        relinker.cut_cycles(repairs);
         if !survey.ends_with_newline {
             let line = survey.count;
             repairs.push(Repair { line, what: "the last line was ended".into() });
         }
         let last = survey.lines.last().filter(|line| matches!(line.what, LineClass::Unreadable(_)));
-        // Blank lines behind it are no part of the survey: it ended then.
-        let half = last.filter(|line| line.offset + line.len == survey.bytes && !survey.ends_with_newline);
-        let half = half.map(|line| line.offset);
+        // Blank lines are not part of the survey: if one stands behind it, the line had its newline.
+        let torn = last.filter(|line| line.offset + line.len == survey.bytes && !survey.ends_with_newline);
+        let torn = torn.map(|line| line.offset);
         // Where no header stands as a line of its own, one was salvaged or made.
         let header = header.unwrap_or_else(|| LineSource::Text(salvaged.map(|header| header.text).unwrap_or_default()));
-        Ok(Self { header, records: chain.records, read: ReadTo::all(survey.bytes, half) })
+        Ok(Self { header, records: relinker.records, read: ReadTo::all(survey.bytes, torn) })
     }
 }
 
@@ -99,12 +100,12 @@ impl Rewrite for Plan {
         Ok(self.read)
     }
 
-    fn later(&mut self, line: &[u8]) -> Vec<u8> {
+    fn late_line(&mut self, line: &[u8]) -> Vec<u8> {
         line.to_vec()
     }
 }
 
-/// What is told of an unreadable line.
+/// The entry of the report on an unreadable line.
 fn describe(reason: &str, header: bool, entries: usize) -> String {
     match (header, entries) {
         (false, 0) => format!("left out: {reason}"),
@@ -116,8 +117,8 @@ fn describe(reason: &str, header: bool, entries: usize) -> String {
     }
 }
 
-/// The head of an entry that stood inside of a line. Blocks inside of messages have types too, and some have ids; parents
-/// have entries alone.
+/// The head of an entry that was salvaged from a line. Blocks inside of messages have types too, and some have ids; only
+/// entries have a parent.
 pub fn salvaged_entry(text: &str) -> Option<EntryHead<'static>> {
     entry_in(text).filter(|head| matches!(head.parent, Parent::Null | Parent::Id(_)))
 }

@@ -1,6 +1,5 @@
-//! The entries of a file that is being repaired, and how they hang together.
+//! The entries of a file that is being repaired, and the links between them.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -22,13 +21,13 @@ use crate::core::tree::tree_integrity::check_integrity;
 pub struct Record {
     pub head: EntryHead<'static>,
     pub source: LineSource,
-    /// Its line in the old file, or the one that it stood inside of.
+    /// The number of its line in the old file, or of the line that it was salvaged from.
     pub line: u64,
-    /// Its fields that will be others, with their new texts.
+    /// The fields that change, with their new JSON texts.
     edits: Vec<(&'static str, String)>,
 }
 
-/// Ids that were given anew, by what they were.
+/// New ids by the old ones.
 type Renamed = HashMap<Vec<u8>, Vec<u8>>;
 
 impl Record {
@@ -47,7 +46,7 @@ impl Record {
     }
 }
 
-/// A place where entries are lost, and what can still be made out of the first.
+/// An entry that cannot be read, or several in a row, and what can still be made out of the first.
 #[derive(Debug)]
 pub struct MissingEntry {
     /// How many records stand before it.
@@ -56,81 +55,46 @@ pub struct MissingEntry {
     parent: Option<Vec<u8>>,
 }
 
-impl MissingEntry {
-    /// Adds a gap before record `at`, of which these fields are left. Of several in a row that nothing is left of, one
-    /// tells as much as all.
-    pub fn add(gaps: &mut Vec<Self>, fields: &Fields<'_>, at: usize) {
-        let field = |name| Some(string_bytes(fields.get(name)?)?.into_owned());
-        let gap = Self { at, id: field("id"), parent: field("parentId") };
-        let says_nothing = |gap: &Self| gap.id.is_none() && gap.parent.is_none();
-        if !(says_nothing(&gap) && gaps.last().is_some_and(|last| last.at == at && says_nothing(last))) {
-            gaps.push(gap);
-        }
-    }
-}
-
-/// What the children of a gap hang from.
-#[derive(Debug, Clone, Copy)]
-enum Anchor {
-    /// The parent of this gap.
-    ParentOf(usize),
-    Record(usize),
-    Nothing,
-}
-
 /// Longer ids are given to no other entry: with each that refers to it the file would grow by so much.
 const LONGEST_ID: usize = 256;
 
 /// Everything that stays, in file order.
+#[derive(Default)]
 pub struct Relinker {
     pub records: Vec<Record>,
-    pub gaps: Vec<MissingEntry>,
+    missing: Vec<MissingEntry>,
+    /// The first record with each hash of its line.
+    by_hash: HashMap<u64, usize>,
 }
 
 impl Relinker {
-    /// Leaves out lines that stand there twice, byte by byte the same.
-    pub fn drop_repeated(&mut self, storage: &dyn Storage, repairs: &mut Repairs) -> Result<()> {
-        let mut counts: HashMap<&[u8], usize> = HashMap::new();
-        for record in &self.records {
-            *counts.entry(&record.head.id).or_default() += 1;
-        }
-        let mut first: HashMap<(&[u8], u64), usize> = HashMap::new();
-        let mut dropped = vec![false; self.records.len()];
-        for ((at, record), dropped) in self.records.iter().enumerate().zip(&mut dropped) {
-            let id: &[u8] = &record.head.id;
-            if counts.get(id).is_none_or(|&count| count < 2) {
-                continue;
-            }
-            let text = text_of(storage, &record.source)?;
-            let before = match first.entry((id, xxh3_64(&text))) {
-                Entry::Vacant(slot) => {
-                    slot.insert(at);
-                    continue;
-                }
-                Entry::Occupied(slot) => self.records.get(*slot.get()).map(|record| text_of(storage, &record.source)),
-            };
-            if before.transpose()? == Some(text) {
-                *dropped = true;
-                let what = format!("entry {} left out: it stands there twice", to_string_lossy(id));
+    /// Adds the entry of a line, unless the same line stands before it.
+    pub fn push(&mut self, record: Record, text: &[u8], storage: &dyn Storage, repairs: &mut Repairs) -> Result<()> {
+        let first = *self.by_hash.entry(xxh3_64(text)).or_insert(self.records.len());
+        if let Some(first) = self.records.get(first) {
+            if first.head.id == record.head.id && text_of(storage, &first.source)? == text {
+                let what = format!("entry {} left out: it stands there twice", to_string_lossy(&record.head.id));
                 repairs.push(Repair { line: record.line, what });
+                return Ok(());
             }
         }
-        // Gaps stand in file order, and so do records.
-        let mut gaps = self.gaps.iter_mut().peekable();
-        let mut left_out = 0;
-        for (at, dropped) in dropped.iter().enumerate() {
-            while let Some(gap) = gaps.next_if(|gap| gap.at <= at) {
-                gap.at -= left_out;
-            }
-            left_out += usize::from(*dropped);
-        }
-        gaps.for_each(|gap| gap.at -= left_out);
-        let mut dropped = dropped.into_iter();
-        self.records.retain(|_| !dropped.next().unwrap_or_default());
+        self.records.push(record);
         Ok(())
     }
 
-    /// Gives each entry whose id stands before it already an id of its own; what follows refers to that.
+    /// Adds a missing entry of which these fields are left. Of several in a row of which nothing is left, one is enough.
+    pub fn push_missing(&mut self, fields: &Fields<'_>) {
+        let field = |name| Some(string_bytes(fields.get(name)?)?.into_owned());
+        let missing = MissingEntry { at: self.records.len(), id: field("id"), parent: field("parentId") };
+        let says_nothing = |one: &MissingEntry| one.id.is_none() && one.parent.is_none();
+        if !(says_nothing(&missing)
+            && self.missing.last().is_some_and(|last| last.at == missing.at && says_nothing(last)))
+        {
+            self.missing.push(missing);
+        }
+    }
+
+    /// Gives a new id to each entry whose id an earlier one has, and lets later references follow.
     pub fn rename_repeated(&mut self, storage: &dyn Storage, repairs: &mut Repairs) -> Result<()> {
         let mut taken: HashSet<Vec<u8>> = self.records.iter().map(|record| record.head.id.to_vec()).collect();
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
@@ -169,32 +133,43 @@ impl Relinker {
         Ok(())
     }
 
-    /// Gives parents to entries whose own is nowhere.
-    pub fn rechain(&mut self, repairs: &mut Repairs) {
-        let rows: HashMap<&[u8], usize> =
-            self.records.iter().enumerate().rev().map(|(at, record)| (&*record.head.id, at)).collect();
-        let gap_of: HashMap<&[u8], usize> =
-            self.gaps.iter().enumerate().rev().filter_map(|(at, gap)| Some((gap.id.as_deref()?, at))).collect();
-        let anchors = self.anchors(&rows, &gap_of);
+    /// Gives parents to entries whose own is missing: the parent of what is missing, or the entry before it.
+    pub fn relink(&mut self, repairs: &mut Repairs) {
+        let ids: HashSet<&[u8]> = self.records.iter().map(|record| &*record.head.id).collect();
+        let mut by_id: HashMap<&[u8], usize> = HashMap::new();
+        let mut parents: Vec<Option<&[u8]>> = Vec::with_capacity(self.missing.len());
+        for (at, one) in self.missing.iter().enumerate() {
+            let before = || Some(&*self.records.get(one.at.checked_sub(1)?)?.head.id);
+            let parent = one.parent.as_deref();
+            parents.push(match parent.and_then(|parent| by_id.get(parent)).and_then(|&at| parents.get(at)) {
+                _ if parent.is_some_and(|parent| ids.contains(parent)) => parent,
+                // Its parent is missing, too.
+                Some(parent) => *parent,
+                None => before(),
+            });
+            if let Some(id) = &one.id {
+                by_id.entry(id).or_insert(at);
+            }
+        }
+        let owned = |id: Option<&[u8]>| id.filter(|id| id.len() <= LONGEST_ID).map(<[u8]>::to_vec);
         let mut changes: Vec<(usize, Option<Vec<u8>>)> = Vec::new();
         let mut kept: Vec<(usize, Vec<u8>)> = Vec::new();
         for (at, record) in self.records.iter().enumerate() {
             let missing = match &record.head.parent {
-                Parent::Id(parent) if rows.contains_key(&**parent) => None,
-                Parent::Id(parent) => Some(gap_of.get(&**parent).copied()),
+                Parent::Id(parent) if ids.contains(&**parent) => None,
+                Parent::Id(parent) => Some(by_id.get(&**parent).copied()),
                 Parent::Number(_) | Parent::Other => Some(None),
                 Parent::Null | Parent::Missing => None,
             };
-            if let Some(gap) = missing {
+            if let Some(missing) = missing {
                 // Which unreadable line it was cannot always be made out: the last one before it is the likeliest.
-                let gap = gap.or_else(|| self.gaps.partition_point(|gap| gap.at <= at).checked_sub(1));
-                let anchor = gap.and_then(|gap| anchors.get(gap).copied()).unwrap_or(Anchor::Nothing);
-                changes.push((at, self.id_at(anchor)));
+                let missing = missing.or_else(|| self.missing.partition_point(|one| one.at <= at).checked_sub(1));
+                changes.push((at, owned(missing.and_then(|missing| parents.get(missing).copied().flatten()))));
             }
-            let lost = record.head.first_kept.as_ref().filter(|id| !rows.contains_key(&***id));
-            if let Some(gap) = lost.and_then(|id| self.gaps.get(*gap_of.get(&**id)?)) {
-                let next = self.id_at(Anchor::Record(gap.at)).filter(|_| at > gap.at);
-                kept.extend(next.map(|next| (at, next)));
+            let lost = record.head.first_kept.as_ref().filter(|id| !ids.contains(&***id));
+            if let Some(missing) = lost.and_then(|id| self.missing.get(*by_id.get(&**id)?)) {
+                let next = self.records.get(missing.at).filter(|_| at > missing.at);
+                kept.extend(next.and_then(|next| owned(Some(&next.head.id))).map(|next| (at, next)));
             }
         }
         for (at, parent) in changes {
@@ -212,49 +187,6 @@ impl Relinker {
             repairs.push(Repair { line: record.line, what });
             record.set("firstKeptEntryId", quoted(&first));
         }
-    }
-
-    fn id_at(&self, anchor: Anchor) -> Option<Vec<u8>> {
-        let id = match anchor {
-            Anchor::ParentOf(gap) => self.gaps.get(gap)?.parent.as_deref()?,
-            Anchor::Record(at) => &self.records.get(at)?.head.id,
-            Anchor::Nothing => return None,
-        };
-        (id.len() <= LONGEST_ID).then(|| id.to_vec())
-    }
-
-    /// What the children of each gap hang from: the parent of what was lost, through other gaps if need be, or the entry
-    /// before it. Each gap is followed once.
-    fn anchors(&self, rows: &HashMap<&[u8], usize>, gap_of: &HashMap<&[u8], usize>) -> Vec<Anchor> {
-        let mut known: Vec<Option<Anchor>> = vec![None; self.gaps.len()];
-        let mut seen_from: Vec<Option<usize>> = vec![None; self.gaps.len()];
-        for start in 0..self.gaps.len() {
-            let mut way = Vec::new();
-            let mut at = start;
-            let anchor = loop {
-                if let Some(anchor) = known.get(at).copied().flatten() {
-                    break anchor;
-                }
-                // A circle of gaps ends where it closes.
-                let closed = seen_from.get_mut(at).is_none_or(|seen| seen.replace(start) == Some(start));
-                way.push(at);
-                let Some(gap) = self.gaps.get(at) else { break Anchor::Nothing };
-                let parent = gap.parent.as_deref();
-                if parent.is_some_and(|parent| rows.contains_key(parent)) {
-                    break Anchor::ParentOf(at);
-                }
-                match parent.and_then(|parent| gap_of.get(parent)).filter(|_| !closed) {
-                    Some(&before) => at = before,
-                    None => break gap.at.checked_sub(1).map_or(Anchor::Nothing, Anchor::Record),
-                }
-            };
-            for gap in way {
-                if let Some(slot) = known.get_mut(gap) {
-                    *slot = Some(anchor);
-                }
-            }
-        }
-        known.into_iter().map(|anchor| anchor.unwrap_or(Anchor::Nothing)).collect()
     }
 
     /// Cuts every cycle at its first entry.

@@ -1,10 +1,10 @@
-//! The list of what a repair did.
+//! The list of single repairs.
 
 use serde::Serialize;
 
 use crate::core::rewrite::report::REPORT_LIMIT;
 
-/// What was put right in one line.
+/// What was repaired in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Repair {
     /// The line in the original, counted from 1.
@@ -12,7 +12,7 @@ pub struct Repair {
     pub what: String,
 }
 
-/// The repairs made so far, of which the first by line are kept.
+/// The repairs so far, of which the first by line are kept.
 #[derive(Debug, Default)]
 pub struct Repairs {
     pub kept: Vec<Repair>,

@@ -1,4 +1,4 @@
-//! Repairing a file under its lock, as often as others change it meanwhile.
+//! A repair from the lock to the report. It starts over if another program changes the file meanwhile.
 
 use std::path::PathBuf;
 
@@ -12,31 +12,32 @@ use crate::core::format::header::Version;
 use crate::core::io::lock_file::FileLock;
 use crate::core::rewrite::migrate::Migration;
 use crate::core::rewrite::replace::{Backup, RewriteTarget};
-use crate::core::rewrite::verify::{verify, Keep, LineClass, Survey, VerifyReport};
+use crate::core::rewrite::verify::{verify, LineClass, Survey, SurveyDetail, VerifyReport};
 
-/// What a repair did.
+/// The report on a repair.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RepairReport {
     pub path: String,
-    /// Where the original is kept; none if there was nothing to repair.
+    /// The path of the original; None if there was nothing to repair.
     pub backup: Option<String>,
     pub before: VerifyReport,
     pub after: VerifyReport,
-    /// The first of them, by line.
+    /// The first repairs by line, at most [`REPORT_LIMIT`](crate::core::rewrite::report::REPORT_LIMIT).
     pub repairs: Vec<Repair>,
-    /// How many there were.
+    /// How many repairs there were.
     pub repair_count: u64,
 }
 
-/// How often a repair begins anew because the file changed meanwhile.
+/// How often a repair starts over because the file changed.
 const TRIES: usize = 20;
 
 /// Repairs the session file at an absolute path. A good file is left alone. An error, and nothing changed, if it cannot
-/// be read or written, if it is locked by another process, or if nothing of a session is in it. `now` is the time, ms since 1970, and its text.
+/// be read or written, if another process has its lock, or if nothing of a session is in it. `now` is the time in ms since
+/// 1970 and its text.
 ///
-/// Lines that others add meanwhile are carried over as they are. The time this takes, and the length of the new file,
-/// grow with that of the old one: nothing of it is passed over more than a fixed number of times.
+/// Lines that other programs append meanwhile are carried over unchanged. Time and the length of the new file are linear in
+/// the length of the old one.
 pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
     let good = |report: VerifyReport| {
         let (before, after) = (report.clone(), report);
@@ -46,7 +47,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
     if before.ok {
         return good(before);
     }
-    // What was found without the lock may have changed since.
+    // The file may have changed before the lock was taken.
     let _lock = FileLock::take_for_repair(path)?;
     let mut before = None;
     let mut repairs = Repairs::default();
@@ -54,7 +55,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
     for _ in 0..TRIES {
         let original = RewriteTarget::hold(path)?;
         let storage = original.storage();
-        let survey = Survey::of(storage, Keep::Lines)?;
+        let survey = Survey::of(storage, SurveyDetail::Lines)?;
         let found = survey.report(path);
         let first = before.get_or_insert_with(|| found.clone());
         if found.ok {

@@ -1,19 +1,21 @@
 //! What can be taken out of lines that are no JSON: two lines that were fused, half a line with a whole one behind it.
 //!
-//! A line is passed over once, as the structure of its text says, and cut where that breaks. A whole object counts that
-//! stands at the start of the line, behind another whole one, or behind a cut: inside of a string that never ended, or
-//! where no value may be. An object where a value may be is part of what it stands in, though that may have lost its
-//! end, and however much it looks like an entry: a tool's arguments are no entries. (A line that was cut exactly there,
-//! and fused with a whole one, loses the whole one; the backup has it.)
+//! The scanner reads a line once and stops where it is no JSON; there the line is cut. A whole object counts that stands at
+//! the start of the line, behind another whole one, or behind a cut: inside of a string that never ended, or where no value
+//! may be. An object where a value may be is part of what it stands in, though that may have lost its end, and however much
+//! it looks like an entry: a tool's arguments are no entries. (A line that was cut exactly there, and fused with a whole
+//! one, loses the whole one; the backup has it.)
 //!
-//! No byte is looked at more than twice: what is read again behind a cut is the opening bracket, white space and quote
-//! that had been taken for the end of a string.
+//! No byte is read more than twice: what is read again behind a cut is the opening bracket, white space and quote that had
+//! been taken for the end of a string.
+
+use std::convert::Infallible;
+
+use crate::core::json::scanner::{ScanError, Scanner};
 
 /// Fields of an object that may have lost its end, as their JSON texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields<'a> {
-    known: Vec<(&'static str, &'a str)>,
-}
+pub struct Fields<'a>(Vec<(&'static str, &'a str)>);
 
 /// The fields that are taken from half a line.
 const KNOWN: [&str; 8] = ["type", "id", "parentId", "version", "timestamp", "cwd", "parentSession", "branchedFrom"];
@@ -21,81 +23,73 @@ const KNOWN: [&str; 8] = ["type", "id", "parentId", "version", "timestamp", "cwd
 impl<'a> Fields<'a> {
     /// The text of a field's value; as in JavaScript the last counts.
     pub fn get(&self, name: &str) -> Option<&'a str> {
-        self.known.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| *value)
+        self.0.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 }
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece<'a> {
-    /// The text of a whole object.
-    Whole(&'a str, Fields<'a>),
-    /// Something that cannot be read, and what can still be made out of it.
-    Lost(Fields<'a>),
+pub struct Piece<'a> {
+    /// The text of a whole object; None for something that cannot be read.
+    pub whole: Option<&'a str>,
+    /// What can be made out of it.
+    pub fields: Fields<'a>,
 }
 
-impl<'a> Piece<'a> {
-    /// The text of a whole object.
-    pub fn whole(&self) -> Option<&'a str> {
-        match self {
-            Piece::Whole(text, _) => Some(text),
-            Piece::Lost(_) => None,
-        }
-    }
-
-    /// What is known of it.
-    pub fn fields(&self) -> &Fields<'a> {
-        match self {
-            Piece::Whole(_, fields) | Piece::Lost(fields) => fields,
-        }
-    }
-
+impl Piece<'_> {
     /// Whether it is a header, or what is left of one.
     pub fn is_header(&self) -> bool {
-        self.fields().get("type") == Some("\"session\"")
+        self.fields.get("type") == Some("\"session\"")
     }
 }
 
 /// The pieces of a line, in order.
 pub fn pieces(text: &str) -> Vec<Piece<'_>> {
-    let mut found = Pieces { text, all: Vec::new(), lost: false };
+    let mut all: Vec<Piece<'_>> = Vec::new();
+    let lose = |all: &mut Vec<Piece<'_>>| {
+        if all.last().is_none_or(|last| last.whole.is_some()) {
+            all.push(Piece { whole: None, fields: Fields::default() });
+        }
+    };
+    let bytes = text.as_bytes();
     let mut from = 0;
     let mut start = Start::Sure;
-    while let Some(&byte) = text.as_bytes().get(from) {
+    while let Some(&byte) = bytes.get(from) {
         if start == Start::Sure && is_nothing(byte, text, from) {
             from += if byte > b' ' { BOM.len() } else { 1 };
             continue;
         }
         if !(byte == b'{' || byte == b'[' && start == Start::Sure) {
-            found.lose(Fields::default());
+            lose(&mut all);
             start = Start::Doubtful;
-            match memchr::memchr(b'{', text.as_bytes().get(from..).unwrap_or_default()) {
+            match memchr::memchr(b'{', bytes.get(from..).unwrap_or_default()) {
                 Some(at) => from += at,
                 None => break,
             }
             continue;
         }
-        let (fields, end) = Object { bytes: text.as_bytes(), text, at: from }.pass();
-        match end {
-            End::Whole(end) => {
-                if is_part(text.as_bytes(), start, from, end) {
-                    found.lose(Fields::default());
-                    start = Start::Doubtful;
-                } else {
-                    found.keep(from, end, fields);
-                    start = Start::Sure;
-                }
-                from = end;
+        match scan(text, from) {
+            (_, End::Whole(end)) if is_part(bytes, start, from, end) => {
+                lose(&mut all);
+                (start, from) = (Start::Doubtful, end);
             }
-            End::Torn { at, cut } => {
-                found.start_loss(fields);
+            (fields, End::Whole(end)) => {
+                all.push(Piece { whole: text.get(from..end), fields });
+                (start, from) = (Start::Sure, end);
+            }
+            (fields, End::Torn { at, cut }) => {
+                // What began behind something unreadable, and cannot be read either, is the same loss unless it says more.
+                match fields.0.is_empty() {
+                    true => lose(&mut all),
+                    false => all.push(Piece { whole: None, fields }),
+                }
                 start = if cut { Start::Cut } else { Start::Doubtful };
                 // Where it was torn is behind the bracket that it began with.
                 from = at.max(from + 1);
             }
         }
     }
-    found.all
+    all
 }
 
 const BOM: &str = "\u{feff}";
@@ -134,34 +128,6 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-struct Pieces<'a> {
-    text: &'a str,
-    all: Vec<Piece<'a>>,
-    /// Whether the last piece is a loss, to which what follows belongs.
-    lost: bool,
-}
-
-impl<'a> Pieces<'a> {
-    fn keep(&mut self, from: usize, end: usize, fields: Fields<'a>) {
-        self.all.push(Piece::Whole(self.text.get(from..end).unwrap_or_default(), fields));
-        self.lost = false;
-    }
-
-    fn lose(&mut self, fields: Fields<'a>) {
-        if !self.lost {
-            self.start_loss(fields);
-        }
-    }
-
-    fn start_loss(&mut self, fields: Fields<'a>) {
-        // What began behind something unreadable, and cannot be read either, is the same loss unless it says more.
-        if !(self.lost && fields.known.is_empty()) {
-            self.all.push(Piece::Lost(fields));
-        }
-        self.lost = true;
-    }
-}
-
 enum End {
     /// It is whole and ends before this byte.
     Whole(usize),
@@ -169,153 +135,52 @@ enum End {
     Torn { at: usize, cut: bool },
 }
 
-/// What may come next.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
-    Value,
-    /// A value, or the end of a list.
-    Element,
-    Key,
-    /// A key, or the end of an object.
-    Member,
-    Colon,
-    /// A comma, or the end.
-    More,
+/// Scans the object or the list at `from`.
+fn scan(text: &str, from: usize) -> (Fields<'_>, End) {
+    let bytes = text.as_bytes();
+    let mut fields = Fields::default();
+    let mut scanner = Scanner::starting_at(bytes, from);
+    let scanned = members(&mut scanner, text, &mut fields);
+    let at = scanner.at();
+    if scanned.is_ok() {
+        return (fields, End::Whole(at));
+    }
+    if bytes.get(at) == Some(&b'{') {
+        return (fields, End::Torn { at, cut: true });
+    }
+    // A string that ended with the first quote behind its cut: what stands there began before it.
+    let before = |at: usize| bytes.get(..at)?.iter().rposition(|byte| !is_space(*byte));
+    let quote = before(at).filter(|&quote| at < bytes.len() && bytes.get(quote) == Some(&b'"'));
+    match quote.and_then(before).filter(|&cut| cut > from && bytes.get(cut) == Some(&b'{')) {
+        Some(cut) => {
+            // What such a string says is not what was written.
+            fields.0.retain(|(_, value)| value.as_ptr() as usize + value.len() <= text.as_ptr() as usize + cut);
+            (fields, End::Torn { at: cut, cut: true })
+        }
+        None => (fields, End::Torn { at, cut: false }),
+    }
 }
 
-/// Passes over an object or a list.
-struct Object<'a> {
-    bytes: &'a [u8],
+/// Scans an object, whose known fields are added, or a list.
+fn members<'a>(
+    scanner: &mut Scanner<&[u8]>,
     text: &'a str,
-    at: usize,
-}
-
-impl<'a> Object<'a> {
-    fn pass(mut self) -> (Fields<'a>, End) {
-        let mut fields = Fields::default();
-        // The closing brackets of what is open.
-        let mut open: Vec<u8> = Vec::new();
-        let mut next = Next::Value;
-        let mut key: Option<&'static str> = None;
-        let mut value: Option<(&'static str, &'a str)> = None;
-        loop {
-            let space = self.rest().iter().take_while(|byte| is_space(**byte)).count();
-            let behind_string = self.at.checked_sub(1).filter(|&at| self.bytes.get(at) == Some(&b'"'));
-            self.at += space;
-            let Some(&byte) = self.bytes.get(self.at) else {
-                fields.known.extend(value);
-                return (fields, End::Torn { at: self.at, cut: false });
-            };
-            let takes_value = matches!(next, Next::Value | Next::Element);
-            let start = self.at;
-            match byte {
-                b'{' | b'[' if takes_value => {
-                    open.push(byte + 2);
-                    next = if byte == b'{' { Next::Member } else { Next::Element };
-                    key = None;
-                    self.at += 1;
-                    continue;
-                }
-                b'"' if takes_value || matches!(next, Next::Key | Next::Member) => {
-                    if let Err(at) = self.skip_string() {
-                        return (fields, End::Torn { at, cut: self.bytes.get(at) == Some(&b'{') });
-                    }
-                    if !takes_value {
-                        let name = self.text.get(start + 1..self.at - 1).unwrap_or_default();
-                        key = KNOWN.into_iter().find(|known| open.len() == 1 && *known == name);
-                        next = Next::Colon;
-                        continue;
-                    }
-                }
-                b'-' | b'0'..=b'9' | b'a'..=b'z' if takes_value => {
-                    let word = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
-                    self.at += self.rest().iter().take_while(word).count();
-                }
-                b':' if next == Next::Colon => {
-                    next = Next::Value;
-                    self.at += 1;
-                    continue;
-                }
-                b',' if next == Next::More => {
-                    fields.known.extend(value.take());
-                    next = if open.last() == Some(&b'}') { Next::Key } else { Next::Value };
-                    self.at += 1;
-                    continue;
-                }
-                b'}' | b']'
-                    if open.last() == Some(&byte) && matches!(next, Next::More | Next::Member | Next::Element) =>
-                {
-                    fields.known.extend(value.take());
-                    open.pop();
-                    self.at += 1;
-                    if open.is_empty() {
-                        return (fields, End::Whole(self.at));
-                    }
-                    next = Next::More;
-                    continue;
-                }
-                b'{' => {
-                    fields.known.extend(value);
-                    return (fields, End::Torn { at: self.at, cut: true });
-                }
-                _ => {
-                    // A string that ended with the first quote behind its cut: what stands there began before it.
-                    if let Some(cut) = behind_string.and_then(|quote| self.swallowed(quote)) {
-                        return (fields, End::Torn { at: cut, cut: true });
-                    }
-                    fields.known.extend(value);
-                    return (fields, End::Torn { at: self.at, cut: false });
-                }
-            }
-            // A string, number or word was passed.
-            value = key
-                .take()
-                .filter(|_| open.len() == 1)
-                .map(|key| (key, self.text.get(start..self.at).unwrap_or_default()));
-            next = Next::More;
-        }
+    fields: &mut Fields<'a>,
+) -> Result<(), ScanError<Infallible>> {
+    if scanner.next_token()? != Some(b'{') {
+        return scanner.skip_value();
     }
-
-    fn rest(&self) -> &'a [u8] {
-        self.bytes.get(self.at..).unwrap_or_default()
+    scanner.skip_byte();
+    let mut first = true;
+    while scanner.next_element(&mut first, b'}')? {
+        let key = scanner.key(usize::MAX)?;
+        let known = key.get(1..key.len() - 1).and_then(|key| KNOWN.into_iter().find(|known| known.as_bytes() == key));
+        scanner.expect(b':')?;
+        let is_container = matches!(scanner.next_token()?, Some(b'{' | b'['));
+        let from = scanner.at();
+        scanner.skip_value()?;
+        let value = text.get(from..scanner.at());
+        fields.0.extend(known.filter(|_| !is_container).zip(value));
     }
-
-    /// Passes over a string; an error with the byte that cannot be in one, or the end.
-    fn skip_string(&mut self) -> Result<(), usize> {
-        let mut at = self.at + 1;
-        loop {
-            let special = |byte: &u8| *byte < b' ' || matches!(byte, b'"' | b'\\');
-            let rest = self.bytes.get(at..).unwrap_or_default();
-            at += rest.iter().position(special).unwrap_or(rest.len());
-            match self.bytes.get(at) {
-                Some(b'"') => {
-                    self.at = at + 1;
-                    return Ok(());
-                }
-                Some(b'\\') => {
-                    at += 1;
-                    let digits = match self.bytes.get(at) {
-                        Some(b'u') => 4,
-                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 0,
-                        _ => return Err(at),
-                    };
-                    at += 1;
-                    let hex = self.bytes.get(at..).unwrap_or_default().iter().take(digits);
-                    let hex = hex.take_while(|byte| byte.is_ascii_hexdigit()).count();
-                    at += hex;
-                    if hex < digits {
-                        return Err(at);
-                    }
-                }
-                _ => return Err(at),
-            }
-        }
-    }
-
-    /// Where the bracket stands that a string ends with whose closing quote is at `quote`, if it ends so.
-    fn swallowed(&self, quote: usize) -> Option<usize> {
-        let inside = self.bytes.get(..quote)?;
-        let at = inside.iter().rposition(|byte| !is_space(*byte))?;
-        (inside.get(at) == Some(&b'{')).then_some(at)
-    }
+    scanner.expect(b'}')
 }

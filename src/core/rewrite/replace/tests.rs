@@ -150,3 +150,35 @@ fn the_backup_that_a_killed_migration_had_made_is_the_backup() {
     assert_eq!(fs::read_to_string(format!("{path}.v1.bak")).expect("kept"), OLD);
     assert!(verify(&path).expect("read").ok);
 }
+
+/// The attributes of the new file and of the backup, which is the old one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_migrated_file_lost_its_extended_attributes() {
+    use rustix::fs::{getxattr, setxattr, XattrFlags};
+    let (dir, path) = old_file(OLD);
+    setxattr(&path, c"user.note", b"mine", XattrFlags::empty()).expect("the file system keeps attributes");
+    drop(opened(&path));
+    for name in ["s.jsonl", "s.jsonl.v1.bak"] {
+        let mut value = [0; 16];
+        let size = getxattr(dir.path().join(name), c"user.note", &mut value[..]).expect("it is there");
+        assert_eq!(value.get(..size), Some(&b"mine"[..]), "{name}");
+    }
+}
+
+/// A migration renamed the new file over one that nobody may write. Whoever may write everything, as root, still does.
+#[cfg(unix)]
+#[test]
+fn a_read_only_file_was_replaced_by_its_migration() {
+    use std::os::unix::fs::PermissionsExt;
+    let (dir, path) = old_file(OLD);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("changed");
+    let may_write = fs::OpenOptions::new().append(true).open(&path).is_ok();
+    let result = Session::open(&path, Persistence::File, Options::default());
+    assert_eq!(result.is_ok(), may_write);
+    if let Err(error) = result {
+        assert_eq!(error.as_io().map(|(.., source)| source.kind()), Some(std::io::ErrorKind::PermissionDenied));
+        assert_eq!(fs::read_to_string(&path).expect("read"), OLD);
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
+    }
+}

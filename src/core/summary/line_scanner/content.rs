@@ -1,66 +1,67 @@
-//! A message's content, kept without what its images are made of.
+//! A message's content without its images.
 
-use std::io::Read;
+use std::io::{self, Read};
 
-use super::{LineScan, LineScanError, LineScanner};
+use crate::core::json::scanner::{ScanError, Scanner};
+use crate::core::json::window::Window;
 
-impl<R: Read> LineScanner<R> {
-    /// Passes over a content and gives its JSON text. A text in a block's `data` is passed over where it stands, however
-    /// long it is, and given as an empty one: a pasted image says nothing that is listed or searched.
-    pub(crate) fn kept_content(&mut self) -> LineScan<Vec<u8>> {
-        if self.token()? != Some(b'[') {
-            return Ok(self.kept()?.to_vec());
-        }
-        self.at += 1;
-        let mut out = vec![b'['];
-        if !self.takes(b']')? {
-            loop {
-                self.block(&mut out)?;
-                if out.len() > self.most {
-                    return Err(LineScanError::NeedsFullParse);
-                }
-                if !self.takes(b',')? {
-                    break;
-                }
-                out.push(b',');
-            }
-            self.must_take(b']')?;
-        }
-        out.push(b']');
-        Ok(out)
+type ScanResult<T> = Result<T, ScanError<io::Error>>;
+
+/// Takes a content and gives its JSON text, of at most about `limit` bytes. A string in a block's `data` is skipped where it
+/// stands, however long it is, and given as an empty one: an image is neither listed nor searched.
+pub fn without_images<R: Read>(scanner: &mut Scanner<Window<R>>, limit: usize) -> ScanResult<Vec<u8>> {
+    if scanner.next_token()? != Some(b'[') {
+        return Ok(scanner.value(limit)?.to_vec());
     }
-
-    fn block(&mut self, out: &mut Vec<u8>) -> LineScan<()> {
-        if self.token()? != Some(b'{') {
-            out.extend_from_slice(self.kept()?);
+    let mut out = Vec::new();
+    elements(scanner, b"[]", &mut out, limit, |scanner, out| {
+        if scanner.next_token()? != Some(b'{') {
+            out.extend_from_slice(scanner.value(limit)?);
             return Ok(());
         }
-        self.at += 1;
-        out.push(b'{');
-        if !self.takes(b'}')? {
-            loop {
-                let key = self.key()?;
-                let is_data = key == b"\"data\"";
-                out.extend_from_slice(key);
-                out.push(b':');
-                self.must_take(b':')?;
-                if is_data && self.token()? == Some(b'"') {
-                    self.skip_string()?;
-                    out.extend_from_slice(b"\"\"");
-                } else {
-                    out.extend_from_slice(self.kept()?);
-                }
-                if out.len() > self.most {
-                    return Err(LineScanError::NeedsFullParse);
-                }
-                if !self.takes(b',')? {
-                    break;
-                }
-                out.push(b',');
-            }
-            self.must_take(b'}')?;
+        elements(scanner, b"{}", out, limit, |scanner, out| member(scanner, out, limit))
+    })?;
+    Ok(out)
+}
+
+/// Copies a container element by element.
+fn elements<R: Read>(
+    scanner: &mut Scanner<Window<R>>,
+    brackets: &[u8; 2],
+    out: &mut Vec<u8>,
+    limit: usize,
+    mut copy: impl FnMut(&mut Scanner<Window<R>>, &mut Vec<u8>) -> ScanResult<()>,
+) -> ScanResult<()> {
+    let [open, close] = *brackets;
+    scanner.expect(open)?;
+    out.push(open);
+    let mut first = true;
+    while scanner.next_element(&mut first, close)? {
+        if out.last() != Some(&open) {
+            out.push(b',');
         }
-        out.push(b'}');
-        Ok(())
+        copy(scanner, out)?;
+        if out.len() > limit {
+            return Err(ScanError::TooLong);
+        }
     }
+    scanner.expect(close)?;
+    out.push(close);
+    Ok(())
+}
+
+fn member<R: Read>(scanner: &mut Scanner<Window<R>>, out: &mut Vec<u8>, limit: usize) -> ScanResult<()> {
+    let key = scanner.key(limit)?;
+    let is_data = key == b"\"data\"";
+    out.extend_from_slice(key);
+    out.push(b':');
+    scanner.expect(b':')?;
+    match is_data && scanner.next_token()? == Some(b'"') {
+        true => {
+            scanner.skip_string()?;
+            out.extend_from_slice(b"\"\"");
+        }
+        false => out.extend_from_slice(scanner.value(limit)?),
+    }
+    Ok(())
 }

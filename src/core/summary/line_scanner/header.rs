@@ -1,10 +1,12 @@
-//! The line in which a header may stand, passed over in the window: only the header's own fields are kept.
+//! The line in which a header may stand: only the header's own fields are kept.
 
-use std::io::Read;
+use std::io::{self, Read};
 
-use super::{LineScan, LineScanError, LineScanner};
+use super::scanner::LineScanner;
 use crate::core::format::header::Header;
-use crate::core::io::line_reader::{text_of, HEAD};
+use crate::core::io::line_reader::text_of;
+use crate::core::json::scanner::{ScanError, Scanner};
+use crate::core::json::window::Window;
 
 /// The largest field of a header. A line with a larger one is none.
 const LARGEST: usize = 64 << 20;
@@ -24,67 +26,54 @@ pub enum HeaderLine {
 }
 
 impl<R: Read> LineScanner<R> {
-    /// Scans a file of which only the header is wanted: little of it is read at first.
-    pub fn for_header(source: R) -> Self {
-        Self::within(source, 0, vec![0; HEAD].into_boxed_slice())
-    }
-
     /// Looks for a header in a line. The position is still in the same line then.
-    pub fn header_line(&mut self) -> std::io::Result<HeaderLine> {
-        self.mark = None;
-        self.open.clear();
-        let kept = std::mem::replace(&mut self.most, LARGEST);
-        let found = self.header_or_other();
-        self.most = kept;
-        match found {
+    pub fn header_line(&mut self) -> io::Result<HeaderLine> {
+        self.scanner.forget_failure();
+        match header_or_other(&mut self.scanner) {
             Ok(found) => Ok(found),
-            Err(LineScanError::NotJson) => Ok(HeaderLine::NoJson),
-            Err(LineScanError::NeedsFullParse) => Ok(HeaderLine::Other),
-            Err(LineScanError::Io(error)) => Err(error),
+            Err(ScanError::Malformed) => Ok(HeaderLine::NoJson),
+            Err(ScanError::TooLong) => Ok(HeaderLine::Other),
+            Err(ScanError::Input(error)) => Err(error),
         }
     }
+}
 
-    fn header_or_other(&mut self) -> LineScan<HeaderLine> {
-        let mut fields = Vec::new();
-        match self.token()? {
-            Some(b'{') => self.header_fields(&mut fields)?,
-            _ => self.skip_value()?,
-        }
-        match self.token()? {
-            None | Some(b'\n') => Ok(Header::read(&text_of(&fields)).map_or(HeaderLine::Other, HeaderLine::Header)),
-            Some(_) => Err(LineScanError::NotJson),
-        }
+fn header_or_other<R: Read>(scanner: &mut Scanner<Window<R>>) -> Result<HeaderLine, ScanError<io::Error>> {
+    let mut fields = Vec::new();
+    match scanner.next_token()? {
+        Some(b'{') => copy_fields(scanner, &mut fields)?,
+        _ => scanner.skip_value()?,
     }
+    match scanner.next_token()? {
+        None | Some(b'\n') => Ok(Header::read(&text_of(&fields)).map_or(HeaderLine::Other, HeaderLine::Header)),
+        Some(_) => Err(ScanError::Malformed),
+    }
+}
 
-    /// Copies the fields that matter, and those that may be one of them in disguise, as an object of their own.
-    fn header_fields(&mut self, out: &mut Vec<u8>) -> LineScan<()> {
-        self.must_take(b'{')?;
-        out.push(b'{');
-        if !self.takes(b'}')? {
-            loop {
-                let key = self.key()?;
-                let matters = FIELDS.contains(&key) || key.contains(&b'\\');
-                if matters {
-                    if out.len() > 1 {
-                        out.push(b',');
-                    }
-                    out.extend_from_slice(key);
-                    out.push(b':');
-                }
-                self.must_take(b':')?;
-                match matters {
-                    true => out.extend_from_slice(self.kept()?),
-                    false => self.skip_value()?,
-                }
-                if !self.takes(b',')? {
-                    break;
-                }
+/// Copies the fields that matter, and those whose key has an escape and may be one of them, as an object of their own.
+fn copy_fields<R: Read>(scanner: &mut Scanner<Window<R>>, out: &mut Vec<u8>) -> Result<(), ScanError<io::Error>> {
+    scanner.expect(b'{')?;
+    out.push(b'{');
+    let mut first = true;
+    while scanner.next_element(&mut first, b'}')? {
+        let key = scanner.key(LARGEST)?;
+        let matters = FIELDS.contains(&key) || key.contains(&b'\\');
+        if matters {
+            if out.len() > 1 {
+                out.push(b',');
             }
-            self.must_take(b'}')?;
+            out.extend_from_slice(key);
+            out.push(b':');
         }
-        out.push(b'}');
-        Ok(())
+        scanner.expect(b':')?;
+        match matters {
+            true => out.extend_from_slice(scanner.value(LARGEST)?),
+            false => scanner.skip_value()?,
+        }
     }
+    scanner.expect(b'}')?;
+    out.push(b'}');
+    Ok(())
 }
 
 #[cfg(test)]

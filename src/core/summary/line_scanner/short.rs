@@ -1,6 +1,6 @@
-//! Short values, kept in place.
+//! Short values, kept without an allocation.
 
-use super::LineScanError;
+use super::error::{LineScan, LineScanError};
 
 /// The text of a short value as it stands in the file.
 #[derive(Debug, Clone, Copy)]
@@ -17,8 +17,8 @@ impl Short {
         self.bytes.get(..usize::from(self.len)).filter(|bytes| !bytes.is_empty())
     }
 
-    pub(crate) fn set(&mut self, value: &[u8]) -> Result<(), LineScanError> {
-        // A key that stands twice is odd, and so is a value that does not fit.
+    pub(crate) fn set(&mut self, value: &[u8]) -> LineScan<()> {
+        // A key that stands twice, or a value that does not fit, needs the full reader.
         if self.len > 0 {
             return Err(LineScanError::NeedsFullParse);
         }

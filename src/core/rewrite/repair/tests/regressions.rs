@@ -11,7 +11,7 @@ use crate::core::json::ObjectText;
 use crate::core::rewrite::repair::plan::salvaged_entry;
 use crate::core::rewrite::repair::salvage::{pieces, Piece};
 use crate::core::rewrite::replace::ReadTo;
-use crate::core::rewrite::verify::{Keep, Survey};
+use crate::core::rewrite::verify::{Survey, SurveyDetail};
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 
@@ -91,8 +91,8 @@ const EVIL: &str =
     "{\"type\":\"message\",\"id\":\"evil\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"f\"}}";
 
 fn entries(text: &str) -> Vec<&str> {
-    let whole = |piece: &Piece<'_>| matches!(piece, Piece::Whole(text, _) if salvaged_entry(text).is_some());
-    pieces(text).iter().filter(|piece| whole(piece)).filter_map(Piece::whole).collect::<Vec<_>>()
+    let whole = |piece: &Piece<'_>| piece.whole.and_then(salvaged_entry).is_some();
+    pieces(text).iter().filter(|piece| whole(piece)).filter_map(|piece| piece.whole).collect::<Vec<_>>()
 }
 
 /// Whether half a line ends where a value may come.
@@ -316,10 +316,10 @@ fn a_file_that_another_replaced_during_a_repair_lost_the_others_work() {
 fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
     let (_dir, path) = written(&format!("{HEADER}\n{}\nhalf", entry("a", "null")));
     let storage = FileStorage::open(&path).expect("opened");
-    let survey = Survey::of(&storage, Keep::Lines).expect("read");
+    let survey = Survey::of(&storage, SurveyDetail::Lines).expect("read");
     let mut read = ReadTo::default();
-    read.pass(&RawLine { offset: survey.bytes - 4, bytes: b"half", ended: false, skipped: None });
-    read.close();
+    read.add_line(&RawLine { offset: survey.bytes - 4, bytes: b"half", ended: false, skipped: None });
+    read.add_newline();
     assert_eq!(read, ReadTo::all(survey.bytes, Some(survey.bytes - 4)));
 }
 

@@ -1,0 +1,451 @@
+//! The JSON scanner: checks and skips values by the rules of `JSON.parse`, without building them.
+//!
+//! It reads from an [`Input`]: text in memory, or a [`Window`](super::window::Window) that moves over a file. A value of
+//! any size and any depth is skipped in the memory that the input has. Only a value that the caller asks for is kept in
+//! one piece, up to a limit.
+
+use super::simd::{short_end, skip_string, Skipped};
+
+/// The bytes that a scanner reads.
+pub trait Input {
+    /// Why no more bytes could be read.
+    type Error;
+    /// Whether a newline is white space. In JSON Lines it ends the value.
+    const NEWLINE_IS_SPACE: bool;
+
+    /// The bytes in memory.
+    fn bytes(&self) -> &[u8];
+
+    /// Reads more bytes behind those in memory, and may drop those before `keep`. Gives how many were dropped, or None at
+    /// the end of the input.
+    fn read_more(&mut self, keep: usize) -> Result<Option<usize>, Self::Error>;
+}
+
+/// A text in memory.
+impl Input for &[u8] {
+    type Error = std::convert::Infallible;
+    const NEWLINE_IS_SPACE: bool = true;
+
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+
+    #[inline(always)]
+    fn read_more(&mut self, _keep: usize) -> Result<Option<usize>, Self::Error> {
+        Ok(None)
+    }
+}
+
+/// Why a value was not scanned to its end. The scanner's position is then the first byte that does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScanError<E> {
+    /// It is not JSON.
+    Malformed,
+    /// It is longer than the caller's limit.
+    TooLong,
+    /// It could not be read.
+    Input(E),
+}
+
+impl<E> From<E> for ScanError<E> {
+    fn from(error: E) -> Self {
+        ScanError::Input(error)
+    }
+}
+
+pub type ScanResult<T, I> = Result<T, ScanError<<I as Input>::Error>>;
+
+/// A position in an input.
+#[derive(Debug)]
+pub struct Scanner<I> {
+    pub input: I,
+    /// The next byte, counted from the first one in memory.
+    pub(super) at: usize,
+    /// The start of the value that is kept, and its limit.
+    kept: Option<(usize, usize)>,
+    containers: Containers,
+}
+
+/// Open containers, each a bit: whether it is an object. Sixty-four of them need no allocation.
+#[derive(Debug, Default)]
+struct Containers {
+    bits: u64,
+    depth: usize,
+    outer: Vec<u64>,
+}
+
+impl Containers {
+    fn push(&mut self, is_object: bool) {
+        if self.depth != 0 && self.depth.is_multiple_of(64) {
+            self.outer.push(self.bits);
+        }
+        self.bits = self.bits << 1 | u64::from(is_object);
+        self.depth += 1;
+    }
+
+    fn last_is_object(&self) -> bool {
+        self.bits & 1 == 1
+    }
+
+    fn pop(&mut self) {
+        self.bits >>= 1;
+        self.depth -= 1;
+        if self.depth != 0 && self.depth.is_multiple_of(64) {
+            self.bits = self.outer.pop().unwrap_or_default();
+        }
+    }
+}
+
+impl<'a> Scanner<&'a [u8]> {
+    /// A scanner at a position of a text in memory.
+    pub fn starting_at(text: &'a [u8], at: usize) -> Self {
+        Self { at, ..Self::new(text) }
+    }
+}
+
+impl<I: Input> Scanner<I> {
+    /// A scanner at the start of an input.
+    pub fn new(input: I) -> Self {
+        Self { input, at: 0, kept: None, containers: Containers::default() }
+    }
+
+    /// Drops the state of a scan that failed. The position stays.
+    pub fn forget_failure(&mut self) {
+        self.kept = None;
+        self.containers = Containers::default();
+    }
+
+    /// The position, counted from the first byte in memory.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Takes the next byte, which was seen.
+    pub fn skip_byte(&mut self) {
+        self.at += 1;
+    }
+
+    /// The next byte, or None at the end. It is not taken.
+    #[inline]
+    pub fn peek(&mut self) -> Result<Option<u8>, I::Error> {
+        match self.input.bytes().get(self.at) {
+            Some(byte) => Ok(Some(*byte)),
+            None => self.peek_further(),
+        }
+    }
+
+    #[cold]
+    fn peek_further(&mut self) -> Result<Option<u8>, I::Error> {
+        match self.read_more()? {
+            true => Ok(self.input.bytes().get(self.at).copied()),
+            false => Ok(None),
+        }
+    }
+
+    /// The next byte that is no white space, or None at the end. It is not taken.
+    #[inline]
+    pub fn next_token(&mut self) -> Result<Option<u8>, I::Error> {
+        loop {
+            match self.peek()? {
+                Some(b' ' | b'\t' | b'\r') => self.at += 1,
+                Some(b'\n') if I::NEWLINE_IS_SPACE => self.at += 1,
+                other => return Ok(other),
+            }
+        }
+    }
+
+    /// Takes the token if it comes next.
+    #[inline]
+    pub fn take(&mut self, token: u8) -> Result<bool, I::Error> {
+        let takes = self.next_token()? == Some(token);
+        self.at += usize::from(takes);
+        Ok(takes)
+    }
+
+    /// Takes the token, which must come next.
+    #[inline]
+    pub fn expect(&mut self, token: u8) -> ScanResult<(), I> {
+        match self.take(token)? {
+            true => Ok(()),
+            false => Err(ScanError::Malformed),
+        }
+    }
+
+    /// Moves to the next element of a container, or the next key of an object, whose opening bracket was taken. False at
+    /// the closing bracket, which is not taken. `first` is true before the first call.
+    pub fn next_element(&mut self, first: &mut bool, close: u8) -> ScanResult<bool, I> {
+        let is_first = std::mem::replace(first, false);
+        match self.next_token()? {
+            Some(token) if token == close => Ok(false),
+            Some(_) if is_first => Ok(true),
+            Some(b',') => {
+                self.at += 1;
+                Ok(true)
+            }
+            _ => Err(ScanError::Malformed),
+        }
+    }
+
+    /// Takes a key and gives its text, with its quotes. The colon behind it is not taken.
+    pub fn key(&mut self, limit: usize) -> ScanResult<&[u8], I> {
+        match self.next_token()? {
+            Some(b'"') => self.keep(limit, Self::skip_string),
+            _ => Err(ScanError::Malformed),
+        }
+    }
+
+    /// Takes a value and gives its text, without white space around it.
+    pub fn value(&mut self, limit: usize) -> ScanResult<&[u8], I> {
+        self.next_token()?;
+        self.keep(limit, Self::skip_value)
+    }
+
+    /// Keeps what is skipped in memory; an error if that is longer than `limit` and than the memory there is.
+    #[inline]
+    fn keep(&mut self, limit: usize, skip: impl FnOnce(&mut Self) -> ScanResult<(), I>) -> ScanResult<&[u8], I> {
+        self.kept = Some((self.at, limit));
+        let skipped = skip(self);
+        let kept = self.kept.take();
+        skipped?;
+        let (from, _) = kept.ok_or(ScanError::TooLong)?;
+        Ok(self.input.bytes().get(from..self.at).unwrap_or_default())
+    }
+
+    /// Drops what was scanned and is not kept, and reads on. False at the end.
+    fn read_more(&mut self) -> Result<bool, I::Error> {
+        self.kept = self.kept.filter(|(from, limit)| self.at - from < *limit);
+        let keep = self.kept.map_or(self.at, |(from, _)| from);
+        let Some(dropped) = self.input.read_more(keep)? else { return Ok(false) };
+        self.at -= dropped;
+        self.kept = self.kept.map(|(from, limit)| (from - dropped, limit));
+        Ok(true)
+    }
+
+    /// Skips everything up to a byte, and the byte. False at the end of the input, or where `goes_on` says so of the
+    /// bytes in memory that hold none.
+    pub fn skip_past(&mut self, byte: u8, mut goes_on: impl FnMut(&Self) -> bool) -> Result<bool, I::Error> {
+        loop {
+            let rest = self.input.bytes().get(self.at..).unwrap_or_default();
+            if let Some(length) = memchr::memchr(byte, rest) {
+                self.at += length + 1;
+                return Ok(true);
+            }
+            self.at += rest.len();
+            if !goes_on(self) || !self.read_more()? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Skips a value.
+    pub fn skip_value(&mut self) -> ScanResult<(), I> {
+        let depth = self.containers.depth;
+        loop {
+            // A value comes here.
+            match self.next_token()? {
+                Some(b'"') => self.skip_string()?,
+                Some(b'{') => {
+                    self.at += 1;
+                    if !self.take(b'}')? {
+                        self.containers.push(true);
+                        self.skip_key()?;
+                        continue;
+                    }
+                }
+                Some(b'[') => {
+                    self.at += 1;
+                    if !self.take(b']')? {
+                        self.containers.push(false);
+                        continue;
+                    }
+                }
+                Some(b't') => self.skip_word(b"true")?,
+                Some(b'f') => self.skip_word(b"false")?,
+                Some(b'n') => self.skip_word(b"null")?,
+                Some(b'-' | b'0'..=b'9') => self.skip_number()?,
+                _ => return Err(ScanError::Malformed),
+            }
+            // A value was skipped: it ends its container, or another follows.
+            loop {
+                if self.containers.depth == depth {
+                    return Ok(());
+                }
+                let is_object = self.containers.last_is_object();
+                if self.take(b',')? {
+                    if is_object {
+                        self.skip_key()?;
+                    }
+                    break;
+                }
+                self.expect(if is_object { b'}' } else { b']' })?;
+                self.containers.pop();
+            }
+        }
+    }
+
+    fn skip_key(&mut self) -> ScanResult<(), I> {
+        match self.next_token()? {
+            Some(b'"') => self.skip_string()?,
+            _ => return Err(ScanError::Malformed),
+        }
+        self.expect(b':')
+    }
+
+    /// Skips a string whose opening quote comes next.
+    pub fn skip_string(&mut self) -> ScanResult<(), I> {
+        self.at += 1;
+        if let Some(end) = short_end(self.input.bytes(), self.at) {
+            self.at = end;
+            return Ok(());
+        }
+        loop {
+            match skip_string(self.input.bytes(), self.at) {
+                Skipped::Closed(end) => {
+                    self.at = end;
+                    return Ok(());
+                }
+                Skipped::Open(at) => {
+                    self.at = at;
+                    if !self.read_more()? {
+                        return Err(ScanError::Malformed);
+                    }
+                }
+                Skipped::Bad(at) => {
+                    self.at = at;
+                    return Err(ScanError::Malformed);
+                }
+            }
+        }
+    }
+
+    fn skip_word(&mut self, word: &[u8]) -> ScanResult<(), I> {
+        for wanted in word {
+            if self.peek()? != Some(*wanted) {
+                return Err(ScanError::Malformed);
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn skip_number(&mut self) -> ScanResult<(), I> {
+        self.take_any(b"-")?;
+        if !self.take_any(b"0")? {
+            self.skip_digits()?;
+        }
+        if self.take_any(b".")? {
+            self.skip_digits()?;
+        }
+        if self.take_any(b"eE")? {
+            self.take_any(b"+-")?;
+            self.skip_digits()?;
+        }
+        Ok(())
+    }
+
+    fn take_any(&mut self, bytes: &[u8]) -> Result<bool, I::Error> {
+        let takes = self.peek()?.is_some_and(|byte| bytes.contains(&byte));
+        self.at += usize::from(takes);
+        Ok(takes)
+    }
+
+    /// Skips one digit or more.
+    fn skip_digits(&mut self) -> ScanResult<(), I> {
+        if !self.peek()?.is_some_and(|byte| byte.is_ascii_digit()) {
+            return Err(ScanError::Malformed);
+        }
+        while self.peek()?.is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+    use crate::core::json::reader::tests::near_json;
+    use crate::core::json::window::Window;
+    use proptest::prelude::*;
+
+    /// A source that gives its bytes in pieces of these sizes, over and over.
+    struct Pieces<'a>(&'a [u8], Vec<usize>, usize);
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let size = self.1[self.2 % self.1.len()].min(into.len()).min(self.0.len());
+            self.2 += 1;
+            let (piece, rest) = self.0.split_at(size);
+            into[..size].copy_from_slice(piece);
+            self.0 = rest;
+            Ok(size)
+        }
+    }
+
+    /// The value's text and where it ends; None if it is no JSON.
+    fn in_memory(text: &str) -> Option<(Vec<u8>, u64)> {
+        let bytes = text.as_bytes();
+        let mut scanner = Scanner::new(bytes);
+        let value = scanner.value(usize::MAX).ok()?.to_vec();
+        Some((value, scanner.at() as u64))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        /// Wherever a value is cut by the window, it is scanned as in one piece.
+        #[test]
+        fn a_window_scans_what_memory_scans(
+            text in near_json(),
+            first in 1usize..40,
+            pieces in prop::collection::vec(1usize..30, 1..4),
+        ) {
+            // In a window a newline ends the value.
+            let text = text.replace('\n', " ");
+            let source = || Pieces(text.as_bytes(), pieces.clone(), 0);
+            let mut scanner = Scanner::new(Window::starting_with(source(), first));
+            let value = scanner.value(usize::MAX).ok().map(<[u8]>::to_vec);
+            let kept = value.map(|value| (value, scanner.input.dropped() + scanner.at() as u64));
+            prop_assert_eq!(&kept, &in_memory(&text));
+            let mut scanner = Scanner::new(Window::starting_with(source(), first));
+            let skipped = scanner.skip_value().ok().map(|()| scanner.input.dropped() + scanner.at() as u64);
+            prop_assert_eq!(skipped, kept.map(|(_, end)| end));
+        }
+    }
+
+    #[test]
+    fn a_value_is_kept_up_to_the_limit_and_skipped_beyond_it() {
+        let long = format!("[\"{}\",1] ,", "x".repeat(3 << 20));
+        let scan = |limit| {
+            let mut scanner = Scanner::new(Window::new(long.as_bytes(), Box::default()));
+            let found = scanner.value(limit).map(<[u8]>::len);
+            (found.ok(), scanner.input.dropped() + scanner.at() as u64, scanner.input.bytes().len())
+        };
+        let end = long.len() as u64 - 2;
+        let (kept, at, _) = scan(4 << 20);
+        assert_eq!((kept, at), (Some(long.len() - 2), end));
+        let (kept, at, in_memory) = scan(1 << 20);
+        assert_eq!((kept, at), (None, end));
+        assert!(in_memory <= 1 << 20, "{in_memory}");
+    }
+
+    #[test]
+    fn a_failed_scan_stops_at_the_byte_that_does_not_fit() {
+        for (text, at) in [
+            ("{\"a\":tru}", 8),
+            ("[1,]", 3),
+            ("{\"a\" 1}", 5),
+            ("\"ab\u{1}\"", 3),
+            ("\"ab\\x\"", 4),
+            ("\"\\u12g4\"", 5),
+            ("[-x]", 2),
+            ("{\"half of it{\"type\"", 14),
+        ] {
+            let mut scanner = Scanner::new(text.as_bytes());
+            assert_eq!((scanner.skip_value(), scanner.at()), (Err(ScanError::Malformed), at), "{text}");
+        }
+    }
+}

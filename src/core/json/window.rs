@@ -1,0 +1,79 @@
+//! A window that moves over a file of JSON lines.
+
+use std::io::{self, Read};
+
+use super::scanner::Input;
+
+/// How much of a file is held at once: what fits into a processor's cache.
+const SIZE: usize = 256 << 10;
+
+/// The part of a source that is in memory. It grows beyond its usual size only for a value that is kept.
+#[derive(Debug)]
+pub struct Window<R> {
+    source: R,
+    buffer: Box<[u8]>,
+    /// The bytes in memory are `buffer[..end]`.
+    end: usize,
+    /// How many bytes of the source were dropped.
+    dropped: u64,
+    at_end: bool,
+}
+
+impl<R: Read> Window<R> {
+    /// A window of the usual size, in memory that an earlier one used, or none yet.
+    pub fn new(source: R, buffer: Box<[u8]>) -> Self {
+        let buffer = if buffer.len() < SIZE { vec![0; SIZE].into_boxed_slice() } else { buffer };
+        Self { source, buffer, end: 0, dropped: 0, at_end: false }
+    }
+
+    /// A window that reads `first` bytes at first, and has its usual size if that is not enough.
+    pub fn starting_with(source: R, first: usize) -> Self {
+        Self { source, buffer: vec![0; first].into_boxed_slice(), end: 0, dropped: 0, at_end: false }
+    }
+
+    /// The memory, for the next file.
+    pub fn into_buffer(self) -> Box<[u8]> {
+        self.buffer
+    }
+
+    /// How many bytes of the source were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+impl<R: Read> Input for Window<R> {
+    type Error = io::Error;
+    const NEWLINE_IS_SPACE: bool = false;
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.buffer.get(..self.end).unwrap_or_default()
+    }
+
+    fn read_more(&mut self, keep: usize) -> io::Result<Option<usize>> {
+        if self.at_end {
+            return Ok(None);
+        }
+        let is_full = keep == 0 && self.end == self.buffer.len();
+        if is_full || self.end > 0 && self.buffer.len() < SIZE {
+            let mut larger = vec![0; self.buffer.len() * 2];
+            let (front, _) = larger.split_at_mut(self.end);
+            front.copy_from_slice(self.bytes());
+            self.buffer = larger.into_boxed_slice();
+        }
+        self.buffer.copy_within(keep..self.end, 0);
+        self.end -= keep;
+        self.dropped += keep as u64;
+        let free = self.buffer.get_mut(self.end..).unwrap_or_default();
+        let read = loop {
+            match self.source.read(free) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                result => break result?,
+            }
+        };
+        self.end += read;
+        self.at_end = read == 0;
+        Ok(Some(keep))
+    }
+}

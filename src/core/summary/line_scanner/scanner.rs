@@ -1,0 +1,228 @@
+//! The fields of a line that lists and searches read.
+
+use std::io::{self, Read};
+
+use super::content::without_images;
+use super::error::{LineScan, LineScanError};
+use super::short::Short;
+use crate::core::io::line_reader::HEAD;
+use crate::core::json::scanner::Scanner;
+use crate::core::json::window::Window;
+
+/// The longest value that is kept; a line with a longer one needs the full reader.
+const LIMIT: usize = 4 << 20;
+
+/// The long values that a scan keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldSet {
+    /// Names.
+    Names,
+    /// Names, and the contents of users' messages.
+    UserTexts,
+    /// Names, labels, summaries, ids and the contents of users' and assistants' messages.
+    Texts,
+}
+
+/// The scanned fields of a line. Values are JSON texts in the bytes of the file, which need not be UTF-8.
+pub struct ScannedLine {
+    pub kind: Short,
+    /// Whether the id is a text; None if there is none.
+    pub has_text_id: Option<bool>,
+    pub id: Option<Vec<u8>>,
+    pub timestamp: Short,
+    pub role: Short,
+    /// Whether the message has a content.
+    pub has_content: bool,
+    /// The message's own time.
+    pub message_time: Short,
+    /// Whether there is a message object.
+    pub has_message: bool,
+    pub name: Option<Vec<u8>>,
+    pub label: Option<Vec<u8>>,
+    pub summary: Option<Vec<u8>>,
+    /// The message's content, if the field set has it, without the data of images.
+    pub content: Option<Vec<u8>>,
+}
+
+/// A session file that is scanned line by line.
+pub struct LineScanner<R> {
+    pub(super) scanner: Scanner<Window<R>>,
+    /// Where the source starts in the file.
+    offset: u64,
+}
+
+impl<R: Read> LineScanner<R> {
+    /// Scans `source`, whose first byte is at `offset` of the file, in memory that another scanner used, or none yet.
+    pub fn new(source: R, offset: u64, buffer: Box<[u8]>) -> Self {
+        Self { scanner: Scanner::new(Window::new(source, buffer)), offset }
+    }
+
+    /// Scans a file of which only the header is wanted: little of it is read at first.
+    pub fn for_header(source: R) -> Self {
+        Self { scanner: Scanner::new(Window::starting_with(source, HEAD)), offset: 0 }
+    }
+
+    /// The memory, for the next file.
+    pub fn into_buffer(self) -> Box<[u8]> {
+        self.scanner.input.into_buffer()
+    }
+
+    /// Where the next byte stands in the file.
+    pub fn position(&self) -> u64 {
+        self.offset + self.scanner.input.dropped() + self.scanner.at() as u64
+    }
+
+    /// Whether everything was scanned.
+    pub fn is_done(&mut self) -> io::Result<bool> {
+        Ok(self.scanner.peek()?.is_none())
+    }
+
+    /// Skips the rest of the line, its newline included. Gives whether a newline ended it.
+    pub fn skip_line(&mut self) -> io::Result<bool> {
+        self.skip_line_before(u64::MAX)
+    }
+
+    /// As [`LineScanner::skip_line`], but stops behind a position.
+    pub fn skip_line_before(&mut self, limit: u64) -> io::Result<bool> {
+        let offset = self.offset;
+        self.scanner.skip_past(b'\n', |scanner| offset + scanner.input.dropped() + scanner.at() as u64 <= limit)
+    }
+
+    /// Scans a line. After an error the position is still in the same line; else it is at its newline, or at the end.
+    pub fn line(&mut self, fields: FieldSet) -> LineScan<ScannedLine> {
+        let mut line = ScannedLine {
+            kind: Short::NONE,
+            has_text_id: None,
+            id: None,
+            timestamp: Short::NONE,
+            role: Short::NONE,
+            has_content: false,
+            message_time: Short::NONE,
+            has_message: false,
+            name: None,
+            label: None,
+            summary: None,
+            content: None,
+        };
+        self.scanner.forget_failure();
+        self.scanner.expect(b'{')?;
+        let mut first = true;
+        while self.scanner.next_element(&mut first, b'}')? {
+            self.member(&mut line, fields)?;
+        }
+        self.scanner.expect(b'}')?;
+        match self.scanner.next_token()? {
+            None | Some(b'\n') => Ok(line),
+            Some(_) => Err(LineScanError::NotJson),
+        }
+    }
+
+    fn member(&mut self, line: &mut ScannedLine, fields: FieldSet) -> LineScan<()> {
+        enum Key {
+            Kind,
+            Id,
+            Timestamp,
+            Message,
+            Name,
+            Label,
+            Summary,
+            Other,
+        }
+        let texts = fields == FieldSet::Texts;
+        let key = match self.scanner.key(LIMIT)? {
+            b"\"type\"" => Key::Kind,
+            b"\"id\"" => Key::Id,
+            b"\"timestamp\"" => Key::Timestamp,
+            b"\"message\"" => Key::Message,
+            b"\"name\"" => Key::Name,
+            b"\"label\"" if texts => Key::Label,
+            b"\"summary\"" if texts => Key::Summary,
+            other => check_key(other).map(|()| Key::Other)?,
+        };
+        self.scanner.expect(b':')?;
+        match key {
+            Key::Kind => line.kind.set(self.scanner.value(LIMIT)?),
+            Key::Timestamp => line.timestamp.set(self.scanner.value(LIMIT)?),
+            Key::Id => {
+                let is_text = self.scanner.next_token()? == Some(b'"');
+                match texts {
+                    true => set_once(&mut line.id, self.scanner.value(LIMIT)?)?,
+                    false => self.scanner.skip_value()?,
+                }
+                match line.has_text_id.replace(is_text) {
+                    None => Ok(()),
+                    Some(_) => Err(LineScanError::NeedsFullParse),
+                }
+            }
+            Key::Name => set_once(&mut line.name, self.scanner.value(LIMIT)?),
+            Key::Label => set_once(&mut line.label, self.scanner.value(LIMIT)?),
+            Key::Summary => set_once(&mut line.summary, self.scanner.value(LIMIT)?),
+            Key::Message => {
+                if self.scanner.next_token()? != Some(b'{') || std::mem::replace(&mut line.has_message, true) {
+                    return Err(LineScanError::NeedsFullParse);
+                }
+                self.message(line, fields)
+            }
+            Key::Other => Ok(self.scanner.skip_value()?),
+        }
+    }
+
+    fn message(&mut self, line: &mut ScannedLine, fields: FieldSet) -> LineScan<()> {
+        enum Key {
+            Role,
+            Content,
+            Timestamp,
+            Other,
+        }
+        self.scanner.expect(b'{')?;
+        let mut first = true;
+        while self.scanner.next_element(&mut first, b'}')? {
+            let key = match self.scanner.key(LIMIT)? {
+                b"\"role\"" => Key::Role,
+                b"\"content\"" => Key::Content,
+                b"\"timestamp\"" => Key::Timestamp,
+                other => check_key(other).map(|()| Key::Other)?,
+            };
+            self.scanner.expect(b':')?;
+            match key {
+                Key::Role => line.role.set(self.scanner.value(LIMIT)?)?,
+                Key::Timestamp => line.message_time.set(self.scanner.value(LIMIT)?)?,
+                Key::Content => {
+                    if std::mem::replace(&mut line.has_content, true) {
+                        return Err(LineScanError::NeedsFullParse);
+                    }
+                    match (line.role.get(), fields) {
+                        (_, FieldSet::Names) => self.scanner.skip_value()?,
+                        // The role comes later, and so whether the content is to be kept.
+                        (None, _) => return Err(LineScanError::NeedsFullParse),
+                        (Some(b"\"user\""), _) | (Some(b"\"assistant\""), FieldSet::Texts) => {
+                            line.content = Some(without_images(&mut self.scanner, LIMIT)?);
+                        }
+                        (Some(role), _) => {
+                            check_key(role)?;
+                            self.scanner.skip_value()?;
+                        }
+                    }
+                }
+                Key::Other => self.scanner.skip_value()?,
+            }
+        }
+        Ok(self.scanner.expect(b'}')?)
+    }
+}
+
+/// A key that stands twice needs the full reader.
+fn set_once(field: &mut Option<Vec<u8>>, value: &[u8]) -> LineScan<()> {
+    match field.replace(value.to_vec()) {
+        None => Ok(()),
+        Some(_) => Err(LineScanError::NeedsFullParse),
+    }
+}
+
+/// A text with an escape in it may be any key, or any role.
+fn check_key(key: &[u8]) -> LineScan<()> {
+    match key.contains(&b'\\') {
+        true => Err(LineScanError::NeedsFullParse),
+        false => Ok(()),
+    }
+}
