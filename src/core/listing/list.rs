@@ -47,6 +47,11 @@ impl Listing {
         }
     }
 
+    /// Whether only sessions of one working directory are listed.
+    pub fn is_filtered(&self) -> bool {
+        self.filter.is_some()
+    }
+
     /// Whether a session with this working directory is listed.
     pub fn includes(&self, cwd: &[u8], host: &dyn Host) -> bool {
         self.filter.as_deref().is_none_or(|filter| CwdFilter { cwd: filter, host }.takes(Some(cwd)))

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use napi::Result;
 
@@ -60,7 +61,7 @@ fn start(
     let task = Task::new(js, deferred, signal, on_progress)?;
     let (location, cwd) = surroundings(js)?;
     let cancelled = task.cancelled.clone();
-    let progress = std::rc::Rc::new(RefCell::new(Progress {
+    let progress = Rc::new(RefCell::new(Progress {
         task,
         infos: Some(js.keep(js.array(0)?)?),
         results: None,
@@ -68,7 +69,7 @@ fn start(
         times: Vec::new(),
         catalog: location.as_ref().map(|location| location.path.to_string_lossy().into_owned()),
         partial: listing.partial_lists(),
-        listing: listing.clone(),
+        listing: Rc::new(listing.clone()),
         total: 0,
     }));
     let handled = progress.clone();
@@ -97,7 +98,7 @@ struct Progress {
     times: Vec<(f64, u32)>,
     /// The catalog's path, for texts that are asked for later.
     catalog: Option<String>,
-    listing: Listing,
+    listing: Rc<Listing>,
     partial: PartialLists,
     total: usize,
 }
@@ -259,5 +260,8 @@ fn newest_first<'env>(progress: &RefCell<Progress>, js: JsEnv<'env>, results: Js
 /// Whether a session is one of those that are listed.
 fn is_listed(progress: &RefCell<Progress>, js: JsEnv<'_>, listed: &ListedSession) -> Result<bool> {
     let listing = progress.borrow().listing.clone();
-    on_paths(js, |host| Ok(listing.includes(&listed.summary.cwd, host)))
+    match listing.is_filtered() {
+        true => on_paths(js, |host| Ok(listing.includes(&listed.summary.cwd, host))),
+        false => Ok(true),
+    }
 }
