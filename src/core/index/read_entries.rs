@@ -15,7 +15,7 @@ use crate::core::tree::tree::RowNo;
 const GAP: u64 = 8 << 10;
 
 /// What stands for a body in a line without it.
-const PLACEHOLDER: u8 = b'0';
+pub const PLACEHOLDER: u8 = 0;
 
 /// Takes a row, its line's text, and the codes of the bodies that the text lacks.
 pub type Each<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
@@ -114,7 +114,7 @@ impl Index {
                 match piece.before {
                     Some(code) => {
                         joined.extend_from_slice(part);
-                        joined.push(PLACEHOLDER);
+                        joined.push(b'0' + PLACEHOLDER);
                         omitted |= code;
                     }
                     None if omitted == 0 => self.hand_on(storage, piece.row, part, 0, each)?,

@@ -9,6 +9,7 @@ pub mod notes;
 pub mod open;
 pub mod reconcile;
 pub mod session;
+pub mod text_wanted;
 
 pub use self::append::{NewEntry, ParentChoice};
 pub use self::open::OpenResult;
