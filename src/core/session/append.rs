@@ -84,7 +84,7 @@ impl Session {
             let place = match storage.append(&mut text) {
                 // It was opened for writing only now, and others were quicker.
                 Err(error) if error.needs_file_check() && left > 0 => {
-                    self.unsettled = true;
+                    self.mark_suspect();
                     continue;
                 }
                 result => result?,
@@ -130,7 +130,7 @@ impl Session {
         if !matches!(has_same_prefix, Ok(true)) {
             // The file was cut or written anew in the moment before: what it is now is seen by the next look.
             self.roll_back(place, line)?;
-            self.unsettled = true;
+            self.mark_suspect();
             return has_same_prefix.map(|_| Landing::RolledBack);
         }
         if start > expected {

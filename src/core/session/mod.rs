@@ -1,9 +1,10 @@
 //! One open session: its entries, its file, and the rule when it gets one.
 
 pub mod append;
+mod appended_rows;
 pub mod diagnostics;
-pub mod exclusive;
-pub mod file_state;
+mod exclusive;
+mod file_state;
 pub mod fork;
 pub mod notes;
 pub mod open;

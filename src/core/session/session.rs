@@ -4,9 +4,10 @@
 //! has no file. Every call that can fail leaves the session as it was when it does.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::appended_rows::AppendedRows;
+use super::exclusive::WriterLock;
+use super::file_state::FileStateCell;
 use super::notes::Notes;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
@@ -21,7 +22,6 @@ use crate::core::index::load::{DamagedLine, Index};
 use crate::core::index::read_entries::Each;
 use crate::core::io::line_reader::LONGEST;
 use crate::core::io::line_span::LineSpan;
-use crate::core::io::lock_file::FileLock;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::{bytes_at, Storage};
@@ -60,27 +60,13 @@ pub struct Session {
     /// The header's text, if it was read and is not long.
     pub(super) header_text: Option<String>,
     pub(super) index: Index,
-    /// The rows that were appended here, not read: runs of them, first and behind the last.
-    pub(super) appended_here: Vec<(RowNo, RowNo)>,
+    pub(super) appended: AppendedRows,
+    /// The lines that others made of entries appended here, by id. No object says what they say.
+    pub(super) altered: HashMap<Vec<u8>, String>,
     /// What the session was before its file was replaced, until somebody asks.
     pub(super) remap: Option<Box<RowRemap>>,
-    /// Whether a line was not what the index says when it was read.
-    pub(super) misread: AtomicBool,
-    /// Whether the last look found something that could not be taken in.
-    pub(super) unsettled: bool,
-    /// Whether others touched the file and it was not read whole since.
-    pub(super) touched: bool,
-    /// The rows whose lines are needed of the caller.
-    pub(super) missing_rows: Vec<RowNo>,
-    /// Lines that the caller gave for them.
-    pub(super) supplied: Option<HashMap<RowNo, Vec<u8>>>,
-    /// The lines of own entries that others altered, by id.
-    pub(super) altered: HashMap<Vec<u8>, String>,
-    pub(super) lock: Option<FileLock>,
-    /// When it was made sure that nobody else has the lock, by how often the storage had been looked at.
-    pub(super) lock_checked: Option<u64>,
-    /// Where the lock file is, once it was looked for.
-    pub(super) lock_path: Option<PathBuf>,
+    pub(super) state: FileStateCell,
+    pub(super) lock: WriterLock,
     pub(super) notes: Notes,
 }
 
@@ -97,17 +83,11 @@ impl Session {
             header_place: None,
             header_text: None,
             index: Index::default(),
-            appended_here: Vec::new(),
-            remap: None,
-            misread: AtomicBool::new(false),
-            unsettled: false,
-            touched: false,
-            missing_rows: Vec::new(),
-            supplied: None,
+            appended: AppendedRows::default(),
             altered: HashMap::new(),
-            lock: None,
-            lock_checked: None,
-            lock_path: None,
+            remap: None,
+            state: FileStateCell::default(),
+            lock: WriterLock::default(),
             notes: Notes::default(),
         }
     }
@@ -249,12 +229,12 @@ impl Session {
 
     /// Says that something in the file is not what the index says.
     pub fn mark_suspect(&self) {
-        self.misread.store(true, Ordering::Relaxed);
+        self.state.mark_suspect();
     }
 
-    /// Whether something in the file was not what the index says since it was looked at last.
+    /// Whether something in the file was not what the index says, and was not taken in since.
     pub fn is_suspect(&self) -> bool {
-        self.misread.load(Ordering::Relaxed)
+        self.state.is_suspect()
     }
 
     /// Copies lines of this session to a new file, those that `work` wants.
@@ -346,25 +326,38 @@ impl Session {
     /// Adds an entry whose body the caller keeps, or whose line stands at a place.
     pub(super) fn push_local(&mut self, head: &EntryHead<'_>, place: Option<LineSpan>) -> RowNo {
         let row = self.index.push(head, place);
-        match self.appended_here.last_mut().filter(|(_, end)| *end == row) {
-            Some((_, end)) => *end += 1,
-            None => self.appended_here.push((row, row + 1)),
-        }
+        self.appended.push(row);
         row
     }
 
     /// Remembers that other processes write here too.
     pub(super) fn share(&mut self) {
-        self.lock_checked = None;
+        self.lock.recheck();
         if let Some(storage) = self.storage.as_mut() {
             storage.set_shared();
         }
     }
 
-    /// The next append asks again who has the lock, wherever the file is then.
-    pub(super) fn forget_lock(&mut self) {
-        self.lock_checked = None;
-        self.lock_path = None;
+    /// Takes the lock that the session is to have, if it does not have it.
+    pub(super) fn take_lock(&mut self) -> Result<()> {
+        match (&self.file, self.persistence) {
+            (Some(file), Persistence::File) => self.lock.take(file, self.options.lock),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes sure that nobody else has the lock. True if a repair had it and is done: the file may be another one.
+    pub(super) fn check_lock(&mut self) -> Result<bool> {
+        let full_checks = self.storage.as_ref().map_or(0, |storage| storage.full_checks());
+        match (&self.file, self.persistence) {
+            (Some(file), Persistence::File) => self.lock.check(file, self.options.lock, full_checks),
+            _ => Ok(false),
+        }
+    }
+
+    /// Lets go of the lock; the next append takes it again.
+    pub fn release_lock(&mut self) {
+        self.lock = WriterLock::default();
     }
 
     /// Reads what others appended, up to a size of the storage.

@@ -3,8 +3,6 @@
 //! A file that grew is one that others added to, or one that somebody wrote anew, longer. Its size does not tell.
 //! Header and last lines do: where those still stand, what is between them was not moved.
 
-use std::sync::atomic::Ordering;
-
 use crate::core::base::error::{Error, Result};
 use crate::core::format::header::{Header, Version};
 use crate::core::index::load::{load, DamagedLine, Index};
@@ -22,7 +20,7 @@ const TAIL: u64 = 16 << 10;
 impl Session {
     /// Whether the file still begins with the session's header and still has the last lines that are known of it where
     /// they were.
-    pub(crate) fn has_same_prefix(&self) -> Result<bool> {
+    pub(in crate::core::session) fn has_same_prefix(&self) -> Result<bool> {
         match self.check_ends() {
             Ok(()) => Ok(true),
             Err(error) if error.as_io().is_none() => Ok(false),
@@ -60,7 +58,7 @@ impl Session {
     }
 
     /// Whether the file still has every line that is known of it, read anew.
-    pub(crate) fn has_same_content(&self) -> Result<bool> {
+    pub(in crate::core::session) fn has_same_content(&self) -> Result<bool> {
         let Some(storage) = self.storage.as_deref() else {
             return Ok(true);
         };
@@ -74,19 +72,13 @@ impl Session {
             && Some(now.header_place) == self.header_place
             && damaged.eq(damaged_now)
             && rows.into_iter().all(|row| {
-                let closely = !self.is_appended_here(row);
+                let closely = !self.appended.contains(row);
                 self.place(row) == now.index.place(row) && is_same(&self.index, row, &now.index, row, closely)
             }))
     }
 
-    /// Whether a row was appended here, not read.
-    pub fn is_appended_here(&self, row: RowNo) -> bool {
-        let behind = self.appended_here.partition_point(|&(first, _)| first <= row);
-        behind.checked_sub(1).and_then(|at| self.appended_here.get(at)).is_some_and(|&(_, end)| row < end)
-    }
-
     /// Whether an index is this session's, cut at the end: the same lines in the same places, as far as they go.
-    pub(crate) fn is_cut_to(&self, index: &Index, size: u64) -> bool {
+    pub(in crate::core::session) fn is_cut_to(&self, index: &Index, size: u64) -> bool {
         let rows = index.tree.len();
         let (before, now) = (self.damaged(), index.damaged());
         size < self.size
@@ -95,12 +87,6 @@ impl Session {
             && now.iter().map(extent).eq(before.iter().map(extent).take(now.len()))
             && (0..rows as RowNo)
                 .all(|row| self.place(row) == index.place(row) && is_same(&self.index, row, index, row, false))
-    }
-
-    /// Forgets that something was not what the index says.
-    pub(crate) fn trust(&mut self) {
-        self.misread.store(false, Ordering::Relaxed);
-        self.unsettled = false;
     }
 }
 
@@ -142,7 +128,7 @@ fn line_at(storage: &dyn Storage, place: LineSpan, end: u64) -> Result<Vec<u8>> 
 }
 
 /// Whether two rows say the same: of one kind, as long, below the same parent. `closely`: in all that the index takes.
-pub(crate) fn is_same(old: &Index, was: RowNo, new: &Index, row: RowNo, closely: bool) -> bool {
+pub(in crate::core::session) fn is_same(old: &Index, was: RowNo, new: &Index, row: RowNo, closely: bool) -> bool {
     let (Some(a), Some(b)) = (old.tree.row(was), new.tree.row(row)) else {
         return false;
     };

@@ -10,7 +10,8 @@ use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::{copy_bytes, Storage};
 
-pub(crate) const WRITTEN_AGAIN: &str = "the deleted, renamed or emptied file was written again, whole";
+pub(in crate::core::session) const WRITTEN_AGAIN: &str =
+    "the deleted, renamed or emptied file was written again, whole";
 
 impl Session {
     /// Writes a session whose file is lost again, from the lines of its header and every entry as the caller has them.
@@ -44,14 +45,18 @@ impl Session {
             }
             Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
         };
-        self.forget_lock();
+        self.lock.recheck_elsewhere();
         self.adopt_file(storage, places, Vec::new());
         self.notes.repaired(WRITTEN_AGAIN);
         Ok(())
     }
 
     /// Writes a whole session into an empty file.
-    pub(crate) fn write_into_empty(&self, storage: &mut FileStorage, all: &mut Vec<u8>) -> Result<()> {
+    pub(in crate::core::session) fn write_into_empty(
+        &self,
+        storage: &mut FileStorage,
+        all: &mut Vec<u8>,
+    ) -> Result<()> {
         let place = storage.append(all)?;
         if place.offset == 0 {
             return Ok(());
@@ -63,7 +68,7 @@ impl Session {
 }
 
 /// Hands on all bytes of a storage. Tells whether they end in the middle of a line.
-pub(crate) fn copy(storage: &dyn Storage, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
+pub(in crate::core::session) fn copy(storage: &dyn Storage, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
     let last = copy_bytes(storage, 0, u64::MAX, each)?;
     Ok(last.is_some_and(|byte| byte != b'\n'))
 }
