@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::fs::read_at;
+use super::fs::read_exact_at;
 
 /// A time in ns since 1970.
 pub type Nanos = i64;
@@ -90,15 +90,7 @@ pub fn head_tail_hash(file: &File, end: u64) -> io::Result<u64> {
     for from in [0, end.saturating_sub(LOOK as u64)] {
         let size = usize::try_from(end - from).unwrap_or(LOOK).min(LOOK);
         let into = bytes.get_mut(..size).unwrap_or_default();
-        let mut at = 0;
-        while let Some(free) = into.get_mut(at..).filter(|free| !free.is_empty()) {
-            match read_at(file, from + at as u64, free) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(read) => at += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        read_exact_at(file, from, into)?;
         hash.update(into);
     }
     Ok(hash.digest())

@@ -232,6 +232,28 @@ pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
     return std::os::windows::fs::FileExt::seek_read(file, into, offset);
 }
 
+/// Reads from `offset` until `into` is full or the file ends; tells how much.
+pub fn read_all_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+    let mut size = 0;
+    while let Some(rest) = into.get_mut(size..).filter(|rest| !rest.is_empty()) {
+        match read_at(file, offset + size as u64, rest) {
+            Ok(0) => break,
+            Ok(read) => size += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(size)
+}
+
+/// Fills `into` from `offset`; an error if the file ends before.
+pub fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
+    match read_all_at(file, offset, into)? == into.len() {
+        true => Ok(()),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
 /// Writes all of `bytes` at `offset`, over what stands there; the handle is not one for [`Access::Append`].
 pub fn write_all_at(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
@@ -371,15 +393,10 @@ pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
     let mut at = 0;
     while at < end {
         let left = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
-        match read_at(from, at, buffer.get_mut(..left).unwrap_or_default()) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(size) => {
-                write_all(out, buffer.get(..size).unwrap_or_default())?;
-                at += size as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+        let bytes = buffer.get_mut(..left).unwrap_or_default();
+        read_exact_at(from, at, bytes)?;
+        write_all(out, bytes)?;
+        at += left as u64;
     }
     set_like(out, &metadata_of(from)?)?;
     copy_xattrs(from, out);

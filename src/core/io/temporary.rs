@@ -19,7 +19,7 @@ pub struct Temporary {
     path: PathBuf,
     pub file: File,
     /// Why it could not be locked, where files cannot be.
-    pub unlockable: Option<io::Error>,
+    pub lock_error: Option<io::Error>,
     named: bool,
 }
 
@@ -29,12 +29,12 @@ impl Temporary {
         loop {
             let path = target.with_file_name(format!("{PREFIX}{}{SUFFIX}", uuid::Uuid::new_v4().simple()));
             let file = open::new_private(&path)?;
-            let mut temporary = Self { path, file, unlockable: None, named: false };
+            let mut temporary = Self { path, file, lock_error: None, named: false };
             let taken = match fs::try_lock(&temporary.file) {
                 Ok(locked) => !locked,
                 // Where files cannot be locked, none is ever taken for one left behind.
                 Err(error) => {
-                    temporary.unlockable = Some(error);
+                    temporary.lock_error = Some(error);
                     false
                 }
             };

@@ -232,7 +232,7 @@ impl FileStorage {
         for _ in 0..TORN_LINE_CHECKS {
             let mut last = [b'\n'];
             let read = fs::stat(file).and_then(|now| match now.size.checked_sub(1) {
-                Some(at) => read_exact_at(file, at, &mut last),
+                Some(at) => fs::read_exact_at(file, at, &mut last),
                 None => Ok(()),
             });
             if read.is_ok() && last == [b'\n'] {
@@ -259,7 +259,7 @@ impl FileStorage {
 /// Whether these bytes stand there.
 fn has_bytes_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
     let mut there = vec![0; bytes.len()];
-    match read_exact_at(file, offset, &mut there) {
+    match fs::read_exact_at(file, offset, &mut there) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         result => result.map(|()| there == bytes),
     }
@@ -268,7 +268,7 @@ fn has_bytes_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
 impl Storage for FileStorage {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let handle = self.handle(false)?;
-        read_exact_at(&handle.file, offset, into).map_err(|error| match error.kind() {
+        fs::read_exact_at(&handle.file, offset, into).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => Error::changed(&self.path, "it is shorter than it was"),
             _ => Error::io("read", &self.path, error),
         })
@@ -413,21 +413,6 @@ impl Read for ReadFrom<'_> {
         self.offset += size as u64;
         Ok(size)
     }
-}
-
-fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Result<()> {
-    while !into.is_empty() {
-        match fs::read_at(file, offset, into) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(size) => {
-                offset += size as u64;
-                into = into.get_mut(size..).unwrap_or_default();
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 /// Makes a directory and those above it, for their owner alone. What durability asks for holds for their names too.
