@@ -313,16 +313,32 @@ fn taken(result: Result<(), TryLockError>) -> io::Result<bool> {
     }
 }
 
-/// Gives a file another's mode, and its owner where that is allowed.
+/// Gives a file another's mode, and its owner where that is allowed. Some file systems refuse to set modes: then the file
+/// keeps its own, which is an error only if it lets more users in than the other's.
 pub fn set_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
-    inject(Call::Attributes)?;
     #[cfg(unix)]
     {
+        use io::ErrorKind::{PermissionDenied, Unsupported};
         use std::os::unix::fs::MetadataExt;
-        // Only a privileged process may give files away; another one's copy is its own.
-        let _ = std::os::unix::fs::fchown(file, Some(meta.uid()), Some(meta.gid()));
+        let now = metadata_of(file)?;
+        if (now.uid(), now.gid()) != (meta.uid(), meta.gid()) {
+            // Only a privileged process may give files away; another one's copy is its own.
+            let _ = std::os::unix::fs::fchown(file, Some(meta.uid()), Some(meta.gid()));
+        }
+        if now.mode() & 0o7777 == meta.mode() & 0o7777 {
+            return Ok(());
+        }
+        let is_wider = now.mode() & 0o777 & !meta.mode() != 0;
+        match inject(Call::Attributes).and_then(|()| file.set_permissions(meta.permissions())) {
+            Err(error) if matches!(error.kind(), PermissionDenied | Unsupported) && !is_wider => Ok(()),
+            set => set,
+        }
     }
-    file.set_permissions(meta.permissions())
+    #[cfg(not(unix))]
+    {
+        inject(Call::Attributes)?;
+        file.set_permissions(meta.permissions())
+    }
 }
 
 /// Gives a file the extended attributes of another, access lists among them. What the file system or the process's rights
@@ -437,3 +453,38 @@ pub fn remove(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 pub mod faults;
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::faults::{with, InjectedFault};
+    use super::*;
+
+    /// FUSE mounts and drives of other systems refuse it.
+    #[test]
+    fn where_modes_cannot_be_set_no_file_could_be_replaced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file_with = |name: &str, mode: u32| {
+            let file = File::create_new(dir.path().join(name)).expect("created");
+            file.set_permissions(fs::Permissions::from_mode(mode)).expect("set");
+            file
+        };
+        for (n, (mode, new, is_allowed)) in
+            [(0o600, 0o600, true), (0o644, 0o600, true), (0o600, 0o640, false), (0o400, 0o600, false)]
+                .iter()
+                .enumerate()
+        {
+            let old = metadata_of(&file_with(&format!("old {n}"), *mode)).expect("there");
+            let file = file_with(&format!("new {n}"), *new);
+            for code in [libc::EPERM, libc::ENOTSUP, libc::ENOSYS] {
+                // The first call looks at the file.
+                let (set, made) = with(1, InjectedFault::Once(code), || set_like(&file, &old));
+                assert_eq!((set.is_ok(), made.hit), (*is_allowed, mode != new), "{mode:o} {new:o} {code}");
+            }
+            let (set, _) = with(1, InjectedFault::Once(libc::EIO), || set_like(&file, &old));
+            assert_eq!(set.is_ok(), mode == new, "{mode:o} {new:o}");
+        }
+    }
+}
