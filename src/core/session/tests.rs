@@ -125,6 +125,46 @@ fn a_directory_that_was_deleted_with_the_file_is_made_again() {
     expect_whole(&session, &world);
 }
 
+/// Whoever may write to the folder could have had a file written anywhere, missing folders included.
+#[test]
+#[cfg(unix)]
+fn a_deleted_session_was_written_again_through_a_link_that_somebody_planted() {
+    for target in ["elsewhere/x.fish", "x.fish"] {
+        let world = World::with(&["a"]);
+        let mut session = opened(&world.path);
+        append(&mut session);
+        fs::remove_file(&world.path).expect("removed");
+        let elsewhere = world.dir.path().join(target);
+        std::os::unix::fs::symlink(&elsewhere, &world.path).expect("linked");
+        let error = append_as(&mut session, None).expect_err("something has its name");
+        assert!(error.to_string().starts_with("EEXIST"), "{error}");
+        assert!(!elsewhere.exists() && !world.dir.path().join("elsewhere").exists());
+        fs::remove_file(&world.path).expect("removed");
+        append(&mut session);
+        expect_whole(&session, &world);
+        assert!(fs::symlink_metadata(&world.path).expect("there").is_file());
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_session_behind_a_link_is_written_again_where_the_link_led_at_first() {
+    let world = World::with(&["a"]);
+    let link = world.dir.path().join("link.jsonl");
+    std::os::unix::fs::symlink(&world.path, &link).expect("linked");
+    let mut session = opened(link.to_str().expect("text"));
+    fs::remove_file(&world.path).expect("removed");
+    append(&mut session);
+    assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+    assert_eq!(opened(&world.path).tree().len(), 2);
+    fs::remove_file(&world.path).expect("removed");
+    fs::remove_file(&link).expect("removed");
+    std::os::unix::fs::symlink(world.dir.path().join("x.fish"), &link).expect("linked");
+    append_as(&mut session, None).expect_err("its name leads elsewhere");
+    assert!(!world.dir.path().join("x.fish").exists());
+    assert_eq!(opened(&world.path).tree().len(), 2);
+}
+
 #[test]
 #[cfg(unix)]
 fn a_file_in_its_place_is_not_written_to() {

@@ -3,7 +3,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +35,8 @@ enum Reached {
 /// One session file.
 pub struct FileStorage {
     path: String,
+    /// Where the path led when the file was opened.
+    target: PathBuf,
     identity: Identity,
     handle: PooledFile,
     lacks_final_newline: bool,
@@ -52,14 +54,22 @@ impl FileStorage {
     pub fn open(path: &str) -> Result<Self> {
         let file = open::regular(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
         let stat = fs::stat(&file).map_err(|error| Error::io("fstat", path, error))?;
-        Ok(Self::with(path, stat.identity, file, ChangeClock::of_known(now(), stat.changed), Durability::Os))
+        let target = fs::follow(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
+        Ok(Self::with(path, target, stat.identity, file, ChangeClock::of_known(now(), stat.changed), Durability::Os))
     }
 
-    /// A file just written under another name, which `path` will be.
-    pub(crate) fn of_new(path: &str, file: &File, durability: Durability) -> Result<Self> {
+    /// A file just written under another name, which `path` will lead to at `target`.
+    pub(crate) fn of_new(path: &str, target: &Path, file: &File, durability: Durability) -> Result<Self> {
         let fail = |error| Error::io("open", path, error);
         let identity = fs::stat(file).map_err(fail)?.identity;
-        Ok(Self::with(path, identity, open::duplicate(file).map_err(fail)?, ChangeClock::of_written(now()), durability))
+        Ok(Self::with(
+            path,
+            target.to_owned(),
+            identity,
+            open::duplicate(file).map_err(fail)?,
+            ChangeClock::of_written(now()),
+            durability,
+        ))
     }
 
     /// Takes the lock off a file that was locked while it was written: the handle is the same one.
@@ -70,9 +80,17 @@ impl FileStorage {
         }
     }
 
-    fn with(path: &str, identity: Identity, file: File, clock: ChangeClock, durability: Durability) -> Self {
+    fn with(
+        path: &str,
+        target: PathBuf,
+        identity: Identity,
+        file: File,
+        clock: ChangeClock,
+        durability: Durability,
+    ) -> Self {
         Self {
             path: path.to_owned(),
+            target,
             identity,
             handle: PooledFile::new(Handle { file: Arc::new(file), appends: false }),
             lacks_final_newline: false,
@@ -394,6 +412,10 @@ impl Storage for FileStorage {
 
     fn close(&mut self) {
         self.handle.close();
+    }
+
+    fn target(&self) -> Option<&Path> {
+        Some(&self.target)
     }
 
     fn name(&self) -> &str {

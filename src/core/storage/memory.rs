@@ -1,6 +1,7 @@
 //! Lines in memory.
 
 use std::io::{self, Read, Write};
+use std::path::Path;
 
 use crate::core::base::error::{Error, Result};
 use crate::core::io::line_span::LineSpan;
@@ -92,6 +93,10 @@ impl Storage for MemoryStorage {
     }
 
     fn close(&mut self) {}
+
+    fn target(&self) -> Option<&Path> {
+        None
+    }
 
     fn name(&self) -> &str {
         &self.name

@@ -31,10 +31,11 @@ impl NewFile {
         Self::at(path, PathBuf::from(path))
     }
 
-    /// Begins a file that was there before: where the path is a symbolic link, it is the file that the link leads to.
-    /// Its directory is made again too.
-    pub fn again(path: &str) -> Result<Self> {
-        let target = fs::follow(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
+    /// Begins the file of a storage that is gone, where it was; an error if something is there. Its directory is made
+    /// again, too.
+    pub fn again(old: &dyn Storage) -> Result<Self> {
+        let path = old.name();
+        let target = old.target().map_or_else(|| PathBuf::from(path), Path::to_owned);
         if let Some(dir) = target.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             dirs::make_dirs(dir, true).map_err(|error| Error::io("mkdir", path, error))?;
         }
@@ -117,7 +118,7 @@ impl NewFile {
         if syncs {
             fs::sync(&self.temporary.file).map_err(fail("fsync"))?;
         }
-        let storage = FileStorage::of_new(&self.path, &self.temporary.file, durability)?;
+        let storage = FileStorage::of_new(&self.path, &self.target, &self.temporary.file, durability)?;
         let path = self.target.as_path();
         self.temporary.appear_as(path).map_err(fail("link"))?;
         // The second name is gone, and with it what the lock was for.

@@ -2,6 +2,7 @@
 
 use std::fs::Metadata;
 use std::io::{self, Read};
+use std::path::Path;
 
 use crate::core::base::error::{Error, Result};
 use crate::core::io::line_reader::resize;
@@ -92,6 +93,9 @@ pub trait Storage: Send + Sync {
     fn is_open(&self) -> bool;
     /// Lets go of the file; it is opened again when it is needed.
     fn close(&mut self);
+    /// Where the file was when it was opened, links followed; None where there is no file. A file that is gone is written
+    /// again there alone: a link that somebody put in its place later leads elsewhere.
+    fn target(&self) -> Option<&Path>;
     /// The name of the storage in messages.
     fn name(&self) -> &str;
 }

@@ -167,7 +167,7 @@ impl Session {
         if !has_same_prefix && first_header(&**storage)?.is_none_or(|header| header.id != self.id) {
             return Err(Error::lost(storage.name()));
         }
-        let mut file = NewFile::again(storage.name())?;
+        let mut file = NewFile::again(&**storage)?;
         file.set_like(&**storage)?;
         let lacks_final_newline = copy(&**storage, &mut |bytes| file.bytes(bytes))?;
         let mut restored = file.finish_safely(self.options.durability)?;

@@ -16,14 +16,14 @@ pub(in crate::core::session) const WRITTEN_AGAIN: &str =
 impl Session {
     /// Writes a session whose file is lost again, from the lines of its header and every entry as the caller has them.
     pub fn rewrite<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) -> Result<()> {
-        let Some(path) = self.file.clone() else {
+        let (Some(path), Some(lost)) = (self.file.clone(), self.storage.as_ref()) else {
             return Ok(());
         };
         let fail = |error| Error::io("stat", &path, error);
         let mut places = Vec::with_capacity(self.tree().len() + 1);
         let storage = match fs::stat_path(Path::new(&path)).map_err(fail)? {
             None => {
-                let mut file = NewFile::again(&path)?;
+                let mut file = NewFile::again(&**lost)?;
                 for line in lines {
                     check_length(line)?;
                     places.push(file.line(line)?);
