@@ -46,12 +46,20 @@ pub struct Identity {
     pub inode: u64,
 }
 
+/// Whether a link count says that no name leads to a file. Some file systems say so of every file.
+fn has_no_link(count: u64) -> bool {
+    #[cfg(test)]
+    let count = if faults::counts_no_links() { 0 } else { count };
+    count == 0
+}
+
 /// What the engine looks at of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Stat {
     pub size: u64,
     pub identity: Identity,
-    /// Whether no name leads to the file any more. Elsewhere than on Unix an open file cannot be deleted.
+    /// Whether no name seems to lead to the file any more; only its path tells for sure. Elsewhere than on Unix an open
+    /// file cannot be deleted.
     pub deleted: bool,
     /// When its content, names, mode or owner changed, in ns since 1970: a time that nobody can set. Elsewhere than on
     /// Unix when its content did.
@@ -66,7 +74,7 @@ impl Stat {
             Ok(Self {
                 size: meta.len(),
                 identity: Identity { device: meta.dev(), inode: meta.ino() },
-                deleted: meta.nlink() == 0,
+                deleted: has_no_link(meta.nlink()),
                 changed: meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec()),
             })
         }
@@ -131,7 +139,7 @@ pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
         inject(Call::Stat)?;
         let asked = StatxFlags::SIZE | StatxFlags::NLINK;
         if let Ok(found) = statx(file, c"", AtFlags::EMPTY_PATH, asked) {
-            return Ok((found.stx_size, found.stx_nlink == 0));
+            return Ok((found.stx_size, has_no_link(found.stx_nlink.into())));
         }
         // Sandboxes may refuse the call; the plain one says the same.
     }
@@ -147,6 +155,12 @@ pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Whether a path leads to this very file.
+pub fn is_at(path: &Path, file: &File) -> io::Result<bool> {
+    let identity = stat(file)?.identity;
+    Ok(stat_path(path)?.is_some_and(|now| now.identity == identity))
 }
 
 /// Looks at what has a name, be it a link; None if nothing has it.

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::at_exit;
 use super::fs;
-use super::held_lock::{is_at, remove, HeldLock};
+use super::held_lock::{remove, HeldLock};
 use super::open;
 use super::sidecar_names::beside;
 use super::temporary::Temporary;
@@ -130,7 +130,7 @@ impl FileLock {
                 }
                 Named::Ours(file, _) if fs::try_lock(&file).map_err(fail)? => {
                     // Its holder is dead, or has just removed it.
-                    if is_at(&path, &file).map_err(fail)? {
+                    if fs::is_at(&path, &file).map_err(fail)? {
                         remove(&path, file).map_err(fail)?;
                     }
                 }
@@ -199,7 +199,7 @@ pub fn remove_stale(path: &Path) {
     let Ok(Named::Ours(file, _)) = look_up(path, true) else {
         return;
     };
-    if fs::try_lock(&file).is_ok_and(|free| free) && is_at(path, &file).unwrap_or(false) {
+    if fs::try_lock(&file).is_ok_and(|free| free) && fs::is_at(path, &file).unwrap_or(false) {
         // One that cannot be removed locks nothing, and is tried again by the next who finds it.
         let _ = remove(path, file);
     }

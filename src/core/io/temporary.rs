@@ -14,6 +14,9 @@ use super::open;
 pub const PREFIX: &str = ".pi-session-";
 pub const SUFFIX: &str = ".tmp";
 
+/// How often a file is made that others remove at once.
+const TRIES: usize = 100;
+
 /// A file beside a target that is removed unless it takes a name of its own.
 pub struct Temporary {
     path: PathBuf,
@@ -26,23 +29,24 @@ pub struct Temporary {
 impl Temporary {
     /// Creates the file, for its owner alone, in the directory of `target`.
     pub fn beside(target: &Path) -> io::Result<Self> {
-        loop {
+        for _ in 0..TRIES {
             let path = target.with_file_name(format!("{PREFIX}{}{SUFFIX}", uuid::Uuid::new_v4().simple()));
             let file = open::new_private(&path)?;
             let mut temporary = Self { path, file, lock_error: None, named: false };
-            let taken = match fs::try_lock(&temporary.file) {
-                Ok(locked) => !locked,
+            let is_ours = match fs::try_lock(&temporary.file) {
+                Ok(locked) => locked,
                 // Where files cannot be locked, none is ever taken for one left behind.
                 Err(error) => {
                     temporary.lock_error = Some(error);
-                    false
+                    true
                 }
             };
             // Another process may have swept it away before it was locked.
-            if !taken && !fs::stat(&temporary.file)?.deleted {
+            if is_ours && fs::is_at(&temporary.path, &temporary.file)? {
                 return Ok(temporary);
             }
         }
+        Err(io::Error::other("temporary files are removed as soon as they are made"))
     }
 
     /// Puts the file in the place of whatever is at `target`.
