@@ -1,4 +1,4 @@
-//! From a storage to the index: one pass over the lines, taking of each what the tree needs.
+//! Builds the index of a storage: one pass over its lines.
 
 use std::io::Read;
 
@@ -127,15 +127,14 @@ impl Index {
         }
     }
 
-    /// Takes in what others added to the storage since it was read; the leaf stays. Tells whether the storage ends
-    /// inside a line.
+    /// Indexes what other processes appended; the leaf stays. Returns whether the last line lacks its newline.
     pub fn read_more(&mut self, storage: &dyn Storage) -> Result<bool> {
         let reader = storage.reader(self.end.offset)?;
         let size = storage.size()?.saturating_sub(self.end.offset);
         self.read_on(storage, reader, size)
     }
 
-    /// Takes in what others added before `end`, where a line of ours starts.
+    /// Indexes what other processes appended before `end`, where a line of ours starts.
     pub fn read_more_until(&mut self, storage: &dyn Storage, end: u64) -> Result<bool> {
         let reader = storage.reader(self.end.offset)?;
         let size = end.saturating_sub(self.end.offset);
@@ -143,7 +142,7 @@ impl Index {
     }
 
     fn read_on(&mut self, storage: &dyn Storage, source: impl Read, size: u64) -> Result<bool> {
-        // Mostly a line or two: no more memory than they need.
+        // Mostly a line or two, for which a small buffer is enough.
         let chunk = usize::try_from(size).unwrap_or(WHOLE).clamp(1, WHOLE);
         let mut reader = LineReader::new(source, self.end.offset, chunk);
         let mut lacks_final_newline = false;
@@ -154,13 +153,13 @@ impl Index {
         Ok(lacks_final_newline)
     }
 
-    /// The path to the leaf, or to what stands for it, kept from one question to the next.
+    /// The path to `end`, cached.
     pub fn cached_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
         self.path_cache.follow(&self.tree, end);
         self.path_cache.rows()
     }
 
-    /// The context of that path.
+    /// The context of the path to `end`, cached.
     pub fn cached_projection(&mut self, end: Option<RowNo>) -> Projection {
         self.path_cache.follow(&self.tree, end);
         self.path_cache.projection(&self.tree)
@@ -179,7 +178,7 @@ impl Index {
         self.end.offset
     }
 
-    /// Whether what was read ends inside of a line that was taken for a whole one.
+    /// Whether the indexed part ends inside of a line that was indexed as a whole one.
     pub fn is_mid_line(&self) -> bool {
         self.end.mid_line
     }
@@ -200,7 +199,8 @@ impl Index {
         self.places.get(row as usize).copied().flatten()
     }
 
-    /// Says where the header, every entry and their bodies stand now, and nothing else; `places` has one for each row.
+    /// Sets where the header, every entry and their bodies are now; `places` has one for each row. There are no other
+    /// lines.
     pub fn set_places(&mut self, header: Option<LineSpan>, places: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
         self.lines = places.len() as u64 + u64::from(header.is_some());
         let last = places.last().or(header.as_ref());
@@ -216,8 +216,8 @@ impl Index {
         self.places.iter().enumerate().filter_map(placed)
     }
 
-    /// Says where the header and every entry stand in a copy of the storage: lines as they were, in the same order,
-    /// between them the `damaged` ones.
+    /// Sets where the header, every entry and the `damaged` lines are in a copy of the storage, which has the same
+    /// lines in the same order.
     pub fn move_to(&mut self, header: LineSpan, places: Vec<LineSpan>, damaged: Vec<DamagedLine>) {
         let bodies = std::mem::take(&mut self.bodies);
         let odd = damaged.len() as u64;

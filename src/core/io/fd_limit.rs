@@ -1,15 +1,15 @@
-//! Files when a process, or the system, has no handles left: that says nothing of the files, so none may count as
-//! unreadable for it.
+//! The limit of file descriptors. An error of this kind says nothing about the file, which must not count as
+//! unreadable.
 
 use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long somebody who reads one file at a time waits for a handle that others may give back.
+/// How long a reader of one file at a time waits for a file descriptor.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Whether an error says that there are no handles, or no memory for one.
+/// Whether an error says that there is no file descriptor left, or no memory for one.
 pub fn is_exhausted(error: &io::Error) -> bool {
     #[cfg(unix)]
     return matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM));
@@ -26,7 +26,7 @@ pub fn is_unreadable(error: &io::Error) -> bool {
     matches!(error.kind(), NotFound | PermissionDenied | NotADirectory | IsADirectory | InvalidInput)
 }
 
-/// Does work that opens files; where handles are short, again and again for a while.
+/// Does work that opens files; without file descriptors, again and again for a while.
 pub fn patiently<T>(cancelled: &AtomicBool, mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let start = Instant::now();
     loop {

@@ -1,7 +1,7 @@
-//! One session: its identity, its index and its storage, and what is asked of it without looking at its file again.
+//! One session: its identity, its index and its storage, and every question that needs no check of its file.
 //!
-//! Entries come in as heads; their bodies are lines in the storage, or are kept by the caller as long as the session
-//! has no file. Every call that can fail leaves the session as it was when it does.
+//! Entries come in as heads. Their bodies are lines in the storage, or are kept by the caller while the session has no
+//! file. A call that fails leaves the session as it was.
 
 use std::collections::HashMap;
 
@@ -27,22 +27,22 @@ use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::{bytes_at, Storage};
 use crate::core::tree::tree::{RowNo, Tree};
 
-/// How a session goes with files.
+/// Whether a session writes to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Persistence {
     /// Never writes.
     Memory,
-    /// Writes to its file, which it makes when there is conversation.
+    /// Writes to its file, which is created with the first user or assistant message.
     File,
 }
 
-/// What a session was before it went on in another file.
+/// How rows changed when the session moved to another file.
 pub struct RowRemap {
-    /// For each row of now the one it was before, if it was there.
+    /// For each new row its old row, if it had one.
     pub rows: Vec<Option<RowNo>>,
-    /// The session with its old rows and its old file, as far as that can still be read.
+    /// The session with its old rows and its old file, which may not be readable any more.
     pub old: Session,
-    /// Whether the header still says what it said.
+    /// Whether the header's text is unchanged.
     pub same_header: bool,
 }
 
@@ -54,16 +54,17 @@ pub struct Session {
     /// The path of the file, whether it exists yet or not.
     pub(super) file: Option<String>,
     pub(super) storage: Option<Box<dyn Storage>>,
-    /// How many bytes the storage had when it was last looked at or written to.
+    /// The size of the storage, in bytes, at the last check or write.
     pub(super) size: u64,
     pub(super) header_place: Option<LineSpan>,
     /// The header's text, if it was read and is not long.
     pub(super) header_text: Option<String>,
     pub(super) index: Index,
     pub(super) appended: AppendedRows,
-    /// The lines that others made of entries appended here, by id. No object says what they say.
+    /// The lines of entries appended here that other processes changed, by id. The caller's objects do not have the
+    /// change.
     pub(super) altered: HashMap<Vec<u8>, String>,
-    /// What the session was before its file was replaced, until somebody asks.
+    /// How rows changed when the file was replaced, until the caller takes it.
     pub(super) remap: Option<Box<RowRemap>>,
     pub(super) state: FileStateCell,
     pub(super) lock: WriterLock,
@@ -127,17 +128,17 @@ impl Session {
         &self.index.tree
     }
 
-    /// The path to the leaf, or to what stands for it, kept from one question to the next.
+    /// The path to `end`, cached.
     pub fn cached_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
         self.index.cached_path(end)
     }
 
-    /// The context of that path.
+    /// The context of the path to `end`, cached.
     pub fn cached_projection(&mut self, end: Option<RowNo>) -> Projection {
         self.index.cached_projection(end)
     }
 
-    /// Where its lines are kept, if they are.
+    /// Where its lines are stored; None while the caller keeps them.
     pub fn storage(&self) -> Option<&dyn Storage> {
         self.storage.as_deref()
     }
@@ -157,7 +158,7 @@ impl Session {
         self.index.memory()
     }
 
-    /// What happened to it since it was opened.
+    /// What happened to the session since it was opened.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
@@ -172,7 +173,7 @@ impl Session {
         self.is_persisted() && self.storage.is_some()
     }
 
-    /// Whether appending such a message makes the file.
+    /// Whether appending this entry creates the file.
     pub fn makes_file_with(&self, head: &NewHead) -> bool {
         let conversation = head.message.is_some_and(|message| message.role.is_conversation());
         self.is_persisted()
@@ -197,7 +198,8 @@ impl Session {
         self.push_local(head, None)
     }
 
-    /// Goes on in a file just written: `places` are the header's and every entry's, `bodies` those that are known.
+    /// Moves to a file just written. `places` are those of the header and of every entry, `bodies` those that are
+    /// known.
     pub fn adopt_file(&mut self, storage: FileStorage, mut places: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
         let header = (!places.is_empty()).then(|| places.remove(0));
         self.index.set_places(header, places, bodies);
@@ -214,7 +216,7 @@ impl Session {
         }
     }
 
-    /// Remembers of a result whether a line was not what the index says.
+    /// Marks the file suspect if the result says that a line differs from the index.
     pub fn note_mismatch<T>(&self, result: Result<T>) -> Result<T> {
         if result.as_ref().is_err_and(Error::is_changed) {
             self.mark_suspect();
@@ -227,17 +229,17 @@ impl Session {
         self.index.is_entry(row, line)
     }
 
-    /// Says that something in the file is not what the index says.
+    /// Marks the file suspect: something in it differs from the index.
     pub fn mark_suspect(&self) {
         self.state.mark_suspect();
     }
 
-    /// Whether something in the file was not what the index says, and was not taken in since.
+    /// Whether something in the file differs from the index.
     pub fn is_suspect(&self) -> bool {
         self.state.is_suspect()
     }
 
-    /// Copies lines of this session to a new file, those that `work` wants.
+    /// Copies the lines that `work` chooses to a new file.
     pub fn copied<T>(
         &self,
         out: NewFile,
@@ -286,7 +288,7 @@ impl Session {
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// The lines of several entries, read in few strokes.
+    /// The lines of several entries; neighbours are read together.
     pub fn lines(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.lines(&**storage, rows, each)),
@@ -307,7 +309,7 @@ impl Session {
         let Some(row) = target.and_then(|id| self.tree().find(id)) else {
             return Err(Error::entry_not_found(shown()));
         };
-        // The rows of nearly every path ascend; of one that does not, all are looked at.
+        // Nearly every path ascends; one that does not is searched from end to end.
         let leaf = self.tree().leaf();
         let path = self.index.cached_path(leaf);
         let on_path = path.binary_search(&row).is_ok() || path.contains(&row);
@@ -330,7 +332,7 @@ impl Session {
         row
     }
 
-    /// Remembers that other processes write here too.
+    /// Notes that other processes write to the file, too.
     pub(super) fn share(&mut self) {
         self.lock.recheck();
         if let Some(storage) = self.storage.as_mut() {
@@ -338,7 +340,7 @@ impl Session {
         }
     }
 
-    /// Takes the lock that the session is to have, if it does not have it.
+    /// Takes the lock that the options ask for, if it is not held.
     pub(super) fn take_lock(&mut self) -> Result<()> {
         match (&self.file, self.persistence) {
             (Some(file), Persistence::File) => self.lock.take(file, self.options.lock),
@@ -346,7 +348,7 @@ impl Session {
         }
     }
 
-    /// Makes sure that nobody else has the lock. True if a repair had it and is done: the file may be another one.
+    /// Checks that no other process has the lock. True if a repair had it and is done: the file may be another one.
     pub(super) fn check_lock(&mut self) -> Result<bool> {
         let full_checks = self.storage.as_ref().map_or(0, |storage| storage.full_checks());
         match (&self.file, self.persistence) {
@@ -355,12 +357,12 @@ impl Session {
         }
     }
 
-    /// Lets go of the lock; the next append takes it again.
+    /// Releases the lock; the next append takes it again.
     pub fn release_lock(&mut self) {
         self.lock = WriterLock::default();
     }
 
-    /// Reads what others appended, up to a size of the storage.
+    /// Reads what other processes appended; the storage has `size` bytes now.
     pub(super) fn read_appended(&mut self, size: u64) -> Result<()> {
         self.share();
         let Some(storage) = self.storage.as_mut() else {
@@ -376,7 +378,7 @@ impl Session {
     }
 }
 
-/// Refuses a line that nobody would read again.
+/// An error if a line is too long to be read again.
 pub(super) fn check_length(line: &[u8]) -> Result<()> {
     match line.len() > LONGEST {
         true => {

@@ -1,5 +1,4 @@
-//! The file engine. Files are opened when needed and kept open, but only so many at once: a process may hold more
-//! managers than it may hold open files.
+//! The file engine: appends, rollbacks, checks and reads of one session file.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -19,11 +18,11 @@ use crate::core::io::line_span::LineSpan;
 use crate::core::io::open::{self, Access};
 use crate::core::storage::storage::{FileStatus, Storage};
 
-/// How often, and how long after each other, it is looked whether a half line gets its end.
+/// How often, and at which interval, a torn line is given time to get its end.
 const TORN_LINE_CHECKS: u32 = 3;
 const TORN_LINE_PAUSE: Duration = Duration::from_millis(1);
 
-/// Where a handle for a file could be had.
+/// What opening the file again found.
 enum Reached {
     Handle(Handle),
     /// Nothing is at the path.
@@ -43,7 +42,7 @@ pub struct FileStorage {
     shared: bool,
     durability: Durability,
     clock: ChangeClock,
-    /// Whether it was opened again since the last look. While it was closed its inode may have become another file's.
+    /// Whether it was opened again since the last check. While it was closed another file may have got its inode.
     reopened: AtomicBool,
     /// Whether the disk has the names of the directories above it.
     dirs_synced: bool,
@@ -72,10 +71,10 @@ impl FileStorage {
         ))
     }
 
-    /// Takes the lock off a file that was locked while it was written: the handle is the same one.
+    /// Unlocks a file that was locked while it was written.
     pub(crate) fn unlock(&self) {
         if let Some(handle) = self.handle.get() {
-            // A file that cannot be unlocked was never locked.
+            // Where this fails files have no locks.
             let _ = fs::unlock(&handle.file);
         }
     }
@@ -148,8 +147,7 @@ impl FileStorage {
         }
     }
 
-    /// Writes all of `bytes` at the end, in one piece, and tells where. What was written is taken out again when that
-    /// fails.
+    /// Appends all of `bytes` and returns where they are. If that fails, what was written is rolled back.
     fn write_at_end(&self, file: &File, bytes: &[u8]) -> Result<u64> {
         let mut written = 0;
         let mut end = 0;
@@ -160,11 +158,11 @@ impl FileStorage {
             });
             match result {
                 Ok(size) => {
-                    // Appending writes move the position to their end, wherever others had moved the end of the file.
+                    // A write that appends moves the position to its own end, wherever the end of the file was.
                     let (before, piece) = (bytes.get(..written).unwrap_or_default(), rest.get(..size).unwrap_or(rest));
                     let now = self.end_of_write(file, before, piece)?;
                     if written > 0 && now - size as u64 != end {
-                        // Another process wrote between two pieces of one line: both come out again.
+                        // Another process wrote between two parts of one line: both are rolled back.
                         self.rollback_bytes(file, end - written as u64, before);
                         self.rollback_bytes(file, now - size as u64, piece);
                         return Err(Error::changed(&self.path, "another process wrote into the middle of a line"));
@@ -184,11 +182,11 @@ impl FileStorage {
         Ok(end - bytes.len() as u64)
     }
 
-    /// Where the write of `piece` that was just made ended; `before` it stands what was written of the line until then.
+    /// Where the write of `piece` ended, which was just made; `before` is what was written of the line until then.
     fn end_of_write(&self, file: &File, before: &[u8], piece: &[u8]) -> Result<u64> {
         fs::position(file).map_err(|error| {
-            // Where the bytes went cannot be told. Those at the end are taken out if they read as ours; else they stay,
-            // and come in like a line of somebody else's.
+            // Where the bytes are is not known. Those at the end are rolled back if they equal ours; else they stay,
+            // and are read like another process's line.
             let ours = [before, piece].concat();
             if let Some(at) = fs::stat(file).ok().and_then(|now| now.size.checked_sub(ours.len() as u64)) {
                 if matches!(has_bytes_at(file, at, &ours), Ok(true)) {
@@ -199,18 +197,16 @@ impl FileStorage {
         })
     }
 
-    /// Takes our own bytes out again: cut off if they are the last, else made blank, which is white space before or
-    /// behind other lines. That this may fail too changes nothing for the caller, who is told
-    /// of the failure that led here; what then stays is passed over as damaged.
+    /// Rolls back our own bytes: truncates them if they are the last, else overwrites them with spaces. The caller
+    /// reports the failure that led here; if this fails, too, what stays is a damaged line.
     fn rollback_bytes(&self, file: &File, offset: u64, ours: &[u8]) -> bool {
         self.cut(file, offset, ours).is_ok() || self.overwrite_with_spaces(file, offset, ours).is_ok()
     }
 
-    /// Cuts our own bytes off. An error if they are not the last, or not there any more.
+    /// Truncates our own bytes. An error if they are not the last, or not there any more.
     fn cut(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
         self.clock.note_change(now());
-        // Others of ours who know that they are not alone write under the same lock. Where it is had already this one
-        // is part of it.
+        // Other writers of ours take the same lock once they know of each other. The caller may hold this lock already.
         let locked = !self.uses_write_lock() && lock_briefly(file);
         let done = (|| {
             if !has_bytes_at(file, offset, ours)? {
@@ -227,14 +223,13 @@ impl FileStorage {
         done
     }
 
-    /// Whether every write is made under the lock.
+    /// Whether every write takes the write lock.
     fn uses_write_lock(&self) -> bool {
-        // Elsewhere than on Unix locks keep others from writing at all, those too that know of none.
+        // Elsewhere than on Unix a lock keeps every program from writing.
         cfg!(unix) && (self.shared || self.lacks_final_newline)
     }
 
-    /// Runs work while none of our other writers writes to the file, where there are others: what is cut off must not
-    /// be theirs.
+    /// Runs work under the write lock, if others write to the file, too: what is truncated must not be theirs.
     fn under_write_lock<T>(&self, file: &File, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let locked = self.uses_write_lock() && lock_briefly(file);
         let result = work();
@@ -244,8 +239,8 @@ impl FileStorage {
         result
     }
 
-    /// Whether the file still ends in the middle of a line. A write in progress can be seen half done, and is not waited
-    /// for by our own lock if it is pi's: only what stays so for a while is the end of a line that nobody will write.
+    /// Whether the file still ends in the middle of a line. A write in progress may be seen half done, and pi takes no
+    /// lock: only a line that stays torn for a while is one that nobody will finish.
     fn still_lacks_final_newline(&self, file: &File) -> bool {
         for _ in 0..TORN_LINE_CHECKS {
             let mut last = [b'\n'];
@@ -261,20 +256,20 @@ impl FileStorage {
         true
     }
 
-    /// Makes our own bytes blank, in the file that they were written to.
+    /// Overwrites our own bytes with spaces, in the file that they were written to.
     fn overwrite_with_spaces(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
-        // A handle that appends writes nowhere else.
+        // A handle that appends cannot overwrite.
         let other = open::existing(Path::new(&self.path), Access::Overwrite)?;
         let is_there = fs::stat(&other)?.identity == self.identity && has_bytes_at(file, offset, ours)?;
         match is_there {
             true => fs::write_all_at(&other, offset, &vec![b' '; ours.len()]),
-            // What was written went with the file, or was overwritten.
+            // The bytes are gone with the file, or were overwritten.
             false => Ok(()),
         }
     }
 }
 
-/// Whether these bytes stand there.
+/// Whether a file has these bytes at an offset.
 fn has_bytes_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
     let mut there = vec![0; bytes.len()];
     match fs::read_exact_at(file, offset, &mut there) {
@@ -324,7 +319,7 @@ impl Storage for FileStorage {
                 return Ok(FileStatus::Here { size, touched: false, reopened });
             }
         }
-        // The path is asked, not the handle: an open file does not show that its name was given to another.
+        // By path, not by handle: an open file does not show that another has its name.
         match fs::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
             Some(stat) if stat.identity == self.identity => {
                 self.reopened.store(false, Ordering::Relaxed);
@@ -370,7 +365,7 @@ impl Storage for FileStorage {
         let handle = self.handle(true)?;
         self.under_write_lock(&handle.file, || {
             let ended = [line, b"\n"].concat();
-            // The newline stays where the line is made blank: what stands before it may lack its own.
+            // The newline stays: the line before may lack its own.
             let done = match self.cut(&handle.file, place.offset, &ended) {
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                     self.overwrite_with_spaces(&handle.file, place.offset, line)
@@ -390,7 +385,7 @@ impl Storage for FileStorage {
     }
 
     fn flush(&mut self) -> Result<()> {
-        // On Unix any handle will do, and the file may be one that is not ours to write.
+        // On Unix a handle for reading is enough, and the file may be read-only.
         let handle = self.handle(cfg!(not(unix)))?;
         fs::sync(&handle.file).map_err(self.fail("fsync"))?;
         let path = Path::new(&self.path);
@@ -437,7 +432,8 @@ impl Read for ReadFrom<'_> {
     }
 }
 
-/// Makes a directory and those above it, for their owner alone. What durability asks for holds for their names too.
+/// Creates a directory and those above it, for their owner alone. With [`Durability::Fsync`] their names are on disk
+/// when this returns.
 pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
     let made = dirs::make_dirs(Path::new(path), durability == Durability::Fsync);
     made.map_err(|error| Error::io("mkdir", path, error))

@@ -20,7 +20,7 @@ impl MemoryStorage {
     }
 }
 
-/// Bytes that are being written. Where there is no memory for more, that is an error, not the end of the process.
+/// A buffer to write to. Without memory for more a write is an error and does not abort.
 #[derive(Default)]
 pub struct Memory {
     pub bytes: Vec<u8>,

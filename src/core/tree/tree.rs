@@ -15,7 +15,7 @@ use super::row::NONE;
 pub use super::row::{ParentRef, Row, RowNo, Sym};
 use crate::core::format::entry::{EntryHead, Kind, Parent};
 
-/// A list of rows with one parent, linked through [`Row::next_sibling`].
+/// A list of rows with one parent, linked through `next_sibling`.
 #[derive(Debug, Clone, Copy)]
 struct Children {
     first: RowNo,
@@ -220,7 +220,7 @@ impl Tree {
         self.row(no).is_some_and(|row| self.row_of(row.id) == Some(no))
     }
 
-    /// Whether a head says of an entry what its row does: what it is, where it hangs and what it is about.
+    /// Whether a head has the kind, id, parent, message and target that the row has.
     pub fn matches_head(&self, no: RowNo, head: &EntryHead<'_>) -> bool {
         let Some(row) = self.row(no) else { return false };
         let same_parent = match (row.parent, &head.parent) {

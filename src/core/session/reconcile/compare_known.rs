@@ -1,7 +1,7 @@
-//! What is known of a file, held against what it is: cheaply by its two ends, or line by line.
+//! Compares the index with the file: by its header and last lines, or line by line.
 //!
-//! A file that grew is one that others added to, or one that somebody wrote anew, longer. Its size does not tell.
-//! Header and last lines do: where those still stand, what is between them was not moved.
+//! A file that grew was appended to, or rewritten; its size does not tell which. If the header and the last known lines
+//! are where they were, what is between them was not moved.
 
 use crate::core::base::error::{Error, Result};
 use crate::core::format::header::{Header, Version};
@@ -13,13 +13,12 @@ use crate::core::tree::tree::{ParentRef, RowNo, Sym};
 
 use crate::core::session::session::Session;
 
-/// How many of the last entries are looked at, as far as they are within that many bytes; the last one always.
+/// How many of the last entries are compared, within how many bytes; the last one always is.
 const LAST: RowNo = 8;
 const TAIL: u64 = 16 << 10;
 
 impl Session {
-    /// Whether the file still begins with the session's header and still has the last lines that are known of it where
-    /// they were.
+    /// Whether the header and the last known lines are where they were.
     pub(in crate::core::session) fn has_same_prefix(&self) -> Result<bool> {
         match self.check_ends() {
             Ok(()) => Ok(true),
@@ -57,7 +56,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the file still has every line that is known of it, read anew.
+    /// Whether every known line is where it was. Reads the whole file.
     pub(in crate::core::session) fn has_same_content(&self) -> Result<bool> {
         let Some(storage) = self.storage.as_deref() else {
             return Ok(true);
@@ -77,7 +76,7 @@ impl Session {
             }))
     }
 
-    /// Whether an index is this session's, cut at the end: the same lines in the same places, as far as they go.
+    /// Whether an index is this session's, truncated: the same lines in the same places, as far as there are any.
     pub(in crate::core::session) fn is_cut_to(&self, index: &Index, size: u64) -> bool {
         let rows = index.tree.len();
         let (before, now) = (self.damaged(), index.damaged());
@@ -94,7 +93,7 @@ fn extent(line: &DamagedLine) -> (u64, u64) {
     (line.offset, line.len)
 }
 
-/// An error unless newlines are where a line begins and ends, in a storage of which everything before `end` is known.
+/// An error unless newlines precede and end a line. Everything before `end` is known.
 fn check_borders(storage: &dyn Storage, line: &DamagedLine, end: u64) -> Result<()> {
     let before = line.offset.checked_sub(1);
     let behind = Some(line.end()).filter(|&at| at < end);
@@ -110,7 +109,7 @@ fn check_borders(storage: &dyn Storage, line: &DamagedLine, end: u64) -> Result<
 
 const MOVED: &str = "a line is no longer where it was";
 
-/// The line at a place in a storage of which everything before `end` is known: an error if it is none.
+/// The line at a place; an error if there is none. Everything before `end` is known.
 fn line_at(storage: &dyn Storage, place: LineSpan, end: u64) -> Result<Vec<u8>> {
     let (before, behind) = (place.offset > 0, place.end() < end);
     let from = place.offset - u64::from(before);
@@ -127,7 +126,8 @@ fn line_at(storage: &dyn Storage, place: LineSpan, end: u64) -> Result<Vec<u8>> 
     }
 }
 
-/// Whether two rows say the same: of one kind, as long, below the same parent. `closely`: in all that the index takes.
+/// Whether two rows have the same id, kind, length and parent; `closely`: and the same in everything else that is
+/// indexed.
 pub(in crate::core::session) fn is_same(old: &Index, was: RowNo, new: &Index, row: RowNo, closely: bool) -> bool {
     let (Some(a), Some(b)) = (old.tree.row(was), new.tree.row(row)) else {
         return false;

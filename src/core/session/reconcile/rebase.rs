@@ -1,7 +1,8 @@
-//! Going on in another file, or in another content of the same one, when it holds the same session.
+//! Moving a session to the file that replaced its own, or to new content of the same file, if that holds the same
+//! session.
 //!
-//! Entries come from there. What was appended here and is not there is added, with what it hangs from: lines are read
-//! from the old file as long as that is open, else they are wanted of the caller, who has the objects.
+//! The new file's entries count. Entries that were appended here and are missing there are added, with their ancestors.
+//! Their lines are read from the old file while that is open; after that the caller must supply them from its objects.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -23,7 +24,7 @@ use crate::core::session::session::{Persistence, RowRemap, Session};
 use crate::core::summary::header_scan::first_header;
 
 impl Session {
-    /// Goes on in what is at the path now, if it is the same session.
+    /// Moves to the file that is at the path now; an error if that is another session.
     pub(in crate::core::session) fn rebase(
         &mut self,
         old: PreviousFile,
@@ -33,7 +34,7 @@ impl Session {
         let Some(path) = self.file.clone() else {
             return Ok(FileState::Current);
         };
-        // A repair carries lines over until it is done; what was added before would stand there twice.
+        // A repair copies lines until it is done: lines added before its end would be there twice.
         self.lock.wait_for_repair(&path)?;
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
         let size = storage.size()?;
@@ -52,13 +53,13 @@ impl Session {
             return Err(Error::changed(&path, "it is no session any more"));
         };
         if depth == CheckDepth::ForRead && index.damaged().len() > self.damaged().len() {
-            // Damage is told by the read that met it.
+            // The read that met the damage reports it.
             return Err(Error::changed(&path, "lines of it are damaged"));
         }
         storage.set_lacks_final_newline(lacks_final_newline);
         storage.set_shared();
         let theirs = index.tree.len();
-        // What somebody cut off in place stays out.
+        // What another process truncated is not added again.
         let is_cut = old == PreviousFile::Rewritten && self.is_cut_to(&index, size);
         let mut added = HashMap::new();
         if !is_cut {
@@ -70,7 +71,7 @@ impl Session {
         }
         let moved = self.remapped_rows(&index, &storage, old, &added)?;
         let ids: HashSet<&[u8]> = self.appended.iter().map(|row| self.tree().id_of(row)).collect();
-        // Whatever others made of them.
+        // Other processes may have changed them; their ids count.
         let appended = (0..index.tree.len() as RowNo).filter(|&row| ids.contains(index.tree.id_of(row)));
         let appended: AppendedRows = appended.collect();
         let altered = altered(&appended, &moved, &index, &storage)?;
@@ -78,7 +79,7 @@ impl Session {
         let leaf = self.leaf_in(&index);
         index.tree.set_leaf(leaf);
         self.size = storage.size()?.max(index.read_to());
-        // Nothing can fail any more from here on.
+        // Nothing below can fail.
         self.appended = appended;
         self.altered.extend(altered);
         let known = moved.iter().filter(|row| row.is_some()).count();
@@ -90,7 +91,7 @@ impl Session {
         self.lock.recheck_elsewhere();
         self.remap = Some(match self.remap.take() {
             None => Box::new(RowRemap { rows: moved, old: before, same_header }),
-            // Moved twice since somebody asked: rows are followed to where they were at first.
+            // Moved twice before the caller asked: map rows to those that the caller knows.
             Some(mut first) => {
                 let was = |row: RowNo| first.rows.get(row as usize).copied().flatten();
                 first.rows = moved.into_iter().map(|row| row.and_then(was)).collect();
@@ -103,7 +104,7 @@ impl Session {
         Ok(FileState::Current)
     }
 
-    /// Whether the header of another file is known to be the very text of ours.
+    /// Whether another file's header is known to have the same text as ours.
     fn has_header(&self, header: &[u8], old: PreviousFile) -> bool {
         match (&self.header_text, self.header_place, self.storage.as_deref()) {
             (Some(text), ..) => text.as_bytes() == header,
@@ -114,7 +115,7 @@ impl Session {
         }
     }
 
-    /// An empty file has no bytes of anybody: all of ours go there, if they can still be read.
+    /// Writes everything to a file that is empty now, if the old one can still be read.
     fn refill_empty_file(
         &mut self,
         mut storage: FileStorage,
@@ -148,7 +149,7 @@ impl Session {
         Ok(FileState::Current)
     }
 
-    /// The entries that were appended here and are not in another index, and what they hang from, with their lines.
+    /// The entries appended here that are missing in another index, and their missing ancestors, with their lines.
     fn missing_entries(
         &mut self,
         index: &Index,
@@ -181,7 +182,7 @@ impl Session {
         for &row in &rows {
             let read = storage.map_or(Ok(None), |storage| self.index.line(storage, row));
             let line = match read {
-                // Where the file was written anew nothing is left to read, or something else stands there.
+                // The file was rewritten: the line is gone.
                 Err(error) if error.as_io().is_none() => None,
                 read => read?,
             };
@@ -191,8 +192,8 @@ impl Session {
                 None => missing.push(row),
             }
         }
-        // What only others wrote, and nobody here has read, cannot be had again: its children become orphans, which
-        // the diagnostics tell. What was acknowledged here may not go that way.
+        // An ancestor that only other processes wrote may be lost: its children become orphans, which the diagnostics
+        // report. An entry that was appended here must not be lost.
         if missing.iter().any(|&row| supplied.is_none() || self.appended.contains(row)) {
             let error = Error::lines_needed(path);
             *self.state.get_mut() = FileState::MissingLines(missing);
@@ -201,9 +202,9 @@ impl Session {
         Ok(lines)
     }
 
-    /// For each row of a new index the row it was in the old one: the same id, of several the same in order, and the
-    /// same in what it says. What was appended here goes by what the index knows of it: the caller's objects are the
-    /// only other copy. `added` are those that were just added there.
+    /// For each row of a new index its row in the old one: the row with the same id (of several the next in order) and
+    /// the same content. Rows appended here are compared by index alone, for the caller's objects are the only other
+    /// copy. `added` maps the rows that were just added.
     fn remapped_rows(
         &self,
         new: &Index,
@@ -241,7 +242,7 @@ impl Session {
         Ok(rows)
     }
 
-    /// The leaf in another index: the same entry, or the nearest before it that is there, or the last of all.
+    /// The leaf in another index: the same entry, else its nearest ancestor there, else the last entry.
     fn leaf_in(&self, index: &Index) -> Option<RowNo> {
         let leaf = self.tree().leaf()?;
         let path = self.tree().path(leaf);
@@ -250,7 +251,7 @@ impl Session {
     }
 }
 
-/// Adds lines to a storage and its index. Tells for each new row the one it was.
+/// Appends lines to a storage and its index. Returns for each new row its old one.
 fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) -> Result<HashMap<RowNo, RowNo>> {
     let mut added = HashMap::new();
     for (was, line) in lines {
@@ -267,7 +268,7 @@ fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) 
     Ok(added)
 }
 
-/// The lines that others made of entries appended here, by id: no object has what they say now.
+/// The lines of entries appended here that other processes changed, by id.
 fn altered(
     appended: &AppendedRows,
     moved: &[Option<RowNo>],

@@ -1,4 +1,5 @@
-//! What happens when the file changes underneath: grown, deleted, renamed, replaced or cut by somebody else.
+//! Checks the file of an open session and takes in what other processes did to it: they may have appended to it, or
+//! deleted, renamed, replaced or truncated it.
 
 use std::collections::HashMap;
 
@@ -13,32 +14,31 @@ use crate::core::session::file_state::{CheckDepth, FileState, PreviousFile};
 use crate::core::session::session::{Persistence, RowRemap, Session};
 use crate::core::summary::header_scan::first_header;
 
-/// Up to how many bytes a file is read whole to be sure that it says what it said.
+/// Up to this size, in bytes, a full check reads the whole file.
 const SMALL: u64 = 1 << 20;
 
-/// How often it is looked at once more when another file took its name meanwhile.
+/// How often the check is repeated when another file takes its name meanwhile.
 const CHECKS: usize = 4;
 
 impl Session {
-    /// Takes in what others have written to the file since; the leaf stays. A file that was deleted is written again,
-    /// one that was replaced or cut is adopted if it holds the same session.
+    /// Takes in what other processes wrote to the file; the leaf stays. A file that was deleted is written again, one
+    /// that was replaced or truncated is adopted if it holds the same session.
     pub fn refresh(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Quick)
     }
 
-    /// The same, and notices what one look cannot: another file under the name, and another text of the same length. For
-    /// that a file of up to 1 MiB is read whole, a larger one if its times told a look of somebody else.
+    /// The same, and also finds another file under the name, and other content of the same length. For that a file of
+    /// up to 1 MiB is read whole, a larger one only if its times show that another process changed it.
     pub fn reload(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Full)
     }
 
-    /// Takes in what is there now after a line was not where it was, if that can be done without writing.
+    /// Takes in what is there now, after a line was not where it was, if that needs no write.
     pub fn recover(&mut self) -> Result<()> {
         self.check_file(CheckDepth::ForRead)
     }
 
-    /// Looks at the file, its name included, but at no more of its text than the header and the last lines, and waits
-    /// until the disk has it.
+    /// Checks the file's name, header and last lines, and waits until the file is on disk.
     pub fn flush(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Ends)?;
         match self.storage.as_mut().filter(|_| self.persistence == Persistence::File) {
@@ -47,8 +47,8 @@ impl Session {
         }
     }
 
-    /// Looks at the file once more while it is open, for it may be the only copy of what was written here, and closes it.
-    /// After an error it stays open. Who wrote nothing has nothing to lose: a file that was deleted stays so.
+    /// Checks the file while it is still open, for it may be the only copy of what was appended here, and closes it.
+    /// After an error it stays open. If nothing was appended here, a deleted file stays deleted.
     pub fn check_and_close(&mut self) -> Result<()> {
         if !self.appended.is_empty() && self.storage.as_ref().is_some_and(|storage| storage.is_open()) {
             self.check_file(CheckDepth::Ends)?;
@@ -57,8 +57,8 @@ impl Session {
         Ok(())
     }
 
-    /// Lets go of the file and of the lock. The session goes on: the next call that needs the file opens it again, the
-    /// next append takes the lock again.
+    /// Closes the file and releases the lock. The session stays usable: the next call that needs the file opens it
+    /// again, the next append takes the lock again.
     pub fn close(&mut self) {
         if let Some(storage) = self.storage.as_mut() {
             storage.close();
@@ -76,7 +76,7 @@ impl Session {
         *self.state.get_mut() = FileState::Supplied(lines);
     }
 
-    /// After the file was replaced rows have other numbers: what they were before, once.
+    /// How rows changed since the file was replaced. Returned once.
     pub fn take_remap(&mut self) -> Option<RowRemap> {
         self.remap.take().map(|moved| *moved)
     }
@@ -112,7 +112,7 @@ impl Session {
         let was_touched = matches!(before, FileState::Touched);
         match found {
             FileStatus::Here { size, touched, reopened } => {
-                // Growth is why a file was touched, as a rule; where it did not grow, a line may say something else.
+                // Growth explains a changed time. Without growth a line may have changed.
                 let touched = was_touched || touched && size == self.size;
                 let reads_all = match depth {
                     CheckDepth::Quick | CheckDepth::Ends => before.is_suspect(),
@@ -140,7 +140,7 @@ impl Session {
                 self.notes.changed(if deleted { Change::Deleted } else { Change::Renamed });
                 Ok(state)
             }
-            // It may have been written anew before another took its name: then nothing is where it was.
+            // It may have been rewritten before it lost its name: then no line is where it was.
             FileStatus::Replaced { readable } => match readable && self.has_same_prefix()? {
                 true => self.rebase(PreviousFile::Open, depth, before),
                 false => self.rebase(PreviousFile::Gone, depth, before),
@@ -157,9 +157,9 @@ impl Session {
         self.size = size;
     }
 
-    /// Writes a file that is gone again, byte by byte what it was: entries keep their places.
+    /// Writes a deleted file again, byte for byte, so that lines keep their places.
     fn restore(&mut self, depth: CheckDepth, before: &FileState) -> Result<FileState> {
-        // It may have been written anew before it went.
+        // It may have been rewritten before it was deleted.
         let has_same_prefix = self.has_same_prefix()?;
         let Some(storage) = self.storage.as_ref() else {
             return Ok(FileState::Current);
@@ -179,7 +179,7 @@ impl Session {
         if !has_same_prefix {
             return self.rebase(PreviousFile::Gone, depth, before);
         }
-        // Others may have written to the old file until the end.
+        // Other processes may have appended to the old file meanwhile.
         if self.size > self.index.read_to() {
             self.read_appended(self.size)?;
         }

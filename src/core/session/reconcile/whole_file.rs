@@ -14,7 +14,8 @@ pub(in crate::core::session) const WRITTEN_AGAIN: &str =
     "the deleted, renamed or emptied file was written again, whole";
 
 impl Session {
-    /// Writes a session whose file is lost again, from the lines of its header and every entry as the caller has them.
+    /// Writes a lost file again from the lines of the header and of every entry, which the caller made from its
+    /// objects.
     pub fn rewrite<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) -> Result<()> {
         let (Some(path), Some(lost)) = (self.file.clone(), self.storage.as_ref()) else {
             return Ok(());
@@ -67,7 +68,7 @@ impl Session {
     }
 }
 
-/// Hands on all bytes of a storage. Tells whether they end in the middle of a line.
+/// Hands on all bytes of a storage. Returns whether the last line lacks its newline.
 pub(in crate::core::session) fn copy(storage: &dyn Storage, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
     let last = copy_bytes(storage, 0, u64::MAX, each)?;
     Ok(last.is_some_and(|byte| byte != b'\n'))
