@@ -22,11 +22,7 @@ impl SessionName {
 
     /// Opens the file to read it.
     pub fn open(&self, dir: &str) -> io::Result<File> {
-        let path = Path::new(dir).join(&self.name);
-        match self.is_file {
-            true => open::existing(&path, Access::Read),
-            false => open::regular(&path, Access::Read),
-        }
+        open::regular(&Path::new(dir).join(&self.name), Access::Read)
     }
 }
 
