@@ -1,5 +1,5 @@
 //! The calls to the file system, one function each. Everything that the engine does to a session file goes through
-//! here, so that tests can make each call fail in turn ([`faults`]); elsewhere these are plain calls.
+//! here, so that tests can make each call fail in turn ([`faults`]).
 
 #[cfg(target_os = "linux")]
 use std::ffi::CStr;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// How much is copied at once.
 const COPIED: usize = 1 << 18;
 
-/// A call, for the plan of faults and for messages.
+/// The kind of a call, for injected faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
     Open,
@@ -53,7 +53,7 @@ fn has_no_link(count: u64) -> bool {
     count == 0
 }
 
-/// What the engine looks at of a file.
+/// The status of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Stat {
     pub size: u64,
@@ -61,8 +61,8 @@ pub struct Stat {
     /// Whether no name seems to lead to the file any more; only its path tells for sure. Elsewhere than on Unix an open
     /// file cannot be deleted.
     pub deleted: bool,
-    /// When its content, names, mode or owner changed, in ns since 1970: a time that nobody can set. Elsewhere than on
-    /// Unix when its content did.
+    /// When its content, names, mode or owner changed, in ns since 1970, which no program can set. Elsewhere than on
+    /// Unix when its content changed.
     pub changed: i64,
 }
 
@@ -122,15 +122,15 @@ pub fn remove_dir(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// Looks at an open file.
+/// The status of an open file.
 #[inline]
 pub fn stat(file: &File) -> io::Result<Stat> {
     inject(Call::Stat)?;
     Stat::of(&file.metadata()?)
 }
 
-/// Looks at the length of an open file, and whether it was deleted; nothing else. Asking for times as well would make
-/// every write behind the question write the inode too, at twice its cost, on kernels that give each question its answer.
+/// The size of an open file, and whether it was deleted. Asking for the times, too, would double the cost of the next
+/// write on kernels with multigrain timestamps, which then has to write the inode.
 #[inline]
 pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
     #[cfg(target_os = "linux")]
@@ -141,13 +141,13 @@ pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
         if let Ok(found) = statx(file, c"", AtFlags::EMPTY_PATH, asked) {
             return Ok((found.stx_size, has_no_link(found.stx_nlink.into())));
         }
-        // Sandboxes may refuse the call; the plain one says the same.
+        // Sandboxes may refuse this call; `fstat` tells the same.
     }
     let stat = stat(file)?;
     Ok((stat.size, stat.deleted))
 }
 
-/// Looks at what a path leads to; None if that is nothing.
+/// The status of what a path leads to; None if that is nothing.
 pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
     inject(Call::Stat)?;
     match fs::metadata(path) {
@@ -163,7 +163,7 @@ pub fn is_at(path: &Path, file: &File) -> io::Result<bool> {
     Ok(stat_path(path)?.is_some_and(|now| now.identity == identity))
 }
 
-/// Looks at what has a name, be it a link; None if nothing has it.
+/// The attributes of what has a name, links not followed; None if nothing has it.
 pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
     inject(Call::Stat)?;
     match fs::symlink_metadata(path) {
@@ -191,7 +191,7 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
-/// How many links lead from one to the next before they count as a circle.
+/// How many links are followed before they count as a circle.
 const LINKS: usize = 40;
 
 /// Where a path leads through symbolic links, whether or not anything is there.
@@ -302,19 +302,19 @@ pub fn position(mut file: &File) -> io::Result<u64> {
     io::Seek::stream_position(&mut file)
 }
 
-/// Takes the lock of a file if nobody has it. It ends with the last handle that was made of this one.
+/// Takes the lock of a file; false if another handle has it. It ends with the last duplicate of this handle.
 pub fn try_lock(file: &File) -> io::Result<bool> {
     inject(Call::Lock)?;
     taken(file.try_lock())
 }
 
-/// The same for a lock that may be shared with others who share it.
+/// The same for a shared lock.
 pub fn try_lock_shared(file: &File) -> io::Result<bool> {
     inject(Call::Lock)?;
     taken(file.try_lock_shared())
 }
 
-/// Ends the lock. Closing the file does so too; systems give this no way to fail while the file is open.
+/// Ends the lock. Closing the file does so, too. No system lets this fail while the file is open.
 pub fn unlock(file: &File) -> io::Result<()> {
     file.unlock()
 }
@@ -376,7 +376,7 @@ pub fn copy_xattrs(from: &File, to: &File) {
 #[cfg(not(target_os = "linux"))]
 pub fn copy_xattrs(_from: &File, _to: &File) {}
 
-/// Lets others read a file who may read another one with these attributes.
+/// Lets the users read a file who may read another one with these attributes.
 pub fn set_readable_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
     inject(Call::Attributes)?;
     #[cfg(unix)]
@@ -389,13 +389,13 @@ pub fn set_readable_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Cuts a file.
+/// Truncates a file.
 pub fn truncate(file: &File, size: u64) -> io::Result<()> {
     inject(Call::Truncate)?;
     file.set_len(size)
 }
 
-/// Waits until the disk has what was written.
+/// Waits until the file is on disk.
 pub fn sync(file: &File) -> io::Result<()> {
     inject(Call::Sync)?;
     #[cfg(test)]
@@ -403,7 +403,7 @@ pub fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The same without the times, for a line that was added.
+/// The same without its times, for a line that was appended.
 pub fn sync_data(file: &File) -> io::Result<()> {
     inject(Call::Sync)?;
     #[cfg(test)]
@@ -417,7 +417,7 @@ pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to)
 }
 
-/// Copies the first `end` bytes of an open file to another, with its attributes, and waits until the disk has them.
+/// Copies the first `end` bytes of an open file to another, with its attributes, and waits until they are on disk.
 pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
     let mut buffer = vec![0; COPIED.min(end.max(1) as usize)];
     let mut at = 0;

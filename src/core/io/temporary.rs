@@ -1,7 +1,7 @@
-//! Temporary files: a session file is written under another name first, and gets its own when it is whole.
+//! Temporary files: a session file is written under another name first, and gets its own when it is complete.
 //!
-//! The name ends in `.tmp`, so nothing takes it for a session. While it is being written the file is locked; one that
-//! nobody holds was left by a process that died, and is removed by whoever writes in the same directory next.
+//! The name ends in `.tmp`, so no program takes it for a session. The file is locked while it is written; an unlocked
+//! one was left by a dead process, and the next process that writes in the directory removes it.
 
 use std::fs::File;
 use std::io;
@@ -14,14 +14,14 @@ use super::open;
 pub const PREFIX: &str = ".pi-session-";
 pub const SUFFIX: &str = ".tmp";
 
-/// How often a file is made that others remove at once.
+/// How often a temporary file is created that another process removes at once.
 const TRIES: usize = 100;
 
 /// A file beside a target that is removed unless it takes a name of its own.
 pub struct Temporary {
     path: PathBuf,
     pub file: File,
-    /// Why it could not be locked, where files cannot be.
+    /// Why it could not be locked, if files have no locks here.
     pub lock_error: Option<io::Error>,
     named: bool,
 }
@@ -35,7 +35,7 @@ impl Temporary {
             let mut temporary = Self { path, file, lock_error: None, named: false };
             let is_ours = match fs::try_lock(&temporary.file) {
                 Ok(locked) => locked,
-                // Where files cannot be locked, none is ever taken for one left behind.
+                // Where files have no locks none is swept.
                 Err(error) => {
                     temporary.lock_error = Some(error);
                     true

@@ -1,4 +1,4 @@
-//! Faults on purpose: a plan per thread says which of the coming calls fails, and how.
+//! Injected faults: a plan per thread says which call fails, and how.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::io;
 
 use super::{Call, Identity, Stat};
 
-/// How a call goes wrong.
+/// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectedFault {
     /// It fails with this error number, and every later one too.
