@@ -1,11 +1,10 @@
 //! Lines in memory.
 
 use std::io::{self, Read, Write};
-use std::path::Path;
 
 use crate::core::base::error::{Error, Result};
 use crate::core::io::line_span::LineSpan;
-use crate::core::storage::storage::{FileStatus, Storage};
+use crate::core::storage::storage::Storage;
 
 /// Lines in memory: a session that is read from a file but must not write to it.
 pub struct MemoryStorage {
@@ -56,14 +55,6 @@ impl Storage for MemoryStorage {
         Ok(self.bytes.len() as u64)
     }
 
-    fn status(&self, _thorough: bool) -> Result<FileStatus> {
-        Ok(FileStatus::Here { size: self.bytes.len() as u64, touched: false, reopened: false })
-    }
-
-    fn full_checks(&self) -> u64 {
-        0
-    }
-
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {
         let place = LineSpan::of(self.bytes.len() as u64, line.len());
         self.bytes.extend_from_slice(line);
@@ -74,28 +65,6 @@ impl Storage for MemoryStorage {
     fn rollback_append(&mut self, place: LineSpan, _line: &[u8]) -> Result<()> {
         self.bytes.truncate(usize::try_from(place.offset).unwrap_or(usize::MAX));
         Ok(())
-    }
-
-    fn set_lacks_final_newline(&mut self, _lacks_final_newline: bool) {}
-
-    fn set_shared(&mut self) {}
-
-    fn flush(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn metadata(&self) -> Result<Option<std::fs::Metadata>> {
-        Ok(None)
-    }
-
-    fn is_open(&self) -> bool {
-        true
-    }
-
-    fn close(&mut self) {}
-
-    fn target(&self) -> Option<&Path> {
-        None
     }
 
     fn name(&self) -> &str {

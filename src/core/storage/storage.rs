@@ -63,7 +63,7 @@ pub enum FileStatus {
     Replaced { readable: bool },
 }
 
-/// Keeps a session's lines.
+/// Stores a session's lines. Methods with a default are about files: only the file engine has its own.
 pub trait Storage: Send + Sync {
     /// Fills `into` from `offset`; an error if there are not that many bytes.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;
@@ -73,29 +73,41 @@ pub trait Storage: Send + Sync {
     fn size(&self) -> Result<u64>;
     /// Checks whether the storage is still what it was. If not `thorough` this is one call, which does not notice a
     /// rename, or a change that kept the size, of the last few milliseconds.
-    fn status(&self, thorough: bool) -> Result<FileStatus>;
+    fn status(&self, _thorough: bool) -> Result<FileStatus> {
+        Ok(FileStatus::Here { size: self.size()?, touched: false, reopened: false })
+    }
     /// How many thorough checks `status` made; it makes one by itself every few milliseconds.
-    fn full_checks(&self) -> u64;
+    fn full_checks(&self) -> u64 {
+        0
+    }
     /// Appends a line, given without its newline, in one write. Returns where it is.
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan>;
     /// Rolls back the line that `append` has just added: truncates it, or overwrites it with spaces if others wrote
     /// behind it. If something else is there by now, that stays.
     fn rollback_append(&mut self, place: LineSpan, line: &[u8]) -> Result<()>;
     /// Sets whether the last line lacks its newline, which the next append then writes first.
-    fn set_lacks_final_newline(&mut self, lacks_final_newline: bool);
+    fn set_lacks_final_newline(&mut self, _lacks_final_newline: bool) {}
     /// Notes that other processes write here, too: every write and truncation takes the write lock.
-    fn set_shared(&mut self);
+    fn set_shared(&mut self) {}
     /// Waits until everything is on disk.
-    fn flush(&mut self) -> Result<()>;
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Mode and owner of the file, which may have no name any more; None where there is no file.
-    fn metadata(&self) -> Result<Option<Metadata>>;
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        Ok(None)
+    }
     /// Whether its content can be read even if another file has its name.
-    fn is_open(&self) -> bool;
+    fn is_open(&self) -> bool {
+        true
+    }
     /// Closes the file; it is opened again when it is needed.
-    fn close(&mut self);
+    fn close(&mut self) {}
     /// Where the file was when it was opened, links followed; None where there is no file. A file that is gone is written
     /// again there alone: a link that somebody put in its place later leads elsewhere.
-    fn target(&self) -> Option<&Path>;
+    fn target(&self) -> Option<&Path> {
+        None
+    }
     /// The name of the storage in messages.
     fn name(&self) -> &str;
 }

@@ -3,7 +3,7 @@
 
 use crate::core::base::error::{Error, Result};
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::entry::{read_line, EntryHead, Kind, Line, Parent};
+use crate::core::format::entry::{read_line, EntryHead, Kind, Line};
 use crate::core::format::header::{Header, Version, CURRENT_VERSION};
 use crate::core::io::line_reader::text_of;
 use crate::core::json::{quoted, ObjectText};
@@ -75,17 +75,10 @@ impl Session {
     }
 
     fn is_row(&self, row: RowNo, head: &EntryHead<'_>) -> bool {
-        let same_parent = |known: ParentRef| match (known, &head.parent) {
-            (ParentRef::Missing, Parent::Missing) | (ParentRef::Null, Parent::Null) => true,
-            (ParentRef::Other, Parent::Other) => true,
-            (ParentRef::Id(known), Parent::Id(id)) => self.tree().id_bytes(known) == &**id,
-            (ParentRef::Number(known), Parent::Number(number)) => known == *number,
-            _ => false,
-        };
         let known = self.tree().row(row);
         known.is_some_and(|known| {
             let same_kind = known.kind == head.kind;
-            same_kind && *head.id == *self.tree().id_of(row) && same_parent(known.parent)
+            same_kind && *head.id == *self.tree().id_of(row) && self.tree().has_parent(known, &head.parent)
         })
     }
 }
