@@ -1,8 +1,6 @@
 // How `pi-sessions` behaves towards terminals, pipes and scripts, and that nothing a session says can act on a terminal.
-import { execFile } from "node:child_process";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Json, assistant, entry, message, root, user } from "../../support/store.js";
+import { type Json, assistant, entry, message, user } from "../../support/store.js";
 import { type World, bin, branched, program, put, run, runInTerminal, runProgram, world } from "../../support/cli.js";
 
 const ESC = "\u001b";
@@ -259,12 +257,4 @@ describe("use", () => {
 		const { version } = (await import("../../../package.json")).default;
 		expect((await run(world(), ["--version"])).out).toBe(`${version}\n`);
 	});
-});
-
-test("the command's sources are typed", async () => {
-	const tsc = join(root, "node_modules/typescript/bin/tsc");
-	const complaints = await new Promise((resolve) => {
-		execFile(process.execPath, [tsc, "-p", join(__dirname, "tsconfig.json"), "--pretty", "false"], (error, stdout) => resolve(error ? stdout || error.message : ""));
-	});
-	expect(complaints).toBe("");
 });

@@ -1,5 +1,5 @@
-//! The path to the leaf and its context, kept from one question to the next: an entry appended at the leaf is added to
-//! both, and a move of the leaf changes what is not common to the old path and the new one.
+//! The cached path to the leaf, and its context. An entry appended at the leaf is added to both; a move of the leaf
+//! changes only what the old and the new path do not share.
 
 use std::collections::HashMap;
 
@@ -10,22 +10,22 @@ use super::projection::{Contribution, Projection, Settings, Step};
 use crate::core::format::entry::Kind;
 use crate::core::tree::tree::{Row, RowNo, Sym, Tree};
 
-/// In place of a count of changes, for a path that is not kept.
+/// Instead of a count of changes, for a path that is not cached.
 const ODD: u64 = u64::MAX;
 
-/// A path and its context. What is kept counts for one tree alone.
+/// A path and its context, of one tree.
 #[derive(Debug, Default)]
 pub struct PathCache {
     rows: Vec<RowNo>,
-    /// The tree's count of changes that any path may feel when `rows` was made.
+    /// The tree's count of changes that affect paths, when `rows` was built.
     changes: u64,
-    /// Places in `rows` of what decides settings and context, each list ascending.
+    /// Positions in `rows` of what decides settings and context, ascending.
     thinking: Vec<usize>,
     models: Vec<usize>,
     compactions: Vec<usize>,
-    /// The context, if it was asked for.
+    /// The context, if it was needed.
     context: Option<Context>,
-    /// How many rows were looked at for all that.
+    /// How many rows were visited.
     #[cfg(test)]
     visited: usize,
 }
@@ -83,7 +83,7 @@ impl Context {
         Self { steps, edits, places: None }
     }
 
-    /// Makes an edit the newest one of what it is about, or takes the newest one back.
+    /// Adds the newest edit of a target, or removes it.
     fn edit(&mut self, tree: &Tree, target: Sym, newest: Option<RowNo>) {
         let edits = self.edits.entry(target).or_default();
         match newest {
@@ -178,7 +178,7 @@ impl PathCache {
         if self.rows.last() == Some(&end) {
             return;
         }
-        // Up from the new end, as far as the kept path: its rows ascend, or it would not be kept.
+        // Up from the new end to the cached path, whose rows ascend, or it would not be cached.
         let mut new = Vec::new();
         let mut at = Some(end);
         let mut common = 0;
@@ -199,8 +199,8 @@ impl PathCache {
         }
     }
 
-    /// Makes the whole path anew. One that does not ascend (odd files have cycles, and parents behind their children)
-    /// is right for this question and not kept for the next.
+    /// Builds the whole path. One that does not ascend (in files with cycles, or with parents behind their children) is
+    /// not cached.
     fn start_over(&mut self, tree: &Tree, end: RowNo) {
         *self = Self::default();
         for row in tree.path(end) {
@@ -226,7 +226,7 @@ impl PathCache {
         };
         keep(&mut self.thinking);
         keep(&mut self.models);
-        // Behind the newest compaction every row of the path is a step, so what was cut is as many steps.
+        // Behind the newest compaction every row of the path is a step, so as many steps are removed as rows.
         let same_choice = keep(&mut self.compactions);
         match &mut self.context {
             Some(context) if same_choice => context.pop(tree, cut),

@@ -59,7 +59,7 @@ pub struct Step {
     pub edit: Option<RowNo>,
 }
 
-/// What stands on the whole path, compacted or not.
+/// The settings of the whole path, compacted or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Settings {
     /// The last thinking_level_change.
@@ -115,7 +115,7 @@ fn visit(tree: &Tree, no: RowNo) -> Option<&Row> {
 
 #[cfg(test)]
 thread_local! {
-    /// How many rows were looked at to choose those of contexts.
+    /// How many rows were visited to choose those of contexts.
     pub static ROWS_VISITED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 

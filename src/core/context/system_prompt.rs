@@ -3,6 +3,8 @@
 //!
 //! Section values and tools are the caller's objects; here they are handles of any type.
 
+use std::collections::HashMap;
+
 /// One system message. Names are WTF-8.
 #[derive(Debug, Clone)]
 pub struct SystemMessage<T> {
@@ -37,8 +39,8 @@ pub struct Replayed<T> {
 /// Replays system messages in order. None if there is none, or none that is dated, and no tool is left.
 pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> Option<Replayed<T>> {
     let mut texts: Vec<Vec<u8>> = Vec::new();
-    let mut sections = Vec::new();
-    let mut tools = Vec::new();
+    let mut sections = Named::default();
+    let mut tools = Named::default();
     let mut date = Date::Missing;
     for message in messages {
         // The first date counts; one that is null gives way to the next message's, even to none.
@@ -48,29 +50,61 @@ pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> Option
         texts.extend(Some(message.text).filter(|text| !text.is_empty()));
         for (name, value) in message.sections {
             match value {
-                Some(value) => put(&mut sections, name, value),
-                None => sections.retain(|(have, _)| *have != name),
+                Some(value) => sections.set(name, value),
+                None => sections.remove(&name),
             }
         }
         for name in message.removed {
-            tools.retain(|(have, _)| *have != name);
+            tools.remove(&name);
         }
         for (name, tool) in message.added {
-            put(&mut tools, name, tool);
+            tools.set(name, tool);
         }
     }
     (date != Date::Missing || !tools.is_empty()).then(|| Replayed {
         content: texts.join(&b"\n\n"[..]),
-        sections,
-        tools,
+        sections: sections.into_values(),
+        tools: tools.into_values(),
     })
 }
 
-/// Sets a name's value; a name that is there keeps its place.
-fn put<T>(list: &mut Vec<(Vec<u8>, T)>, name: Vec<u8>, value: T) {
-    match list.iter_mut().find(|(have, _)| *have == name) {
-        Some((_, have)) => *have = value,
-        None => list.push((name, value)),
+/// Values by name, in the order in which the names came.
+struct Named<T> {
+    /// None for what was removed.
+    values: Vec<Option<(Vec<u8>, T)>>,
+    places: HashMap<Vec<u8>, usize>,
+}
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Self { values: Vec::new(), places: HashMap::new() }
+    }
+}
+
+impl<T> Named<T> {
+    /// Sets a name's value; a name that is there keeps its place.
+    fn set(&mut self, name: Vec<u8>, value: T) {
+        match self.places.get(&name).and_then(|&place| self.values.get_mut(place)) {
+            Some(slot) => *slot = Some((name, value)),
+            None => {
+                self.places.insert(name.clone(), self.values.len());
+                self.values.push(Some((name, value)));
+            }
+        }
+    }
+
+    fn remove(&mut self, name: &[u8]) {
+        if let Some(slot) = self.places.remove(name).and_then(|place| self.values.get_mut(place)) {
+            *slot = None;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    fn into_values(self) -> Vec<(Vec<u8>, T)> {
+        self.values.into_iter().flatten().collect()
     }
 }
 
@@ -108,5 +142,31 @@ mod tests {
         assert!(replay(Vec::<SystemMessage<u8>>::new()).is_none());
         let undated = SystemMessage { date: Date::Missing, ..message("a", &[], &[], &[]) };
         assert!(replay([undated]).is_none());
+    }
+
+    /// 20,000 took ten times as long as pi, and 300,000 did not end.
+    #[test]
+    fn the_time_of_a_replay_grew_with_the_square_of_its_sections_and_tools() {
+        let name = |n: usize| n.to_string().into_bytes();
+        let messages = (0..300_000).map(|n| SystemMessage {
+            text: Vec::new(),
+            sections: vec![(name(n), Some(n)), (name(n / 2), (n % 4 > 0).then_some(n))],
+            removed: vec![name(n.wrapping_sub(3))],
+            added: vec![(name(n), n), (name(n / 2), n)],
+            date: Date::Given,
+        });
+        let all = replay(messages).expect("messages");
+        assert!(all.sections.len() > 100_000 && all.tools.len() > 100_000);
+    }
+
+    #[test]
+    fn what_was_removed_comes_back_behind_the_others() {
+        let all = replay([
+            message("", &[("x", Some(1)), ("y", Some(2))], &[], &[("a", 1), ("b", 2)]),
+            message("", &[("x", None), ("x", Some(3)), ("z", None)], &["a", "none"], &[("a", 3)]),
+        ])
+        .expect("messages");
+        assert_eq!(all.sections, [(b"y".to_vec(), 2), (b"x".to_vec(), 3)]);
+        assert_eq!(all.tools, [(b"b".to_vec(), 2), (b"a".to_vec(), 3)]);
     }
 }

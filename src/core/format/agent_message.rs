@@ -81,20 +81,22 @@ impl Role {
         }
     }
 
-    /// The role with a code, as `src/js/factory.js` counts them: in this type's order.
+    /// The roles that have names of their own. A role's code is its place here.
+    pub const NAMES: [&'static str; 9] = [
+        "user",
+        "assistant",
+        "toolResult",
+        "system",
+        "bashExecution",
+        "custom",
+        "branchSummary",
+        "compactionSummary",
+        "hookMessage",
+    ];
+
+    /// The role with a code; [`Role::Other`] for a number that is none.
     pub fn from_code(code: usize) -> Self {
-        const ALL: [Role; 9] = [
-            Role::User,
-            Role::Assistant,
-            Role::ToolResult,
-            Role::System,
-            Role::BashExecution,
-            Role::Custom,
-            Role::BranchSummary,
-            Role::CompactionSummary,
-            Role::HookMessage,
-        ];
-        ALL.get(code).copied().unwrap_or(Role::Other)
+        Self::NAMES.get(code).map_or(Role::Other, |name| Role::from_name(name.as_bytes()))
     }
 
     /// Whether a message of this role is conversation: it makes a new session's file, and counts as activity.

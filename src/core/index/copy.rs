@@ -1,6 +1,6 @@
-//! Lines of one storage in a new file. Lines that stay as they are go as bytes, neighbours together, and each is read to
-//! see that it says what was indexed. Where everything will stand is known before anything is written, so threads share
-//! the work: each reads a stretch, looks through it and writes it to its place, while it is in the core's cache.
+//! Copies lines of a storage to a new file. Neighbouring lines are copied together, and each is checked to be the line
+//! that was indexed. All offsets are known before anything is written, so threads share the work: each reads, checks and
+//! writes one batch at a time, which stays in the processor's cache.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,10 +16,10 @@ use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::RowNo;
 
-/// How many bytes go at once, a longer line aside. Smaller stretches make the threads meet at the file more often.
+/// How many bytes a batch has, unless one line has more. With smaller batches threads wait for each other at the file.
 const BATCH_BYTES: u64 = 1 << 20;
 
-/// Longer lines are copied one at a time, when all else is: a session may be of very long ones.
+/// Longer lines are copied one at a time, after all others: a session may consist of very long ones.
 const LARGE: u64 = 4 << 20;
 
 /// From how many bytes on threads are worth their start, and the most of them.
@@ -39,7 +39,7 @@ pub fn copy_lines<T>(
     let done = work(&mut copier)?;
     match from {
         Some(from) => {
-            // What is all its own needs no file, which may be gone.
+            // Without copied lines the file is not needed, and may be gone.
             let copies = copier.parts.iter().any(|part| matches!(part, Part::Run(_)));
             let size = if copies { from.size()? } else { 0 };
             CopySource { from, index, size }.write(&copier.parts, &out)?;
@@ -171,12 +171,12 @@ impl CopySource<'_> {
         let bytes: u64 = usual.iter().map(|batch| batch.size).sum();
         let others = if bytes < MANY { 0 } else { cores().min(THREADS).min(usual.len()).saturating_sub(1) };
         let next = AtomicUsize::new(0);
-        // Takes what nobody has until all is taken.
+        // Takes the next batch until there is none.
         let work = || {
             let mut buffer = Vec::new();
             while let Some(batch) = usual.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if let Err(error) = self.copy(batch, &mut buffer, out) {
-                    // Nobody needs to go on.
+                    // The other threads stop.
                     next.store(usual.len(), Ordering::Relaxed);
                     return Err((batch.at, error));
                 }
@@ -184,26 +184,26 @@ impl CopySource<'_> {
             Ok(())
         };
         std::thread::scope(|scope| {
-            // A thread that cannot be had leaves its part to the others.
+            // If no thread can be started, the others do its part.
             let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
             let threads: Vec<_> = (0..others).filter_map(spawn).collect();
             let mine = work();
-            // One that panicked copied a part of what it took; the scope would pass the panic on, too.
+            // A thread that panicked has copied only a part.
             let theirs =
                 threads.into_iter().map(|thread| thread.join().unwrap_or_else(|why| std::panic::resume_unwind(why)));
             let failed = theirs.chain([mine]).filter_map(std::result::Result::err);
-            // Of several the first in the file, as if one had read them.
+            // Of several errors the first in the file is reported.
             failed.min_by_key(|(at, _)| *at).map_or(Ok(()), |(_, error)| Err(error))
         })?;
         let mut buffer = Vec::new();
         large.iter().try_for_each(|batch| self.copy(batch, &mut buffer, out))
     }
 
-    /// Copies a stretch, looked through, with memory for it that is kept.
+    /// Reads, checks and writes a batch, in a buffer that is reused.
     fn copy(&self, batch: &CopyBatch<'_>, buffer: &mut Vec<u8>, out: &NewFile) -> Result<()> {
         let fail = |error| Error::io("read", self.from.name(), error);
         let size = batch.size as usize;
-        // What is longer than needed is kept as it is: to clear it again would take as long as to check it.
+        // A longer buffer is kept as it is: clearing it would take as long as checking it.
         if buffer.len() < size {
             resize(buffer, size).map_err(fail)?;
         }
@@ -225,7 +225,7 @@ impl CopySource<'_> {
         out.bytes_at(batch.at, bytes)
     }
 
-    /// Reads a run with its last newline, looked through.
+    /// Reads and checks a run with its last newline.
     fn read(&self, run: &Run, bytes: &mut [u8]) -> Result<()> {
         let (start, end) = span(run);
         // The last line of all may have none.
@@ -248,7 +248,7 @@ impl CopySource<'_> {
                 let line = bytes.get(at..end).unwrap_or_default();
                 self.index.check_copy(name, row, memchr::memchr(b'\n', line).is_none(), &text_of(line))?;
             }
-            // A line that became longer where it stands still begins as it did.
+            // A line that became longer in place still begins as it did.
             if bytes.get(end) != Some(&b'\n') {
                 let line = row.map(|row| format!("entry {}", to_string_lossy(self.index.tree.id_of(row))));
                 let line = line.unwrap_or_else(|| "a line".into());

@@ -1,8 +1,9 @@
-//! From a storage to the index: one pass over the lines, taking of each what the tree needs.
+//! Builds the index of a storage: one pass over its lines.
 
 use std::io::Read;
 
 use super::parallel_scan::{indexed_line, scan, IndexedLine, LineKind, LARGE};
+use super::torn_tail::IndexedEnd;
 use crate::core::base::error::{Error, Result};
 use crate::core::context::path_cache::PathCache;
 use crate::core::context::projection::Projection;
@@ -41,10 +42,7 @@ pub struct Index {
     places: Vec<Option<LineSpan>>,
     /// The large values of entries in the storage, by row.
     bodies: Vec<(RowNo, Body)>,
-    /// Where the next line starts that was not read for good.
-    read_to: u64,
-    /// Whether that is inside of a line, whose start was taken for a whole one.
-    mid_line: bool,
+    end: IndexedEnd,
     lines: u64,
     damaged: Vec<DamagedLine>,
 }
@@ -77,7 +75,8 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
             index.index_line(indexed_line(line), true);
             continue;
         }
-        index.advance(line.end(), 1, line.ended);
+        index.lines += 1;
+        index.end.set(line.end(), !line.ended);
         match Header::read(&text) {
             Some(header) => {
                 header_line = Some(text.into_owned()).filter(|text| text.len() <= HEAD);
@@ -111,22 +110,12 @@ fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Re
 
 impl Index {
     fn index_line(&mut self, line: IndexedLine, advance: bool) {
-        let IndexedLine { offset, len, mut lines, ended, kind, bodies } = line;
-        // A last line without newline that does not parse may be half of what another process writes: it is read
-        // again when there is more. So is one of white space, which may be the beginning of anything.
-        if !ended && matches!(kind, LineKind::Nothing | LineKind::Damaged(Damage::NotJson | Damage::TooLong)) {
+        let lines = self.end.advance(&line);
+        if lines == 0 {
             return;
         }
-        let end = offset + len + u64::from(ended);
-        if std::mem::take(&mut self.mid_line) && kind == LineKind::Nothing {
-            // The end of a line that counted before it had its newline.
-            self.read_to = end;
-            lines -= 1;
-            if lines == 0 {
-                return;
-            }
-        }
-        self.advance(end, lines, ended);
+        self.lines += lines;
+        let IndexedLine { offset, len, kind, bodies, .. } = line;
         match kind {
             LineKind::Entry(head) => {
                 let row = self.tree.push(&head, advance);
@@ -138,31 +127,24 @@ impl Index {
         }
     }
 
-    fn advance(&mut self, end: u64, lines: u64, ended: bool) {
-        self.lines += lines;
-        self.read_to = end;
-        self.mid_line = !ended;
-    }
-
-    /// Takes in what others added to the storage since it was read; the leaf stays. Tells whether the storage ends
-    /// inside a line.
+    /// Indexes what other processes appended; the leaf stays. Returns whether the last line lacks its newline.
     pub fn read_more(&mut self, storage: &dyn Storage) -> Result<bool> {
-        let reader = storage.reader(self.read_to)?;
-        let size = storage.size()?.saturating_sub(self.read_to);
+        let reader = storage.reader(self.end.offset)?;
+        let size = storage.size()?.saturating_sub(self.end.offset);
         self.read_on(storage, reader, size)
     }
 
-    /// Takes in what others added before `end`, where a line of ours starts.
+    /// Indexes what other processes appended before `end`, where a line of ours starts.
     pub fn read_more_until(&mut self, storage: &dyn Storage, end: u64) -> Result<bool> {
-        let reader = storage.reader(self.read_to)?;
-        let size = end.saturating_sub(self.read_to);
+        let reader = storage.reader(self.end.offset)?;
+        let size = end.saturating_sub(self.end.offset);
         self.read_on(storage, reader.take(size), size)
     }
 
     fn read_on(&mut self, storage: &dyn Storage, source: impl Read, size: u64) -> Result<bool> {
-        // Mostly a line or two: no more memory than they need.
+        // Mostly a line or two, for which a small buffer is enough.
         let chunk = usize::try_from(size).unwrap_or(WHOLE).clamp(1, WHOLE);
-        let mut reader = LineReader::new(source, self.read_to, chunk);
+        let mut reader = LineReader::new(source, self.end.offset, chunk);
         let mut lacks_final_newline = false;
         while let Some(line) = next(&mut reader, storage)? {
             lacks_final_newline = !line.ended;
@@ -171,13 +153,13 @@ impl Index {
         Ok(lacks_final_newline)
     }
 
-    /// The path to the leaf, or to what stands for it, kept from one question to the next.
+    /// The path to `end`, cached.
     pub fn cached_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
         self.path_cache.follow(&self.tree, end);
         self.path_cache.rows()
     }
 
-    /// The context of that path.
+    /// The context of the path to `end`, cached.
     pub fn cached_projection(&mut self, end: Option<RowNo>) -> Projection {
         self.path_cache.follow(&self.tree, end);
         self.path_cache.projection(&self.tree)
@@ -193,12 +175,12 @@ impl Index {
 
     /// How far the storage was read, in bytes.
     pub fn read_to(&self) -> u64 {
-        self.read_to
+        self.end.offset
     }
 
-    /// Whether what was read ends inside of a line that was taken for a whole one.
+    /// Whether the indexed part ends inside of a line that was indexed as a whole one.
     pub fn is_mid_line(&self) -> bool {
-        self.mid_line
+        self.end.mid_line
     }
 
     /// Adds an entry of ours at `place`, or of no place; the leaf moves to it.
@@ -207,8 +189,7 @@ impl Index {
         self.places.push(place);
         if let Some(place) = place {
             self.lines += 1;
-            self.mid_line = false;
-            self.read_to = self.read_to.max(place.end() + 1);
+            self.end.set(self.end.offset.max(place.end() + 1), false);
         }
         row
     }
@@ -218,12 +199,12 @@ impl Index {
         self.places.get(row as usize).copied().flatten()
     }
 
-    /// Says where the header, every entry and their bodies stand now, and nothing else; `places` has one for each row.
+    /// Sets where the header, every entry and their bodies are now; `places` has one for each row. There are no other
+    /// lines.
     pub fn set_places(&mut self, header: Option<LineSpan>, places: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
         self.lines = places.len() as u64 + u64::from(header.is_some());
         let last = places.last().or(header.as_ref());
-        self.read_to = last.map_or(0, |last| last.end() + 1);
-        self.mid_line = false;
+        self.end.set(last.map_or(0, |last| last.end() + 1), false);
         self.damaged.clear();
         self.places = places.into_iter().map(Some).collect();
         self.bodies = bodies;
@@ -235,8 +216,8 @@ impl Index {
         self.places.iter().enumerate().filter_map(placed)
     }
 
-    /// Says where the header and every entry stand in a copy of the storage: lines as they were, in the same order,
-    /// between them the `damaged` ones.
+    /// Sets where the header, every entry and the `damaged` lines are in a copy of the storage, which has the same
+    /// lines in the same order.
     pub fn move_to(&mut self, header: LineSpan, places: Vec<LineSpan>, damaged: Vec<DamagedLine>) {
         let bodies = std::mem::take(&mut self.bodies);
         let odd = damaged.len() as u64;
@@ -244,7 +225,7 @@ impl Index {
         self.set_places(Some(header), places, bodies);
         self.lines += odd;
         if let Some(last) = last {
-            self.read_to = self.read_to.max(last + 1);
+            self.end.offset = self.end.offset.max(last + 1);
         }
         self.damaged = damaged;
     }

@@ -1,4 +1,7 @@
+//! From a file to the tree and back: reading every line once, and entries' lines when they are asked for.
+
 pub mod copy;
 pub mod load;
 pub mod parallel_scan;
 pub mod read_entries;
+pub mod torn_tail;

@@ -1,7 +1,7 @@
-//! Reading the lines of a large storage on several threads.
+//! Scans the lines of a large storage on several threads.
 //!
-//! The storage is cut into segments; a line belongs to the segment that it starts in. Whoever takes a segment reads it
-//! at once and finds the lines in it; the lines come out in order.
+//! The storage is divided into segments; a line belongs to the segment that it starts in. A thread reads a segment at
+//! once and scans its lines. Lines are handed on in file order.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ use crate::core::format::entry::{read_line_and_bodies, Damage, EntryHead, Line};
 use crate::core::io::line_reader::{text_of, LineReader, RawLine, SkipReason};
 use crate::core::storage::storage::{read_into, Storage};
 
-/// How many bytes a segment of a file has: what stays in the processor's cache while it is looked through. In large files
-/// there are more, for a line that reaches into the next segment is read once more, and large lines are there.
+/// How many bytes a segment has: it should stay in the processor's cache while it is scanned. Large files have larger
+/// segments, because a line that reaches into the next segment is read twice.
 const SEGMENT: u64 = 1 << 18;
 const LARGE_SEGMENT: u64 = 1 << 20;
 
@@ -134,7 +134,7 @@ fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut dyn 
         let work = &work;
         for _ in 0..others {
             let done = done.clone();
-            // A thread that cannot be had leaves its part to the others.
+            // If no thread can be started, the others do its part.
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let mut buffer = Vec::new();
                 while let Some(lines) = work(&mut buffer) {
@@ -152,7 +152,7 @@ fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut dyn 
                 if let Some(lines) = early.remove(&segment) {
                     break lines;
                 }
-                // This thread takes its part, too, and looks for what the others have done between two segments.
+                // This thread scans segments, too, and collects what the others have done in between.
                 early.extend(finished.try_iter());
                 if early.contains_key(&segment) {
                     continue;
@@ -222,7 +222,7 @@ fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<IndexedLin
     Ok(line.map_or_else(|| scanned(offset, &[], false), indexed_line))
 }
 
-/// What a line that was read, or passed over, is to the index.
+/// What the index takes of a line that was read or skipped.
 pub fn indexed_line(line: RawLine<'_>) -> IndexedLine {
     let RawLine { offset, bytes, ended, skipped } = line;
     match skipped {
@@ -242,10 +242,10 @@ impl From<SkipReason> for Damage {
     }
 }
 
-/// What a line is to the index.
+/// What the index takes of a line.
 fn scanned(offset: u64, bytes: &[u8], ended: bool) -> IndexedLine {
     let text = text_of(bytes);
-    // Places in a text that was mended are not those in the file.
+    // Offsets in a text whose invalid UTF-8 was replaced are not those in the file.
     let least = if matches!(text, Cow::Borrowed(_)) { LARGE_BODY } else { usize::MAX };
     let (kind, bodies) = read_line_and_bodies(&text, least, |line, bodies| match line {
         Line::Entry(head) => (LineKind::Entry(head.into_owned()), bodies),

@@ -1,4 +1,4 @@
-//! Entries' lines from the storage: whole, or without their bodies. Each is checked to be still the entry's that was
+//! Reads entries' lines from the storage, whole or without their bodies. Each is checked to be the entry that was
 //! indexed.
 
 use super::load::Index;
@@ -11,11 +11,11 @@ use crate::core::json::reader::is_json;
 use crate::core::storage::storage::{bytes_at, read_into, Storage};
 use crate::core::tree::tree::RowNo;
 
-/// Pieces closer to each other than this are read together.
+/// Pieces with fewer bytes than this between them are read together.
 const GAP: u64 = 8 << 10;
 
-/// What stands for a body in a line without it.
-const PLACEHOLDER: u8 = b'0';
+/// What replaces a body in a line without it.
+pub const PLACEHOLDER: u8 = 0;
 
 /// Takes a row, its line's text, and the codes of the bodies that the text lacks.
 pub type Each<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
@@ -39,7 +39,7 @@ impl Index {
         Ok(found)
     }
 
-    /// Hands on the line of each of these rows that stands in the storage, reading neighbours together.
+    /// Hands on the line of each of these rows that is in the storage; neighbours are read together.
     pub fn lines(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         let whole = |&row: &RowNo| Some(Piece { row, place: self.place(row)?, before: None });
         self.read(storage, &rows.iter().filter_map(whole).collect::<Vec<_>>(), each)
@@ -114,7 +114,7 @@ impl Index {
                 match piece.before {
                     Some(code) => {
                         joined.extend_from_slice(part);
-                        joined.push(PLACEHOLDER);
+                        joined.push(b'0' + PLACEHOLDER);
                         omitted |= code;
                     }
                     None if omitted == 0 => self.hand_on(storage, piece.row, part, 0, each)?,
@@ -183,8 +183,8 @@ impl Index {
         matches!(line, Line::Entry(head) if *head.id == *self.tree.id_of(row) && Some(head.kind) == kind)
     }
 
-    /// Whether a line begins as this row's entry does when it was written by pi or by us. That is nearly every line,
-    /// and spares reading it twice.
+    /// Whether a line begins like this row's entry as pi or we write it. Nearly every line does, and need not be parsed
+    /// to be checked.
     fn shows(&self, row: RowNo, line: &[u8]) -> bool {
         let kind = self.tree.row(row).map(|row| row.kind);
         starts_with(line).is_some_and(|(found, rest)| Some(found) == kind && shows_id(rest, self.tree.id_of(row)))

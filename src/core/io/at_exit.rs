@@ -1,4 +1,4 @@
-//! Locks whose holders end without being told: their files would stay until somebody looks.
+//! Removes the lock files of a thread or process that ends without dropping its locks.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, ThreadId};
@@ -20,7 +20,7 @@ pub(crate) fn remember(held: &Arc<HeldLock>) {
     at_exit();
 }
 
-/// Lets go of every lock that this thread has and no other: its environment ends.
+/// Releases every lock that this thread alone has: its environment ends.
 pub fn release_all() {
     let me = thread::current().id();
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,16 +38,16 @@ fn release(locks: Vec<(ThreadId, Weak<HeldLock>)>) {
     }
 }
 
-/// Has the end of the process let go of all that is held then. `process.exit()` ends no environment.
+/// Has the end of the process release all locks. `process.exit()` ends no environment.
 #[cfg(unix)]
 fn at_exit() {
     static ASKED: std::sync::Once = std::sync::Once::new();
     extern "C" fn end() {
-        // Another thread may be at it, and stopped for ever.
+        // Another thread may hold this mutex, and be stopped for ever.
         let taken = TAKEN.try_lock().map(|mut taken| std::mem::take(&mut *taken));
         release(taken.unwrap_or_default());
     }
-    // Refused, lock files stay until somebody looks, as after a crash.
+    // If this is refused, lock files stay until the next process finds them, as after a crash.
     ASKED.call_once(|| {
         // SAFETY: `end` does not unwind (nothing in it panics), and is there as long as the library is: its handlers run
         // when it goes, if it ever does.

@@ -1,4 +1,4 @@
-//! Directories: making them, and waiting until the disk has the names in them.
+//! Directories: creating them, and waiting until the names in them are on disk.
 
 use std::io;
 use std::path::Path;
@@ -6,8 +6,7 @@ use std::path::Path;
 use super::fs;
 use super::open::{self, Access};
 
-/// Waits until the disk has the names in the directory of `path`, where the file system has a way to wait for them: some
-/// of networks and of user space have none.
+/// Waits until the names in the directory of `path` are on disk. Some file systems have no call for that.
 pub fn sync_dir_of(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -24,8 +23,8 @@ pub fn sync_dir_of(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The same for the names of the directories above it, as far up as its file system goes: any of them may be new. One that
-/// may not be read had its names before.
+/// The same for the directories above it, up to the root of the file system: any of them may be new. One that may not
+/// be read is not.
 pub fn sync_dirs_of(path: &Path) -> io::Result<()> {
     sync_dir_of(path)?;
     let device = |path: &Path| Ok::<_, io::Error>(fs::stat_path(path)?.map(|stat| stat.identity.device));
@@ -44,8 +43,8 @@ pub fn sync_dirs_of(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a directory and those above it, for their owner alone. `synced`: the disk has the names of those that were not
-/// there before this returns.
+/// Creates a directory and those above it, for their owner alone. `synced`: the names of new ones are on disk when this
+/// returns.
 pub fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {
     let mut made = Vec::new();
     for dir in path.ancestors().filter(|_| synced) {

@@ -1,9 +1,9 @@
-//! Files when a process, or the system, has no handles left: that says nothing of the files, so none may count as
-//! unreadable for it.
+//! The limit of file descriptors. An error of this kind says nothing about the file, which must not count as
+//! unreadable.
 
 use std::io::{self, ErrorKind};
 
-/// Whether an error says that there are no handles, or no memory for one.
+/// Whether an error says that there is no file descriptor left, or no memory for one.
 pub fn is_exhausted(error: &io::Error) -> bool {
     #[cfg(unix)]
     return matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM));

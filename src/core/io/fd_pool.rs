@@ -1,5 +1,5 @@
-//! The session files that are open. A process may hold more sessions than it may hold open files: files are opened
-//! when they are needed and kept open, and where there are too many the one that is open longest is closed.
+//! The pool of open session files. A process may have more sessions than file descriptors: files are opened when they
+//! are needed and kept open, and above a limit the one that is open longest is closed.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use super::fd_limit::is_exhausted;
 use super::fs;
 
-/// How many session files are kept open at once. Node raises the limit of its process to what the system allows,
-/// which is mostly thousands; where it is less, fewer stay open.
+/// How many session files are kept open at once. Node raises its process's limit to what the system allows, mostly
+/// thousands.
 pub const MAX_OPEN: usize = 512;
 
 /// A file that is open, for reading or for both.
@@ -77,8 +77,8 @@ impl Drop for PooledFile {
     }
 }
 
-/// Closes half of the open files, the longest open first, and tells whether there were any. One that was deleted stays
-/// open: it could not be opened again, and may be all there is of it.
+/// Closes half of the open files, the longest open first; false if there was none to close. A deleted file stays open:
+/// its handle may be the only way to its content.
 fn close_half() -> bool {
     let mut open = lock(&OPEN);
     let half = open.len().div_ceil(2);
@@ -96,8 +96,7 @@ fn close_half() -> bool {
     closed > 0
 }
 
-/// Opens something. Where no file descriptor is left, files that are kept open for later are closed and it is tried once
-/// more.
+/// Opens something. If no file descriptor is left, pooled files are closed and it is tried once more.
 pub fn retry_on_emfile<T>(open: impl Fn() -> io::Result<T>) -> io::Result<T> {
     match open() {
         Err(error) if is_exhausted(&error) => {

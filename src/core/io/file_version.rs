@@ -1,4 +1,4 @@
-//! Which state of which file something was read from.
+//! Fingerprints of files: which state of which file something was read from.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -6,30 +6,31 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::fs::read_at;
+use super::fs::read_exact_at;
 
 /// A time in ns since 1970.
 pub type Nanos = i64;
 
-/// What tells one state of a file from another without reading it.
+/// Distinguishes the states of a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileFingerprint {
     pub device: u64,
     pub inode: u64,
     pub size: u64,
-    /// When its bytes were changed, as far as it says so.
+    /// When its content changed. Programs can set this time.
     pub modified: Nanos,
-    /// When the file system saw a change of any kind; the same as `modified` where that is not known.
+    /// When its content or attributes changed, which no program can set; where that is not known, the same as
+    /// `modified`.
     pub changed: Nanos,
 }
 
-/// How far apart two changes may be and have the same time: file systems look at a clock that ticks.
+/// How far apart two changes with the same time may be: file systems take times from a clock that ticks.
 const TICK: Nanos = 20_000_000;
-/// The same for file systems that know no more than seconds, or every other one.
+/// The same for file systems whose times are in steps of 1 or 2 s.
 const COARSE_TICK: Nanos = 2_000_000_000;
 const SECOND: Nanos = 1_000_000_000;
 
-/// How many bytes are looked at where a file is recognised.
+/// How many bytes at each end are hashed.
 const LOOK: usize = 4 << 10;
 
 fn nanos(time: io::Result<SystemTime>) -> Nanos {
@@ -43,7 +44,7 @@ pub fn now() -> Nanos {
 }
 
 impl FileFingerprint {
-    /// The stamp of a file.
+    /// The fingerprint of a file.
     #[cfg(unix)]
     pub fn of(meta: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
@@ -56,21 +57,21 @@ impl FileFingerprint {
         }
     }
 
-    /// The stamp of a file.
+    /// The fingerprint of a file.
     #[cfg(not(unix))]
     pub fn of(meta: &Metadata) -> Self {
         let modified = nanos(meta.modified());
-        // The time of its making is what is left to tell a file from one that took its place.
+        // Without inode numbers the creation time distinguishes a file from its replacement.
         let made = nanos(meta.created());
         Self { device: 0, inode: made as u64, size: meta.len(), modified, changed: modified }
     }
 
-    /// Whether both are of one file, in whatever state.
+    /// Whether both are of the same file, in any state.
     pub fn is_same_file(&self, other: &Self) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// Whether a change made after this moment would show in the stamp.
+    /// Whether a change after this time would change the fingerprint.
     pub fn would_tell(&self, at: Nanos) -> bool {
         let tick = if self.changed % SECOND == 0 { COARSE_TICK } else { TICK };
         self.changed < at.saturating_sub(tick)
@@ -82,7 +83,7 @@ impl FileFingerprint {
     }
 }
 
-/// A fingerprint of a file's first `end` bytes: their number, the first of them and the last.
+/// A hash of the length, the head and the tail of a file's first `end` bytes.
 pub fn head_tail_hash(file: &File, end: u64) -> io::Result<u64> {
     let mut hash = Xxh3Default::new();
     hash.update(&end.to_le_bytes());
@@ -90,15 +91,7 @@ pub fn head_tail_hash(file: &File, end: u64) -> io::Result<u64> {
     for from in [0, end.saturating_sub(LOOK as u64)] {
         let size = usize::try_from(end - from).unwrap_or(LOOK).min(LOOK);
         let into = bytes.get_mut(..size).unwrap_or_default();
-        let mut at = 0;
-        while let Some(free) = into.get_mut(at..).filter(|free| !free.is_empty()) {
-            match read_at(file, from + at as u64, free) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(read) => at += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        read_exact_at(file, from, into)?;
         hash.update(into);
     }
     Ok(hash.digest())

@@ -1,5 +1,5 @@
 //! The calls to the file system, one function each. Everything that the engine does to a session file goes through
-//! here, so that tests can make each call fail in turn ([`faults`]); elsewhere these are plain calls.
+//! here, so that tests can make each call fail in turn ([`faults`]).
 
 #[cfg(target_os = "linux")]
 use std::ffi::CStr;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// How much is copied at once.
 const COPIED: usize = 1 << 18;
 
-/// A call, for the plan of faults and for messages.
+/// The kind of a call, for injected faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
     Open,
@@ -46,15 +46,23 @@ pub struct Identity {
     pub inode: u64,
 }
 
-/// What the engine looks at of a file.
+/// Whether a link count says that no name leads to a file. Some file systems say so of every file.
+fn has_no_link(count: u64) -> bool {
+    #[cfg(test)]
+    let count = if faults::counts_no_links() { 0 } else { count };
+    count == 0
+}
+
+/// The status of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Stat {
     pub size: u64,
     pub identity: Identity,
-    /// Whether no name leads to the file any more. Elsewhere than on Unix an open file cannot be deleted.
+    /// Whether no name seems to lead to the file any more; only its path tells for sure. Elsewhere than on Unix an open
+    /// file cannot be deleted.
     pub deleted: bool,
-    /// When its content, names, mode or owner changed, in ns since 1970: a time that nobody can set. Elsewhere than on
-    /// Unix when its content did.
+    /// When its content, names, mode or owner changed, in ns since 1970, which no program can set. Elsewhere than on
+    /// Unix when its content changed.
     pub changed: i64,
 }
 
@@ -66,7 +74,7 @@ impl Stat {
             Ok(Self {
                 size: meta.len(),
                 identity: Identity { device: meta.dev(), inode: meta.ino() },
-                deleted: meta.nlink() == 0,
+                deleted: has_no_link(meta.nlink()),
                 changed: meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec()),
             })
         }
@@ -114,15 +122,15 @@ pub fn remove_dir(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// Looks at an open file.
+/// The status of an open file.
 #[inline]
 pub fn stat(file: &File) -> io::Result<Stat> {
     inject(Call::Stat)?;
     Stat::of(&file.metadata()?)
 }
 
-/// Looks at the length of an open file, and whether it was deleted; nothing else. Asking for times as well would make
-/// every write behind the question write the inode too, at twice its cost, on kernels that give each question its answer.
+/// The size of an open file, and whether it was deleted. Asking for the times, too, would double the cost of the next
+/// write on kernels with multigrain timestamps, which then has to write the inode.
 #[inline]
 pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
     #[cfg(target_os = "linux")]
@@ -131,15 +139,15 @@ pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
         inject(Call::Stat)?;
         let asked = StatxFlags::SIZE | StatxFlags::NLINK;
         if let Ok(found) = statx(file, c"", AtFlags::EMPTY_PATH, asked) {
-            return Ok((found.stx_size, found.stx_nlink == 0));
+            return Ok((found.stx_size, has_no_link(found.stx_nlink.into())));
         }
-        // Sandboxes may refuse the call; the plain one says the same.
+        // Sandboxes may refuse this call; `fstat` tells the same.
     }
     let stat = stat(file)?;
     Ok((stat.size, stat.deleted))
 }
 
-/// Looks at what a path leads to; None if that is nothing.
+/// The status of what a path leads to; None if that is nothing.
 pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
     inject(Call::Stat)?;
     match fs::metadata(path) {
@@ -149,7 +157,13 @@ pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
     }
 }
 
-/// Looks at what has a name, be it a link; None if nothing has it.
+/// Whether a path leads to this very file.
+pub fn is_at(path: &Path, file: &File) -> io::Result<bool> {
+    let identity = stat(file)?.identity;
+    Ok(stat_path(path)?.is_some_and(|now| now.identity == identity))
+}
+
+/// The attributes of what has a name, links not followed; None if nothing has it.
 pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
     inject(Call::Stat)?;
     match fs::symlink_metadata(path) {
@@ -177,7 +191,7 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
-/// How many links lead from one to the next before they count as a circle.
+/// How many links are followed before they count as a circle.
 const LINKS: usize = 40;
 
 /// Where a path leads through symbolic links, whether or not anything is there.
@@ -232,6 +246,28 @@ pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
     return std::os::windows::fs::FileExt::seek_read(file, into, offset);
 }
 
+/// Reads from `offset` until `into` is full or the file ends; tells how much.
+pub fn read_all_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+    let mut size = 0;
+    while let Some(rest) = into.get_mut(size..).filter(|rest| !rest.is_empty()) {
+        match read_at(file, offset + size as u64, rest) {
+            Ok(0) => break,
+            Ok(read) => size += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(size)
+}
+
+/// Fills `into` from `offset`; an error if the file ends before.
+pub fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
+    match read_all_at(file, offset, into)? == into.len() {
+        true => Ok(()),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
 /// Writes all of `bytes` at `offset`, over what stands there; the handle is not one for [`Access::Append`].
 pub fn write_all_at(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
@@ -266,19 +302,19 @@ pub fn position(mut file: &File) -> io::Result<u64> {
     io::Seek::stream_position(&mut file)
 }
 
-/// Takes the lock of a file if nobody has it. It ends with the last handle that was made of this one.
+/// Takes the lock of a file; false if another handle has it. It ends with the last duplicate of this handle.
 pub fn try_lock(file: &File) -> io::Result<bool> {
     inject(Call::Lock)?;
     taken(file.try_lock())
 }
 
-/// The same for a lock that may be shared with others who share it.
+/// The same for a shared lock.
 pub fn try_lock_shared(file: &File) -> io::Result<bool> {
     inject(Call::Lock)?;
     taken(file.try_lock_shared())
 }
 
-/// Ends the lock. Closing the file does so too; systems give this no way to fail while the file is open.
+/// Ends the lock. Closing the file does so, too. No system lets this fail while the file is open.
 pub fn unlock(file: &File) -> io::Result<()> {
     file.unlock()
 }
@@ -291,16 +327,32 @@ fn taken(result: Result<(), TryLockError>) -> io::Result<bool> {
     }
 }
 
-/// Gives a file another's mode, and its owner where that is allowed.
+/// Gives a file another's mode, and its owner where that is allowed. Some file systems refuse to set modes: then the file
+/// keeps its own, which is an error only if it lets more users in than the other's.
 pub fn set_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
-    inject(Call::Attributes)?;
     #[cfg(unix)]
     {
+        use io::ErrorKind::{PermissionDenied, Unsupported};
         use std::os::unix::fs::MetadataExt;
-        // Only a privileged process may give files away; another one's copy is its own.
-        let _ = std::os::unix::fs::fchown(file, Some(meta.uid()), Some(meta.gid()));
+        let now = metadata_of(file)?;
+        if (now.uid(), now.gid()) != (meta.uid(), meta.gid()) {
+            // Only a privileged process may give files away; another one's copy is its own.
+            let _ = std::os::unix::fs::fchown(file, Some(meta.uid()), Some(meta.gid()));
+        }
+        if now.mode() & 0o7777 == meta.mode() & 0o7777 {
+            return Ok(());
+        }
+        let is_wider = now.mode() & 0o777 & !meta.mode() != 0;
+        match inject(Call::Attributes).and_then(|()| file.set_permissions(meta.permissions())) {
+            Err(error) if matches!(error.kind(), PermissionDenied | Unsupported) && !is_wider => Ok(()),
+            set => set,
+        }
     }
-    file.set_permissions(meta.permissions())
+    #[cfg(not(unix))]
+    {
+        inject(Call::Attributes)?;
+        file.set_permissions(meta.permissions())
+    }
 }
 
 /// Gives a file the extended attributes of another, access lists among them. What the file system or the process's rights
@@ -324,7 +376,7 @@ pub fn copy_xattrs(from: &File, to: &File) {
 #[cfg(not(target_os = "linux"))]
 pub fn copy_xattrs(_from: &File, _to: &File) {}
 
-/// Lets others read a file who may read another one with these attributes.
+/// Lets the users read a file who may read another one with these attributes.
 pub fn set_readable_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
     inject(Call::Attributes)?;
     #[cfg(unix)]
@@ -337,13 +389,13 @@ pub fn set_readable_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Cuts a file.
+/// Truncates a file.
 pub fn truncate(file: &File, size: u64) -> io::Result<()> {
     inject(Call::Truncate)?;
     file.set_len(size)
 }
 
-/// Waits until the disk has what was written.
+/// Waits until the file is on disk.
 pub fn sync(file: &File) -> io::Result<()> {
     inject(Call::Sync)?;
     #[cfg(test)]
@@ -351,7 +403,7 @@ pub fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The same without the times, for a line that was added.
+/// The same without its times, for a line that was appended.
 pub fn sync_data(file: &File) -> io::Result<()> {
     inject(Call::Sync)?;
     #[cfg(test)]
@@ -365,21 +417,16 @@ pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to)
 }
 
-/// Copies the first `end` bytes of an open file to another, with its attributes, and waits until the disk has them.
+/// Copies the first `end` bytes of an open file to another, with its attributes, and waits until they are on disk.
 pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
     let mut buffer = vec![0; COPIED.min(end.max(1) as usize)];
     let mut at = 0;
     while at < end {
         let left = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
-        match read_at(from, at, buffer.get_mut(..left).unwrap_or_default()) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(size) => {
-                write_all(out, buffer.get(..size).unwrap_or_default())?;
-                at += size as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+        let bytes = buffer.get_mut(..left).unwrap_or_default();
+        read_exact_at(from, at, bytes)?;
+        write_all(out, bytes)?;
+        at += left as u64;
     }
     set_like(out, &metadata_of(from)?)?;
     copy_xattrs(from, out);
@@ -420,3 +467,38 @@ pub fn remove(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 pub mod faults;
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::faults::{with, InjectedFault};
+    use super::*;
+
+    /// FUSE mounts and drives of other systems refuse it.
+    #[test]
+    fn where_modes_cannot_be_set_no_file_could_be_replaced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file_with = |name: &str, mode: u32| {
+            let file = File::create_new(dir.path().join(name)).expect("created");
+            file.set_permissions(fs::Permissions::from_mode(mode)).expect("set");
+            file
+        };
+        for (n, (mode, new, is_allowed)) in
+            [(0o600, 0o600, true), (0o644, 0o600, true), (0o600, 0o640, false), (0o400, 0o600, false)]
+                .iter()
+                .enumerate()
+        {
+            let old = metadata_of(&file_with(&format!("old {n}"), *mode)).expect("there");
+            let file = file_with(&format!("new {n}"), *new);
+            for code in [libc::EPERM, libc::ENOTSUP, libc::ENOSYS] {
+                // The first call looks at the file.
+                let (set, made) = with(1, InjectedFault::Once(code), || set_like(&file, &old));
+                assert_eq!((set.is_ok(), made.hit), (*is_allowed, mode != new), "{mode:o} {new:o} {code}");
+            }
+            let (set, _) = with(1, InjectedFault::Once(libc::EIO), || set_like(&file, &old));
+            assert_eq!(set.is_ok(), mode == new, "{mode:o} {new:o}");
+        }
+    }
+}

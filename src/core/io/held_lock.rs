@@ -34,7 +34,7 @@ impl HeldLock {
     /// Whether the file still has its name.
     pub fn is_in_place(&self) -> io::Result<bool> {
         match &*self.file.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(file) => is_at(&self.path, file),
+            Some(file) => fs::is_at(&self.path, file),
             None => Ok(false),
         }
     }
@@ -45,7 +45,7 @@ impl HeldLock {
             return;
         };
         // Removed while it is still held, so that nobody else's is. Elsewhere than on Unix it must be closed first.
-        if is_at(&self.path, &file).unwrap_or(false) {
+        if fs::is_at(&self.path, &file).unwrap_or(false) {
             let _ = remove(&self.path, file);
         }
     }
@@ -55,10 +55,4 @@ impl HeldLock {
 pub fn remove(path: &Path, file: File) -> io::Result<()> {
     let _held = cfg!(unix).then_some(file);
     fs::remove(path)
-}
-
-/// Whether the name at `path` is this file's.
-pub fn is_at(path: &Path, file: &File) -> io::Result<bool> {
-    let now = fs::stat_path(path)?;
-    Ok(now.is_some_and(|now| fs::stat(file).is_ok_and(|stat| stat.identity == now.identity)))
 }

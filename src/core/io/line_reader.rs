@@ -1,4 +1,4 @@
-//! Reading a file line by line in reused memory. Lines end at `\n` alone.
+//! Reads a file line by line into a buffer that is reused. Lines end at `\n` alone.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -7,32 +7,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::fs::read_at;
 
-/// How much is read at once from a file that will be read whole: more would not stay in the processor's cache.
+/// How many bytes are read at once from a file that is read whole: more would not stay in the processor's cache.
 pub const WHOLE: usize = 1 << 18;
-/// How much is read at first from a file of which the header is wanted.
+/// How many bytes are read at first to find the header.
 pub const HEAD: usize = 4 << 10;
 
-/// The longest line that is read. Node's engine makes no string of more than 2^29 units, of three bytes of UTF-8 each at
-/// most, so neither pi nor this module writes a longer one there.
+/// The longest line that is read, in bytes. A string of V8 has at most 2^29 units of at most three bytes of UTF-8, so
+/// neither pi nor this module writes a longer line.
 pub const LONGEST: usize = 2 << 30;
-/// A line of this length is looked through for zero bytes, which no JSON has. A file that was made longer without being
-/// written, or that lost what the disk did not have yet, holds as many of them as you like.
+/// From this length on a line is searched for zero bytes, which no JSON has. Sparse files, and files that lost data in
+/// a power cut, have any number of them.
 const GIANT: usize = 16 << 20;
 
-/// One line as it stands in the file.
+/// One line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawLine<'a> {
     /// Where it starts, in bytes from the start of the file.
     pub offset: u64,
-    /// Its bytes, without the newline; none if it was passed over.
+    /// Its bytes, without the newline; none if it was skipped.
     pub bytes: &'a [u8],
     /// Whether a newline ends it; only a file's last line may lack one.
     pub ended: bool,
-    /// Why it was passed over without being held in memory, and how many bytes it has; None for a line that was read.
+    /// Why it was skipped without being held in memory, and how many bytes it has; None for a line that was read.
     pub skipped: Option<(SkipReason, u64)>,
 }
 
-/// Why a line was passed over.
+/// Why a line was skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkipReason {
     /// It cannot be JSON.
@@ -66,24 +66,24 @@ pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// A file from a position on. Several may read one file, each at its own place.
+/// Reads a file from a position on, independently of other readers of the same handle.
 pub struct Positioned<'a> {
     file: &'a File,
     at: u64,
     /// Nothing is read from here on.
     end: u64,
-    /// Nothing is read any more once one of these is set.
+    /// Once one of these is set, reads fail.
     stops: &'a [&'a AtomicBool],
 }
 
 impl<'a> Positioned<'a> {
-    /// The file's bytes in `from..end`, as far as it has them.
+    /// The file's bytes in `from..end`, as far as there are any.
     pub fn new(file: &'a File, from: u64, end: u64) -> Self {
         Self { file, at: from, end, stops: &[] }
     }
 
-    /// The same; once one of the flags is set, the next read fails. A line may be as long as the file, so who must stop
-    /// soon cannot wait for its end.
+    /// The same; once one of the flags is set, the next read fails. A line may be as long as the file, so a
+    /// cancellation cannot wait for its end.
     pub fn stopped_by(self, stops: &'a [&'a AtomicBool]) -> Self {
         Self { stops, ..self }
     }
@@ -106,7 +106,7 @@ impl Read for Positioned<'_> {
     }
 }
 
-/// Makes a buffer `len` bytes long; an error, not the end of the process, if there is no memory for that.
+/// Makes a buffer `len` bytes long. Without memory for that it is an error and does not abort.
 pub fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
     let more = len.saturating_sub(bytes.len());
     bytes.try_reserve_exact(more).map_err(|_| io::ErrorKind::OutOfMemory)?;
@@ -186,7 +186,7 @@ impl<R: Read> LineReader<R> {
         Ok(Some(RawLine { offset, bytes, ended, skipped: None }))
     }
 
-    /// Why it is no use to read the line on, of which all that is unread is the beginning.
+    /// Why the line that all unread bytes are the start of is to be skipped.
     fn skip_reason(&mut self) -> Option<SkipReason> {
         let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
         let fresh = unread.get(self.without_zero..).unwrap_or_default();
@@ -197,7 +197,7 @@ impl<R: Read> LineReader<R> {
         (unread.len() > self.longest).then_some(SkipReason::TooLong)
     }
 
-    /// Passes over the line that all that is unread is the beginning of, holding no more of it than a chunk.
+    /// Skips the line that all unread bytes are the start of, holding no more of it than a chunk.
     fn skip(&mut self, why: SkipReason) -> io::Result<RawLine<'_>> {
         let offset = self.offset;
         let mut len = (self.end - self.start) as u64;

@@ -23,17 +23,23 @@ pub fn existing(path: &Path, access: Access) -> io::Result<File> {
     retry_on_emfile(|| fs::open(path, &options))
 }
 
-/// Opens a file, but nothing that may have no end or block: no pipe, no device. Directories fail when they are read. The path
-/// may lead to another file between two calls, so the open file itself is looked at.
+/// Opens a file, but no pipe, socket or device, which may block or have no end. Directories fail when they are read.
 pub fn regular(path: &Path, access: Access) -> io::Result<File> {
     let mut options = options(access);
+    // What is opened is looked at afterwards: another file may have its name by then.
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
-    let file = retry_on_emfile(|| fs::open(path, &options))?;
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    let not_regular = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+    let file = match retry_on_emfile(|| fs::open(path, &options)) {
+        // A socket, or a pipe that nobody reads.
+        #[cfg(unix)]
+        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => return Err(not_regular()),
+        file => file?,
+    };
     let kind = fs::metadata_of(&file)?.file_type();
     match kind.is_file() || kind.is_dir() {
         true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+        false => Err(not_regular()),
     }
 }
 
@@ -75,21 +81,34 @@ pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
     retry_on_emfile(|| fs::list(dir))
 }
 
-#[cfg(unix)]
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
+    use crate::core::io::fs::faults::before_next;
+    use crate::core::io::fs::Call;
+
+    fn make_pipe(path: &Path) {
+        assert!(std::process::Command::new("mkfifo").arg(path).status().expect("run").success());
+    }
 
     #[test]
-    fn a_pipe_named_as_a_session_kept_its_reader_waiting_for_ever() {
+    fn a_pipe_that_took_the_place_of_a_file_was_waited_for() {
         let dir = tempfile::tempdir().expect("a directory");
-        let pipe = dir.path().join("x.jsonl");
-        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("run").success());
-        for access in [Access::Read, Access::Append] {
-            let error = regular(&pipe, access).expect_err("no regular file");
-            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{access:?}");
+        for access in [Access::Read, Access::Append, Access::Overwrite] {
+            let path = dir.path().join(format!("{access:?}"));
+            std::fs::write(&path, "x").expect("written");
+            regular(&path, access).expect("a file");
+            let name = path.clone();
+            before_next(Call::Open, move || {
+                std::fs::remove_file(&name).expect("removed");
+                make_pipe(&name);
+            });
+            let error = regular(&path, access).expect_err("a pipe");
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{access:?}: {error}");
         }
-        assert!(regular(Path::new("/dev/null"), Access::Read).is_err());
-        assert!(regular(dir.path(), Access::Read).is_ok());
+        let socket = dir.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("bound");
+        assert_eq!(regular(&socket, Access::Read).expect_err("a socket").kind(), io::ErrorKind::InvalidInput);
     }
 }

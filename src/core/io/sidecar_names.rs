@@ -1,16 +1,16 @@
-//! Names of files beside a session's: the session's name with something behind it.
+//! Names of files beside a session file: its name and a suffix.
 
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How long a name may be, in bytes; no file system in use takes more.
+/// The longest name that file systems take, in bytes.
 const LONGEST: usize = 255;
-/// What every session file ends with, and what is beside it has before its own suffix.
+/// How every session file's name ends.
 const SESSION: &str = ".jsonl";
 
-/// The name of `path` with `suffix` behind it. Where that is longer than a name may be, the end of the session's name
-/// gives way to a hash of all of it, so that two sessions do not meet in one name.
+/// The name of `path` with `suffix`. If that is too long for a name, the end of the session's name is replaced by a
+/// hash of the whole, so that no two sessions get the same name.
 pub fn beside(path: &Path, suffix: &str) -> PathBuf {
     let Some(name) = path.file_name().filter(|name| name.len() + suffix.len() > LONGEST) else {
         let mut name = path.as_os_str().to_owned();

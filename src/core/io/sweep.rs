@@ -1,4 +1,4 @@
-//! Removing what processes that died left in a directory: temporary files and lock files that nobody holds.
+//! Removes what dead processes left in a directory: temporary files and lock files that nobody holds.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,11 @@ use super::lock_file;
 use super::open::{self, Access};
 use super::temporary::{PREFIX, SUFFIX};
 
-/// The directories that were looked through for files left behind, and when. Others may die there at any time: a
-/// process that lives long looks again.
+/// The directories that were swept, and when. A process that lives long sweeps again, for others may die at any time.
 static SWEPT: Mutex<Option<HashMap<PathBuf, Instant>>> = Mutex::new(None);
 const AGAIN: Duration = Duration::from_secs(600);
 
-/// Looks through the directory of a file that is to be written, if that was not done for a while.
+/// Sweeps the directory of a file that is to be written, if that was not done for a while.
 pub fn sweep_if_due(target: &Path) {
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if is_due(dir, Instant::now()) {
@@ -23,21 +22,21 @@ pub fn sweep_if_due(target: &Path) {
     }
 }
 
-/// Whether a directory is to be looked through now; if so it counts as looked through.
+/// Whether a directory is to be swept now; if so it counts as swept.
 fn is_due(dir: &Path, now: Instant) -> bool {
     let mut swept = SWEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let swept = swept.get_or_insert_default();
     let due = swept.get(dir).is_none_or(|last| now.saturating_duration_since(*last) >= AGAIN);
     if due {
-        // Only what keeps a directory from being looked through is worth remembering.
+        // Older ones have no effect any more.
         swept.retain(|_, last| now.saturating_duration_since(*last) < AGAIN);
         swept.insert(dir.to_owned(), now);
     }
     due
 }
 
-/// Removes temporary files, and lock files, that their processes left behind. What cannot be removed hurts nobody and
-/// stays, and so does what only has such a name.
+/// Removes temporary files and lock files that dead processes left. One that cannot be removed does no harm and stays,
+/// as does any other file with such a name.
 pub fn sweep(dir: &Path) {
     for entry in open::list(dir).into_iter().flatten() {
         let name = entry.file_name();
@@ -48,7 +47,7 @@ pub fn sweep(dir: &Path) {
         if !left || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }
-        // Opened for writing: some systems lock no file that is open for reading alone.
+        // Opened for writing: some systems do not lock a file that is open for reading alone.
         let file = open::existing(&entry.path(), Access::Overwrite);
         if file.is_ok_and(|file| fs::try_lock(&file).is_ok_and(|free| free)) {
             let _ = fs::remove(&entry.path());

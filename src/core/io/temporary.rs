@@ -1,7 +1,7 @@
-//! Temporary files: a session file is written under another name first, and gets its own when it is whole.
+//! Temporary files: a session file is written under another name first, and gets its own when it is complete.
 //!
-//! The name ends in `.tmp`, so nothing takes it for a session. While it is being written the file is locked; one that
-//! nobody holds was left by a process that died, and is removed by whoever writes in the same directory next.
+//! The name ends in `.tmp`, so no program takes it for a session. The file is locked while it is written; an unlocked
+//! one was left by a dead process, and the next process that writes in the directory removes it.
 
 use std::fs::File;
 use std::io;
@@ -14,35 +14,39 @@ use super::open;
 pub const PREFIX: &str = ".pi-session-";
 pub const SUFFIX: &str = ".tmp";
 
+/// How often a temporary file is created that another process removes at once.
+const TRIES: usize = 100;
+
 /// A file beside a target that is removed unless it takes a name of its own.
 pub struct Temporary {
     path: PathBuf,
     pub file: File,
-    /// Why it could not be locked, where files cannot be.
-    pub unlockable: Option<io::Error>,
+    /// Why it could not be locked, if files have no locks here.
+    pub lock_error: Option<io::Error>,
     named: bool,
 }
 
 impl Temporary {
     /// Creates the file, for its owner alone, in the directory of `target`.
     pub fn beside(target: &Path) -> io::Result<Self> {
-        loop {
+        for _ in 0..TRIES {
             let path = target.with_file_name(format!("{PREFIX}{}{SUFFIX}", uuid::Uuid::new_v4().simple()));
             let file = open::new_private(&path)?;
-            let mut temporary = Self { path, file, unlockable: None, named: false };
-            let taken = match fs::try_lock(&temporary.file) {
-                Ok(locked) => !locked,
-                // Where files cannot be locked, none is ever taken for one left behind.
+            let mut temporary = Self { path, file, lock_error: None, named: false };
+            let is_ours = match fs::try_lock(&temporary.file) {
+                Ok(locked) => locked,
+                // Where files have no locks none is swept.
                 Err(error) => {
-                    temporary.unlockable = Some(error);
-                    false
+                    temporary.lock_error = Some(error);
+                    true
                 }
             };
             // Another process may have swept it away before it was locked.
-            if !taken && !fs::stat(&temporary.file)?.deleted {
+            if is_ours && fs::is_at(&temporary.path, &temporary.file)? {
                 return Ok(temporary);
             }
         }
+        Err(io::Error::other("temporary files are removed as soon as they are made"))
     }
 
     /// Puts the file in the place of whatever is at `target`.

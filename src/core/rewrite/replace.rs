@@ -121,7 +121,7 @@ impl RewriteTarget {
                 tries += 1;
                 continue;
             }
-            let storage = FileStorage::of_new(path, &file, Durability::Os)?;
+            let storage = FileStorage::of_new(path, &target, &file, Durability::Os)?;
             let head = head_of(&file).map_err(fail("read"))?;
             return Ok(Self { path: path.to_owned(), target, file, identity, storage, head });
         }

@@ -1,13 +1,13 @@
-//! Adding one line.
+//! Appending one line.
 //!
-//! One look before it (`fstat`): is the file still there, and as long as it was? One write at the end. One question
-//! after it (`lseek`): where did the line land? What other processes wrote between the look and the write stands before
-//! it, and is read before the line counts, so that it is told in time if
-//! - the line continued a half line of theirs: it is made blank and written again on a line of its own;
-//! - they took the very same id: it is taken out and written again under another.
+//! A check before the write (`fstat`) tells whether the file is still there, and whether it has grown. After the write
+//! `lseek` tells where the line is. What other processes wrote in between precedes it, and is read before the append
+//! counts. The line is rolled back and written again
+//! - if it continues a torn line of another process: then on a line of its own;
+//! - if another process has used the same id meanwhile: then with a new id.
 //!
-//! Of two processes that choose one id at the same moment the one whose line stands later in the file sees the other's,
-//! so no lock is needed to keep ids apart.
+//! Of two processes that choose one id at the same moment, the one whose line is later in the file sees the other's. So
+//! ids stay unique without a lock.
 
 use crate::core::base::error::{Error, Result};
 use crate::core::base::wtf8::to_string_lossy;
@@ -18,10 +18,10 @@ use crate::core::tree::tree::RowNo;
 
 use super::session::{check_length, Session};
 
-/// How often a line is written anew before the append is given up.
+/// How often a line is written before the append fails.
 const TRIES: usize = 8;
 
-/// What a new entry will be a child of.
+/// The parent of a new entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParentChoice {
     /// The leaf.
@@ -47,15 +47,16 @@ pub struct NewEntry<'a> {
     pub timestamp: &'a str,
 }
 
-/// Where a line stands, and whether it may stay there.
+/// What became of a line that was written.
 enum Landing {
     Kept,
-    /// It is out again and must be written anew.
+    /// It was rolled back and must be written again.
     RolledBack,
 }
 
 impl Session {
-    /// Writes an entry's line and adds the entry. What others wrote comes in first; the leaf moves to the new entry.
+    /// Writes an entry's line and adds the entry. What other processes wrote is read first; the leaf moves to the new
+    /// entry.
     pub fn append(&mut self, new: &NewEntry<'_>) -> Result<RowNo> {
         for left in (0..TRIES).rev() {
             self.take_lock()?;
@@ -82,14 +83,14 @@ impl Session {
             let mut text = line(new.kind, &envelope, new.own_fields);
             check_length(&text)?;
             let place = match storage.append(&mut text) {
-                // It was opened for writing only now, and others were quicker.
+                // Another file took its name before it was opened for writing.
                 Err(error) if error.needs_file_check() && left > 0 => {
-                    self.unsettled = true;
+                    self.mark_suspect();
                     continue;
                 }
                 result => result?,
             };
-            // A newline that ended somebody's last line stands before it.
+            // A newline may precede it, which ended another writer's last line.
             let start = place.offset - (text.len() as u64 - 1 - u64::from(place.len));
             if start == self.size && self.index.read_to() == start {
                 self.size = place.end() + 1;
@@ -105,19 +106,19 @@ impl Session {
         Err(Error::changed(self.file().unwrap_or_default(), "other processes keep writing into the same place"))
     }
 
-    /// The parent that the caller chose, whose row may be another one since the file was replaced, or gone.
+    /// The row of the parent that the caller chose: the file may have been replaced since.
     fn parent_now(&self, below: ParentChoice) -> Result<ParentChoice> {
         let (ParentChoice::Row(old), Some(moved)) = (below, &self.remap) else {
             return Ok(below);
         };
         let id = moved.old.tree().id_of(old);
-        // What others made of it counts; entries of its id are found where it has no row of its own any more.
+        // Without a row of its own any more, the entry that has its id counts.
         let now = moved.rows.iter().position(|before| *before == Some(old)).map(|row| row as RowNo);
         let row = now.or_else(|| self.tree().find(id));
         row.map(ParentChoice::Row).ok_or_else(|| Error::entry_not_found(to_string_lossy(id)))
     }
 
-    /// Looks at what stands before a line that did not land where it was expected, or behind a half line.
+    /// Checks what precedes a line that was not written where it was expected, or was written behind a torn line.
     fn check_landing(
         &mut self,
         place: LineSpan,
@@ -128,9 +129,9 @@ impl Session {
         let expected = self.size;
         let has_same_prefix = if start > expected { self.has_same_prefix() } else { Ok(start == expected) };
         if !matches!(has_same_prefix, Ok(true)) {
-            // The file was cut or written anew in the moment before: what it is now is seen by the next look.
+            // The file was truncated or rewritten a moment before; the next check takes that in.
             self.roll_back(place, line)?;
-            self.unsettled = true;
+            self.mark_suspect();
             return has_same_prefix.map(|_| Landing::RolledBack);
         }
         if start > expected {
@@ -150,7 +151,7 @@ impl Session {
         };
         self.notes.grown(start - expected, self.tree().len() - before);
         if lacks_final_newline && place.offset == start {
-            // What it continued is ended by the newline of a blank, or by the one that the next try begins with.
+            // The torn line is ended by the newline behind the spaces, or by the one that the next try begins with.
             self.roll_back(place, line)?;
             if let Some(storage) = self.storage.as_mut() {
                 storage.set_lacks_final_newline(true);

@@ -1,4 +1,4 @@
-//! What is wrong with a session, and what was done about it: told, never passed over in silence.
+//! What is wrong with a session, and what was repaired.
 
 use std::collections::BTreeMap;
 
@@ -28,14 +28,14 @@ pub struct Diagnostics {
     pub totals: Totals,
 }
 
-/// Something that was put right, and how often.
+/// A repair, and how often it was made.
 #[derive(Debug, Serialize)]
 pub struct RepairMade {
     pub what: &'static str,
     pub count: u64,
 }
 
-/// How often the file changed underneath in one way.
+/// How often other processes changed the file in one way.
 #[derive(Debug, Serialize)]
 pub struct ForeignChange {
     pub kind: Change,
@@ -44,14 +44,14 @@ pub struct ForeignChange {
 }
 
 impl Session {
-    /// What is wrong with this session, and what happened to it since it was opened. Where the file cannot be read now,
-    /// lines are counted by what is known of it, blank ones not.
+    /// What is wrong with this session, and what happened to it since it was opened. If the file cannot be read, line
+    /// numbers come from the index, which does not count blank lines.
     pub fn diagnostics(&self) -> Diagnostics {
         let tree = self.tree();
         let findings = check_integrity(tree);
         let repeated = findings.duplicates.iter().take(REPORT_LIMIT).flat_map(|rows| rows.iter().take(REPORT_LIMIT));
         let rows = findings.orphans.iter().take(REPORT_LIMIT).chain(repeated);
-        // A file that is gone, or another by now, is what they are asked for: they tell what is known without it.
+        // The file may be gone or replaced: the index tells the rest.
         let lines = self.line_numbers(rows.copied().collect()).unwrap_or_default();
         let line = |no: RowNo| lines.get(&no).copied().unwrap_or_else(|| self.line_by_rows(no));
         let TreeFaults { orphans, duplicate_ids, cycles } = TreeFaults::of(tree, &findings, &line);
@@ -72,7 +72,7 @@ impl Session {
         }
     }
 
-    /// The line of a row as far as it is known without the file: behind the header, the rows and the damaged lines.
+    /// The line number of a row without the file: the header, the rows and the damaged lines before it.
     fn line_by_rows(&self, no: RowNo) -> u64 {
         let offset = self.place(no).map_or(0, |place| place.offset);
         // They stand in file order.

@@ -1,8 +1,8 @@
 //! Who may write: an exclusive session has a lock, others make sure that nobody has.
 //!
-//! They do so before their first line, and again whenever the storage was looked at as a whole, which happens every
-//! ten milliseconds at most: in between an append costs nothing more. So whoever takes the lock waits that long before
-//! it reads the file, and from then on nobody writes who asks for locks.
+//! They do so before their first line, and again after every full check of the file, which is made every ten
+//! milliseconds at most: in between an append costs nothing more. So whoever takes the lock waits that long before it
+//! reads the file, and from then on nobody writes who asks for locks.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,72 +13,77 @@ use crate::core::io::fs;
 use crate::core::io::lock_file::{self, FileLock, LockStatus};
 use crate::core::storage::change_clock::FULL_CHECK_INTERVAL;
 
-use super::session::{Persistence, Session};
-
-/// How long after the last look of a writer its write is surely done.
+/// How long after the last check of a writer its write is surely done.
 const MARGIN: Duration = Duration::from_millis(2);
 
-impl Session {
-    /// Takes the lock that the session is to have, if it does not have it.
-    pub(super) fn take_lock(&mut self) -> Result<()> {
-        let wants = self.options.lock != Lock::None && self.persistence == Persistence::File;
-        if let (true, None, Some(file)) = (wants, &self.lock, &self.file) {
-            let (taken, is_new) = match self.options.lock {
-                Lock::ExclusiveProcess => FileLock::share(file)?,
-                Lock::Exclusive | Lock::None => (FileLock::take(file)?, true),
-            };
-            if is_new && fs::stat_path(Path::new(file)).map_err(|error| Error::io("stat", file, error))?.is_some() {
-                std::thread::sleep(FULL_CHECK_INTERVAL + MARGIN);
-            }
-            self.lock = Some(taken);
+/// The lock of one session's file, held here or looked for.
+#[derive(Default)]
+pub(super) struct WriterLock {
+    held: Option<FileLock>,
+    /// Where the lock file is, once it was looked for.
+    path: Option<PathBuf>,
+    /// How many full checks of the storage there had been when the lock was checked last.
+    checked: Option<u64>,
+}
+
+impl WriterLock {
+    /// Takes the lock that the session of `file` is to have, if it does not have it.
+    pub fn take(&mut self, file: &str, lock: Lock) -> Result<()> {
+        if self.held.is_some() {
+            return Ok(());
         }
+        let (taken, is_new) = match lock {
+            Lock::None => return Ok(()),
+            Lock::Exclusive => (FileLock::take(file)?, true),
+            Lock::ExclusiveProcess => FileLock::share(file)?,
+        };
+        if is_new && fs::stat_path(Path::new(file)).map_err(|error| Error::io("stat", file, error))?.is_some() {
+            std::thread::sleep(FULL_CHECK_INTERVAL + MARGIN);
+        }
+        self.held = Some(taken);
         Ok(())
     }
 
-    /// Lets go of the lock; the next append takes it again.
-    pub fn release_lock(&mut self) {
-        self.lock = None;
-        self.forget_lock();
+    /// The next append checks again who has the lock.
+    pub fn recheck(&mut self) {
+        self.checked = None;
     }
 
-    /// Makes sure that nobody else has the lock, if that was not done since the storage was looked at last. True if a
-    /// repair had it and is done: the file may be another one.
-    pub(super) fn check_lock(&mut self) -> Result<bool> {
-        let looks = self.storage.as_ref().map_or(0, |storage| storage.full_checks());
-        if self.lock_checked == Some(looks) {
+    /// The same, wherever the file is then.
+    pub fn recheck_elsewhere(&mut self) {
+        self.checked = None;
+        self.path = None;
+    }
+
+    /// Makes sure that nobody else has the lock, if that was not done since the last full check of the storage. True if
+    /// a repair had it and is done: the file may be another one.
+    pub fn check(&mut self, file: &str, lock: Lock, full_checks: u64) -> Result<bool> {
+        if self.checked == Some(full_checks) {
             return Ok(false);
         }
-        let waited = match &self.lock {
+        let waited = match &self.held {
             // Somebody removed the lock file: whoever came since has the session.
-            Some(lock) if !lock.is_in_place()? => {
-                self.lock = None;
-                self.take_lock()?;
+            Some(held) if !held.is_in_place()? => {
+                self.held = None;
+                self.take(file, lock)?;
                 true
             }
             Some(_) => false,
-            None => self.wait_for_lock()?,
+            None => match lock_file::probe(self.path.get_or_insert_with(|| lock_file::path_of(file)))? {
+                LockStatus::Free => false,
+                LockStatus::Waited => true,
+                LockStatus::Held(holder) => return Err(Error::locked(file, holder.pid)),
+            },
         };
-        self.lock_checked = Some(looks);
+        self.checked = Some(full_checks);
         Ok(waited)
     }
 
-    /// Waits while a repair has the lock.
-    pub(super) fn wait_for_repair(&mut self) -> Result<()> {
-        if let (None, Some(file)) = (&self.lock, &self.file) {
-            lock_file::probe(&lock_file::path_of(file))?;
-        }
-        Ok(())
-    }
-
-    fn wait_for_lock(&mut self) -> Result<bool> {
-        let Some(file) = &self.file else {
-            return Ok(false);
-        };
-        let path: &PathBuf = self.lock_path.get_or_insert_with(|| lock_file::path_of(file));
-        match lock_file::probe(path)? {
-            LockStatus::Free => Ok(false),
-            LockStatus::Waited => Ok(true),
-            LockStatus::Held(holder) => Err(Error::locked(file, holder.pid)),
+    /// Waits while a repair of `file` has the lock.
+    pub fn wait_for_repair(&self, file: &str) -> Result<()> {
+        match self.held {
+            Some(_) => Ok(()),
+            None => lock_file::probe(&lock_file::path_of(file)).map(drop),
         }
     }
 }

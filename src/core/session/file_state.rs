@@ -1,8 +1,69 @@
-//! How closely a file is checked, and what can have become of it.
+//! How the file stands to the index, how closely it is checked, and what can have become of it.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::core::tree::tree::RowNo;
+
+/// How the file stands to the index.
+#[derive(Debug, Default)]
+pub(super) enum FileState {
+    /// As far as known the file is what the index says.
+    #[default]
+    Current,
+    /// Others changed the file and not its size: a line may say something else.
+    Touched,
+    /// A line was not what the index says, or what a check found was not taken in. The next check reads every line.
+    Suspect,
+    /// Entries that were appended here, and are not in the file that took the place of ours, are lost unless the caller
+    /// supplies their lines.
+    MissingLines(Vec<RowNo>),
+    /// The caller supplied the lines that it has, for the next check.
+    Supplied(HashMap<RowNo, Vec<u8>>),
+}
+
+impl FileState {
+    /// Whether something is known not to be what the index says.
+    pub fn is_suspect(&self) -> bool {
+        !matches!(self, Self::Current | Self::Touched)
+    }
+}
+
+/// The state of one session's file. Reads find out about it, too, on any thread.
+#[derive(Debug, Default)]
+pub(super) struct FileStateCell(Mutex<FileState>);
+
+impl FileStateCell {
+    fn lock(&self) -> MutexGuard<'_, FileState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn get_mut(&mut self) -> &mut FileState {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn is_suspect(&self) -> bool {
+        self.lock().is_suspect()
+    }
+
+    pub fn mark_suspect(&self) {
+        let mut state = self.lock();
+        if !state.is_suspect() {
+            *state = FileState::Suspect;
+        }
+    }
+
+    pub fn missing_rows(&self) -> Vec<RowNo> {
+        match &*self.lock() {
+            FileState::MissingLines(rows) => rows.clone(),
+            _ => Vec::new(),
+        }
+    }
+}
 
 /// How closely the file is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CheckDepth {
+pub(super) enum CheckDepth {
     /// Before an append: its length and whether it was deleted; every few milliseconds also what the path leads to.
     Quick,
     /// What the path leads to, the header and the last lines.
@@ -15,7 +76,7 @@ pub(crate) enum CheckDepth {
 
 /// What became of the file that the session was in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PreviousFile {
+pub(super) enum PreviousFile {
     /// Another file has its name; it is still open.
     Open,
     /// Another file has its name, and what it held cannot be read any more, or not where it was.

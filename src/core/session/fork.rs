@@ -81,7 +81,7 @@ impl ForkSource {
         let mut migrator = Migrator::new(self.version);
         while let Some(line) = lines.next_line().map_err(fail)? {
             if line.skipped.is_some() {
-                // It stays in the source, as does what does not parse.
+                // It stays in the source, as every line that is no JSON does.
                 continue;
             }
             let migrated = migrator.line(&line.text());
@@ -98,7 +98,7 @@ impl ForkSource {
     }
 }
 
-/// The lines that are no entries and yet kept, in their order.
+/// The damaged lines that are copied, in order.
 fn kept_damaged_lines(storage: &FileStorage, index: &Index) -> Result<Vec<DamagedLine>> {
     let mut kept = Vec::new();
     for line in index.damaged() {
@@ -122,7 +122,7 @@ fn place_of(line: &DamagedLine) -> LineSpan {
     LineSpan::of(line.offset, line.len as usize)
 }
 
-/// Entries are kept, and so is other JSON that says something.
+/// Entries are copied, and so is other JSON, values that are false in JavaScript aside.
 fn is_kept(line: &str) -> bool {
     read_line(line, |read| match read {
         Line::Entry(_) | Line::Damaged(Damage::NoId) => true,

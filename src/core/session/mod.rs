@@ -1,14 +1,16 @@
 //! One open session: its entries, its file, and the rule when it gets one.
 
 pub mod append;
+mod appended_rows;
 pub mod diagnostics;
-pub mod exclusive;
-pub mod file_state;
+mod exclusive;
+mod file_state;
 pub mod fork;
 pub mod notes;
 pub mod open;
 pub mod reconcile;
 pub mod session;
+pub mod text_wanted;
 
 pub use self::append::{NewEntry, ParentChoice};
 pub use self::open::OpenResult;

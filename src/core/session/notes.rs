@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// How a file changed underneath.
+/// How other processes changed a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {
-    /// Others added to it.
+    /// It was appended to.
     Grown,
     Deleted,
     Renamed,
@@ -34,12 +34,12 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// Notes a change that is no growth.
+    /// Counts a change other than growth.
     pub fn changed(&mut self, change: Change) {
         self.changes.entry(change).or_default().count += 1;
     }
 
-    /// Notes what others added; nothing is no change.
+    /// Counts what other processes appended, if anything.
     pub fn grown(&mut self, bytes: u64, entries: usize) {
         if bytes > 0 || entries > 0 {
             let grown = self.changes.entry(Change::Grown).or_default();
@@ -49,7 +49,7 @@ impl Notes {
         }
     }
 
-    /// Notes something that was put right.
+    /// Counts a repair.
     pub fn repaired(&mut self, what: &'static str) {
         *self.repairs.entry(what).or_default() += 1;
     }

@@ -14,19 +14,19 @@ use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::Storage;
 use crate::core::summary::header_scan::first_header;
 
-/// How often a migration begins anew because the file changed meanwhile.
+/// How often a migration starts again because the file changed meanwhile.
 const MIGRATION_TRIES: usize = 20;
 
-/// What is at a path that a session shall be opened from.
+/// What is at the path of a session.
 pub enum OpenResult {
     Missing,
-    /// A file without a byte in it.
+    /// A file of 0 bytes.
     Empty,
     Session(Box<Session>),
 }
 
 impl Session {
-    /// The same with options. An exclusive session takes its lock here; it is an error if another has it.
+    /// The same with options. An exclusive session takes its lock here; an error if another process has it.
     pub fn with_options(mut self, options: Options) -> Result<Self> {
         self.options = options;
         self.take_lock()?;
@@ -46,7 +46,7 @@ impl Session {
         if first_header(&storage)?.is_none() {
             return Err(Error::not_a_session(path));
         }
-        // From here on the file may be written to; under the lock nobody else does between the reading and that.
+        // The lock is held before the file is read, so that nobody writes between that and our own writes.
         let mut session = Self::new(Vec::new(), persistence, Some(path.to_owned())).with_options(options)?;
         let mut storage: Box<dyn Storage> = Box::new(storage.with_durability(options.durability));
         let version = first_header(&*storage)?.ok_or_else(|| Error::not_a_session(path))?.version;
@@ -84,7 +84,7 @@ impl Session {
             let original = RewriteTarget::hold(path)?;
             let header = first_header(original.storage())?.ok_or_else(|| Error::not_a_session(path))?;
             if header.version == Version::Current {
-                // Another process was quicker.
+                // Another process migrated it first.
                 return opened(self);
             }
             if original.replace(Backup::OldVersion, &mut Migration::new(header.version))?.is_some() {
@@ -116,8 +116,8 @@ impl Session {
         Ok(())
     }
 
-    /// Writes a header into the empty file that this new session was opened from. False if another process was
-    /// quicker: then it is no new session.
+    /// Writes a header into the empty file that this new session was opened from. False if another process wrote first:
+    /// then it is no new session.
     pub fn fill_empty_file(&mut self, header_line: &[u8]) -> Result<bool> {
         let Some(path) = self.file.clone().filter(|_| self.persistence == Persistence::File) else {
             return Ok(true);

@@ -1,12 +1,13 @@
-//! One session: its identity, its index and its storage, and what is asked of it without looking at its file again.
+//! One session: its identity, its index and its storage, and every question that needs no check of its file.
 //!
-//! Entries come in as heads; their bodies are lines in the storage, or are kept by the caller as long as the session
-//! has no file. Every call that can fail leaves the session as it was when it does.
+//! Entries come in as heads. Their bodies are lines in the storage, or are kept by the caller while the session has no
+//! file. A call that fails leaves the session as it was.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::appended_rows::AppendedRows;
+use super::exclusive::WriterLock;
+use super::file_state::FileStateCell;
 use super::notes::Notes;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
@@ -21,28 +22,27 @@ use crate::core::index::load::{DamagedLine, Index};
 use crate::core::index::read_entries::Each;
 use crate::core::io::line_reader::LONGEST;
 use crate::core::io::line_span::LineSpan;
-use crate::core::io::lock_file::FileLock;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::{bytes_at, Storage};
 use crate::core::tree::tree::{RowNo, Tree};
 
-/// How a session goes with files.
+/// Whether a session writes to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Persistence {
     /// Never writes.
     Memory,
-    /// Writes to its file, which it makes when there is conversation.
+    /// Writes to its file, which is created with the first user or assistant message.
     File,
 }
 
-/// What a session was before it went on in another file.
+/// How rows changed when the session moved to another file.
 pub struct RowRemap {
-    /// For each row of now the one it was before, if it was there.
+    /// For each new row its old row, if it had one.
     pub rows: Vec<Option<RowNo>>,
-    /// The session with its old rows and its old file, as far as that can still be read.
+    /// The session with its old rows and its old file, which may not be readable any more.
     pub old: Session,
-    /// Whether the header still says what it said.
+    /// Whether the header's text is unchanged.
     pub same_header: bool,
 }
 
@@ -54,33 +54,20 @@ pub struct Session {
     /// The path of the file, whether it exists yet or not.
     pub(super) file: Option<String>,
     pub(super) storage: Option<Box<dyn Storage>>,
-    /// How many bytes the storage had when it was last looked at or written to.
+    /// The size of the storage, in bytes, at the last check or write.
     pub(super) size: u64,
     pub(super) header_place: Option<LineSpan>,
     /// The header's text, if it was read and is not long.
     pub(super) header_text: Option<String>,
     pub(super) index: Index,
-    /// The rows that were appended here, not read: runs of them, first and behind the last.
-    pub(super) appended_here: Vec<(RowNo, RowNo)>,
-    /// What the session was before its file was replaced, until somebody asks.
-    pub(super) remap: Option<Box<RowRemap>>,
-    /// Whether a line was not what the index says when it was read.
-    pub(super) misread: AtomicBool,
-    /// Whether the last look found something that could not be taken in.
-    pub(super) unsettled: bool,
-    /// Whether others touched the file and it was not read whole since.
-    pub(super) touched: bool,
-    /// The rows whose lines are needed of the caller.
-    pub(super) missing_rows: Vec<RowNo>,
-    /// Lines that the caller gave for them.
-    pub(super) supplied: Option<HashMap<RowNo, Vec<u8>>>,
-    /// The lines of own entries that others altered, by id.
+    pub(super) appended: AppendedRows,
+    /// The lines of entries appended here that other processes changed, by id. The caller's objects do not have the
+    /// change.
     pub(super) altered: HashMap<Vec<u8>, String>,
-    pub(super) lock: Option<FileLock>,
-    /// When it was made sure that nobody else has the lock, by how often the storage had been looked at.
-    pub(super) lock_checked: Option<u64>,
-    /// Where the lock file is, once it was looked for.
-    pub(super) lock_path: Option<PathBuf>,
+    /// How rows changed when the file was replaced, until the caller takes it.
+    pub(super) remap: Option<Box<RowRemap>>,
+    pub(super) state: FileStateCell,
+    pub(super) lock: WriterLock,
     pub(super) notes: Notes,
 }
 
@@ -97,17 +84,11 @@ impl Session {
             header_place: None,
             header_text: None,
             index: Index::default(),
-            appended_here: Vec::new(),
-            remap: None,
-            misread: AtomicBool::new(false),
-            unsettled: false,
-            touched: false,
-            missing_rows: Vec::new(),
-            supplied: None,
+            appended: AppendedRows::default(),
             altered: HashMap::new(),
-            lock: None,
-            lock_checked: None,
-            lock_path: None,
+            remap: None,
+            state: FileStateCell::default(),
+            lock: WriterLock::default(),
             notes: Notes::default(),
         }
     }
@@ -147,17 +128,17 @@ impl Session {
         &self.index.tree
     }
 
-    /// The path to the leaf, or to what stands for it, kept from one question to the next.
+    /// The path to `end`, cached.
     pub fn cached_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
         self.index.cached_path(end)
     }
 
-    /// The context of that path.
+    /// The context of the path to `end`, cached.
     pub fn cached_projection(&mut self, end: Option<RowNo>) -> Projection {
         self.index.cached_projection(end)
     }
 
-    /// Where its lines are kept, if they are.
+    /// Where its lines are stored; None while the caller keeps them.
     pub fn storage(&self) -> Option<&dyn Storage> {
         self.storage.as_deref()
     }
@@ -177,7 +158,7 @@ impl Session {
         self.index.memory()
     }
 
-    /// What happened to it since it was opened.
+    /// What happened to the session since it was opened.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
@@ -192,7 +173,7 @@ impl Session {
         self.is_persisted() && self.storage.is_some()
     }
 
-    /// Whether appending such a message makes the file.
+    /// Whether appending this entry creates the file.
     pub fn makes_file_with(&self, head: &NewHead) -> bool {
         let conversation = head.message.is_some_and(|message| message.role.is_conversation());
         self.is_persisted()
@@ -217,7 +198,8 @@ impl Session {
         self.push_local(head, None)
     }
 
-    /// Goes on in a file just written: `places` are the header's and every entry's, `bodies` those that are known.
+    /// Moves to a file just written. `places` are those of the header and of every entry, `bodies` those that are
+    /// known.
     pub fn adopt_file(&mut self, storage: FileStorage, mut places: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
         let header = (!places.is_empty()).then(|| places.remove(0));
         self.index.set_places(header, places, bodies);
@@ -234,7 +216,7 @@ impl Session {
         }
     }
 
-    /// Remembers of a result whether a line was not what the index says.
+    /// Marks the file suspect if the result says that a line differs from the index.
     pub fn note_mismatch<T>(&self, result: Result<T>) -> Result<T> {
         if result.as_ref().is_err_and(Error::is_changed) {
             self.mark_suspect();
@@ -247,17 +229,17 @@ impl Session {
         self.index.is_entry(row, line)
     }
 
-    /// Says that something in the file is not what the index says.
+    /// Marks the file suspect: something in it differs from the index.
     pub fn mark_suspect(&self) {
-        self.misread.store(true, Ordering::Relaxed);
+        self.state.mark_suspect();
     }
 
-    /// Whether something in the file was not what the index says since it was looked at last.
+    /// Whether something in the file differs from the index.
     pub fn is_suspect(&self) -> bool {
-        self.misread.load(Ordering::Relaxed)
+        self.state.is_suspect()
     }
 
-    /// Copies lines of this session to a new file, those that `work` wants.
+    /// Copies the lines that `work` chooses to a new file.
     pub fn copied<T>(
         &self,
         out: NewFile,
@@ -306,7 +288,7 @@ impl Session {
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// The lines of several entries, read in few strokes.
+    /// The lines of several entries; neighbours are read together.
     pub fn lines(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.lines(&**storage, rows, each)),
@@ -327,7 +309,7 @@ impl Session {
         let Some(row) = target.and_then(|id| self.tree().find(id)) else {
             return Err(Error::entry_not_found(shown()));
         };
-        // The rows of nearly every path ascend; of one that does not, all are looked at.
+        // Nearly every path ascends; one that does not is searched from end to end.
         let leaf = self.tree().leaf();
         let path = self.index.cached_path(leaf);
         let on_path = path.binary_search(&row).is_ok() || path.contains(&row);
@@ -346,28 +328,41 @@ impl Session {
     /// Adds an entry whose body the caller keeps, or whose line stands at a place.
     pub(super) fn push_local(&mut self, head: &EntryHead<'_>, place: Option<LineSpan>) -> RowNo {
         let row = self.index.push(head, place);
-        match self.appended_here.last_mut().filter(|(_, end)| *end == row) {
-            Some((_, end)) => *end += 1,
-            None => self.appended_here.push((row, row + 1)),
-        }
+        self.appended.push(row);
         row
     }
 
-    /// Remembers that other processes write here too.
+    /// Notes that other processes write to the file, too.
     pub(super) fn share(&mut self) {
-        self.lock_checked = None;
+        self.lock.recheck();
         if let Some(storage) = self.storage.as_mut() {
             storage.set_shared();
         }
     }
 
-    /// The next append asks again who has the lock, wherever the file is then.
-    pub(super) fn forget_lock(&mut self) {
-        self.lock_checked = None;
-        self.lock_path = None;
+    /// Takes the lock that the options ask for, if it is not held.
+    pub(super) fn take_lock(&mut self) -> Result<()> {
+        match (&self.file, self.persistence) {
+            (Some(file), Persistence::File) => self.lock.take(file, self.options.lock),
+            _ => Ok(()),
+        }
     }
 
-    /// Reads what others appended, up to a size of the storage.
+    /// Checks that no other process has the lock. True if a repair had it and is done: the file may be another one.
+    pub(super) fn check_lock(&mut self) -> Result<bool> {
+        let full_checks = self.storage.as_ref().map_or(0, |storage| storage.full_checks());
+        match (&self.file, self.persistence) {
+            (Some(file), Persistence::File) => self.lock.check(file, self.options.lock, full_checks),
+            _ => Ok(false),
+        }
+    }
+
+    /// Releases the lock; the next append takes it again.
+    pub fn release_lock(&mut self) {
+        self.lock = WriterLock::default();
+    }
+
+    /// Reads what other processes appended; the storage has `size` bytes now.
     pub(super) fn read_appended(&mut self, size: u64) -> Result<()> {
         self.share();
         let Some(storage) = self.storage.as_mut() else {
@@ -383,7 +378,7 @@ impl Session {
     }
 }
 
-/// Refuses a line that nobody would read again.
+/// An error if a line is too long to be read again.
 pub(super) fn check_length(line: &[u8]) -> Result<()> {
     match line.len() > LONGEST {
         true => {

@@ -3,7 +3,7 @@ use std::fs;
 use super::notes::Change;
 use super::*;
 use crate::core::base::error::Result;
-use crate::core::base::options::Options;
+use crate::core::base::options::{Lock, Options};
 use crate::core::format::entry::Kind as EntryKind;
 use crate::core::format::ids::tests::choose;
 use crate::core::format::serialize::NewHead;
@@ -123,6 +123,74 @@ fn a_directory_that_was_deleted_with_the_file_is_made_again() {
     fs::remove_dir_all(world.dir.path()).expect("removed");
     append(&mut session);
     expect_whole(&session, &world);
+}
+
+/// The first append of a session made one temporary file after the other.
+#[test]
+#[cfg(unix)]
+fn where_live_files_have_no_link_count_the_first_append_did_not_end() {
+    use crate::core::io::fs::faults::without_link_counts;
+    let world = World::with(&["a"]);
+    let path = world.dir.path().join("new.jsonl").to_str().expect("text").to_owned();
+    without_link_counts(|| {
+        let mut new = Session::new(b"s".to_vec(), Persistence::File, Some(path.clone()));
+        new.make_file([HEADER.trim_end().as_bytes()].into_iter(), None).expect("made");
+        append(&mut new);
+        append(&mut new);
+        let lock = Options { lock: Lock::Exclusive, ..Options::default() };
+        let mut session = match Session::open(&world.path, Persistence::File, lock).expect("opened") {
+            OpenResult::Session(session) => session,
+            _ => panic!("a session was written there"),
+        };
+        append(&mut session);
+        session.reload().expect("read");
+        expect_whole(&session, &world);
+        assert!(session.diagnostics().foreign_changes.is_empty());
+        fs::remove_file(&world.path).expect("removed");
+        append(&mut session);
+        expect_whole(&session, &world);
+    });
+    assert_eq!(opened(&path).tree().len(), 2);
+}
+
+/// Whoever may write to the folder could have had a file written anywhere, missing folders included.
+#[test]
+#[cfg(unix)]
+fn a_deleted_session_was_written_again_through_a_link_that_somebody_planted() {
+    for target in ["elsewhere/x.fish", "x.fish"] {
+        let world = World::with(&["a"]);
+        let mut session = opened(&world.path);
+        append(&mut session);
+        fs::remove_file(&world.path).expect("removed");
+        let elsewhere = world.dir.path().join(target);
+        std::os::unix::fs::symlink(&elsewhere, &world.path).expect("linked");
+        let error = append_as(&mut session, None).expect_err("something has its name");
+        assert!(error.to_string().starts_with("EEXIST"), "{error}");
+        assert!(!elsewhere.exists() && !world.dir.path().join("elsewhere").exists());
+        fs::remove_file(&world.path).expect("removed");
+        append(&mut session);
+        expect_whole(&session, &world);
+        assert!(fs::symlink_metadata(&world.path).expect("there").is_file());
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_session_behind_a_link_is_written_again_where_the_link_led_at_first() {
+    let world = World::with(&["a"]);
+    let link = world.dir.path().join("link.jsonl");
+    std::os::unix::fs::symlink(&world.path, &link).expect("linked");
+    let mut session = opened(link.to_str().expect("text"));
+    fs::remove_file(&world.path).expect("removed");
+    append(&mut session);
+    assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+    assert_eq!(opened(&world.path).tree().len(), 2);
+    fs::remove_file(&world.path).expect("removed");
+    fs::remove_file(&link).expect("removed");
+    std::os::unix::fs::symlink(world.dir.path().join("x.fish"), &link).expect("linked");
+    append_as(&mut session, None).expect_err("its name leads elsewhere");
+    assert!(!world.dir.path().join("x.fish").exists());
+    assert_eq!(opened(&world.path).tree().len(), 2);
 }
 
 #[test]

@@ -1,9 +1,8 @@
-//! The file engine. Files are opened when needed and kept open, but only so many at once: a process may hold more
-//! managers than it may hold open files.
+//! The file engine: appends, rollbacks, checks and reads of one session file.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,11 +18,11 @@ use crate::core::io::line_span::LineSpan;
 use crate::core::io::open::{self, Access};
 use crate::core::storage::storage::{FileStatus, Storage};
 
-/// How often, and how long after each other, it is looked whether a half line gets its end.
+/// How often, and at which interval, a torn line is given time to get its end.
 const TORN_LINE_CHECKS: u32 = 3;
 const TORN_LINE_PAUSE: Duration = Duration::from_millis(1);
 
-/// Where a handle for a file could be had.
+/// What opening the file again found.
 enum Reached {
     Handle(Handle),
     /// Nothing is at the path.
@@ -35,13 +34,15 @@ enum Reached {
 /// One session file.
 pub struct FileStorage {
     path: String,
+    /// Where the path led when the file was opened.
+    target: PathBuf,
     identity: Identity,
     handle: PooledFile,
     lacks_final_newline: bool,
     shared: bool,
     durability: Durability,
     clock: ChangeClock,
-    /// Whether it was opened again since the last look. While it was closed its inode may have become another file's.
+    /// Whether it was opened again since the last check. While it was closed another file may have got its inode.
     reopened: AtomicBool,
     /// Whether the disk has the names of the directories above it.
     dirs_synced: bool,
@@ -52,27 +53,43 @@ impl FileStorage {
     pub fn open(path: &str) -> Result<Self> {
         let file = open::regular(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
         let stat = fs::stat(&file).map_err(|error| Error::io("fstat", path, error))?;
-        Ok(Self::with(path, stat.identity, file, ChangeClock::of_known(now(), stat.changed), Durability::Os))
+        let target = fs::follow(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
+        Ok(Self::with(path, target, stat.identity, file, ChangeClock::of_known(now(), stat.changed), Durability::Os))
     }
 
-    /// A file just written under another name, which `path` will be.
-    pub(crate) fn of_new(path: &str, file: &File, durability: Durability) -> Result<Self> {
+    /// A file just written under another name, which `path` will lead to at `target`.
+    pub(crate) fn of_new(path: &str, target: &Path, file: &File, durability: Durability) -> Result<Self> {
         let fail = |error| Error::io("open", path, error);
         let identity = fs::stat(file).map_err(fail)?.identity;
-        Ok(Self::with(path, identity, open::duplicate(file).map_err(fail)?, ChangeClock::of_written(now()), durability))
+        Ok(Self::with(
+            path,
+            target.to_owned(),
+            identity,
+            open::duplicate(file).map_err(fail)?,
+            ChangeClock::of_written(now()),
+            durability,
+        ))
     }
 
-    /// Takes the lock off a file that was locked while it was written: the handle is the same one.
+    /// Unlocks a file that was locked while it was written.
     pub(crate) fn unlock(&self) {
         if let Some(handle) = self.handle.get() {
-            // A file that cannot be unlocked was never locked.
+            // Where this fails files have no locks.
             let _ = fs::unlock(&handle.file);
         }
     }
 
-    fn with(path: &str, identity: Identity, file: File, clock: ChangeClock, durability: Durability) -> Self {
+    fn with(
+        path: &str,
+        target: PathBuf,
+        identity: Identity,
+        file: File,
+        clock: ChangeClock,
+        durability: Durability,
+    ) -> Self {
         Self {
             path: path.to_owned(),
+            target,
             identity,
             handle: PooledFile::new(Handle { file: Arc::new(file), appends: false }),
             lacks_final_newline: false,
@@ -130,8 +147,7 @@ impl FileStorage {
         }
     }
 
-    /// Writes all of `bytes` at the end, in one piece, and tells where. What was written is taken out again when that
-    /// fails.
+    /// Appends all of `bytes` and returns where they are. If that fails, what was written is rolled back.
     fn write_at_end(&self, file: &File, bytes: &[u8]) -> Result<u64> {
         let mut written = 0;
         let mut end = 0;
@@ -142,11 +158,11 @@ impl FileStorage {
             });
             match result {
                 Ok(size) => {
-                    // Appending writes move the position to their end, wherever others had moved the end of the file.
+                    // A write that appends moves the position to its own end, wherever the end of the file was.
                     let (before, piece) = (bytes.get(..written).unwrap_or_default(), rest.get(..size).unwrap_or(rest));
                     let now = self.end_of_write(file, before, piece)?;
                     if written > 0 && now - size as u64 != end {
-                        // Another process wrote between two pieces of one line: both come out again.
+                        // Another process wrote between two parts of one line: both are rolled back.
                         self.rollback_bytes(file, end - written as u64, before);
                         self.rollback_bytes(file, now - size as u64, piece);
                         return Err(Error::changed(&self.path, "another process wrote into the middle of a line"));
@@ -166,11 +182,11 @@ impl FileStorage {
         Ok(end - bytes.len() as u64)
     }
 
-    /// Where the write of `piece` that was just made ended; `before` it stands what was written of the line until then.
+    /// Where the write of `piece` ended, which was just made; `before` is what was written of the line until then.
     fn end_of_write(&self, file: &File, before: &[u8], piece: &[u8]) -> Result<u64> {
         fs::position(file).map_err(|error| {
-            // Where the bytes went cannot be told. Those at the end are taken out if they read as ours; else they stay,
-            // and come in like a line of somebody else's.
+            // Where the bytes are is not known. Those at the end are rolled back if they equal ours; else they stay,
+            // and are read like another process's line.
             let ours = [before, piece].concat();
             if let Some(at) = fs::stat(file).ok().and_then(|now| now.size.checked_sub(ours.len() as u64)) {
                 if matches!(has_bytes_at(file, at, &ours), Ok(true)) {
@@ -181,18 +197,16 @@ impl FileStorage {
         })
     }
 
-    /// Takes our own bytes out again: cut off if they are the last, else made blank, which is white space before or
-    /// behind other lines. That this may fail too changes nothing for the caller, who is told
-    /// of the failure that led here; what then stays is passed over as damaged.
+    /// Rolls back our own bytes: truncates them if they are the last, else overwrites them with spaces. The caller
+    /// reports the failure that led here; if this fails, too, what stays is a damaged line.
     fn rollback_bytes(&self, file: &File, offset: u64, ours: &[u8]) -> bool {
         self.cut(file, offset, ours).is_ok() || self.overwrite_with_spaces(file, offset, ours).is_ok()
     }
 
-    /// Cuts our own bytes off. An error if they are not the last, or not there any more.
+    /// Truncates our own bytes. An error if they are not the last, or not there any more.
     fn cut(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
         self.clock.note_change(now());
-        // Others of ours who know that they are not alone write under the same lock. Where it is had already this one
-        // is part of it.
+        // Other writers of ours take the same lock once they know of each other. The caller may hold this lock already.
         let locked = !self.uses_write_lock() && lock_briefly(file);
         let done = (|| {
             if !has_bytes_at(file, offset, ours)? {
@@ -209,14 +223,13 @@ impl FileStorage {
         done
     }
 
-    /// Whether every write is made under the lock.
+    /// Whether every write takes the write lock.
     fn uses_write_lock(&self) -> bool {
-        // Elsewhere than on Unix locks keep others from writing at all, those too that know of none.
+        // Elsewhere than on Unix a lock keeps every program from writing.
         cfg!(unix) && (self.shared || self.lacks_final_newline)
     }
 
-    /// Runs work while none of our other writers writes to the file, where there are others: what is cut off must not
-    /// be theirs.
+    /// Runs work under the write lock, if others write to the file, too: what is truncated must not be theirs.
     fn under_write_lock<T>(&self, file: &File, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let locked = self.uses_write_lock() && lock_briefly(file);
         let result = work();
@@ -226,13 +239,13 @@ impl FileStorage {
         result
     }
 
-    /// Whether the file still ends in the middle of a line. A write in progress can be seen half done, and is not waited
-    /// for by our own lock if it is pi's: only what stays so for a while is the end of a line that nobody will write.
+    /// Whether the file still ends in the middle of a line. A write in progress may be seen half done, and pi takes no
+    /// lock: only a line that stays torn for a while is one that nobody will finish.
     fn still_lacks_final_newline(&self, file: &File) -> bool {
         for _ in 0..TORN_LINE_CHECKS {
             let mut last = [b'\n'];
             let read = fs::stat(file).and_then(|now| match now.size.checked_sub(1) {
-                Some(at) => read_exact_at(file, at, &mut last),
+                Some(at) => fs::read_exact_at(file, at, &mut last),
                 None => Ok(()),
             });
             if read.is_ok() && last == [b'\n'] {
@@ -243,23 +256,23 @@ impl FileStorage {
         true
     }
 
-    /// Makes our own bytes blank, in the file that they were written to.
+    /// Overwrites our own bytes with spaces, in the file that they were written to.
     fn overwrite_with_spaces(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
-        // A handle that appends writes nowhere else.
+        // A handle that appends cannot overwrite.
         let other = open::existing(Path::new(&self.path), Access::Overwrite)?;
         let is_there = fs::stat(&other)?.identity == self.identity && has_bytes_at(file, offset, ours)?;
         match is_there {
             true => fs::write_all_at(&other, offset, &vec![b' '; ours.len()]),
-            // What was written went with the file, or was overwritten.
+            // The bytes are gone with the file, or were overwritten.
             false => Ok(()),
         }
     }
 }
 
-/// Whether these bytes stand there.
+/// Whether a file has these bytes at an offset.
 fn has_bytes_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
     let mut there = vec![0; bytes.len()];
-    match read_exact_at(file, offset, &mut there) {
+    match fs::read_exact_at(file, offset, &mut there) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         result => result.map(|()| there == bytes),
     }
@@ -268,7 +281,7 @@ fn has_bytes_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
 impl Storage for FileStorage {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let handle = self.handle(false)?;
-        read_exact_at(&handle.file, offset, into).map_err(|error| match error.kind() {
+        fs::read_exact_at(&handle.file, offset, into).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => Error::changed(&self.path, "it is shorter than it was"),
             _ => Error::io("read", &self.path, error),
         })
@@ -306,7 +319,7 @@ impl Storage for FileStorage {
                 return Ok(FileStatus::Here { size, touched: false, reopened });
             }
         }
-        // The path is asked, not the handle: an open file does not show that its name was given to another.
+        // By path, not by handle: an open file does not show that another has its name.
         match fs::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
             Some(stat) if stat.identity == self.identity => {
                 self.reopened.store(false, Ordering::Relaxed);
@@ -352,7 +365,7 @@ impl Storage for FileStorage {
         let handle = self.handle(true)?;
         self.under_write_lock(&handle.file, || {
             let ended = [line, b"\n"].concat();
-            // The newline stays where the line is made blank: what stands before it may lack its own.
+            // The newline stays: the line before may lack its own.
             let done = match self.cut(&handle.file, place.offset, &ended) {
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                     self.overwrite_with_spaces(&handle.file, place.offset, line)
@@ -372,7 +385,7 @@ impl Storage for FileStorage {
     }
 
     fn flush(&mut self) -> Result<()> {
-        // On Unix any handle will do, and the file may be one that is not ours to write.
+        // On Unix a handle for reading is enough, and the file may be read-only.
         let handle = self.handle(cfg!(not(unix)))?;
         fs::sync(&handle.file).map_err(self.fail("fsync"))?;
         let path = Path::new(&self.path);
@@ -396,6 +409,10 @@ impl Storage for FileStorage {
         self.handle.close();
     }
 
+    fn target(&self) -> Option<&Path> {
+        Some(&self.target)
+    }
+
     fn name(&self) -> &str {
         &self.path
     }
@@ -415,22 +432,8 @@ impl Read for ReadFrom<'_> {
     }
 }
 
-fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Result<()> {
-    while !into.is_empty() {
-        match fs::read_at(file, offset, into) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(size) => {
-                offset += size as u64;
-                into = into.get_mut(size..).unwrap_or_default();
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Makes a directory and those above it, for their owner alone. What durability asks for holds for their names too.
+/// Creates a directory and those above it, for their owner alone. With [`Durability::Fsync`] their names are on disk
+/// when this returns.
 pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
     let made = dirs::make_dirs(Path::new(path), durability == Durability::Fsync);
     made.map_err(|error| Error::io("mkdir", path, error))

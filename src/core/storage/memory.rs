@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use crate::core::base::error::{Error, Result};
 use crate::core::io::line_span::LineSpan;
-use crate::core::storage::storage::{FileStatus, Storage};
+use crate::core::storage::storage::Storage;
 
 /// Lines in memory: a session that is read from a file but must not write to it.
 pub struct MemoryStorage {
@@ -19,7 +19,7 @@ impl MemoryStorage {
     }
 }
 
-/// Bytes that are being written. Where there is no memory for more, that is an error, not the end of the process.
+/// A buffer to write to. Without memory for more a write is an error and does not abort.
 #[derive(Default)]
 pub struct Memory {
     pub bytes: Vec<u8>,
@@ -55,14 +55,6 @@ impl Storage for MemoryStorage {
         Ok(self.bytes.len() as u64)
     }
 
-    fn status(&self, _thorough: bool) -> Result<FileStatus> {
-        Ok(FileStatus::Here { size: self.bytes.len() as u64, touched: false, reopened: false })
-    }
-
-    fn full_checks(&self) -> u64 {
-        0
-    }
-
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {
         let place = LineSpan::of(self.bytes.len() as u64, line.len());
         self.bytes.extend_from_slice(line);
@@ -74,24 +66,6 @@ impl Storage for MemoryStorage {
         self.bytes.truncate(usize::try_from(place.offset).unwrap_or(usize::MAX));
         Ok(())
     }
-
-    fn set_lacks_final_newline(&mut self, _lacks_final_newline: bool) {}
-
-    fn set_shared(&mut self) {}
-
-    fn flush(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn metadata(&self) -> Result<Option<std::fs::Metadata>> {
-        Ok(None)
-    }
-
-    fn is_open(&self) -> bool {
-        true
-    }
-
-    fn close(&mut self) {}
 
     fn name(&self) -> &str {
         &self.name

@@ -1,7 +1,6 @@
-//! Where the lines of a session are kept: one trait, its file engine and one for lines that have no file.
+//! Where the lines of a session are stored: one trait, its file engine, and one for lines in memory.
 //!
-//! Invariants: what `append` returned stands at its place; a failed `append` leaves what was there; reads never
-//! change anything.
+//! Invariants: a line is where `append` said; a failed `append` leaves what was there; reads never change anything.
 
 pub mod change_clock;
 pub mod file;

@@ -18,7 +18,7 @@ const CHUNK: usize = 1 << 16;
 /// A file that is being written for the first time. It has its name when [`NewFile::finish`] is reached, not before.
 pub struct NewFile {
     path: String,
-    /// Where it will be: what the path leads to.
+    /// Where it will be, links followed.
     target: PathBuf,
     temporary: Temporary,
     unwritten: Vec<u8>,
@@ -31,10 +31,11 @@ impl NewFile {
         Self::at(path, PathBuf::from(path))
     }
 
-    /// Begins a file that was there before: where the path is a symbolic link, it is the file that the link leads to.
-    /// Its directory is made again too.
-    pub fn again(path: &str) -> Result<Self> {
-        let target = fs::follow(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
+    /// Begins the file of a storage that is gone, where it was; an error if something is there. Its directory is made
+    /// again, too.
+    pub fn again(old: &dyn Storage) -> Result<Self> {
+        let path = old.name();
+        let target = old.target().map_or_else(|| PathBuf::from(path), Path::to_owned);
         if let Some(dir) = target.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             dirs::make_dirs(dir, true).map_err(|error| Error::io("mkdir", path, error))?;
         }
@@ -51,7 +52,7 @@ impl NewFile {
         Ok(Self { path: path.to_owned(), target, temporary, unwritten: Vec::new(), size: 0 })
     }
 
-    /// Adds one line, given without its newline, and tells where it will stand.
+    /// Adds a line, given without its newline. Returns where it will be.
     pub fn line(&mut self, line: &[u8]) -> Result<LineSpan> {
         let place = LineSpan::of(self.size, line.len());
         self.bytes(line)?;
@@ -72,8 +73,7 @@ impl NewFile {
         Ok(())
     }
 
-    /// Puts bytes where they will stand, whatever stands before them: for a file that several threads write, and that
-    /// has no other bytes.
+    /// Writes bytes at an offset: for a file that several threads write, all of it in this way.
     pub fn bytes_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         fs::write_all_at(&self.temporary.file, offset, bytes).map_err(|error| Error::io("write", &self.path, error))
     }
@@ -87,7 +87,7 @@ impl NewFile {
         fs::write_all(&self.temporary.file, bytes).map_err(|error| Error::io("write", &self.path, error))
     }
 
-    /// Gives it the mode of the file it takes the place of, and the owner where that is allowed.
+    /// Gives it the mode of the file that it replaces, and the owner where that is allowed.
     pub fn set_like(&self, old: &dyn Storage) -> Result<()> {
         match old.metadata()? {
             Some(meta) => {
@@ -97,12 +97,12 @@ impl NewFile {
         }
     }
 
-    /// Hands everything to the system, or to the disk, and gives the file its name.
+    /// Writes what is left, waits for the disk if `durability` says so, and gives the file its name.
     pub fn finish(self, durability: Durability) -> Result<FileStorage> {
         self.finish_with(durability, false)
     }
 
-    /// The same for a file that takes the place of one that is lost: the disk has it before this returns.
+    /// The same for a file that replaces a lost one: it is on disk when this returns.
     pub fn finish_safely(self, durability: Durability) -> Result<FileStorage> {
         self.finish_with(durability, true)
     }
@@ -117,14 +117,14 @@ impl NewFile {
         if syncs {
             fs::sync(&self.temporary.file).map_err(fail("fsync"))?;
         }
-        let storage = FileStorage::of_new(&self.path, &self.temporary.file, durability)?;
+        let storage = FileStorage::of_new(&self.path, &self.target, &self.temporary.file, durability)?;
         let path = self.target.as_path();
         self.temporary.appear_as(path).map_err(fail("link"))?;
-        // The second name is gone, and with it what the lock was for.
+        // The lock protected the temporary name, which is gone.
         storage.unlock();
         if syncs {
             if let Err(error) = dirs::sync_dir_of(path) {
-                // Not known to be on disk, so not there at all: a retry must find its name free.
+                // It may not be on disk, so it is removed: a retry must find its name free.
                 let _ = fs::remove(path);
                 return Err(fail("fsync")(error));
             }

@@ -1,7 +1,8 @@
-//! The trait of what keeps lines, and the reading that every such thing has.
+//! The trait of storages, and reads that work on any of them.
 
 use std::fs::Metadata;
 use std::io::{self, Read};
+use std::path::Path;
 
 use crate::core::base::error::{Error, Result};
 use crate::core::io::line_reader::resize;
@@ -48,21 +49,21 @@ pub fn copy_bytes(
     }
 }
 
-/// What a look at the storage found.
+/// What a check of the storage found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileStatus {
-    /// It is where it was, with this many bytes; others may have added some, or taken some away. `touched`: its times
-    /// tell that somebody else changed it, or may have. `reopened`: it was closed meanwhile, and what is there now looks
-    /// like the same file, but may be another.
+    /// It has its name, and `size` bytes; other processes may have appended or truncated. `touched`: its times show
+    /// that another process may have changed it. `reopened`: it was closed meanwhile, so that another file may have got
+    /// its inode.
     Here { size: u64, touched: bool, reopened: bool },
-    /// Its name leads nowhere now. What it held can still be read if `readable`, but nothing written to it would be
-    /// found again. `deleted`: it has no other name either, as far as can be told.
+    /// Nothing has its name. Its content can still be read if `readable`. `deleted`: it seems to have no other name
+    /// either.
     Gone { readable: bool, deleted: bool },
-    /// Its name leads to something else. What it held can still be read if `readable`.
+    /// Another file has its name. Its content can still be read if `readable`.
     Replaced { readable: bool },
 }
 
-/// Keeps a session's lines.
+/// Stores a session's lines. Methods with a default are about files: only the file engine has its own.
 pub trait Storage: Send + Sync {
     /// Fills `into` from `offset`; an error if there are not that many bytes.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;
@@ -70,28 +71,43 @@ pub trait Storage: Send + Sync {
     fn reader(&self, offset: u64) -> Result<Box<dyn Read + '_>>;
     /// How many bytes there are now; others may have added some.
     fn size(&self) -> Result<u64>;
-    /// Looks whether it is still what it was, before something is written to it. Not `thorough`, it costs one call
-    /// and may miss what was done to its name, or without a change of its size, a moment ago.
-    fn status(&self, thorough: bool) -> Result<FileStatus>;
-    /// How often `look` looked at all there is to see, which it does not do every time.
-    fn full_checks(&self) -> u64;
-    /// Adds one line (given without its newline) in one write and tells where it came to stand.
+    /// Checks whether the storage is still what it was. If not `thorough` this is one call, which does not notice a
+    /// rename, or a change that kept the size, of the last few milliseconds.
+    fn status(&self, _thorough: bool) -> Result<FileStatus> {
+        Ok(FileStatus::Here { size: self.size()?, touched: false, reopened: false })
+    }
+    /// How many thorough checks `status` made; it makes one by itself every few milliseconds.
+    fn full_checks(&self) -> u64 {
+        0
+    }
+    /// Appends a line, given without its newline, in one write. Returns where it is.
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan>;
-    /// Takes out a line that `append` has just added: cut off, or made blank where others wrote behind it (its newline
-    /// stays then). Where something else stands by now, that stays.
+    /// Rolls back the line that `append` has just added: truncates it, or overwrites it with spaces if others wrote
+    /// behind it. If something else is there by now, that stays.
     fn rollback_append(&mut self, place: LineSpan, line: &[u8]) -> Result<()>;
-    /// Says that the storage ends in the middle of a line, which the next append must end first.
-    fn set_lacks_final_newline(&mut self, lacks_final_newline: bool);
-    /// Says that others write here too: what is written or cut off is so under a lock of a moment.
-    fn set_shared(&mut self);
-    /// Waits until the disk has everything.
-    fn flush(&mut self) -> Result<()>;
+    /// Sets whether the last line lacks its newline, which the next append then writes first.
+    fn set_lacks_final_newline(&mut self, _lacks_final_newline: bool) {}
+    /// Notes that other processes write here, too: every write and truncation takes the write lock.
+    fn set_shared(&mut self) {}
+    /// Waits until everything is on disk.
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Mode and owner of the file, which may have no name any more; None where there is no file.
-    fn metadata(&self) -> Result<Option<Metadata>>;
-    /// Whether what it holds can be read even if its name leads elsewhere by now.
-    fn is_open(&self) -> bool;
-    /// Lets go of the file; it is opened again when it is needed.
-    fn close(&mut self);
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        Ok(None)
+    }
+    /// Whether its content can be read even if another file has its name.
+    fn is_open(&self) -> bool {
+        true
+    }
+    /// Closes the file; it is opened again when it is needed.
+    fn close(&mut self) {}
+    /// Where the file was when it was opened, links followed; None where there is no file. A file that is gone is written
+    /// again there alone: a link that somebody put in its place later leads elsewhere.
+    fn target(&self) -> Option<&Path> {
+        None
+    }
     /// The name of the storage in messages.
     fn name(&self) -> &str;
 }

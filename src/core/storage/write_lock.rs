@@ -1,16 +1,15 @@
-//! The lock of a moment: among our writers to one file, once they know of each other, one writes or cuts at a time.
+//! The write lock: once our writers to one file know of each other, one writes or truncates at a time.
 
 use std::fs::File;
 use std::time::Duration;
 
 use crate::core::io::fs;
 
-/// How long a writer waits for others who write to the same file, at most: this often, so long each time.
+/// How often a writer tries the lock, and how long it waits each time.
 const LOCK_TRIES: u32 = 2000;
 const LOCK_PAUSE: Duration = Duration::from_micros(50);
 
-/// Locks a file, if that can be done within the time that others take to write. Whoever has it for longer, because it
-/// was stopped, is not waited for.
+/// Locks a file; false if a holder keeps the lock for longer than a write takes, or files have no locks.
 pub fn lock_briefly(file: &File) -> bool {
     if cfg!(not(unix)) {
         return false;
@@ -27,6 +26,6 @@ pub fn lock_briefly(file: &File) -> bool {
 }
 
 pub fn unlock(file: &File) {
-    // Closing the file would end the lock as well; that it cannot be ended here is of no account.
+    // If this fails, closing the file ends the lock.
     let _ = fs::unlock(file);
 }

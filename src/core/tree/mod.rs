@@ -1,6 +1,8 @@
 //! The tree of entries: index rows, ids, children, labels, and what is wrong with them.
 
+pub mod ancestors;
 pub mod labels;
+pub mod leaf;
 pub mod row;
 pub mod tree;
 pub mod tree_integrity;

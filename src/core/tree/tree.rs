@@ -15,7 +15,7 @@ use super::row::NONE;
 pub use super::row::{ParentRef, Row, RowNo, Sym};
 use crate::core::format::entry::{EntryHead, Kind, Parent};
 
-/// A list of rows with one parent, linked through [`Row::next_sibling`].
+/// A list of rows with one parent, linked through `next_sibling`.
 #[derive(Debug, Clone, Copy)]
 struct Children {
     first: RowNo,
@@ -220,22 +220,26 @@ impl Tree {
         self.row(no).is_some_and(|row| self.row_of(row.id) == Some(no))
     }
 
-    /// Whether a head says of an entry what its row does: what it is, where it hangs and what it is about.
+    /// Whether a head has the kind, id, parent, message and target that the row has.
     pub fn matches_head(&self, no: RowNo, head: &EntryHead<'_>) -> bool {
         let Some(row) = self.row(no) else { return false };
-        let same_parent = match (row.parent, &head.parent) {
+        let target = head.first_kept.as_deref().or(head.target.as_deref());
+        row.kind == head.kind
+            && row.message == head.message
+            && self.has_parent(row, &head.parent)
+            && self.id_bytes(row.id) == &*head.id
+            && row.target.map(|sym| self.id_bytes(sym)) == target
+    }
+
+    /// Whether a row's parent is what a line says.
+    pub fn has_parent(&self, row: &Row, parent: &Parent<'_>) -> bool {
+        match (row.parent, parent) {
             (ParentRef::Missing, Parent::Missing) | (ParentRef::Null, Parent::Null) => true,
             (ParentRef::Other, Parent::Other) => true,
             (ParentRef::Id(sym), Parent::Id(id)) => self.id_bytes(sym) == &**id,
             (ParentRef::Number(one), Parent::Number(other)) => one == *other,
             _ => false,
-        };
-        let target = head.first_kept.as_deref().or(head.target.as_deref());
-        row.kind == head.kind
-            && row.message == head.message
-            && same_parent
-            && self.id_bytes(row.id) == &*head.id
-            && row.target.map(|sym| self.id_bytes(sym)) == target
+        }
     }
 
     /// The leaf: the row that the next entry will have as its parent.

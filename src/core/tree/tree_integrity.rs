@@ -1,10 +1,10 @@
-//! What is wrong with a tree.
+//! Orphans, repeated ids and cycles of a tree.
 
 use std::collections::{BTreeMap, HashSet};
 
 use super::tree::{ParentRef, RowNo, Tree};
 
-/// What is wrong with a tree.
+/// Orphans, repeated ids and cycles of a tree.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TreeDamage {
     pub orphans: Vec<RowNo>,
@@ -13,7 +13,7 @@ pub struct TreeDamage {
     pub cycles: Vec<Vec<RowNo>>,
 }
 
-/// Looks for what is wrong with a tree, in time that grows with its size alone.
+/// Finds the orphans, repeated ids and cycles of a tree, in linear time.
 pub fn check_integrity(tree: &Tree) -> TreeDamage {
     let rows = 0..tree.len() as RowNo;
     let mut same: BTreeMap<RowNo, Vec<RowNo>> = BTreeMap::new();

@@ -6,7 +6,7 @@ use napi_derive::napi;
 use super::manager::SessionManager;
 use crate::core::base::error::Error as CoreError;
 use crate::core::base::wtf8::one_line;
-use crate::core::format::agent_message::Role;
+use crate::core::context::context_edit::takes_blocks_alone;
 use crate::core::format::entry::Kind;
 use crate::core::format::ids::entry_id;
 use crate::core::format::serialize::NewHead;
@@ -281,8 +281,9 @@ impl SessionManager {
         let checked = self.state.borrow_mut().session.check_edit(id.as_deref(), || shown.clone());
         let row = checked.map_err(|error| thrown(js, &error))?;
         let role = self.state.borrow().session.tree().row(row).and_then(|row| row.role());
-        if let (Some(text), true, Some(Role::Assistant | Role::ToolResult)) = (content, is_text, role) {
-            replacement = factory::call(js, FactoryFn::TextBlocks, &[text])?;
+        if let (Some(text), true, true) = (content, is_text, role.is_some_and(takes_blocks_alone)) {
+            let blocks = factory::call(js, FactoryFn::TextBlocks, &[text])?;
+            replacement = factory::call(js, FactoryFn::Replacement, &[blocks])?;
         }
         let head = NewHead { target: id, ..NewHead::default() };
         let own = factory::call(js, FactoryFn::OwnEdit, &[target, replacement])?;

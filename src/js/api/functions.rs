@@ -14,6 +14,7 @@ use crate::core::io::line_reader::{LineReader, WHOLE};
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::storage::Storage;
 use crate::core::summary::header_scan::first_header;
+use crate::core::tree::ancestors::path_to;
 use crate::core::tree::tree::{RowNo, Tree};
 use crate::js::convert::args;
 use crate::js::convert::errors::{thrown, wrong_argument};
@@ -22,8 +23,9 @@ use crate::js::convert::paths::on_paths;
 use crate::js::convert::values::parse;
 use crate::js::engine::{returned, JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use crate::js::manager::context_messages;
 use crate::js::manager::from_objects::{self, objects};
-use crate::js::manager::reads::{settings, steps};
+use crate::js::manager::reads::settings;
 
 /// What the hand-written types call the literal 3.
 pub type SessionVersion = u32;
@@ -61,22 +63,19 @@ fn path<'env>(js: JsEnv<'env>, entries: JsVal<'env>, leaf_id: JsVal<'env>, by_id
     if at.is_none() && count > 0 {
         at = Some(js.at(list, count - 1)?).filter(|last| js.is_truthy(*last).unwrap_or(false));
     }
-    let mut seen = std::collections::HashSet::new();
-    let mut reversed = Vec::new();
-    while let Some(entry) = at {
-        args::object(js, entry, "each of entries")?;
-        // A walk stops before it would visit an entry twice.
-        if !seen.insert(Key::of(js, js.get(entry, c"id")?)?) {
-            break;
+    let key = |entry: &JsVal<'env>| {
+        args::object(js, *entry, "each of entries")?;
+        Key::of(js, js.get(*entry, c"id")?)
+    };
+    let parent = |entry: &JsVal<'env>| {
+        let parent = js.get(*entry, c"parentId")?;
+        if js.is_truthy(parent)? {
+            lookup.find(parent)
+        } else {
+            Ok(None)
         }
-        reversed.push(entry);
-        let parent = js.get(entry, c"parentId")?;
-        at = match js.is_truthy(parent)? {
-            true => lookup.find(parent)?,
-            false => None,
-        };
-    }
-    for entry in reversed.into_iter().rev() {
+    };
+    for entry in path_to(at, key, parent)? {
         let row = with_entry_head(js, entry, |_, mut head| {
             head.parent = Parent::Null;
             path.tree.push(&head, true)
@@ -144,8 +143,7 @@ impl<'env> JsPath<'env> {
 
     fn projected(&self, js: JsEnv<'env>, how: FactoryFn, wrap: FactoryFn) -> Result<JsVal<'env>> {
         let projection = project(&self.tree, &self.rows);
-        let [rows, gives, edits] = steps(js, &projection)?;
-        let made = factory::call(js, how, &[self.list(js)?, rows, gives, edits])?;
+        let made = context_messages::projected(js, self.list(js)?, &projection, how)?;
         let object = |row: RowNo| match self.entries.get(row as usize) {
             Some(entry) => Ok(*entry),
             None => js.undefined(),
@@ -227,17 +225,17 @@ pub fn build_session_context<'env>(
     Ok(returned(env, path.projected(js, FactoryFn::Context, FactoryFn::JustMessages)?))
 }
 
-fn contribution<'env>(js: JsEnv<'env>, entry: JsVal<'env>) -> Result<JsVal<'env>> {
+fn contribution(js: JsEnv<'_>, entry: JsVal<'_>) -> Result<Contribution> {
     if js.is_nullish(entry)? {
         return Err(wrong_argument(js, "entry must be an object"));
     }
     // What is no object has no type, and gives nothing.
     if !js.is_object(entry)? {
-        return js.number(0.0);
+        return Ok(Contribution::Nothing);
     }
     let mut tree = Tree::default();
     let row = with_entry_head(js, entry, |_, head| tree.push(&head, true))?;
-    js.number(f64::from(tree.row(row).map_or(Contribution::Nothing, Contribution::of) as u8))
+    Ok(tree.row(row).map_or(Contribution::Nothing, Contribution::of))
 }
 
 /// The messages that one entry gives to the model by itself.
@@ -251,7 +249,7 @@ fn contribution<'env>(js: JsEnv<'env>, entry: JsVal<'env>) -> Result<JsVal<'env>
 pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown<'env>) -> Result<Unknown<'env>> {
     let js = JsEnv::new(env);
     let gives = contribution(js, entry.into())?;
-    Ok(returned(env, factory::call(js, FactoryFn::Messages, &[entry.into(), gives])?))
+    Ok(returned(env, context_messages::messages(js, entry.into(), gives)?))
 }
 
 /// The messages that one entry gives to the model after an edit.
@@ -269,8 +267,11 @@ pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown<'e
 pub fn project_context_entry<'env>(env: &'env Env, entry: Unknown<'env>, edit: Unknown<'env>) -> Result<Unknown<'env>> {
     let js = JsEnv::new(env);
     let gives = contribution(js, entry.into())?;
-    let edit = if js.is_truthy(edit.into())? { edit.into() } else { js.undefined()? };
-    Ok(returned(env, factory::call(js, FactoryFn::Contribution, &[entry.into(), gives, edit])?))
+    let messages = match js.is_truthy(edit.into())? {
+        true => context_messages::edited_messages(js, entry.into(), gives, edit.into())?,
+        false => context_messages::messages(js, entry.into(), gives)?,
+    };
+    Ok(returned(env, messages))
 }
 
 /// The last compaction entry of a list, or null.

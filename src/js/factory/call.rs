@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use napi::Result;
 
+use super::codes::codes;
 use super::functions::{FactoryFn, NAMES};
 use crate::js::engine::{EnvId, JsEnv, JsVal, Persistent, Scratch};
 
@@ -24,9 +25,10 @@ struct Factory {
 
 /// Compiles the factory for this environment. `read_body` reads the bodies of lazy entries.
 pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>) -> Result<()> {
+    let codes = codes(js)?;
     let (scratch, numbers) = Scratch::new(js)?;
-    let factory = js.call(js.run(FACTORY)?, &[numbers])?;
-    let lazy = js.call(js.run(LAZY)?, &[read_body])?;
+    let factory = js.call(js.run(FACTORY)?, &[numbers, codes])?;
+    let lazy = js.call(js.run(LAZY)?, &[read_body, codes])?;
     let function = |name: &CStr| {
         let function = js.get(factory, name)?;
         let function = if js.is_undefined(function)? { js.get(lazy, name)? } else { function };

@@ -1,7 +1,7 @@
 // What is cheaper, or only exact, when JavaScript does it itself: making many small objects, and asking the engine and
 // its host. The addon compiles this once, and calls it with `scratch`, a list of numbers that it reads where they are; it holds no state and takes no decisions: what is made of an entry, and where
 // it hangs in the tree, comes in as numbers.
-(scratch) => {
+(scratch, codes) => {
 	"use strict";
 	const { parse, stringify } = JSON;
 	const { propertyIsEnumerable } = Object.prototype;
@@ -9,45 +9,16 @@
 	const APP = Symbol.for("pi-session-native.app");
 	const builtin = (name) => globalThis.process?.getBuiltinModule?.(name);
 
-	// The codes of `Contribution` in src/core/context.rs.
-	const MESSAGE = 1;
-	const MESSAGE_EMPTY_LIST = 2;
-	const MESSAGE_EMPTY_TEXT = 3;
-	const CUSTOM_MESSAGE = 4;
-	const BRANCH_SUMMARY = 5;
-	const COMPACTION = 6;
+	const { MESSAGE, MESSAGE_EMPTY_LIST, MESSAGE_EMPTY_TEXT } = codes.contribution;
+	const { NOTHING, CUSTOM_MESSAGE, BRANCH_SUMMARY, COMPACTION } = codes.contribution;
+	const TEXT_ALWAYS = codes.textWanted.ALWAYS;
+	const TEXT_OF_CONVERSATION = codes.textWanted.OF_CONVERSATION;
 
 	const time = (value) => new Date(value).getTime();
 
-	// The codes of `Wants` in src/js/message.rs.
-	const TEXT = 1;
-	const TEXT_OF_CONVERSATION = 2;
-
-	// The codes of `Role` in src/core/message.rs.
-	function roleCode(role) {
-		switch (role) {
-			case "user":
-				return 0;
-			case "assistant":
-				return 1;
-			case "toolResult":
-				return 2;
-			case "system":
-				return 3;
-			case "bashExecution":
-				return 4;
-			case "custom":
-				return 5;
-			case "branchSummary":
-				return 6;
-			case "compactionSummary":
-				return 7;
-			case "hookMessage":
-				return 8;
-			default:
-				return 9;
-		}
-	}
+	const roles = new Map(codes.roles.map((name, code) => [name, code]));
+	const OTHER_ROLE = codes.roles.length;
+	const { conversation } = codes;
 
 	const customMessage = (entry, content) => ({
 		role: "custom",
@@ -91,8 +62,6 @@
 		}
 	}
 
-	const EDITABLE = new Set(["user", "assistant", "toolResult", "custom"]);
-
 	// A copy with other content. What is replaced is not read: it may be large, or more than can be read.
 	function withContent(message, content) {
 		const copy = {};
@@ -105,29 +74,10 @@
 		return copy;
 	}
 
-	function edited(entry, gives, edit) {
-		const replacement = edit.replacement;
-		if (replacement === undefined) return messages(entry, gives);
-		if (replacement === null) return [];
-		if (gives === CUSTOM_MESSAGE) return [customMessage(entry, replacement.content)];
-		return messages(entry, gives).map((message) => {
-			if (!EDITABLE.has(message.role)) return message;
-			const wantsBlocks = message.role === "assistant" || message.role === "toolResult";
-			const content =
-				wantsBlocks && typeof replacement.content === "string"
-					? [{ type: "text", text: replacement.content }]
-					: replacement.content;
-			return withContent(message, content);
-		});
-	}
-
 	const SELF = Symbol("pi-session-native.manager");
 
 	// What managers hold lives and dies with them.
 	const anchors = new WeakMap();
-
-	const contribution = (entry, gives, edit) =>
-		edit === undefined ? messages(entry, gives) : edited(entry, gives, edit);
 
 	/** The addon's own function that fetches a listed session's text. */
 	let listedText;
@@ -139,7 +89,8 @@
 		parse,
 		stringify,
 		messages,
-		contribution,
+		customMessage,
+		withContent,
 
 		anchor(manager) {
 			const anchor = { entries: undefined, header: undefined };
@@ -211,11 +162,11 @@
 			let role = -1;
 			let lacksContent = true;
 			if ((typeof message === "object" && message !== null) || typeof message === "function") {
-				role = roleCode(message.role);
+				role = roles.get(message.role) ?? OTHER_ROLE;
 				lacksContent = (message.content ?? null) === null;
 			}
 			const own = { message };
-			const wanted = wants === TEXT || (wants === TEXT_OF_CONVERSATION && (role === 0 || role === 1));
+			const wanted = wants === TEXT_ALWAYS || (wants === TEXT_OF_CONVERSATION && conversation[role] === true);
 			// The caller's code may run here, and append: everything else comes after it.
 			const text = wanted ? stringify(own) : undefined;
 			scratch[2] = Date.now();
@@ -255,7 +206,8 @@
 		ownEdit: (targetId, replacement) => ({ targetId, replacement }),
 		ownLabel: (targetId, label) => ({ targetId, label }),
 		ownBranchSummary: (fromId, summary, details, usage, fromHook) => ({ fromId, summary, details, usage, fromHook }),
-		textBlocks: (text) => ({ content: [{ type: "text", text }] }),
+		textBlocks: (text) => [{ type: "text", text }],
+		replacement: (content) => ({ content }),
 		labelEntry: (id, parentId, timestamp, targetId, label) => ({
 			type: "label",
 			id,
@@ -315,27 +267,29 @@
 			}
 			return roots;
 		},
-		project(objects, rows, gives, edits) {
+		// `lists` are the messages of the entries at these positions, which edits have changed.
+		project(objects, rows, gives, positions, lists) {
 			const entries = new Array(rows.length);
 			const all = [];
+			let next = 0;
 			for (let at = 0; at < rows.length; at++) {
 				const sourceEntry = objects[rows[at]];
-				const edit = edits === undefined || edits[at] < 0 ? undefined : objects[edits[at]];
-				const own = contribution(sourceEntry, gives[at], edit);
+				const own = positions?.[next] === at ? lists[next++] : messages(sourceEntry, gives[at]);
 				entries[at] = { sourceEntry, messages: own };
 				for (const message of own) all.push(message);
 			}
 			return { entries, messages: all };
 		},
-		context(objects, rows, gives, edits) {
+		context(objects, rows, gives, positions, lists) {
 			const all = [];
 			let count = 0;
+			let next = 0;
 			for (let at = 0; at < rows.length; at++) {
-				if (gives[at] === 0) continue;
+				if (gives[at] === NOTHING) continue;
 				const entry = objects[rows[at]];
-				const edit = edits === undefined || edits[at] < 0 ? undefined : objects[edits[at]];
-				if (gives[at] === MESSAGE && edit === undefined) all[count++] = entry.message;
-				else for (const message of contribution(entry, gives[at], edit)) all[count++] = message;
+				if (positions?.[next] === at) for (const message of lists[next++]) all[count++] = message;
+				else if (gives[at] === MESSAGE) all[count++] = entry.message;
+				else for (const message of messages(entry, gives[at])) all[count++] = message;
 			}
 			return all;
 		},

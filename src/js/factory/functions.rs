@@ -17,7 +17,8 @@ macro_rules! factory {
 
 factory! {
     Messages = c"messages",
-    Contribution = c"contribution",
+    CustomMessage = c"customMessage",
+    WithContent = c"withContent",
     Parse = c"parse",
     Stringify = c"stringify",
     Anchor = c"anchor",
@@ -81,5 +82,6 @@ factory! {
     OwnLabel = c"ownLabel",
     OwnBranchSummary = c"ownBranchSummary",
     TextBlocks = c"textBlocks",
+    Replacement = c"replacement",
     LabelEntry = c"labelEntry",
 }

@@ -5,7 +5,7 @@
 // an object is of stands in a private field of it. A Proxy of the object, or an object that inherits from it, has no
 // such field; it is reached through the object's inspection function there, which `util.inspect` calls to show values
 // instead of accessors.
-(readBody) => {
+(readBody, codes) => {
 	"use strict";
 	const { parse, stringify } = JSON;
 	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf } = Object;
@@ -14,16 +14,15 @@
 	const { startsWith } = String.prototype;
 	const { defineProperty: defines, deleteProperty: deletes } = Reflect;
 	const INSPECT = Symbol.for("nodejs.util.inspect.custom");
-	// The codes of `BodyOf` in src/core/body.rs, for a message and for an entry.
-	const OF_MESSAGE = { content: 1, details: 2, data: 0 };
-	const OF_ENTRY = { content: 4, details: 8, data: 16 };
+	const OF_MESSAGE = codes.bodyOfMessage;
+	const OF_ENTRY = codes.bodyOfEntry;
 	const LARGE = ["content", "details", "data"];
-	const ANY_OF_MESSAGE = 3;
-	const ANY_OF_ENTRY = 28;
+	const ANY_OF_MESSAGE = OF_MESSAGE.content | OF_MESSAGE.details;
+	const ANY_OF_ENTRY = OF_ENTRY.content | OF_ENTRY.details | OF_ENTRY.data;
 	// What an inspection function is called with to give its cell.
 	const ASK = {};
-	// What stands for a value that is not read, here as in src/core/pieces.rs.
-	const STAND_IN = 0;
+	// Stands for a value that is not read, here as in lines without their bodies.
+	const PLACEHOLDER = codes.placeholder;
 
 	// What it takes to read an object's values. Whoever asks its inspection function right is given the cell, but what
 	// reads the file stays in it, and nothing else passes for one.
@@ -224,10 +223,10 @@
 		else object[key] = value;
 	};
 
-	// An object's own values, with stand-ins for those with these codes.
+	// An object's own values, with placeholders for those with these codes.
 	function shadowOf(object, left, codes) {
 		const shadow = {};
-		for (const key of keys(object)) put(shadow, key, (codes[key] & left) !== 0 ? STAND_IN : object[key]);
+		for (const key of keys(object)) put(shadow, key, (codes[key] & left) !== 0 ? PLACEHOLDER : object[key]);
 		return shadow;
 	}
 
@@ -272,7 +271,7 @@
 			copy.firstKeptEntryId = firstKept ?? entry.firstKeptEntryId;
 			return copy;
 		},
-		// The codes of what was not read of the entry in a row of a source, and its text with stand-ins for that;
+		// The codes of what was not read of the entry in a row of a source, and its text with placeholders for that;
 		// undefined if all was read, or if what is left to read is another entry's.
 		unreadText(entry, row, source) {
 			const message = typeof entry.message === "object" && entry.message !== null ? entry.message : undefined;

@@ -1,6 +1,7 @@
 //! `factory.js` and `lazy.js`, the calls into them, and the host's clock and environment.
 
 mod call;
+mod codes;
 mod functions;
 pub mod host;
 

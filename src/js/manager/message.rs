@@ -7,16 +7,10 @@ use super::state::State;
 use crate::core::format::agent_message::{MessageHead, Role};
 use crate::core::format::entry::Kind;
 use crate::core::format::serialize::NewHead;
+use crate::core::session::text_wanted::TextWanted;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, scratch, FactoryFn};
-
-/// Whether the message's text is wanted. The codes are those of `src/js/factory.js`.
-enum Wants {
-    Nothing = 0,
-    Text = 1,
-    TextOfConversation = 2,
-}
 
 /// The new entry of a message, its own fields at the end of the manager's list. The caller's code may run.
 pub fn new_message<'env>(
@@ -26,16 +20,9 @@ pub fn new_message<'env>(
 ) -> Result<PendingEntry<'env>> {
     let (list, wants, epoch) = {
         let state = state.borrow();
-        let session = &state.session;
-        let wants = match (session.writes_lines(), session.is_persisted()) {
-            (true, _) => Wants::Text,
-            (false, true) if session.tree().has_conversation() => Wants::Text,
-            (false, true) => Wants::TextOfConversation,
-            (false, false) => Wants::Nothing,
-        };
-        (state.cache.list(js)?, wants, state.epoch)
+        (state.cache.list(js)?, TextWanted::by(&state.session), state.epoch)
     };
-    if !matches!(wants, Wants::Nothing | Wants::Text) && js.is_nullish(message)? {
+    if wants == TextWanted::OfConversation && js.is_nullish(message)? {
         return Err(wrong_argument(js, "message must be an object"));
     }
     let text = factory::call(js, FactoryFn::Message, &[list, message, js.number(f64::from(wants as u8))?])?;

@@ -3,6 +3,7 @@
 pub mod append;
 pub mod bodies;
 pub mod branching;
+pub mod context_messages;
 pub mod from_objects;
 pub mod gc;
 pub mod identity_cache;

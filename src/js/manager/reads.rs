@@ -4,12 +4,14 @@ use std::cell::RefCell;
 
 use napi::{Result, ValueType};
 
+use super::context_messages;
 use super::materialize::{ensure, object};
 use super::state::State;
 use crate::core::base::time::Time;
 use crate::core::base::wtf8::trim;
 use crate::core::context::projection::{Projection, Settings};
 use crate::core::format::entry::target_key;
+use crate::core::tree::leaf::{context_end, named_leaf};
 use crate::core::tree::tree::{ChildrenOf, RowNo, Tree};
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::object::Handle;
@@ -56,11 +58,9 @@ pub fn entry_or_undefined<'env>(state: &RefCell<State>, js: JsEnv<'env>, row: Op
     row.map_or_else(|| js.undefined(), |row| object(state, js, row))
 }
 
-/// The leaf, unless its id is empty, which JavaScript takes for none.
+/// The leaf, unless its id is empty.
 pub fn leaf(state: &RefCell<State>) -> Option<RowNo> {
-    let state = state.borrow();
-    let tree = state.session.tree();
-    tree.leaf().filter(|&leaf| !tree.id_of(leaf).is_empty())
+    named_leaf(state.borrow().session.tree())
 }
 
 /// The row that a path argument ends at: the leaf if it is null or undefined.
@@ -70,15 +70,6 @@ pub fn path_end(state: &RefCell<State>, js: JsEnv<'_>, from: JsVal<'_>) -> Resul
     }
     let row = row_of(state, js, from)?;
     Ok(row.filter(|&row| !state.borrow().session.tree().id_of(row).is_empty()))
-}
-
-/// Where the context ends: the leaf. A leaf with an empty id means the last entry, as in the reference.
-fn context_end(tree: &Tree) -> Option<RowNo> {
-    let leaf = tree.leaf()?;
-    match tree.id_of(leaf).is_empty() {
-        true => (tree.len() as RowNo).checked_sub(1),
-        false => Some(leaf),
-    }
 }
 
 fn path_to(tree: &Tree, end: Option<RowNo>) -> Vec<RowNo> {
@@ -197,20 +188,6 @@ pub fn leaf_projection(state: &RefCell<State>) -> Projection {
     state.session.cached_projection(end)
 }
 
-/// A projection's steps as the factory takes them: rows, codes, edits.
-pub fn steps<'env>(js: JsEnv<'env>, projection: &Projection) -> Result<[JsVal<'env>; 3]> {
-    let rows: Vec<u32> = projection.steps.iter().map(|step| step.row).collect();
-    let gives: Vec<u8> = projection.steps.iter().map(|step| step.gives as u8).collect();
-    let edits = match projection.steps.iter().any(|step| step.edit.is_some()) {
-        true => {
-            let edits = projection.steps.iter().map(|step| step.edit.map_or(-1, |row| row as i32));
-            js.i32s(&edits.collect::<Vec<i32>>())?
-        }
-        false => js.undefined()?,
-    };
-    Ok([js.u32s(&rows)?, js.u8s(&gives)?, edits])
-}
-
 /// Makes what the factory makes of a projection: `project` or `context`.
 pub fn projected<'env>(
     state: &RefCell<State>,
@@ -221,8 +198,7 @@ pub fn projected<'env>(
     let all = projection.steps.iter().flat_map(|step| [Some(step.row), step.edit]).flatten();
     ensure(state, js, all)?;
     let list = state.borrow().cache.list(js)?;
-    let [rows, gives, edits] = steps(js, projection)?;
-    factory::call(js, how, &[list, rows, gives, edits])
+    context_messages::projected(js, list, projection, how)
 }
 
 /// The thinking level and the model of a path, as objects.

@@ -94,7 +94,7 @@ pub fn reading<T>(state: &RefCell<State>, js: JsEnv<'_>, read: impl Fn() -> Resu
 fn lend(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
     let (epoch, wanted) = {
         let state = state.borrow();
-        (state.epoch, state.session.missing_rows().to_vec())
+        (state.epoch, state.session.missing_rows())
     };
     let mut lines = HashMap::new();
     for row in wanted {

@@ -1,12 +1,12 @@
-//! Faults on purpose: a plan per thread says which of the coming calls fails, and how.
+//! Injected faults: a plan per thread says which call fails, and how.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io;
 
 use super::{Call, Identity, Stat};
 
-/// How a call goes wrong.
+/// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectedFault {
     /// It fails with this error number, and every later one too.
@@ -82,6 +82,24 @@ pub fn with<T>(at: usize, fault: InjectedFault, work: impl FnOnce() -> T) -> (T,
     // What was to happen before a call that never came happens no more.
     MEDDLING.with(|meddling| meddling.take());
     (result, Made { calls: state.made, files: state.files, hit: state.hit })
+}
+
+thread_local! {
+    static NO_LINK_COUNTS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether every file is said to have no link.
+pub(crate) fn counts_no_links() -> bool {
+    NO_LINK_COUNTS.get()
+}
+
+/// Runs work on a file system that says of every file that no link leads to it, as some network and overlay file systems
+/// do.
+pub fn without_link_counts<T>(work: impl FnOnce() -> T) -> T {
+    NO_LINK_COUNTS.set(true);
+    let result = work();
+    NO_LINK_COUNTS.set(false);
+    result
 }
 
 /// Runs work without the plan that is under way.

@@ -160,7 +160,7 @@ fn a_lock_file_that_may_not_be_looked_at_stopped_every_append() {
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let lock = path_of(&session);
     std::fs::write(&lock, says("17")).expect("written");
-    let (_, made) = with(usize::MAX, InjectedFault::Short, || open_ours(&lock, false).map(drop));
+    let (_, made) = with(usize::MAX, InjectedFault::Short, || look_up(&lock, false).map(drop));
     let open = made.calls.iter().position(|call| *call == fs::Call::Open).expect("it opens");
     for code in [libc::EACCES, libc::EPERM, libc::EROFS] {
         let (asked, _) = with(open, InjectedFault::Always(code), || probe(&lock));

@@ -1,9 +1,7 @@
-//! What is known of a file, held against what it is: cheaply by its two ends, or line by line.
+//! Compares the index with the file: by its header and last lines, or line by line.
 //!
-//! A file that grew is one that others added to, or one that somebody wrote anew, longer. Its size does not tell.
-//! Header and last lines do: where those still stand, what is between them was not moved.
-
-use std::sync::atomic::Ordering;
+//! A file that grew was appended to, or rewritten; its size does not tell which. If the header and the last known lines
+//! are where they were, what is between them was not moved.
 
 use crate::core::base::error::{Error, Result};
 use crate::core::format::header::{Header, Version};
@@ -15,14 +13,13 @@ use crate::core::tree::tree::{ParentRef, RowNo, Sym};
 
 use crate::core::session::session::Session;
 
-/// How many of the last entries are looked at, as far as they are within that many bytes; the last one always.
+/// How many of the last entries are compared, within how many bytes; the last one always is.
 const LAST: RowNo = 8;
 const TAIL: u64 = 16 << 10;
 
 impl Session {
-    /// Whether the file still begins with the session's header and still has the last lines that are known of it where
-    /// they were.
-    pub(crate) fn has_same_prefix(&self) -> Result<bool> {
+    /// Whether the header and the last known lines are where they were.
+    pub(in crate::core::session) fn has_same_prefix(&self) -> Result<bool> {
         match self.check_ends() {
             Ok(()) => Ok(true),
             Err(error) if error.as_io().is_none() => Ok(false),
@@ -50,17 +47,14 @@ impl Session {
             self.index.check_line(storage, row, &line_at(storage, place, end)?)?;
         }
         if let Some(line) = self.damaged().last() {
-            match usize::try_from(line.len) {
-                Ok(len) if len as u64 <= TAIL => drop(line_at(storage, LineSpan::of(line.offset, len), end)?),
-                // However long it is, it begins and ends where it did.
-                _ => check_borders(storage, line, end)?,
-            }
+            // It may be longer than memory: only its ends are checked.
+            check_borders(storage, line, end)?;
         }
         Ok(())
     }
 
-    /// Whether the file still has every line that is known of it, read anew.
-    pub(crate) fn has_same_content(&self) -> Result<bool> {
+    /// Whether every known line is where it was. Reads the whole file.
+    pub(in crate::core::session) fn has_same_content(&self) -> Result<bool> {
         let Some(storage) = self.storage.as_deref() else {
             return Ok(true);
         };
@@ -74,19 +68,13 @@ impl Session {
             && Some(now.header_place) == self.header_place
             && damaged.eq(damaged_now)
             && rows.into_iter().all(|row| {
-                let closely = !self.is_appended_here(row);
+                let closely = !self.appended.contains(row);
                 self.place(row) == now.index.place(row) && is_same(&self.index, row, &now.index, row, closely)
             }))
     }
 
-    /// Whether a row was appended here, not read.
-    pub fn is_appended_here(&self, row: RowNo) -> bool {
-        let behind = self.appended_here.partition_point(|&(first, _)| first <= row);
-        behind.checked_sub(1).and_then(|at| self.appended_here.get(at)).is_some_and(|&(_, end)| row < end)
-    }
-
-    /// Whether an index is this session's, cut at the end: the same lines in the same places, as far as they go.
-    pub(crate) fn is_cut_to(&self, index: &Index, size: u64) -> bool {
+    /// Whether an index is this session's, truncated: the same lines in the same places, as far as there are any.
+    pub(in crate::core::session) fn is_cut_to(&self, index: &Index, size: u64) -> bool {
         let rows = index.tree.len();
         let (before, now) = (self.damaged(), index.damaged());
         size < self.size
@@ -96,19 +84,13 @@ impl Session {
             && (0..rows as RowNo)
                 .all(|row| self.place(row) == index.place(row) && is_same(&self.index, row, index, row, false))
     }
-
-    /// Forgets that something was not what the index says.
-    pub(crate) fn trust(&mut self) {
-        self.misread.store(false, Ordering::Relaxed);
-        self.unsettled = false;
-    }
 }
 
 fn extent(line: &DamagedLine) -> (u64, u64) {
     (line.offset, line.len)
 }
 
-/// An error unless newlines are where a line begins and ends, in a storage of which everything before `end` is known.
+/// An error unless newlines precede and end a line. Everything before `end` is known.
 fn check_borders(storage: &dyn Storage, line: &DamagedLine, end: u64) -> Result<()> {
     let before = line.offset.checked_sub(1);
     let behind = Some(line.end()).filter(|&at| at < end);
@@ -124,7 +106,7 @@ fn check_borders(storage: &dyn Storage, line: &DamagedLine, end: u64) -> Result<
 
 const MOVED: &str = "a line is no longer where it was";
 
-/// The line at a place in a storage of which everything before `end` is known: an error if it is none.
+/// The line at a place; an error if there is none. Everything before `end` is known.
 fn line_at(storage: &dyn Storage, place: LineSpan, end: u64) -> Result<Vec<u8>> {
     let (before, behind) = (place.offset > 0, place.end() < end);
     let from = place.offset - u64::from(before);
@@ -141,8 +123,9 @@ fn line_at(storage: &dyn Storage, place: LineSpan, end: u64) -> Result<Vec<u8>> 
     }
 }
 
-/// Whether two rows say the same: of one kind, as long, below the same parent. `closely`: in all that the index takes.
-pub(crate) fn is_same(old: &Index, was: RowNo, new: &Index, row: RowNo, closely: bool) -> bool {
+/// Whether two rows have the same id, kind, length and parent; `closely`: and the same in everything else that is
+/// indexed.
+pub(in crate::core::session) fn is_same(old: &Index, was: RowNo, new: &Index, row: RowNo, closely: bool) -> bool {
     let (Some(a), Some(b)) = (old.tree.row(was), new.tree.row(row)) else {
         return false;
     };

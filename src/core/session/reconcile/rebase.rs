@@ -1,7 +1,8 @@
-//! Going on in another file, or in another content of the same one, when it holds the same session.
+//! Moving a session to the file that replaced its own, or to new content of the same file, if that holds the same
+//! session.
 //!
-//! Entries come from there. What was appended here and is not there is added, with what it hangs from: lines are read
-//! from the old file as long as that is open, else they are wanted of the caller, who has the objects.
+//! The new file's entries count. Entries that were appended here and are missing there are added, with their ancestors.
+//! Their lines are read from the old file while that is open; after that the caller must supply them from its objects.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -10,7 +11,6 @@ use crate::core::format::entry::{read_line, Line};
 use crate::core::format::header::Version;
 use crate::core::index::load::{load, Index, Loaded};
 use crate::core::io::line_reader::text_of;
-use crate::core::io::line_span::LineSpan;
 use crate::core::session::notes::Change;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::storage::{bytes_at, read_into, Storage};
@@ -18,18 +18,24 @@ use crate::core::tree::tree::RowNo;
 
 use super::compare_known::is_same;
 use super::whole_file::{copy, WRITTEN_AGAIN};
-use crate::core::session::file_state::{CheckDepth, PreviousFile};
+use crate::core::session::appended_rows::AppendedRows;
+use crate::core::session::file_state::{CheckDepth, FileState, PreviousFile};
 use crate::core::session::session::{Persistence, RowRemap, Session};
 use crate::core::summary::header_scan::first_header;
 
 impl Session {
-    /// Goes on in what is at the path now, if it is the same session.
-    pub(crate) fn rebase(&mut self, old: PreviousFile, depth: CheckDepth) -> Result<()> {
+    /// Moves to the file that is at the path now; an error if that is another session.
+    pub(in crate::core::session) fn rebase(
+        &mut self,
+        old: PreviousFile,
+        depth: CheckDepth,
+        before: &FileState,
+    ) -> Result<FileState> {
         let Some(path) = self.file.clone() else {
-            return Ok(());
+            return Ok(FileState::Current);
         };
-        // A repair carries lines over until it is done; what was added before would stand there twice.
-        self.wait_for_repair()?;
+        // A repair copies lines until it is done: lines added before its end would be there twice.
+        self.lock.wait_for_repair(&path)?;
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
         let size = storage.size()?;
         if size == 0 {
@@ -47,32 +53,34 @@ impl Session {
             return Err(Error::changed(&path, "it is no session any more"));
         };
         if depth == CheckDepth::ForRead && index.damaged().len() > self.damaged().len() {
-            // Damage is told by the read that met it.
+            // The read that met the damage reports it.
             return Err(Error::changed(&path, "lines of it are damaged"));
         }
         storage.set_lacks_final_newline(lacks_final_newline);
         storage.set_shared();
         let theirs = index.tree.len();
-        // What somebody cut off in place stays out.
+        // What another process truncated is not added again.
         let is_cut = old == PreviousFile::Rewritten && self.is_cut_to(&index, size);
         let mut added = HashMap::new();
         if !is_cut {
-            let lines = self.missing_entries(&index, old, depth)?;
+            let lines = self.missing_entries(&index, old, depth, before)?;
             added = add(&lines, &mut storage, &mut index)?;
         }
         if !added.is_empty() {
             self.notes.repaired("entries of ours that a replaced file lacked were added to it");
         }
         let moved = self.remapped_rows(&index, &storage, old, &added)?;
-        let own = remapped_ranges(&self.appended_here, &self.index, &index);
-        let altered = altered(&own, &moved, &index, &storage)?;
-        let same_header = self.has_header(&storage, header_place, old)?;
+        let ids: HashSet<&[u8]> = self.appended.iter().map(|row| self.tree().id_of(row)).collect();
+        // Other processes may have changed them; their ids count.
+        let appended = (0..index.tree.len() as RowNo).filter(|&row| ids.contains(index.tree.id_of(row)));
+        let appended: AppendedRows = appended.collect();
+        let altered = altered(&appended, &moved, &index, &storage)?;
+        let same_header = self.has_header(&bytes_at(&storage, header_place)?, old);
         let leaf = self.leaf_in(&index);
         index.tree.set_leaf(leaf);
         self.size = storage.size()?.max(index.read_to());
-        // Nothing can fail any more from here on.
-        self.touched = false;
-        self.appended_here = own;
+        // Nothing below can fail.
+        self.appended = appended;
         self.altered.extend(altered);
         let known = moved.iter().filter(|row| row.is_some()).count();
         let mut before = Self::new(self.id.clone(), Persistence::Memory, self.file.clone());
@@ -80,10 +88,10 @@ impl Session {
         before.header_text = std::mem::replace(&mut self.header_text, header_line);
         before.index = std::mem::replace(&mut self.index, index);
         before.storage = self.storage.replace(Box::new(storage));
-        self.forget_lock();
+        self.lock.recheck_elsewhere();
         self.remap = Some(match self.remap.take() {
             None => Box::new(RowRemap { rows: moved, old: before, same_header }),
-            // Moved twice since somebody asked: rows are followed to where they were at first.
+            // Moved twice before the caller asked: map rows to those that the caller knows.
             Some(mut first) => {
                 let was = |row: RowNo| first.rows.get(row as usize).copied().flatten();
                 first.rows = moved.into_iter().map(|row| row.and_then(was)).collect();
@@ -93,34 +101,29 @@ impl Session {
         });
         self.notes.changed(if is_cut { Change::Truncated } else { Change::Replaced });
         self.notes.grown(0, theirs.saturating_sub(known));
-        Ok(())
+        Ok(FileState::Current)
     }
 
-    /// Whether the header at a place of another file is known to be the very text of ours.
-    fn has_header(&self, storage: &FileStorage, place: LineSpan, old: PreviousFile) -> Result<bool> {
-        let Some(was) = self.header_place.filter(|was| was.len == place.len) else {
-            return Ok(false);
-        };
-        let before = match (&self.header_text, self.storage.as_deref().filter(|_| old == PreviousFile::Open)) {
-            (Some(text), _) => text.clone().into_bytes(),
-            (None, Some(old)) => match bytes_at(old, was) {
-                Ok(before) => before,
-                Err(_) => return Ok(false),
-            },
-            _ => return Ok(false),
-        };
-        Ok(before == bytes_at(storage, place)?)
+    /// Whether another file's header is known to have the same text as ours.
+    fn has_header(&self, header: &[u8], old: PreviousFile) -> bool {
+        match (&self.header_text, self.header_place, self.storage.as_deref()) {
+            (Some(text), ..) => text.as_bytes() == header,
+            (None, Some(was), Some(storage)) if old == PreviousFile::Open && was.len as usize == header.len() => {
+                bytes_at(storage, was).is_ok_and(|text| text == header)
+            }
+            _ => false,
+        }
     }
 
-    /// An empty file has no bytes of anybody: all of ours go there, if they can still be read.
+    /// Writes everything to a file that is empty now, if the old one can still be read.
     fn refill_empty_file(
         &mut self,
         mut storage: FileStorage,
         path: &str,
-        was: PreviousFile,
+        old: PreviousFile,
         depth: CheckDepth,
-    ) -> Result<()> {
-        let readable = was == PreviousFile::Open && depth != CheckDepth::ForRead && self.has_same_prefix()?;
+    ) -> Result<FileState> {
+        let readable = old == PreviousFile::Open && depth != CheckDepth::ForRead && self.has_same_prefix()?;
         let old = self.storage.as_ref().filter(|_| readable);
         let Some(old) = old else {
             return Err(Error::lost(path));
@@ -140,19 +143,23 @@ impl Session {
         self.storage = Some(Box::new(storage));
         self.notes.changed(Change::Replaced);
         self.notes.repaired(WRITTEN_AGAIN);
-        let size = self.size;
-        match size > self.index.read_to() {
-            true => self.read_appended(size),
-            false => Ok(()),
+        if self.size > self.index.read_to() {
+            self.read_appended(self.size)?;
         }
+        Ok(FileState::Current)
     }
 
-    /// The entries that were appended here and are not in another index, and what they hang from, with their lines.
-    fn missing_entries(&mut self, index: &Index, old: PreviousFile, depth: CheckDepth) -> Result<Vec<(RowNo, String)>> {
+    /// The entries appended here that are missing in another index, and their missing ancestors, with their lines.
+    fn missing_entries(
+        &mut self,
+        index: &Index,
+        old: PreviousFile,
+        depth: CheckDepth,
+        before: &FileState,
+    ) -> Result<Vec<(RowNo, String)>> {
         let is_there = |row: RowNo| index.tree.find(self.tree().id_of(row)).is_some();
-        let own = self.appended_here.iter().flat_map(|&(first, end)| first..end);
         let mut rows = BTreeSet::new();
-        for row in own.filter(|&row| self.tree().is_current(row) && !is_there(row)) {
+        for row in self.appended.iter().filter(|&row| self.tree().is_current(row) && !is_there(row)) {
             let mut at = Some(row);
             while let Some(row) = at.filter(|&row| !is_there(row) && rows.insert(row)) {
                 at = self.tree().parent_row(row);
@@ -167,33 +174,37 @@ impl Session {
         }
         let storage = self.storage.as_deref().filter(|_| old != PreviousFile::Gone);
         let mut lines = Vec::with_capacity(rows.len());
-        let mut wanted = Vec::new();
+        let mut missing = Vec::new();
+        let supplied = match before {
+            FileState::Supplied(lines) => Some(lines),
+            _ => None,
+        };
         for &row in &rows {
             let read = storage.map_or(Ok(None), |storage| self.index.line(storage, row));
             let line = match read {
-                // Where the file was written anew nothing is left to read, or something else stands there.
+                // The file was rewritten: the line is gone.
                 Err(error) if error.as_io().is_none() => None,
                 read => read?,
             };
-            let lent = || self.supplied.as_ref()?.get(&row).map(|line| text_of(line).into_owned());
-            match line.or_else(lent).or_else(|| self.altered.get(self.tree().id_of(row)).cloned()) {
+            let supplied = || supplied?.get(&row).map(|line| text_of(line).into_owned());
+            match line.or_else(supplied).or_else(|| self.altered.get(self.tree().id_of(row)).cloned()) {
                 Some(line) => lines.push((row, line)),
-                None => wanted.push(row),
+                None => missing.push(row),
             }
         }
-        // What only others wrote, and nobody here has read, cannot be had again: its children become orphans, which
-        // the diagnostics tell. What was acknowledged here may not go that way.
-        if wanted.iter().any(|&row| self.supplied.is_none() || self.is_appended_here(row)) {
+        // An ancestor that only other processes wrote may be lost: its children become orphans, which the diagnostics
+        // report. An entry that was appended here must not be lost.
+        if missing.iter().any(|&row| supplied.is_none() || self.appended.contains(row)) {
             let error = Error::lines_needed(path);
-            self.missing_rows = wanted;
+            *self.state.get_mut() = FileState::MissingLines(missing);
             return Err(error);
         }
         Ok(lines)
     }
 
-    /// For each row of a new index the row it was in the old one: the same id, of several the same in order, and the
-    /// same in what it says. What was appended here goes by what the index knows of it: the caller's objects are the
-    /// only other copy. `added` are those that were just added there.
+    /// For each row of a new index its row in the old one: the row with the same id (of several the next in order) and
+    /// the same content. Rows appended here are compared by index alone, for the caller's objects are the only other
+    /// copy. `added` maps the rows that were just added.
     fn remapped_rows(
         &self,
         new: &Index,
@@ -220,7 +231,7 @@ impl Session {
             rows.push(match (was, added.get(&row)) {
                 (_, Some(&was)) => Some(was),
                 (Some(was), None) => {
-                    let is_appended_here = self.is_appended_here(was);
+                    let is_appended_here = self.appended.contains(was);
                     let is_same = is_same(&self.index, was, new, row, !is_appended_here)
                         && (is_appended_here || same_bytes(was, row)?);
                     Some(was).filter(|_| is_same)
@@ -231,7 +242,7 @@ impl Session {
         Ok(rows)
     }
 
-    /// The leaf in another index: the same entry, or the nearest before it that is there, or the last of all.
+    /// The leaf in another index: the same entry, else its nearest ancestor there, else the last entry.
     fn leaf_in(&self, index: &Index) -> Option<RowNo> {
         let leaf = self.tree().leaf()?;
         let path = self.tree().path(leaf);
@@ -240,7 +251,7 @@ impl Session {
     }
 }
 
-/// Adds lines to a storage and its index. Tells for each new row the one it was.
+/// Appends lines to a storage and its index. Returns for each new row its old one.
 fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) -> Result<HashMap<RowNo, RowNo>> {
     let mut added = HashMap::new();
     for (was, line) in lines {
@@ -257,31 +268,16 @@ fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) 
     Ok(added)
 }
 
-/// The lines of own rows that others altered, by id: no object has what they say now.
+/// The lines of entries appended here that other processes changed, by id.
 fn altered(
-    own: &[(RowNo, RowNo)],
+    appended: &AppendedRows,
     moved: &[Option<RowNo>],
     index: &Index,
     storage: &FileStorage,
 ) -> Result<Vec<(Vec<u8>, String)>> {
     let mut lines = Vec::new();
-    for row in own.iter().flat_map(|&(first, end)| first..end) {
-        if moved.get(row as usize).is_some_and(Option::is_none) {
-            lines.extend(index.line(storage, row)?.map(|line| (index.tree.id_of(row).to_vec(), line)));
-        }
+    for row in appended.iter().filter(|&row| moved.get(row as usize).is_some_and(Option::is_none)) {
+        lines.extend(index.line(storage, row)?.map(|line| (index.tree.id_of(row).to_vec(), line)));
     }
     Ok(lines)
-}
-
-/// The rows of a new index that carry the ids of own rows of the old one, whatever others made of them.
-fn remapped_ranges(own: &[(RowNo, RowNo)], old: &Index, new: &Index) -> Vec<(RowNo, RowNo)> {
-    let ids: HashSet<&[u8]> = own.iter().flat_map(|&(first, end)| first..end).map(|row| old.tree.id_of(row)).collect();
-    let mut now: Vec<(RowNo, RowNo)> = Vec::new();
-    for row in (0..new.tree.len() as RowNo).filter(|&row| ids.contains(new.tree.id_of(row))) {
-        match now.last_mut().filter(|(_, end)| *end == row) {
-            Some((_, end)) => *end += 1,
-            None => now.push((row, row + 1)),
-        }
-    }
-    now
 }

@@ -1,4 +1,5 @@
-//! What happens when the file changes underneath: grown, deleted, renamed, replaced or cut by somebody else.
+//! Checks the file of an open session and takes in what other processes did to it: they may have appended to it, or
+//! deleted, renamed, replaced or truncated it.
 
 use std::collections::HashMap;
 
@@ -9,36 +10,35 @@ use crate::core::storage::storage::{FileStatus, Storage};
 use crate::core::tree::tree::RowNo;
 
 use super::whole_file::{copy, WRITTEN_AGAIN};
-use crate::core::session::file_state::{CheckDepth, PreviousFile};
+use crate::core::session::file_state::{CheckDepth, FileState, PreviousFile};
 use crate::core::session::session::{Persistence, RowRemap, Session};
 use crate::core::summary::header_scan::first_header;
 
-/// Up to how many bytes a file is read whole to be sure that it says what it said.
+/// Up to this size, in bytes, a full check reads the whole file.
 const SMALL: u64 = 1 << 20;
 
-/// How often it is looked at once more when another file took its name meanwhile.
+/// How often the check is repeated when another file takes its name meanwhile.
 const CHECKS: usize = 4;
 
 impl Session {
-    /// Takes in what others have written to the file since; the leaf stays. A file that was deleted is written again,
-    /// one that was replaced or cut is adopted if it holds the same session.
+    /// Takes in what other processes wrote to the file; the leaf stays. A file that was deleted is written again, one
+    /// that was replaced or truncated is adopted if it holds the same session.
     pub fn refresh(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Quick)
     }
 
-    /// The same, and notices what one look cannot: another file under the name, and another text of the same length. For
-    /// that a file of up to 1 MiB is read whole, a larger one if its times told a look of somebody else.
+    /// The same, and also finds another file under the name, and other content of the same length. For that a file of
+    /// up to 1 MiB is read whole, a larger one only if its times show that another process changed it.
     pub fn reload(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Full)
     }
 
-    /// Takes in what is there now after a line was not where it was, if that can be done without writing.
+    /// Takes in what is there now, after a line was not where it was, if that needs no write.
     pub fn recover(&mut self) -> Result<()> {
         self.check_file(CheckDepth::ForRead)
     }
 
-    /// Looks at the file, its name included, but at no more of its text than the header and the last lines, and waits
-    /// until the disk has it.
+    /// Checks the file's name, header and last lines, and waits until the file is on disk.
     pub fn flush(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Ends)?;
         match self.storage.as_mut().filter(|_| self.persistence == Persistence::File) {
@@ -47,18 +47,18 @@ impl Session {
         }
     }
 
-    /// Looks at the file once more while it is open, for it may be the only copy of what was written here, and closes it.
-    /// After an error it stays open. Who wrote nothing has nothing to lose: a file that was deleted stays so.
+    /// Checks the file while it is still open, for it may be the only copy of what was appended here, and closes it.
+    /// After an error it stays open. If nothing was appended here, a deleted file stays deleted.
     pub fn check_and_close(&mut self) -> Result<()> {
-        if !self.appended_here.is_empty() && self.storage.as_ref().is_some_and(|storage| storage.is_open()) {
+        if !self.appended.is_empty() && self.storage.as_ref().is_some_and(|storage| storage.is_open()) {
             self.check_file(CheckDepth::Ends)?;
         }
         self.close();
         Ok(())
     }
 
-    /// Lets go of the file and of the lock. The session goes on: the next call that needs the file opens it again, the
-    /// next append takes the lock again.
+    /// Closes the file and releases the lock. The session stays usable: the next call that needs the file opens it
+    /// again, the next append takes the lock again.
     pub fn close(&mut self) {
         if let Some(storage) = self.storage.as_mut() {
             storage.close();
@@ -66,129 +66,123 @@ impl Session {
         self.release_lock();
     }
 
-    /// The rows whose lines are wanted, after an error that [`Error::needs_lines`].
-    pub fn missing_rows(&self) -> &[RowNo] {
-        &self.missing_rows
+    /// The rows whose lines the caller is asked for, after an error that [`Error::needs_lines`].
+    pub fn missing_rows(&self) -> Vec<RowNo> {
+        self.state.missing_rows()
     }
 
-    /// Gives the lines of wanted rows, as far as they can be had, to the look that follows.
+    /// Gives the next check the lines of missing rows, as far as the caller has them.
     pub fn supply_lines(&mut self, lines: HashMap<RowNo, Vec<u8>>) {
-        self.supplied = Some(lines);
+        *self.state.get_mut() = FileState::Supplied(lines);
     }
 
-    /// After the file was replaced rows have other numbers: what they were before, once.
+    /// How rows changed since the file was replaced. Returned once.
     pub fn take_remap(&mut self) -> Option<RowRemap> {
         self.remap.take().map(|moved| *moved)
     }
 
+    /// Checks the file and takes in what is found.
     fn check_file(&mut self, depth: CheckDepth) -> Result<()> {
         let Some(storage) = self.storage.as_ref().filter(|_| self.persistence == Persistence::File) else {
             return Ok(());
         };
-        let is_suspect = self.unsettled || self.is_suspect();
-        let found = storage.status(depth != CheckDepth::Quick || is_suspect)?;
-        let unchanged = FileStatus::Here { size: self.size, touched: false, reopened: false };
-        if found == unchanged && depth == CheckDepth::Quick && !is_suspect {
+        let is_quick = depth == CheckDepth::Quick && !self.state.get_mut().is_suspect();
+        let mut status = storage.status(!is_quick)?;
+        if is_quick && status == (FileStatus::Here { size: self.size, touched: false, reopened: false }) {
             return Ok(());
         }
-        // Until all that was found is taken in, the next look begins with a doubt.
-        self.unsettled = true;
-        let mut done = self.take(found, depth);
-        for _ in 0..CHECKS {
-            if !done.as_ref().is_err_and(Error::needs_file_check) {
-                break;
+        // Until the check is done the file is suspect.
+        let before = std::mem::replace(self.state.get_mut(), FileState::Suspect);
+        let mut checks = CHECKS;
+        let state = loop {
+            match self.take_in(status, depth, &before) {
+                // Another file has its name since its status was asked for.
+                Err(error) if error.needs_file_check() && checks > 0 => checks -= 1,
+                done => break done?,
             }
-            // Another file has its name since it was looked at.
-            done = match self.storage.as_ref().map(|storage| storage.status(true)) {
-                Some(found) => found.and_then(|found| self.take(found, depth)),
-                None => break,
-            };
-        }
-        self.supplied = None;
-        if done.is_ok() {
-            self.trust();
-        }
-        done
+            status = self.storage.as_ref().map_or(Ok(status), |storage| storage.status(true))?;
+        };
+        *self.state.get_mut() = state;
+        Ok(())
     }
 
-    fn take(&mut self, found: FileStatus, depth: CheckDepth) -> Result<()> {
+    /// Takes in what a check found, and tells how the file stands to the index then.
+    fn take_in(&mut self, found: FileStatus, depth: CheckDepth, before: &FileState) -> Result<FileState> {
         let name = self.storage.as_ref().map(|storage| storage.name().to_owned()).unwrap_or_default();
+        let was_touched = matches!(before, FileState::Touched);
         match found {
             FileStatus::Here { size, touched, reopened } => {
-                // Growth is why a file was touched, as a rule; where it did not grow, a line may say something else.
-                self.touched |= touched && size == self.size;
-                let closely = match depth {
-                    CheckDepth::Quick | CheckDepth::Ends => false,
-                    CheckDepth::Full | CheckDepth::ForRead => size <= SMALL || self.touched,
+                // Growth explains a changed time. Without growth a line may have changed.
+                let touched = was_touched || touched && size == self.size;
+                let reads_all = match depth {
+                    CheckDepth::Quick | CheckDepth::Ends => before.is_suspect(),
+                    CheckDepth::Full | CheckDepth::ForRead => before.is_suspect() || size <= SMALL || touched,
                 };
-                let has_same_prefix = match closely || self.is_suspect() {
-                    true => self.has_same_content()?,
-                    false => self.has_same_prefix()?,
-                };
-                if closely && has_same_prefix {
-                    self.touched = false;
+                if !(if reads_all { self.has_same_content()? } else { self.has_same_prefix()? }) {
+                    let previous = if reopened { PreviousFile::Gone } else { PreviousFile::Rewritten };
+                    return self.rebase(previous, depth, before);
                 }
-                match (has_same_prefix, reopened) {
-                    (true, _) if size == self.size => Ok(()),
-                    (true, _) if size > self.size => self.read_appended(size),
-                    // Somebody took half a line back.
-                    (true, _) if size >= self.index.read_to() => {
-                        let lacks_final_newline = size > self.index.read_to() || self.index.is_mid_line();
-                        if let Some(storage) = self.storage.as_mut() {
-                            storage.set_lacks_final_newline(lacks_final_newline);
-                        }
-                        self.size = size;
-                        Ok(())
-                    }
-                    (_, false) => self.rebase(PreviousFile::Rewritten, depth),
-                    (_, true) => self.rebase(PreviousFile::Gone, depth),
+                match size {
+                    _ if size == self.size => {}
+                    _ if size > self.size => self.read_appended(size)?,
+                    _ if size >= self.index.read_to() => self.forget_torn_line(size),
+                    _ if reopened => return self.rebase(PreviousFile::Gone, depth, before),
+                    _ => return self.rebase(PreviousFile::Rewritten, depth, before),
                 }
+                Ok(if touched && !reads_all { FileState::Touched } else { FileState::Current })
             }
             FileStatus::Gone { readable: false, .. } => Err(Error::lost(&name)),
             FileStatus::Gone { .. } if depth == CheckDepth::ForRead => {
                 Err(Error::changed(&name, "it is not there any more"))
             }
             FileStatus::Gone { deleted, .. } => {
-                self.restore(depth)?;
+                let state = self.restore(depth, before)?;
                 self.notes.changed(if deleted { Change::Deleted } else { Change::Renamed });
-                Ok(())
+                Ok(state)
             }
-            // It may have been written anew before another took its name: then nothing is where it was.
+            // It may have been rewritten before it lost its name: then no line is where it was.
             FileStatus::Replaced { readable } => match readable && self.has_same_prefix()? {
-                true => self.rebase(PreviousFile::Open, depth),
-                false => self.rebase(PreviousFile::Gone, depth),
+                true => self.rebase(PreviousFile::Open, depth, before),
+                false => self.rebase(PreviousFile::Gone, depth, before),
             },
         }
     }
 
-    /// Writes a file that is gone again, byte by byte what it was: entries keep their places.
-    fn restore(&mut self, depth: CheckDepth) -> Result<()> {
-        // It may have been written anew before it went.
+    /// Another writer rolled a part of a line back: the storage ends at `size` now.
+    fn forget_torn_line(&mut self, size: u64) {
+        let lacks_final_newline = size > self.index.read_to() || self.index.is_mid_line();
+        if let Some(storage) = self.storage.as_mut() {
+            storage.set_lacks_final_newline(lacks_final_newline);
+        }
+        self.size = size;
+    }
+
+    /// Writes a deleted file again, byte for byte, so that lines keep their places.
+    fn restore(&mut self, depth: CheckDepth, before: &FileState) -> Result<FileState> {
+        // It may have been rewritten before it was deleted.
         let has_same_prefix = self.has_same_prefix()?;
         let Some(storage) = self.storage.as_ref() else {
-            return Ok(());
+            return Ok(FileState::Current);
         };
         if !has_same_prefix && first_header(&**storage)?.is_none_or(|header| header.id != self.id) {
             return Err(Error::lost(storage.name()));
         }
-        let mut file = NewFile::again(storage.name())?;
+        let mut file = NewFile::again(&**storage)?;
         file.set_like(&**storage)?;
         let lacks_final_newline = copy(&**storage, &mut |bytes| file.bytes(bytes))?;
         let mut restored = file.finish_safely(self.options.durability)?;
         restored.set_lacks_final_newline(lacks_final_newline);
         self.size = restored.size()?;
         self.storage = Some(Box::new(restored));
-        self.forget_lock();
-        if !has_same_prefix {
-            self.notes.repaired(WRITTEN_AGAIN);
-            return self.rebase(PreviousFile::Gone, depth);
-        }
-        // Others may have written to the old file until the end.
-        let size = self.size;
-        if size > self.index.read_to() {
-            self.read_appended(size)?;
-        }
+        self.lock.recheck_elsewhere();
         self.notes.repaired(WRITTEN_AGAIN);
-        Ok(())
+        if !has_same_prefix {
+            return self.rebase(PreviousFile::Gone, depth, before);
+        }
+        // Other processes may have appended to the old file meanwhile.
+        if self.size > self.index.read_to() {
+            self.read_appended(self.size)?;
+        }
+        Ok(if matches!(before, FileState::Touched) { FileState::Touched } else { FileState::Current })
     }
 }

@@ -1,8 +1,9 @@
-//! Lines that the caller makes of the objects it has: of an entry that was changed since, the tree's word counts.
+//! Lines that the caller makes from its objects. The caller may have changed an object: id, parent and type are the
+//! tree's.
 
 use crate::core::base::error::{Error, Result};
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::entry::{read_line, EntryHead, Kind, Line, Parent};
+use crate::core::format::entry::{read_line, EntryHead, Kind, Line};
 use crate::core::format::header::{Header, Version, CURRENT_VERSION};
 use crate::core::io::line_reader::text_of;
 use crate::core::json::{quoted, ObjectText};
@@ -11,7 +12,7 @@ use crate::core::tree::tree::{ParentRef, RowNo};
 use crate::core::session::session::Session;
 
 impl Session {
-    /// The line of a header that the caller made of an object: still this session's, whatever was done to the object.
+    /// The line of a header object. Type, version and id are the session's, whatever was done to the object.
     pub fn header_as_known(&self, line: Vec<u8>) -> Result<Vec<u8>> {
         let is_ours = |line: &[u8]| {
             Header::read(&text_of(line))
@@ -28,9 +29,8 @@ impl Session {
         })
     }
 
-    /// The line of an entry that the caller made of an object, with the id, parent and type that the tree has: who changes
-    /// them on an object changes that object, not the session. An error if it is no object, or if the type that it had
-    /// is not known any more.
+    /// The line of an entry object, with the id, parent and type that the tree has: changing them on an object does not
+    /// change the session. An error if it is no object, or if its type is one that only the object knew.
     pub fn line_as_known(&self, row: RowNo, line: Vec<u8>) -> Result<Vec<u8>> {
         let is_known = |line: &[u8]| {
             read_line(&text_of(line), |line| matches!(line, Line::Entry(head) if self.is_row(row, &head)))
@@ -48,10 +48,10 @@ impl Session {
                 ParentRef::Null => object.set("parentId", "null"),
                 ParentRef::Id(parent) => object.set("parentId", quoted(self.tree().id_bytes(parent))),
                 ParentRef::Number(number) => object.set("parentId", number.to_string()),
-                // Any value that is no id: it has no parent, and is nobody's child.
+                // Some value that is no id: the entry has no parent.
                 ParentRef::Other => object.set("parentId", "{}"),
             }
-            // Types that are not known here are many.
+            // An unknown type is not kept in the tree.
             if known.kind != Kind::Unknown {
                 object.set("type", quoted(known.kind.name().as_bytes()));
             }
@@ -75,17 +75,10 @@ impl Session {
     }
 
     fn is_row(&self, row: RowNo, head: &EntryHead<'_>) -> bool {
-        let same_parent = |known: ParentRef| match (known, &head.parent) {
-            (ParentRef::Missing, Parent::Missing) | (ParentRef::Null, Parent::Null) => true,
-            (ParentRef::Other, Parent::Other) => true,
-            (ParentRef::Id(known), Parent::Id(id)) => self.tree().id_bytes(known) == &**id,
-            (ParentRef::Number(known), Parent::Number(number)) => known == *number,
-            _ => false,
-        };
         let known = self.tree().row(row);
         known.is_some_and(|known| {
             let same_kind = known.kind == head.kind;
-            same_kind && *head.id == *self.tree().id_of(row) && same_parent(known.parent)
+            same_kind && *head.id == *self.tree().id_of(row) && self.tree().has_parent(known, &head.parent)
         })
     }
 }

@@ -10,19 +10,21 @@ use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::{copy_bytes, Storage};
 
-pub(crate) const WRITTEN_AGAIN: &str = "the deleted, renamed or emptied file was written again, whole";
+pub(in crate::core::session) const WRITTEN_AGAIN: &str =
+    "the deleted, renamed or emptied file was written again, whole";
 
 impl Session {
-    /// Writes a session whose file is lost again, from the lines of its header and every entry as the caller has them.
+    /// Writes a lost file again from the lines of the header and of every entry, which the caller made from its
+    /// objects.
     pub fn rewrite<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) -> Result<()> {
-        let Some(path) = self.file.clone() else {
+        let (Some(path), Some(lost)) = (self.file.clone(), self.storage.as_ref()) else {
             return Ok(());
         };
         let fail = |error| Error::io("stat", &path, error);
         let mut places = Vec::with_capacity(self.tree().len() + 1);
         let storage = match fs::stat_path(Path::new(&path)).map_err(fail)? {
             None => {
-                let mut file = NewFile::again(&path)?;
+                let mut file = NewFile::again(&**lost)?;
                 for line in lines {
                     check_length(line)?;
                     places.push(file.line(line)?);
@@ -44,14 +46,18 @@ impl Session {
             }
             Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
         };
-        self.forget_lock();
+        self.lock.recheck_elsewhere();
         self.adopt_file(storage, places, Vec::new());
         self.notes.repaired(WRITTEN_AGAIN);
         Ok(())
     }
 
     /// Writes a whole session into an empty file.
-    pub(crate) fn write_into_empty(&self, storage: &mut FileStorage, all: &mut Vec<u8>) -> Result<()> {
+    pub(in crate::core::session) fn write_into_empty(
+        &self,
+        storage: &mut FileStorage,
+        all: &mut Vec<u8>,
+    ) -> Result<()> {
         let place = storage.append(all)?;
         if place.offset == 0 {
             return Ok(());
@@ -62,8 +68,8 @@ impl Session {
     }
 }
 
-/// Hands on all bytes of a storage. Tells whether they end in the middle of a line.
-pub(crate) fn copy(storage: &dyn Storage, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
+/// Hands on all bytes of a storage. Returns whether the last line lacks its newline.
+pub(in crate::core::session) fn copy(storage: &dyn Storage, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
     let last = copy_bytes(storage, 0, u64::MAX, each)?;
     Ok(last.is_some_and(|byte| byte != b'\n'))
 }

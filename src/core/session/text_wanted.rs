@@ -1,0 +1,26 @@
+//! Which appended messages need their JSON text.
+
+use super::session::Session;
+
+/// Whether an append needs a message's JSON text, before its role is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum TextWanted {
+    /// The session has no file.
+    Never = 0,
+    Always = 1,
+    /// If the message is conversation, which makes the session's file.
+    OfConversation = 2,
+}
+
+impl TextWanted {
+    /// What the next append to a session needs.
+    pub fn by(session: &Session) -> Self {
+        match (session.writes_lines(), session.is_persisted()) {
+            (true, _) => Self::Always,
+            (false, true) if session.tree().has_conversation() => Self::Always,
+            (false, true) => Self::OfConversation,
+            (false, false) => Self::Never,
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Where a path that starts at the leaf starts, if the leaf's id is empty: JavaScript takes an empty id for none.
+
+use super::row::RowNo;
+use super::tree::Tree;
+
+/// The leaf, unless its id is empty.
+pub fn named_leaf(tree: &Tree) -> Option<RowNo> {
+    tree.leaf().filter(|&leaf| !tree.id_of(leaf).is_empty())
+}
+
+/// Where the context ends: at the leaf. A leaf with an empty id means the last entry, as in pi.
+pub fn context_end(tree: &Tree) -> Option<RowNo> {
+    let leaf = tree.leaf()?;
+    match tree.id_of(leaf).is_empty() {
+        true => (tree.len() as RowNo).checked_sub(1),
+        false => Some(leaf),
+    }
+}

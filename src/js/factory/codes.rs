@@ -1,0 +1,41 @@
+//! The numbers that stand for names between the core and the factory: made here once, from the core's own types.
+
+use napi::Result;
+use serde_json::json;
+
+use crate::core::context::projection::Contribution;
+use crate::core::format::agent_message::Role;
+use crate::core::format::body::BodyOf;
+use crate::core::index::read_entries::PLACEHOLDER;
+use crate::core::session::text_wanted::TextWanted;
+use crate::js::engine::{JsEnv, JsVal};
+
+/// The object that the factory takes its codes from.
+pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
+    let codes = json!({
+        "roles": Role::NAMES,
+        "conversation": Role::NAMES.map(|name| Role::from_name(name.as_bytes()).is_conversation()),
+        "contribution": {
+            "NOTHING": Contribution::Nothing as u8,
+            "MESSAGE": Contribution::Message as u8,
+            "MESSAGE_EMPTY_LIST": Contribution::MessageEmptyList as u8,
+            "MESSAGE_EMPTY_TEXT": Contribution::MessageEmptyText as u8,
+            "CUSTOM_MESSAGE": Contribution::CustomMessage as u8,
+            "BRANCH_SUMMARY": Contribution::BranchSummary as u8,
+            "COMPACTION": Contribution::Compaction as u8,
+        },
+        "textWanted": { "ALWAYS": TextWanted::Always as u8, "OF_CONVERSATION": TextWanted::OfConversation as u8 },
+        "bodyOfMessage": {
+            "content": BodyOf::MessageContent as u8,
+            "details": BodyOf::MessageDetails as u8,
+            "data": 0,
+        },
+        "bodyOfEntry": {
+            "content": BodyOf::Content as u8,
+            "details": BodyOf::Details as u8,
+            "data": BodyOf::Data as u8,
+        },
+        "placeholder": PLACEHOLDER,
+    });
+    js.run(&format!("({codes})"))
+}

@@ -1,0 +1,80 @@
+//! Messages of the context: what entries give to it, after their edits.
+
+use napi::{Result, ValueType};
+
+use crate::core::context::context_edit::{edited, Edited, Replacement};
+use crate::core::context::projection::{Contribution, Projection};
+use crate::core::format::agent_message::Role;
+use crate::js::convert::errors::wrong_argument;
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
+
+/// What the factory makes of a projection of the entries in a list: `project` or `context`.
+pub fn projected<'env>(
+    js: JsEnv<'env>,
+    list: JsVal<'env>,
+    projection: &Projection,
+    how: FactoryFn,
+) -> Result<JsVal<'env>> {
+    let rows: Vec<u32> = projection.steps.iter().map(|step| step.row).collect();
+    let gives: Vec<u8> = projection.steps.iter().map(|step| step.gives as u8).collect();
+    let (mut positions, mut lists) = (Vec::new(), Vec::new());
+    for (at, step) in projection.steps.iter().enumerate() {
+        let Some(edit) = step.edit.filter(|_| step.gives != Contribution::Nothing) else { continue };
+        positions.push(at as u32);
+        lists.push(edited_messages(js, js.at(list, step.row)?, step.gives, js.at(list, edit)?)?);
+    }
+    let [positions, lists] = match positions.is_empty() {
+        true => [js.undefined()?; 2],
+        false => [js.u32s(&positions)?, js.array_of(&lists)?],
+    };
+    factory::call(js, how, &[list, js.u32s(&rows)?, js.u8s(&gives)?, positions, lists])
+}
+
+/// The messages that an entry gives by itself.
+pub fn messages<'env>(js: JsEnv<'env>, entry: JsVal<'env>, gives: Contribution) -> Result<JsVal<'env>> {
+    factory::call(js, FactoryFn::Messages, &[entry, js.number(f64::from(gives as u8))?])
+}
+
+/// The messages that an entry gives after an edit.
+pub fn edited_messages<'env>(
+    js: JsEnv<'env>,
+    entry: JsVal<'env>,
+    gives: Contribution,
+    edit: JsVal<'env>,
+) -> Result<JsVal<'env>> {
+    let value = js.get(edit, c"replacement")?;
+    let (replacement, content) = match js.kind(value)? {
+        ValueType::Undefined => return messages(js, entry, gives),
+        ValueType::Null => return js.array(0),
+        _ => {
+            let content = js.get(value, c"content")?;
+            let is_text = js.kind(content)? == ValueType::String;
+            (if is_text { Replacement::Text } else { Replacement::Blocks }, content)
+        }
+    };
+    if gives == Contribution::CustomMessage {
+        return js.array_of(&[factory::call(js, FactoryFn::CustomMessage, &[entry, content])?]);
+    }
+    let originals = messages(js, entry, gives)?;
+    let mut changed = Vec::new();
+    for at in 0..js.len(originals)? {
+        let message = js.at(originals, at)?;
+        if js.is_nullish(message)? {
+            return Err(wrong_argument(js, "A message that is edited must be an object"));
+        }
+        let role = js.text(js.get(message, c"role")?)?;
+        let role = role.map_or(Role::Other, |name| Role::from_name(&name));
+        let content = match edited(gives, role, replacement) {
+            Edited::Unchanged => {
+                changed.push(message);
+                continue;
+            }
+            Edited::LeftOut => continue,
+            Edited::WithContent => content,
+            Edited::WithTextBlock => factory::call(js, FactoryFn::TextBlocks, &[content])?,
+        };
+        changed.push(factory::call(js, FactoryFn::WithContent, &[message, content])?);
+    }
+    js.array_of(&changed)
+}
