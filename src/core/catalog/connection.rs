@@ -162,11 +162,11 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let location = Location { path: dir.path().join("catalog"), makes_dir: false };
         let catalog = Catalog::create(&location).expect("created");
-        let state = catalog.state("purge").expect("read");
+        let state = catalog.state("pending_checkpoints").expect("read");
         let before = locks_on(&location.path);
         assert!(before > 0);
         let other = Catalog::open(&location).expect("opened");
-        assert_eq!(other.state("purge").expect("read"), state);
+        assert_eq!(other.state("pending_checkpoints").expect("read"), state);
         assert!(locks_on(&location.path) >= before);
         drop(other);
         assert!(locks_on(&location.path) >= before);

@@ -5,6 +5,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rusqlite::params;
+
 use super::connection::Catalog;
 use super::error::CatalogResult;
 use super::fts::vocabulary::{delete_unused, unused};
@@ -18,24 +20,29 @@ const WORDS_AT_ONCE: usize = 512;
 /// Deletes what is left of sessions that are no longer in the catalog. Does nothing unless something was deleted since the
 /// last complete purge.
 pub fn purge(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
-    let pending = catalog.state("purge")?;
-    if pending == 0 {
+    let checkpoints = catalog.state("pending_checkpoints")?;
+    if checkpoints == 0 {
         return Ok(());
     }
     let is_stopped = || stop.load(Ordering::Relaxed);
     while !is_stopped() && delete_texts(catalog)? {}
-    while !is_stopped() && merge(catalog)? {}
-    let unused = if is_stopped() { Vec::new() } else { unused(catalog.db(), stop)? };
-    for words in unused.chunks(WORDS_AT_ONCE) {
-        if is_stopped() {
-            break;
+    let merges = catalog.state("pending_merges")?;
+    if merges > 0 {
+        while !is_stopped() && merge(catalog)? {}
+        let unused = if is_stopped() { Vec::new() } else { unused(catalog.db(), stop)? };
+        for words in unused.chunks(WORDS_AT_ONCE) {
+            if is_stopped() {
+                break;
+            }
+            catalog.write(|transaction| delete_unused(transaction, words))?;
         }
-        catalog.write(|transaction| delete_unused(transaction, words))?;
     }
     if !is_stopped() && catalog.checkpoint()? {
-        // A deletion that came meanwhile keeps the purge pending.
+        // A deletion that came meanwhile changed the counter and stays pending.
         catalog.write(|transaction| {
-            transaction.execute("UPDATE state SET value = 0 WHERE name = 'purge' AND value = ?1", [pending])
+            let mut done = transaction.prepare_cached("UPDATE state SET value = 0 WHERE name = ?1 AND value = ?2")?;
+            done.execute(params!["pending_merges", merges])?;
+            done.execute(params!["pending_checkpoints", checkpoints])
         })?;
     }
     Ok(())
@@ -53,6 +60,9 @@ fn delete_texts(catalog: &mut Catalog) -> CatalogResult<bool> {
         for id in &ids {
             delete_words.execute([id * ROW_TEXTS, (id + 1) * ROW_TEXTS - 1])?;
             delete_row.execute([id])?;
+        }
+        if !ids.is_empty() {
+            transaction.execute("UPDATE state SET value = value + 1 WHERE name = 'pending_merges'", [])?;
         }
         Ok(!ids.is_empty())
     })

@@ -269,7 +269,7 @@ pub fn revalidate(transaction: &Transaction<'_>, row: i64) -> CatalogResult<()> 
 /// Gives a row a new id and leaves its texts to be purged.
 pub fn rekey(transaction: &Transaction<'_>, row: i64) -> CatalogResult<i64> {
     transaction.prepare_cached("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'session'")?.execute([])?;
-    transaction.prepare_cached("UPDATE state SET value = value + 1 WHERE name = 'purge'")?.execute([])?;
+    transaction.prepare_cached("UPDATE state SET value = value + 1 WHERE name = 'pending_checkpoints'")?.execute([])?;
     let mut rekey = transaction.prepare_cached(
         "UPDATE session SET id = (SELECT seq FROM sqlite_sequence WHERE name = 'session'), texts_to = 0, texts_before = 0
          WHERE id = ?1 RETURNING id",

@@ -20,7 +20,8 @@ const PAGE_SIZE: i64 = 16 << 10;
 /// - `word_index`: the words of each text. Its rowids are made of the `text` row's id and the text's number in that row.
 /// - `word`: every distinct word of the index, for finding words by a part of them.
 /// - `word_term`: the same as the index has it, for deleting rows of `word` that nothing uses any more.
-/// - `state`: `purge` counts deletions whose texts or words may still be in the file or its log.
+/// - `state`: `pending_merges` counts deletions of texts whose words may still be in the index, `pending_checkpoints` those of
+///   sessions that may still be in the log.
 const TABLES: &str = "
 CREATE TABLE session (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -63,9 +64,9 @@ CREATE VIRTUAL TABLE word_index USING fts5(words, content='', contentless_delete
 INSERT INTO word_index (word_index, rank) VALUES ('hashsize', 33554432);
 CREATE VIRTUAL TABLE word_term USING fts5vocab(word_index, row);
 CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO state VALUES ('purge', 0);
+INSERT INTO state VALUES ('pending_merges', 0), ('pending_checkpoints', 0);
 CREATE TRIGGER session_deleted AFTER DELETE ON session BEGIN
-  UPDATE state SET value = value + 1 WHERE name = 'purge';
+  UPDATE state SET value = value + 1 WHERE name = 'pending_checkpoints';
 END;
 ";
 

@@ -46,7 +46,7 @@ fn another_mode_threw_the_whole_index_away() {
     fs::hard_link(store.path("b"), store.dir.path().join("backup")).expect("linked");
     assert_eq!(store.found("hello").len(), 42);
     assert_eq!(numbers(&store), before);
-    assert_eq!(store.count("SELECT value FROM state WHERE name = 'purge'"), 0);
+    assert_eq!(store.count("SELECT value FROM state WHERE name = 'pending_checkpoints'"), 0);
 }
 
 #[test]
@@ -117,12 +117,12 @@ fn a_purge_that_was_stopped_is_finished_by_the_next_one() {
     let mut catalog = Catalog::open(&store.location).expect("opened");
     purge(&mut catalog, &AtomicBool::new(true)).expect("stopped");
     assert!(store.count("SELECT count(*) FROM text") > 1, "nothing is deleted yet");
-    assert!(store.count("SELECT value FROM state WHERE name = 'purge'") > 0, "the purge is pending");
+    assert!(store.count("SELECT value FROM state WHERE name = 'pending_checkpoints'") > 0, "the purge is pending");
     drop(catalog);
     store.ingest();
     assert_eq!(store.count("SELECT count(*) FROM text"), 1);
     assert_eq!(store.count("SELECT count(*) FROM word"), 1);
-    assert_eq!(store.count("SELECT value FROM state WHERE name = 'purge'"), 0);
+    assert_eq!(store.count("SELECT value FROM state WHERE name = 'pending_checkpoints'"), 0);
     for ending in ["", "-wal"] {
         let file = format!("{}{ending}", store.location.path.display());
         assert!(!holds(Path::new(&file), "secretive"), "{file}");
