@@ -98,6 +98,7 @@ class Analysis {
 	#read;
 	#files;
 	#trees = new Map();
+	#imports = new Map();
 
 	/** `files` are the bundle's modules, `read` gives a file's text; files are named by their path in the package. */
 	constructor(files, read) {
@@ -213,16 +214,25 @@ class Analysis {
 		const reached = new Set();
 		const queue = [from];
 		for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
-			const [imports] = lex(this.#read(file), file);
-			for (const { type, specifier } of imports) {
-				const to = type === "static" && typeof specifier === "string" ? target(specifier, file) : undefined;
-				if (to === undefined || reached.has(to)) continue;
-				if (!this.#files.includes(to)) refuse(`${file} imports ${to}, which is not there`);
+			for (const to of this.#importsOf(file)) {
+				if (reached.has(to)) continue;
 				reached.add(to);
 				queue.push(to);
 			}
 		}
 		return reached;
+	}
+
+	/** The files of the bundle that a file imports by statements. */
+	#importsOf(file) {
+		let found = this.#imports.get(file);
+		if (found) return found;
+		const statements = lex(this.#read(file), file)[0].filter(({ type }) => type === "static");
+		found = statements.flatMap(({ specifier }) => target(specifier ?? "", file) ?? []);
+		const missing = found.find((one) => !this.#files.includes(one));
+		if (missing) refuse(`${file} imports ${missing}, which is not there`);
+		this.#imports.set(file, found);
+		return found;
 	}
 
 	/** A module that runs before the chunk and imports from it could keep a function of pi's. */

@@ -95,7 +95,6 @@ export function registerMain() {
 		const pi = script && packages.around(script);
 		if (main && !(pi && script.endsWith(".js"))) refuseOthers(main, settings);
 		startsPi = pi !== undefined && checkStart(packages, pi, script);
-		if (startsPi) module.enableCompileCache?.();
 	});
 }
 
@@ -108,6 +107,8 @@ function checkStart(packages, pi, script) {
 		);
 	}
 	if (!name.startsWith("dist/")) return false;
+	// As pi's own command does; our module is one more that is found compiled.
+	module.enableCompileCache?.();
 	if (name.startsWith(BUNDLE) && hooks.bundleOf(pi)?.starts(name)) return true;
 	hooks.check(pi);
 	const place = packages.place(pathToFileURL(script).href);
@@ -118,6 +119,7 @@ function checkStart(packages, pi, script) {
 /** Finds the installed pi and starts it in this process, with this process's arguments: its bundle, or else unbundled. */
 export async function startPi() {
 	startsPi = true;
+	module.enableCompileCache?.();
 	const url = guarded(() => {
 		const { findPi } = require("./find.mjs");
 		const settings = readSettings();
@@ -127,7 +129,6 @@ export async function startPi() {
 		hooks.check(pi);
 		return pi.cliUrl;
 	});
-	module.enableCompileCache?.();
 	try {
 		await import(url);
 	} catch (error) {

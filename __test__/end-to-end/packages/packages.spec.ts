@@ -15,7 +15,6 @@ import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { parseTriple } from "@napi-rs/cli";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -241,6 +241,15 @@ describe("a bundle that cannot run, nor pi unbundled, is stopped with one reason
 		stopped(fake, "these members of its SessionManager do not exist here: teleport");
 	});
 
+	it("if a name has another value when the chunk has run, by a way that its syntax does not show", () => {
+		for (const code of ['eval("getDefaultSessionDir=()=>1");', 'eval("SessionManager=class{}");']) {
+			const fake = new Fake();
+			fake.edit(fake.chunk, (text) => text.replace(/export\{/, `${code}export{`));
+			const name = /eval\("(\w+)/.exec(code)?.[1];
+			stopped(fake, `${name} in dist/bundle/chunks/${basename(fake.chunk)} of ${fake.dir} was not replaced. pi was not started`);
+		}
+	});
+
 	it("if it uses a name that ours has not", () => {
 		const fake = new Fake();
 		const files = {

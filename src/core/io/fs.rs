@@ -208,7 +208,7 @@ pub fn follow(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// Writes at the handle's position, which for [`Access::Append`] is the end; tells how much.
+/// Writes at the handle's position, which for a handle that appends is the end; tells how much.
 #[inline]
 pub fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
     inject(Call::Write)?;
@@ -268,7 +268,7 @@ pub fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()
     }
 }
 
-/// Writes all of `bytes` at `offset`, over what stands there; the handle is not one for [`Access::Append`].
+/// Writes all of `bytes` at `offset`, over what stands there; not with a handle that appends.
 pub fn write_all_at(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let written = inject(Call::Write).and_then(|()| {

@@ -4,6 +4,9 @@
 //! locked against other processes that run this module. Lines that are appended after the file was read are carried over:
 //! before the rename, and after it for as long as something still writes to the old file. The identity of the file is
 //! checked right before the rename: if the path leads to another file, nothing is done.
+//!
+//! A backup gets its name when it is complete. If the backup's name is a link to the very file that is being replaced, a
+//! process that was killed left it, and it is the backup.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};

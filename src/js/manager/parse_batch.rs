@@ -1,4 +1,7 @@
 //! Entries made of their lines, many in one batch.
+//!
+//! Ids tell whether a batch was parsed right: several damaged lines can be valid JSON together, though none is by itself.
+//! If an id is not the expected one, the lines are parsed one by one.
 
 use napi::Result;
 
