@@ -37,9 +37,10 @@ const failure = (name, message, repeat) => {
  * Runs `run(reporters)`, which hands the options to a run of vitest and gives its exit code, and reads the report. Gives
  * `{ code, passed, failed, notRun, names, missing }`: `names` says of each failure what the end of a run shows, `missing` what
  * the tests that were not run lacked. A file that fails without one of its tests counts as one, because it does not load, say;
- * so does a run that fails outside of its files, and a test that is skipped for any reason but a missing tool.
+ * so does a run that fails outside of its files, and a test that is skipped for any reason but a missing tool, unless the
+ * run `isFiltered` by name.
  */
-export async function reported(run, { env = process.env, again = (file) => `npx vitest run ${file}` } = {}) {
+export async function reported(run, { env = process.env, again = (file) => `npx vitest run ${file}`, isFiltered = false } = {}) {
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-report-"));
 	try {
 		const file = join(scratch, "report.json");
@@ -63,7 +64,7 @@ export async function reported(run, { env = process.env, again = (file) => `npx 
 			for (const test of assertionResults.filter(({ status }) => ["skipped", "pending", "todo", "disabled"].includes(status))) {
 				if (test.meta?.missing) missing.push(test.meta.missing);
 				// Where the file failed, that is why its tests did not run.
-				else if (status !== "failed") names.push(failure(`${path} > ${test.fullName}`, "skipped", repeat));
+				else if (status !== "failed" && !isFiltered) names.push(failure(`${path} > ${test.fullName}`, "skipped", repeat));
 			}
 			// What stands before or after the tests, or the file itself.
 			if (status === "failed" && failed.length === 0) names.push(failure(`${path}, not one of its tests:`, message, repeat));

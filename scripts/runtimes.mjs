@@ -50,7 +50,7 @@ function runOn(name, { specs, quick, test }) {
 		if (error) throw error;
 		return status ?? 1;
 	};
-	return reported(run, { env, again: (file) => `npm run runtimes -- ${name} --specs ${file}` });
+	return reported(run, { env, again: (file) => `npm run runtimes -- ${name} --specs ${file}`, isFiltered: test !== undefined });
 }
 
 /** Runs the suite on the named runtimes, all of them by default; gives the sum, and what failed by name. */
