@@ -306,25 +306,37 @@ describe("another file under the name", () => {
 		expect(fileIds(second)).toEqual(["s-1", "a", "b", one, two]);
 	});
 
-	test("the target of a symbolic link deleted: written again where the link leads", () => {
+	test("the target of a symbolic link deleted: written again where the link led when the session was opened", () => {
 		const dir = scratch();
-		const target = join(dir, "deep", "target");
 		const link = join(dir, "s.jsonl");
 		writeFileSync(join(dir, "first"), text([header(), ...chain("a")]));
 		symlinkSync("first", link);
-		for (const gone of ["first", target]) {
-			const manager = SessionManager.open(link);
+		const manager = SessionManager.open(link);
+		const before = manager.getEntryCount();
+		rmSync(join(dir, "first"));
+		manager.reload();
+		manager.appendMessage(user("x"));
+		expect(existsSync(join(dir, "first"))).toBe(true);
+		expect(fileIds(link)).toHaveLength(before + 2);
+	});
+
+	test("a dangling link put in the place of the session: nothing is written where it leads", () => {
+		for (const deleted of [true, false]) {
+			const dir = scratch();
+			const [file, target] = [join(dir, "s.jsonl"), join(dir, "deep", "target")];
+			writeFileSync(file, text([header(), ...chain("a")]));
+			const manager = SessionManager.open(file);
+			if (deleted) rmSync(file);
+			else renameSync(file, join(dir, "elsewhere"));
+			symlinkSync(target, file);
 			const before = manager.getEntryCount();
-			if (gone === target) {
-				unlinkSync(link);
-				symlinkSync(join("deep", "target"), link);
-			} else {
-				rmSync(join(dir, gone));
-			}
-			manager.reload();
+			expect(() => manager.reload()).toThrow("EEXIST");
+			expect(() => manager.appendMessage(user("x"))).toThrow("EEXIST");
+			expect(manager.getEntryCount()).toBe(before);
+			expect(existsSync(join(dir, "deep"))).toBe(false);
+			rmSync(file);
 			manager.appendMessage(user("x"));
-			expect(existsSync(gone === target ? target : join(dir, gone))).toBe(true);
-			expect(fileIds(link)).toHaveLength(before + 2);
+			expect(fileIds(file)).toHaveLength(before + 2);
 		}
 	});
 
