@@ -12,7 +12,15 @@ const SCRIPT = `
 		const store = await openStore(address, { host });
 		for (let at = 0, after; at < count; at++) {
 			const id = name + "-" + at;
-			({ cursor: after } = await store.append(${JSON.stringify(SESSION)}, { header, after, lines: [Buffer.from(JSON.stringify({ type: "message", id, parentId: null }))] }));
+			const lines = [Buffer.from(JSON.stringify({ type: "message", id, parentId: null }))];
+			for (let stored = false; !stored; )
+				try {
+					({ cursor: after } = await store.append(${JSON.stringify(SESSION)}, { header, after, lines }));
+					stored = true;
+				} catch (error) {
+					// What may be repeated is.
+					if (!error.retryable) throw error;
+				}
 			console.log(id);
 		}
 		await store.close();

@@ -1,7 +1,8 @@
 // Real servers for stores, each in a temporary folder on a free port of the loopback, and a proxy that troubles the way
 // to them.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer, request } from "node:http";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -46,6 +47,19 @@ function saying(child: ChildProcess, text: string): Promise<void> {
 	});
 }
 
+/** Waits until a server takes connections: this one says nothing. */
+async function listening(child: ChildProcess, port: number): Promise<void> {
+	for (;;) {
+		if (child.exitCode !== null) throw new Error(`the server ended (${child.exitCode})`);
+		const taken = await new Promise<boolean>((resolve) => {
+			const socket = connect(port, "127.0.0.1", () => resolve(true)).on("error", () => resolve(false));
+			socket.on("connect", () => socket.destroy());
+		});
+		if (taken) return;
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	}
+}
+
 const running = new Set<ChildProcess>();
 process.on("exit", () => {
 	for (const child of running) child.kill("SIGKILL");
@@ -88,6 +102,64 @@ export async function startPostgres(settings: string[] = []): Promise<Postgres> 
 		port,
 		stop,
 		url: (to = {}) => `postgres://${to.user ?? "owner"}:${encodeURIComponent(to.password ?? PASSWORD)}@127.0.0.1:${to.port ?? port}/${to.database ?? "postgres"}`,
+	};
+}
+
+export interface S3 extends Server {
+	/** What it keeps: a folder for each bucket. */
+	folder: string;
+	newBucket(): string;
+	credentials: { accessKeyId: string; secretAccessKey: string };
+}
+
+/**
+ * s3s-fs, an S3-compatible server on a folder. It looks whether an object is there and creates it then, in two steps; S3
+ * does it in one. So what is created goes to it one after the other.
+ */
+export async function startS3(): Promise<S3> {
+	const command = find("s3s-fs", "cargo install s3s-fs --version 0.14.1 --features binary --locked");
+	const folder = mkdtempSync(join(tmpdir(), "psn-s3-"));
+	const credentials = { accessKeyId: "owner", secretAccessKey: PASSWORD };
+	const inner = await freePort();
+	const args = ["--host", "127.0.0.1", "--port", String(inner), "--access-key", "owner", "--secret-key", PASSWORD, folder];
+	const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+	const stop = stopper(child, "SIGTERM", folder);
+	await listening(child, inner);
+	let turn: Promise<unknown> = Promise.resolve();
+	const front = createHttpServer((incoming, outgoing) => {
+		const forward = () =>
+			new Promise<void>((resolve) => {
+				const { method, url, headers } = incoming;
+				const passed = request({ port: inner, host: "127.0.0.1", method, path: url, headers }, (answer) => {
+					outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+					answer.pipe(outgoing);
+					answer.on("close", resolve);
+				});
+				passed.on("error", () => outgoing.destroy());
+				passed.on("close", resolve);
+				// Who leaves halfway has sent no object.
+				incoming.on("close", () => incoming.complete || passed.destroy());
+				incoming.pipe(passed);
+			});
+		if (incoming.method === "PUT") turn = turn.then(forward);
+		else forward();
+	});
+	await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+	let buckets = 0;
+	return {
+		port: (front.address() as AddressInfo).port,
+		folder,
+		credentials,
+		newBucket: () => {
+			const name = `bucket-${++buckets}`;
+			mkdirSync(join(folder, name));
+			return name;
+		},
+		stop: async () => {
+			front.closeAllConnections();
+			await new Promise((resolve) => front.close(resolve));
+			await stop();
+		},
 	};
 }
 

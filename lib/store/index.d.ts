@@ -185,12 +185,47 @@ export class PostgresStore implements LineStore {
 	close(): Promise<void>;
 }
 
+export interface S3Credentials {
+	accessKeyId: string;
+	secretAccessKey: string;
+	sessionToken?: string;
+}
+
+export interface S3StoreOptions {
+	host: string;
+	bucket: string;
+	/** What the keys of all objects begin with; none by default. */
+	prefix?: string;
+	/** By default `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or Amazon's for the region. The bucket is put into its path. */
+	endpoint?: string;
+	/** By default `AWS_REGION`, `AWS_DEFAULT_REGION`, or `us-east-1`. */
+	region?: string;
+	/** A function is asked before each request. By default `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`. */
+	credentials?: S3Credentials | (() => S3Credentials | Promise<S3Credentials>);
+	/** How long to wait for an answer, in milliseconds; by default 30,000. */
+	timeout?: number;
+}
+
+/** Sessions in a bucket of an S3-compatible object store, through the package `aws4fetch`. */
+export class S3Store implements LineStore {
+	constructor(options: S3StoreOptions);
+	readonly host: string;
+	append(session: string, append: Append): Promise<Appended>;
+	load(session: string, after?: Cursor): Promise<Page>;
+	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
+	delete(session: string): Promise<void>;
+	close(): Promise<void>;
+}
+
 export interface OpenStoreOptions {
 	/** The id of this machine: the same in every process here, another one everywhere else. */
 	host: string;
 }
 
-/** Opens the store at an address: `postgres://…`, `file:///…`, or the path of a directory. */
+/**
+ * Opens the store at an address: `postgres://…`, `s3://bucket/prefix?endpoint=…&region=…`, `file:///…`, or the path of a
+ * directory.
+ */
 export function openStore(address: string, options: OpenStoreOptions): Promise<LineStore>;
 
 /** Negative if `a` stands before `b` in the order of the store. That order is the same on every host. */

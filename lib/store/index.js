@@ -22,6 +22,7 @@ const { StoreError, parseUrl } = require("./errors.js");
 const { compareLines } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { PostgresStore } = require("./postgres.js");
+const { S3Store, s3Options } = require("./s3.js");
 
 /** @type {typeof import("./index").openStore} */
 async function openStore(address, { host }) {
@@ -34,6 +35,8 @@ async function openStore(address, { host }) {
 		case "postgres:":
 		case "postgresql:":
 			return new PostgresStore({ url: address, host });
+		case "s3:":
+			return new S3Store({ ...s3Options(url), host });
 		default:
 			throw new StoreError("invalid", `No store is known for addresses that begin with ${url.protocol}`);
 	}
@@ -41,6 +44,7 @@ async function openStore(address, { host }) {
 
 exports.DirectoryStore = DirectoryStore;
 exports.PostgresStore = PostgresStore;
+exports.S3Store = S3Store;
 exports.StoreError = StoreError;
 exports.compareLines = compareLines;
 exports.loadAll = loadAll;

@@ -45,7 +45,7 @@ const FOLD_AT = 64;
 const PAGE_BYTES = 8 * 1024 * 1024;
 /** How often a list is made anew because a segment was gone; then it is missing. */
 const RELISTS = 5;
-/** How many sessions' headers are read at the same time. */
+/** How much is read at the same time. */
 const PARALLEL = 16;
 
 class SegmentStore {
@@ -205,25 +205,43 @@ class SegmentStore {
 	async #readHost(session, host, segments, cursor, room, take) {
 		const last = lastOf(segments);
 		for (let bytes = 0; ; ) {
-			const { count, sum } = cursor.of(host);
-			if (count >= last) return { bytes, more: false };
+			const next = cursor.of(host).count + 1;
+			if (next > last) return { bytes, more: false };
 			if (bytes >= room) return { bytes, more: true };
-			const segment = covering(segments, count + 1);
-			const content = segment && (await this.#objects.get(segment.path));
-			if (!content) {
-				const problem = { session, where: this.#path(session, count + 1, host), message: "it is missing" };
-				return { bytes, more: false, gone: true, problem };
+			for (const { segment, content } of await this.#getNext(segments, next, room - bytes)) {
+				const { count, sum } = cursor.of(host);
+				if (!content || segment.from > count + 1) {
+					const problem = { session, where: this.#path(session, count + 1, host), message: "it is missing" };
+					return { bytes, more: false, gone: true, problem };
+				}
+				bytes += content.length;
+				const { batches, fault } = decodeSegment(content, { session, ...segment });
+				const fresh = batches.filter((batch) => batch.count > count);
+				if (fresh[0] && fresh[0].prev !== sum) throw reset(session);
+				for (const batch of fresh) {
+					take(batch, segment.path);
+					cursor.pass(batch);
+				}
+				if (fault) return { bytes, more: false, problem: { session, where: segment.path, message: fault } };
 			}
-			bytes += content.length;
-			const { batches, fault } = decodeSegment(content, { session, ...segment });
-			const fresh = batches.filter((batch) => batch.count > count);
-			if (fresh[0] && fresh[0].prev !== sum) throw reset(session);
-			for (const batch of fresh) {
-				take(batch, segment.path);
-				cursor.pass(batch);
-			}
-			if (fault) return { bytes, more: false, problem: { session, where: segment.path, message: fault } };
 		}
+	}
+
+	/**
+	 * The segments to read next, several at the same time while there is room.
+	 * @param {Segment[]} segments
+	 * @param {number} from the first batch that is wanted
+	 * @param {number} room
+	 */
+	async #getNext(segments, from, room) {
+		const next = [];
+		let size = 0;
+		for (const segment of coverOf(segments, from)) {
+			if (next.length === PARALLEL || (size > 0 && size >= room)) break;
+			next.push(segment);
+			size += segment.size;
+		}
+		return Promise.all(next.map(async (segment) => ({ segment, content: await this.#objects.get(segment.path) })));
 	}
 
 	/**
@@ -408,16 +426,17 @@ function covering(segments, count) {
 }
 
 /**
- * Those that are read by who reads everything, in order.
+ * Those that are read by who reads everything from a batch on, in order.
  * @param {Segment[]} segments
+ * @param {number} [from]
  */
-function coverOf(segments) {
+function coverOf(segments, from = 1) {
 	const cover = [];
-	for (let next = 1; next <= lastOf(segments); ) {
+	for (let next = from; next <= lastOf(segments); ) {
 		const segment = covering(segments, next);
 		if (segment) cover.push(segment);
 		// A gap: on with what follows it.
-		next = segment ? segment.to + 1 : Math.min(...segments.map(({ from }) => from).filter((from) => from > next));
+		next = segment ? segment.to + 1 : Math.min(...segments.map((one) => one.from).filter((first) => first > next));
 	}
 	return cover;
 }

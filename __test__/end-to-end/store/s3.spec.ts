@@ -1,0 +1,239 @@
+// The store in a real S3-compatible server.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { conformanceCases } from "../../../lib/store/conformance.js";
+import { DirectoryStore, S3Store, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
+import { crowd } from "../../support/crowd.js";
+import { SESSION, append, entries, entry, header, ids, library } from "../../support/lines.js";
+import { PASSWORD, type Proxy, type S3, freePort, startProxy, startS3 } from "../../support/servers.js";
+
+const { encodeBatch } = createRequire(library)("./segment.js");
+let server: S3;
+beforeAll(async () => {
+	server = await startS3();
+});
+afterAll(() => server?.stop());
+
+const at = (port: number) => `http://127.0.0.1:${port}`;
+const open = (bucket: string, host = "a", to: { port?: number; prefix?: string; timeout?: number } = {}) =>
+	new S3Store({ host, bucket, prefix: to.prefix, endpoint: at(to.port ?? server.port), timeout: to.timeout, credentials: server.credentials });
+const environment = () => ({ AWS_ACCESS_KEY_ID: server.credentials.accessKeyId, AWS_SECRET_ACCESS_KEY: server.credentials.secretAccessKey });
+const failure = async (work: Promise<unknown>): Promise<StoreError> => {
+	const error = await work.then(
+		() => undefined,
+		(thrown) => thrown,
+	);
+	expect(error).toBeInstanceOf(StoreError);
+	expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(PASSWORD);
+	return error as StoreError;
+};
+
+test.each(conformanceCases)("a bucket: $name", async ({ run }) => {
+	const bucket = server.newBucket();
+	await run({ open: async (host) => open(bucket, host, { prefix: "team a/sessions & more" }) });
+});
+
+test("an address and the environment say where, and who", async () => {
+	const bucket = server.newBucket();
+	for (const [name, value] of Object.entries(environment())) vi.stubEnv(name, value);
+	onTestFinished(() => {
+		vi.unstubAllEnvs();
+	});
+	const address = `s3://${bucket}/team%20a?endpoint=${encodeURIComponent(at(server.port))}&region=eu-central-1`;
+	await append(await openStore(address, { host: "a" }), entries("a", 1));
+	expect(ids(await open(bucket, "b", { prefix: "team a" }).load(SESSION))).toEqual(["a0"]);
+	vi.stubEnv("AWS_ENDPOINT_URL_S3", at(server.port));
+	expect(ids(await (await openStore(`s3://${bucket}/team%20a`, { host: "c" })).load(SESSION))).toEqual(["a0"]);
+});
+
+test("its layout is that of a directory", async () => {
+	const bucket = server.newBucket();
+	let after: string | undefined;
+	for (const line of entries("n", 70)) after = (await append(open(bucket, "Big.Box", { prefix: "x" }), [line], after)).cursor;
+	const path = join(server.folder, bucket, "x");
+	const directory = new DirectoryStore({ path, host: "other" });
+	expect(ids(await directory.load(SESSION))).toEqual(entries("n", 70).map((_, n) => `n${n}`));
+	await append(directory, entries("d", 1), (await directory.load(SESSION)).cursor);
+	expect(ids(await open(bucket, "Big.Box", { prefix: "x" }).load(SESSION, after))).toEqual(["d0"]);
+});
+
+test("a list goes on where the server cut it", async () => {
+	const bucket = server.newBucket();
+	await append(open(bucket), entries("a", 1));
+	for (let n = 0; n < 1050; n++) {
+		const session = `s${n}`;
+		const { bytes } = encodeBatch({ session, host: "a", count: 1, clock: 1, prev: "", header: header(session), lines: [entry("x")] });
+		mkdirSync(join(server.folder, bucket, "sessions", session, "a"), { recursive: true });
+		writeFileSync(join(server.folder, bucket, "sessions", session, "a", "0000000001.lines"), bytes);
+	}
+	const { sessions, problems } = await open(bucket).list();
+	expect([sessions.length, problems]).toEqual([1051, []]);
+});
+
+test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
+	const bucket = server.newBucket();
+	await crowd(`s3://${bucket}/x?endpoint=${encodeURIComponent(at(server.port))}`, open(bucket, "reader", { prefix: "x" }), { ...process.env, ...environment() });
+});
+
+describe("a store that cannot be used says why, and no secret", () => {
+	test("nobody listens", async () => {
+		const error = await failure(open("bucket", "a", { port: await freePort() }).load(SESSION));
+		expect(error).toMatchObject({ code: "unreachable", retryable: true });
+		expect(error.message).toMatch(/^s3:\/\/bucket\/: http:\/\/127\.0\.0\.1:\d+\/bucket: connect ECONNREFUSED/);
+	});
+
+	test("the secret is wrong", async () => {
+		const store = new S3Store({ host: "a", bucket: server.newBucket(), endpoint: at(server.port), credentials: { accessKeyId: "owner", secretAccessKey: `${PASSWORD}-wrong` } });
+		expect(await failure(append(store, entries("a", 1)))).toMatchObject({ code: "denied", retryable: false, message: expect.stringContaining("SignatureDoesNotMatch") });
+		expect(inspect(store, { depth: 10, showHidden: true })).not.toContain(PASSWORD);
+	});
+
+	test("there are no credentials, or they stand where everybody sees them", async () => {
+		for (const name of Object.keys(environment())) vi.stubEnv(name, "");
+		onTestFinished(() => {
+			vi.unstubAllEnvs();
+		});
+		expect(await failure((await openStore("s3://bucket/x", { host: "a" })).load(SESSION))).toMatchObject({ code: "denied", message: expect.stringContaining("AWS_ACCESS_KEY_ID") });
+		expect(await failure(openStore(`s3://owner:${encodeURIComponent(PASSWORD)}@bucket/x`, { host: "a" }))).toMatchObject({ code: "invalid", message: expect.stringContaining("not part of the address") });
+	});
+
+	test("there is no such bucket, or it can be none", async () => {
+		for (const work of [() => open("no-such-bucket").load(SESSION), () => open("no-such-bucket").list()])
+			expect(await failure(work())).toMatchObject({ retryable: false, message: "s3://no-such-bucket/: the server answered 404, NoSuchBucket" });
+		expect(() => open("../x")).toThrow(/Not a name of a bucket/);
+	});
+
+	test("a newer release wrote it", async () => {
+		const bucket = server.newBucket();
+		writeFileSync(join(server.folder, bucket, "store.json"), '{"store":"pi-session-native","version":2}');
+		for (const work of [() => open(bucket).load(SESSION), () => append(open(bucket), entries("a", 1))])
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", message: expect.stringContaining("layout 2, this release knows 1") });
+	});
+
+	/** A server that gives the same answer to everything. */
+	async function answering(status: number, body = "", headers = {}): Promise<number> {
+		const stub = createServer((_, response) => response.writeHead(status, headers).end(body));
+		await new Promise<void>((resolve) => stub.listen(0, "127.0.0.1", resolve));
+		onTestFinished(() => {
+			stub.closeAllConnections();
+			stub.close();
+		});
+		return (stub.address() as AddressInfo).port;
+	}
+
+	test("the server replaces what it was told to keep", async () => {
+		expect(await failure(append(open("bucket", "a", { port: await answering(200) }), entries("a", 1)))).toMatchObject({ code: "unsupported", message: expect.stringContaining("If-None-Match") });
+	});
+
+	test.each([
+		[507, "", "full", true],
+		[403, "<Error><Code>QuotaExceeded</Code><Message>5 &lt; 6 &#38; more</Message></Error>", "full", true],
+		[403, "<Error><Code>AccessDenied</Code></Error>", "denied", false],
+		[503, "<Error><Code>SlowDown</Code></Error>", "unreachable", true],
+		[429, "", "unreachable", true],
+		[301, "", "failed", false],
+		[403, "<Error><Code>RequestTimeTooSkewed</Code></Error>", "denied", false],
+	])("the server answers %i %s", async (status, body, code, retryable) => {
+		const port = await answering(status, body);
+		for (const work of [() => append(open("bucket", "a", { port }), entries("a", 1)), () => open("bucket", "a", { port }).load(SESSION)]) {
+			const error = await failure(work());
+			expect(error).toMatchObject({ code, retryable });
+			expect(error.message).toContain(`the server answered ${status}`);
+			if (body.includes("&lt;")) expect(error.message).toContain("5 < 6 & more");
+		}
+	});
+});
+
+test.each([-3_600_000, 3_600_000])("a clock that is wrong by %i ms changes nothing", async (wrong) => {
+	const bucket = server.newBucket();
+	const store = open(bucket);
+	const { cursor } = await append(store, entries("a", 1));
+	vi.useFakeTimers({ now: Date.now() + wrong, toFake: ["Date"] });
+	onTestFinished(() => {
+		vi.useRealTimers();
+	});
+	const other = open(bucket, "b");
+	await append(other, entries("b", 1), (await other.load(SESSION)).cursor);
+	vi.useRealTimers();
+	await append(store, entries("c", 1), (await store.load(SESSION, cursor)).cursor);
+	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "b0", "c0"]);
+});
+
+test("a server that refuses signatures of another time is asked again with its own time", async () => {
+	const now = () => performance.timeOrigin + performance.now();
+	const refused: boolean[] = [];
+	const stub = createServer((request, response) => {
+		const [, year, month, day, hour, minute, second] = /^(....)(..)(..)T(..)(..)(..)Z$/.exec(String(request.headers["x-amz-date"])) as string[];
+		const wrong = Math.abs(Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) - now()) > 15 * 60_000;
+		refused.push(wrong);
+		response.writeHead(wrong ? 403 : request.url?.includes("list-type") ? 200 : 404, { date: new Date(now()).toUTCString() });
+		response.end(wrong ? "<Error><Code>RequestTimeTooSkewed</Code></Error>" : "<ListBucketResult></ListBucketResult>");
+	});
+	await new Promise<void>((resolve) => stub.listen(0, "127.0.0.1", resolve));
+	vi.useFakeTimers({ now: Date.now() - 3_600_000, toFake: ["Date"] });
+	onTestFinished(() => {
+		vi.useRealTimers();
+		stub.closeAllConnections();
+		stub.close();
+	});
+	expect((await open("bucket", "a", { port: (stub.address() as AddressInfo).port }).load(SESSION)).lines).toEqual([]);
+	expect(refused).toEqual([true, false, false]);
+});
+
+describe("the way to the server", () => {
+	let proxy: Proxy;
+	beforeAll(async () => {
+		proxy = await startProxy(server.port);
+	});
+	afterAll(() => proxy.stop());
+
+	test("holds everything back: the call ends at its timeout, and may be repeated", async () => {
+		const bucket = server.newBucket();
+		const store = open(bucket, "a", { port: proxy.port, timeout: 500 });
+		const { cursor } = await append(store, entries("a", 1));
+		proxy.hold();
+		expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({ code: "unreachable", retryable: true });
+		proxy.heal();
+		await append(store, entries("b", 1), cursor);
+		expect(ids(await open(bucket).load(SESSION))).toEqual(["a0", "b0"]);
+	});
+
+	test("is slow", async () => {
+		const store = open(server.newBucket(), "a", { port: proxy.port });
+		proxy.delay(20);
+		expect((await append(store, entries("a", 2))).stored).toBe(2);
+		expect(ids(await store.load(SESSION))).toEqual(["a0", "a1"]);
+		proxy.heal();
+	});
+
+	test.each(["cutAfter", "cutAnswerAfter"] as const)("is cut (%s) after any number of bytes: all lines or none, and once after a repetition", async (cut) => {
+		const bucket = server.newBucket();
+		const [store, reader] = [open(bucket, "a", { port: proxy.port }), open(bucket, "reader")];
+		let { cursor } = await append(store, entries("start", 1));
+		let [failures, stored] = [0, 1];
+		for (let bytes = 0; bytes < 4000; bytes += 131) {
+			const lines = entries(`n${bytes}-`, 3);
+			proxy[cut](bytes);
+			const error = await append(store, lines, cursor).then(
+				() => undefined,
+				(thrown) => thrown,
+			);
+			proxy.heal();
+			if (error) {
+				expect(error).toMatchObject({ name: "StoreError", code: "unreachable", retryable: true });
+				failures++;
+			}
+			expect([stored, stored + 3]).toContain((await loadAll(reader, SESSION)).lines.length);
+			({ cursor } = await append(store, lines, cursor));
+			stored += 3;
+			const page = await loadAll(reader, SESSION);
+			expect([page.lines.length, page.problems]).toEqual([stored, []]);
+		}
+		expect(failures).toBeGreaterThan(10);
+	});
+});
