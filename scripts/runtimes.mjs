@@ -24,6 +24,7 @@ const LEFT_OUT = [
 	"stress/leaks",
 	"stress/limits",
 	"stress/processes",
+	"stress/stores",
 ].map((name) => `__test__/${name}.spec.ts`);
 /** The command is Node's: run on each of its releases. */
 const COMMAND = "__test__/integration/cli/";

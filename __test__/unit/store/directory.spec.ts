@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { conformanceCases } from "../../../lib/store/conformance.js";
 import { DirectoryStore, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
-import { crowd } from "../../support/crowd.js";
 import { SESSION, append, emptyDirectory, entries, entry, header, ids, library } from "../../support/lines.js";
 
 const { encodeBatch } = createRequire(library)("./segment.js");
@@ -299,11 +298,6 @@ test("a writer killed at any change leaves old or new, and the append is repeate
 	}
 	expect(kills).toBeGreaterThan(25);
 	expect(kills - seenNew).toBeGreaterThan(5);
-});
-
-test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
-	const path = emptyDirectory();
-	await crowd(path, open(path, "reader"));
 });
 
 test("a directory that was put back to an older state is noticed by who saw the newer one", async () => {
