@@ -7,6 +7,7 @@ mod env;
 mod external;
 mod external_memory;
 mod functions;
+mod node_api;
 mod persistent;
 mod queue;
 mod strings;

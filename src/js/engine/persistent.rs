@@ -3,7 +3,7 @@
 use napi::{sys, Error, Result};
 
 use super::env::{EnvId, JsEnv, JsVal};
-use super::values::{methods, Argument, Output};
+use super::node_api::{methods, Argument, Output};
 
 /// Keeps a value alive between calls, until it is given to [`JsEnv::release`]. The environment's end releases it, too.
 pub struct Persistent {
