@@ -15,7 +15,14 @@ const DECIDES = /^(?:PSN_(?:COUNTS|SEED|MODULE|RULES|FUZZ_\w+|[A-Z_]+S)|PROPTEST
 /** What a test or its file says that lacks a program: the line that installs it. */
 const LACKS = /\S+ is (?:missing|needed): \S+ install .*/;
 
-const start = (message) => message?.trim().split("\n").slice(0, MESSAGE_LINES).join("\n      ") ?? "";
+const isForeignFrame = (line) => /^\s+at .*node_modules/.test(line);
+const start = (message = "") =>
+	message
+		.trim()
+		.split("\n")
+		.filter((line) => !isForeignFrame(line))
+		.slice(0, MESSAGE_LINES)
+		.join("\n      ");
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const literally = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
