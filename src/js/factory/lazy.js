@@ -3,8 +3,8 @@
 //
 // All accessors of a key are the same two functions, which keeps the objects in the engine's fast shape: which entry
 // an object is of stands in a private field of it. A Proxy of the object, or an object that inherits from it, has no
-// such field; it is reached through the object's inspection function there, which `util.inspect` calls to show values
-// instead of accessors.
+// such field; it is found by the object's inspection function there, which `util.inspect` calls to show values instead of
+// accessors.
 (readBody, codes) => {
 	"use strict";
 	const { parse, stringify } = JSON;
@@ -19,13 +19,10 @@
 	const LARGE = ["content", "details", "data"];
 	const ANY_OF_MESSAGE = OF_MESSAGE.content | OF_MESSAGE.details;
 	const ANY_OF_ENTRY = OF_ENTRY.content | OF_ENTRY.details | OF_ENTRY.data;
-	// What an inspection function is called with to give its cell.
-	const ASK = {};
 	// Stands for a value that is not read, here as in lines without their bodies.
 	const PLACEHOLDER = codes.placeholder;
 
-	// What it takes to read an object's values. Whoever asks its inspection function right is given the cell, but what
-	// reads the file stays in it, and nothing else passes for one.
+	// What it takes to read an object's values. The caller's code never gets one.
 	class Cell {
 		#source;
 		constructor(object, source, row, id, codes, waiting) {
@@ -54,9 +51,6 @@
 		copyFor(object, waiting) {
 			return new Cell(object, this.#source, this.row, this.id, this.codes, waiting);
 		}
-		static genuine(value) {
-			return typeof value === "object" && value !== null && #source in value ? value : undefined;
-		}
 	}
 
 	class Given {
@@ -81,7 +75,14 @@
 
 	const plain = (value) => ({ value, writable: true, enumerable: true, configurable: true });
 
-	const cellOf = (holder) => Marked.cellOf(holder) ?? Cell.genuine(holder[INSPECT]?.(ASK));
+	// The cell of an object, or of the one that it is a Proxy of or inherits from: that one's inspection function has the
+	// mark, too. No function of the caller's is called to find it.
+	function cellOf(holder) {
+		const cell = Marked.cellOf(holder);
+		if (cell !== undefined) return cell;
+		const inspect = holder[INSPECT];
+		return typeof inspect === "function" ? Marked.cellOf(inspect) : undefined;
+	}
 
 	function settled(cell, key) {
 		cell.waiting &= ~cell.codes[key];
@@ -177,8 +178,7 @@
 	// Gives an object with accessors its cell.
 	function attach(cell) {
 		const { object, codes } = cell;
-		cell.inspect = function (asked) {
-			if (asked === ASK) return cell;
+		cell.inspect = function () {
 			for (const key of keys(codes)) {
 				try {
 					if (isOurs(object, key)) touch(cell, key);
@@ -190,6 +190,7 @@
 			return shownOf(this, codes);
 		};
 		new Marked(object, cell);
+		new Marked(cell.inspect, cell);
 		return defineProperty(object, INSPECT, { value: cell.inspect, writable: true, configurable: true });
 	}
 
