@@ -37,6 +37,7 @@ fn initialise(exports: Object, env: Env) -> Result<()> {
             stop_all();
         }
     })?;
-    let class = js.get(exports.to_unknown().into(), c"SessionManager")?;
-    factory::call(js, FactoryFn::ThroughProxies, &[js.get(class, c"prototype")?]).map(drop)
+    let exports = exports.to_unknown().into();
+    let class = js.get(exports, c"SessionManager")?;
+    factory::call(js, FactoryFn::FinishClass, &[class, exports]).map(drop)
 }

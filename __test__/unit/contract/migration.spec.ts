@@ -338,3 +338,16 @@ test("a migration that cannot write fails, names the path and leaves everything"
 	expect(error.message).toContain(file);
 	expect(snapshot(dir)).toEqual(before);
 });
+
+test("entries that are frozen lost their conversation without a word: migrating them is a TypeError, as in pi", () => {
+	const old = () => [
+		Object.freeze({ type: "session", id: "s", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/w" }),
+		Object.freeze({ type: "message", message: { role: "user", content: "Hi" } }),
+	];
+	for (const migrate of [api.migrateSessionEntries, reference.migrateSessionEntries]) {
+		const entries = old();
+		expect(() => migrate(entries as any)).toThrow(TypeError);
+		expect(Object.hasOwn(entries[1] as object, "id")).toBe(false);
+	}
+	expect(() => api.SessionManager.inMemory("/w", undefined, old() as any)).toThrow(TypeError);
+});

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { loadReference } from "../../support/peer.js";
 import { type EngineFlags, scriptCommand, scriptFile } from "../../support/runtime.js";
 import { api, caught, header, linesOf, loose, message, opened, root, scratch, user, writeSession } from "../../support/store.js";
 
@@ -121,4 +122,31 @@ test("what another process had written stayed when our own session went on", () 
 	const ours = manager.appendMessage({ role: "user", content: "y", timestamp: 1 });
 	expect(manager.getEntry(ours)?.parentId).toBe("a");
 	expect(manager.getEntries().map((entry) => entry.id)).toEqual(["a", "theirs", ours]);
+});
+
+test("statics had no names and were constructors, and no function or method had a length: all are as pi's", async () => {
+	const reference = (await loadReference()) as any;
+	const about = (value: any) => {
+		if (typeof value !== "function") return undefined;
+		let constructs = true;
+		try {
+			Reflect.construct(Object, [], value);
+		} catch {
+			constructs = false;
+		}
+		return `${value.name}, ${value.length}${constructs ? ", a constructor" : ""}`;
+	};
+	const members = (holder: object) =>
+		Object.entries(Object.getOwnPropertyDescriptors(holder)).map(([name, { value }]) => [name, about(value)]);
+	const pairs = [
+		[reference, api],
+		[reference.SessionManager, SessionManager],
+		[reference.SessionManager.prototype, SessionManager.prototype],
+	];
+	for (const [theirs, ours] of pairs) {
+		const found = new Map(members(ours) as [string, string][]);
+		const shared = members(theirs).filter(([name, what]) => what && found.has(name as string) && !(name as string).startsWith("_"));
+		expect(shared.length).toBeGreaterThan(5);
+		for (const [name, what] of shared) expect([name, found.get(name as string)]).toEqual([name, what]);
+	}
 });

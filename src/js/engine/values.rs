@@ -44,11 +44,6 @@ impl<'env> JsEnv<'env> {
         self.bool_value(self.to_boolean(value)?)
     }
 
-    /// Takes a property away.
-    pub fn delete(self, object: JsVal<'_>, name: &CStr) -> Result<()> {
-        self.delete_key(object, self.string(name.to_bytes())?).map(drop)
-    }
-
     /// Makes an own data property, whatever the prototypes say, as `JSON.parse` does.
     pub fn define(self, object: JsVal<'_>, key: JsVal<'_>, value: JsVal<'_>) -> Result<()> {
         let property = sys::napi_property_descriptor {

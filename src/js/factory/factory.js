@@ -74,6 +74,54 @@
 		return copy;
 	}
 
+	// The lengths of pi's functions; those of our own count the arguments that must be given.
+	const LENGTHS = {
+		SessionManager: 6,
+		create: 3,
+		open: 3,
+		continueRecent: 2,
+		forkFrom: 4,
+		findById: 3,
+		list: 4,
+		listAll: 3,
+		search: 1,
+		verify: 1,
+		repair: 1,
+		isLocked: 1,
+		setSessionFile: 1,
+		newSession: 1,
+		appendMessage: 1,
+		appendThinkingLevelChange: 1,
+		appendModelChange: 2,
+		appendUsage: 5,
+		appendCompaction: 6,
+		appendCustomEntry: 2,
+		appendSessionInfo: 1,
+		appendCustomMessageEntry: 4,
+		appendContextEdit: 2,
+		appendLabelChange: 2,
+		getEntry: 1,
+		getChildren: 1,
+		getLabel: 1,
+		getBranch: 1,
+		onAppend: 1,
+		branch: 1,
+		branchWithSummary: 5,
+		createBranchedSession: 1,
+		assertValidSessionId: 1,
+		getDefaultSessionDir: 1,
+		findMostRecentSession: 2,
+		buildContextEntries: 3,
+		buildSessionContext: 3,
+		buildSessionProjection: 3,
+		parseSessionEntries: 1,
+		projectContextEntry: 2,
+		loadEntriesFromFile: 1,
+		migrateSessionEntries: 1,
+		getLatestCompactionEntry: 1,
+		sessionEntryToContextMessages: 1,
+	};
+
 	const SELF = Symbol("pi-session-native.manager");
 
 	// What managers hold lives and dies with them.
@@ -117,22 +165,41 @@
 				}
 			}
 		},
-		// The engine lets a native method run on its own instance alone. Tests and hosts call methods on a Proxy of a
-		// manager, or on an object that inherits from one: each finds the manager through a property of it. Whatever else
-		// it is called on is refused here: of a wrong `this` V8 makes a TypeError, but Bun and Deno a plain Error.
-		throughProxies(prototype) {
-			for (const name of Object.getOwnPropertyNames(prototype)) {
-				const method = Object.getOwnPropertyDescriptor(prototype, name);
-				const native = method.value;
-				if (name === "constructor" || typeof native !== "function") continue;
-				const value = {
+		// Gives the class what napi-rs does not: statics with a name that are no constructors, lengths, and methods that
+		// work on a Proxy of a manager or an object that inherits from one, as tests and hosts call them. The engine runs a
+		// native method on its own instance alone; each finds the manager through a property of it. On anything else they
+		// throw: of a wrong `this` V8 makes a TypeError, but Bun and Deno a plain Error.
+		finishClass(SessionManager, functions) {
+			const { prototype } = SessionManager;
+			const wrap = (holder, name, method) => {
+				const descriptor = Object.getOwnPropertyDescriptor(holder, name);
+				const value = method(descriptor.value);
+				Object.defineProperty(value, "length", { value: LENGTHS[name] ?? 0, configurable: true });
+				Object.defineProperty(holder, name, { ...descriptor, value });
+			};
+			const isMethod = (holder, name) =>
+				name !== "constructor" && typeof Object.getOwnPropertyDescriptor(holder, name).value === "function";
+			for (const name of Object.getOwnPropertyNames(prototype).filter((name) => isMethod(prototype, name))) {
+				wrap(prototype, name, (native) => ({
 					[name](...args) {
 						const manager = this?.[SELF];
 						if (!anchors.has(manager)) throw new TypeError("Illegal invocation");
 						return Reflect.apply(native, manager, args);
 					},
-				}[name];
-				Object.defineProperty(prototype, name, { ...method, value });
+				})[name]);
+			}
+			for (const name of Object.getOwnPropertyNames(SessionManager).filter((name) => isMethod(SessionManager, name))) {
+				wrap(SessionManager, name, (native) => ({
+					[name](...args) {
+						return Reflect.apply(native, SessionManager, args);
+					},
+				})[name]);
+			}
+			Object.defineProperty(SessionManager, "length", { value: LENGTHS.SessionManager, configurable: true });
+			for (const name of Object.keys(functions)) {
+				const value = functions[name];
+				if (typeof value !== "function" || value === SessionManager) continue;
+				Object.defineProperty(value, "length", { value: LENGTHS[name] ?? 0, configurable: true });
 			}
 		},
 		// A list that is no plain array: a Proxy of one is read as one.
@@ -150,6 +217,13 @@
 		appName: () => globalThis[APP]?.name,
 		shown: (value) => `${value}`,
 		entriesOf: (object) => Object.entries(object),
+		// As an assignment and a deletion in strict code: what the object refuses is a TypeError.
+		assign(object, key, value) {
+			object[key] = value;
+		},
+		remove(object, key) {
+			delete object[key];
+		},
 		mapGet: (map, key) => map.get(key),
 
 		header: (id, timestamp, cwd, parentSession) => ({ type: "session", version: 3, id, timestamp, cwd, parentSession }),

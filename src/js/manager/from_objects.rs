@@ -1,5 +1,7 @@
 //! Sessions made of the caller's own objects, and the migration of objects in place.
 
+use std::ffi::CStr;
+
 use napi::Result;
 
 use super::identity_cache::EntryCache;
@@ -11,6 +13,7 @@ use crate::core::session::Session;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::object::{field, with_entry_head};
 use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
 
 fields! {
     /// What a migration of objects looks at.
@@ -108,34 +111,39 @@ fn migrate(js: JsEnv<'_>, values: &[JsVal<'_>], version: Version) -> Result<()> 
         let kind = fields.kind.as_ref().and_then(Value::text).unwrap_or_default();
         if *kind == *b"session" {
             migrator.pass();
-            js.set(*value, c"version", js.number(f64::from(crate::core::format::header::CURRENT_VERSION))?)?;
+            assign(js, *value, c"version", js.number(f64::from(crate::core::format::header::CURRENT_VERSION))?)?;
             continue;
         }
         if migrator.chains() {
             let compaction = *kind == *b"compaction";
             let index = fields.first_kept_index.as_ref().and_then(Value::number).filter(|_| compaction);
             let chained = migrator.chain(index);
-            js.set(*value, c"id", js.string(chained.id.as_bytes())?)?;
+            assign(js, *value, c"id", js.string(chained.id.as_bytes())?)?;
             let parent = chained.parent.map_or_else(|| js.null(), |id| js.string(id.as_bytes()))?;
-            js.set(*value, c"parentId", parent)?;
+            assign(js, *value, c"parentId", parent)?;
             if let Some(index) = index {
                 if let Some(id) = chained.first_kept {
-                    js.set(*value, c"firstKeptEntryId", js.string(id.as_bytes())?)?;
+                    assign(js, *value, c"firstKeptEntryId", js.string(id.as_bytes())?)?;
                 } else if let Some(later) = later_entry(js, values, at, index)? {
                     // An entry that is still to come has the id it came with, mostly none.
-                    js.set(*value, c"firstKeptEntryId", js.get(later, c"id")?)?;
+                    assign(js, *value, c"firstKeptEntryId", js.get(later, c"id")?)?;
                 }
-                js.delete(*value, c"firstKeptEntryIndex")?;
+                factory::call(js, FactoryFn::Remove, &[*value, js.string(b"firstKeptEntryIndex")?])?;
             }
         }
         if let Some(message) = fields.message.as_ref().filter(|_| *kind == *b"message") {
             let message = message.value();
             if js.is_object(message)? && js.text(js.get(message, c"role")?)?.as_deref() == Some(b"hookMessage") {
-                js.set(message, c"role", js.string(b"custom")?)?;
+                assign(js, message, c"role", js.string(b"custom")?)?;
             }
         }
     }
     Ok(())
+}
+
+/// Sets a property as strict code does: an object that refuses it, a frozen one for example, makes a TypeError.
+fn assign(js: JsEnv<'_>, object: JsVal<'_>, key: &CStr, value: JsVal<'_>) -> Result<()> {
+    factory::call(js, FactoryFn::Assign, &[object, js.string(key.to_bytes())?, value]).map(drop)
 }
 
 /// The entry behind position `at` that an index names.
