@@ -74,7 +74,8 @@
 		return copy;
 	}
 
-	// The lengths of pi's functions; those of our own count the arguments that must be given.
+	// The lengths of pi's class, methods and statics, and of its functions; those of our own count the arguments that must
+	// be given.
 	const LENGTHS = {
 		SessionManager: 6,
 		create: 3,
@@ -108,6 +109,8 @@
 		branch: 1,
 		branchWithSummary: 5,
 		createBranchedSession: 1,
+	};
+	const FUNCTION_LENGTHS = {
 		assertValidSessionId: 1,
 		getDefaultSessionDir: 1,
 		findMostRecentSession: 2,
@@ -199,7 +202,7 @@
 			for (const name of Object.keys(functions)) {
 				const value = functions[name];
 				if (typeof value !== "function" || value === SessionManager) continue;
-				Object.defineProperty(value, "length", { value: LENGTHS[name] ?? 0, configurable: true });
+				Object.defineProperty(value, "length", { value: FUNCTION_LENGTHS[name] ?? 0, configurable: true });
 			}
 		},
 		// A list that is no plain array: a Proxy of one is read as one.
