@@ -140,7 +140,6 @@ methods! {
     pub fn get_key(object: JsVal<'_>, key: JsVal<'_>) -> JsVal<'env> = napi_get_property, "property";
     /// Sets a property. May run a setter. An object that refuses it says nothing: see [`JsEnv::define`].
     pub fn set(object: JsVal<'_>, name: &CStr, value: JsVal<'_>) = napi_set_named_property, "setting a property";
-    pub(super) fn delete_key(object: JsVal<'_>, key: JsVal<'_>) -> bool = napi_delete_property, "delete";
     /// The length of a list.
     pub fn len(array: JsVal<'_>) -> u32 = napi_get_array_length, "length";
     /// An element.

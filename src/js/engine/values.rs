@@ -1,6 +1,5 @@
 //! Making, reading and changing values, where that takes more than one Node-API function.
 
-use std::ffi::CStr;
 use std::ptr::null_mut;
 
 use napi::{sys, Error, Result, ValueType};
