@@ -1,5 +1,6 @@
 //! Values between JavaScript and the core: arguments in, results and errors out.
 
+pub mod agent_message;
 pub mod args;
 pub mod errors;
 pub mod object;

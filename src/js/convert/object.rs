@@ -6,11 +6,10 @@ use std::borrow::Cow;
 
 use napi::Result;
 
-use crate::core::format::agent_message::{MessageHead, Role};
+use super::agent_message::message_head;
 use crate::core::format::entry::{head_of, EntryFields, EntryHead};
 use crate::core::json::Value;
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::factory::{self, FactoryFn};
 
 /// A JavaScript value, read no further than asked.
 pub struct Handle<'env> {
@@ -61,17 +60,6 @@ impl Value for Handle<'_> {
 pub fn field<'env>(js: JsEnv<'env>, object: JsVal<'env>, name: &str) -> Result<Option<Handle<'env>>> {
     let value = js.get_key(object, js.string(name.as_bytes())?)?;
     Ok(if js.is_undefined(value)? { None } else { Some(Handle::of(js, value)) })
-}
-
-/// What the index takes from a message; None for what is no object.
-pub fn message_head(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Option<MessageHead>> {
-    if !js.is_object(value)? {
-        return Ok(None);
-    }
-    let role = Handle::of(js, js.get(value, c"role")?);
-    let role = role.text().map_or(Role::Other, |name| Role::from_name(&name));
-    let lacks_content = factory::call(js, FactoryFn::LacksContent, &[value])?;
-    Ok(Some(MessageHead { role, lacks_content: js.is_truthy(lacks_content)? }))
 }
 
 /// The fields of the caller's entry that the index reads.

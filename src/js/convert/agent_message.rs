@@ -1,0 +1,28 @@
+//! How an `AgentMessage` crosses between JavaScript and the core.
+//!
+//! - **From the caller**: the object itself is kept and later given back. The index takes its role and whether it has
+//!   content ([`message_head`]); the line is what `JSON.stringify` makes of it. An append reads all of that in one call
+//!   of the factory's `message`.
+//! - **From a line**: the core indexes the line's fields (`core/format/agent_message.rs`); the object is made of the
+//!   line's text, by the engine's `JSON.parse` or, where the text is not ASCII, by the visitor of [`super::values`].
+//!   Contents of many bytes are left out and read when somebody looks at them (`factory/lazy.js`).
+//!
+//! No struct of Rust stands between text and object, so unknown fields, the order of keys, the text of numbers and lone
+//! surrogates survive.
+
+use napi::Result;
+
+use crate::core::format::agent_message::{MessageHead, Role};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
+
+/// What the index takes from a message; None for what is no object.
+pub fn message_head(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Option<MessageHead>> {
+    if !js.is_object(value)? {
+        return Ok(None);
+    }
+    let role = js.text(js.get(value, c"role")?)?;
+    let role = role.map_or(Role::Other, |name| Role::from_name(&name));
+    let lacks_content = factory::call(js, FactoryFn::LacksContent, &[value])?;
+    Ok(Some(MessageHead { role, lacks_content: js.is_truthy(lacks_content)? }))
+}
