@@ -4,7 +4,7 @@
 use std::fmt;
 use std::io;
 
-/// The name that stands in messages about session files.
+/// The application's name in messages about session files.
 pub const APP_NAME: &str = "pi";
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -98,7 +98,7 @@ impl Error {
         Self(Kind::Lost { path: path.to_owned() })
     }
 
-    /// Another file took the place of the session's, without all that was appended here: those lines are wanted.
+    /// Another file replaced the session's and lacks lines that were appended here. They are needed from the caller.
     pub fn lines_needed(path: &str) -> Self {
         Self(Kind::NeedsLines { path: path.to_owned() })
     }
@@ -134,7 +134,7 @@ impl Error {
         matches!(self.0, Kind::Lost { .. })
     }
 
-    /// Whether lines of entries that were appended here are wanted.
+    /// Whether lines that were appended here are needed from the caller.
     pub fn needs_lines(&self) -> bool {
         matches!(self.0, Kind::NeedsLines { .. })
     }
@@ -144,7 +144,7 @@ impl Error {
         matches!(self.0, Kind::Changed { .. })
     }
 
-    /// Whether the file's name had come to lead elsewhere since it was looked at: nothing was done, a look tells the rest.
+    /// Whether the path leads to another file, or to none, since the last check: nothing was done, and a refresh is due.
     pub fn needs_file_check(&self) -> bool {
         matches!(&self.0, Kind::Changed { what, .. } if what == ELSEWHERE) || self.is_missing()
     }

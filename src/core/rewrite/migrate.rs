@@ -69,7 +69,7 @@ impl Migrator {
         Chained { parent: self.previous.replace(id.clone()), id, first_kept }
     }
 
-    /// The migrated form of a line, or None if it stays as it is.
+    /// The migrated form of a line; None if it does not change.
     pub fn line(&mut self, line: &str) -> Option<Vec<u8>> {
         if is_blank(line) || !is_json(line) {
             return None;

@@ -142,7 +142,7 @@ impl RewriteTarget {
     /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Gives the
     /// backup's path. Symbolic links are followed; mode, owner and
     /// extended attributes are kept. None, and nothing changed, if the file was replaced
-    /// or cut meanwhile, or a half line at its end went on: then all begins anew.
+    /// or truncated meanwhile, or its torn last line was continued: the caller starts over.
     pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<PathBuf>> {
         sweep_if_due(&self.target);
         // A rename needs rights to the directory alone: a file that may not be written is not to be replaced either.
@@ -252,7 +252,7 @@ impl RewriteTarget {
     }
 
     /// The new versions of the whole lines in `from..to` of the old file, each with where the old one ends, and what
-    /// stands behind them.
+    /// follows them.
     fn lines_from(&self, from: u64, to: u64, rewrite: &mut dyn Rewrite) -> Result<(Vec<LateLine>, Option<Vec<u8>>)> {
         let source = Positioned::new(&self.file, from, to);
         let mut reader = LineReader::new(source, from, CHUNK);

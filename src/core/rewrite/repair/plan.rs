@@ -84,7 +84,7 @@ impl Plan {
         // Blank lines are not part of the survey: if one stands behind it, the line had its newline.
         let torn = last.filter(|line| line.offset + line.len == survey.bytes && !survey.ends_with_newline);
         let torn = torn.map(|line| line.offset);
-        // Where no header stands as a line of its own, one was salvaged or made.
+        // Without a header line of its own the file has a salvaged or a composed one.
         let header = header.unwrap_or_else(|| LineSource::Text(salvaged.map(|header| header.text).unwrap_or_default()));
         Ok(Self { header, records: relinker.records, read: ReadTo::all(survey.bytes, torn) })
     }

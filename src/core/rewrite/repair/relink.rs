@@ -46,7 +46,7 @@ impl Record {
     }
 }
 
-/// An entry that cannot be read, or several in a row, and what can still be made out of the first.
+/// An unreadable entry, or several in a row, and what can be read of the first.
 #[derive(Debug)]
 pub struct MissingEntry {
     /// How many records stand before it.
@@ -68,7 +68,7 @@ pub struct Relinker {
 }
 
 impl Relinker {
-    /// Adds the entry of a line, unless the same line stands before it.
+    /// Adds the entry of a line, unless an earlier line is the same.
     pub fn push(&mut self, record: Record, text: &[u8], storage: &dyn Storage, repairs: &mut Repairs) -> Result<()> {
         let first = *self.by_hash.entry(xxh3_64(text)).or_insert(self.records.len());
         if let Some(first) = self.records.get(first) {
@@ -162,7 +162,7 @@ impl Relinker {
                 Parent::Null | Parent::Missing => None,
             };
             if let Some(missing) = missing {
-                // Which unreadable line it was cannot always be made out: the last one before it is the likeliest.
+                // If no unreadable line has that id, the last one before the entry is the likeliest.
                 let missing = missing.or_else(|| self.missing.partition_point(|one| one.at <= at).checked_sub(1));
                 changes.push((at, owned(missing.and_then(|missing| parents.get(missing).copied().flatten()))));
             }

@@ -1,13 +1,12 @@
-//! What can be taken out of lines that are no JSON: two lines that were fused, half a line with a whole one behind it.
+//! Salvage of whole objects from lines that are no JSON: two lines that were fused, a torn line with a whole one behind it.
 //!
-//! The scanner reads a line once and stops where it is no JSON; there the line is cut. A whole object counts that stands at
-//! the start of the line, behind another whole one, or behind a cut: inside of a string that never ended, or where no value
-//! may be. An object where a value may be is part of what it stands in, though that may have lost its end, and however much
-//! it looks like an entry: a tool's arguments are no entries. (A line that was cut exactly there, and fused with a whole
-//! one, loses the whole one; the backup has it.)
+//! The scanner reads a line once and stops at the first byte that is no JSON; there the line is cut. A whole object is
+//! salvaged at the start of the line, behind another whole one, and behind a cut: inside of a string that never ended, or
+//! where no value may be. An object where a value may be belongs to the torn object around it, however much it resembles an
+//! entry: the arguments of a tool call are no entries. (If a line was torn exactly before a value and then fused with a whole
+//! one, that one is lost. The backup has it.)
 //!
-//! No byte is read more than twice: what is read again behind a cut is the opening bracket, white space and quote that had
-//! been taken for the end of a string.
+//! No byte is read more than twice: only the opening bracket, the white space and the quote at a cut are read again.
 
 use std::convert::Infallible;
 
@@ -32,7 +31,7 @@ impl<'a> Fields<'a> {
 pub struct Piece<'a> {
     /// The text of a whole object; None for something that cannot be read.
     pub whole: Option<&'a str>,
-    /// What can be made out of it.
+    /// The fields that can be read.
     pub fields: Fields<'a>,
 }
 
@@ -148,12 +147,12 @@ fn scan(text: &str, from: usize) -> (Fields<'_>, End) {
     if bytes.get(at) == Some(&b'{') {
         return (fields, End::Torn { at, cut: true });
     }
-    // A string that ended with the first quote behind its cut: what stands there began before it.
+    // A torn string ends at the first quote of the line that follows it: that line begins before the quote.
     let before = |at: usize| bytes.get(..at)?.iter().rposition(|byte| !is_space(*byte));
     let quote = before(at).filter(|&quote| at < bytes.len() && bytes.get(quote) == Some(&b'"'));
     match quote.and_then(before).filter(|&cut| cut > from && bytes.get(cut) == Some(&b'{')) {
         Some(cut) => {
-            // What such a string says is not what was written.
+            // The text of such a string is not what was written.
             fields.0.retain(|(_, value)| value.as_ptr() as usize + value.len() <= text.as_ptr() as usize + cut);
             (fields, End::Torn { at: cut, cut: true })
         }

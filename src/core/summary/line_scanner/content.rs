@@ -7,8 +7,8 @@ use crate::core::json::window::Window;
 
 type ScanResult<T> = Result<T, ScanError<io::Error>>;
 
-/// Takes a content and gives its JSON text, of at most about `limit` bytes. A string in a block's `data` is skipped where it
-/// stands, however long it is, and given as an empty one: an image is neither listed nor searched.
+/// Takes a content and gives its JSON text, of at most about `limit` bytes. A string in a block's `data`, however
+/// long, is skipped and replaced by an empty one: images are neither listed nor searched.
 pub fn without_images<R: Read>(scanner: &mut Scanner<Window<R>>, limit: usize) -> ScanResult<Vec<u8>> {
     if scanner.next_token()? != Some(b'[') {
         return Ok(scanner.value(limit)?.to_vec());

@@ -15,7 +15,7 @@ const LARGEST: usize = 64 << 20;
 const FIELDS: [&[u8]; 7] =
     [b"\"type\"", b"\"id\"", b"\"version\"", b"\"timestamp\"", b"\"cwd\"", b"\"parentSession\"", b"\"branchedFrom\""];
 
-/// What a line says where a header is looked for.
+/// The class of a line in the search for the header.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HeaderLine {
     Header(Header),

@@ -67,7 +67,7 @@ impl<R: Read> LineScanner<R> {
         self.scanner.input.into_buffer()
     }
 
-    /// Where the next byte stands in the file.
+    /// The position of the next byte in the file.
     pub fn position(&self) -> u64 {
         self.offset + self.scanner.input.dropped() + self.scanner.at() as u64
     }
