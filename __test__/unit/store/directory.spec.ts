@@ -43,6 +43,30 @@ test("a segment is a session file behind its first line, so that its lines can b
 	expect(lines).toEqual([header(), ...entries("a", 2), ""].map(String));
 });
 
+test("a segment has its name once it is on the disk, and the append ends once its name is", async () => {
+	const path = emptyDirectory();
+	const store = open(path);
+	const { cursor } = await append(store, entries("a", 1));
+	const steps: string[] = [];
+	const [openFile, link] = [fs.promises.open, fs.promises.link];
+	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+		const file = await (openFile as any)(...args);
+		const sync = file.sync.bind(file);
+		file.sync = async () => {
+			await sync();
+			steps.push(args[1] === "wx" ? "content" : "folder");
+		};
+		return file;
+	});
+	vi.spyOn(fs.promises, "link").mockImplementation(async (...args) => {
+		steps.push("name");
+		return link(...args);
+	});
+	await append(store, entries("b", 1), cursor);
+	// The mark of the store was there.
+	expect(steps).toEqual(["content", "name", "folder"]);
+});
+
 test("files and folders are open to whom the directory is open to", async () => {
 	const path = emptyDirectory();
 	fs.chmodSync(path, 0o770);

@@ -1,0 +1,161 @@
+// From a session's file to a store.
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { type Append, DirectoryStore, type LineStore, StoreError, loadAll } from "../../../lib/store/index.js";
+import { SESSION, emptyDirectory, entries, entry, header, ids, library } from "../../support/lines.js";
+
+const { Push } = createRequire(library)("./push.js");
+afterEach(() => vi.restoreAllMocks());
+
+const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
+const minute = { timeout: 60_000 };
+
+/** A file, a store, and what was appended to it. */
+function setup(lines: Buffer[] = []) {
+	const path = emptyDirectory();
+	const file = join(path, "session.jsonl");
+	writeFileSync(file, text(header(), ...lines));
+	const store = new DirectoryStore({ path, host: "a" });
+	const portions: string[][] = [];
+	const real = store.append.bind(store);
+	store.append = async (session, what: Append) => {
+		portions.push(what.lines.map((line) => JSON.parse(String(line)).id));
+		return real(session, what);
+	};
+	const errors: Error[] = [];
+	let note: unknown;
+	const push = (more = {}) => new Push({ store, session: SESSION, file, retry: 1, delay: 5, note, onNote: (one: unknown) => (note = one), onError: (error: Error) => errors.push(error), ...more });
+	return { path, file, store: store as LineStore, portions, errors, push, noteOf: () => note as { offset: number }, forget: () => (note = undefined) };
+}
+
+test("what the file holds is stored, and what other processes append to it", async () => {
+	const { file, store, portions, push } = setup(entries("a", 2));
+	const one = push({ project: "shop" });
+	expect(await one.flush(minute)).toBe(true);
+	expect(await one.lag()).toBe(0);
+	appendFileSync(file, `${text(...entries("b", 1))}\nno JSON\n{"type":"session","id":"x"}\n${text(entry("c"))}{"type":"message","id":"unfin`);
+	expect(await one.lag()).toBeGreaterThan(0);
+	expect(await one.flush(minute)).toBe(true);
+	appendFileSync(file, 'ished"}\n');
+	// Another process, with the note of the first.
+	expect(await push().flush(minute)).toBe(true);
+	expect(portions).toEqual([["a0", "a1"], ["b0", "c"], ["unfinished"]]);
+	const [session] = (await store.list()).sessions;
+	expect([String(session?.header), session?.project]).toEqual([String(header()), "shop"]);
+});
+
+test("a notice is enough, and nothing is thrown where it is given", async () => {
+	const { file, portions, push } = setup(entries("a", 1));
+	const one = push();
+	one.notify();
+	appendFileSync(file, text(entry("b")));
+	one.notify();
+	await vi.waitFor(() => expect(portions.flat()).toEqual(["a0", "b"]), { timeout: 60_000 });
+	await one.stop();
+	push({ file: `${file}.gone` }).notify();
+});
+
+test("a long file goes in portions of a megabyte; a longer line goes alone", async () => {
+	const long = (id: string, bytes: number) => Buffer.from(`{"type":"message","id":"${id}","text":"${"x".repeat(bytes)}"}`);
+	const { portions, push, store } = setup([...Array.from({ length: 5 }, (_, at) => long(`n${at}`, 400_000)), long("big", 3_000_000), entry("end")]);
+	expect(await push().flush(minute)).toBe(true);
+	expect(portions).toEqual([["n0", "n1"], ["n2", "n3"], ["n4"], ["big", "end"]]);
+	expect((await loadAll(store, SESSION)).lines).toHaveLength(7);
+});
+
+test("without its note it stores what is not there; with one of another file too", async () => {
+	const { file, store, portions, push, forget } = setup(entries("a", 3));
+	expect(await push().flush(minute)).toBe(true);
+	forget();
+	appendFileSync(file, text(entry("b")));
+	expect(await push().flush(minute)).toBe(true);
+	// A pull brought the lines into another order.
+	const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+	writeFileSync(file, `${[lines[0], ...lines.slice(1).reverse()].join("\n")}\n${text(entry("c"))}`);
+	expect(await push().flush(minute)).toBe(true);
+	expect(portions).toEqual([["a0", "a1", "a2"], ["b"], ["c"]]);
+	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "a1", "a2", "b", "c"]);
+});
+
+test("what fails is told and tried again until it is stored", async () => {
+	const { file, store, errors, push } = setup(entries("a", 1));
+	const one = push();
+	await one.flush(minute);
+	const real = store.append.bind(store);
+	let left = 6;
+	store.append = async (...args) => {
+		if (left-- > 3) throw new StoreError("unreachable", "no answer");
+		const appended = await real(...args);
+		// It was stored, and the answer never came.
+		if (left >= 0) throw new StoreError("unreachable", "cut");
+		return appended;
+	};
+	appendFileSync(file, text(entry("b")));
+	one.notify();
+	await vi.waitFor(async () => expect(await one.lag()).toBe(0), { timeout: 60_000 });
+	expect(errors.map(({ message }) => message)).toEqual(["no answer", "no answer", "no answer", "cut", "cut", "cut"]);
+	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "b"]);
+	await one.stop();
+});
+
+test("what is appended while a portion is under way is not forgotten", async () => {
+	const { file, store, portions, push } = setup(entries("a", 1));
+	const one = push();
+	// The file was read to its end; then something is appended, and said.
+	let told = false;
+	const atEnd = vi.spyOn(Set.prototype, "clear").mockImplementation(function (this: Set<unknown>) {
+		if (!told) {
+			told = true;
+			appendFileSync(file, text(entry("late")));
+			one.notify();
+		}
+		for (const key of this) this.delete(key);
+	});
+	one.notify();
+	await vi.waitFor(() => expect(portions.flat()).toEqual(["a0", "late"]), { timeout: 20_000 });
+	atEnd.mockRestore();
+	await one.stop();
+	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "late"]);
+});
+
+test("a flush gives up when its time is over, and the store's answer still counts", async () => {
+	const { store, push, noteOf } = setup(entries("a", 1));
+	const real = store.append.bind(store);
+	let answer: () => void = () => {};
+	store.append = async (...args) => {
+		await new Promise<void>((resolve) => (answer = resolve));
+		return real(...args);
+	};
+	const one = push();
+	expect(await one.flush({ timeout: 50 })).toBe(false);
+	expect(noteOf()).toBeUndefined();
+	await vi.waitFor(() => answer());
+	store.append = real;
+	await one.stop();
+	expect(noteOf()?.offset).toBe(text(header(), ...entries("a", 1)).length);
+});
+
+test("a session that was deleted from the store is not put back", async () => {
+	const { file, store, errors, push } = setup(entries("a", 1));
+	const one = push();
+	await one.flush(minute);
+	await store.delete(SESSION);
+	appendFileSync(file, text(entry("b")));
+	expect(await one.flush(minute)).toBe(false);
+	expect(errors).toMatchObject([{ code: "reset" }]);
+	expect((await store.list()).sessions).toEqual([]);
+});
+
+test("a killed push is gone on with by the next one, from any of its notes", async () => {
+	const all = entries("n", 40);
+	const { file, store, push } = setup();
+	const notes: unknown[] = [undefined];
+	for (let at = 0; at < all.length; at += 4) {
+		appendFileSync(file, text(...all.slice(at, at + 4)));
+		const one = push({ note: notes[(at * 7) % notes.length], onNote: (note: unknown) => notes.push(note) });
+		expect(await one.flush(minute)).toBe(true);
+	}
+	expect(ids(await loadAll(store, SESSION))).toEqual(all.map((_, at) => `n${at}`));
+});
