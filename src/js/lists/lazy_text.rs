@@ -65,8 +65,8 @@ fn fetch<'env>(js: JsEnv<'env>, [file, source, catalog]: [JsVal<'env>; 3]) -> Re
     FETCHED.with(|fetched| {
         let mut fetched = fetched.borrow_mut();
         match argument(catalog)? {
-            Some(path) => with_catalog(path.into(), |catalog| text(catalog, &dir, &name, &source, &mut fetched)),
-            None => drop(text(None, &dir, &name, &source, &mut fetched)),
+            Some(path) => with_catalog(path.into(), |catalog| text(catalog, &dir, name, &source, &mut fetched)),
+            None => drop(text(None, &dir, name, &source, &mut fetched)),
         }
         string_of(js, &mut fetched)
     })

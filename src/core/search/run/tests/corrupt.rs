@@ -23,11 +23,14 @@ fn answers(store: &Store) -> [Vec<String>; 7] {
     QUERIES.map(|query| sorted(store.found(query)))
 }
 
+/// Changes the bytes of a catalog's file.
+type Harm = fn(&mut [u8]);
+
 #[test]
 fn a_corrupt_catalog_is_deleted_and_rebuilt() {
     let want = answers(&searched());
     assert_eq!(want.each_ref().map(Vec::len), [120, 120, 11, 120, 120, 120, 0]);
-    let harms: [(&str, fn(&mut [u8])); 4] = [
+    let harms: [(&str, Harm); 4] = [
         ("every page but the first", |bytes| bytes[16 << 10..].fill(0xff)),
         ("the first page's table", |bytes| bytes[100..16 << 10].fill(0xff)),
         ("the page size", |bytes| bytes[16..18].fill(0xff)),
