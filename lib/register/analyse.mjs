@@ -6,6 +6,7 @@ import { parse } from "acorn";
 import { parse as lex } from "es-module-lexer/js";
 import { HANDLE } from "./bundle.mjs";
 import { BUNDLE, CONFIG, MANAGER } from "./package.mjs";
+import { namesOf } from "./plan.mjs";
 
 const refuse = (why) => {
 	throw new Error(why);
@@ -27,6 +28,34 @@ function walk(node, visit) {
 			for (const one of value) if (typeof one?.type === "string") walk(one, visit);
 		} else if (typeof value?.type === "string") walk(value, visit);
 	}
+}
+
+/** The names that a pattern binds or gives values; those of its defaults, too. */
+function patternNames(pattern) {
+	const names = [];
+	walk(pattern, ({ type, name }) => type === "Identifier" && names.push(name));
+	return names;
+}
+
+/** The names that a module binds at its top level by a pattern, or by a `var` in a block. */
+function otherBindings(tree) {
+	const names = [];
+	const visit = (node, isTop) => {
+		if (/Function|^Class/.test(node.type)) return;
+		if (node.type === "VariableDeclaration" && (isTop || node.kind === "var")) {
+			const ids = node.declarations.map(({ id }) => id).filter(({ type }) => !isTop || type !== "Identifier");
+			names.push(...ids.flatMap(patternNames));
+		}
+		for (const value of Object.values(node).flat()) if (typeof value?.type === "string") visit(value, node.type.startsWith("Export"));
+	};
+	for (const statement of tree.body) visit(statement, true);
+	return names;
+}
+
+/** The names of a class's own methods, but for the constructor's. */
+function methodNames(node) {
+	const named = node.body.body.filter(({ type, computed }) => type === "MethodDefinition" && !computed);
+	return named.flatMap(({ kind, key }) => (kind === "constructor" || key.type !== "Identifier" ? [] : [key.name]));
 }
 
 /** The names that a module binds at its top level by declaring them, as `{ name, kind, node }`. */
@@ -87,13 +116,6 @@ function importsFrom(tree, file, from) {
 	});
 }
 
-/** The identifiers that an assignment's left side, or a loop's, gives values. */
-function assignedNames(pattern) {
-	const names = [];
-	walk(pattern, ({ type, name }) => type === "Identifier" && names.push(name));
-	return names;
-}
-
 class Analysis {
 	#read;
 	#files;
@@ -113,52 +135,66 @@ class Analysis {
 	}
 
 	plan() {
-		const own = this.#exported(MANAGER);
-		if (!own.has("SessionManager")) refuse(`${MANAGER} exports no SessionManager`);
+		const originals = this.#exported(MANAGER);
+		if (!originals.has("SessionManager")) refuse(`${MANAGER} exports no SessionManager`);
 		const config = this.#exported(CONFIG);
 		if (!config.has("getAgentDir")) refuse(`${CONFIG} exports no getAgentDir`);
-		for (const name of config.keys()) if (!["getAgentDir", "APP_NAME"].includes(name)) config.delete(name);
-		const wanted = [...own.keys(), ...config.keys()];
+		const { names, settings } = namesOf(this.#read);
+		if (names.length !== originals.size || names.some((name) => !originals.has(name)))
+			refuse(`${MANAGER} does not write each export as a declaration on a line of its own`);
+		for (const name of config.keys()) if (!settings.includes(name)) config.delete(name);
+		const wanted = [...names, ...config.keys()];
 		// A file that does not spell a name cannot bind it.
 		const candidates = this.#files.filter((file) => wanted.some((name) => this.#read(file).includes(name)));
 
-		const places = [...own].map(([name, original]) => this.#place(name, original, candidates));
-		const [{ file: chunk }] = places;
-		for (const { name, file } of places)
-			if (file !== chunk) refuse(`${places[0].name} is in ${chunk}, and ${name} in ${file}`);
-		const positions = places.map(({ node }) => node.start);
+		const found = [...originals].map(([name, original]) => this.#find(name, original, candidates));
+		const [{ file: chunk }] = found;
+		for (const { name, file } of found)
+			if (file !== chunk) refuse(`${found[0].name} is in ${chunk}, and ${name} in ${file}`);
+		const positions = found.map(({ node }) => node.start);
 		if (positions.some((at, index) => at < positions[index - 1]))
 			refuse(`the session manager's names are in another order in ${chunk} than in ${MANAGER}`);
 		if (this.#read(chunk).startsWith("#!")) refuse(`${chunk} is a script of its own`);
 		if (this.#read(chunk).includes(HANDLE)) refuse(`${chunk} uses the name ${HANDLE}`);
-		this.#refuseAssignments(chunk, own);
+		this.#refuseAssignments(chunk, originals);
 		this.#refuseCycle(chunk);
 
-		const manager = places.find(({ name }) => name === "SessionManager");
-		const settings = {};
+		const manager = found.find(({ name }) => name === "SessionManager");
+		this.#refuseCopies(valueOf(originals.get("SessionManager")), valueOf(manager));
 		for (const [name, original] of config) {
-			const place = this.#place(name, original, candidates);
-			if (place.file === chunk && place.kind !== "function" && place.node.start > manager.node.start)
+			const setting = this.#find(name, original, candidates);
+			if (setting.file === chunk && setting.kind !== "function" && setting.node.start > manager.node.start)
 				refuse(`${name} has its value after the session manager has in ${chunk}`);
-			settings[name] = this.#localName(place, chunk);
+			const local = this.#localName(setting, chunk);
+			if (local !== name) refuse(`${chunk} calls ${name} ${local}`);
 		}
 
 		const guarded = this.#starts().filter((file) => this.#reachable(file).has(chunk));
 		const entries = this.#starts().filter((file) => guarded.includes(file) || this.#launches(file, guarded));
 		if (!entries.includes(`${BUNDLE}cli.js`)) refuse(`${BUNDLE}cli.js starts something else than ${chunk}`);
-		const literals = places.filter((place) => valueOf(place).type === "Literal");
 		return {
 			chunk,
-			names: places.map(({ name }) => name),
-			functions: places.filter(({ kind }) => kind === "function").map(({ name }) => name),
-			values: places.filter(({ kind }) => kind !== "function").map((place) => this.#value(place)),
-			// A bundler may have put these in the place of their names.
-			constants: Object.fromEntries(literals.map((place) => [place.name, valueOf(place).value])),
-			settings,
-			views: this.#views(chunk, own, candidates),
+			functions: found.filter(({ kind }) => kind === "function").map(({ name }) => name),
+			values: found.filter(({ kind }) => kind !== "function").map((one) => this.#value(one)),
+			expectedBindings: this.#expectedBindings(chunk, originals, candidates),
 			guarded,
 			entries,
 		};
+	}
+
+	/** Refuses a second class with the methods of pi's, whatever it is called: bundlers rename what collides. */
+	#refuseCopies(original, replaced) {
+		const methods = methodNames(original);
+		for (const file of this.#files) {
+			// Minifying keeps the names of methods.
+			if (!methods.every((name) => this.#read(file).includes(name))) continue;
+			walk(this.#tree(file), (node) => {
+				if (!/^Class(Declaration|Expression)$/.test(node.type) || node === replaced) return;
+				const names = new Set(methodNames(node));
+				if (methods.length > 0 && methods.every((name) => names.has(name)))
+					refuse(`${file} has a second class with the methods of SessionManager`);
+			});
+		}
 	}
 
 	/** A module's exports by name, each with its declaration. */
@@ -176,35 +212,38 @@ class Analysis {
 	}
 
 	/** Where the bundle declares a name; it is there once, as the same thing as in the unbundled module. */
-	#place(name, original, candidates) {
-		const found = candidates.flatMap((file) =>
-			bindingsOf(this.#tree(file)).flatMap((one) => (one.name === name ? [{ ...one, file }] : [])),
-		);
+	#find(name, original, candidates) {
+		const found = candidates.flatMap((file) => {
+			const others = otherBindings(this.#tree(file)).filter((one) => one === name);
+			const declared = bindingsOf(this.#tree(file)).filter((one) => one.name === name);
+			return [...declared.map((one) => ({ ...one, file })), ...others.map(() => ({ name, file }))];
+		});
 		if (found.length !== 1) {
 			const where = found.map(({ file }) => file).join(", ");
 			refuse(found.length === 0 ? `nothing in its bundle declares ${name}` : `${name} is declared more than once (${where})`);
 		}
-		const [place] = found;
-		if (!valueOf(place)) refuse(`${name} has no value where ${place.file} declares it`);
-		if ((place.kind === "function") !== (original.kind === "function") || outlineOf(valueOf(place)) !== outlineOf(valueOf(original)))
-			refuse(`${name} in ${place.file} is another than the one of its unbundled module`);
-		return place;
+		const [one] = found;
+		if (!one.node) refuse(`${name} is not declared by itself in ${one.file}`);
+		if (!valueOf(one)) refuse(`${name} has no value where ${one.file} declares it`);
+		if ((one.kind === "function") !== (original.kind === "function") || outlineOf(valueOf(one)) !== outlineOf(valueOf(original)))
+			refuse(`${name} in ${one.file} differs from the unbundled module's`);
+		return one;
 	}
 
 	/** The piece of text that gives a name its value: byte offsets, and whether the text declares the name, too. */
-	#value(place) {
-		const { start, end } = valueOf(place);
-		const text = this.#read(place.file);
+	#value(found) {
+		const { start, end } = valueOf(found);
+		const text = this.#read(found.file);
 		const offset = (at) => Buffer.byteLength(text.slice(0, at));
-		return { name: place.name, start: offset(start), end: offset(end), declares: place.kind === "class" };
+		return { name: found.name, start: offset(start), end: offset(end), declares: found.kind === "class" };
 	}
 
-	#refuseAssignments(chunk, own) {
+	#refuseAssignments(chunk, originals) {
 		walk(this.#tree(chunk), ({ type, left, argument }) => {
 			const isAssignment = type === "AssignmentExpression" || /^For(In|Of)Statement$/.test(type);
 			const pattern = isAssignment ? left : type === "UpdateExpression" ? argument : undefined;
 			if (!pattern || pattern.type === "MemberExpression" || pattern.type === "VariableDeclaration") return;
-			const name = assignedNames(pattern).find((one) => own.has(one));
+			const name = patternNames(pattern).find((one) => originals.has(one));
 			if (name) refuse(`${chunk} assigns to ${name}`);
 		});
 	}
@@ -240,7 +279,7 @@ class Analysis {
 		if (this.#reachable(chunk).has(chunk)) refuse(`${chunk} imports itself by way of others`);
 	}
 
-	/** The chunk's own name for what `place` declares. */
+	/** The chunk's own name for what a file declares. */
 	#localName({ name, file }, chunk) {
 		if (file === chunk) return name;
 		const [, exported] = exportsOf(this.#tree(file)).find(([local]) => local === name) ?? [];
@@ -250,23 +289,24 @@ class Analysis {
 
 	/**
 	 * By file, what must be ours when the file has run: pairs of an exported name and an expression (a name, or a property
-	 * of a namespace object that the bundler made) that stands for it.
+	 * of a namespace object that the bundler made) that stands for it. The names that the chunk declares are not among them.
 	 */
-	#views(chunk, own, candidates) {
-		const exported = new Map(exportsOf(this.#tree(chunk)).filter(([local]) => own.has(local)));
+	#expectedBindings(chunk, originals, candidates) {
+		const exported = new Map(exportsOf(this.#tree(chunk)).filter(([local]) => originals.has(local)));
 		for (const [local, name] of exported) if (local !== name) refuse(`${chunk} exports ${local} as ${name}`);
-		const views = {};
+		const bindings = {};
 		for (const file of candidates) {
 			const tree = this.#tree(file);
-			const imported = file === chunk ? [...own.keys()].map((name) => [name, name]) : importsFrom(tree, file, chunk);
-			const locals = imported.flatMap(([name, local]) => {
+			const imported = importsFrom(tree, file, chunk).flatMap(([name, local]) => {
 				if (name === "*") return [...exported.keys()].map((one) => [one, `${local}.${one}`]);
-				return own.has(name) ? [[name, local]] : [];
+				return originals.has(name) ? [[name, local]] : [];
 			});
-			const view = [...locals, ...namespaceMembers(tree, new Map(locals.map(([name, local]) => [local, name])))];
-			if (view.length > 0) views[file] = view;
+			const locals = file === chunk ? [...originals.keys()].map((name) => [name, name]) : imported;
+			const members = namespaceMembers(tree, new Map(locals.map(([name, local]) => [local, name])));
+			const expected = [...imported, ...members];
+			if (expected.length > 0) bindings[file] = expected;
 		}
-		return views;
+		return bindings;
 	}
 
 	/** The modules that pi may be started by. */
@@ -306,3 +346,6 @@ function namespaceMembers(tree, names) {
  * bundle's modules by their names in the package, `read` gives the text of a file of the package.
  */
 export const analyse = (files, read) => new Analysis(files, read).plan();
+
+/** Throws an error unless the text of an edited module parses. */
+export const refuseUnparsed = (text, file) => void treeOf(text, `${file} on our session manager`);

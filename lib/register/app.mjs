@@ -5,7 +5,7 @@ import { Unfit } from "./package.mjs";
 const APP = Symbol.for("pi-session-native.app");
 
 /** `config` is the namespace of a pi's `dist/config.js`. */
-export function serve(dir, config) {
+export function setApp(dir, config) {
 	const { getAgentDir, APP_NAME: name = "pi" } = config;
 	const served = globalThis[APP];
 	if (served && served.dir !== dir && (served.name !== name || served.getAgentDir() !== getAgentDir())) {

@@ -1,19 +1,20 @@
 // pi's bundle on our manager. The chunk that holds pi's session manager is loaded with our values in the place of its own:
 // its class is cut out before it exists, its functions are reassigned before anything can call them. How is worked out
 // once for each version of pi (analyse.mjs) and remembered by the content of the bundle's files. What is remembered is
-// places and names, checked against the files at every start; no code is stored.
-import { isAscii } from "node:buffer";
+// offsets and names, checked against the files at every start (plan.mjs); no code is stored.
+import { isAscii, isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readdirSync, statSync } from "node:fs";
 import module from "node:module";
 import { declaredMembers, lackedMembers } from "./members.mjs";
 import { BUNDLE, CONFIG, MANAGER, Unfit } from "./package.mjs";
+import { constantsOf, isPlan, namesOf } from "./plan.mjs";
 import { recall, remember } from "./private-cache.mjs";
 
 const require = module.createRequire(import.meta.url);
 
 /** Counts up with every change to what is stored or to what `analyse` accepts. */
-const FORMAT = 1;
+const FORMAT = 2;
 /** The name by which an edited module reaches ours. */
 export const HANDLE = "__piSessionNative";
 const HOOKED = new URL("hooked.mjs", import.meta.url).href;
@@ -37,7 +38,10 @@ const isSame = ({ size, mtimeMs, ctimeMs, ino }, known) =>
 /** How old a change must be that a later one has another time for certain. */
 const SETTLED_MS = 2_000;
 
-/** What is stored for a file. One that changed just now is not told from its next state by its times. */
+/**
+ * What is stored for a file. A file changed within the last two seconds could change again with the same timestamps, so
+ * its ctime is not stored.
+ */
 function entryOf({ size, mtimeMs, ctimeMs, ino }, hash) {
 	const isSettled = Date.now() - ctimeMs > SETTLED_MS;
 	return [size, mtimeMs, isSettled ? ctimeMs : -1, ino, hash];
@@ -56,15 +60,22 @@ function modulesOf(pi, folder = BUNDLE) {
 
 const filesOf = (pi) => [...modulesOf(pi), ...BESIDES.filter((name) => pi.has(name))];
 
+/** Whether an error says that a file is not there. */
+const isMissing = ({ code }) => code === "ENOENT" || code === "ENOTDIR";
+
 /** A file's bytes if they are those that `known` was stored for, or undefined. */
 function readUnchanged(path, known) {
-	const file = openSync(path);
+	let file;
 	try {
+		file = openSync(path);
 		const isKnown = isSame(fstatSync(file), known);
 		const bytes = readFileSync(file);
-		return isKnown || sha256(bytes) === known[SHA256] ? bytes : undefined;
+		return (isKnown && isSame(fstatSync(file), known)) || sha256(bytes) === known[SHA256] ? bytes : undefined;
+	} catch (error) {
+		if (isMissing(error)) return undefined;
+		throw error;
 	} finally {
-		closeSync(file);
+		if (file !== undefined) closeSync(file);
 	}
 }
 
@@ -88,55 +99,69 @@ function isAbout(stored, pi) {
 	return true;
 }
 
-function recalled(name, pi, own) {
+/** What refuses a bundle is printed. */
+const isPrintable = (text) => typeof text === "string" && !/\p{Cc}/u.test(text);
+
+/** The stored outcome about a pi's bundle, as `{ refused }` or `{ bundle }`; undefined if there is none to rely on. */
+function recalled(name, pi, release) {
 	try {
 		const stored = recall(name);
-		const isOurs = stored?.format === FORMAT && stored.own === own && stored.dir === pi.dir;
-		return isOurs && isAbout(stored, pi) ? stored : undefined;
+		const isOurs = stored?.format === FORMAT && stored.release === release && stored.dir === pi.dir;
+		if (!isOurs || !isAbout(stored, pi)) return undefined;
+		const { isRenewed, ...outcome } = stored;
+		const isRefused = outcome.refused !== undefined;
+		if (isRefused && !isPrintable(outcome.refused)) return undefined;
+		const bundle = isRefused ? undefined : new Bundle(pi, outcome);
+		if (isRenewed) remember(name, outcome);
+		return { bundle, refused: outcome.refused };
 	} catch {
-		// A file of the bundle is gone by now.
+		// A file of the bundle is gone by now, or what is stored is no plan for these files.
 		return undefined;
 	}
 }
 
-/** Analyses a bundle. Gives its plan, or `{ refused }` with the reason why there is none. */
-function analysed(pi) {
-	const { analyse } = require("./analyse.mjs");
+/** Analyses a bundle. Gives `{ bundle }` or `{ refused }` with the reason why there is none. */
+function analysed(name, pi, release) {
+	let analysis;
+	try {
+		analysis = require("./analyse.mjs");
+	} catch (error) {
+		// It says nothing about the bundle, so it is not stored.
+		return { refused: `the analysis of bundles does not load: ${error.message.split("\n")[0]}` };
+	}
 	const texts = new Map();
 	const files = {};
+	const head = { format: FORMAT, release, dir: pi.dir, files };
 	try {
-		for (const name of filesOf(pi)) {
-			const before = statSync(pi.path(name));
-			const bytes = readFileSync(pi.path(name));
-			files[name] = entryOf(before, sha256(bytes));
-			texts.set(name, bytes.toString("utf8"));
+		for (const file of filesOf(pi)) {
+			const before = statSync(pi.path(file));
+			const bytes = readFileSync(pi.path(file));
+			files[file] = entryOf(before, sha256(bytes));
+			if (!isUtf8(bytes)) throw new Error(`${file} is not valid UTF-8`);
+			texts.set(file, bytes.toString("utf8"));
 		}
-		const read = (name) => texts.get(name) ?? "";
+		const read = (file) => texts.get(file) ?? "";
 		if (JSON.parse(read("package.json")).type !== "module") throw new Error("its files are not modules by their package.json");
-		const members = declaredMembers(pi);
-		if (!members) throw new Error("the class in its declarations is not understood");
-		return { files, members, ...analyse(Object.keys(files).filter((name) => name.startsWith(BUNDLE)), read) };
+		const plan = analysis.analyse(Object.keys(files).filter((file) => file.startsWith(BUNDLE)), read);
+		const bundle = new Bundle(pi, { ...head, ...plan });
+		for (const file of bundle.edited) analysis.refuseUnparsed(bundle.source(file), file);
+		remember(name, { ...head, ...plan });
+		return { bundle };
 	} catch (error) {
-		return { files, refused: error.message };
+		const refused = error.message.replace(/\p{Cc}+/gu, " ");
+		remember(name, { ...head, refused });
+		return { refused };
 	}
 }
 
-/** The plan of a pi's bundle: the one that is remembered, or else a new one, or `{ refused }`. */
-function planOf(pi, own) {
-	if (!existsSync(pi.path(`${BUNDLE}cli.js`))) return { refused: "it has none" };
-	const name = `bundle-${sha256(pi.dir).slice(0, 32)}`;
-	const known = recalled(name, pi, own);
-	const { isRenewed, ...plan } = known ?? { format: FORMAT, own, dir: pi.dir, ...analysed(pi), isRenewed: true };
-	if (isRenewed) remember(name, plan);
-	return plan;
-}
-
 /** Why our module cannot take the place of the manager in a bundle, or undefined. */
-function misfit({ names, constants, members }, ours) {
+function misfit({ names, constants }, pi, ours) {
 	const missing = names.filter((name) => !(name in ours));
 	if (missing.length > 0) return `these names do not exist here: ${missing.join(", ")}`;
 	const other = Object.keys(constants).filter((name) => constants[name] !== ours[name]);
 	if (other.length > 0) return `these have other values here: ${other.join(", ")}`;
+	const members = declaredMembers(pi);
+	if (!members) return "the class in its declarations is not understood";
 	const lacked = lackedMembers(members, ours.SessionManager);
 	return lacked.length > 0 ? `these members of its SessionManager do not exist here: ${lacked.join(", ")}` : undefined;
 }
@@ -146,18 +171,44 @@ export class Bundle {
 	#pi;
 	#plan;
 
-	/** `{ bundle }` for a pi, or `{ refused }` with the reason why there is none. `own` is our package as text. */
-	static of(pi, ours, own) {
-		const plan = planOf(pi, own);
-		const refused = plan.refused ?? misfit(plan, ours);
-		return refused === undefined ? { bundle: new Bundle(pi, plan) } : { refused };
+	#settings;
+
+	/** `{ bundle }` for a pi, or `{ refused }` with the reason why there is none. `release` is our package's name and version. */
+	static of(pi, ours, release) {
+		if (!existsSync(pi.path(`${BUNDLE}cli.js`))) return { refused: "it has none" };
+		const name = `bundle-${sha256(`${release}\n${pi.dir}`).slice(0, 32)}`;
+		const { bundle, refused } = recalled(name, pi, release) ?? analysed(name, pi, release);
+		const why = refused ?? misfit(bundle, pi, ours);
+		return why === undefined ? { bundle } : { refused: why };
 	}
 
+	/** Throws an error if `plan` is none for the bundle of this pi. */
 	constructor(pi, plan) {
 		this.#pi = pi;
 		this.#plan = plan;
 		/** The URL of its folder. */
 		this.url = pi.url + BUNDLE;
+		const { names, settings } = namesOf((file) => readFileSync(pi.path(file), "utf8"));
+		let chunkBytes;
+		const bytes = (file) => (chunkBytes = this.#bytes(file));
+		if (!isPlan(plan, { files: Object.keys(plan.files), names, settings, bytes })) {
+			throw new Error(`the session manager is not written as expected in ${plan.chunk}`);
+		}
+		/** The names that its session manager exports. */
+		this.names = names;
+		/** The constants among them, with pi's values. */
+		this.constants = constantsOf(plan, chunkBytes);
+		this.#settings = settings;
+	}
+
+	/** The module that declares the session manager. */
+	get chunk() {
+		return this.#plan.chunk;
+	}
+
+	/** The modules that are loaded with a text that is not their files'. */
+	get edited() {
+		return Object.keys(this.#plan.files).filter((name) => this.edits(name));
 	}
 
 	/** Whether pi may be started by this module. */
@@ -167,7 +218,8 @@ export class Bundle {
 
 	/** Whether the module is loaded with a text that is not its file's. */
 	edits(name) {
-		return name in this.#plan.views || this.#plan.guarded.includes(name);
+		const { chunk, expectedBindings, guarded } = this.#plan;
+		return name === chunk || name in expectedBindings || guarded.includes(name);
 	}
 
 	/** Whether this is a module of the bundle. */
@@ -178,19 +230,34 @@ export class Bundle {
 	/** The text that a module of the bundle is loaded with. Undefined for other kinds of files. */
 	source(name) {
 		if (!isCode(name)) return undefined;
-		const known = this.#plan.files[name];
-		const path = this.#pi.path(name);
-		const bytes = known && readUnchanged(path, known);
-		if (!bytes) throw new Unfit(`${path} is not what it was when pi was started: was pi updated? Start it again`);
+		const bytes = this.#bytes(name);
 		if (!this.has(name)) return undefined;
 		return this.edits(name) ? this.#edited(name, bytes) : asText(bytes);
 	}
 
+	/** The error to throw for one that says that a file of the bundle is gone. */
+	explained(error, name) {
+		return isMissing(error) || error.code === "ERR_MODULE_NOT_FOUND" ? this.#changed(name) : error;
+	}
+
+	#changed(name) {
+		return new Unfit(`${this.#pi.path(name)} is not what it was when pi was started: was pi updated? Start it again`);
+	}
+
+	#bytes(name) {
+		const known = this.#plan.files[name];
+		const bytes = known && readUnchanged(this.#pi.path(name), known);
+		if (!bytes) throw this.#changed(name);
+		return bytes;
+	}
+
 	#edited(name, bytes) {
-		const { chunk, views, guarded } = this.#plan;
+		const { chunk, expectedBindings, guarded } = this.#plan;
 		const pieces = name === chunk ? this.#replaced(bytes) : [asText(bytes)];
-		if (name in views) {
-			const pairs = views[name].map(([one, expression]) => `[${JSON.stringify(one)},${expression}]`);
+		const declared = name === chunk ? this.names.map((one) => [one, one]) : [];
+		const bindings = [...declared, ...(expectedBindings[name] ?? [])];
+		if (bindings.length > 0) {
+			const pairs = bindings.map(([one, expression]) => `[${JSON.stringify(one)},${expression}]`);
 			const call = `${HANDLE}.confirm(${JSON.stringify(this.#pi.dir)},${JSON.stringify(name)},[${pairs.join()}]);`;
 			pieces.push(`\n${name === chunk ? "" : IMPORT}${call}`);
 		}
@@ -204,16 +271,16 @@ export class Bundle {
 
 	/** The chunk with our values. No line moves. */
 	#replaced(bytes) {
-		const { functions, values, settings } = this.#plan;
+		const { functions, values } = this.#plan;
+		const config = this.#settings.join();
 		const assigned = functions.map((name) => `${name}=${HANDLE}.ours.${name};`);
 		const pieces = [IMPORT + assigned.join("")];
 		let done = 0;
 		for (const { name, start, end, declares } of values) {
-			const config = Object.entries(settings).map(([key, local]) => `${key}:${local}`);
 			// By now pi's settings have their values.
 			const value =
 				name === "SessionManager"
-					? `(${HANDLE}.serve(${JSON.stringify(this.#pi.dir)},{${config.join()}}),${HANDLE}.ours.${name})`
+					? `(${HANDLE}.setApp(${JSON.stringify(this.#pi.dir)},{${config}}),${HANDLE}.ours.${name})`
 					: `${HANDLE}.ours.${name}`;
 			pieces.push(asText(bytes.subarray(done, start)), declares ? `let ${name}=${value};` : value);
 			done = end;

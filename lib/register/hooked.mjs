@@ -6,11 +6,11 @@ export const hooked = {
 	started: undefined,
 	/** Our module, for the modules of a bundle. */
 	ours: undefined,
-	/** `serve(dir, config)`: tells our manager the settings of the pi in `dir`. */
-	serve: undefined,
+	/** `setApp(dir, config)`: tells our manager the settings of the pi in `dir`. */
+	setApp: undefined,
 	/**
 	 * `confirm(dir, file, values)`: a module of a bundle has run, in which these values, pairs of an exported name and what
-	 * stands for it, must be ours. Throws, or ends the process, if one is not.
+	 * stands for it, must be ours. Throws, or ends the process where pi does not run yet, if one is not.
 	 */
 	confirm: undefined,
 };

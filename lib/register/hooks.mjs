@@ -1,7 +1,7 @@
 // The module hooks: every import of a pi's own session manager gets ours, and its bundle is loaded with ours inside
 // (bundle.mjs). What could leave two managers in one process, or pi on its own one, is an error.
 import module from "node:module";
-import { serve } from "./app.mjs";
+import { setApp } from "./app.mjs";
 import { Bundle } from "./bundle.mjs";
 import { hooked } from "./hooked.mjs";
 import { BUNDLE, Unfit } from "./package.mjs";
@@ -19,7 +19,7 @@ const EDITED = "?pi-session-native";
 export class Hooks {
 	#packages;
 	#loadOurs;
-	#own;
+	#release;
 	#say;
 	#stop;
 	#checked = new Set();
@@ -27,15 +27,17 @@ export class Hooks {
 	/** Why a pi's bundle is not used. */
 	#refused = new Map();
 	#replaced = new Set();
+	/** The folders of pis that run: what fails in one from then on is an exception, as an extension's failure is. */
+	#running = new Set();
 
 	/**
-	 * `load` gives our module, and is called when a pi comes up: other scripts are none of its business. `own` is our
-	 * package as text, `say` takes lines for the user, `stop` an error that was found in the middle of pi's modules.
+	 * `load` gives our module, and is called when a pi comes up: other scripts are none of its business. `release` is
+	 * our package's name and version, `say` takes lines for the user, `stop` an error that was found in the middle of pi's modules.
 	 */
-	constructor({ packages, load, own, say, stop }) {
+	constructor({ packages, load, release, say, stop }) {
 		this.#packages = packages;
 		this.#loadOurs = load;
-		this.#own = own;
+		this.#release = release;
 		this.#say = say;
 		this.#stop = stop;
 	}
@@ -47,7 +49,7 @@ export class Hooks {
 		});
 		hooked.started = (dir) => this.#guard(dir);
 		hooked.confirm = (dir, file, values) => this.#confirm(dir, file, values);
-		hooked.serve = serve;
+		hooked.setApp = setApp;
 	}
 
 	/** Throws `Unfit` if this pi cannot run unbundled on our manager. Looks once. */
@@ -55,17 +57,17 @@ export class Hooks {
 		if (this.#checked.has(pi.dir)) return;
 		// Only here: the bundle needs nothing of it.
 		const { checkPi } = require("./check.mjs");
-		checkPi(pi, this.#loadOurs(), this.#own);
+		checkPi(pi, this.#loadOurs(), this.#release);
 		this.#checked.add(pi.dir);
 		const why = this.#refused.get(pi.dir);
-		if (why) this.#say(`${this.#own}: the bundle of ${pi.title} (${pi.dir}) is not used: ${why}`);
+		if (why) this.#say(`${this.#release}: the bundle of ${pi.title} (${pi.dir}) is not used: ${why}`);
 	}
 
 	/** The bundle of a pi, if it can run on our manager. It is decided once, so that a pi never runs in two ways. */
 	bundleOf(pi) {
 		if (this.#bundles.has(pi.dir)) return this.#bundles.get(pi.dir);
 		const ours = this.#loadOurs();
-		const { bundle, refused } = Bundle.of(pi, ours, this.#own);
+		const { bundle, refused } = Bundle.of(pi, ours, this.#release);
 		if (bundle) hooked.ours = ours;
 		else this.#refused.set(pi.dir, refused);
 		this.#bundles.set(pi.dir, bundle);
@@ -74,41 +76,52 @@ export class Hooks {
 
 	/** Called by an entry module of pi before anything of pi is started: its imports are resolved by then. */
 	#guard(dir) {
-		if (this.#replaced.has(dir)) return;
-		this.#stop(
-			new Unfit(
-				`the session manager of ${dir} was not replaced: none of its modules that start with it imported dist/core/session-manager.js. pi was not started`,
-			),
-		);
+		if (!this.#replaced.has(dir)) {
+			this.#stop(
+				new Unfit(
+					`the session manager of ${dir} was not replaced: pi did not import dist/core/session-manager.js. pi was not started`,
+				),
+			);
+		}
+		this.#running.add(dir);
 	}
 
 	/** Called by an edited module of a bundle when it has run. */
 	#confirm(dir, file, values) {
-		const other = values.find(([name, value]) => value !== hooked.ours[name]);
-		if (other) this.#stop(new Unfit(`${other[0]} in ${file} of ${dir} was not replaced. pi was not started`));
-		this.#noteReplaced(this.#packages.in(dir));
+		const pi = this.#packages.in(dir);
+		const bundle = this.#bundles.get(dir);
+		const confirmed = new Set(values.map(([name]) => name));
+		const isOther = ([name, value]) => !(name in hooked.ours) || value !== hooked.ours[name];
+		const isChunk = file === bundle.chunk;
+		const other = values.find(isOther)?.[0] ?? (isChunk ? bundle.names.find((name) => !confirmed.has(name)) : undefined);
+		if (other !== undefined) {
+			const why = `${other} in ${file} of ${dir} was not replaced`;
+			if (this.#running.has(dir)) throw new Unfit(why);
+			this.#stop(new Unfit(`${why}. pi was not started`));
+		}
+		if (isChunk) this.#noteReplaced(pi);
 	}
 
 	#noteReplaced(pi) {
 		if (this.#replaced.has(pi.dir)) return;
 		this.#replaced.add(pi.dir);
-		this.#say(`${this.#own}: the session manager of ${pi.title} (${pi.dir}) is replaced`);
+		this.#say(`${this.#release}: the session manager of ${pi.title} (${pi.dir}) is replaced`);
 	}
 
 	#resolve(specifier, context, next) {
 		const near = this.#withinBundle(specifier, context.parentURL);
 		if (near) return near;
 		const resolved = next(specifier, context);
-		const place = this.#packages.place(resolved.url);
-		if (!place) return resolved;
-		const { pi, kind, name, twin } = place;
+		const located = this.#packages.locate(resolved.url);
+		if (!located) return resolved;
+		const { pi, kind, name, unbundledUrl } = located;
 		if (kind === "bundle") {
 			const bundle = this.bundleOf(pi);
 			if (bundle) return bundle.has(name) ? moduleAt(bundle, name) : resolved;
 			// Within the bundle one piece leads to the next; whoever loads the first is told.
-			if (twin === undefined) return resolved;
+			if (unbundledUrl === undefined) return resolved;
 			this.check(pi);
-			return { url: twin, format: "module", shortCircuit: true };
+			return { url: unbundledUrl, format: "module", shortCircuit: true };
 		}
 		this.check(pi);
 		if (kind === "entry") return resolved;
@@ -117,7 +130,7 @@ export class Hooks {
 	}
 
 	/** The bundle that runs and has the module at a URL, with the module's name. By text alone: this is asked for every import. */
-	#running(url) {
+	#bundleAt(url) {
 		for (const bundle of this.#bundles.values()) {
 			if (bundle === undefined || !url.startsWith(bundle.url) || url.includes("%")) continue;
 			return { bundle, name: url.slice(bundle.url.length - BUNDLE.length).replace(/[?#].*$/, "") };
@@ -128,7 +141,7 @@ export class Hooks {
 	/** What one piece of a bundle that is run imports of another: these are modules, and where they say they are. */
 	#withinBundle(specifier, parentUrl) {
 		if (this.#bundles.size === 0 || !specifier.startsWith("./") || parentUrl === undefined) return undefined;
-		const running = this.#running(parentUrl);
+		const running = this.#bundleAt(parentUrl);
 		if (!running) return undefined;
 		const name = running.name.slice(0, running.name.lastIndexOf("/") + 1) + specifier.slice("./".length);
 		return running.bundle.has(name) ? moduleAt(running.bundle, name) : undefined;
@@ -136,17 +149,17 @@ export class Hooks {
 
 	#load(url, context, next) {
 		if (url.startsWith(`${STAND_IN}?`)) return this.#standIn(new URL(url).searchParams.get("pi"));
-		const running = this.#bundles.size > 0 ? this.#running(url) : undefined;
+		const running = this.#bundles.size > 0 ? this.#bundleAt(url) : undefined;
 		if (running) return this.#loadPiece(running.bundle, running.name, url, context, next);
-		const place = this.#packages.place(url);
-		if (!place) return next(url, context);
-		const { pi, kind, name } = place;
+		const located = this.#packages.locate(url);
+		if (!located) return next(url, context);
+		const { pi, kind, name } = located;
 		if (kind === "manager") throw new Unfit(`pi's own session manager was loaded in spite of the hook: ${url}`);
 		if (kind === "bundle") {
 			const bundle = this.bundleOf(pi);
 			if (!bundle) {
 				throw new Unfit(
-					`${url} is a bundle with pi's session manager inside, which cannot be replaced there. Start ${pi.path("dist/cli.js")} or use pi-native`,
+					`${url} is a bundle with pi's session manager inside, which cannot be hooked; start ${pi.path("dist/cli.js")} or use pi-native`,
 				);
 			}
 			return this.#loadPiece(bundle, name, url, context, next);
@@ -158,7 +171,12 @@ export class Hooks {
 
 	#loadPiece(bundle, name, url, context, next) {
 		const source = bundle.source(name);
-		return source === undefined ? next(url, context) : { format: "module", source, shortCircuit: true };
+		if (source !== undefined) return { format: "module", source, shortCircuit: true };
+		try {
+			return next(url, context);
+		} catch (error) {
+			throw bundle.explained(error, name);
+		}
 	}
 
 	#standIn(dir) {
@@ -166,8 +184,8 @@ export class Hooks {
 		const names = Object.keys(this.#loadOurs()).filter((name) => name !== "default" && name !== "module.exports");
 		const source = [
 			`import * as config from ${JSON.stringify(pi.configUrl)};`,
-			`import { serve } from ${JSON.stringify(APP)};`,
-			`serve(${JSON.stringify(dir)}, config);`,
+			`import { setApp } from ${JSON.stringify(APP)};`,
+			`setApp(${JSON.stringify(dir)}, config);`,
 			`export { ${names.join(", ")} } from ${JSON.stringify(OURS)};`,
 		];
 		return { format: "module", source: source.join("\n"), shortCircuit: true };

@@ -47,17 +47,18 @@ function loadOurs() {
 function install(settings) {
 	if (installed) return installed;
 	const { bun, deno, node } = process.versions;
-	if (typeof module.registerHooks !== "function" || bun || deno) {
+	// The hooks load by `require` what is a module.
+	if (typeof module.registerHooks !== "function" || !process.features.require_module || bun || deno) {
 		const runtime = bun ? `Bun ${bun}` : deno ? `Deno ${deno}` : `Node ${node}`;
 		throw new Unfit(
-			`${runtime} cannot run a pi with its session manager replaced (module.registerHooks); Node 22.15 or newer can, and pi needs 22.19`,
+			`${runtime} cannot run a pi with its session manager replaced (module.registerHooks, require of modules); Node 22.15 or newer can, and pi needs 22.19`,
 		);
 	}
 	const { name, version } = require("../../package.json");
 	const packages = new Packages(settings);
 	// A worker's pi is the main thread's, which has said so already.
 	const say = settings.verbose && isMainThread ? print : () => {};
-	hooks = new Hooks({ packages, load: loadOurs, own: `${name} ${version}`, say, stop });
+	hooks = new Hooks({ packages, load: loadOurs, release: `${name} ${version}`, say, stop });
 	hooks.install();
 	installed = packages;
 	return packages;
@@ -111,9 +112,9 @@ function checkStart(packages, pi, script) {
 	module.enableCompileCache?.();
 	if (name.startsWith(BUNDLE) && hooks.bundleOf(pi)?.starts(name)) return true;
 	hooks.check(pi);
-	const place = packages.place(pathToFileURL(script).href);
-	if (place?.kind === "entry" || place?.twin !== undefined) return true;
-	throw new Unfit(`${script} is no way to start pi with its session manager replaced. Start ${pi.path("dist/cli.js")}`);
+	const located = packages.locate(pathToFileURL(script).href);
+	if (located?.kind === "entry" || located?.unbundledUrl !== undefined) return true;
+	throw new Unfit(`${script} cannot be hooked; start ${pi.path("dist/cli.js")}`);
 }
 
 /** Finds the installed pi and starts it in this process, with this process's arguments: its bundle, or else unbundled. */
@@ -121,9 +122,10 @@ export async function startPi() {
 	startsPi = true;
 	module.enableCompileCache?.();
 	const url = guarded(() => {
-		const { findPi } = require("./find.mjs");
 		const settings = readSettings();
-		const pi = findPi(install(settings), settings);
+		const packages = install(settings);
+		const { findPi } = require("./find.mjs");
+		const pi = findPi(packages, settings);
 		if (hooks.bundleOf(pi)) return pi.bundleUrl;
 		if (!pi.has("dist/cli.js")) throw new Unfit(`${pi.title} (${pi.dir}) has no dist/cli.js to start`);
 		hooks.check(pi);

@@ -116,10 +116,10 @@ export class Packages {
 	}
 
 	/**
-	 * What a module's URL is to a pi: `{ pi, kind, name }` with kind `manager`, `entry` or `bundle` (then `twin` is the URL
+	 * What a module's URL is to a pi: `{ pi, kind, name }` with kind `manager`, `entry` or `bundle` (then `unbundledUrl` is that
 	 * of the unbundled module of that name, if there is one); `name` is its path in the package. Undefined for all else.
 	 */
-	place(url) {
+	locate(url) {
 		if (!url.startsWith("file:") || !url.includes("/dist/")) return undefined;
 		const bare = url.replace(/[?#].*$/, "");
 		const suffix = [MANAGER, ...ENTRIES].find((name) => bare.endsWith(`/${name}`));
@@ -131,8 +131,8 @@ export class Packages {
 		const pi = at < 0 ? undefined : this.in(fileURLToPath(bare.slice(0, at)));
 		if (!pi) return undefined;
 		const within = decodeURIComponent(bare.slice(at + 1 + BUNDLE.length));
-		const twin = `dist/${within}`;
-		const twinUrl = ENTRIES.includes(twin) && pi.has(twin) ? pi.url + twin : undefined;
-		return { pi, kind: "bundle", name: BUNDLE + within, twin: twinUrl };
+		const unbundled = `dist/${within}`;
+		const unbundledUrl = ENTRIES.includes(unbundled) && pi.has(unbundled) ? pi.url + unbundled : undefined;
+		return { pi, kind: "bundle", name: BUNDLE + within, unbundledUrl };
 	}
 }

@@ -40,6 +40,12 @@ const PLANTED = (plan: any) => {
 	plan.refused = "planted";
 };
 
+/** A stored plan without what is stored about files, whose times may be stored later. */
+function planOf(stored: string) {
+	const { files, ...plan } = JSON.parse(stored.split("\n")[1]);
+	return plan;
+}
+
 /** A fake pi with a bundle, in a folder of the test's own. */
 class Fake {
 	readonly cwd = scratch();
@@ -59,7 +65,7 @@ class Fake {
 
 	/** What is remembered about the bundle. */
 	get plan(): string {
-		const [name, ...more] = readdirSync(this.cache);
+		const [name, ...more] = readdirSync(this.cache).filter((one) => one.startsWith("bundle-"));
 		expect(more).toEqual([]);
 		return join(this.cache, name);
 	}
@@ -159,6 +165,32 @@ describe("a bundle is refused, and pi runs unbundled,", () => {
 			"nothing in its bundle declares getDefaultSessionDir",
 			(fake) => fake.edit(fake.chunk, (text) => text.replaceAll("getDefaultSessionDir", "getDefaultSessionDir2")),
 		],
+		"if a second copy of the class has another name, which bundlers give to what collides": [
+			"has a second class with the methods of SessionManager",
+			({ chunk }) => {
+				const [copy] = /class \w*\s*\{.*?\};/s.exec(readFileSync(chunk, "utf8").split("var SessionManager=")[1]) ?? [];
+				write(join(dirname(chunk), "copy.js"), `var kept=[${copy?.replace(/;$/, "")}];export{kept};`);
+			},
+		],
+		"if a name is bound a second time by a pattern": [
+			"SessionManager is declared more than once",
+			({ chunk }) => write(join(dirname(chunk), "other.js"), "var{a:[SessionManager]}={a:[1]};export{SessionManager};"),
+		],
+		"if a name is bound a second time by a var in a block": [
+			"SessionManager is declared more than once",
+			({ chunk }) => write(join(dirname(chunk), "other.js"), "if(1){for(var SessionManager of[1]);}export{SessionManager};"),
+		],
+		"if the chunk is no valid UTF-8": [
+			"is not valid UTF-8",
+			({ chunk }) => writeFileSync(chunk, Buffer.concat([Buffer.from('var broken="'), Buffer.from([0xe9]), Buffer.from('";'), readFileSync(chunk)])),
+		],
+		"if the unbundled module has an export that is no declaration on a line of its own": [
+			"does not write each export as a declaration",
+			(fake) =>
+				fake.edit(join(fake.dir, "dist/core/session-manager.js"), (text) =>
+					text.replace("export function getDefault", "function getDefault").concat("export { getDefaultSessionDir };\n"),
+				),
+		],
 		"if something assigns to a name": [
 			"assigns to getDefaultSessionDir",
 			(fake) => fake.edit(fake.chunk, (text) => `function later(){[{getDefaultSessionDir}]=[{}]}${text}`),
@@ -172,7 +204,7 @@ describe("a bundle is refused, and pi runs unbundled,", () => {
 			(fake) => fake.edit(fake.chunk, (text) => text.replace("getEntryCount(){", "getEntries(){")),
 		],
 		"if a constant has another value": [
-			"is another than the one of its unbundled module",
+			"differs from the unbundled module's",
 			(fake) => fake.edit(fake.chunk, (text) => text.replace("CURRENT_SESSION_VERSION=3", "CURRENT_SESSION_VERSION=4")),
 		],
 		"if a name has its value later": [
@@ -276,7 +308,7 @@ describe("a bundle that changes", () => {
 		fake.edit(fake.chunk, (text) => `var more=1;${text}`);
 		fake.runs();
 		fake.edit(fake.chunk, (text) => text.replace("cwd.length", "cwd.size"));
-		fake.runsUnbundled("is another than the one of its unbundled module");
+		fake.runsUnbundled("differs from the unbundled module's");
 		fake.edit(fake.chunk, (text) => text.replace("cwd.size", "cwd.length"));
 		fake.runs();
 	});
@@ -346,7 +378,7 @@ describe("what is remembered about a bundle", () => {
 			renameSync(plan, join(cwd, "elsewhere"));
 			symlinkSync(join(cwd, "elsewhere"), plan);
 		},
-		"by another release": (fake) => fake.plant((plan) => Object.assign(plan, { refused: "planted", own: "another 0.0.1" })),
+		"by another release": (fake) => fake.plant((plan) => Object.assign(plan, { refused: "planted", release: "another 0.0.1" })),
 		"in another form": (fake) => fake.plant((plan) => Object.assign(plan, { refused: "planted", format: 0 })),
 		"about another pi": (fake) => fake.plant((plan) => Object.assign(plan, { refused: "planted", dir: "/elsewhere" })),
 		"about another content": (fake) => {
@@ -379,6 +411,62 @@ describe("what is remembered about a bundle", () => {
 		fake.plant(PLANTED);
 		change(fake);
 		fake.runs();
+	});
+
+	/** What a stranger's checkout, or a tool that may write the cache, could put into a plan to have it run or to be let through. */
+	const CODE = "globalThis.process.exit(7)";
+	const planted: Record<string, (plan: any, chunk: string) => void> = {
+		"code in the place of a name": (plan) => plan.functions.push(`x=${CODE};CURRENT_SESSION_VERSION`),
+		"code for a function's name": (plan) => (plan.functions[0] = `getDefaultSessionDir=${CODE};getDefaultSessionDir`),
+		"code for a value's name": (plan) => (plan.values[1].name = `SessionManager=${CODE};x`),
+		"code for a name to compare": (plan, chunk) => (plan.expectedBindings[chunk] = [["SessionManager", CODE]]),
+		"a call to compare": (plan, chunk) => (plan.expectedBindings[chunk] = [["SessionManager", "process.exit()"]]),
+		"a word of the language to compare": (plan, chunk) => (plan.expectedBindings[chunk] = [["SessionManager", "class"]]),
+		"a name to compare that is none of the manager's": (plan, chunk) => (plan.expectedBindings[chunk] = [["other", "SessionManager"]]),
+		"code for an offset": (plan) => (plan.values[0].start = CODE),
+		"an offset that is no integer": (plan) => (plan.values[0].start += 0.5),
+		"an offset below zero": (plan) => (plan.values[0].start = -1),
+		"an offset behind the file's end": (plan) => (plan.values[1].end = 1e9),
+		"an offset that cuts more than the value": (plan) => (plan.values[1].end += 1),
+		"an offset that cuts less than the value": (plan) => (plan.values[1].end -= 1),
+		"an offset at another value": (plan) => (plan.values[1].start += 1),
+		"a constant's offset at its name": (plan) => (plan.values[0].start -= 1),
+		"values that overlap": (plan) => (plan.values[1].start = plan.values[0].start),
+		"values in another order": (plan) => plan.values.reverse(),
+		"a value that is said to be a declaration": (plan) => (plan.values[1].declares = true),
+		"a value that is missing": (plan) => plan.values.pop(),
+		"a function that is missing": (plan) => plan.functions.pop(),
+		"a name that is there twice": (plan) => plan.functions.push(plan.functions[0]),
+		"the class among the functions": (plan) => plan.functions.push(plan.values.pop().name),
+		"another chunk": (plan) => (plan.chunk = "dist/bundle/cli-runtime.js"),
+		"a chunk outside of the bundle": (plan) => (plan.chunk = "dist/config.js"),
+		"a chunk that is no file": (plan) => (plan.chunk = "dist/bundle/../../../../evil.js"),
+		"names to compare in a file outside": (plan) => (plan.expectedBindings["dist/main.js"] = []),
+		"a guard in a file outside": (plan) => plan.guarded.push("dist/main.js"),
+		"no guard": (plan) => (plan.guarded = []),
+		"an entry outside": (plan) => plan.entries.push("dist/main.js"),
+		"no entry": (plan) => (plan.entries = []),
+		"nothing": (plan) => ["chunk", "functions", "values", "expectedBindings", "guarded", "entries"].map((key) => delete plan[key]),
+		"no values": (plan) => Object.assign(plan, { functions: [], values: [], expectedBindings: {} }),
+		"a refusal that writes to the terminal": (plan) => (plan.refused = "\u001b]0;planted\u0007"),
+		"a refusal that is no text": (plan) => (plan.refused = { toString: 1 }),
+	};
+	for (const key of ["chunk", "functions", "values", "expectedBindings", "guarded", "entries"]) {
+		planted[`no ${key}, as a key`] = (plan) => delete plan[key];
+		planted[`nothing but null as ${key}`] = (plan) => (plan[key] = null);
+	}
+
+	it("was run as code when it was planted: it is compared with pi's files, and the bundle is analysed again", () => {
+		const fake = new Fake();
+		fake.runs();
+		const whole = readFileSync(fake.plan, "utf8");
+		for (const [what, change] of Object.entries(planted)) {
+			writeFileSync(fake.plan, whole);
+			fake.plant((plan) => change(plan, plan.chunk));
+			expect(planOf(readFileSync(fake.plan, "utf8")), what).not.toEqual(planOf(whole));
+			fake.runs();
+			expect(planOf(readFileSync(fake.plan, "utf8")), what).toEqual(planOf(whole));
+		}
 	});
 
 	it("changes nothing when it is harmed: cut, empty, no JSON, too large, a folder, a pipe", () => {

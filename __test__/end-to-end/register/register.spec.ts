@@ -58,8 +58,8 @@ describe("a pi that is started", () => {
 	});
 
 	it("is stopped, when the bundle that is started has no unbundled twin", () => {
-		stopped(start({}, "dist/bundle/chunks/all.js").outcome, /is no way to start pi .* Start .*dist\/cli\.js/);
-		stopped(start({ files: { [CLI]: null } }, "dist/bundle/cli.js").outcome, "is no way to start pi");
+		stopped(start({}, "dist/bundle/chunks/all.js").outcome, /cannot be hooked; start .*dist\/cli\.js/);
+		stopped(start({ files: { [CLI]: null } }, "dist/bundle/cli.js").outcome, "cannot be hooked; start");
 	});
 
 	it("is stopped, when it imports a name that we do not have", () => {
