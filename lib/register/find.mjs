@@ -13,15 +13,10 @@ import {
 	realpathSync,
 	statSync,
 } from "node:fs";
-import { homedir } from "node:os";
-import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
+import { basename, delimiter, dirname, isAbsolute, join, parse, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Unfit, manifestOf } from "./package.mjs";
-import { recall, remember } from "./private-cache.mjs";
 import { PACKAGE_VARIABLE } from "./settings.mjs";
-
-/** The name under which the answer of `npm root -g` is remembered. */
-const NPM_ROOT = "npm-root";
 
 /** How executables of the three systems begin: ELF, PE, and Mach-O in its forms. */
 const MAGIC = ["7f454c46", "4d5a", "cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe"];
@@ -95,22 +90,29 @@ function realOr(path) {
 	}
 }
 
-/**
- * Whether a folder of the path is there for the sake of the working directory: a relative one, or the `node_modules/.bin`
- * of the working directory or of a folder above it. Not if this package is installed there, too.
- */
-function isOfWorkingDirectory(dir) {
-	if (!isAbsolute(dir)) return true;
-	const modules = dirname(resolve(dir));
-	if (basename(resolve(dir)) !== ".bin" || basename(modules) !== "node_modules") return false;
-	if (realOr(join(modules, "pi-session-native")) === realOr(OWN)) return false;
-	const project = realOr(dirname(modules));
-	return `${realOr(process.cwd())}${sep}`.startsWith(project.endsWith(sep) ? project : project + sep);
+/** Whether the working directory is this folder or below it. */
+function holdsWorkingDirectory(dir) {
+	const real = realOr(dir);
+	return `${realOr(process.cwd())}${sep}`.startsWith(real.endsWith(sep) ? real : real + sep);
 }
+
+/**
+ * Whether a path came with the working directory: it leads through the `node_modules` of the working directory or of a
+ * folder above it. Not if this package is installed there, too.
+ */
+function isOfWorkingDirectory(path) {
+	const above = [];
+	for (let at = resolve(path); at !== dirname(at); at = dirname(at)) if (basename(at) === "node_modules") above.push(at);
+	const isOurs = (modules) => [dirname(modules), join(modules, "pi-session-native")].some((dir) => realOr(dir) === realOr(OWN));
+	return above.some((modules) => holdsWorkingDirectory(dirname(modules))) && !above.some(isOurs);
+}
+
+/** The same of a folder of the path; a relative one is for the sake of the working directory by itself. */
+const isStrange = (dir) => !isAbsolute(dir) || [dir, realOr(dir)].some(isOfWorkingDirectory);
 
 /** The folders of the path that the user, and not the working directory, has put there. */
 const foldersOnPath = (env) =>
-	(env.PATH ?? env.Path ?? "").split(delimiter).filter((dir) => dir !== "" && !isOfWorkingDirectory(dir));
+	(env.PATH ?? env.Path ?? "").split(delimiter).filter((dir) => dir !== "" && !isStrange(dir));
 
 function commandsOnPath(names, env) {
 	const files = process.platform === "win32" ? names.flatMap((name) => [`${name}.cmd`, `${name}.exe`]) : names;
@@ -118,32 +120,19 @@ function commandsOnPath(names, env) {
 	return paths.filter(isReadableFile);
 }
 
-/** What tells a file from its next state, as text. */
-function stampOf(path) {
-	const stats = statSync(path, { throwIfNoEntry: false });
-	return stats ? `${stats.size} ${stats.mtimeMs} ${stats.ctimeMs} ${stats.ino}` : "none";
-}
+/** What `npm run` and `npx` tell the npm below them: a project's settings, as if the user had set them. */
+const FROM_NPM = /^(?:npm_.*|init_cwd|node_options)$/i;
 
-/**
- * Where npm installs globally to: the user's npm, away from the working directory and what is set there. To ask it takes
- * as long as to start pi, so that the answer is remembered as long as npm and the user's settings for it stay the same.
- */
+/** Where npm installs globally to: the user's npm, away from the working directory and what is set there. */
 function globalModules(env) {
-	const [npm] = commandsOnPath(["npm"], env);
-	if (npm === undefined) return undefined;
-	const own = { ...env, PATH: foldersOnPath(env).join(delimiter), NoDefaultCurrentDirectoryInExePath: "1" };
-	if (process.platform === "win32") delete own.Path;
-	const set = Object.entries(own).filter(([name]) => /^(npm_config_|path$|home$|userprofile$|prefix$)/i.test(name));
-	const asked = JSON.stringify([realpathSync(npm), stampOf(npm), stampOf(join(homedir(), ".npmrc")), set]);
-	const known = recall(NPM_ROOT);
-	if (known?.asked === asked && existsSync(known.root)) return known.root;
-
-	const options = { encoding: "utf8", shell: process.platform === "win32", env: own, cwd: dirname(process.execPath) };
+	if (commandsOnPath(["npm"], env).length === 0) return undefined;
+	const kept = Object.entries(env).filter(([name]) => !FROM_NPM.test(name) && !/^path$/i.test(name));
+	const asked = { ...Object.fromEntries(kept), PATH: foldersOnPath(env).join(delimiter), NoDefaultCurrentDirectoryInExePath: "1" };
+	const cwd = parse(process.execPath).root;
+	const options = { encoding: "utf8", shell: process.platform === "win32", env: asked, cwd };
 	const { status, stdout } = spawnSync("npm", ["root", "-g"], options);
 	const root = stdout?.trim();
-	if (status !== 0 || root === "") return undefined;
-	remember(NPM_ROOT, { asked, root });
-	return root;
+	return status === 0 && root !== "" ? root : undefined;
 }
 
 /** The folder of package `name` that a launcher script of npm or pnpm leads to. */
@@ -193,7 +182,9 @@ export function findPi(packages, settings, env = process.env) {
 	for (const name of names) {
 		for (const folder of candidates(name, env)) {
 			if (!existsSync(join(folder, "package.json"))) continue;
-			const pi = packages.in(realpathSync(folder));
+			const real = realpathSync(folder);
+			if ([folder, real].some(isOfWorkingDirectory)) continue;
+			const pi = packages.in(real);
 			if (pi?.name === name) return pi;
 		}
 	}

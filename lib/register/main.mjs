@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
 import { Hooks } from "./hooks.mjs";
 import { BUNDLE, Packages, Unfit } from "./package.mjs";
+import { privateFolder } from "./private-cache.mjs";
 import { readSettings } from "./settings.mjs";
 
 const require = module.createRequire(import.meta.url);
@@ -99,6 +100,17 @@ export function registerMain() {
 	});
 }
 
+/**
+ * Keeps the code that V8 compiles, as pi's own command does; where pi asks for it, it is on by then. V8 runs what it finds
+ * there, so that the folder is one that no other user can write: Node's usual one is shared. A folder that the user has set
+ * in NODE_COMPILE_CACHE stays.
+ */
+function keepCompiled() {
+	if (!module.enableCompileCache || process.env.NODE_COMPILE_CACHE || process.env.NODE_DISABLE_COMPILE_CACHE) return;
+	const folder = privateFolder("compiled");
+	if (folder !== undefined) module.enableCompileCache(folder);
+}
+
 /** Checks the pi whose own script is started. False for a script that merely lies in its folder, an example. */
 function checkStart(packages, pi, script) {
 	const name = pi.nameOf(script);
@@ -108,8 +120,7 @@ function checkStart(packages, pi, script) {
 		);
 	}
 	if (!name.startsWith("dist/")) return false;
-	// As pi's own command does; our module is one more that is found compiled.
-	module.enableCompileCache?.();
+	keepCompiled();
 	if (name.startsWith(BUNDLE) && hooks.bundleOf(pi)?.starts(name)) return true;
 	hooks.check(pi);
 	const located = packages.locate(pathToFileURL(script).href);
@@ -120,7 +131,7 @@ function checkStart(packages, pi, script) {
 /** Finds the installed pi and starts it in this process, with this process's arguments: its bundle, or else unbundled. */
 export async function startPi() {
 	startsPi = true;
-	module.enableCompileCache?.();
+	keepCompiled();
 	const url = guarded(() => {
 		const settings = readSettings();
 		const packages = install(settings);

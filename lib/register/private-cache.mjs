@@ -1,5 +1,6 @@
-// Small files in a folder that nobody but its user can write. What is found there is a hint that saves time: every
-// doubt about the folder or a file (its owner, its mode, a link, its checksum) reads as "nothing is remembered".
+// Small files in a folder that no other user can write. What is found there is a hint that saves time: every doubt about
+// the folder or a file (its owner, its mode, a link, its checksum) reads as "nothing is remembered". The user's other
+// programs may write there, so that whoever recalls a value checks it.
 import { createHash } from "node:crypto";
 import {
 	closeSync,
@@ -11,6 +12,7 @@ import {
 	readFileSync,
 	renameSync,
 	rmSync,
+	statSync,
 	writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
@@ -41,7 +43,7 @@ function isPrivateFolder(path) {
 
 const checksum = (text) => createHash("sha256").update(text).digest("hex");
 
-/** The value that was stored under this name, or undefined. It is what some release of this package has written. */
+/** The value that was stored under this name, or undefined. */
 export function recall(name) {
 	let file;
 	try {
@@ -61,24 +63,38 @@ export function recall(name) {
 	}
 }
 
+/** Makes a folder in one of the user's own: root in somebody's home would leave there what they cannot write. */
 function makeFolder(path) {
+	if (lstatSync(path, { throwIfNoEntry: false })) return;
+	const isOwn = process.geteuid === undefined || statSync(dirname(path)).uid === process.geteuid();
+	if (!isOwn) throw new Error(`${dirname(path)} belongs to another user`);
+	mkdirSync(path, { mode: 0o700 });
+}
+
+/** The folder that is stored in, made if it is not there. Throws an error if others may write it. */
+function ownFolder() {
+	const folder = cacheFolder();
 	// One after the other: in a place like /proc, which says that the folder above is missing, `recursive` never returns.
-	for (const folder of [dirname(path), path]) {
-		try {
-			mkdirSync(folder, { mode: 0o700 });
-		} catch (error) {
-			if (error.code !== "EEXIST") throw error;
-		}
+	for (const path of [dirname(folder), folder]) makeFolder(path);
+	if (!isPrivateFolder(folder)) throw new Error(`others may write ${folder}`);
+	return folder;
+}
+
+/** The path of a folder in it for other files, made if it is not there; undefined where none can be made. */
+export function privateFolder(name) {
+	try {
+		const path = join(ownFolder(), name);
+		makeFolder(path);
+		return isPrivateFolder(path) ? path : undefined;
+	} catch {
+		return undefined;
 	}
 }
 
 /** Stores a value under this name, whole or not at all. Where it cannot be stored, the next start does the work again. */
 export function remember(name, value) {
 	try {
-		const folder = cacheFolder();
-		makeFolder(folder);
-		if (!isPrivateFolder(folder)) return;
-		const path = join(folder, name);
+		const path = join(ownFolder(), name);
 		const temporary = `${path}.${process.pid}.tmp`;
 		try {
 			const text = JSON.stringify(value);
@@ -88,6 +104,6 @@ export function remember(name, value) {
 			rmSync(temporary, { force: true });
 		}
 	} catch {
-		// A home that is not there or is read-only.
+		// A home that is not there, is read-only or is somebody else's.
 	}
 }

@@ -356,6 +356,44 @@ export async function main([, path, specifier]) {
 	});
 });
 
+describe("a bundle that runs", () => {
+	const GOING_ON = `import { rmSync } from "node:fs";
+import { CURRENT_SESSION_VERSION, SessionManager } from "./core/session-manager.js";
+import { where } from "./core/sdk.js";
+export async function main([what, path]) {
+	if (what === "remove") rmSync(path);
+	console.log(CURRENT_SESSION_VERSION, SessionManager.inMemory().getEntryCount(), where() !== "nowhere");
+	await import("./late.js").catch((error) => console.log(error.message));
+	console.log("goes on");
+}
+`;
+	const late = (fake: Fake) => {
+		const chunks = dirname(fake.chunk);
+		const name = readdirSync(chunks).find((one) => readFileSync(join(chunks, one), "utf8").includes("late module"));
+		return join(chunks, name as string);
+	};
+
+	it("was ended by a module loaded later that is not on our manager: that import fails, and pi goes on", () => {
+		const fake = new Fake({ files: { "dist/main.js": GOING_ON } });
+		fake.start();
+		const name = `dist/bundle/chunks/${basename(late(fake))}`;
+		fake.plant((plan) => (plan.expectedBindings[name] = [["SessionManager", "late"]]));
+		const { code, stdout } = fake.start();
+		expect(stdout).toBe(`3 0 true\npi-session-native: SessionManager in ${name} of ${fake.dir} was not replaced\ngoes on\n`);
+		expect(code).toBe(0);
+	});
+
+	it("said ENOENT of a module that an update of pi had removed", () => {
+		const fake = new Fake({ files: { "dist/main.js": GOING_ON } });
+		const path = late(fake);
+		const { code, stdout } = fake.start(["remove", path]);
+		expect(stdout).toBe(
+			`3 0 true\npi-session-native: ${path} is not what it was when pi was started: was pi updated? Start it again\ngoes on\n`,
+		);
+		expect(code).toBe(0);
+	});
+});
+
 describe("what is remembered about a bundle", () => {
 	it("is believed in a folder that only its user can write, which is how it is made", () => {
 		const fake = new Fake();
@@ -487,6 +525,27 @@ describe("what is remembered about a bundle", () => {
 		fake.runs();
 	});
 
+	it("was code compiled by V8 from a folder that others may write: there is none then", () => {
+		const fake = new Fake();
+		const tmp = join(fake.cwd, "tmp");
+		mkdirSync(tmp);
+		fake.runs({ TMPDIR: tmp });
+		expect(readdirSync(join(fake.cache, "compiled"))).toHaveLength(1);
+		rmSync(join(fake.cache, "compiled"), { recursive: true });
+		mkdirSync(join(fake.cache, "compiled"));
+		for (const [path, mode] of [[join(fake.cache, "compiled"), 0o777], [fake.cache, 0o777]] as const) {
+			chmodSync(path, mode);
+			fake.runs({ TMPDIR: tmp });
+			expect(readdirSync(join(fake.cache, "compiled"))).toEqual([]);
+			expect(readdirSync(tmp)).toEqual([]);
+			chmodSync(path, 0o700);
+		}
+		// What the user has set stays.
+		fake.runs({ NODE_COMPILE_CACHE: join(fake.cwd, "set") });
+		expect(readdirSync(join(fake.cache, "compiled"))).toEqual([]);
+		expect(readdirSync(join(fake.cwd, "set"))).toHaveLength(1);
+	});
+
 	it("is not needed: a home that cannot hold it, or is not there, costs time alone", () => {
 		const fake = new Fake();
 		write(join(fake.cwd, "home/.cache"), "a file");
@@ -498,10 +557,49 @@ describe("what is remembered about a bundle", () => {
 		expect(readFileSync(join(fake.cwd, "home/.cache"), "utf8")).toBe("a file");
 	});
 
-	it("is where the user keeps caches", () => {
+	it.runIf(process.getuid?.() === 0)("is nowhere in another user's home: root left a folder there that its user could not write", () => {
+		const fake = new Fake();
+		const home = join(fake.cwd, "home");
+		mkdirSync(home);
+		chownSync(home, 12_345, 12_345);
+		fake.runs();
+		expect(readdirSync(home)).not.toContain(".cache");
+		mkdirSync(join(home, ".cache"));
+		chownSync(join(home, ".cache"), 12_345, 12_345);
+		fake.runs();
+		expect(readdirSync(join(home, ".cache"))).toEqual([]);
+	});
+
+	it("is not stored where the analysis does not load: pi runs unbundled", () => {
+		const fake = new Fake();
+		const without = `import module from "node:module";
+			module.registerHooks({ resolve(specifier, context, next) {
+				if (specifier === "acorn") throw new Error("Cannot find package 'acorn'");
+				return next(specifier, context);
+			} });`;
+		const args = ["--import", write(join(fake.cwd, "without.mjs"), without), "--import", register];
+		const env = { PI_SESSION_NATIVE_VERBOSE: "1" };
+		const { code, stderr, stdout } = node([...args, join(fake.dir, "dist/bundle/cli.js"), "one"], { cwd: fake.cwd, env });
+		expect(stderr).toMatch(/is not used: the analysis of bundles does not load: Cannot find package 'acorn'\n.* is replaced\n$/);
+		expect(JSON.parse(stdout)).toMatchObject({ args: ["one"], native: true });
+		expect(code).toBe(0);
+		fake.runs();
+	});
+
+	it("is one file for each release of this package", () => {
+		const fake = new Fake();
+		fake.runs();
+		const digest = createHash("sha256").update(`${own}\n${fake.dir}`).digest("hex");
+		expect(basename(fake.plan)).toBe(`bundle-${digest.slice(0, 32)}`);
+	});
+
+	it("is where the user keeps caches, with the code that V8 compiled", () => {
 		const fake = new Fake();
 		fake.runs({ XDG_CACHE_HOME: join(fake.cwd, "caches") });
-		expect(readdirSync(join(fake.cwd, "caches/pi-session-native"))).toHaveLength(1);
+		const names = readdirSync(join(fake.cwd, "caches/pi-session-native"));
+		expect(names.filter((name) => name.startsWith("bundle-"))).toHaveLength(1);
+		expect(names.filter((name) => !name.startsWith("bundle-"))).toEqual(["compiled"]);
+		expect(statSync(join(fake.cwd, "caches/pi-session-native/compiled")).mode & 0o777).toBe(0o700);
 		fake.runs({ XDG_CACHE_HOME: "relative" });
 		expect(existsSync(fake.plan)).toBe(true);
 		expect(existsSync(join(fake.cwd, "relative"))).toBe(false);

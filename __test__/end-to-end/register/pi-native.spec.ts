@@ -1,8 +1,9 @@
 // The command `pi-native`: which pi it finds, and that it starts that one on our manager.
-import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { nodeBin, root } from "../../../scripts/demo/pi.mjs";
+import { isolatedEnv, nodeBin, root } from "../../../scripts/demo/pi.mjs";
 import { type Outcome, fakePi, moduleDir, node, piNative, register, scratch, write } from "./fake-pi.js";
 
 const VERBOSE = { PI_SESSION_NATIVE_VERBOSE: "1" };
@@ -82,23 +83,35 @@ describe("pi-native starts", () => {
 		expect(startedFrom(run(cwd, pathWith(join(cwd, "bin"))))).toBe(dir);
 	});
 
-	it("a pi that npm has told of, without asking npm again until its settings change", () => {
+	it("a pi that npm tells of at this start: what was stored of an earlier one could be planted", () => {
 		const cwd = scratch();
 		const dir = fakePi(moduleDir(join(cwd, "prefix/lib")));
-		const npm = `#!/bin/sh\necho asked >> "${cwd}/log"\necho "${cwd}/$(cat "${cwd}/where")/node_modules"\n`;
+		const npm = `#!/bin/sh\necho "${cwd}/$(cat "${cwd}/where")/node_modules"\n`;
 		write(join(cwd, "bin/npm"), npm, 0o755);
 		write(join(cwd, "where"), "prefix/lib");
 		const starts = () => startedFrom(run(cwd, pathWith(join(cwd, "bin"))));
-		const asked = () => readFileSync(join(cwd, "log"), "utf8").trim().split("\n").length;
-		expect([starts(), starts(), asked()]).toEqual([dir, dir, 1]);
+		expect([starts(), starts()]).toEqual([dir, dir]);
 		const moved = fakePi(moduleDir(join(cwd, "other/lib")));
 		write(join(cwd, "where"), "other/lib");
-		write(join(cwd, "home/.npmrc"), "prefix=other\n");
-		expect([starts(), starts(), asked()]).toEqual([moved, moved, 2]);
-		// Where it was told is no pi any more.
-		renameSync(join(cwd, "other"), join(cwd, "third"));
-		write(join(cwd, "where"), "third/lib");
-		expect(starts()).toBe(join(cwd, "third/lib/node_modules/@earendil-works/pi-coding-agent"));
+		expect(starts()).toBe(moved);
+		expect(existsSync(join(cwd, "home/.cache/pi-session-native/npm-root"))).toBe(false);
+	});
+
+	it("the user's global pi under `npm run`, which handed a project's prefix on to npm", () => {
+		const cwd = scratch();
+		const global = join(cwd, "home/global");
+		write(join(cwd, "home/.npmrc"), `prefix=${global}\n`);
+		const dir = fakePi(moduleDir(join(global, "lib")));
+		const clone = join(cwd, "clone");
+		fakePi(moduleDir(join(clone, "prefix/lib")));
+		write(join(clone, ".npmrc"), `prefix=${join(clone, "prefix")}\n`);
+		const start = `"${nodeBin}" "${piNative}" one "two words"`;
+		write(join(clone, "package.json"), JSON.stringify({ name: "clone", version: "1.0.0", scripts: { start } }));
+		const path = [dirname(process.execPath), "/usr/bin", "/bin"].join(":");
+		const { PI_CODING_AGENT_DIR, ...own } = isolatedEnv(join(cwd, "home"));
+		const env = { ...own, ...VERBOSE, PATH: path, npm_config_update_notifier: "false" };
+		const { status, stdout, stderr } = spawnSync("npm", ["run", "--silent", "start"], { cwd: clone, env, encoding: "utf8" });
+		expect(startedFrom({ code: status, stdout, stderr })).toBe(dir);
 	});
 
 	it("a pi once, where the hook is installed for every Node as well", () => {
@@ -158,6 +171,40 @@ describe("pi-native starts nothing", () => {
 		];
 		for (const path of paths) refused(run(cwd, { PATH: path.join(":") }), "no pi is installed");
 		expect(existsSync(join(outer, "ran"))).toBe(false);
+	});
+
+	it("that came with the working directory, though a command elsewhere or npm leads there", () => {
+		const outer = scratch();
+		const cwd = join(outer, "clone/packages/app");
+		const evil = 'console.log("a stranger\'s code runs");\n';
+		const files = { "dist/cli.js": evil, "dist/main.js": evil, "dist/bundle/cli.js": evil };
+		mkdirSync(join(outer, "bin"));
+		for (const place of [cwd, join(outer, "clone")]) {
+			const dir = fakePi(moduleDir(place), { files });
+			symlinkSync(join(dir, "dist/bundle/cli.js"), join(outer, "bin/pi"));
+			refused(run(cwd, bare(join(outer, "bin"))), "no pi is installed");
+			rmSync(join(outer, "bin/pi"));
+			write(join(outer, "bin/pi"), `#!/bin/sh\nexec node "${dir}/dist/bundle/cli.js" "$@"\n`, 0o755);
+			refused(run(cwd, bare(join(outer, "bin"))), "no pi is installed");
+			rmSync(join(outer, "bin/pi"));
+			write(join(outer, "npm/npm"), `#!/bin/sh\necho "${place}/node_modules"\n`, 0o755);
+			refused(run(cwd, pathWith(join(outer, "npm"))), "no pi is installed");
+		}
+		// A link there to what lies beside it.
+		const linkedTo = fakePi(join(outer, "clone/packages/evil"), { files });
+		rmSync(moduleDir(cwd), { recursive: true });
+		symlinkSync(linkedTo, moduleDir(cwd));
+		write(join(outer, "npm/npm"), `#!/bin/sh\necho "${cwd}/node_modules"\n`, 0o755);
+		refused(run(cwd, pathWith(join(outer, "npm"))), "no pi is installed");
+	});
+
+	it("and says why where Node cannot require modules: it was an error of Node's own", () => {
+		const cwd = scratch();
+		const without = write(join(cwd, "without.mjs"), `import module from "node:module";\ndelete module.registerHooks;\n`);
+		for (const options of [["--no-experimental-require-module"], ["--no-experimental-require-module", "--import", without]]) {
+			const outcome = node([...options, piNative], { cwd });
+			refused(outcome, /Node 2\d\.\S+ cannot run a pi with its session manager replaced/);
+		}
 	});
 
 	it("of a project, if npm's settings there name another place for what is global", () => {

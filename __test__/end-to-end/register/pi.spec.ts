@@ -123,7 +123,7 @@ describe.each(PIS)("the bundle of $version", (one) => {
 
 	it("starts with the code that V8 compiled before, the edited chunk's too", async () => {
 		const cwd = scratch();
-		mkdirSync(join(cwd, "tmp"));
+		for (const name of ["home", "tmp"]) mkdirSync(join(cwd, name));
 		const env = { ...pi.isolatedEnv(join(cwd, "home")), TMPDIR: join(cwd, "tmp"), NODE_DEBUG_NATIVE: "COMPILE_CACHE" };
 		const start = () => run(["--import", register, cli, "--version"], cwd, env);
 		const first = await start();
@@ -132,6 +132,8 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		const compiled = (stdout + stderr).split("\n").filter((line) => line.includes(dir) && /cache for .* was /.test(line));
 		expect(compiled.filter((line) => line.includes("?pi-session-native was accepted"))).not.toEqual([]);
 		expect(compiled.filter((line) => !line.includes("was accepted"))).toEqual([]);
+		// Not in the shared folder, which pi asks for when it is on by then.
+		expect(readdirSync(join(cwd, "tmp"))).toEqual([]);
 	});
 
 	it("runs on our manager as a renamed build, which keeps its sessions under its own name", async () => {
