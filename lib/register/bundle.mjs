@@ -23,26 +23,26 @@ const IMPORT = `import{hooked as ${HANDLE}}from${JSON.stringify(HOOKED)};`;
 /** What is analysed besides the bundle. */
 const BESIDES = ["package.json", MANAGER, MANAGER.replace(/js$/, "d.ts"), CONFIG];
 
-/** Where the checksum is in what is stored for a file. */
+/** Where the checksum is in the fingerprint of a file. */
 const SHA256 = 4;
 
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
 /**
- * Whether a file is the one that `known` was stored for, without reading it. Its own time says little: package managers
- * give every file the same one. That of its last change is the system's.
+ * Whether a file is the one that `known` was stored for, without reading it. The mtime says little, as package managers
+ * give every file the same one; the ctime is the system's.
  */
-const isSame = ({ size, mtimeMs, ctimeMs, ino }, known) =>
+const hasFingerprint = ({ size, mtimeMs, ctimeMs, ino }, known) =>
 	size === known[0] && mtimeMs === known[1] && ctimeMs === known[2] && ino === known[3];
 
 /** How old a change must be that a later one has another time for certain. */
 const SETTLED_MS = 2_000;
 
 /**
- * What is stored for a file. A file changed within the last two seconds could change again with the same timestamps, so
- * its ctime is not stored.
+ * The fingerprint of a file. A file changed within the last two seconds could change again with the same timestamps, so its
+ * ctime is not stored.
  */
-function entryOf({ size, mtimeMs, ctimeMs, ino }, hash) {
+function fingerprintOf({ size, mtimeMs, ctimeMs, ino }, hash) {
 	const isSettled = Date.now() - ctimeMs > SETTLED_MS;
 	return [size, mtimeMs, isSettled ? ctimeMs : -1, ino, hash];
 }
@@ -68,9 +68,9 @@ function readUnchanged(path, known) {
 	let file;
 	try {
 		file = openSync(path);
-		const isKnown = isSame(fstatSync(file), known);
+		const isKnown = hasFingerprint(fstatSync(file), known);
 		const bytes = readFileSync(file);
-		return (isKnown && isSame(fstatSync(file), known)) || sha256(bytes) === known[SHA256] ? bytes : undefined;
+		return (isKnown && hasFingerprint(fstatSync(file), known)) || sha256(bytes) === known[SHA256] ? bytes : undefined;
 	} catch (error) {
 		if (isMissing(error)) return undefined;
 		throw error;
@@ -91,9 +91,9 @@ function isAbout(stored, pi) {
 		if (!known) return false;
 		const path = pi.path(name);
 		const found = statSync(path);
-		if (isSame(found, known)) continue;
+		if (hasFingerprint(found, known)) continue;
 		if (sha256(readFileSync(path)) !== known[SHA256]) return false;
-		stored.files[name] = entryOf(found, known[SHA256]);
+		stored.files[name] = fingerprintOf(found, known[SHA256]);
 		stored.isRenewed = true;
 	}
 	return true;
@@ -136,7 +136,7 @@ function analysed(name, pi, release) {
 		for (const file of filesOf(pi)) {
 			const before = statSync(pi.path(file));
 			const bytes = readFileSync(pi.path(file));
-			files[file] = entryOf(before, sha256(bytes));
+			files[file] = fingerprintOf(before, sha256(bytes));
 			if (!isUtf8(bytes)) throw new Error(`${file} is not valid UTF-8`);
 			texts.set(file, bytes.toString("utf8"));
 		}

@@ -62,8 +62,8 @@ const list = (items) => [...new Set(items)].sort().join(", ");
  * Throws `Unfit` unless everything that `pi` takes from its session manager exists in `ours`: the names it imports, and
  * the public members of the class.
  */
-export function checkPi(pi, ours, own) {
-	const cannot = (why) => new Unfit(`${pi.title} (${pi.dir}) cannot run on ${own}: ${why}`);
+export function checkPi(pi, ours, release) {
+	const cannot = (why) => new Unfit(`${pi.title} (${pi.dir}) cannot run on ${release}: ${why}`);
 	for (const name of ["dist/core/session-manager.js", "dist/config.js"]) {
 		if (!pi.has(name)) throw cannot(`it has no ${name}, so it is laid out in a way this release does not know`);
 	}

@@ -13,7 +13,7 @@ const APP = new URL("app.mjs", import.meta.url).href;
 const OURS = new URL("../../index.js", import.meta.url).href;
 /** The module that stands in the place of a pi's manager; no file: `load` makes it. */
 const STAND_IN = new URL("stand-in.mjs", import.meta.url).href;
-/** An edited module has a URL of its own, and so a place of its own in Node's compile cache, which pi by itself shares. */
+/** Ends the URL of an edited module, so that V8's compile cache never has it under the URL of pi's file. */
 const EDITED = "?pi-session-native";
 
 export class Hooks {
