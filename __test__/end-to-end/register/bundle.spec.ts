@@ -114,6 +114,19 @@ class Fake {
 	}
 }
 
+/** A fake whose class is a declaration in the chunk. */
+function declaredClass(): Fake {
+	const fake = new Fake();
+	fake.edit(fake.chunk, (text) => {
+		const [, inner] = /var SessionManager=class (\w*)\s*\{/.exec(text) ?? [];
+		const start = text.indexOf("var SessionManager=class");
+		const end = text.indexOf("};", start) + 2;
+		const body = text.slice(text.indexOf("{", start), end - 1).replaceAll(inner || "_SessionManager", "SessionManager");
+		return `${text.slice(0, start)}class SessionManager${body}${text.slice(end)}`;
+	});
+	return fake;
+}
+
 describe("a bundle", () => {
 	it("runs on our manager, and whatever kept its own when it was loaded kept ours", () => {
 		const fake = new Fake();
@@ -137,15 +150,16 @@ describe("a bundle", () => {
 	});
 
 	it("runs with a class and a function that the bundler left as declarations", () => {
-		const fake = new Fake();
-		fake.edit(fake.chunk, (text) => {
-			const [, inner] = /var SessionManager=class (\w*)\s*\{/.exec(text) ?? [];
-			const start = text.indexOf("var SessionManager=class");
-			const end = text.indexOf("};", start) + 2;
-			const body = text.slice(text.indexOf("{", start), end - 1).replaceAll(inner || "_SessionManager", "SessionManager");
-			return `${text.slice(0, start)}class SessionManager${body}${text.slice(end)}`;
-		});
+		const fake = declaredClass();
 		fake.runs();
+		const whole = readFileSync(fake.plan, "utf8");
+		const changes = [(value: any) => (value.end += 1), (value: any) => (value.end -= 1), (value: any) => (value.start -= 1), (value: any) => (value.declares = false)];
+		for (const change of changes) {
+			writeFileSync(fake.plan, whole);
+			fake.plant((plan) => change(plan.values[1]));
+			fake.runs();
+			expect(planOf(readFileSync(fake.plan, "utf8"))).toEqual(planOf(whole));
+		}
 	});
 
 	it("is run as it is when it has letters beyond ASCII in front of the session manager", () => {
@@ -357,11 +371,12 @@ export async function main([, path, specifier]) {
 });
 
 describe("a bundle that runs", () => {
-	const GOING_ON = `import { rmSync } from "node:fs";
+	const GOING_ON = `import { rmSync, writeFileSync } from "node:fs";
 import { CURRENT_SESSION_VERSION, SessionManager } from "./core/session-manager.js";
 import { where } from "./core/sdk.js";
 export async function main([what, path]) {
-	if (what === "remove") rmSync(path);
+	if (what) rmSync(path, { recursive: true });
+	if (what === "cover") writeFileSync(path, "");
 	console.log(CURRENT_SESSION_VERSION, SessionManager.inMemory().getEntryCount(), where() !== "nowhere");
 	await import("./late.js").catch((error) => console.log(error.message));
 	console.log("goes on");
@@ -383,14 +398,16 @@ export async function main([what, path]) {
 		expect(code).toBe(0);
 	});
 
-	it("said ENOENT of a module that an update of pi had removed", () => {
-		const fake = new Fake({ files: { "dist/main.js": GOING_ON } });
-		const path = late(fake);
-		const { code, stdout } = fake.start(["remove", path]);
-		expect(stdout).toBe(
-			`3 0 true\npi-session-native: ${path} is not what it was when pi was started: was pi updated? Start it again\ngoes on\n`,
-		);
-		expect(code).toBe(0);
+	it("said ENOENT or ENOTDIR of a module that an update of pi had removed, alone or with its folder", () => {
+		for (const what of ["remove", "cover"]) {
+			const fake = new Fake({ files: { "dist/main.js": GOING_ON } });
+			const path = late(fake);
+			const { code, stdout } = fake.start([what, what === "remove" ? path : dirname(path)]);
+			expect(stdout).toBe(
+				`3 0 true\npi-session-native: ${path} is not what it was when pi was started: was pi updated? Start it again\ngoes on\n`,
+			);
+			expect(code).toBe(0);
+		}
 	});
 });
 
