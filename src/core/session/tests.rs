@@ -195,6 +195,26 @@ fn a_session_behind_a_link_is_written_again_where_the_link_led_at_first() {
 
 #[test]
 #[cfg(unix)]
+fn a_session_whose_link_was_deleted_could_never_be_written_again() {
+    for deletes_target in [false, true] {
+        let world = World::with(&["a"]);
+        let link = world.dir.path().join("link.jsonl");
+        std::os::unix::fs::symlink(&world.path, &link).expect("linked");
+        let mut session = opened(link.to_str().expect("text"));
+        fs::remove_file(&link).expect("removed");
+        if deletes_target {
+            fs::remove_file(&world.path).expect("removed");
+        }
+        append(&mut session);
+        append(&mut session);
+        assert!(fs::symlink_metadata(&link).expect("there").is_file());
+        assert_eq!(opened(link.to_str().expect("text")).tree().len(), 3);
+        assert_eq!(fs::exists(&world.path).expect("checked"), !deletes_target);
+    }
+}
+
+#[test]
+#[cfg(unix)]
 fn a_file_in_its_place_is_not_written_to() {
     for text in ["something else", "{\"type\":\"session\",\"version\":3,\"id\":\"other\"}\n", "null\n", "{}"] {
         let world = World::with(&["a"]);

@@ -32,10 +32,14 @@ impl NewFile {
     }
 
     /// Begins the file of a storage that is gone, where it was; an error if something is there. Its directory is made
-    /// again, too.
+    /// again, too. A link is not followed anew, because it may have been planted: the file is made where the link led
+    /// when the storage was opened, or under the link's own name if the link was deleted.
     pub fn again(old: &dyn Storage) -> Result<Self> {
         let path = old.name();
-        let target = old.target().map_or_else(|| PathBuf::from(path), Path::to_owned);
+        let target = match fs::entry_at(Path::new(path)).map_err(|error| Error::io("open", path, error))? {
+            Some(_) => old.target().map_or_else(|| PathBuf::from(path), Path::to_owned),
+            None => PathBuf::from(path),
+        };
         if let Some(dir) = target.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             dirs::make_dirs(dir, true).map_err(|error| Error::io("mkdir", path, error))?;
         }
