@@ -340,6 +340,22 @@ describe("an aborted signal", () => {
 		}
 	});
 
+	test("whose getter threw after a progress callback had thrown kept a list from ever settling", async () => {
+		const dir = sessions(3);
+		let armed = false;
+		const { signal } = ownSignal({
+			get aborted() {
+				if (armed) throw new Error("the signal's own");
+				return false;
+			},
+		});
+		const onProgress = () => {
+			armed = true;
+			throw new Error("the callback's");
+		};
+		expect(await SessionManager.list("/somewhere", dir, onProgress, signal)).toEqual([]);
+	});
+
 	test("that fired while it said that it was not aborted kept a list and a search from ever settling", async () => {
 		const dir = sessions(3);
 		for (const why of [reason, undefined]) {

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::connection::{discard_if_corrupt, Catalog, LIST_BUSY_TIMEOUT};
-use super::error::CatalogResult;
+use super::error::{is_busy, CatalogResult};
 use super::ingest::{forget_empty_dirs, ingest_session, pending, revalidate_pending, IngestOutcome};
 use super::location::Location;
 use super::purge::purge;
@@ -22,6 +22,18 @@ fn ingesting() -> MutexGuard<'static, HashMap<PathBuf, bool>> {
     INGESTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How often background work is begun again while another process keeps the catalog locked: 5 s in all.
+const BUSY_TRIES: usize = 20;
+
+/// Removes a catalog from those that are ingested into, even if the thread panics.
+struct Unregister<'a>(&'a Location);
+
+impl Drop for Unregister<'_> {
+    fn drop(&mut self) {
+        ingesting().remove(&self.0.path);
+    }
+}
+
 /// Ingests the texts that the catalog lacks. If another thread already does, it does this as well.
 pub fn ingest_pending(mut catalog: Catalog, location: &Location, stop: &Arc<AtomicBool>) {
     {
@@ -32,8 +44,15 @@ pub fn ingest_pending(mut catalog: Catalog, location: &Location, stop: &Arc<Atom
         }
         ingesting.insert(location.path.clone(), false);
     }
+    let unregister = Unregister(location);
+    let mut busy = 0;
     loop {
         if let Err(error) = ingest_once(&mut catalog, stop) {
+            // Another process writes, which may take seconds. Each try waits in short steps, so that an exit does not.
+            busy += 1;
+            if is_busy(&error) && busy < BUSY_TRIES && !stop.load(Ordering::Relaxed) {
+                continue;
+            }
             discard_if_corrupt(location, &error);
             stop.store(true, Ordering::Relaxed);
         }
@@ -42,6 +61,8 @@ pub fn ingest_pending(mut catalog: Catalog, location: &Location, stop: &Arc<Atom
         if !again || stop.load(Ordering::Relaxed) {
             ingesting.remove(&location.path);
             drop(ingesting);
+            // It is done, in one step with the question whether there is more to do.
+            std::mem::forget(unregister);
             return catalog.truncate_log();
         }
     }

@@ -36,6 +36,10 @@ impl Deferred {
         let settle = if resolves { sys::napi_resolve_deferred } else { sys::napi_reject_deferred };
         // SAFETY: taken out above, each deferred is settled once.
         let status = unsafe { settle(js.raw(), deferred, value.raw()) };
+        if status == sys::Status::napi_pending_exception {
+            // Nothing was settled: a later call can.
+            self.0.set(Some(deferred));
+        }
         js.check(status, "settling a promise")
     }
 }

@@ -140,7 +140,11 @@ fn take(progress: &RefCell<Progress>, js: JsEnv<'_>, event: Event) -> Result<()>
         }
         // A progress callback that throws ends the list, empty, as in the reference; an abort comes first.
         let signal = progress.borrow().task.signal(js)?;
-        let reason = abort_reason(js, signal).unwrap_or(None);
+        let reason = match abort_reason(js, signal) {
+            Ok(reason) => reason,
+            // The signal's own code threw. No promise settles while an exception is pending.
+            Err(_) => js.take_exception().map(|_| None)?,
+        };
         let value = reason.map_or_else(|| js.array(0), Ok)?;
         return end(progress, js, value, reason.is_none());
     }

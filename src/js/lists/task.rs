@@ -164,8 +164,9 @@ fn abort_callback<'env, T: Send + 'static>(
     cancelled: Arc<AtomicBool>,
 ) -> Result<JsVal<'env>> {
     js.function("onAbort", move |js, _| {
-        cancelled.store(true, Ordering::Relaxed);
+        // In this order: a list that finds itself cancelled sends nothing more, so the message has to be on its way by then.
         sender.send(message());
+        cancelled.store(true, Ordering::Relaxed);
         js.undefined()
     })
 }
