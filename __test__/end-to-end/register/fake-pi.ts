@@ -145,7 +145,7 @@ import { getAgentDir } from "./config.js";
 import { CURRENT_SESSION_VERSION, SessionManager as Sessions } from "./core/session-manager.js";
 import { captured, where } from "./core/sdk.js";
 export async function main(args) {
-	const native = String(Sessions.create).includes("[native code]") && everything.SessionManager === Sessions;
+	const native = String(Sessions).includes("[native code]") && everything.SessionManager === Sessions;
 	console.log(JSON.stringify({ args, dir: where(), agent: getAgentDir(), version: CURRENT_SESSION_VERSION, native, captured: captured() }));
 	if (args[0] === "late") console.log((await import("./late.js")).late);
 }

@@ -38,7 +38,7 @@ export default function (pi: any) {
 		const later = await import("@earendil-works/pi-coding-agent");
 		const managers = [SessionManager, older.SessionManager, later.SessionManager];
 		const same = managers.every((one) => sessionManager instanceof one && sessionManager.constructor === one);
-		const functions = [SessionManager.create, buildSessionContext, older.buildSessionContext, later.buildSessionContext];
+		const functions = [SessionManager, buildSessionContext, older.buildSessionContext, later.buildSessionContext];
 		const native = functions.every((one) => String(one).includes("[native code]"));
 		appendFileSync(process.env.NOTES!, \`same \${same} native \${native}\\n\`);
 	});
@@ -111,7 +111,7 @@ describe.each(PIS)("the bundle of $version", (one) => {
 			const native = (one) => String(one).includes("[native code]");
 			for (const given of [{}, { sessionManager: SessionManager.inMemory() }]) {
 				const { session } = await createAgentSession({ cwd: process.cwd(), ...given });
-				console.log(session.sessionManager instanceof SessionManager, native(SessionManager.create), native(buildSessionContext));
+				console.log(session.sessionManager instanceof SessionManager, native(SessionManager), native(buildSessionContext));
 			}
 			process.exit();
 		`;

@@ -304,7 +304,7 @@ describe("a script that uses the SDK", () => {
 		fakePi(moduleDir(cwd, fake.name), fake);
 		return node([...options, register, write(join(cwd, "script.mjs"), text)], { cwd });
 	};
-	const NATIVE = `console.log(String(SessionManager.create).includes("[native code]"), SessionManager.inMemory().getEntryCount());`;
+	const NATIVE = `console.log(String(SessionManager).includes("[native code]"), SessionManager.inMemory().getEntryCount());`;
 	const replaced = { code: 0, stdout: "pi starts\ntrue 0\n", stderr: "" };
 
 	it.each(["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"])("gets our manager from %s", (name) => {

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::fs;
+#[cfg(unix)]
 use super::open::{self, Access};
 
 /// Waits until the names in the directory of `path` are on disk. Some file systems have no call for that.

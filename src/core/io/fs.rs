@@ -47,6 +47,7 @@ pub struct Identity {
 }
 
 /// Whether a link count says that no name leads to a file. Some file systems say so of every file.
+#[cfg(unix)]
 fn has_no_link(count: u64) -> bool {
     #[cfg(test)]
     let count = if faults::counts_no_links() { 0 } else { count };

@@ -25,6 +25,8 @@ pub fn existing(path: &Path, access: Access) -> io::Result<File> {
 
 /// Opens a file, but no pipe, socket or device, which may block or have no end. Directories fail when they are read.
 pub fn regular(path: &Path, access: Access) -> io::Result<File> {
+    // Windows has no flags to set.
+    #[cfg_attr(not(unix), allow(unused_mut))]
     let mut options = options(access);
     // What is opened is looked at afterwards: another file may have its name by then.
     #[cfg(unix)]
