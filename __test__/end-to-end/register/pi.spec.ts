@@ -146,7 +146,7 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		for (const name of readdirSync(join(pi.root, "peer/node_modules"))) {
 			if (!name.startsWith(".")) symlinkSync(join(pi.root, "peer/node_modules", name), join(modules, name));
 		}
-		cpSync(dir, renamedDir, { recursive: true });
+		cpSync(dir, renamedDir, { recursive: true, dereference: true });
 		const manifest = JSON.parse(readFileSync(join(renamedDir, "package.json"), "utf8"));
 		const renamed = { ...manifest, name: "@acme/tau", piConfig: { name: "tau", configDir: ".tau" } };
 		writeFileSync(join(renamedDir, "package.json"), JSON.stringify(renamed));
