@@ -141,7 +141,9 @@ function fromLauncher(path, name) {
 	const found = text.split(/["'\s]/).find((word) => word.includes(`/node_modules/${name}/`));
 	if (!found) return undefined;
 	const folder = found.slice(0, found.lastIndexOf(`/node_modules/${name}/`) + `/node_modules/${name}`.length);
-	return folder.replace(/^(\$basedir|%~dp0|%dp0%)\/?/, `${dirname(path)}/`);
+	const named = folder.replace(/^(\$basedir|%~dp0|%dp0%)\/?/, `${dirname(path)}/`);
+	// Any other variable is the shell's to expand: without it the path would be taken below the working directory.
+	return isAbsolute(named) ? named : undefined;
 }
 
 /** Folders where a package of this name may be, the likeliest first; found one after the other as they are asked for. */

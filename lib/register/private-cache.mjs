@@ -27,7 +27,10 @@ function userCacheFolder() {
 	const given = platform === "win32" ? env.LOCALAPPDATA : env.XDG_CACHE_HOME;
 	if (given && isAbsolute(given)) return given;
 	const usual = { darwin: "Library/Caches", win32: "AppData/Local" }[platform] ?? ".cache";
-	return join(homedir(), usual);
+	const home = homedir();
+	// `HOME` may be empty or relative: the folder would then be one of the working directory, which others may have filled.
+	if (!isAbsolute(home)) throw new Error(`The home folder is not an absolute path: ${JSON.stringify(home)}`);
+	return join(home, usual);
 }
 
 const cacheFolder = () => join(userCacheFolder(), "pi-session-native");

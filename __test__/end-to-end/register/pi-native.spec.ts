@@ -198,6 +198,15 @@ describe("pi-native starts nothing", () => {
 		refused(run(cwd, pathWith(join(outer, "npm"))), "no pi is installed");
 	});
 
+	it("that lies in the working directory under the name of a variable of the user's own launcher", () => {
+		const cwd = scratch();
+		const evil = 'console.log("a stranger\'s code runs");\n';
+		fakePi(moduleDir(join(cwd, "$HOME/.x")), { files: { "dist/cli.js": evil, "dist/main.js": evil, "dist/bundle/cli.js": evil } });
+		const bin = scratch();
+		write(join(bin, "pi"), `#!/bin/sh\nexec node "$HOME/.x/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js" "$@"\n`, 0o755);
+		refused(run(cwd, bare(bin)), "no pi is installed");
+	});
+
 	it("and says why where Node cannot require modules: it was an error of Node's own", () => {
 		const cwd = scratch();
 		const without = write(join(cwd, "without.mjs"), `import module from "node:module";\ndelete module.registerHooks;\n`);
