@@ -320,7 +320,9 @@ describe("an aborted signal", () => {
 	/** A signal of the caller's own, which need not keep to the rules. */
 	const ownSignal = (more: object) => {
 		const listeners: (() => void)[] = [];
-		const signal = { aborted: false, reason: undefined, addEventListener: (_: string, listener: () => void) => listeners.push(listener), removeEventListener: () => {}, ...more };
+		const signal = { aborted: false, reason: undefined, addEventListener: (_: string, listener: () => void) => listeners.push(listener), removeEventListener: () => {} };
+		// A spread would call getters and keep what they gave.
+		Object.defineProperties(signal, Object.getOwnPropertyDescriptors(more));
 		return { signal: signal as unknown as AbortSignal, fire: () => listeners.forEach((listener) => listener()) };
 	};
 
@@ -374,6 +376,20 @@ describe("an aborted signal", () => {
 				else expect(rejected).toMatchObject({ message: "This operation was aborted" });
 			}
 		}
+	});
+
+	test("that fired when the list was about to end let it resolve", async () => {
+		let asked = 0;
+		const { signal, fire } = ownSignal({
+			reason,
+			// Asked at the start, and again when the only event of an empty folder is there.
+			get aborted() {
+				if (++asked === 2) fire();
+				return false;
+			},
+		});
+		expect(await rejection(SessionManager.list("/somewhere", sessions(0), undefined, signal))).toBe(reason);
+		expect(asked).toBe(2);
 	});
 
 	test("after the list is no matter", async () => {

@@ -118,6 +118,7 @@ fn take(progress: &RefCell<Progress>, js: JsEnv<'_>, event: Event) -> Result<()>
             return end(progress, js, reason, false);
         }
     }
+    let event = if progress.borrow().task.heard_abort() { Event::Aborted } else { event };
     let handled = match event {
         Event::Aborted => {
             let reason = reason_of_abort(js, signal).or_else(|error| reason_of(js, &error))?;

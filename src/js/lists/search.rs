@@ -179,6 +179,7 @@ fn take(searching: &RefCell<Searching>, js: JsEnv<'_>, event: Event) -> Result<(
 }
 
 fn handle(searching: &RefCell<Searching>, js: JsEnv<'_>, event: Event) -> Result<()> {
+    let event = if searching.borrow().task.heard_abort() { Event::Aborted } else { event };
     match event {
         Event::Aborted => {
             let signal = searching.borrow().task.signal(js)?;

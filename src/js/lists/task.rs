@@ -93,6 +93,12 @@ impl Task {
         self.deferred.is_settled()
     }
 
+    /// Whether the signal's abort event was heard. A result that comes later is not the answer, even where the signal
+    /// itself does not say that it is aborted.
+    pub fn heard_abort(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
     /// The progress callback, if there is one.
     pub fn on_progress<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
         self.on_progress.as_ref().map(|kept| js.kept(kept)).transpose()
