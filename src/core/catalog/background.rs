@@ -53,7 +53,7 @@ pub fn ingest_pending(mut catalog: Catalog, location: &Location, stop: &Arc<Atom
             if is_busy(&error) && busy < BUSY_TRIES && !stop.load(Ordering::Relaxed) {
                 continue;
             }
-            discard_if_corrupt(location, &error);
+            discard_if_corrupt(catalog.file(), &error);
             stop.store(true, Ordering::Relaxed);
         }
         let mut ingesting = ingesting();

@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{is_busy, is_corrupt, CatalogResult};
-use super::file::{create_private, inspect, note_connection, remove_own, CatalogFileState};
+use super::file::{create_private, inspect, CatalogFile, CatalogFileState};
 use super::location::Location;
 use super::schema;
 use crate::core::base::options::Durability;
@@ -22,6 +22,7 @@ pub const SHORT_BUSY_TIMEOUT: Duration = Duration::from_millis(20);
 /// An open catalog.
 pub struct Catalog {
     db: Connection,
+    file: CatalogFile,
 }
 
 impl Catalog {
@@ -33,14 +34,15 @@ impl Catalog {
     /// The same, with a busy timeout of its own.
     pub fn open_within(location: &Location, busy_timeout: Duration) -> Option<Self> {
         let path = fs::follow(&location.path).ok()?;
+        let file = CatalogFile::at(&path);
         if inspect(&path) != CatalogFileState::Catalog {
             return None;
         }
         for flags in [OpenFlags::SQLITE_OPEN_READ_WRITE, OpenFlags::SQLITE_OPEN_READ_ONLY] {
-            match Self::connect(&path, flags, busy_timeout) {
+            match Self::connect(&path, &file, flags, busy_timeout) {
                 Ok(catalog) => return Some(catalog),
                 Err(error) if is_corrupt(&error) => {
-                    remove_own(&path);
+                    file.remove_own();
                     return None;
                 }
                 // A read-only connection would wait as long.
@@ -63,32 +65,37 @@ impl Catalog {
         }
         // A corrupt one is deleted first, and created in the second round.
         for _ in 0..2 {
+            let file = CatalogFile::at(&path);
             match inspect(&path) {
                 CatalogFileState::Foreign => return None,
                 CatalogFileState::Catalog => {}
                 CatalogFileState::Unusable => {
-                    remove_own(&path);
+                    file.remove_own();
                     create_private(&path).ok()?;
                 }
                 CatalogFileState::Missing => create_private(&path).ok()?,
             }
-            match Self::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, LIST_BUSY_TIMEOUT) {
+            match Self::connect(&path, &file, OpenFlags::SQLITE_OPEN_READ_WRITE, LIST_BUSY_TIMEOUT) {
                 Ok(catalog) => return Some(catalog),
-                Err(error) if is_corrupt(&error) => remove_own(&path),
+                Err(error) if is_corrupt(&error) => file.remove_own(),
                 Err(_) => return None,
             }
         }
         None
     }
 
-    fn connect(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> CatalogResult<Self> {
+    fn connect(path: &Path, file: &CatalogFile, flags: OpenFlags, busy_timeout: Duration) -> CatalogResult<Self> {
         let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         db.busy_timeout(busy_timeout)?;
         // A connection to a deleted file would delete the log of the file in its place.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         schema::prepare(&db)?;
-        note_connection(path);
-        Ok(Self { db })
+        Ok(Self { db, file: file.clone().connected() })
+    }
+
+    /// The file that it is connected to.
+    pub fn file(&self) -> &CatalogFile {
+        &self.file
     }
 
     /// Whether it can only be read.
@@ -132,12 +139,10 @@ impl Catalog {
     }
 }
 
-/// Deletes the catalog if the error says that it is corrupt.
-pub fn discard_if_corrupt(location: &Location, error: &rusqlite::Error) {
+/// Deletes the catalog that gave this error if the error says that it is corrupt.
+pub fn discard_if_corrupt(file: &CatalogFile, error: &rusqlite::Error) {
     if is_corrupt(error) {
-        if let Ok(path) = fs::follow(&location.path) {
-            remove_own(&path);
-        }
+        file.remove_own();
     }
 }
 
@@ -145,6 +150,7 @@ pub fn discard_if_corrupt(location: &Location, error: &rusqlite::Error) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::catalog::error::corrupt;
     use std::fs;
     use std::os::unix::fs::MetadataExt;
 
@@ -155,6 +161,31 @@ mod tests {
         let locks = fs::read_to_string("/proc/locks").expect("read");
         let is_ours = |line: &&str| line.contains("POSIX") && line.contains(&inode) && line.contains(&process);
         locks.lines().filter(is_ours).count()
+    }
+
+    #[test]
+    fn a_connection_to_a_catalog_that_was_replaced_deleted_the_new_one() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let location = Location { path: dir.path().join("catalog"), makes_dir: false };
+        let names = || {
+            let mut names: Vec<_> =
+                fs::read_dir(dir.path()).expect("read").flatten().map(|one| one.file_name()).collect();
+            names.sort();
+            names
+        };
+        let replaced = Catalog::create(&location).expect("created");
+        for name in names() {
+            fs::remove_file(dir.path().join(name)).expect("removed");
+        }
+        let mut new = Catalog::create(&location).expect("created");
+        new.write(|transaction| transaction.execute("UPDATE state SET value = 7", [])).expect("written");
+        let before = names();
+        discard_if_corrupt(replaced.file(), &corrupt("its pages"));
+        assert_eq!((names(), before.len()), (before, 3));
+        let other = Catalog::open(&location).expect("opened");
+        assert_eq!(other.state("pending_merges").expect("read"), 7);
+        discard_if_corrupt(new.file(), &corrupt("its pages"));
+        assert_eq!(names().len(), 0);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use super::schema::{APPLICATION_ID, FORMAT_VERSION};
 use crate::core::io::file_version::FileFingerprint;
@@ -34,22 +35,62 @@ pub enum CatalogFileState {
     Foreign,
 }
 
-/// The files that this process has connected to, by path.
-static CONNECTED: LazyLock<Mutex<HashMap<PathBuf, (u64, u64)>>> = LazyLock::new(Mutex::default);
+/// Which file it is: device, inode and creation time. Inode numbers are used again.
+type Identity = (u64, u64, Option<SystemTime>);
 
-fn connected() -> MutexGuard<'static, HashMap<PathBuf, (u64, u64)>> {
+/// The files that this process has connected to, by path.
+static CONNECTED: LazyLock<Mutex<HashMap<PathBuf, Identity>>> = LazyLock::new(Mutex::default);
+
+fn connected() -> MutexGuard<'static, HashMap<PathBuf, Identity>> {
     CONNECTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    let FileFingerprint { device, inode, size, .. } = FileFingerprint::of(&fs::metadata(path).ok()?);
-    (inode != 0 && size > 0).then_some((device, inode))
+fn identity(path: &Path) -> Option<Identity> {
+    let meta = fs::metadata(path).ok()?;
+    let FileFingerprint { device, inode, size, .. } = FileFingerprint::of(&meta);
+    (inode != 0 && size > 0).then(|| (device, inode, meta.created().ok()))
 }
 
-/// Remembers that SQLite has accepted the file as a catalog.
-pub fn note_connection(path: &Path) {
-    if let Some(identity) = identity(path) {
-        connected().insert(path.to_owned(), identity);
+/// The file that is at the catalog's path at one moment. Another process may delete it and create a new catalog there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogFile {
+    path: PathBuf,
+    identity: Option<Identity>,
+}
+
+impl CatalogFile {
+    /// What is there now.
+    pub fn at(path: &Path) -> Self {
+        Self { path: path.to_owned(), identity: identity(path) }
+    }
+
+    /// Remembers that SQLite, which opened it since, has accepted it as a catalog. Gives the file that is open: it is not known
+    /// if another took its place meanwhile.
+    pub fn connected(mut self) -> Self {
+        let now = identity(&self.path);
+        // It was empty until SQLite created its tables.
+        self.identity = now.filter(|_| self.identity.is_none() || self.identity == now);
+        if let Some(identity) = self.identity {
+            connected().insert(self.path.clone(), identity);
+        }
+        self
+    }
+
+    /// Deletes the catalog's files, if they are ours and the file still is this one. Connections of other processes continue on
+    /// the deleted files.
+    pub fn remove_own(&self) {
+        if self.identity.is_none() || identity(&self.path) != self.identity {
+            return;
+        }
+        connected().remove(&self.path);
+        if !matches!(inspect_header(&self.path), CatalogFileState::Catalog | CatalogFileState::Unusable) {
+            return;
+        }
+        for ending in ["-wal", "-shm", "-journal", ""] {
+            let mut name = self.path.as_os_str().to_owned();
+            name.push(ending);
+            let _ = fs::remove(Path::new(&name));
+        }
     }
 }
 
@@ -110,19 +151,6 @@ fn make_private(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Deletes the catalog's files, if they are ours. Connections of other processes continue on the deleted files.
-pub fn remove_own(path: &Path) {
-    connected().remove(path);
-    if !matches!(inspect_header(path), CatalogFileState::Catalog | CatalogFileState::Unusable) {
-        return;
-    }
-    for ending in ["-wal", "-shm", "-journal", ""] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(ending);
-        let _ = fs::remove(Path::new(&name));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +162,30 @@ mod tests {
         bytes[FORMAT_VERSION_AT..FORMAT_VERSION_AT + 4].copy_from_slice(&form.to_be_bytes());
         bytes[APPLICATION_ID_AT..APPLICATION_ID_AT + 4].copy_from_slice(&application.to_be_bytes());
         bytes
+    }
+
+    #[test]
+    fn a_catalog_that_another_process_created_meanwhile_was_deleted_with_its_log() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join(FILE_NAME);
+        fs::write(&path, database(APPLICATION_ID, FORMAT_VERSION - 1)).expect("written");
+        let outdated = CatalogFile::at(&path);
+        assert_eq!(inspect(&path), CatalogFileState::Unusable);
+        let create = || {
+            fs::remove_file(&path).expect("removed");
+            fs::write(&path, database(APPLICATION_ID, FORMAT_VERSION)).expect("written");
+            fs::write(dir.path().join(format!("{FILE_NAME}-wal")), "log").expect("written");
+        };
+        create();
+        outdated.remove_own();
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 2);
+        // A file that took the place of the one that was being opened is not the one that SQLite opened.
+        let opened = CatalogFile::at(&path);
+        create();
+        opened.connected().remove_own();
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 2);
+        CatalogFile::at(&path).remove_own();
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 0);
     }
 
     #[test]
@@ -154,7 +206,7 @@ mod tests {
                 let path = dir.path().join(name);
                 fs::write(&path, &bytes).expect("written");
                 assert_eq!(inspect(&path), want, "{name} {:?}", bytes.get(..20));
-                remove_own(&path);
+                CatalogFile::at(&path).remove_own();
                 let stays = matches!(want, CatalogFileState::Missing | CatalogFileState::Foreign);
                 assert_eq!(fs::read(&path).ok(), stays.then(|| bytes.clone()), "{name}");
             }

@@ -60,9 +60,7 @@ pub fn read_with(
     let mut rows = Rows::default();
     if let Some(open) = &catalog {
         if let Err(error) = rows.load(open, files) {
-            if let Some(location) = location {
-                discard_if_corrupt(location, &error);
-            }
+            discard_if_corrupt(open.file(), &error);
             (catalog, rows) = (None, Rows::default());
         }
     }
@@ -238,9 +236,7 @@ fn write_rows(
     match written {
         Ok(()) => Some(catalog),
         Err(error) => {
-            if let Some(location) = location {
-                discard_if_corrupt(location, &error);
-            }
+            discard_if_corrupt(catalog.file(), &error);
             None
         }
     }

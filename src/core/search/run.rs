@@ -114,11 +114,12 @@ impl Request<'_> {
         for _ in 0..2 {
             let Some(location) = self.location else { break };
             let Some(catalog) = Catalog::open(location).or_else(|| Catalog::create(location)) else { break };
+            let file = catalog.file().clone();
             match self.run_on(catalog, location) {
                 Ok(found) => return Ok(found),
                 Err(_) if self.is_cancelled() => return Ok(None),
                 Err(error) => {
-                    discard_if_corrupt(location, &error);
+                    discard_if_corrupt(&file, &error);
                     if !is_corrupt(&error) {
                         break;
                     }
