@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension};
@@ -21,7 +21,7 @@ use crate::core::catalog::error::{is_corrupt, CatalogResult};
 use crate::core::catalog::fts::build::build;
 use crate::core::catalog::fts::index::Indexer;
 use crate::core::catalog::ingest::{begin, pending, PendingSession};
-use crate::core::catalog::ingest_lock::ingest_lock;
+use crate::core::catalog::ingest_lock::Turn;
 use crate::core::catalog::location::Location;
 use crate::core::catalog::rows::is_cacheable;
 use crate::core::io::fd_limit::{is_exhausted, is_unreadable};
@@ -151,10 +151,12 @@ impl Request<'_> {
         for round in 1.. {
             catalog.db().busy_timeout(BUSY_TIMEOUT)?;
             // Of searches that begin together one reads the files.
-            let lock = ingest_lock(&location.path);
-            let guard = is_new(&catalog, files.len())?.then(|| lock.lock().unwrap_or_else(PoisonError::into_inner));
+            let turn = is_new(&catalog, files.len())?.then(|| Turn::wait(&location.path, self.cancelled));
+            if matches!(turn, Some(None)) {
+                return Ok(None);
+            }
             let listed = self.list(&files, Some(catalog));
-            drop(guard);
+            drop(turn);
             let (mut sessions, open) = listed.map_err(without_handles)?;
             let was_written = open.is_some();
             // What was read counts even if it could not be written.
@@ -308,11 +310,7 @@ impl Request<'_> {
     ) -> CatalogResult<()> {
         let mut count = 0;
         for some in todo.chunks(AT_ONCE) {
-            let lock = ingest_lock(&location.path);
-            let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
-            if self.is_cancelled() {
-                return Ok(());
-            }
+            let Some(_turn) = Turn::wait(&location.path, self.cancelled) else { return Ok(()) };
             let (mut taken, mut starts) = (Vec::new(), Vec::new());
             for (row, pending) in some {
                 // Texts ingested after a list are not indexed yet.
