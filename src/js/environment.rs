@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
-use super::engine::JsEnv;
+use super::engine::{JsEnv, JsVal};
 use super::factory::{self, FactoryFn};
 use super::lists::lazy_text;
 use super::manager::{bodies, gc};
@@ -37,7 +37,7 @@ fn initialise(exports: Object, env: Env) -> Result<()> {
             stop_all();
         }
     })?;
-    let exports = exports.to_unknown().into();
+    let exports = JsVal::of(&exports);
     let class = js.get(exports, c"SessionManager")?;
     factory::call(js, FactoryFn::FinishClass, &[class, exports]).map(drop)
 }

@@ -12,7 +12,7 @@ use crate::core::format::ids::entry_id;
 use crate::core::format::serialize::NewHead;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
-use crate::js::engine::{returned, JsEnv};
+use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::append::{append, PendingEntry};
 use crate::js::manager::message::new_message;
@@ -32,12 +32,11 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        enumerable = false,
         ts_args_type = "message: Message | CustomMessage | BashExecutionMessage",
         ts_return_type = "string"
     )]
-    pub fn append_message<'env>(&self, env: &'env Env, message: Unknown<'env>) -> Result<Unknown<'env>> {
-        let new = new_message(&self.state, JsEnv::new(env), message.into())?;
+    pub fn append_message<'env>(&self, env: &'env Env, message: JsVal<'env>) -> Result<JsVal<'env>> {
+        let new = new_message(&self.state, JsEnv::new(env), message)?;
         self.append_for_id(env, new)
     }
 
@@ -50,9 +49,9 @@ impl SessionManager {
     /// manager.appendThinkingLevelChange("high");
     /// console.log(manager.buildSessionContext().thinkingLevel); // → high
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "thinkingLevel: string", ts_return_type = "string")]
-    pub fn append_thinking_level_change<'env>(&self, env: &'env Env, level: Unknown<'env>) -> Result<Unknown<'env>> {
-        let own = factory::call(JsEnv::new(env), FactoryFn::OwnThinkingLevel, &[level.into()])?;
+    #[napi(catch_unwind, ts_args_type = "thinkingLevel: string", ts_return_type = "string")]
+    pub fn append_thinking_level_change<'env>(&self, env: &'env Env, level: JsVal<'env>) -> Result<JsVal<'env>> {
+        let own = factory::call(JsEnv::new(env), FactoryFn::OwnThinkingLevel, &[level])?;
         self.append_for_id(env, PendingEntry::entry(Kind::ThinkingLevelChange, own))
     }
 
@@ -65,19 +64,14 @@ impl SessionManager {
     /// manager.appendModelChange("acme", "large");
     /// console.log(manager.buildSessionContext().model?.modelId); // → large
     /// ```
-    #[napi(
-        catch_unwind,
-        enumerable = false,
-        ts_args_type = "provider: string, modelId: string",
-        ts_return_type = "string"
-    )]
+    #[napi(catch_unwind, ts_args_type = "provider: string, modelId: string", ts_return_type = "string")]
     pub fn append_model_change<'env>(
         &self,
         env: &'env Env,
-        provider: Unknown<'env>,
-        model_id: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
-        let own = factory::call(JsEnv::new(env), FactoryFn::OwnModel, &[provider.into(), model_id.into()])?;
+        provider: JsVal<'env>,
+        model_id: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
+        let own = factory::call(JsEnv::new(env), FactoryFn::OwnModel, &[provider, model_id])?;
         self.append_for_id(env, PendingEntry::entry(Kind::ModelChange, own))
     }
 
@@ -94,25 +88,24 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        enumerable = false,
         ts_args_type = "kind: string, provider: string, model: string, usage: Usage, note?: string",
         ts_return_type = "UsageEntry"
     )]
     pub fn append_usage<'env>(
         &self,
         env: &'env Env,
-        kind: Unknown<'env>,
-        provider: Unknown<'env>,
-        model: Unknown<'env>,
-        usage: Unknown<'env>,
-        note: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
+        kind: JsVal<'env>,
+        provider: JsVal<'env>,
+        model: JsVal<'env>,
+        usage: JsVal<'env>,
+        note: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let values = [kind.into(), provider.into(), model.into(), usage.into(), note.into()];
-        let shape = if js.is_truthy(note.into())? { FactoryFn::OwnUsageWithNote } else { FactoryFn::OwnUsage };
+        let values = [kind, provider, model, usage, note];
+        let shape = if js.is_truthy(note)? { FactoryFn::OwnUsageWithNote } else { FactoryFn::OwnUsage };
         let own = factory::call(js, shape, &values)?;
         let appended = append(&self.state, js, PendingEntry::entry(Kind::Usage, own))?;
-        Ok(returned(env, appended.entry(&self.state, js)?))
+        appended.entry(&self.state, js)
     }
 
     /// Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
@@ -129,7 +122,6 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        enumerable = false,
         ts_generic_types = "T = unknown",
         ts_args_type = "summary: string, firstKeptEntryId: string | null, tokensBefore: number, details?: T, fromHook?: boolean, usage?: Usage",
         ts_return_type = "string"
@@ -138,13 +130,13 @@ impl SessionManager {
     pub fn append_compaction<'env>(
         &self,
         env: &'env Env,
-        summary: Unknown<'env>,
-        first_kept_entry_id: Unknown<'env>,
-        tokens_before: Unknown<'env>,
-        details: Unknown<'env>,
-        from_hook: Unknown<'env>,
-        usage: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
+        summary: JsVal<'env>,
+        first_kept_entry_id: JsVal<'env>,
+        tokens_before: JsVal<'env>,
+        details: JsVal<'env>,
+        from_hook: JsVal<'env>,
+        usage: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let now = crate::js::factory::host::now(js)?;
         let system = reading(&self.state, js, || system_message(&self.state, js, now))?;
@@ -152,11 +144,11 @@ impl SessionManager {
             let state = self.state.borrow();
             entry_id(|id| state.session.tree().find(id).is_some())
         };
-        let first_kept = match js.is_nullish(first_kept_entry_id.into())? {
+        let first_kept = match js.is_nullish(first_kept_entry_id)? {
             true => js.string(id.as_bytes())?,
-            false => first_kept_entry_id.into(),
+            false => first_kept_entry_id,
         };
-        let values = [summary.into(), first_kept, tokens_before.into(), details.into(), usage.into(), from_hook.into()];
+        let values = [summary, first_kept, tokens_before, details, usage, from_hook];
         let own = match system {
             Some(system) => factory::call(js, FactoryFn::OwnCompactionWithPrompt, &[&values[..], &[system]].concat())?,
             None => factory::call(js, FactoryFn::OwnCompaction, &values)?,
@@ -178,19 +170,14 @@ impl SessionManager {
     /// ```ts
     /// manager.appendCustomEntry("my-extension", { seen: ["a.ts"] });
     /// ```
-    #[napi(
-        catch_unwind,
-        enumerable = false,
-        ts_args_type = "customType: string, data?: unknown",
-        ts_return_type = "string"
-    )]
+    #[napi(catch_unwind, ts_args_type = "customType: string, data?: unknown", ts_return_type = "string")]
     pub fn append_custom_entry<'env>(
         &self,
         env: &'env Env,
-        custom_type: Unknown<'env>,
-        data: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
-        let own = factory::call(JsEnv::new(env), FactoryFn::OwnCustom, &[custom_type.into(), data.into()])?;
+        custom_type: JsVal<'env>,
+        data: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
+        let own = factory::call(JsEnv::new(env), FactoryFn::OwnCustom, &[custom_type, data])?;
         self.append_for_id(env, PendingEntry::entry(Kind::Custom, own))
     }
 
@@ -203,10 +190,10 @@ impl SessionManager {
     /// manager.appendSessionInfo("  Greetings ");
     /// console.log(manager.getSessionName()); // → Greetings
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "name: string", ts_return_type = "string")]
-    pub fn append_session_info<'env>(&self, env: &'env Env, name: Unknown<'env>) -> Result<Unknown<'env>> {
+    #[napi(catch_unwind, ts_args_type = "name: string", ts_return_type = "string")]
+    pub fn append_session_info<'env>(&self, env: &'env Env, name: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let name = one_line(&args::text(js, name.into(), "name")?);
+        let name = one_line(&args::text(js, name, "name")?);
         let own = factory::call(js, FactoryFn::OwnName, &[js.string(&name)?])?;
         self.append_for_id(env, PendingEntry::entry(Kind::SessionInfo, own))
     }
@@ -222,7 +209,6 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        enumerable = false,
         ts_generic_types = "T = unknown",
         ts_args_type = "customType: string, content: string | (TextContent | ImageContent)[], display: boolean, details?: T",
         ts_return_type = "string"
@@ -230,12 +216,12 @@ impl SessionManager {
     pub fn append_custom_message_entry<'env>(
         &self,
         env: &'env Env,
-        custom_type: Unknown<'env>,
-        content: Unknown<'env>,
-        display: Unknown<'env>,
-        details: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
-        let values = [custom_type.into(), content.into(), display.into(), details.into()];
+        custom_type: JsVal<'env>,
+        content: JsVal<'env>,
+        display: JsVal<'env>,
+        details: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
+        let values = [custom_type, content, display, details];
         let own = factory::call(JsEnv::new(env), FactoryFn::OwnCustomMessage, &values)?;
         self.append_for_id(env, PendingEntry::entry(Kind::CustomMessage, own))
     }
@@ -253,18 +239,16 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        enumerable = false,
         ts_args_type = "targetId: string, replacement: ContextEditEntry[\"replacement\"]",
         ts_return_type = "string"
     )]
     pub fn append_context_edit<'env>(
         &self,
         env: &'env Env,
-        target_id: Unknown<'env>,
-        replacement: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
+        target_id: JsVal<'env>,
+        mut replacement: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let (target, mut replacement) = (target_id.into(), replacement.into());
         let content = match js.kind(replacement)? {
             ValueType::Null => None,
             ValueType::Object => Some(js.get(replacement, c"content")?),
@@ -276,8 +260,8 @@ impl SessionManager {
                 return Err(thrown(js, &CoreError::replacement()));
             }
         }
-        let id = js.text(target)?;
-        let shown = args::shown_value(js, target)?;
+        let id = js.text(target_id)?;
+        let shown = args::shown_value(js, target_id)?;
         let checked = self.state.borrow_mut().session.check_edit(id.as_deref(), || shown.clone());
         let row = checked.map_err(|error| thrown(js, &error))?;
         let role = self.state.borrow().session.tree().row(row).and_then(|row| row.role());
@@ -286,7 +270,7 @@ impl SessionManager {
             replacement = factory::call(js, FactoryFn::Replacement, &[blocks])?;
         }
         let head = NewHead { target: id, ..NewHead::default() };
-        let own = factory::call(js, FactoryFn::OwnEdit, &[target, replacement])?;
+        let own = factory::call(js, FactoryFn::OwnEdit, &[target_id, replacement])?;
         self.append_for_id(env, PendingEntry::entry(Kind::ContextEdit, own).with_head(head))
     }
 
@@ -299,23 +283,17 @@ impl SessionManager {
     /// manager.appendLabelChange(id, "before the change");
     /// console.log(manager.getLabel(id)); // → before the change
     /// ```
-    #[napi(
-        catch_unwind,
-        enumerable = false,
-        ts_args_type = "targetId: string, label: string | undefined",
-        ts_return_type = "string"
-    )]
+    #[napi(catch_unwind, ts_args_type = "targetId: string, label: string | undefined", ts_return_type = "string")]
     pub fn append_label_change<'env>(
         &self,
         env: &'env Env,
-        target_id: Unknown<'env>,
-        label: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
+        target_id: JsVal<'env>,
+        label: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let target = target_id.into();
-        self.known(js, target)?;
-        let head = NewHead { target: js.text(target)?, sets_label: js.is_truthy(label.into())?, ..NewHead::default() };
-        let own = factory::call(js, FactoryFn::OwnLabel, &[target, label.into()])?;
+        self.known(js, target_id)?;
+        let head = NewHead { target: js.text(target_id)?, sets_label: js.is_truthy(label)?, ..NewHead::default() };
+        let own = factory::call(js, FactoryFn::OwnLabel, &[target_id, label])?;
         self.append_for_id(env, PendingEntry::entry(Kind::Label, own).with_head(head))
     }
 }

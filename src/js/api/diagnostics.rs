@@ -13,7 +13,7 @@ use crate::js::convert::errors::thrown;
 use crate::js::convert::paths::resolved;
 use crate::js::convert::time::iso;
 use crate::js::convert::values::parse;
-use crate::js::engine::{returned, JsEnv, JsVal};
+use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::host::now;
 use crate::js::manager::resupply::with_file;
 
@@ -36,7 +36,7 @@ impl SessionManager {
     /// manager.reload();
     /// console.log(manager.getEntryCount()); // → 3
     /// ```
-    #[napi(catch_unwind, enumerable = false)]
+    #[napi(catch_unwind)]
     pub fn reload(&self, env: &Env) -> Result<()> {
         with_file(&self.state, JsEnv::new(env), Session::reload)
     }
@@ -50,7 +50,7 @@ impl SessionManager {
     /// manager.appendCustomEntry("checkpoint");
     /// manager.flush();
     /// ```
-    #[napi(catch_unwind, enumerable = false)]
+    #[napi(catch_unwind)]
     pub fn flush(&self, env: &Env) -> Result<()> {
         with_file(&self.state, JsEnv::new(env), Session::flush)
     }
@@ -68,7 +68,7 @@ impl SessionManager {
     /// mine.close();
     /// console.log(SessionManager.isLocked(file)); // → false
     /// ```
-    #[napi(catch_unwind, enumerable = false)]
+    #[napi(catch_unwind)]
     pub fn close(&self, env: &Env) -> Result<()> {
         let done = with_file(&self.state, JsEnv::new(env), Session::check_and_close);
         if done.is_err() {
@@ -84,11 +84,11 @@ impl SessionManager {
     /// const { damaged, foreignChanges } = manager.getDiagnostics();
     /// console.log(damaged.length, foreignChanges.length); // → 0 0
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionDiagnostics")]
-    pub fn get_diagnostics<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+    #[napi(catch_unwind, ts_return_type = "SessionDiagnostics")]
+    pub fn get_diagnostics<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let diagnostics = self.state.borrow().session.diagnostics();
-        Ok(returned(env, reported(js, Ok(diagnostics))?))
+        reported(js, Ok(diagnostics))
     }
 
     /// Checks a session file, changing nothing.
@@ -99,18 +99,11 @@ impl SessionManager {
     /// const { ok, entries, bytes } = SessionManager.verify(file);
     /// console.log(ok, entries, bytes > 0); // → true 2 true
     /// ```
-    #[napi(
-        catch_unwind,
-        writable = true,
-        enumerable = false,
-        configurable = true,
-        ts_args_type = "path: string",
-        ts_return_type = "VerifyReport"
-    )]
-    pub fn verify<'env>(env: &'env Env, path: Unknown<'env>) -> Result<Unknown<'env>> {
+    #[napi(catch_unwind, configurable = true, ts_args_type = "path: string", ts_return_type = "VerifyReport")]
+    pub fn verify<'env>(env: &'env Env, path: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let path = resolved(js, path.into(), "path")?;
-        Ok(returned(env, reported(js, verify::verify(&path))?))
+        let path = resolved(js, path, "path")?;
+        reported(js, verify::verify(&path))
     }
 
     /// Makes a good file of a damaged one: unreadable lines leave it, their children hang from what was before them. The
@@ -125,19 +118,12 @@ impl SessionManager {
     /// console.log(repairs[0]?.line, repairs[0]?.what); // → 4 left out: not valid JSON
     /// console.log(after.ok, SessionManager.verify(backup!).ok); // → true false
     /// ```
-    #[napi(
-        catch_unwind,
-        writable = true,
-        enumerable = false,
-        configurable = true,
-        ts_args_type = "path: string",
-        ts_return_type = "RepairReport"
-    )]
-    pub fn repair<'env>(env: &'env Env, path: Unknown<'env>) -> Result<Unknown<'env>> {
+    #[napi(catch_unwind, configurable = true, ts_args_type = "path: string", ts_return_type = "RepairReport")]
+    pub fn repair<'env>(env: &'env Env, path: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let path = resolved(js, path.into(), "path")?;
+        let path = resolved(js, path, "path")?;
         let now = now(js)?;
-        Ok(returned(env, reported(js, repair::repair(&path, (now, &iso(js, now)?)))?))
+        reported(js, repair::repair(&path, (now, &iso(js, now)?)))
     }
 
     /// Whether a manager has the exclusive lock of a session file, in this process or another.
@@ -150,10 +136,10 @@ impl SessionManager {
     /// console.log(SessionManager.isLocked(file)); // → true
     /// mine.close();
     /// ```
-    #[napi(catch_unwind, writable = true, enumerable = false, configurable = true, ts_args_type = "path: string")]
-    pub fn is_locked(env: &Env, path: Unknown<'_>) -> Result<bool> {
+    #[napi(catch_unwind, configurable = true, ts_args_type = "path: string")]
+    pub fn is_locked(env: &Env, path: JsVal<'_>) -> Result<bool> {
         let js = JsEnv::new(env);
-        let path = resolved(js, path.into(), "path")?;
+        let path = resolved(js, path, "path")?;
         let held = lock_file::held(&path).map_err(|error| thrown(js, &error))?;
         Ok(held.is_some())
     }

@@ -21,7 +21,7 @@ use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::object::with_entry_head;
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::values::parse;
-use crate::js::engine::{returned, JsEnv, JsVal};
+use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::context_messages;
 use crate::js::manager::from_objects::{self, objects};
@@ -169,14 +169,14 @@ impl<'env> JsPath<'env> {
 )]
 pub fn build_context_entries<'env>(
     env: &'env Env,
-    entries: Unknown<'env>,
-    leaf_id: Unknown<'env>,
-    by_id: Unknown<'env>,
-) -> Result<Unknown<'env>> {
+    entries: JsVal<'env>,
+    leaf_id: JsVal<'env>,
+    by_id: JsVal<'env>,
+) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
-    let path = path(js, entries.into(), leaf_id.into(), by_id.into())?;
+    let path = path(js, entries, leaf_id, by_id)?;
     let rows = context_rows(&path.tree, &path.rows);
-    Ok(returned(env, factory::call(js, FactoryFn::Pick, &[path.list(js)?, js.u32s(&rows)?])?))
+    factory::call(js, FactoryFn::Pick, &[path.list(js)?, js.u32s(&rows)?])
 }
 
 /// The context of the path to an entry, per entry and as one list of messages.
@@ -193,13 +193,13 @@ pub fn build_context_entries<'env>(
 )]
 pub fn build_session_projection<'env>(
     env: &'env Env,
-    entries: Unknown<'env>,
-    leaf_id: Unknown<'env>,
-    by_id: Unknown<'env>,
-) -> Result<Unknown<'env>> {
+    entries: JsVal<'env>,
+    leaf_id: JsVal<'env>,
+    by_id: JsVal<'env>,
+) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
-    let path = path(js, entries.into(), leaf_id.into(), by_id.into())?;
-    Ok(returned(env, path.projected(js, FactoryFn::Project, FactoryFn::WithSettings)?))
+    let path = path(js, entries, leaf_id, by_id)?;
+    path.projected(js, FactoryFn::Project, FactoryFn::WithSettings)
 }
 
 /// What the model is given at an entry: messages, thinking level and model.
@@ -216,13 +216,13 @@ pub fn build_session_projection<'env>(
 )]
 pub fn build_session_context<'env>(
     env: &'env Env,
-    entries: Unknown<'env>,
-    leaf_id: Unknown<'env>,
-    by_id: Unknown<'env>,
-) -> Result<Unknown<'env>> {
+    entries: JsVal<'env>,
+    leaf_id: JsVal<'env>,
+    by_id: JsVal<'env>,
+) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
-    let path = path(js, entries.into(), leaf_id.into(), by_id.into())?;
-    Ok(returned(env, path.projected(js, FactoryFn::Context, FactoryFn::JustMessages)?))
+    let path = path(js, entries, leaf_id, by_id)?;
+    path.projected(js, FactoryFn::Context, FactoryFn::JustMessages)
 }
 
 fn contribution(js: JsEnv<'_>, entry: JsVal<'_>) -> Result<Contribution> {
@@ -246,10 +246,10 @@ fn contribution(js: JsEnv<'_>, entry: JsVal<'_>) -> Result<Contribution> {
 /// console.log(sessionEntryToContextMessages(manager.getEntry(id)!)[0]?.role); // → user
 /// ```
 #[napi(catch_unwind, ts_args_type = "entry: SessionEntry", ts_return_type = "AgentMessage[]")]
-pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown<'env>) -> Result<Unknown<'env>> {
+pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
-    let gives = contribution(js, entry.into())?;
-    Ok(returned(env, context_messages::messages(js, entry.into(), gives)?))
+    let gives = contribution(js, entry)?;
+    context_messages::messages(js, entry, gives)
 }
 
 /// The messages that one entry gives to the model after an edit.
@@ -264,14 +264,13 @@ pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: Unknown<'e
     ts_args_type = "entry: SessionEntry, edit: ContextEditEntry | undefined",
     ts_return_type = "AgentMessage[]"
 )]
-pub fn project_context_entry<'env>(env: &'env Env, entry: Unknown<'env>, edit: Unknown<'env>) -> Result<Unknown<'env>> {
+pub fn project_context_entry<'env>(env: &'env Env, entry: JsVal<'env>, edit: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
-    let gives = contribution(js, entry.into())?;
-    let messages = match js.is_truthy(edit.into())? {
-        true => context_messages::edited_messages(js, entry.into(), gives, edit.into())?,
-        false => context_messages::messages(js, entry.into(), gives)?,
-    };
-    Ok(returned(env, messages))
+    let gives = contribution(js, entry)?;
+    match js.is_truthy(edit)? {
+        true => context_messages::edited_messages(js, entry, gives, edit),
+        false => context_messages::messages(js, entry, gives),
+    }
 }
 
 /// The last compaction entry of a list, or null.
@@ -282,22 +281,21 @@ pub fn project_context_entry<'env>(env: &'env Env, entry: Unknown<'env>, edit: U
 /// console.log(getLatestCompactionEntry(entries)); // → null
 /// ```
 #[napi(catch_unwind, ts_args_type = "entries: SessionEntry[]", ts_return_type = "CompactionEntry | null")]
-pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown<'env>) -> Result<Unknown<'env>> {
+pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
-    let list = entries.into();
-    if js.is_nullish(list)? {
+    if js.is_nullish(entries)? {
         return Err(wrong_argument(js, "entries must be an array"));
     }
-    let Some(list) = args::optional_list(js, list)? else {
-        return Ok(returned(env, js.null()?));
+    let Some(list) = args::optional_list(js, entries)? else {
+        return js.null();
     };
     for at in (0..js.len(list)?).rev() {
         let entry = args::object(js, js.at(list, at)?, "each of entries")?;
         if js.text(js.get(entry, c"type")?)?.as_deref() == Some(b"compaction") {
-            return Ok(returned(env, entry));
+            return Ok(entry);
         }
     }
-    Ok(returned(env, js.null()?))
+    js.null()
 }
 
 /// Migrates a session's objects in place to the current version.
@@ -311,9 +309,9 @@ pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: Unknown<'env>)
 /// console.log((old[0] as SessionHeader).version, typeof old[1]?.id); // → 3 string
 /// ```
 #[napi(catch_unwind, ts_args_type = "entries: FileEntry[]")]
-pub fn migrate_session_entries(env: &Env, entries: Unknown<'_>) -> Result<()> {
+pub fn migrate_session_entries(env: &Env, entries: JsVal<'_>) -> Result<()> {
     let js = JsEnv::new(env);
-    from_objects::migrate_objects(js, args::list(js, entries.into(), "entries")?)
+    from_objects::migrate_objects(js, args::list(js, entries, "entries")?)
 }
 
 /// Every value in a text of JSON lines; lines that do not parse are passed over.
@@ -326,10 +324,10 @@ pub fn migrate_session_entries(env: &Env, entries: Unknown<'_>) -> Result<()> {
 /// console.log(values.length); // → 1
 /// ```
 #[napi(catch_unwind, ts_args_type = "content: string", ts_return_type = "FileEntry[]")]
-pub fn parse_session_entries<'env>(env: &'env Env, content: Unknown<'env>) -> Result<Unknown<'env>> {
+pub fn parse_session_entries<'env>(env: &'env Env, content: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
-    args::text(js, content.into(), "content")?;
-    Ok(returned(env, factory::call(js, FactoryFn::ParseLines, &[content.into()])?))
+    args::text(js, content, "content")?;
+    factory::call(js, FactoryFn::ParseLines, &[content])
 }
 
 /// The header and entries of a session file as they stand there, nothing migrated; empty if there is no such file or
@@ -341,20 +339,18 @@ pub fn parse_session_entries<'env>(env: &'env Env, content: Unknown<'env>) -> Re
 /// console.log(loadEntriesFromFile(file).length, loadEntriesFromFile("/nowhere.jsonl").length); // → 3 0
 /// ```
 #[napi(catch_unwind, ts_args_type = "filePath: string", ts_return_type = "FileEntry[]")]
-pub fn load_entries_from_file<'env>(env: &'env Env, file_path: Unknown<'env>) -> Result<Unknown<'env>> {
+pub fn load_entries_from_file<'env>(env: &'env Env, file_path: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
-    let given = args::path(js, file_path.into(), "filePath")?;
+    let given = args::path(js, file_path, "filePath")?;
     let file = on_paths(js, |host| paths::normalize(&given, host))?;
     let values = js.array(0)?;
     let storage = match FileStorage::open(&file) {
         Ok(storage) => storage,
-        Err(error) if error.is_missing() => {
-            return Ok(returned(env, values));
-        }
+        Err(error) if error.is_missing() => return Ok(values),
         Err(error) => return Err(thrown(js, &error)),
     };
     load_lines(js, &storage, values)?;
-    Ok(returned(env, values))
+    Ok(values)
 }
 
 fn load_lines(js: JsEnv<'_>, storage: &dyn Storage, values: JsVal<'_>) -> Result<()> {

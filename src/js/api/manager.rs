@@ -1,7 +1,7 @@
 //! The class `SessionManager`: what its instances do, but for appending ([`super::appends`]). Its statics are in [`super::statics`].
 
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
@@ -14,7 +14,7 @@ use crate::core::tree::tree::RowNo;
 use crate::js::convert::args;
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::paths::resolved;
-use crate::js::engine::{returned, JsEnv, JsVal};
+use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::append::{append, PendingEntry};
 use crate::js::manager::branching::branched_session;
@@ -49,25 +49,35 @@ impl ObjectFinalize for SessionManager {
 
 impl SessionManager {
     /// The manager as JavaScript gets it. From here on that object owns the entries' objects.
-    pub(crate) fn given(self, env: &Env) -> Result<Unknown<'_>> {
+    pub(crate) fn given(self, env: &Env) -> Result<JsVal<'_>> {
         let js = JsEnv::new(env);
         let instance = self.into_instance(env)?;
-        let value = instance.as_object(env).to_unknown().into();
+        let value = JsVal::of(&instance);
         let anchor = factory::call(js, FactoryFn::Anchor, &[value])?;
         {
             let mut state = instance.state.borrow_mut();
             state.cache.hold_by(js, anchor)?;
             state.count_memory(js);
         }
-        let manager: std::rc::Weak<RefCell<State>> = Rc::downgrade(&instance.state);
+        let manager: Weak<RefCell<State>> = Rc::downgrade(&instance.state);
         gc::register_manager(js, manager);
-        Ok(returned(env, value))
+        Ok(value)
+    }
+
+    /// Reads; where a line is not where it was, takes in what is there now and reads again.
+    pub(crate) fn read<'env>(
+        &self,
+        env: &'env Env,
+        read: impl Fn(&RefCell<State>, JsEnv<'env>) -> Result<JsVal<'env>>,
+    ) -> Result<JsVal<'env>> {
+        let js = JsEnv::new(env);
+        reading(&self.state, js, || read(&self.state, js))
     }
 
     /// Appends and gives the new entry's id.
-    pub(crate) fn append_for_id<'env>(&self, env: &'env Env, new: PendingEntry<'env>) -> Result<Unknown<'env>> {
+    pub(crate) fn append_for_id<'env>(&self, env: &'env Env, new: PendingEntry<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        Ok(returned(env, append(&self.state, js, new)?.id(&self.state, js)?))
+        append(&self.state, js, new)?.id(&self.state, js)
     }
 
     /// The row an id argument means, or the reference's error.
@@ -88,10 +98,10 @@ impl SessionManager {
     /// ```ts
     /// manager.setSessionFile(file);
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "sessionFile: string")]
-    pub fn set_session_file(&self, env: &Env, session_file: Unknown<'_>) -> Result<()> {
+    #[napi(catch_unwind, ts_args_type = "sessionFile: string")]
+    pub fn set_session_file(&self, env: &Env, session_file: JsVal<'_>) -> Result<()> {
         let js = JsEnv::new(env);
-        let file = resolved(js, session_file.into(), "sessionFile")?;
+        let file = resolved(js, session_file, "sessionFile")?;
         let place = {
             let mut state = self.state.borrow_mut();
             // A lock on the very same file passes on to it; should that fail, the next append takes it again.
@@ -112,22 +122,17 @@ impl SessionManager {
     /// const path = manager.newSession({ parentSession: file });
     /// console.log(path !== file, manager.getEntryCount()); // → true 0
     /// ```
-    #[napi(
-        catch_unwind,
-        enumerable = false,
-        ts_args_type = "options?: NewSessionOptions",
-        ts_return_type = "string | undefined"
-    )]
-    pub fn new_session<'env>(&self, env: &'env Env, options: Unknown<'env>) -> Result<Unknown<'env>> {
+    #[napi(catch_unwind, ts_args_type = "options?: NewSessionOptions", ts_return_type = "string | undefined")]
+    pub fn new_session<'env>(&self, env: &'env Env, options: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let (place, file) = {
             let state = self.state.borrow();
             let file = state.session.file().filter(|_| !state.session.is_persisted());
             (state.place(), file.map(str::to_owned))
         };
-        let opened = state::new_session(js, &place, file, options.into())?;
+        let opened = state::new_session(js, &place, file, options)?;
         state::swap(&self.state, js, opened)?;
-        Ok(returned(env, reads::session_file(&self.state, js)?))
+        reads::session_file(&self.state, js)
     }
 
     /// The id of the leaf: the entry that the next one will be a child of. Null before the first.
@@ -137,12 +142,12 @@ impl SessionManager {
     /// manager.resetLeaf();
     /// console.log(manager.getLeafId()); // → null
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "string | null")]
-    pub fn get_leaf_id<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+    #[napi(catch_unwind, ts_return_type = "string | null")]
+    pub fn get_leaf_id<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let state = self.state.borrow();
         let tree = state.session.tree();
-        Ok(returned(env, tree.leaf().map_or_else(|| js.null(), |leaf| js.string(tree.id_of(leaf)))?))
+        tree.leaf().map_or_else(|| js.null(), |leaf| js.string(tree.id_of(leaf)))
     }
 
     /// The leaf entry; undefined before the first.
@@ -151,11 +156,9 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.getLeafEntry()?.type); // → message
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry | undefined")]
-    pub fn get_leaf_entry<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        let entry = || reads::entry_or_undefined(&self.state, js, reads::leaf(&self.state));
-        Ok(returned(env, reading(&self.state, js, entry)?))
+    #[napi(catch_unwind, ts_return_type = "SessionEntry | undefined")]
+    pub fn get_leaf_entry<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
+        self.read(env, |state, js| reads::entry_or_undefined(state, js, reads::leaf(state)))
     }
 
     /// The entry with an id, the same object every time; undefined if there is none.
@@ -165,11 +168,9 @@ impl SessionManager {
     /// const entry = manager.getEntry(id);
     /// console.log(entry?.type, entry === manager.getEntry(id)); // → message true
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "id: string", ts_return_type = "SessionEntry | undefined")]
-    pub fn get_entry<'env>(&self, env: &'env Env, id: Unknown<'env>) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        let entry = || reads::entry_or_undefined(&self.state, js, reads::row_of(&self.state, js, id.into())?);
-        Ok(returned(env, reading(&self.state, js, entry)?))
+    #[napi(catch_unwind, ts_args_type = "id: string", ts_return_type = "SessionEntry | undefined")]
+    pub fn get_entry<'env>(&self, env: &'env Env, id: JsVal<'env>) -> Result<JsVal<'env>> {
+        self.read(env, |state, js| reads::entry_or_undefined(state, js, reads::row_of(state, js, id)?))
     }
 
     /// The entries whose `parentId` is this one, in file order.
@@ -178,10 +179,9 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.getChildren(id).length); // → 1
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "parentId: string", ts_return_type = "SessionEntry[]")]
-    pub fn get_children<'env>(&self, env: &'env Env, parent_id: Unknown<'env>) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        Ok(returned(env, reading(&self.state, js, || reads::children(&self.state, js, parent_id.into()))?))
+    #[napi(catch_unwind, ts_args_type = "parentId: string", ts_return_type = "SessionEntry[]")]
+    pub fn get_children<'env>(&self, env: &'env Env, parent_id: JsVal<'env>) -> Result<JsVal<'env>> {
+        self.read(env, |state, js| reads::children(state, js, parent_id))
     }
 
     /// The label of an entry; undefined if it has none.
@@ -190,10 +190,9 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.getLabel(id)); // → undefined
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "id: string", ts_return_type = "string | undefined")]
-    pub fn get_label<'env>(&self, env: &'env Env, id: Unknown<'env>) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        Ok(returned(env, reading(&self.state, js, || reads::label(&self.state, js, id.into()))?))
+    #[napi(catch_unwind, ts_args_type = "id: string", ts_return_type = "string | undefined")]
+    pub fn get_label<'env>(&self, env: &'env Env, id: JsVal<'env>) -> Result<JsVal<'env>> {
+        self.read(env, |state, js| reads::label(state, js, id))
     }
 
     /// The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
@@ -207,19 +206,12 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        enumerable = false,
         ts_args_type = "fromId?: string, options?: { limit?: number }",
         ts_return_type = "SessionEntry[]"
     )]
-    pub fn get_branch<'env>(
-        &self,
-        env: &'env Env,
-        from_id: Unknown<'env>,
-        options: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        let limit = reads::limit(js, options.into())?;
-        Ok(returned(env, reading(&self.state, js, || reads::branch(&self.state, js, from_id.into(), limit))?))
+    pub fn get_branch<'env>(&self, env: &'env Env, from_id: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
+        let limit = reads::limit(JsEnv::new(env), options)?;
+        self.read(env, |state, js| reads::branch(state, js, from_id, limit))
     }
 
     /// Calls a listener with each entry that is appended through this manager from now on, once it is in the session
@@ -233,22 +225,17 @@ impl SessionManager {
     /// manager.appendCustomEntry("my-extension");
     /// stop();
     /// ```
-    #[napi(
-        catch_unwind,
-        enumerable = false,
-        ts_args_type = "listener: (entry: SessionEntry) => void",
-        ts_return_type = "() => void"
-    )]
-    pub fn on_append<'env>(&self, env: &'env Env, listener: Unknown<'env>) -> Result<Unknown<'env>> {
+    #[napi(catch_unwind, ts_args_type = "listener: (entry: SessionEntry) => void", ts_return_type = "() => void")]
+    pub fn on_append<'env>(&self, env: &'env Env, listener: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        if js.kind(listener.into())? != ValueType::Function {
+        if js.kind(listener)? != ValueType::Function {
             return Err(wrong_argument(js, "listener must be a function"));
         }
         let anchor = self.state.borrow().cache.anchor(js)?;
         let anchor = anchor.ok_or_else(|| Error::from_reason("The manager is not complete"))?;
-        let end = factory::call(js, FactoryFn::Subscribe, &[anchor, listener.into()])?;
+        let end = factory::call(js, FactoryFn::Subscribe, &[anchor, listener])?;
         self.state.borrow_mut().listens = true;
-        Ok(returned(env, end))
+        Ok(end)
     }
 
     /// `getBranch` under the name it had at first.
@@ -257,10 +244,9 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.getPath().length === manager.getBranch().length); // → true
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "fromId?: string", ts_return_type = "SessionEntry[]")]
-    pub fn get_path<'env>(&self, env: &'env Env, from_id: Unknown<'env>) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        Ok(returned(env, reading(&self.state, js, || reads::branch(&self.state, js, from_id.into(), None))?))
+    #[napi(catch_unwind, ts_args_type = "fromId?: string", ts_return_type = "SessionEntry[]")]
+    pub fn get_path<'env>(&self, env: &'env Env, from_id: JsVal<'env>) -> Result<JsVal<'env>> {
+        self.read(env, |state, js| reads::branch(state, js, from_id, None))
     }
 
     /// The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it.
@@ -269,10 +255,9 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.buildContextEntries().length); // → 2
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry[]")]
-    pub fn build_context_entries<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        Ok(returned(env, reading(&self.state, js, || reads::context_entries(&self.state, js))?))
+    #[napi(catch_unwind, ts_return_type = "SessionEntry[]")]
+    pub fn build_context_entries<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
+        self.read(env, reads::context_entries)
     }
 
     /// The context at the leaf, per entry and as one list of messages, which holds the same objects.
@@ -282,16 +267,9 @@ impl SessionManager {
     /// const { entries, messages } = manager.buildSessionProjection();
     /// console.log(entries[0]?.messages[0] === messages[0]); // → true
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionProjection")]
-    pub fn build_session_projection<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        let context = || {
-            let projection = reads::leaf_projection(&self.state);
-            let made = reads::projected(&self.state, js, &projection, FactoryFn::Project)?;
-            let [thinking, model] = reads::settings_of(&self.state, js, &projection)?;
-            factory::call(js, FactoryFn::WithSettings, &[made, thinking, model])
-        };
-        Ok(returned(env, reading(&self.state, js, context)?))
+    #[napi(catch_unwind, ts_return_type = "SessionProjection")]
+    pub fn build_session_projection<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
+        self.read(env, |state, js| reads::context(state, js, FactoryFn::Project, FactoryFn::WithSettings))
     }
 
     /// What the model is given at the leaf: messages, thinking level and model.
@@ -301,16 +279,9 @@ impl SessionManager {
     /// const { messages, thinkingLevel, model } = manager.buildSessionContext();
     /// console.log(messages.length, thinkingLevel, model?.provider); // → 2 off acme
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionContext")]
-    pub fn build_session_context<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        let context = || {
-            let projection = reads::leaf_projection(&self.state);
-            let made = reads::projected(&self.state, js, &projection, FactoryFn::Context)?;
-            let [thinking, model] = reads::settings_of(&self.state, js, &projection)?;
-            factory::call(js, FactoryFn::JustMessages, &[made, thinking, model])
-        };
-        Ok(returned(env, reading(&self.state, js, context)?))
+    #[napi(catch_unwind, ts_return_type = "SessionContext")]
+    pub fn build_session_context<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
+        self.read(env, |state, js| reads::context(state, js, FactoryFn::Context, FactoryFn::JustMessages))
     }
 
     /// The session's header.
@@ -319,10 +290,9 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.getHeader()?.version); // → 3
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionHeader | null")]
-    pub fn get_header<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        Ok(returned(env, reading(&self.state, js, || materialize::header(&self.state, js))?))
+    #[napi(catch_unwind, ts_return_type = "SessionHeader | null")]
+    pub fn get_header<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
+        self.read(env, materialize::header)
     }
 
     /// How many entries there are, the header not counted.
@@ -331,7 +301,7 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.getEntryCount()); // → 2
     /// ```
-    #[napi(catch_unwind, enumerable = false)]
+    #[napi(catch_unwind)]
     pub fn get_entry_count(&self) -> u32 {
         self.state.borrow().session.tree().distinct() as u32
     }
@@ -342,10 +312,9 @@ impl SessionManager {
     /// ```ts
     /// for (const entry of manager.getEntries()) console.log(entry.id, entry.type);
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionEntry[]")]
-    pub fn get_entries<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        Ok(returned(env, reading(&self.state, js, || reads::all(&self.state, js))?))
+    #[napi(catch_unwind, ts_return_type = "SessionEntry[]")]
+    pub fn get_entries<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
+        self.read(env, reads::all)
     }
 
     /// The session as a tree, with labels resolved; siblings by time. Entries without a parent in the session are
@@ -356,10 +325,9 @@ impl SessionManager {
     /// const [root] = manager.getTree();
     /// console.log(root?.entry.id === id, root?.children.length); // → true 1
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "SessionTreeNode[]")]
-    pub fn get_tree<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        Ok(returned(env, reading(&self.state, js, || reads::tree(&self.state, js))?))
+    #[napi(catch_unwind, ts_return_type = "SessionTreeNode[]")]
+    pub fn get_tree<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
+        self.read(env, reads::tree)
     }
 
     /// Moves the leaf to an earlier entry: the next one starts a branch there.
@@ -371,9 +339,9 @@ impl SessionManager {
     /// manager.appendMessage({ role: "user", content: "Another way", timestamp: Date.now() });
     /// console.log(manager.getChildren(id).length); // → 2
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "branchFromId: string")]
-    pub fn branch(&self, env: &Env, branch_from_id: Unknown<'_>) -> Result<()> {
-        let row = self.known(JsEnv::new(env), branch_from_id.into())?;
+    #[napi(catch_unwind, ts_args_type = "branchFromId: string")]
+    pub fn branch(&self, env: &Env, branch_from_id: JsVal<'_>) -> Result<()> {
+        let row = self.known(JsEnv::new(env), branch_from_id)?;
         self.state.borrow_mut().session.set_leaf(Some(row));
         Ok(())
     }
@@ -386,7 +354,7 @@ impl SessionManager {
     /// manager.appendMessage({ role: "user", content: "From the start", timestamp: Date.now() });
     /// console.log(manager.getTree().length); // → 2
     /// ```
-    #[napi(catch_unwind, enumerable = false)]
+    #[napi(catch_unwind)]
     pub fn reset_leaf(&self) {
         self.state.borrow_mut().session.set_leaf(None);
     }
@@ -403,32 +371,31 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        enumerable = false,
         ts_args_type = "branchFromId: string | null, summary: string, details?: unknown, fromHook?: boolean, usage?: Usage",
         ts_return_type = "string"
     )]
     pub fn branch_with_summary<'env>(
         &self,
         env: &'env Env,
-        branch_from_id: Unknown<'env>,
-        summary: Unknown<'env>,
-        details: Unknown<'env>,
-        from_hook: Unknown<'env>,
-        usage: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
+        branch_from_id: JsVal<'env>,
+        summary: JsVal<'env>,
+        details: JsVal<'env>,
+        from_hook: JsVal<'env>,
+        usage: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let below = match js.kind(branch_from_id.into())? {
+        let below = match js.kind(branch_from_id)? {
             ValueType::Null => ParentChoice::Root,
-            _ => ParentChoice::Row(self.known(js, branch_from_id.into())?),
+            _ => ParentChoice::Row(self.known(js, branch_from_id)?),
         };
         let from_id = {
             let state = self.state.borrow();
             let tree = state.session.tree();
             js.string(tree.leaf().map_or(&b"root"[..], |leaf| tree.id_of(leaf)))?
         };
-        let values = [from_id, summary.into(), details.into(), usage.into(), from_hook.into()];
+        let values = [from_id, summary, details, usage, from_hook];
         let own = factory::call(js, FactoryFn::OwnBranchSummary, &values)?;
-        let head = NewHead { has_summary: js.is_truthy(summary.into())?, ..NewHead::default() };
+        let head = NewHead { has_summary: js.is_truthy(summary)?, ..NewHead::default() };
         let new = PendingEntry { below, ..PendingEntry::entry(Kind::BranchSummary, own).with_head(head) };
         self.append_for_id(env, new)
     }
@@ -442,15 +409,15 @@ impl SessionManager {
     /// const path = manager.createBranchedSession(id);
     /// console.log(path !== file, manager.getHeader()?.parentSession === file); // → true true
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_args_type = "leafId: string", ts_return_type = "string | undefined")]
-    pub fn create_branched_session<'env>(&self, env: &'env Env, leaf_id: Unknown<'env>) -> Result<Unknown<'env>> {
+    #[napi(catch_unwind, ts_args_type = "leafId: string", ts_return_type = "string | undefined")]
+    pub fn create_branched_session<'env>(&self, env: &'env Env, leaf_id: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         gc::collect(js)?;
-        let branched = || match reads::path_end(&self.state, js, leaf_id.into())? {
+        let branched = || match reads::path_end(&self.state, js, leaf_id)? {
             Some(row) => branched_session(&self.state, js, row),
-            None => Err(thrown(js, &CoreError::entry_not_found(args::shown_value(js, leaf_id.into())?))),
+            None => Err(thrown(js, &CoreError::entry_not_found(args::shown_value(js, leaf_id)?))),
         };
         let file = reading(&self.state, js, branched)?;
-        Ok(returned(env, js.optional_string(file.as_deref().map(str::as_bytes))?))
+        js.optional_string(file.as_deref().map(str::as_bytes))
     }
 }

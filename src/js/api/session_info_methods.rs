@@ -6,9 +6,8 @@ use napi_derive::napi;
 use super::manager::SessionManager;
 use crate::core::base::paths;
 use crate::js::convert::paths::on_paths;
-use crate::js::engine::{returned, JsEnv};
+use crate::js::engine::{JsEnv, JsVal};
 use crate::js::manager::reads;
-use crate::js::manager::resupply::reading;
 
 #[napi]
 impl SessionManager {
@@ -18,7 +17,7 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.isPersisted(), SessionManager.inMemory().isPersisted()); // → true false
     /// ```
-    #[napi(catch_unwind, enumerable = false)]
+    #[napi(catch_unwind)]
     pub fn is_persisted(&self) -> bool {
         self.state.borrow().session.is_persisted()
     }
@@ -29,7 +28,7 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.getCwd() === cwd); // → true
     /// ```
-    #[napi(catch_unwind, enumerable = false)]
+    #[napi(catch_unwind)]
     pub fn get_cwd(&self) -> String {
         self.state.borrow().cwd.clone()
     }
@@ -40,7 +39,7 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.getSessionDir() === dir); // → true
     /// ```
-    #[napi(catch_unwind, enumerable = false)]
+    #[napi(catch_unwind)]
     pub fn get_session_dir(&self) -> String {
         self.state.borrow().dir.clone()
     }
@@ -51,7 +50,7 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.usesDefaultSessionDir()); // → false
     /// ```
-    #[napi(catch_unwind, enumerable = false)]
+    #[napi(catch_unwind)]
     pub fn uses_default_session_dir(&self, env: &Env) -> Result<bool> {
         let (cwd, dir) = {
             let state = self.state.borrow();
@@ -69,12 +68,11 @@ impl SessionManager {
     // The rest of the type is the class's constructor, which TypeScript must not offer; at run time there is none.
     #[napi(
         catch_unwind,
-        enumerable = false,
         ts_type = "(): string\n/** A manager comes from `create`, `open`, `continueRecent`, `inMemory` or `forkFrom`. */\nprivate constructor()"
     )]
-    pub fn get_session_id<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+    pub fn get_session_id<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
         let state = self.state.borrow();
-        Ok(returned(env, JsEnv::new(env).string(state.session.id())?))
+        JsEnv::new(env).string(state.session.id())
     }
 
     /// The path of the session's file, whether it exists yet or not; undefined in memory.
@@ -83,9 +81,9 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.getSessionFile() === file); // → true
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "string | undefined")]
-    pub fn get_session_file<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        Ok(returned(env, reads::session_file(&self.state, JsEnv::new(env))?))
+    #[napi(catch_unwind, ts_return_type = "string | undefined")]
+    pub fn get_session_file<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
+        reads::session_file(&self.state, JsEnv::new(env))
     }
 
     /// The session's name, from its newest session_info entry on any branch; undefined if it has none.
@@ -94,9 +92,8 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.getSessionName() ?? "(no name)"); // → (no name)
     /// ```
-    #[napi(catch_unwind, enumerable = false, ts_return_type = "string | undefined")]
-    pub fn get_session_name<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        Ok(returned(env, reading(&self.state, js, || reads::name(&self.state, js))?))
+    #[napi(catch_unwind, ts_return_type = "string | undefined")]
+    pub fn get_session_name<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
+        self.read(env, reads::name)
     }
 }

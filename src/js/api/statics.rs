@@ -21,7 +21,7 @@ use crate::js::convert::errors::thrown;
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::paths::resolved;
 use crate::js::convert::time::iso;
-use crate::js::engine::{returned, JsEnv};
+use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::host::{now, JsHost};
 use crate::js::lists::listing;
 use crate::js::lists::search;
@@ -32,13 +32,13 @@ use crate::js::manager::session_dir::{self, search_dir, session_file, SearchDir}
 use crate::js::manager::state::{self, Place};
 
 impl SessionManager {
-    fn at<'env>(env: &'env Env, place: Place, file: Option<String>, options: Unknown<'env>) -> Result<Unknown<'env>> {
+    fn at<'env>(env: &'env Env, place: Place, file: Option<String>, options: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let opened = match file {
             Some(file) => state::open_session(js, &place, file)?,
             None => {
                 gc::collect(js)?;
-                state::new_session(js, &place, None, options.into())?
+                state::new_session(js, &place, None, options)?
             }
         };
         Self { state: place.with(opened) }.given(env)
@@ -57,22 +57,20 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        writable = true,
-        enumerable = false,
         configurable = true,
         ts_args_type = "cwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions",
         ts_return_type = "SessionManager"
     )]
     pub fn create<'env>(
         env: &'env Env,
-        cwd: Unknown<'env>,
-        session_dir: Unknown<'env>,
-        options: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
+        cwd: JsVal<'env>,
+        session_dir: JsVal<'env>,
+        options: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let cwd = args::path(js, cwd.into(), "cwd")?;
-        let file_options = state::options(js, options.into())?;
-        let dir = session_dir::session_dir(js, &cwd, session_dir.into(), file_options.durability)?;
+        let cwd = args::path(js, cwd, "cwd")?;
+        let file_options = state::options(js, options)?;
+        let dir = session_dir::session_dir(js, &cwd, session_dir, file_options.durability)?;
         let place = Place::on_disk(js, cwd, dir, file_options)?;
         Self::at(env, place, None, options)
     }
@@ -88,36 +86,34 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        writable = true,
-        enumerable = false,
         configurable = true,
         ts_type = "(path: string, sessionDir: string | undefined, cwdOverride: string | undefined, options?: SessionFileOptions): SessionManager\n/**\n * The session in a file, written to as the environment says, or as pi does.\n *\n * @throws As with options.\n * @example\n * ```ts\n * console.log(SessionManager.open(file, dir).getSessionDir() === dir); // → true\n * ```\n */\nstatic open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager"
     )]
     pub fn open<'env>(
         env: &'env Env,
-        path: Unknown<'env>,
-        session_dir: Unknown<'env>,
-        cwd_override: Unknown<'env>,
-        options: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
+        path: JsVal<'env>,
+        session_dir: JsVal<'env>,
+        cwd_override: JsVal<'env>,
+        options: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let file = resolved(js, path.into(), "path")?;
-        let file_options = state::options(js, options.into())?;
+        let file = resolved(js, path, "path")?;
+        let file_options = state::options(js, options)?;
         let mut cwd = None;
-        if js.is_undefined(cwd_override.into())? {
+        if js.is_undefined(cwd_override)? {
             match header_of(Path::new(&file)) {
                 Ok(header) => cwd = header.and_then(|header| header.cwd).map(|cwd| to_string_lossy(&cwd).into_owned()),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(thrown(js, &CoreError::io("read", &file, error))),
             }
-        } else if !js.is_nullish(cwd_override.into())? {
-            cwd = Some(args::path(js, cwd_override.into(), "cwdOverride")?);
+        } else if !js.is_nullish(cwd_override)? {
+            cwd = Some(args::path(js, cwd_override, "cwdOverride")?);
         }
         let cwd = match cwd {
             Some(cwd) => cwd,
             None => on_paths(js, |host| host.cwd())?,
         };
-        let dir = match args::optional_path(js, session_dir.into(), "sessionDir")? {
+        let dir = match args::optional_path(js, session_dir, "sessionDir")? {
             Some(dir) => on_paths(js, |host| paths::normalize(&dir, host))?,
             None => paths::parent(&file),
         };
@@ -135,21 +131,19 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        writable = true,
-        enumerable = false,
         configurable = true,
         ts_type = "(cwd: string, sessionDir: string | undefined, options?: SessionFileOptions): SessionManager\n/**\n * The same, written to as the environment says, or as pi does.\n *\n * @throws As with options.\n * @example\n * ```ts\n * const session = SessionManager.continueRecent(cwd, dir);\n * console.log(session.getEntryCount()); // → 2\n * ```\n */\nstatic continueRecent(cwd: string, sessionDir?: string): SessionManager"
     )]
     pub fn continue_recent<'env>(
         env: &'env Env,
-        cwd: Unknown<'env>,
-        session_dir: Unknown<'env>,
-        options: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
+        cwd: JsVal<'env>,
+        session_dir: JsVal<'env>,
+        options: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let file_options = state::options(js, options.into())?;
-        let SearchDir { dir, filter } = search_dir(js, cwd.into(), session_dir.into(), file_options.durability)?;
-        let cwd = args::path(js, cwd.into(), "cwd")?;
+        let file_options = state::options(js, options)?;
+        let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, file_options.durability)?;
+        let cwd = args::path(js, cwd, "cwd")?;
         let recent = on_paths(js, |host| {
             // As in the reference, an empty working directory asks for the newest of all.
             let filter = filter.as_deref().filter(|_| !cwd.is_empty()).map(|cwd| CwdFilter { cwd, host });
@@ -160,8 +154,7 @@ impl SessionManager {
             None => None,
         };
         let place = Place::on_disk(js, cwd, dir, file_options)?;
-        let options = returned(env, js.undefined()?);
-        Self::at(env, place, file, options)
+        Self::at(env, place, file, js.undefined()?)
     }
 
     /// A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied.
@@ -174,29 +167,27 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        writable = true,
-        enumerable = false,
         configurable = true,
         ts_args_type = "cwd?: string, options?: NewSessionOptions & SessionFileOptions, entries?: FileEntry[]",
         ts_return_type = "SessionManager"
     )]
     pub fn in_memory<'env>(
         env: &'env Env,
-        cwd: Unknown<'env>,
-        options: Unknown<'env>,
-        entries: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
+        cwd: JsVal<'env>,
+        options: JsVal<'env>,
+        entries: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let cwd = match js.is_undefined(cwd.into())? {
+        let cwd = match js.is_undefined(cwd)? {
             true => on_paths(js, |host| host.cwd())?,
-            false => args::path(js, cwd.into(), "cwd")?,
+            false => args::path(js, cwd, "cwd")?,
         };
         let place = Place::in_memory(js, cwd)?;
-        if !args::has_elements(js, entries.into(), "entries")? {
+        if !args::has_elements(js, entries, "entries")? {
             return Self::at(env, place, None, options);
         }
         gc::collect(js)?;
-        let adopted = adopt(js, &place, options.into(), args::list(js, entries.into(), "entries")?)?;
+        let adopted = adopt(js, &place, options, args::list(js, entries, "entries")?)?;
         Self { state: place.with(adopted) }.given(env)
     }
 
@@ -210,31 +201,29 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        writable = true,
-        enumerable = false,
         configurable = true,
         ts_args_type = "sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions",
         ts_return_type = "SessionManager"
     )]
     pub fn fork_from<'env>(
         env: &'env Env,
-        source_path: Unknown<'env>,
-        target_cwd: Unknown<'env>,
-        session_dir: Unknown<'env>,
-        options: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
+        source_path: JsVal<'env>,
+        target_cwd: JsVal<'env>,
+        session_dir: JsVal<'env>,
+        options: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let fail = |error: CoreError| thrown(js, &error);
-        let source_path = resolved(js, source_path.into(), "sourcePath")?;
-        let cwd = resolved(js, target_cwd.into(), "targetCwd")?;
+        let source_path = resolved(js, source_path, "sourcePath")?;
+        let cwd = resolved(js, target_cwd, "targetCwd")?;
         let source = ForkSource::open(&source_path).map_err(fail)?;
-        let file_options = state::options(js, options.into())?;
-        let dir = session_dir::session_dir(js, &cwd, session_dir.into(), file_options.durability)?;
+        let file_options = state::options(js, options)?;
+        let dir = session_dir::session_dir(js, &cwd, session_dir, file_options.durability)?;
         if !std::path::Path::new(&dir).exists() {
             make_dir(&dir, file_options.durability).map_err(fail)?;
         }
         let now = now(js)?;
-        let id = state::session_id(js, options.into(), now)?;
+        let id = state::session_id(js, options, now)?;
         let timestamp = iso(js, now)?;
         let file = session_file(&dir, &timestamp, &id);
         let header = new_header_line(&to_string_lossy(&id), &timestamp, &cwd, Some(&source_path));
@@ -256,28 +245,26 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        writable = true,
-        enumerable = false,
         configurable = true,
         ts_args_type = "cwd: string, id: string, sessionDir?: string",
         ts_return_type = "string | undefined"
     )]
     pub fn find_by_id<'env>(
         env: &'env Env,
-        cwd: Unknown<'env>,
-        id: Unknown<'env>,
-        session_dir: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
+        cwd: JsVal<'env>,
+        id: JsVal<'env>,
+        session_dir: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let SearchDir { dir, filter } = search_dir(js, cwd.into(), session_dir.into(), Durability::Os)?;
-        let found = match js.text(id.into())? {
+        let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, Durability::Os)?;
+        let found = match js.text(id)? {
             Some(id) => on_paths(js, |host: &JsHost| {
                 let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
                 Ok(find_session::by_id(&dir, &id, filter.as_ref()))
             })?,
             None => None,
         };
-        Ok(returned(env, js.optional_string(found.as_deref().map(str::as_bytes))?))
+        js.optional_string(found.as_deref().map(str::as_bytes))
     }
 
     /// The sessions of a working directory, the newest activity first.
@@ -290,25 +277,22 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        writable = true,
-        enumerable = false,
         configurable = true,
         ts_args_type = "cwd: string, sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal",
         ts_return_type = "Promise<SessionInfo[]>"
     )]
     pub fn list<'env>(
         env: &'env Env,
-        cwd: Unknown<'env>,
-        session_dir: Unknown<'env>,
-        on_progress: Unknown<'env>,
-        signal: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
+        cwd: JsVal<'env>,
+        session_dir: JsVal<'env>,
+        on_progress: JsVal<'env>,
+        signal: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let promise = listing::promise(js, signal.into(), on_progress.into(), || {
-            let SearchDir { dir, filter } = search_dir(js, cwd.into(), session_dir.into(), Durability::Os)?;
+        listing::promise(js, signal, on_progress, || {
+            let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, Durability::Os)?;
             Ok(Listing::dir(dir, filter))
-        })?;
-        Ok(returned(env, promise))
+        })
     }
 
     /// The sessions of every working directory, or those in one directory, the newest activity first.
@@ -321,38 +305,32 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        writable = true,
-        enumerable = false,
         configurable = true,
         ts_args_type = "...args: [onProgress?: SessionListProgress, signal?: AbortSignal] | [sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal]",
         ts_return_type = "Promise<SessionInfo[]>"
     )]
     pub fn list_all<'env>(
         env: &'env Env,
-        first: Unknown<'env>,
-        second: Unknown<'env>,
-        third: Unknown<'env>,
-    ) -> Result<Unknown<'env>> {
+        first: JsVal<'env>,
+        second: JsVal<'env>,
+        third: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let is_function = |value: &Unknown<'_>| Ok::<_, Error>(js.kind((*value).into())? == ValueType::Function);
-        let dir = js.text(first.into())?.map(|dir| to_string_lossy(&dir).into_owned());
+        let is_function = |value: &JsVal<'_>| Ok::<_, Error>(js.kind(*value)? == ValueType::Function);
+        let dir = js.text(first)?.map(|dir| to_string_lossy(&dir).into_owned());
         let (progress, signal) = if is_function(&first)? {
-            (
-                first.into(),
-                if is_function(&second)? || js.is_nullish(second.into())? { third.into() } else { second.into() },
-            )
+            (first, if is_function(&second)? || js.is_nullish(second)? { third } else { second })
         } else if is_function(&second)? {
-            (second.into(), third.into())
-        } else if dir.is_some() || js.is_nullish(second.into())? {
-            (js.undefined()?, third.into())
+            (second, third)
+        } else if dir.is_some() || js.is_nullish(second)? {
+            (js.undefined()?, third)
         } else {
-            (js.undefined()?, second.into())
+            (js.undefined()?, second)
         };
-        let promise = listing::promise(js, signal, progress, || match dir.filter(|dir| !dir.is_empty()) {
+        listing::promise(js, signal, progress, || match dir.filter(|dir| !dir.is_empty()) {
             Some(dir) => Ok(Listing::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
             None => Ok(Listing::all(on_paths(js, |host| paths::sessions_dir(host))?)),
-        })?;
-        Ok(returned(env, promise))
+        })
     }
 }
 
@@ -372,15 +350,12 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        writable = true,
-        enumerable = false,
         configurable = true,
         ts_args_type = "query: string, options?: SearchOptions",
         ts_return_type = "Promise<SearchHit[]>"
     )]
-    pub fn search<'env>(env: &'env Env, query: Unknown<'env>, options: Unknown<'env>) -> Result<Unknown<'env>> {
-        let js = JsEnv::new(env);
-        Ok(returned(env, search::promise(js, query.into(), options.into())?))
+    pub fn search<'env>(env: &'env Env, query: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
+        search::promise(JsEnv::new(env), query, options)
     }
 }
 
@@ -397,21 +372,16 @@ impl SessionManager {
     catch_unwind,
     ts_type = "(cwd: string, agentDir: string | undefined, options: { create?: boolean }): string\n\n/**\n * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the\n * agent's own directory.\n *\n * @throws If the directory cannot be made.\n * @example\n * ```ts\n * console.log(getDefaultSessionDir(\"/home/me/shop\", dir).endsWith(\"--home-me-shop--\")); // → true\n * ```\n */\nexport declare function getDefaultSessionDir(cwd: string, agentDir?: string): string"
 )]
-pub fn get_default_session_dir(
-    env: &Env,
-    cwd: Unknown<'_>,
-    agent_dir: Unknown<'_>,
-    options: Unknown<'_>,
-) -> Result<String> {
+pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, options: JsVal<'_>) -> Result<String> {
     let js = JsEnv::new(env);
-    let cwd = args::path(js, cwd.into(), "cwd")?;
-    let agent = match js.is_undefined(agent_dir.into())? {
+    let cwd = args::path(js, cwd, "cwd")?;
+    let agent = match js.is_undefined(agent_dir)? {
         true => None,
-        false => Some(args::path(js, agent_dir.into(), "agentDir")?),
+        false => Some(args::path(js, agent_dir, "agentDir")?),
     };
-    let create = match js.is_nullish(options.into())? {
+    let create = match js.is_nullish(options)? {
         true => js.undefined()?,
-        false => js.get(options.into(), c"create")?,
+        false => js.get(options, c"create")?,
     };
     let only_named = !js.is_nullish(create)? && !js.is_truthy(create)?;
     let dir = on_paths(js, |host| paths::default_session_dir(&cwd, agent.as_deref(), host))?;
@@ -432,20 +402,19 @@ pub fn get_default_session_dir(
 #[napi(catch_unwind, ts_args_type = "sessionDir: string, cwd?: string", ts_return_type = "string | null")]
 pub fn find_most_recent_session<'env>(
     env: &'env Env,
-    session_dir: Unknown<'env>,
-    cwd: Unknown<'env>,
-) -> Result<Unknown<'env>> {
+    session_dir: JsVal<'env>,
+    cwd: JsVal<'env>,
+) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
-    let dir = args::path(js, session_dir.into(), "sessionDir")?;
-    let cwd = args::optional_path(js, cwd.into(), "cwd")?;
+    let dir = args::path(js, session_dir, "sessionDir")?;
+    let cwd = args::optional_path(js, cwd, "cwd")?;
     let found = on_paths(js, |host| {
         let dir = paths::normalize(&dir, host)?;
         let cwd = cwd.as_deref().map(|cwd| paths::resolve(cwd, host)).transpose()?;
         let filter = cwd.as_deref().map(|cwd| CwdFilter { cwd, host });
         Ok(find_session::most_recent(&dir, filter.as_ref()))
     })?;
-    let value = found.map_or_else(|| js.null(), |path| js.string(path.as_bytes()))?;
-    Ok(returned(env, value))
+    found.map_or_else(|| js.null(), |path| js.string(path.as_bytes()))
 }
 
 /// Refuses a session id that cannot be part of a file name.
@@ -456,12 +425,12 @@ pub fn find_most_recent_session<'env>(
 /// assertValidSessionId("2025-06-01.draft");
 /// ```
 #[napi(catch_unwind, ts_args_type = "id: string")]
-pub fn assert_valid_session_id(env: &Env, id: Unknown<'_>) -> Result<()> {
+pub fn assert_valid_session_id(env: &Env, id: JsVal<'_>) -> Result<()> {
     let js = JsEnv::new(env);
-    let id = match js.text(id.into())? {
+    let id = match js.text(id)? {
         Some(id) => id,
         // The reference's pattern is tested on whatever it is given, as text.
-        None => args::shown_value(js, id.into())?.into_bytes(),
+        None => args::shown_value(js, id)?.into_bytes(),
     };
     crate::core::format::ids::check_session_id(&id).map_err(|error| thrown(js, &error))
 }

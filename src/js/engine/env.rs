@@ -36,8 +36,8 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use napi::bindgen_prelude::{FromNapiValue, Function};
-use napi::{sys, Env, Error, JsValue, Result, Status, Unknown};
+use napi::bindgen_prelude::{FromNapiValue, Function, ToNapiValue};
+use napi::{sys, Env, Error, JsValue, Result, Status};
 
 thread_local! {
     /// How many scopes of [`JsEnv::scoped`] are open on this thread.
@@ -128,6 +128,11 @@ impl Drop for OpenScope {
 }
 
 impl<'env> JsVal<'env> {
+    /// The handle of a value that napi-rs has a type for.
+    pub fn of(value: &impl JsValue<'env>) -> Self {
+        Self { value: value.raw(), scope: PhantomData }
+    }
+
     pub(super) fn raw(self) -> sys::napi_value {
         self.value
     }
@@ -138,15 +143,16 @@ impl<'env> JsVal<'env> {
     }
 }
 
-/// A value as what a method returns.
-pub fn returned<'env>(env: &'env Env, value: JsVal<'env>) -> Unknown<'env> {
-    // SAFETY: the handle is good for 'env.
-    unsafe { Unknown::from_raw_unchecked(env.raw(), value.value) }
+// An exported function takes and gives handles with the lifetime of its `env`.
+impl FromNapiValue for JsVal<'_> {
+    unsafe fn from_napi_value(_: sys::napi_env, value: sys::napi_value) -> Result<Self> {
+        Ok(Self { value, scope: PhantomData })
+    }
 }
 
-impl<'env> From<Unknown<'env>> for JsVal<'env> {
-    fn from(value: Unknown<'env>) -> Self {
-        Self { value: value.raw(), scope: PhantomData }
+impl ToNapiValue for JsVal<'_> {
+    unsafe fn to_napi_value(_: sys::napi_env, value: Self) -> Result<sys::napi_value> {
+        Ok(value.value)
     }
 }
 

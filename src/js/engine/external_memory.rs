@@ -1,6 +1,6 @@
 //! Memory outside of the engine's heap that its objects keep alive.
 
-use napi::sys;
+use napi::{sys, Env};
 
 use super::env::JsEnv;
 
@@ -34,8 +34,7 @@ impl Drop for ExternalMemory {
 }
 
 fn adjust(env: sys::napi_env, bytes: i64) {
-    let mut now = 0;
-    // SAFETY: only counts. `env` is alive: what holds external memory is owned by objects of the environment and dropped
-    // in calls of the engine, the last ones while it ends the environment.
-    unsafe { sys::napi_adjust_external_memory(env, bytes, &mut now) };
+    // The environment is alive: what holds external memory is owned by objects of it and dropped in calls of the engine,
+    // the last ones while it ends the environment.
+    let _ = Env::from_raw(env).adjust_external_memory(bytes);
 }

@@ -3,7 +3,7 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use napi::bindgen_prelude::FunctionCallContext;
-use napi::{sys, Env, Error, JsValue as _, Result, Unknown};
+use napi::{sys, Env, Error, JsValue as _, Result};
 
 use super::env::{JsEnv, JsVal};
 
@@ -14,7 +14,7 @@ impl<'env> JsEnv<'env> {
         F: for<'call> Fn(JsEnv<'call>, &[JsVal<'call>]) -> Result<JsVal<'call>> + 'static,
     {
         let callback = move |context: FunctionCallContext<'_>| -> Result<sys::napi_value> {
-            let args: Vec<JsVal<'_>> = context.arguments::<Unknown>()?.into_iter().map(JsVal::from).collect();
+            let args = context.arguments::<JsVal>()?;
             let done = catch_unwind(AssertUnwindSafe(|| work(JsEnv::new(context.env), &args).map(JsVal::raw)));
             done.unwrap_or_else(|_| Err(Error::from_reason("The addon failed inside")))
         };

@@ -15,7 +15,7 @@ mod typed_arrays;
 mod values;
 
 pub use deferred::Deferred;
-pub use env::{returned, EnvId, JsEnv, JsVal};
+pub use env::{EnvId, JsEnv, JsVal};
 pub use external_memory::ExternalMemory;
 pub use persistent::Persistent;
 pub use queue::{queue, Sender, WeakSender};

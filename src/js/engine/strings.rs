@@ -4,7 +4,6 @@
 //! UTF-8 a byte at a time.
 
 use std::cell::RefCell;
-use std::ffi::c_char;
 use std::ptr::null_mut;
 
 use napi::{sys, Result, ValueType};
@@ -30,10 +29,12 @@ type Make<T> = unsafe fn(sys::napi_env, *const T, isize, *mut sys::napi_value) -
 type Copy<T> = unsafe fn(sys::napi_env, sys::napi_value, *mut T, usize, *mut usize) -> sys::napi_status;
 
 impl<'env> JsEnv<'env> {
-    fn make_string<T>(self, make: Make<T>, units: &[T]) -> Result<JsVal<'env>> {
+    /// A string of these units; `T` and `U` have the same size.
+    fn make_string<T, U>(self, make: Make<T>, units: &[U]) -> Result<JsVal<'env>> {
+        const { assert!(size_of::<T>() == size_of::<U>()) };
         let mut out = null_mut();
         // SAFETY: the pointer is good for so many units, which the engine copies.
-        let status = unsafe { make(self.raw(), units.as_ptr(), units.len() as isize, &mut out) };
+        let status = unsafe { make(self.raw(), units.as_ptr().cast(), units.len() as isize, &mut out) };
         self.check(status, "string")?;
         self.made(out)
     }
@@ -61,8 +62,7 @@ impl<'env> JsEnv<'env> {
     }
 
     fn latin1(self, bytes: &[u8]) -> Result<JsVal<'env>> {
-        // `c_char` has a sign on some platforms.
-        self.make_string::<c_char>(sys::napi_create_string_latin1, chars(bytes))
+        self.make_string(sys::napi_create_string_latin1, bytes)
     }
 
     /// A string from WTF-8.
@@ -72,7 +72,7 @@ impl<'env> JsEnv<'env> {
         }
         if bytes.len() < LONG_TEXT {
             return match std::str::from_utf8(bytes) {
-                Ok(_) => self.make_string::<c_char>(sys::napi_create_string_utf8, chars(bytes)),
+                Ok(_) => self.make_string(sys::napi_create_string_utf8, bytes),
                 Err(_) => self.make_string(sys::napi_create_string_utf16, &wtf8::to_utf16(bytes)),
             };
         }
@@ -138,9 +138,4 @@ impl<'env> JsEnv<'env> {
             false => self.copy_string(sys::napi_get_value_string_utf8, value, size + 1),
         }
     }
-}
-
-fn chars(bytes: &[u8]) -> &[c_char] {
-    // SAFETY: a `c_char` is a byte, with a sign or without.
-    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }

@@ -168,17 +168,16 @@
 				}
 			}
 		},
-		// Gives the class what napi-rs does not: statics with a name that are no constructors, lengths, and methods that
+		// Gives the class what napi-rs does not: statics with a name that are no constructors, attributes, lengths, and methods that
 		// work on a Proxy of a manager or an object that inherits from one, as tests and hosts call them. The engine runs a
 		// native method on its own instance alone; each finds the manager through a property of it. On anything else they
 		// throw: of a wrong `this` V8 makes a TypeError, but Bun and Deno a plain Error.
 		finishClass(SessionManager, functions) {
 			const { prototype } = SessionManager;
 			const wrap = (holder, name, method) => {
-				const descriptor = Object.getOwnPropertyDescriptor(holder, name);
-				const value = method(descriptor.value);
+				const value = method(holder[name]);
 				Object.defineProperty(value, "length", { value: LENGTHS[name] ?? 0, configurable: true });
-				Object.defineProperty(holder, name, { ...descriptor, value });
+				Object.defineProperty(holder, name, { value, writable: true, enumerable: false, configurable: true });
 			};
 			const isMethod = (holder, name) =>
 				name !== "constructor" && typeof Object.getOwnPropertyDescriptor(holder, name).value === "function";

@@ -219,8 +219,11 @@ pub fn settings<'env>(
     Ok([thinking_level, model])
 }
 
-/// The settings of a manager's projection.
-pub fn settings_of<'env>(state: &RefCell<State>, js: JsEnv<'env>, projection: &Projection) -> Result<[JsVal<'env>; 2]> {
+/// The context of the path to the leaf: what `how` makes of its projection, given to `wrap` with its settings.
+pub fn context<'env>(state: &RefCell<State>, js: JsEnv<'env>, how: FactoryFn, wrap: FactoryFn) -> Result<JsVal<'env>> {
+    let projection = leaf_projection(state);
+    let made = projected(state, js, &projection, how)?;
     let is_message = |row| state.borrow().session.tree().row(row).is_some_and(|row| row.message.is_some());
-    settings(js, &projection.settings, &|row| object(state, js, row), &is_message)
+    let [thinking, model] = settings(js, &projection.settings, &|row| object(state, js, row), &is_message)?;
+    factory::call(js, wrap, &[made, thinking, model])
 }
