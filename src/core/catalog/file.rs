@@ -64,6 +64,11 @@ impl CatalogFile {
         Self { path: path.to_owned(), identity: identity(path) }
     }
 
+    /// The catalog's path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Remembers that SQLite, which opened it since, has accepted it as a catalog. Gives the file that is open: it is not known
     /// if another took its place meanwhile.
     pub fn connected(mut self) -> Self {

@@ -1,11 +1,17 @@
 //! Purging: deletes the texts of sessions that are gone, their words from the index, and what is left of both in the log.
 //!
-//! It runs in the background, in short transactions, and starts again where it was stopped. FTS5 only marks deleted words
-//! and drops them when it merges the segments that hold them, so every purge ends with a merge of the whole index.
+//! It runs in the background, in short transactions with pauses for other writers, and starts again where it was stopped. FTS5
+//! only marks deleted words and drops them when it merges the segments that hold them. Merging writes the whole index anew, so a
+//! large one is not merged after every deletion: what is marked stays pending for a while.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rusqlite::params;
+use rusqlite::{params, Transaction};
 
 use super::connection::Catalog;
 use super::error::CatalogResult;
@@ -17,6 +23,33 @@ const ROWS_AT_ONCE: i64 = 32;
 const PAGES_AT_ONCE: i32 = 128;
 const WORDS_AT_ONCE: usize = 512;
 
+/// A transaction is followed by a pause as long as itself, up to this: other connections ask for the lock in steps of up to 100 ms.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// A merge that took longer than this is repeated after twenty times the time it took.
+const SHORT_MERGE: Duration = Duration::from_secs(1);
+const MERGE_SHARE: u32 = 20;
+
+/// When this process merged an index last, and how long that took.
+static MERGED: Mutex<Option<HashMap<PathBuf, (Instant, Duration)>>> = Mutex::new(None);
+
+fn is_merge_due(last: Option<&(Instant, Duration)>, now: Instant) -> bool {
+    last.is_none_or(|(end, took)| {
+        *took < SHORT_MERGE || now.saturating_duration_since(*end) >= took.saturating_mul(MERGE_SHARE)
+    })
+}
+
+/// Runs `work` in a write transaction, and leaves other writers time for theirs.
+fn write<T>(catalog: &mut Catalog, work: impl FnOnce(&Transaction<'_>) -> CatalogResult<T>) -> CatalogResult<T> {
+    let mut begin = None;
+    let value = catalog.write(|transaction| {
+        begin = Some(Instant::now());
+        work(transaction)
+    })?;
+    thread::sleep(begin.map_or(Duration::ZERO, |begin| begin.elapsed().min(LONGEST_PAUSE)));
+    Ok(value)
+}
+
 /// Deletes what is left of sessions that are no longer in the catalog. Does nothing unless something was deleted since the
 /// last complete purge.
 pub fn purge(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
@@ -27,17 +60,8 @@ pub fn purge(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
     let is_stopped = || stop.load(Ordering::Relaxed);
     while !is_stopped() && delete_texts(catalog)? {}
     let merges = catalog.state("pending_merges")?;
-    if merges > 0 {
-        while !is_stopped() && merge(catalog)? {}
-        let unused = if is_stopped() { Vec::new() } else { unused(catalog.db(), stop)? };
-        for words in unused.chunks(WORDS_AT_ONCE) {
-            if is_stopped() {
-                break;
-            }
-            catalog.write(|transaction| delete_unused(transaction, words))?;
-        }
-    }
-    if !is_stopped() && catalog.checkpoint()? {
+    let is_merged = merges == 0 || merge_all(catalog, stop)?;
+    if !is_stopped() && catalog.checkpoint()? && is_merged {
         // A deletion that came meanwhile changed the counter and stays pending.
         catalog.write(|transaction| {
             let mut done = transaction.prepare_cached("UPDATE state SET value = 0 WHERE name = ?1 AND value = ?2")?;
@@ -48,9 +72,33 @@ pub fn purge(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
     Ok(())
 }
 
+/// Merges the whole index and deletes the words that are in no text any more. False if it was stopped, or not due.
+fn merge_all(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<bool> {
+    let merged = || MERGED.lock().unwrap_or_else(PoisonError::into_inner);
+    let (path, begin) = (catalog.file().path().to_owned(), Instant::now());
+    if !is_merge_due(merged().get_or_insert_default().get(&path), begin) {
+        return Ok(false);
+    }
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    while !is_stopped() && merge(catalog)? {}
+    let unused = if is_stopped() { Vec::new() } else { unused(catalog.db(), stop)? };
+    for words in unused.chunks(WORDS_AT_ONCE) {
+        if is_stopped() {
+            break;
+        }
+        write(catalog, |transaction| delete_unused(transaction, words))?;
+    }
+    if is_stopped() {
+        return Ok(false);
+    }
+    let end = Instant::now();
+    merged().get_or_insert_default().insert(path, (end, end - begin));
+    Ok(true)
+}
+
 /// Deletes some rows of texts that belong to no session. False if there were none.
 fn delete_texts(catalog: &mut Catalog) -> CatalogResult<bool> {
-    catalog.write(|transaction| {
+    write(catalog, |transaction| {
         let mut orphans = transaction.prepare_cached(
             "SELECT id FROM text INDEXED BY text_by_session WHERE session NOT IN (SELECT id FROM session) LIMIT ?1",
         )?;
@@ -70,7 +118,7 @@ fn delete_texts(catalog: &mut Catalog) -> CatalogResult<bool> {
 
 /// Merges some pages of the index. False if nothing was left to merge.
 fn merge(catalog: &mut Catalog) -> CatalogResult<bool> {
-    catalog.write(|transaction| {
+    write(catalog, |transaction| {
         let before = transaction.total_changes();
         transaction
             .prepare_cached("INSERT INTO word_index (word_index, rank) VALUES ('merge', ?1)")?
@@ -78,4 +126,21 @@ fn merge(catalog: &mut Catalog) -> CatalogResult<bool> {
         // The command itself counts as one change.
         Ok(transaction.total_changes() - before > 1)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_index_was_merged_after_every_deletion() {
+        let now = Instant::now();
+        let later = |seconds| now + Duration::from_secs(seconds);
+        assert!(is_merge_due(None, now));
+        assert!(is_merge_due(Some(&(now, Duration::from_millis(50))), now), "a small index is merged at once");
+        let last = (now, Duration::from_secs(5));
+        assert!(!is_merge_due(Some(&last), later(0)));
+        assert!(!is_merge_due(Some(&last), later(99)));
+        assert!(is_merge_due(Some(&last), later(100)));
+    }
 }
