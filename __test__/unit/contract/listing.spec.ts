@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionInfo } from "../../../index.js";
+import { gc } from "../../support/runtime.js";
 import {
 	anyManager,
 	api,
@@ -340,6 +341,26 @@ describe("an aborted signal", () => {
 			fire();
 			expect(await rejection(promise)).toBe(reason);
 		}
+	});
+
+	test("that a list or a search could not listen to was kept for ever, and so was the progress callback", async () => {
+		const dir = sessions(1);
+		const starts = [
+			(signal: AbortSignal, onProgress: () => void) => SessionManager.list("/somewhere", dir, onProgress, signal),
+			(signal: AbortSignal, onProgress: () => void) => SessionManager.search("x", { dir, onProgress, signal }),
+		];
+		const given = await Promise.all(starts.map(async (start) => {
+			const { signal } = ownSignal({ addEventListener: () => { throw reason; } });
+			const onProgress = () => expect.unreachable("nothing was listed");
+			expect(await rejection(start(signal, onProgress))).toBe(reason);
+			return [new WeakRef(signal), new WeakRef(onProgress)];
+		}));
+		const left = () => given.flat().filter((one) => one.deref() !== undefined).length;
+		for (let turn = 0; turn < 200 && left() > 0; turn++) {
+			await new Promise((done) => setImmediate(done));
+			gc();
+		}
+		expect(left()).toBe(0);
 	});
 
 	test("whose getter threw after a progress callback had thrown kept a list from ever settling", async () => {

@@ -58,8 +58,8 @@ fn start(
 ) -> Result<()> {
     // As in the reference, an aborted list has made the default directory already.
     let listing = what()?;
-    let task = Task::new(js, deferred, signal, on_progress)?;
     let (location, cwd) = surroundings(js)?;
+    let task = Task::new(js, deferred, signal, on_progress)?;
     let cancelled = task.cancelled.clone();
     let progress = Rc::new(RefCell::new(Progress {
         task,
@@ -72,17 +72,20 @@ fn start(
         listing: Rc::new(listing.clone()),
         total: 0,
     }));
-    let handled = progress.clone();
-    let sender =
-        queue(js, factory::function(js, FactoryFn::Slices)?, Box::new(move |js, event| take(&handled, js, event)))?;
-    progress.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
-    let at = location.clone();
-    let stop = cancelled.clone();
-    let answer = move |sender: &Sender<Event>| {
-        list(&listing, &cwd, at.as_ref(), &stop, &|event| sender.send(Event::List(event)))
+    let begin = || {
+        let handled = progress.clone();
+        let sender =
+            queue(js, factory::function(js, FactoryFn::Slices)?, Box::new(move |js, event| take(&handled, js, event)))?;
+        progress.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
+        let at = location.clone();
+        let stop = cancelled.clone();
+        let answer = move |sender: &Sender<Event>| {
+            list(&listing, &cwd, at.as_ref(), &stop, &|event| sender.send(Event::List(event)))
+        };
+        let failed = |sender: &Sender<Event>, error| sender.send(Event::Failed(Box::new(error)));
+        spawn("list", cancelled, location, sender, answer, failed).map_err(|error| thrown(js, &error))
     };
-    let failed = |sender: &Sender<Event>, error| sender.send(Event::Failed(Box::new(error)));
-    spawn("list", cancelled, location, sender, answer, failed).map_err(|error| thrown(js, &error))
+    begin().or_else(|error| end(&progress, js, reason_of(js, &error)?, false))
 }
 
 /// A list that is running.

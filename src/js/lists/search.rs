@@ -71,7 +71,6 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     };
     let mark = mark(js, option(c"mark")?)?;
     let listing = listing(js, option(c"cwd")?, option(c"dir")?)?;
-    let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
     let (location, _) = surroundings(js)?;
     let asked = SearchRequest {
         listing,
@@ -80,16 +79,20 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
         location,
         host: on_paths(js, HostSnapshot::of)?,
     };
+    let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
     let cancelled = task.cancelled.clone();
     let searching = Rc::new(RefCell::new(Searching { task, hits: Some(js.keep(js.array(0)?)?) }));
-    let handled = searching.clone();
-    let sender =
-        queue(js, factory::function(js, FactoryFn::Slices)?, Box::new(move |js, event| take(&handled, js, event)))?;
-    searching.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
-    let (location, stop) = (asked.location.clone(), cancelled.clone());
-    let failed = |sender: &Sender<Event>, error| sender.send(Event::Failed(Box::new(error)));
-    spawn("search", cancelled, location, sender, move |sender| answer(&asked, &stop, sender), failed)
-        .map_err(|error| thrown(js, &error))
+    let begin = || {
+        let handled = searching.clone();
+        let sender =
+            queue(js, factory::function(js, FactoryFn::Slices)?, Box::new(move |js, event| take(&handled, js, event)))?;
+        searching.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
+        let (location, stop) = (asked.location.clone(), cancelled.clone());
+        let failed = |sender: &Sender<Event>, error| sender.send(Event::Failed(Box::new(error)));
+        spawn("search", cancelled, location, sender, move |sender| answer(&asked, &stop, sender), failed)
+            .map_err(|error| thrown(js, &error))
+    };
+    begin().or_else(|error| end(&searching, js, reason_of(js, &error)?, false))
 }
 
 fn mark(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
