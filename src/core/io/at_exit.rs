@@ -1,5 +1,6 @@
 //! Removes the lock files of a thread or process that ends without dropping its locks.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, ThreadId};
 
@@ -18,6 +19,15 @@ pub(crate) fn remember(held: &Arc<HeldLock>) {
     }
     drop(taken);
     at_exit();
+}
+
+/// The lock at `path`, if this process holds it to share it. This thread has it then, too.
+pub(crate) fn shared(path: &Path) -> Option<Arc<HeldLock>> {
+    let held = {
+        let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.iter().filter_map(|(_, held)| held.upgrade()).find(|held| held.is_shared && held.path() == path)
+    };
+    held.filter(|held| held.is_in_place().unwrap_or(false)).inspect(remember)
 }
 
 /// Releases every lock that this thread alone has: its environment ends.

@@ -377,19 +377,6 @@ pub fn copy_xattrs(from: &File, to: &File) {
 #[cfg(not(target_os = "linux"))]
 pub fn copy_xattrs(_from: &File, _to: &File) {}
 
-/// Lets the users read a file who may read another one with these attributes.
-pub fn set_readable_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
-    inject(Call::Attributes)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.set_permissions(fs::Permissions::from_mode(0o600 | meta.permissions().mode() & 0o044))?;
-    }
-    #[cfg(not(unix))]
-    let _ = (file, meta);
-    Ok(())
-}
-
 /// Truncates a file.
 pub fn truncate(file: &File, size: u64) -> io::Result<()> {
     inject(Call::Truncate)?;

@@ -11,6 +11,8 @@ use super::fs;
 #[derive(Debug)]
 pub struct HeldLock {
     path: PathBuf,
+    /// Whether others in this process may have it, too.
+    pub(super) is_shared: bool,
     file: Mutex<Option<File>>,
 }
 
@@ -22,8 +24,8 @@ impl Drop for HeldLock {
 
 impl HeldLock {
     /// The lock file at `path`, which is locked.
-    pub fn new(path: PathBuf, file: File) -> Self {
-        Self { path, file: Mutex::new(Some(file)) }
+    pub fn new(path: PathBuf, file: File, is_shared: bool) -> Self {
+        Self { path, is_shared, file: Mutex::new(Some(file)) }
     }
 
     /// The lock file's name.

@@ -41,7 +41,7 @@ pub fn sweep(dir: &Path) {
     for entry in open::list(dir).into_iter().flatten() {
         let name = entry.file_name();
         if name.to_str().is_some_and(|name| name.ends_with(".jsonl.lock")) {
-            lock_file::remove_stale(&entry.path());
+            let _ = lock_file::remove_stale(&entry.path());
         }
         let left = name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
         if !left || !entry.file_type().is_ok_and(|kind| kind.is_file()) {

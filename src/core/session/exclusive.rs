@@ -4,13 +4,13 @@
 //! milliseconds at most: in between an append costs nothing more. So whoever takes the lock waits that long before it
 //! reads the file, and from then on nobody writes who asks for locks.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Lock;
 use crate::core::io::fs;
-use crate::core::io::lock_file::{self, FileLock, LockStatus};
+use crate::core::io::lock_file::{wait_until_free, FileLock};
 use crate::core::storage::change_clock::FULL_CHECK_INTERVAL;
 
 /// How long after the last check of a writer its write is surely done.
@@ -20,8 +20,6 @@ const MARGIN: Duration = Duration::from_millis(2);
 #[derive(Default)]
 pub(super) struct WriterLock {
     held: Option<FileLock>,
-    /// Where the lock file is, once it was looked for.
-    path: Option<PathBuf>,
     /// How many full checks of the storage there had been when the lock was checked last.
     checked: Option<u64>,
 }
@@ -49,14 +47,8 @@ impl WriterLock {
         self.checked = None;
     }
 
-    /// The same, wherever the file is then.
-    pub fn recheck_elsewhere(&mut self) {
-        self.checked = None;
-        self.path = None;
-    }
-
     /// Makes sure that nobody else has the lock, if that was not done since the last full check of the storage. True if
-    /// a repair had it and is done: the file may be another one.
+    /// somebody had it meanwhile: the file may be another one.
     pub fn check(&mut self, file: &str, lock: Lock, full_checks: u64) -> Result<bool> {
         if self.checked == Some(full_checks) {
             return Ok(false);
@@ -69,21 +61,17 @@ impl WriterLock {
                 true
             }
             Some(_) => false,
-            None => match lock_file::probe(self.path.get_or_insert_with(|| lock_file::path_of(file)))? {
-                LockStatus::Free => false,
-                LockStatus::Waited => true,
-                LockStatus::Held(holder) => return Err(Error::locked(file, holder.pid)),
-            },
+            None => wait_until_free(file)?,
         };
         self.checked = Some(full_checks);
         Ok(waited)
     }
 
-    /// Waits while a repair of `file` has the lock.
-    pub fn wait_for_repair(&self, file: &str) -> Result<()> {
+    /// Waits until nobody else has the lock of `file`.
+    pub fn wait(&self, file: &str) -> Result<()> {
         match self.held {
             Some(_) => Ok(()),
-            None => lock_file::probe(&lock_file::path_of(file)).map(drop),
+            None => wait_until_free(file).map(drop),
         }
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::core::io::fs::faults::{before_next, with, InjectedFault};
 use crate::core::io::fs::Call;
+use std::sync::Mutex;
 
 /// What the lock file of a process says.
 fn says(pid: &str) -> String {
@@ -49,7 +50,7 @@ fn a_lock_file_that_was_a_link_to_a_users_file_is_refused_and_the_file_stays() {
         let error = FileLock::take(&session).expect_err("refused").to_string();
         assert!(error.contains("no lock file") && error.contains(lock.to_str().expect("text")), "{error}");
         assert_eq!(held(&session).expect("asked"), None);
-        remove_stale(&lock);
+        let _ = remove_stale(&lock);
         assert!(std::fs::symlink_metadata(&lock).is_ok(), "the link was removed");
         assert_eq!(std::fs::read_to_string(&victim).expect("read"), text);
         std::fs::remove_file(&lock).expect("removed");
@@ -67,7 +68,7 @@ fn whatever_else_has_the_name_of_a_lock_file_stays_and_locks_nothing() {
         std::fs::write(&lock, text).expect("written");
         FileLock::take(&session).expect_err("refused");
         assert_eq!(held(&session).expect("asked"), None, "{text:?}");
-        remove_stale(&lock);
+        let _ = remove_stale(&lock);
         assert_eq!(std::fs::read_to_string(&lock).expect("read"), *text);
     }
     std::fs::remove_file(&lock).expect("removed");
@@ -88,9 +89,9 @@ fn lock_files_of_other_tools_were_deleted_while_in_use() {
         std::fs::write(&lock, text).expect("written");
         let error = FileLock::take(&session).expect_err("refused").to_string();
         assert!(error.contains("no lock file"), "{error}");
-        assert_eq!(probe(&lock).expect("asked"), LockStatus::Free);
+        assert!(!wait_until_free(&session).expect("asked"));
         assert_eq!(held(&session).expect("asked"), None, "{text:?}");
-        remove_stale(&lock);
+        let _ = remove_stale(&lock);
         assert_eq!(std::fs::read_to_string(&lock).expect("it is there"), text);
     }
 }
@@ -143,7 +144,7 @@ fn whoever_may_read_a_session_may_see_that_it_is_locked() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
-    for (mode, expected) in [(0o600, 0o600), (0o664, 0o644), (0o640, 0o640)] {
+    for (mode, expected) in [(0o600, 0o600), (0o664, 0o664), (0o640, 0o640)] {
         std::fs::write(&session, "").expect("written");
         std::fs::set_permissions(&session, std::fs::Permissions::from_mode(mode)).expect("set");
         let _mine = FileLock::take(&session).expect("taken");
@@ -160,18 +161,19 @@ fn a_lock_file_that_may_not_be_looked_at_stopped_every_append() {
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let lock = path_of(&session);
     std::fs::write(&lock, says("17")).expect("written");
-    let (_, made) = with(usize::MAX, InjectedFault::Short, || look_up(&lock, false).map(drop));
+    let (_, made) = with(usize::MAX, InjectedFault::Short, || wait_until_free(&session));
+    std::fs::write(&lock, says("17")).expect("written");
     let open = made.calls.iter().position(|call| *call == fs::Call::Open).expect("it opens");
     for code in [libc::EACCES, libc::EPERM, libc::EROFS] {
-        let (asked, _) = with(open, InjectedFault::Always(code), || probe(&lock));
-        assert_eq!(asked.expect("asked"), LockStatus::Free);
+        let (asked, _) = with(open, InjectedFault::Always(code), || wait_until_free(&session));
+        assert!(!asked.expect("asked"));
         let (taken, _) = with(open, InjectedFault::Always(code), || FileLock::take(&session).map(drop));
         taken.expect_err("it cannot be taken");
         let (held, _) = with(open, InjectedFault::Always(code), || held(&session));
         held.expect_err("nobody can tell");
     }
     let long = dir.path().join("a".repeat(300));
-    assert_eq!(probe(&long).expect("asked"), LockStatus::Free);
+    assert!(!wait_until_free(long.to_str().expect("text")).expect("asked"));
 }
 
 #[test]
@@ -220,22 +222,18 @@ fn locks_of_a_thread_that_ends_are_let_go() {
 }
 
 #[test]
-fn the_end_of_a_repair_is_waited_for() {
+fn a_lock_that_is_held_for_a_moment_is_waited_for() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
-    let path = path_of(&session);
-    assert_eq!(probe(&path).expect("asked"), LockStatus::Free);
+    assert!(!wait_until_free(&session).expect("asked"));
     let mine = FileLock::take(&session).expect("taken");
-    let me = Holder { pid: Some(std::process::id()), repairs: false };
-    assert_eq!(probe(&path).expect("asked"), LockStatus::Held(me));
-    drop(mine);
-    // Longer than any other holder is waited for.
-    let repair = FileLock::take_for_repair(&session).expect("taken");
-    at_lock(TRIES * 2, move || drop(repair));
-    assert_eq!(probe(&path).expect("asked"), LockStatus::Waited);
-    let repair = FileLock::take_for_repair(&session).expect("taken");
-    at_lock(TRIES * 2, move || drop(repair));
-    FileLock::take(&session).expect("taken after the repair");
+    let error = wait_until_free(&session).expect_err("it is held").to_string();
+    assert!(error.contains(&std::process::id().to_string()), "{error}");
+    at_lock(TRIES / 2, move || drop(mine));
+    assert!(wait_until_free(&session).expect("asked"));
+    let mine = FileLock::take(&session).expect("taken");
+    at_lock(TRIES / 2, move || drop(mine));
+    FileLock::take(&session).expect("taken after it");
 }
 
 /// Does this in the moment before the lock is tried for the `number`th time from now on.

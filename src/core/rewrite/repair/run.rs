@@ -48,7 +48,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
         return good(before);
     }
     // The file may have changed before the lock was taken.
-    let _lock = FileLock::take_for_repair(path)?;
+    let _lock = FileLock::take(path)?;
     let mut before = None;
     let mut repairs = Repairs::default();
     let mut backup = None;

@@ -35,7 +35,7 @@ impl Session {
             return Ok(FileState::Current);
         };
         // A repair copies lines until it is done: lines added before its end would be there twice.
-        self.lock.wait_for_repair(&path)?;
+        let free = if depth == CheckDepth::ForRead { Ok(()) } else { self.lock.wait(&path) };
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
         let size = storage.size()?;
         if size == 0 {
@@ -64,6 +64,9 @@ impl Session {
         let mut added = HashMap::new();
         if !is_cut {
             let lines = self.missing_entries(&index, old, depth, before)?;
+            if !lines.is_empty() {
+                free?;
+            }
             added = add(&lines, &mut storage, &mut index)?;
         }
         if !added.is_empty() {
@@ -88,7 +91,7 @@ impl Session {
         before.header_text = std::mem::replace(&mut self.header_text, header_line);
         before.index = std::mem::replace(&mut self.index, index);
         before.storage = self.storage.replace(Box::new(storage));
-        self.lock.recheck_elsewhere();
+        self.lock.recheck();
         self.remap = Some(match self.remap.take() {
             None => Box::new(RowRemap { rows: moved, old: before, same_header }),
             // Moved twice before the caller asked: map rows to those that the caller knows.

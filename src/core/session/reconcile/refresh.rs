@@ -174,7 +174,7 @@ impl Session {
         restored.set_lacks_final_newline(lacks_final_newline);
         self.size = restored.size()?;
         self.storage = Some(Box::new(restored));
-        self.lock.recheck_elsewhere();
+        self.lock.recheck();
         self.notes.repaired(WRITTEN_AGAIN);
         if !has_same_prefix {
             return self.rebase(PreviousFile::Gone, depth, before);

@@ -46,7 +46,7 @@ impl Session {
             }
             Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
         };
-        self.lock.recheck_elsewhere();
+        self.lock.recheck();
         self.adopt_file(storage, places, Vec::new());
         self.notes.repaired(WRITTEN_AGAIN);
         Ok(())
