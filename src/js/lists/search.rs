@@ -1,19 +1,16 @@
 //! `search`: another thread searches; its hits arrive here in slices, in order.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
 use napi::Result;
 
 use super::listing::surroundings;
-use super::task::{self, abort_reason, reason_of, reason_of_abort, Deferred, Task};
+use super::task::{self, Deferred, Events, Held, Task};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::options::Durability;
 use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::catalog::background::spawn;
 use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::location::Location;
 use crate::core::listing::list::Listing;
@@ -21,9 +18,9 @@ use crate::core::search::query::{Options, Query};
 use crate::core::search::run::{Request, TextMatch};
 use crate::core::summary::session_summary::SessionSummary;
 use crate::js::convert::args;
-use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::on_paths;
-use crate::js::engine::{queue, JsEnv, JsVal, Persistent, Sender};
+use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::host::HostSnapshot;
 use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::session_dir::{search_dir, SearchDir};
@@ -38,8 +35,6 @@ enum Event {
     Progress(usize, usize),
     Hits(Vec<TextMatch>),
     Done,
-    Failed(Box<CoreError>),
-    Aborted,
 }
 
 /// The arguments of a search.
@@ -80,19 +75,9 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
         host: on_paths(js, HostSnapshot::of)?,
     };
     let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
-    let cancelled = task.cancelled.clone();
-    let searching = Rc::new(RefCell::new(Searching { task, hits: Some(js.keep(js.array(0)?)?) }));
-    let begin = || {
-        let handled = searching.clone();
-        let sender =
-            queue(js, factory::function(js, FactoryFn::Slices)?, Box::new(move |js, event| take(&handled, js, event)))?;
-        searching.borrow_mut().task.listen(js, sender.weak(), || Event::Aborted)?;
-        let (location, stop) = (asked.location.clone(), cancelled.clone());
-        let failed = |sender: &Sender<Event>, error| sender.send(Event::Failed(Box::new(error)));
-        spawn("search", cancelled, location, sender, move |sender| answer(&asked, &stop, sender), failed)
-            .map_err(|error| thrown(js, &error))
-    };
-    begin().or_else(|error| end(&searching, js, reason_of(js, &error)?, false))
+    task.hold(js, Held::Results, js.array(0)?)?;
+    let location = asked.location.clone();
+    task.run(js, ("search", location), handle, move |events, stop| answer(&asked, stop, events))
 }
 
 fn mark(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
@@ -126,9 +111,9 @@ fn listing(js: JsEnv<'_>, cwd: JsVal<'_>, dir: JsVal<'_>) -> Result<Listing> {
 }
 
 /// Searches and sends the hits. Gives the catalog that was used.
-fn answer(asked: &SearchRequest, cancelled: &Arc<AtomicBool>, sender: &Sender<Event>) -> CoreResult<Option<Catalog>> {
+fn answer(asked: &SearchRequest, cancelled: &Arc<AtomicBool>, events: &Events<Event>) -> CoreResult<Option<Catalog>> {
     let Some(query) = Query::of(&asked.query).filter(|_| asked.options.limit > 0) else {
-        sender.send(Event::Done);
+        events.send(Event::Done);
         return Ok(None);
     };
     let files = asked.listing.find(&asked.host.cwd)?;
@@ -140,7 +125,7 @@ fn answer(asked: &SearchRequest, cancelled: &Arc<AtomicBool>, sender: &Sender<Ev
         options: &asked.options,
         location: asked.location.as_ref(),
         cancelled,
-        progress: &|indexed, total| sender.send(Event::Progress(indexed, total)),
+        progress: &|indexed, total| events.send(Event::Progress(indexed, total)),
     };
     let Some((mut hits, catalog)) = request.run()? else {
         // The promise rejects with the signal's reason.
@@ -148,81 +133,30 @@ fn answer(asked: &SearchRequest, cancelled: &Arc<AtomicBool>, sender: &Sender<Ev
     };
     while !hits.is_empty() {
         let rest = hits.split_off(hits.len().min(AT_ONCE));
-        sender.send(Event::Hits(std::mem::replace(&mut hits, rest)));
+        events.send(Event::Hits(std::mem::replace(&mut hits, rest)));
     }
-    sender.send(Event::Done);
+    events.send(Event::Done);
     Ok(catalog)
 }
 
-/// A search that runs.
-struct Searching {
-    task: Task,
-    /// The hits so far; None when the search is over.
-    hits: Option<Persistent>,
-}
-
 /// Handles an event. Nothing is borrowed while the caller's callback runs.
-fn take(searching: &RefCell<Searching>, js: JsEnv<'_>, event: Event) -> Result<()> {
-    if searching.borrow().task.is_over() {
-        return Ok(());
-    }
-    let signal = searching.borrow().task.signal(js)?;
-    let handled = abort_reason(js, signal).and_then(|reason| match reason {
-        Some(reason) => end(searching, js, reason, false),
-        None => handle(searching, js, event),
-    });
-    match handled {
-        Ok(()) => Ok(()),
-        // An exception of a callback or a signal ends the search.
-        Err(error) => {
-            let reason = reason_of(js, &error)?;
-            end(searching, js, reason, false)
-        }
-    }
-}
-
-fn handle(searching: &RefCell<Searching>, js: JsEnv<'_>, event: Event) -> Result<()> {
-    let event = if searching.borrow().task.heard_abort() { Event::Aborted } else { event };
+fn handle(js: JsEnv<'_>, task: &Task, event: Event) -> Result<()> {
     match event {
-        Event::Aborted => {
-            let signal = searching.borrow().task.signal(js)?;
-            end(searching, js, reason_of_abort(js, signal)?, false)
-        }
-        Event::Progress(indexed, total) => {
-            let on_progress = searching.borrow().task.on_progress(js)?;
-            match on_progress {
-                Some(on_progress) => {
-                    js.call(on_progress, &[js.number(indexed as f64)?, js.number(total as f64)?]).map(|_| ())
-                }
-                None => Ok(()),
+        Event::Progress(indexed, total) => match task.held(js, Held::OnProgress)? {
+            Some(on_progress) => {
+                js.call(on_progress, &[js.number(indexed as f64)?, js.number(total as f64)?]).map(|_| ())
             }
-        }
+            None => Ok(()),
+        },
         Event::Hits(found) => {
-            let hits = searching.borrow().hits.as_ref().map(|hits| js.kept(hits)).transpose()?;
-            let Some(hits) = hits else { return Ok(()) };
+            let Some(hits) = task.held(js, Held::Results)? else { return Ok(()) };
             found.iter().try_for_each(|found| js.scoped(|js, _| js.set_at(hits, js.len(hits)?, hit_object(js, found)?)))
         }
         Event::Done => {
-            let hits = searching.borrow().hits.as_ref().map(|hits| js.kept(hits)).transpose()?;
-            end(searching, js, hits.map_or_else(|| js.array(0), Ok)?, true)
-        }
-        Event::Failed(error) => {
-            let reason = reason_of(js, &thrown(js, &error))?;
-            end(searching, js, reason, false)
+            let hits = task.held(js, Held::Results)?;
+            task.end(js, hits.map_or_else(|| js.array(0), Ok)?, true)
         }
     }
-}
-
-/// Settles the promise and lets everything go.
-fn end(searching: &RefCell<Searching>, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
-    let (ending, hits) = {
-        let mut searching = searching.borrow_mut();
-        (searching.task.ending(), searching.hits.take())
-    };
-    if let Some(hits) = hits {
-        js.release(hits)?;
-    }
-    ending.settle(js, value, resolves)
 }
 
 /// The object of a hit.

@@ -1,14 +1,19 @@
-//! A promise that work on other threads settles: its signal, its progress callback, its end.
+//! A promise that another thread settles: what it sends is handled here in slices, until the last of it or an abort.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use napi::{Error, Result, ValueType};
 
-use crate::js::convert::errors::wrong_argument;
+use crate::core::base::error::{Error as CoreError, Result as CoreResult};
+use crate::core::catalog::background::spawn;
+use crate::core::catalog::connection::Catalog;
+use crate::core::catalog::location::Location;
+use crate::js::convert::errors::{thrown, wrong_argument};
 pub use crate::js::engine::Deferred;
-use crate::js::engine::WeakSender;
-use crate::js::engine::{JsEnv, JsVal, Persistent};
+use crate::js::engine::{queue, JsEnv, JsVal, Persistent, Sender, WeakSender};
 use crate::js::factory::{self, FactoryFn};
 
 /// Starts work and gives its promise. Whatever fails before the work has begun rejects it, as in an async function.
@@ -22,21 +27,47 @@ pub fn promise<'env>(js: JsEnv<'env>, start: impl FnOnce(Deferred) -> Result<()>
 
 /// What a promise rejects with for an error: the exception that is pending, which is taken, or else an Error that says
 /// what failed.
-pub fn reason_of<'env>(js: JsEnv<'env>, error: &Error) -> Result<JsVal<'env>> {
+fn reason_of<'env>(js: JsEnv<'env>, error: &Error) -> Result<JsVal<'env>> {
     match js.take_exception()? {
         Some(reason) => Ok(reason),
         None => factory::call(js, FactoryFn::Failure, &[js.string(error.reason.as_bytes())?]),
     }
 }
 
-/// What a running task keeps of its caller.
+/// What the working thread sends.
+enum Message<E> {
+    Event(E),
+    Failed(Box<CoreError>),
+    Aborted,
+}
+
+/// Sends events from the working thread.
+pub struct Events<E>(Sender<Message<E>>);
+
+impl<E: Send> Events<E> {
+    /// Sends an event, to be handled on the JavaScript thread.
+    pub fn send(&self, event: E) {
+        self.0.send(Message::Event(event));
+    }
+}
+
+/// What a running task holds of JavaScript.
+#[derive(Debug, Clone, Copy)]
+pub enum Held {
+    Signal,
+    OnProgress,
+    Unlisten,
+    Results,
+    Partial,
+}
+
+/// A task that runs.
 pub struct Task {
     deferred: Deferred,
-    signal: Option<Persistent>,
-    on_progress: Option<Persistent>,
-    unlisten: Option<Persistent>,
+    /// A list with what is [`Held`]; None when the task is over.
+    held: RefCell<Option<Persistent>>,
     /// Set when nobody waits any more.
-    pub cancelled: Arc<AtomicBool>,
+    cancelled: Arc<AtomicBool>,
 }
 
 impl Drop for Task {
@@ -64,28 +95,103 @@ impl Task {
         if has_signal && js.is_truthy(js.get(signal, c"aborted")?)? {
             return Err(js.throw(js.get(signal, c"reason")?));
         }
-        let keep = |value: JsVal, wanted: bool| if wanted { js.keep(value).map(Some) } else { Ok(None) };
-        Ok(Self {
-            deferred,
-            signal: keep(signal, has_signal)?,
-            on_progress: keep(on_progress, is_function)?,
-            unlisten: None,
-            cancelled: Arc::new(AtomicBool::new(false)),
-        })
+        let none = js.undefined()?;
+        let given = |value, is_given| if is_given { value } else { none };
+        // As long as it will be: what is missing in a list is looked for in its prototype.
+        let held = js.array_of(&[given(signal, has_signal), given(on_progress, is_function), none, none, none])?;
+        Ok(Self { deferred, held: RefCell::new(Some(js.keep(held)?)), cancelled: Arc::new(AtomicBool::new(false)) })
     }
 
-    /// Sends a message when the signal is aborted, so that the task notices.
-    pub fn listen<T: Send + 'static>(
-        &mut self,
+    /// Runs `answer` on another thread, and `handle` here with each event that it sends, until one of them ends the task.
+    /// What `handle` throws rejects the promise, and so does an error of `answer`.
+    pub fn run<E: Send + 'static>(
+        self,
         js: JsEnv<'_>,
-        sender: WeakSender<T>,
-        message: fn() -> T,
+        (what, location): (&'static str, Option<Location>),
+        handle: impl Fn(JsEnv<'_>, &Self, E) -> Result<()> + 'static,
+        answer: impl FnOnce(&Events<E>, &Arc<AtomicBool>) -> CoreResult<Option<Catalog>> + Send + 'static,
     ) -> Result<()> {
-        if let Some(signal) = &self.signal {
-            let callback = abort_callback(js, sender, message, self.cancelled.clone())?;
-            self.unlisten = Some(js.keep(factory::call(js, FactoryFn::Listen, &[js.kept(signal)?, callback])?)?);
+        let task = Rc::new(self);
+        let begin = || {
+            let handled = task.clone();
+            let handler = Box::new(move |js: JsEnv<'_>, message| handled.receive(js, &handle, message));
+            let sender = queue(js, factory::function(js, FactoryFn::Slices)?, handler)?;
+            task.listen(js, sender.weak())?;
+            let stop = task.cancelled.clone();
+            let failed = |events: &Events<E>, error| events.0.send(Message::Failed(Box::new(error)));
+            let answer = move |events: &Events<E>| answer(events, &stop);
+            spawn(what, task.cancelled.clone(), location, Events(sender), answer, failed)
+                .map_err(|error| thrown(js, &error))
+        };
+        begin().or_else(|error| task.end(js, reason_of(js, &error)?, false))
+    }
+
+    /// Has the signal's abort end the task.
+    fn listen<E: Send + 'static>(&self, js: JsEnv<'_>, sender: WeakSender<Message<E>>) -> Result<()> {
+        let Some(signal) = self.held(js, Held::Signal)? else { return Ok(()) };
+        let cancelled = self.cancelled.clone();
+        let on_abort = js.function("onAbort", move |js, _| {
+            // In this order: a list that finds itself cancelled sends nothing more, so the message has to be on its way by then.
+            sender.send(Message::Aborted);
+            cancelled.store(true, Ordering::Relaxed);
+            js.undefined()
+        })?;
+        self.hold(js, Held::Unlisten, factory::call(js, FactoryFn::Listen, &[signal, on_abort])?)
+    }
+
+    /// Handles a message. Nothing is borrowed while the caller's callback runs.
+    fn receive<E>(
+        &self,
+        js: JsEnv<'_>,
+        handle: &impl Fn(JsEnv<'_>, &Self, E) -> Result<()>,
+        message: Message<E>,
+    ) -> Result<()> {
+        if self.is_over() {
+            return Ok(());
         }
-        Ok(())
+        let handled = self.abort_reason(js).and_then(|reason| match (reason, message) {
+            (Some(reason), _) => self.end(js, reason, false),
+            (None, Message::Aborted) => self.end_aborted(js),
+            // A result that comes after the abort event is not the answer, even where the signal itself does not say that
+            // it is aborted.
+            (None, _) if self.cancelled.load(Ordering::Relaxed) => self.end_aborted(js),
+            (None, Message::Event(event)) => handle(js, self, event),
+            (None, Message::Failed(error)) => Err(thrown(js, &error)),
+        });
+        handled.or_else(|error| self.end(js, reason_of(js, &error)?, false))
+    }
+
+    /// Why the signal is aborted; None if it is not, or there is none. What asking it throws is the error.
+    pub fn abort_reason<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
+        match self.held(js, Held::Signal)? {
+            Some(signal) if js.is_truthy(js.get(signal, c"aborted")?)? => js.get(signal, c"reason").map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Rejects the promise with the reason of the signal, which fired, whether it says that it is aborted or not.
+    fn end_aborted(&self, js: JsEnv<'_>) -> Result<()> {
+        let signal = self.held(js, Held::Signal)?;
+        let reason = signal.map_or_else(|| js.undefined(), |signal| js.get(signal, c"reason"))?;
+        let reason = match js.is_undefined(reason)? {
+            true => factory::call(js, FactoryFn::Failure, &[js.string(b"This operation was aborted")?])?,
+            false => reason,
+        };
+        self.end(js, reason, false)
+    }
+
+    /// Settles the promise and lets everything go: to be called when nothing is borrowed. The threads stop by themselves.
+    pub fn end(&self, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
+        self.cancelled.store(true, Ordering::Relaxed);
+        let unlisten = self.held(js, Held::Unlisten)?;
+        let held = self.held.take();
+        let settled = self.deferred.settle(js, value, resolves);
+        // After it was settled: nothing that the signal throws changes the answer.
+        if unlisten.is_some_and(|unlisten| js.call(unlisten, &[]).is_err()) {
+            js.take_exception()?;
+        }
+        held.map_or(Ok(()), |held| js.release(held))?;
+        settled
     }
 
     /// Whether the promise is settled.
@@ -93,86 +199,16 @@ impl Task {
         self.deferred.is_settled()
     }
 
-    /// Whether the signal's abort event was heard. A result that comes later is not the answer, even where the signal
-    /// itself does not say that it is aborted.
-    pub fn heard_abort(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+    /// What is held; None if it is undefined, or the task is over.
+    pub fn held<'env>(&self, js: JsEnv<'env>, what: Held) -> Result<Option<JsVal<'env>>> {
+        let held = self.held.borrow().as_ref().map(|held| js.kept(held)).transpose()?;
+        let value = held.map(|held| js.at(held, what as u32)).transpose()?;
+        Ok(value.filter(|value| !js.is_undefined(*value).unwrap_or(true)))
     }
 
-    /// The progress callback, if there is one.
-    pub fn on_progress<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
-        self.on_progress.as_ref().map(|kept| js.kept(kept)).transpose()
+    /// Holds a value until the task is over.
+    pub fn hold(&self, js: JsEnv<'_>, what: Held, value: JsVal<'_>) -> Result<()> {
+        let held = self.held.borrow().as_ref().map(|held| js.kept(held)).transpose()?;
+        held.map_or(Ok(()), |held| js.set_at(held, what as u32, value))
     }
-
-    /// The signal, to be asked whether it is aborted while nothing is borrowed.
-    pub fn signal<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
-        self.signal.as_ref().map(|kept| js.kept(kept)).transpose()
-    }
-
-    /// What settles the promise, and lets everything go: to be called when nothing is borrowed. The threads stop by
-    /// themselves.
-    pub fn ending(&mut self) -> Ending {
-        self.cancelled.store(true, Ordering::Relaxed);
-        Ending {
-            deferred: self.deferred.clone(),
-            unlisten: self.unlisten.take(),
-            kept: [self.signal.take(), self.on_progress.take()],
-        }
-    }
-}
-
-/// Why a signal is aborted; None if it is not, or there is none. What asking it throws is the error.
-pub fn abort_reason<'env>(js: JsEnv<'env>, signal: Option<JsVal<'env>>) -> Result<Option<JsVal<'env>>> {
-    match signal {
-        Some(signal) if js.is_truthy(js.get(signal, c"aborted")?)? => js.get(signal, c"reason").map(Some),
-        _ => Ok(None),
-    }
-}
-
-/// The reason of a signal that fired, whether it says that it is aborted or not.
-pub fn reason_of_abort<'env>(js: JsEnv<'env>, signal: Option<JsVal<'env>>) -> Result<JsVal<'env>> {
-    let reason = signal.map_or_else(|| js.undefined(), |signal| js.get(signal, c"reason"))?;
-    match js.is_undefined(reason)? {
-        true => factory::call(js, FactoryFn::Failure, &[js.string(b"This operation was aborted")?]),
-        false => Ok(reason),
-    }
-}
-
-/// The end of a task.
-pub struct Ending {
-    deferred: Deferred,
-    unlisten: Option<Persistent>,
-    kept: [Option<Persistent>; 2],
-}
-
-impl Ending {
-    /// Settles the promise, and then unsubscribes from the signal: nothing that the signal throws changes the answer.
-    pub fn settle(self, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
-        let settled = self.deferred.settle(js, value, resolves);
-        if let Some(unlisten) = self.unlisten {
-            if js.call(js.kept(&unlisten)?, &[]).is_err() {
-                js.take_exception()?;
-            }
-            js.release(unlisten)?;
-        }
-        for kept in self.kept.into_iter().flatten() {
-            js.release(kept)?;
-        }
-        settled
-    }
-}
-
-/// A function for the signal's abort event.
-fn abort_callback<'env, T: Send + 'static>(
-    js: JsEnv<'env>,
-    sender: WeakSender<T>,
-    message: fn() -> T,
-    cancelled: Arc<AtomicBool>,
-) -> Result<JsVal<'env>> {
-    js.function("onAbort", move |js, _| {
-        // In this order: a list that finds itself cancelled sends nothing more, so the message has to be on its way by then.
-        sender.send(message());
-        cancelled.store(true, Ordering::Relaxed);
-        js.undefined()
-    })
 }
