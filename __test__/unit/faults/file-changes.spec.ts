@@ -193,6 +193,18 @@ describe("replaced or cut", () => {
 		expect(caught(() => unread.appendMessage(user("after"))).message).toContain(other);
 		expect(read(other)).toBe("");
 	});
+
+	test("emptied: an entry whose role a reader had changed became another object with the first append", () => {
+		const { manager, file } = begun();
+		const [first] = manager.getEntries() as any[];
+		first.message.role = "custom";
+		truncateSync(file, 0);
+		for (let n = 0; n < 2; n++) {
+			manager.appendMessage(user("after"));
+			expect(manager.getEntry(first.id)).toBe(first);
+		}
+		expect(kinds(manager)).toEqual([]);
+	});
 });
 
 test("a half line of another process is not continued, and nothing of it is taken out", () => {

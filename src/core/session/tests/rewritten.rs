@@ -65,6 +65,23 @@ fn another_sessions_file_that_was_ours_and_is_deleted_is_not_written_again_as_ou
 }
 
 #[test]
+fn a_file_written_again_from_objects_counted_as_suspect() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    let mine = append(&mut session);
+    let lines: Vec<String> = world.text().lines().map(str::to_owned).collect();
+    world.write("");
+    assert!(session.refresh().expect_err("nothing is left").is_lost());
+    assert!(session.is_suspect());
+    session.rewrite(lines.iter().map(String::as_bytes)).expect("written again");
+    assert!(!session.is_suspect(), "every line is where the index has it");
+    append(&mut session);
+    assert!(session.take_remap().is_none(), "no row became another one");
+    assert_eq!(line_of(&session, &mine), lines[2]);
+    expect_whole(&session, &world);
+}
+
+#[test]
 #[cfg(unix)]
 fn what_ours_hang_from_comes_along_into_an_older_copy() {
     let world = World::with(&[]);
