@@ -3,6 +3,7 @@
 use std::fs::{DirEntry, File, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use super::fd_pool::retry_on_emfile;
 use super::fs;
@@ -32,7 +33,7 @@ pub fn regular(path: &Path, access: Access) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
     let not_regular = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
-    let file = match retry_on_emfile(|| fs::open(path, &options)) {
+    let file = match open_when_released(path, &options) {
         // A socket, or a pipe that nobody reads.
         #[cfg(unix)]
         Err(error) if error.raw_os_error() == Some(libc::ENXIO) => return Err(not_regular()),
@@ -42,6 +43,25 @@ pub fn regular(path: &Path, access: Access) -> io::Result<File> {
     match kind.is_file() || kind.is_dir() {
         true => Ok(file),
         false => Err(not_regular()),
+    }
+}
+
+/// How often, and at which interval, a file is opened that another process has a lease on.
+const LEASE_TRIES: u32 = 400;
+const LEASE_PAUSE: Duration = Duration::from_millis(5);
+
+/// Opens a file without blocking. A lease, which file servers take, ends when the file is opened, but not at once: a blocking
+/// open would wait for its end.
+fn open_when_released(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    let mut tries = 0;
+    loop {
+        match retry_on_emfile(|| fs::open(path, options)) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && tries < LEASE_TRIES => {
+                tries += 1;
+                std::thread::sleep(LEASE_PAUSE);
+            }
+            result => return result,
+        }
     }
 }
 
@@ -61,7 +81,7 @@ pub fn lock_file(path: &Path, writes: bool) -> io::Result<File> {
     options.read(true).write(writes);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    retry_on_emfile(|| fs::open(path, &options))
+    open_when_released(path, &options)
 }
 
 /// Creates a file for its owner alone; an error if something is there already.
@@ -87,11 +107,24 @@ pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
 #[cfg(unix)]
 mod tests {
     use super::*;
-    use crate::core::io::fs::faults::before_next;
+    use crate::core::io::fs::faults::{before_next, with, InjectedFault};
     use crate::core::io::fs::Call;
 
     fn make_pipe(path: &Path) {
         assert!(std::process::Command::new("mkfifo").arg(path).status().expect("run").success());
+    }
+
+    #[test]
+    fn a_file_that_a_file_server_had_a_lease_on_could_not_be_opened() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("leased");
+        std::fs::write(&path, "x").expect("written");
+        for access in [Access::Read, Access::Append, Access::Overwrite] {
+            let (opened, made) = with(0, InjectedFault::Once(libc::EAGAIN), || regular(&path, access));
+            assert!(opened.is_ok() && made.hit, "{access:?}: {opened:?}");
+        }
+        let (opened, _) = with(0, InjectedFault::Always(libc::EAGAIN), || regular(&path, Access::Read));
+        assert_eq!(opened.expect_err("it is never released").kind(), io::ErrorKind::WouldBlock);
     }
 
     #[test]
