@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::fd_limit::is_exhausted;
@@ -20,7 +21,26 @@ pub struct Handle {
     pub appends: bool,
 }
 
-type Slot = Mutex<Option<Handle>>;
+/// A file of the pool and its path.
+struct Slot {
+    path: PathBuf,
+    handle: Mutex<Option<Handle>>,
+}
+
+impl Slot {
+    /// Closes the file; false if it was not open. A deleted file stays open: its handle may be the only way to its content. Where
+    /// live files have a link count of 0, the path tells whether it was deleted.
+    fn close_if_named(&self) -> bool {
+        let mut handle = lock(&self.handle);
+        let is_deleted = |file: &File| {
+            fs::stat(file).is_ok_and(|stat| stat.deleted) && !fs::is_at(&self.path, file).unwrap_or(false)
+        };
+        match &*handle {
+            Some(open) if is_deleted(&open.file) => false,
+            _ => handle.take().is_some(),
+        }
+    }
+}
 
 /// The open files, the longest open first.
 static OPEN: Mutex<VecDeque<Weak<Slot>>> = Mutex::new(VecDeque::new());
@@ -33,41 +53,38 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct PooledFile(Arc<Slot>);
 
 impl PooledFile {
-    /// Adds an open file.
-    pub fn new(handle: Handle) -> Self {
-        let file = Self(Arc::default());
+    /// Adds an open file, to which `path` leads.
+    pub fn new(path: &Path, handle: Handle) -> Self {
+        let file = Self(Arc::new(Slot { path: path.to_owned(), handle: Mutex::default() }));
         file.put(handle);
         file
     }
 
     /// The handle, if the file is open.
     pub fn get(&self) -> Option<Handle> {
-        lock(&self.0).clone()
+        lock(&self.0.handle).clone()
     }
 
     /// Whether the file is open.
     pub fn is_open(&self) -> bool {
-        lock(&self.0).is_some()
+        lock(&self.0.handle).is_some()
     }
 
     /// Sets the handle, as the newest of the pool; too many others are closed.
     pub fn put(&self, handle: Handle) {
-        *lock(&self.0) = Some(handle);
+        *lock(&self.0.handle) = Some(handle);
         let mut open = lock(&OPEN);
         open.retain(|other| {
-            other.upgrade().is_some_and(|other| !Arc::ptr_eq(&other, &self.0) && lock(&other).is_some())
+            other.upgrade().is_some_and(|other| !Arc::ptr_eq(&other, &self.0) && lock(&other.handle).is_some())
         });
+        let surplus = (open.len() + 1).saturating_sub(MAX_OPEN);
+        close_some(&mut open, surplus);
         open.push_back(Arc::downgrade(&self.0));
-        while open.len() > MAX_OPEN {
-            if let Some(oldest) = open.pop_front().and_then(|oldest| oldest.upgrade()) {
-                lock(&oldest).take();
-            }
-        }
     }
 
     /// Closes the file.
     pub fn close(&self) {
-        lock(&self.0).take();
+        lock(&self.0.handle).take();
     }
 }
 
@@ -77,23 +94,16 @@ impl Drop for PooledFile {
     }
 }
 
-/// Closes half of the open files, the longest open first; false if there was none to close. A deleted file stays open:
-/// its handle may be the only way to its content.
-fn close_half() -> bool {
-    let mut open = lock(&OPEN);
-    let half = open.len().div_ceil(2);
+/// Closes so many open files, the longest open first. Tells how many that were.
+fn close_some(open: &mut VecDeque<Weak<Slot>>, count: usize) -> usize {
     let mut closed = 0;
     open.retain(|slot| {
-        let Some(held) = slot.upgrade() else { return false };
-        let mut handle = lock(&held);
-        let deleted = || handle.as_ref().is_some_and(|handle| fs::stat(&handle.file).is_ok_and(|stat| stat.deleted));
-        if closed == half || deleted() {
-            return true;
-        }
-        closed += usize::from(handle.take().is_some());
-        false
+        let Some(slot) = slot.upgrade() else { return false };
+        let closes = closed < count && slot.close_if_named();
+        closed += usize::from(closes);
+        !closes
     });
-    closed > 0
+    closed
 }
 
 /// Opens something. If no file descriptor is left, pooled files are closed and it is tried once more.
@@ -101,7 +111,10 @@ pub fn retry_on_emfile<T>(open: impl Fn() -> io::Result<T>) -> io::Result<T> {
     match open() {
         Err(error) if is_exhausted(&error) => {
             // Others may have closed files meanwhile.
-            let _ = close_half();
+            let mut pooled = lock(&OPEN);
+            let half = pooled.len().div_ceil(2);
+            close_some(&mut pooled, half);
+            drop(pooled);
             open()
         }
         result => result,

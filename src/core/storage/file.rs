@@ -89,9 +89,9 @@ impl FileStorage {
     ) -> Self {
         Self {
             path: path.to_owned(),
+            handle: PooledFile::new(&target, Handle { file: Arc::new(file), appends: false }),
             target,
             identity,
-            handle: PooledFile::new(Handle { file: Arc::new(file), appends: false }),
             lacks_final_newline: false,
             shared: false,
             durability,

@@ -23,6 +23,52 @@ fn more_managers_than_open_files_read_and_write() {
     assert!(fd_pool::open_count() <= fd_pool::MAX_OPEN);
 }
 
+/// Opens the file of each storage, reads its line and gives how many of them could be read.
+#[cfg(unix)]
+fn readable(all: &[FileStorage]) -> usize {
+    let reads = |(n, storage): (usize, &FileStorage)| {
+        let mut line = vec![0; n.to_string().len()];
+        storage.read_at(0, &mut line).is_ok() && line == n.to_string().as_bytes()
+    };
+    all.iter().enumerate().filter(|one| reads(*one)).count()
+}
+
+#[cfg(unix)]
+fn many(dir: &Path) -> Vec<FileStorage> {
+    let one = |n: usize| {
+        let path = dir.join(n.to_string());
+        std::fs::write(&path, format!("{n}\n")).expect("written");
+        FileStorage::open(path.to_str().expect("text")).expect("opened")
+    };
+    (0..fd_pool::MAX_OPEN + 40).map(one).collect()
+}
+
+#[test]
+#[cfg(unix)]
+fn without_link_counts_no_file_was_ever_closed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (first, made) = crate::core::io::fs::faults::without_link_counts(|| {
+        let all = many(dir.path());
+        (all.iter().filter(|storage| storage.is_open()).count(), all)
+    });
+    assert!(first <= fd_pool::MAX_OPEN, "{first} are open");
+    assert_eq!(readable(&made), made.len());
+}
+
+#[test]
+#[cfg(unix)]
+fn the_only_handle_of_a_deleted_file_was_closed_for_others() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let deleted = many(dir.path()).split_off(fd_pool::MAX_OPEN - 40);
+    std::fs::remove_dir_all(dir.path()).expect("removed");
+    let count = deleted.iter().filter(|storage| storage.is_open()).count();
+    assert!(count > 0);
+    let others = tempfile::tempdir().expect("a directory");
+    let others = many(others.path());
+    assert_eq!(deleted.iter().filter(|storage| storage.is_open()).count(), count);
+    drop(others);
+}
+
 #[test]
 fn an_unended_line_is_ended_first() {
     let dir = tempfile::tempdir().expect("a directory");
