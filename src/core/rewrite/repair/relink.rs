@@ -55,6 +55,15 @@ pub struct MissingEntry {
     parent: Option<Vec<u8>>,
 }
 
+/// The parent of a missing entry.
+#[derive(Clone, Copy)]
+enum MissingParent<'a> {
+    /// It can be read, or that of a parent that is missing as well.
+    Read(Option<&'a [u8]>),
+    /// It cannot be read: the record before this one is the likeliest.
+    Before(usize),
+}
+
 /// Longer ids are given to no other entry: with each that refers to it the file would grow by so much.
 const LONGEST_ID: usize = 256;
 
@@ -133,19 +142,19 @@ impl Relinker {
         Ok(())
     }
 
-    /// Gives parents to entries whose own is missing: the parent of what is missing, or the entry before it.
+    /// Gives parents to entries whose own is missing: the parent of what is missing, or the entry before it. If what is missing
+    /// stands behind its child, that may be a descendant of the child; the entry before the child is none.
     pub fn relink(&mut self, repairs: &mut Repairs) {
         let ids: HashSet<&[u8]> = self.records.iter().map(|record| &*record.head.id).collect();
         let mut by_id: HashMap<&[u8], usize> = HashMap::new();
-        let mut parents: Vec<Option<&[u8]>> = Vec::with_capacity(self.missing.len());
+        let mut parents: Vec<MissingParent<'_>> = Vec::with_capacity(self.missing.len());
         for (at, one) in self.missing.iter().enumerate() {
-            let before = || Some(&*self.records.get(one.at.checked_sub(1)?)?.head.id);
             let parent = one.parent.as_deref();
             parents.push(match parent.and_then(|parent| by_id.get(parent)).and_then(|&at| parents.get(at)) {
-                _ if parent.is_some_and(|parent| ids.contains(parent)) => parent,
+                _ if parent.is_some_and(|parent| ids.contains(parent)) => MissingParent::Read(parent),
                 // Its parent is missing, too.
                 Some(parent) => *parent,
-                None => before(),
+                None => MissingParent::Before(one.at),
             });
             if let Some(id) = &one.id {
                 by_id.entry(id).or_insert(at);
@@ -164,7 +173,15 @@ impl Relinker {
             if let Some(missing) = missing {
                 // If no unreadable line has that id, the last one before the entry is the likeliest.
                 let missing = missing.or_else(|| self.missing.partition_point(|one| one.at <= at).checked_sub(1));
-                changes.push((at, owned(missing.and_then(|missing| parents.get(missing).copied().flatten()))));
+                let parent = match missing.and_then(|missing| parents.get(missing)) {
+                    Some(MissingParent::Read(parent)) => *parent,
+                    Some(MissingParent::Before(behind)) => {
+                        let before = (*behind).min(at).checked_sub(1).and_then(|before| self.records.get(before));
+                        before.map(|before| &*before.head.id)
+                    }
+                    None => None,
+                };
+                changes.push((at, owned(parent)));
             }
             let lost = record.head.first_kept.as_ref().filter(|id| !ids.contains(&***id));
             if let Some(missing) = lost.and_then(|id| self.missing.get(*by_id.get(&**id)?)) {

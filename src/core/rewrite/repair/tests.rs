@@ -79,6 +79,17 @@ fn children_of_a_line_of_which_nothing_is_left_hang_from_the_entry_before_it() {
 }
 
 #[test]
+fn a_child_in_front_of_its_lost_parent_hung_from_its_own_descendant() {
+    let nothing_left = "{\"type\":\"custom\",\"id\":\"c\"";
+    let lines = [HEADER, &entry("a", "null"), &entry("d", "c"), &entry("e", "d"), nothing_left, &entry("f", "c"), ""];
+    let (_, lines) = repaired(&lines);
+    assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("d", "a"), ("e", "d"), ("f", "e")]));
+    let torn = &entry("c", "a")[..50];
+    let (_, lines) = repaired(&[HEADER, &entry("a", "null"), &entry("b", "a"), &entry("d", "c"), torn, ""]);
+    assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("b", "a"), ("d", "a")]), "its parent can be read");
+}
+
+#[test]
 fn fused_lines_are_parted() {
     let block = "{\"type\":\"message\",\"id\":\"m\",\"parentId\":\"a\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"call\",\"name\":\"x\"}]}}";
     let fused = [&entry("a", "null")[..], block, &entry("b", "m")].concat();
