@@ -69,7 +69,7 @@ pub fn ingest_pending(mut catalog: Catalog, location: &Location, stop: &Arc<Atom
 }
 
 fn ingest_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> CatalogResult<()> {
-    catalog.db().busy_timeout(LIST_BUSY_TIMEOUT)?;
+    catalog.wait_for_locks(LIST_BUSY_TIMEOUT, stop)?;
     // Deletions first. The process may end at any time; the next one continues.
     forget_empty_dirs(catalog)?;
     revalidate_pending(catalog, stop)?;

@@ -1,7 +1,10 @@
 //! A connection to the catalog.
 
+use std::cell::RefCell;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -18,6 +21,36 @@ pub const LIST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// How long the host's own thread waits: it handles the user's keys.
 pub const SHORT_BUSY_TIMEOUT: Duration = Duration::from_millis(20);
+
+/// How often one that waits for a lock looks whether it was cancelled.
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
+
+/// How long this thread waits for locks, and what ends that.
+#[derive(Default)]
+struct LockWait {
+    timeout: Duration,
+    cancelled: Arc<AtomicBool>,
+    begin: Option<Instant>,
+}
+
+thread_local! {
+    static LOCK_WAIT: RefCell<LockWait> = RefCell::default();
+}
+
+/// SQLite calls this on the thread that waits, with the number of calls before. False ends the wait.
+fn wait_for_lock(calls: i32) -> bool {
+    let goes_on = LOCK_WAIT.with_borrow_mut(|wait| {
+        if calls == 0 {
+            wait.begin = Some(Instant::now());
+        }
+        let begin = *wait.begin.get_or_insert_with(Instant::now);
+        begin.elapsed() < wait.timeout && !wait.cancelled.load(Ordering::Relaxed)
+    });
+    if goes_on {
+        std::thread::sleep(BUSY_PAUSE);
+    }
+    goes_on
+}
 
 /// An open catalog.
 pub struct Catalog {
@@ -96,6 +129,12 @@ impl Catalog {
     /// The file that it is connected to.
     pub fn file(&self) -> &CatalogFile {
         &self.file
+    }
+
+    /// Sets how long this connection, which this thread uses, waits for another process that writes, and what ends the wait.
+    pub fn wait_for_locks(&self, timeout: Duration, cancelled: &Arc<AtomicBool>) -> CatalogResult<()> {
+        LOCK_WAIT.replace(LockWait { timeout, cancelled: cancelled.clone(), begin: None });
+        self.db.busy_handler(Some(wait_for_lock))
     }
 
     /// Whether it can only be read.
@@ -186,6 +225,30 @@ mod tests {
         assert_eq!(other.state("pending_merges").expect("read"), 7);
         discard_if_corrupt(new.file(), &corrupt("its pages"));
         assert_eq!(names().len(), 0);
+    }
+
+    #[test]
+    fn a_wait_for_another_process_did_not_end_with_what_was_cancelled() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let location = Location { path: dir.path().join("catalog"), makes_dir: false };
+        let writing = Catalog::create(&location).expect("created");
+        writing.db().execute_batch("BEGIN IMMEDIATE").expect("locked");
+        let cancelled = Arc::new(AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                let mut catalog = Catalog::open(&location).expect("opened");
+                catalog.wait_for_locks(Duration::from_secs(3600), &cancelled).expect("set");
+                catalog.write(|_| Ok(()))
+            });
+            cancelled.store(true, Ordering::Relaxed);
+            let error = waiting.join().expect("no panic").expect_err("it is locked");
+            assert!(is_busy(&error), "{error}");
+        });
+        let mut other = Catalog::open(&location).expect("opened");
+        other.wait_for_locks(Duration::from_millis(1), &Arc::default()).expect("set");
+        assert!(is_busy(&other.write(|_| Ok(())).expect_err("it is locked")));
+        writing.db().execute_batch("COMMIT").expect("unlocked");
+        other.write(|_| Ok(())).expect("free");
     }
 
     #[test]

@@ -149,7 +149,7 @@ impl Request<'_> {
         let mut indexer = Indexer::default();
         let mut files = Cow::Borrowed(self.files);
         for round in 1.. {
-            catalog.db().busy_timeout(BUSY_TIMEOUT)?;
+            catalog.wait_for_locks(BUSY_TIMEOUT, self.cancelled)?;
             // Of searches that begin together one reads the files.
             let turn = is_new(&catalog, files.len())?.then(|| Turn::wait(&location.path, self.cancelled));
             if matches!(turn, Some(None)) {
@@ -164,7 +164,7 @@ impl Request<'_> {
                 return Err(rusqlite::Error::InvalidQuery);
             };
             catalog = open;
-            catalog.db().busy_timeout(BUSY_TIMEOUT)?;
+            catalog.wait_for_locks(BUSY_TIMEOUT, self.cancelled)?;
             self.find_rows(&catalog, &files, &mut sessions)?;
             let done = match was_written && !self.is_cancelled() {
                 true => self.complete((&mut catalog, location), &sessions, &mut indexer, round == 1)?,
