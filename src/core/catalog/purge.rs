@@ -26,16 +26,24 @@ const WORDS_AT_ONCE: usize = 512;
 /// A transaction is followed by a pause as long as itself, up to this: other connections ask for the lock in steps of up to 100 ms.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// A merge that took longer than this is repeated after twenty times the time it took.
-const SHORT_MERGE: Duration = Duration::from_secs(1);
+/// A merge of more transactions than this, which are some 64 MB, is repeated after twenty times the time it took.
+const SMALL_MERGE: usize = 32;
 const MERGE_SHARE: u32 = 20;
 
-/// When this process merged an index last, and how long that took.
-static MERGED: Mutex<Option<HashMap<PathBuf, (Instant, Duration)>>> = Mutex::new(None);
+/// A merge of a whole index.
+struct Merge {
+    end: Instant,
+    took: Duration,
+    transactions: usize,
+}
 
-fn is_merge_due(last: Option<&(Instant, Duration)>, now: Instant) -> bool {
-    last.is_none_or(|(end, took)| {
-        *took < SHORT_MERGE || now.saturating_duration_since(*end) >= took.saturating_mul(MERGE_SHARE)
+/// The last merge of each catalog in this process.
+static MERGED: Mutex<Option<HashMap<PathBuf, Merge>>> = Mutex::new(None);
+
+fn is_merge_due(last: Option<&Merge>, now: Instant) -> bool {
+    last.is_none_or(|last| {
+        let since = now.saturating_duration_since(last.end);
+        last.transactions <= SMALL_MERGE || since >= last.took.saturating_mul(MERGE_SHARE)
     })
 }
 
@@ -80,7 +88,10 @@ fn merge_all(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<bool> {
         return Ok(false);
     }
     let is_stopped = || stop.load(Ordering::Relaxed);
-    while !is_stopped() && merge(catalog)? {}
+    let mut transactions = 1;
+    while !is_stopped() && merge(catalog)? {
+        transactions += 1;
+    }
     let unused = if is_stopped() { Vec::new() } else { unused(catalog.db(), stop)? };
     for words in unused.chunks(WORDS_AT_ONCE) {
         if is_stopped() {
@@ -92,7 +103,7 @@ fn merge_all(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<bool> {
         return Ok(false);
     }
     let end = Instant::now();
-    merged().get_or_insert_default().insert(path, (end, end - begin));
+    merged().get_or_insert_default().insert(path, Merge { end, took: end - begin, transactions });
     Ok(true)
 }
 
@@ -137,10 +148,11 @@ mod tests {
         let now = Instant::now();
         let later = |seconds| now + Duration::from_secs(seconds);
         assert!(is_merge_due(None, now));
-        assert!(is_merge_due(Some(&(now, Duration::from_millis(50))), now), "a small index is merged at once");
-        let last = (now, Duration::from_secs(5));
-        assert!(!is_merge_due(Some(&last), later(0)));
-        assert!(!is_merge_due(Some(&last), later(99)));
-        assert!(is_merge_due(Some(&last), later(100)));
+        let last = |transactions| Some(Merge { end: now, took: Duration::from_secs(5), transactions });
+        assert!(is_merge_due(last(SMALL_MERGE).as_ref(), now), "a small index is merged at once");
+        let last = last(SMALL_MERGE + 1);
+        assert!(!is_merge_due(last.as_ref(), later(0)));
+        assert!(!is_merge_due(last.as_ref(), later(99)));
+        assert!(is_merge_due(last.as_ref(), later(100)));
     }
 }
