@@ -76,8 +76,9 @@ async function fresh(before) {
 }
 
 async function cargoTest() {
-	// The library alone: its tests are all in it, and the addon's build has compiled the rest.
-	const { code, output } = await run("cargo", ["test", "--locked", "--lib", "--no-fail-fast"]);
+	// The library alone: its tests are all in it, and the addon's build has compiled the rest. More threads than processors,
+	// for the longest tests wait for the disk and for locks.
+	const { code, output } = await run("cargo", ["test", "--locked", "--lib", "--no-fail-fast", "--", "--test-threads=8"]);
 	return { ...reportedByCargo(code, output, env), output };
 }
 

@@ -37,16 +37,6 @@ describe("createAgentSession({ sessionManager })", () => {
 	);
 
 	it(
-		"compacts twice and works on",
-		scenario("compaction", (run) => {
-			const lines = run.lines(run.sessionFiles()[0]);
-			const summaries = lines.filter((line) => line.type === "compaction").map((line) => line.summary);
-			expect(summaries[0]).toContain("Summary of the start.");
-			expect(summaries[1]).toContain("Summary of all.");
-		}),
-	);
-
-	it(
 		"navigates the tree, labels, and forks into files",
 		scenario("tree", (run) => {
 			const files = run.sessionFiles();
@@ -56,31 +46,6 @@ describe("createAgentSession({ sessionManager })", () => {
 			expect(fork[0].parentSession).toBe(files[0]);
 			expect(copy[0].parentSession).toBe(files[0]);
 			expect(roles(run, 1).slice(-2)).toEqual(["user", "assistant"]);
-		}),
-	);
-
-	it(
-		"forks in memory on the manager it was given",
-		scenario("inMemory", (run) => {
-			expect(run.sessionFiles()).toEqual([]);
-		}),
-	);
-
-	it(
-		"previews and appends what an extension proposes at a turn's end",
-		scenario("boundaries", (run) => {
-			const lines = run.lines(run.sessionFiles()[0]);
-			const edit = lines.find((line) => line.type === "context_edit");
-			expect(edit?.replacement).toEqual({ content: [{ type: "text", text: "cut short" }] });
-		}),
-	);
-
-	it(
-		"retries after a failure and leaves the failed answer out",
-		scenario("recovery", (run) => {
-			const texts = run.lines(run.sessionFiles()[0]).map((line) => line.message?.content?.[0]?.text);
-			expect(texts).toContain("Half an ans");
-			expect(texts).toContain("The whole answer.");
 		}),
 	);
 });

@@ -7,13 +7,13 @@ import { describe, expect, it, test } from "vitest";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../../..");
-const tsc = join(root, "node_modules/typescript/bin/tsc");
+// Version 7 checks in a tenth of the time; the parser of version 5 is what the names below are read with.
+const tsc = join(root, "node_modules/typescript-native/bin/tsc");
 const reference = join(root, "peer/pi-1.5.2/dist/core/session-manager.d.ts");
 
-/** What tsc has to say about a project: nothing, if it compiles. What it found out is kept for its next run. */
+/** What tsc has to say about a project: nothing, if it compiles. */
 function complaints(project: string): Promise<string> {
-	const kept = join(root, "node_modules/.cache/types", `${project.replace(/[./]+/g, "-")}.tsbuildinfo`);
-	const args = ["-p", join(here, project), "--pretty", "false", "--incremental", "--tsBuildInfoFile", kept];
+	const args = ["-p", join(here, project), "--pretty", "false"];
 	return new Promise((resolve) => {
 		execFile(process.execPath, [tsc, ...args], (error, stdout, stderr) => {
 			resolve(error ? `${stdout}${stderr}` || error.message : "");

@@ -1,11 +1,10 @@
 // Files among the sessions that are none, or odd ones: pipes, sockets, giants of zeros.
-import { constants } from "node:buffer";
 import { execFileSync } from "node:child_process";
-import { chmodSync, closeSync, ftruncateSync, mkdirSync, openSync, rmSync, symlinkSync, utimesSync, writeFileSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, ftruncateSync, mkdirSync, openSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { api, header, lockedOut, message, scratch, setEnv, text, user } from "../../support/store.js";
+import { api, header, lockedOut, scratch, setEnv, text } from "../../support/store.js";
 import { listedByPeer, run, session, store } from "./store.js";
 
 const { SessionManager } = api;
@@ -142,20 +141,3 @@ test.each(["file://host/x", "file://host/%zz", "file:///%zz", "file:///a%2fb"])(
 		}
 	},
 );
-
-test("a first message longer than a string may be kept a list from ever settling", async () => {
-	const { agent, dir } = store(0);
-	session(dir, 1);
-	const [begin, end] = JSON.stringify(message("a", null, user("|"))).split("|") as [string, string];
-	const file = openSync(join(dir, "endless.jsonl"), "w");
-	writeFileSync(file, `${JSON.stringify(header({ id: "endless", cwd: "/project" }))}\n${begin}`);
-	const piece = Buffer.alloc(4 << 20, "x");
-	for (let size = 0; size <= constants.MAX_STRING_LENGTH; size += piece.length) writeSync(file, piece);
-	writeFileSync(file, `${end}\n`);
-	closeSync(file);
-	const script = `
-		process.on("exit", () => console.log("ended"));
-		SessionManager.listAll().then((list) => console.log(list.length, list.find((info) => info.id === "endless").firstMessage.length));`;
-	expect(await run(script, { PI_CODING_AGENT_DIR: agent, PI_SESSION_CATALOG: "off" })).toBe(`2 ${1 << 20}\nended\n`);
-	rmSync(join(dir, "endless.jsonl"));
-});

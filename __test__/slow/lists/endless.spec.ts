@@ -1,0 +1,24 @@
+// SessionManager.listAll over a file with more text than a string of the engine may hold.
+import { constants } from "node:buffer";
+import { closeSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { run, session, store } from "../../unit/catalog/store.js";
+import { header, message, user } from "../../support/store.js";
+
+test("a first message longer than a string may be kept a list from ever settling", async () => {
+	const { agent, dir } = store(0);
+	session(dir, 1);
+	const [begin, end] = JSON.stringify(message("a", null, user("|"))).split("|") as [string, string];
+	const file = openSync(join(dir, "endless.jsonl"), "w");
+	writeFileSync(file, `${JSON.stringify(header({ id: "endless", cwd: "/project" }))}\n${begin}`);
+	const piece = Buffer.alloc(4 << 20, "x");
+	for (let size = 0; size <= constants.MAX_STRING_LENGTH; size += piece.length) writeSync(file, piece);
+	writeFileSync(file, `${end}\n`);
+	closeSync(file);
+	const script = `
+		process.on("exit", () => console.log("ended"));
+		SessionManager.listAll().then((list) => console.log(list.length, list.find((info) => info.id === "endless").firstMessage.length));`;
+	expect(await run(script, { PI_CODING_AGENT_DIR: agent, PI_SESSION_CATALOG: "off" })).toBe(`2 ${1 << 20}\nended\n`);
+	rmSync(join(dir, "endless.jsonl"));
+});
