@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
 import { api, lockedOut, message, modeOf, ownAgent, root, scratch, setEnv, snapshot, user } from "../../support/store.js";
-import { type Store, listed, listedByPeer, namesIn, plain, run, session, settled, store, tick } from "./store.js";
+import { type Store, abandonThreads, listed, listedByPeer, namesIn, plain, run, session, settled, store, tick } from "./store.js";
 
 const { SessionManager } = api;
 
@@ -181,6 +181,7 @@ test("the environment may end in the middle of lists, searches and what they lea
 		const worker = new Worker(source, { eval: true });
 		await new Promise((resolve) => worker.on("exit", resolve));
 	}
+	abandonThreads();
 	expect(await listed()).toEqual(await listedByPeer());
 	expect(at.dir).toBeDefined();
 });

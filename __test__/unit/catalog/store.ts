@@ -4,7 +4,6 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { join } from "node:path";
 import type { SessionInfo } from "../../../index.js";
 import { loadReference } from "../../support/peer.js";
-import { runtime } from "../../support/runtime.js";
 import { type Json, api, assistant, header, message, ownAgent, root, scratch, setEnv, toolResult, user, writeSession } from "../../support/store.js";
 
 export const peer = (await loadReference()) as unknown as { SessionManager: typeof api.SessionManager };
@@ -73,24 +72,33 @@ export async function settled({ catalog }: Store): Promise<void> {
 	while (works() ?? (await moves(catalog))) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/**
- * Whether threads of lists or searches are there, or those of this name, where the system tells. Those of a worker that Bun
- * ended wait for ever.
- */
-export function works(thread = "pi-session-"): boolean | undefined {
-	const tasks = "/proc/self/task";
-	if (runtime !== "node" || !existsSync(tasks)) return undefined;
-	const names = readdirSync(tasks).map((task) => {
-		try {
-			return readFileSync(join(tasks, task, "comm"), "utf8");
-		} catch {
-			return "";
-		}
-	});
-	return names.some((name) => name.startsWith(thread));
+/** Threads that never end: those of a worker that ended wait for ever in Bun. */
+const abandoned = new Set<string>();
+
+/** The threads there are now count as ended. */
+export function abandonThreads(): void {
+	for (const thread of threads() ?? []) abandoned.add(thread);
 }
 
-/** Elsewhere: whether the catalog's files were written to in a moment. */
+/** Whether threads of lists or searches are there, where the system tells. */
+function works(): boolean | undefined {
+	return threads()?.some((thread) => !abandoned.has(thread));
+}
+
+/** The ids of this process's threads of lists and searches, where the system tells. */
+function threads(): string[] | undefined {
+	const tasks = "/proc/self/task";
+	if (!existsSync(tasks)) return undefined;
+	return readdirSync(tasks).filter((task) => {
+		try {
+			return readFileSync(join(tasks, task, "comm"), "utf8").startsWith("pi-session-");
+		} catch {
+			return false;
+		}
+	});
+}
+
+/** Where the system does not tell: whether the catalog's files were written to in a moment. */
 async function moves(catalog: string): Promise<boolean> {
 	const times = (): string =>
 		["", "-wal"].map((ending) => (existsSync(catalog + ending) ? statSync(catalog + ending).mtimeMs : 0)).join();
