@@ -4,16 +4,33 @@
 
 use std::borrow::Cow;
 
+use encoding_rs::mem::{convert_utf16_to_utf8, utf16_valid_up_to};
+
 /// The WTF-8 of UTF-16 units. Paired surrogates become one character.
 pub fn from_utf16(units: &[u16]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(units.len());
-    for decoded in char::decode_utf16(units.iter().copied()) {
+    let mut out = Vec::new();
+    push_utf16(&mut out, units);
+    out
+}
+
+/// Appends the same.
+pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) {
+    // The compiler makes vector instructions of both loops.
+    if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
+        out.extend(units.iter().map(|&unit| unit as u8));
+        return;
+    }
+    let (valid, rest) = units.split_at(utf16_valid_up_to(units));
+    let start = out.len();
+    out.resize(start + 3 * valid.len(), 0);
+    let size = convert_utf16_to_utf8(valid, out.get_mut(start..).unwrap_or_default());
+    out.truncate(start + size);
+    for decoded in char::decode_utf16(rest.iter().copied()) {
         match decoded {
-            Ok(c) => push_char(&mut out, c),
-            Err(lone) => push_unit(&mut out, lone.unpaired_surrogate()),
+            Ok(c) => push_char(out, c),
+            Err(lone) => push_unit(out, lone.unpaired_surrogate()),
         }
     }
-    out
 }
 
 /// The UTF-16 units of WTF-8 bytes. Bytes that are no WTF-8 become U+FFFD.

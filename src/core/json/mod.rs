@@ -7,6 +7,7 @@
 
 pub mod fields;
 pub mod object_text;
+pub mod quote;
 pub mod reader;
 pub mod scanner;
 mod simd;

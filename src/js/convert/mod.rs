@@ -5,5 +5,6 @@ pub mod args;
 pub mod errors;
 pub mod object;
 pub mod paths;
+pub mod text;
 pub mod time;
 pub mod values;

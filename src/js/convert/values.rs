@@ -104,12 +104,3 @@ impl<'de, 'env> Visitor<'de> for Build<'env> {
         Ok(object)
     }
 }
-
-/// The JSON text of a value, by `JSON.stringify`; empty if it has none.
-pub fn line_of(js: JsEnv<'_>, object: JsVal<'_>) -> napi::Result<Vec<u8>> {
-    let text = factory::call(js, FactoryFn::Stringify, &[object])?;
-    match js.is_undefined(text)? {
-        true => Ok(Vec::new()),
-        false => js.well_formed_text(text),
-    }
-}

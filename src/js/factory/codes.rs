@@ -10,6 +10,10 @@ use crate::core::index::read_entries::PLACEHOLDER;
 use crate::core::session::text_wanted::TextWanted;
 use crate::js::engine::{JsEnv, JsVal};
 
+/// What stands for a long string in the text of a value without them. The engine writes it without escapes, and no string
+/// of the value is the same.
+pub const STAND_IN: &str = "\u{7f}";
+
 /// The object that the factory takes its codes from.
 pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
     let codes = json!({
@@ -36,6 +40,7 @@ pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
             "data": BodyOf::Data as u8,
         },
         "placeholder": PLACEHOLDER,
+        "standIn": STAND_IN,
     });
     js.run(&format!("({codes})"))
 }

@@ -125,6 +125,82 @@
 		sessionEntryToContextMessages: 1,
 	};
 
+	// Writing values. Of a plain one (own data in plain objects and lists, nothing that the engine would call) the long
+	// strings are taken out and escaped by the addon: the engine takes ten times as long. Whether a value is plain is found
+	// without running any code of the caller's, and none runs before it is written. So no step here may depend on what the
+	// caller can change: no method of a prototype, no iterator, no element of a list that could have a setter.
+	const { getOwnPropertyDescriptor, getPrototypeOf, hasOwn, keys } = Object;
+	const { isArray } = Array;
+	const { isProxy, isBoxedPrimitive } = builtin("node:util")?.types ?? {};
+	const OBJECT = Object.prototype;
+	const LIST = Array.prototype;
+	const NOT_PLAIN = Symbol("not plain");
+	const { standIn: STAND_IN } = codes;
+	// Of a shorter string taking it out costs more than it saves.
+	const LONG = 256;
+	const DEEP = 32;
+	// A value of many small ones costs more to look at than its long strings save: so many are looked at, and one more for
+	// so many letters of a long string.
+	const MANY = 64;
+	const LETTERS_EACH = 32;
+	// With more letters the text may be longer than a string can be, which is the engine's error to throw.
+	const MOST_LETTERS = 1 << 26;
+	let left;
+	let letters;
+
+	// The value with stand-ins for its long strings, which are put into `texts`; itself if it has none.
+	function withoutTexts(value, texts, depth) {
+		if (typeof value === "string") {
+			if (value.length < LONG) return value === STAND_IN ? NOT_PLAIN : value;
+			texts[texts.length++] = value;
+			left += value.length / LETTERS_EACH;
+			letters += value.length;
+			return letters > MOST_LETTERS ? NOT_PLAIN : STAND_IN;
+		}
+		if (typeof value === "function" || typeof value === "bigint") return NOT_PLAIN;
+		if (typeof value !== "object" || value === null) return value;
+		if (depth === 0 || isProxy(value) || isBoxedPrimitive(value)) return NOT_PLAIN;
+		const isList = isArray(value);
+		if (getPrototypeOf(value) !== (isList ? LIST : OBJECT) || "toJSON" in value) return NOT_PLAIN;
+		const names = isList ? undefined : keys(value);
+		const { length } = names ?? value;
+		left -= length;
+		if (left < 0) return NOT_PLAIN;
+		// By position, what is to be another value in the copy: copying reads all, so all is looked at before.
+		let changes;
+		for (let at = 0; at < length; at++) {
+			const key = isList ? at : names[at];
+			const property = getOwnPropertyDescriptor(value, key);
+			if (property === undefined || !hasOwn(property, "value") || key === STAND_IN) return NOT_PLAIN;
+			const is = withoutTexts(property.value, texts, depth - 1);
+			if (is === property.value) continue;
+			if (is === NOT_PLAIN) return NOT_PLAIN;
+			changes ??= { __proto__: null };
+			changes[at] = is;
+		}
+		if (changes === undefined) return value;
+		const copy = isList ? [] : { ...value };
+		for (let at = 0; at < length; at++) {
+			// An index may have been given a setter for all lists.
+			if (isList && at in copy) return NOT_PLAIN;
+			if (isList) copy[at] = at in changes ? changes[at] : value[at];
+			else if (at in changes) copy[names[at]] = changes[at];
+		}
+		return copy;
+	}
+
+	// The JSON text of a value, or a list-like object of the text with stand-ins and the strings that they stand for.
+	function write(value) {
+		if (isProxy === undefined || getPrototypeOf(LIST) !== OBJECT) return stringify(value);
+		const texts = { __proto__: null, length: 1 };
+		left = MANY;
+		letters = 0;
+		const shadow = withoutTexts(value, texts, DEEP);
+		if (shadow === NOT_PLAIN || texts.length === 1) return stringify(value);
+		texts[0] = stringify(shadow);
+		return texts;
+	}
+
 	const SELF = Symbol("pi-session-native.manager");
 
 	// What managers hold lives and dies with them.
@@ -138,7 +214,7 @@
 
 	return {
 		parse,
-		stringify,
+		write,
 		messages,
 		customMessage,
 		withContent,
@@ -236,18 +312,20 @@
 		// missing, the time, and the place in the list.
 		message(list, message, wants) {
 			let role = -1;
-			let lacksContent = true;
+			let content;
 			if ((typeof message === "object" && message !== null) || typeof message === "function") {
 				role = roles.get(message.role) ?? OTHER_ROLE;
-				lacksContent = (message.content ?? null) === null;
+				({ content } = message);
 			}
 			const own = { message };
 			const wanted = wants === TEXT_ALWAYS || (wants === TEXT_OF_CONVERSATION && conversation[role] === true);
 			// The caller's code may run here, and append: everything else comes after it.
-			const text = wanted ? stringify(own) : undefined;
+			let text;
+			// Most messages with a short text have no long one elsewhere.
+			if (wanted) text = typeof content === "string" && content.length < LONG ? stringify(own) : write(own);
 			scratch[2] = Date.now();
 			scratch[0] = role;
-			scratch[1] = lacksContent ? 1 : 0;
+			scratch[1] = (content ?? null) === null ? 1 : 0;
 			const at = list.length;
 			scratch[3] = at;
 			// Arrays may have been given a setter for this index.
@@ -293,7 +371,7 @@
 			label,
 		}),
 		// Each value's line; undefined for one that has none.
-		lines: (values) => values.map((value) => stringify(value)),
+		lines: (values) => values.map((value) => write(value)),
 		parseLines(text) {
 			const values = [];
 			for (const line of text.trim().split("\n")) {

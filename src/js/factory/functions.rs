@@ -20,7 +20,7 @@ factory! {
     CustomMessage = c"customMessage",
     WithContent = c"withContent",
     Parse = c"parse",
-    Stringify = c"stringify",
+    Write = c"write",
     Anchor = c"anchor",
     Subscribe = c"subscribe",
     Notify = c"notify",

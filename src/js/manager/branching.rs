@@ -17,8 +17,8 @@ use crate::core::session::{Persistence, Session};
 use crate::core::storage::new_file::NewFile;
 use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::text::line_of;
 use crate::js::convert::time::iso;
-use crate::js::convert::values::line_of;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::host;
 use crate::js::factory::{self, FactoryFn};
@@ -210,7 +210,7 @@ fn is_as_in_file(state: &RefCell<State>, js: JsEnv<'_>, step: &BranchStep, entry
         return Ok(false);
     }
     let codes = js.number_value(js.at(found, 0)?)?;
-    let text = js.well_formed_text(js.at(found, 1)?)?;
+    let text = js.text(js.at(found, 1)?)?.unwrap_or_default();
     let mut same = false;
     let mut compare = |_, line: &str, lacks: u8| {
         same = codes == Some(f64::from(lacks)) && step.line(line).is_some_and(|line| line == text);

@@ -1,6 +1,6 @@
 //! A message on its way into a session: everything that is needed of it, by one call into JavaScript.
 
-use napi::{Result, ValueType};
+use napi::Result;
 
 use super::append::{ListSlot, OwnFields, PendingEntry};
 use super::state::State;
@@ -9,6 +9,7 @@ use crate::core::format::entry::Kind;
 use crate::core::format::serialize::NewHead;
 use crate::core::session::text_wanted::TextWanted;
 use crate::js::convert::errors::wrong_argument;
+use crate::js::convert::text::text_of;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, scratch, FactoryFn};
 
@@ -29,10 +30,7 @@ pub fn new_message<'env>(
     let [role, lacks_content, time, place] = scratch(js)?;
     let head = MessageHead { role: Role::from_code(role as usize), lacks_content: lacks_content != 0.0 };
     let placed = ListSlot { list, place: place as u32 };
-    let text = match js.kind(text)? {
-        ValueType::String => Some(js.well_formed_text(text).map_err(|error| placed.take_back(js, error))?),
-        _ => None,
-    };
+    let text = text_of(js, text).map_err(|error| placed.take_back(js, error))?;
     // The caller's code has run. It may have taken the manager elsewhere, or given it another list.
     let (elsewhere, list_now) = {
         let state = state.borrow();

@@ -9,6 +9,7 @@ use super::state::State;
 use crate::core::base::error::Result as CoreResult;
 use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::text::text_of;
 use crate::js::engine::JsEnv;
 use crate::js::factory::{self, FactoryFn};
 
@@ -26,7 +27,7 @@ pub fn kept_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<Vec<Vec<u8>>>
         let texts = factory::call(js, FactoryFn::Lines, &[values])?;
         for at in 0..js.len(texts)? {
             js.scoped(|js, _| {
-                let text = js.text(js.at(texts, at)?)?;
+                let text = text_of(js, js.at(texts, at)?)?;
                 lines.push(text.ok_or_else(|| wrong_argument(js, "An entry has no JSON text"))?);
                 Ok(())
             })?;

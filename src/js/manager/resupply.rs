@@ -13,7 +13,7 @@ use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::session::Session;
 use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::{thrown, wrong_argument};
-use crate::js::convert::values::line_of;
+use crate::js::convert::text::line_of;
 use crate::js::engine::JsEnv;
 
 /// The help that one call has had: each kind is given once.

@@ -1,0 +1,72 @@
+// Nobody notices that long strings are taken out of a value before it is written, whatever was done to the prototypes that
+// all values share.
+import { expect, test } from "vitest";
+import { api, lastLine, loose, scratch, user } from "../../support/store.js";
+
+const LONG = "long, \"quoted\"\n".repeat(40);
+const DATA = { list: [{ text: LONG }, "short"], text: `${LONG}日本` };
+
+/** What an append writes while the world is changed, and what `JSON.stringify` writes then. */
+function written(data: unknown, change: () => () => void = () => () => {}): { line: string; expected: string } {
+	const manager = api.SessionManager.create("/somewhere", scratch());
+	manager.appendMessage(user());
+	const restore = change();
+	let expected: string;
+	try {
+		expected = JSON.stringify({ type: "custom", customType: "t", data });
+		loose(manager).appendCustomEntry?.("t", data);
+	} finally {
+		restore();
+	}
+	return { line: lastLine(manager.getSessionFile() as string), expected: expected.slice(0, -1) };
+}
+
+const withProperty = (holder: object, key: string, property: PropertyDescriptor) => () => {
+	Object.defineProperty(holder, key, { ...property, configurable: true });
+	return () => void Reflect.deleteProperty(holder, key);
+};
+
+test.each([
+	["Array.prototype.toJSON", Array.prototype, "by toJSON"],
+	["String.prototype.toJSON", String.prototype, LONG.slice(0, 4)],
+] as const)("%s is called as JSON.stringify calls it", (_, holder, part) => {
+	const { line, expected } = written(DATA, withProperty(holder, "toJSON", { value: () => "by toJSON" }));
+	expect(line.startsWith(expected)).toBe(true);
+	expect(expected).toContain(part);
+});
+
+test.each([
+	...["text", "list", "value", "1"].map((key) => [`Object.prototype.${key}`, Object.prototype, key] as const),
+	...["0", "1", "2"].map((key) => [`Array.prototype[${key}]`, Array.prototype, key] as const),
+])("an accessor at %s is not called", (_, holder, key) => {
+	const calls: string[] = [];
+	const accessor = { get: () => void calls.push("get"), set: () => void calls.push("set") };
+	const { line, expected } = written(DATA, withProperty(holder, key, accessor));
+	expect(line.startsWith(expected)).toBe(true);
+	expect(calls).toEqual([]);
+});
+
+test("a list whose prototype inherits from another one is the engine's to write", () => {
+	const { line, expected } = written(DATA, () => {
+		const before = Object.getPrototypeOf(Array.prototype) as object;
+		Object.setPrototypeOf(Array.prototype, { toJSON: () => "by toJSON" });
+		return () => void Object.setPrototypeOf(Array.prototype, before);
+	});
+	expect(expected).toContain("by toJSON");
+	expect(line.startsWith(expected)).toBe(true);
+});
+
+test("a getter behind a long string was called twice, once by the copy of the object", () => {
+	let calls = 0;
+	const data = {
+		text: LONG,
+		get more() {
+			calls++;
+			return "again";
+		},
+	};
+	const { line, expected } = written(data);
+	expect(line.startsWith(expected)).toBe(true);
+	// Once by this test, once by the append.
+	expect(calls).toBe(2);
+});
