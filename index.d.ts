@@ -1027,6 +1027,11 @@ export interface SessionFileOptions {
 	 * that have it so share it.
 	 */
 	lock?: "none" | "exclusive";
+	/**
+	 * The ids of new entries: eight digits (`"short"`, the default), or UUIDs (`"long"`), which are unique among copies of
+	 * the session on other machines, too. Where `PI_SESSION_NATIVE_STORE` is set they are long.
+	 */
+	ids?: "short" | "long";
 }
 
 /**
@@ -1214,6 +1219,31 @@ export interface RepairReport {
 	repairs: { line: number; what: string }[];
 	/** How many repairs there were. */
 	repairCount: number;
+}
+
+/**
+ * What `SessionManager.merge` did to a file.
+ *
+ * @example
+ * ```ts
+ * const stored = { session: manager.getSessionId(), lines: Buffer.alloc(0), hosts: new Uint32Array() };
+ * const report: MergeReport = SessionManager.merge(file, stored);
+ * console.log(report.changed, report.unstored); // → false 2
+ * ```
+ */
+export interface MergeReport {
+	/** Nothing was done: the lines behind `since` do not suffice, give all of them. */
+	needsAll: boolean;
+	/** Whether the file was written. */
+	changed: boolean;
+	/** Lines that the file did not have. */
+	added: number;
+	/** Entries of the file that are not stored. */
+	unstored: number;
+	/** So many bytes of the file hold the stored lines in their order. */
+	storedBytes: number;
+	/** Entries that had the id of another host's. */
+	renamed: { id: string; newId: string }[];
 }
 
 /**
@@ -1670,6 +1700,22 @@ export declare class SessionManager {
    */
   createBranchedSession(leafId: string): string | undefined
   /**
+   * Adds lines that a store has of a session to its file, in the store's order; entries that are not stored yet follow.
+   * Two equal lines are one entry. Where entries of different hosts have one id, the later one gets another, and what its
+   * host says of it follows. The file is replaced as a whole; open managers keep their leaf.
+   *
+   * @throws If the file cannot be read or written, is another session's or of an old version, or is locked by another
+   * manager. It is then as it was.
+   * @example
+   * ```ts
+   * const lines = Buffer.from(`{"type":"custom","id":"c0ffee00","parentId":null,"customType":"from elsewhere"}
+   * `);
+   * const merged = SessionManager.merge(file, { session: manager.getSessionId(), lines, hosts: new Uint32Array(1) });
+   * console.log(merged.added, merged.unstored); // → 1 2
+   * ```
+   */
+  static merge(path: string, stored: MergeInput): MergeReport
+  /**
    * Whether this session writes to a file.
    *
    * @example
@@ -1975,6 +2021,28 @@ export declare function getLatestCompactionEntry(entries: SessionEntry[]): Compa
  * ```
  */
 export declare function loadEntriesFromFile(filePath: string): FileEntry[]
+
+/** Lines of a session as a store has them. */
+export interface MergeInput {
+  /** The id of the session. */
+  session: string
+  /** Lines of entries in the store's order, each ended by a newline. */
+  lines: Uint8Array
+  /** For each line a number that stands for the host that stored it. */
+  hosts: Uint32Array
+  /** Makes the file, with this header line, where there is none. */
+  header?: Uint8Array
+  /** Says that the lines are only those behind what the file is known to hold in the store's order. */
+  since?: MergeSince
+}
+
+/** How far a file is known to hold stored lines in their order. */
+export interface MergeSince {
+  /** So many bytes, whole lines. */
+  bytes: number
+  /** The last of these bytes. If others stand there, all lines are asked for. */
+  tail: Uint8Array
+}
 
 /**
  * Migrates a session's objects in place to the current version.

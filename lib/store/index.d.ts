@@ -232,4 +232,113 @@ export function openStore(address: string, options: OpenStoreOptions): Promise<L
 export function compareLines(a: StoredLine, b: StoredLine): number;
 
 /** All pages of a session in one, in the store's order, each line once. */
-export function loadAll(store: LineStore, session: string, after?: Cursor): Promise<Page>;
+export function loadAll(store: LineStore, session: string, after?: Cursor, onProgress?: (lines: number) => void): Promise<Page>;
+
+/** What a pull did to one session's file. */
+export interface PullReport {
+	/** Lines that the file did not have. */
+	added: number;
+	/** Entries that got a new id, because one of another host came first in the store's order with the same. */
+	renamed: { id: string; newId: string }[];
+	problems: Problem[];
+}
+
+export interface PullResult extends PullReport {
+	session: string;
+	file: string;
+	/** The file was made. */
+	isNew: boolean;
+	/** Why nothing was done: the file is as it was. */
+	error?: Error;
+}
+
+export interface PushResult {
+	session: string;
+	file: string;
+	/** How much of the file is known to be stored now that was not before. */
+	bytes: number;
+	/** How much is not. */
+	lag: number;
+	error?: Error;
+}
+
+/** A stored session, and its file here. */
+export interface SyncItem {
+	session: string;
+	stored: StoredSession;
+	/** Where its file is, or would be. */
+	file: string;
+	/** `deleted`: it was here, and its file is gone. */
+	state: "new" | "changed" | "same" | "deleted";
+}
+
+export interface SyncOptions {
+	/** The id of one session; by default all of the project. One that was deleted here comes back if it is named. */
+	session?: string;
+	/** Begins no more sessions once it is aborted. */
+	signal?: AbortSignal;
+	/** `pull` counts sessions, `push` bytes. */
+	onProgress?: (done: number, total: number) => void;
+}
+
+export interface SessionSyncOptions {
+	store: LineStore;
+	/** The address of the store. Notes are kept apart for each; nothing secret of it is kept. */
+	address: string;
+	/** A folder of this machine, in which it is noted how far files are stored. It may be lost. */
+	notes: string;
+	/** The directory of the session files. Nothing is written anywhere else. */
+	dir: string;
+	/** The working directory of the sessions: what pulled ones get for their own. */
+	cwd: string;
+	/** The directory has sessions of other working directories, too, which are not pushed. */
+	isShared?: boolean;
+	/** By default `projectOf(cwd)`. */
+	project?: string;
+	/** Is given what fails while files are followed. It is tried again. */
+	onError?: (error: Error, session: string) => void;
+}
+
+/** The sessions of one project on this machine, and a store. */
+export class SessionSync {
+	constructor(options: SessionSyncOptions);
+	readonly project: string;
+	/** Which stored sessions this machine lacks lines of; no lines are loaded. */
+	compare(session?: string): Promise<{ items: SyncItem[]; problems: Problem[] }>;
+	/**
+	 * Adds what is stored to the files of this machine. What fails is in the result of its session, whose file is as it was.
+	 *
+	 * @throws If the store cannot be asked.
+	 */
+	pull(options?: SyncOptions): Promise<PullResult[]>;
+	/** Stores what the files of this machine hold. What fails is in the result of its session. */
+	push(options?: SyncOptions & { timeout?: number }): Promise<PushResult[]>;
+	/** The sessions of this machine that `push` is about. */
+	local(session?: string): Promise<{ session: string; file: string; cwd: string | undefined }[]>;
+	/** How many bytes of a session's file are not known to be stored. */
+	lagOf(local: { session: string; file: string }): number;
+	/**
+	 * Stores what is appended to a session's file from now on, by whatever process, until `stop`. The file may come later.
+	 * With an epoch the store refuses what a newer claim forbids.
+	 */
+	follow(local: { session: string; file: string; epoch?: () => number | undefined }): void;
+	/** The followed files that hold what is not known to be stored. */
+	unstored(): string[];
+	/** Stores what the followed files hold, now. Gives false if that takes longer than so many milliseconds. */
+	flush(options: { timeout: number }): Promise<boolean>;
+	/** How many bytes of the followed files are not known to be stored. */
+	lag(): number;
+	/** Follows no file any more. */
+	stop(): Promise<void>;
+}
+
+/**
+ * The id of this machine, the same in every process: made once and kept in a folder, or `PI_SESSION_NATIVE_HOST`.
+ */
+export function hostId(folder: string): string;
+
+/**
+ * What the sessions of a working directory are a part of, by a name that is the same on every machine: the git remote, with
+ * the folder below the repository's root; `PI_SESSION_NATIVE_PROJECT` if that is set; else the name of the folder.
+ */
+export function projectOf(cwd: string): string;

@@ -21,8 +21,11 @@ const { DirectoryStore } = require("./directory.js");
 const { StoreError, parseUrl } = require("./errors.js");
 const { compareLines } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
+const { hostId } = require("./notes.js");
 const { PostgresStore } = require("./postgres.js");
+const { projectOf } = require("./project.js");
 const { S3Store, s3Options } = require("./s3.js");
+const { SessionSync } = require("./sync.js");
 
 /** @type {typeof import("./index").openStore} */
 async function openStore(address, { host }) {
@@ -45,7 +48,10 @@ async function openStore(address, { host }) {
 exports.DirectoryStore = DirectoryStore;
 exports.PostgresStore = PostgresStore;
 exports.S3Store = S3Store;
+exports.SessionSync = SessionSync;
 exports.StoreError = StoreError;
 exports.compareLines = compareLines;
+exports.hostId = hostId;
 exports.loadAll = loadAll;
 exports.openStore = openStore;
+exports.projectOf = projectOf;

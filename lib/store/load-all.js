@@ -2,7 +2,7 @@
 const { compareLines, lineKey } = require("./lines.js");
 
 /** @type {typeof import("./index").loadAll} */
-async function loadAll(store, session, after) {
+async function loadAll(store, session, after, onProgress) {
 	/** @type {Map<string, import("./index").StoredLine>} */
 	const lines = new Map();
 	/** @type {Map<string, import("./index").Problem>} */
@@ -18,6 +18,7 @@ async function loadAll(store, session, after) {
 		}
 		for (const problem of page.problems) problems.set(`${problem.where}\n${problem.message}`, problem);
 		cursor = page.cursor;
+		onProgress?.(lines.size);
 		if (!page.more)
 			return { lines: [...lines.values()].sort(compareLines), cursor, behind, more: false, problems: [...problems.values()] };
 	}

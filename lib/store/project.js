@@ -41,11 +41,13 @@ function git(cwd, ...args) {
 }
 
 /**
- * The project of a working directory: the remote `origin`, or the only one there is, with the folder below the repository's
+ * The project of a working directory: what is set, else the remote `origin`, or the only one there is, with the folder below the repository's
  * root behind a colon (`github.com/me/shop:packages/cart`); without a remote the name of the folder.
  * @param {string} cwd
  */
 function projectOf(cwd) {
+	const set = process.env.PI_SESSION_NATIVE_PROJECT;
+	if (set) return set;
 	const remotes = git(cwd, "remote").split("\n").filter(Boolean);
 	const remote = remotes.includes("origin") ? "origin" : remotes.length === 1 ? remotes[0] : undefined;
 	const name = remote === undefined ? undefined : normalizeRemote(git(cwd, "remote", "get-url", remote));

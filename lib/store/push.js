@@ -4,13 +4,21 @@
 // What is known to be stored is a note: a cursor of the store, a place in the file, and a checksum of what stands just
 // before that place. A note that is lost, or does not fit to the file any more, costs a comparison with all that is
 // stored, and nothing else.
-const { promises: fs } = require("node:fs");
+const { promises: fs, statSync } = require("node:fs");
 const { StoreError } = require("./errors.js");
-const { entryOf, lineKey, sha256 } = require("./lines.js");
+const { entryOf, lineKey } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
+const { checkAt, readHeader, readLines } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
-/** @typedef {{ cursor: string, offset: number, check: string }} Note */
+/**
+ * @typedef {object} Note
+ * @property {string} cursor
+ * @property {number} offset so many bytes of the file are stored
+ * @property {string} check of what stands before that
+ * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, or has entries
+ *   with other ids than in the store
+ */
 /**
  * @typedef {object} PushOptions
  * @property {LineStore} store
@@ -18,18 +26,20 @@ const { loadAll } = require("./load-all.js");
  * @property {string} file
  * @property {string} [project]
  * @property {Note} [note] what an earlier push had noted
+ * @property {() => Note | undefined} [readNote] gives the newest note: a pull, or another process, may have made it
  * @property {(note: Note) => void} [onNote] is given each note when it holds
  * @property {(error: Error) => void} [onError] is given each failure; what failed is tried again, but for `reset`
+ * @property {() => number | undefined} [epoch] the claim that appends are to go by
+ * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored
  * @property {number} [delay] how long to wait for more, in milliseconds
+ * @property {number} [poll] how often a followed file is looked at, in milliseconds
  * @property {number} [retry] the first wait after a failure, in milliseconds; it doubles up to a minute
  */
 
-const BATCH_BYTES = 1024 * 1024;
-const CHECKED_BYTES = 256;
 const DELAY_MS = 1000;
+const POLL_MS = 400;
 const RETRY_MS = 500;
 const LONGEST_RETRY_MS = 60_000;
-const NEWLINE = 0x0a;
 
 class Push {
 	#options;
@@ -43,6 +53,8 @@ class Push {
 	#timer;
 	/** @type {Promise<void> | undefined} */
 	#running;
+	/** @type {NodeJS.Timeout | undefined} */
+	#following;
 	#failures = 0;
 	/** What is under way may have read the file before something was appended. */
 	#isNotified = false;
@@ -50,7 +62,7 @@ class Push {
 
 	/** @param {PushOptions} options */
 	constructor(options) {
-		this.#options = { delay: DELAY_MS, retry: RETRY_MS, ...options };
+		this.#options = { delay: DELAY_MS, poll: POLL_MS, retry: RETRY_MS, ...options };
 		this.#note = options.note;
 	}
 
@@ -60,17 +72,48 @@ class Push {
 		this.#schedule(this.#options.delay);
 	}
 
+	/**
+	 * Looks at the file again and again, and stores what it finds. It keeps no process alive and costs appends nothing: the
+	 * file system tells that the file grew.
+	 */
+	follow() {
+		let [before, isLooking] = [-1, false];
+		const look = async () => {
+			if (isLooking || this.#isStopped) return;
+			isLooking = true;
+			// A session that has no file yet gets one with its first message.
+			const size = await fs.stat(this.#options.file).then((stat) => stat.size, () => -1);
+			isLooking = false;
+			if (size < 0 || size === before) return;
+			before = size;
+			this.#isNotified = true;
+			// After a failure it is tried again by itself.
+			if (!this.#timer) this.#start();
+		};
+		this.#following ??= setInterval(look, this.#options.poll).unref();
+		void look();
+	}
+
 	/** How many bytes of the file are not known to be stored. */
 	async lag() {
-		const { size } = await fs.stat(this.#options.file);
+		return this.#behind(await fs.stat(this.#options.file));
+	}
+
+	/** The same, for who cannot wait. A file that is not there has none. */
+	lagSync() {
+		return this.#behind(statSync(this.#options.file, { throwIfNoEntry: false }) ?? { size: 0 });
+	}
+
+	/** @param {{ size: number }} file */
+	#behind({ size }) {
 		return Math.max(0, size - (this.#note?.offset ?? 0));
 	}
 
 	/**
 	 * Stores what the file holds, now. Gives false if that takes longer.
-	 * @param {{ timeout: number }} options in milliseconds
+	 * @param {{ timeout: number, until?: () => boolean }} options `timeout` in milliseconds; `until` tells that trying again is in vain
 	 */
-	async flush({ timeout }) {
+	async flush({ timeout, until }) {
 		const end = performance.now() + timeout;
 		while (!this.#isStopped) {
 			// What is under way may have begun before the last line.
@@ -78,6 +121,7 @@ class Push {
 			this.#start();
 			if (!(await this.#within(this.#running, end))) return false;
 			if (this.#failures === 0) return true;
+			if (until?.()) return false;
 			if (!(await this.#within(new Promise((resolve) => setTimeout(resolve, this.#wait())), end))) return false;
 		}
 		return false;
@@ -87,6 +131,7 @@ class Push {
 	async stop() {
 		this.#isStopped = true;
 		clearTimeout(this.#timer);
+		clearInterval(this.#following);
 		await this.#running;
 	}
 
@@ -130,6 +175,7 @@ class Push {
 
 	async #run() {
 		try {
+			this.#note = this.#options.readNote?.() ?? this.#note;
 			while (!this.#isStopped && (await this.#step()));
 			this.#failures = 0;
 		} catch (error) {
@@ -142,84 +188,34 @@ class Push {
 
 	/** Stores one portion. Gives whether there may be more. */
 	async #step() {
-		const { store, session, project, onNote } = this.#options;
+		const { store, session, project, onNote, onProgress } = this.#options;
 		const file = await fs.open(this.#options.file);
 		try {
 			if (!this.#note || (await checkAt(file, this.#note.offset)) !== this.#note.check) {
 				const page = await loadAll(store, session);
 				this.#known = new Set(page.lines.map(({ line }) => lineKey(line)));
-				this.#note = { cursor: page.cursor, offset: 0, check: await checkAt(file, 0) };
+				this.#note = { cursor: page.cursor, offset: 0, check: await checkAt(file, 0), needsAll: page.lines.length > 0 };
 			}
 			const { lines, bytes } = await readLines(file, this.#note.offset);
 			if (bytes === 0) {
 				this.#known.clear();
 				return false;
 			}
-			this.#header ??= await readHeader(file);
+			const header = (this.#header ??= (await readHeader(file)).line);
 			const fresh = lines.filter((line) => entryOf(line) && !this.#known.has(lineKey(line)));
 			let { cursor, offset } = this.#note;
-			if (fresh.length > 0) ({ cursor } = await store.append(session, { header: this.#header, lines: fresh, project, after: cursor }));
+			if (fresh.length > 0) {
+				const append = { header, lines: fresh, project, after: cursor, epoch: this.#options.epoch?.() };
+				({ cursor } = await store.append(session, append));
+			}
 			offset += bytes;
-			this.#note = { cursor, offset, check: await checkAt(file, offset) };
+			this.#note = { ...this.#note, cursor, offset, check: await checkAt(file, offset) };
 			onNote?.(this.#note);
+			onProgress?.(offset);
 			return true;
 		} finally {
 			await file.close();
 		}
-	}
-}
-
-/**
- * @param {fs.FileHandle} file
- * @param {number} offset
- * @param {number} length
- */
-async function readAt(file, offset, length) {
-	const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
-	return buffer.subarray(0, bytesRead);
-}
-
-/**
- * The checksum of what stands before a place.
- * @param {fs.FileHandle} file
- * @param {number} offset
- */
-async function checkAt(file, offset) {
-	const length = Math.min(offset, CHECKED_BYTES);
-	return sha256(await readAt(file, offset - length, length)).toString("hex");
-}
-
-/**
- * The whole lines that follow a place, a megabyte or one line. One that has no end yet is still being written.
- * @param {fs.FileHandle} file
- * @param {number} offset
- */
-async function readLines(file, offset) {
-	for (let length = BATCH_BYTES; ; length *= 2) {
-		const read = await readAt(file, offset, length);
-		const end = read.lastIndexOf(NEWLINE) + 1;
-		if (end === 0 && read.length === length) continue;
-		const lines = [];
-		for (let start = 0; start < end; ) {
-			const next = read.indexOf(NEWLINE, start);
-			lines.push(read.subarray(start, next));
-			start = next + 1;
-		}
-		return { lines, bytes: end };
-	}
-}
-
-/**
- * The first line that is not blank.
- * @param {fs.FileHandle} file
- */
-async function readHeader(file) {
-	for (let offset = 0; ; ) {
-		const { lines, bytes } = await readLines(file, offset);
-		const header = lines.find((line) => line.toString().trim() !== "");
-		if (header) return Buffer.from(header);
-		if (bytes === 0) throw new StoreError("invalid", "The file of the session has no header");
-		offset += bytes;
 	}
 }
 

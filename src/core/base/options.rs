@@ -6,6 +6,8 @@ use super::error::{Error, Result};
 pub const DURABILITY_VARIABLE: &str = "PI_SESSION_NATIVE_DURABILITY";
 /// The environment variable that gives the lock where no option does.
 pub const LOCK_VARIABLE: &str = "PI_SESSION_NATIVE_LOCK";
+/// The environment variable that names a store. Sessions that are stored have long ids where no option says otherwise.
+pub const STORE_VARIABLE: &str = "PI_SESSION_NATIVE_STORE";
 
 /// Who may write to a session's file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,11 +32,33 @@ pub enum Durability {
     Fsync,
 }
 
+/// How long the ids of new entries are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum EntryIds {
+    /// Eight digits: unique in their file.
+    #[default]
+    Short,
+    /// UUIDs: unique among copies of the file that never meet.
+    Long,
+}
+
 /// How a session's file is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
     pub durability: Durability,
     pub lock: Lock,
+    pub ids: EntryIds,
+}
+
+impl EntryIds {
+    /// The length with this name; `shown` names the option in the error.
+    pub fn named(name: &[u8], shown: &str) -> Result<Self> {
+        match name {
+            b"short" => Ok(EntryIds::Short),
+            b"long" => Ok(EntryIds::Long),
+            other => Err(refused(shown, "\"short\" or \"long\"", other)),
+        }
+    }
 }
 
 impl Durability {

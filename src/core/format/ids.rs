@@ -6,11 +6,20 @@ use uuid::timestamp::context::ContextV7;
 use uuid::{Timestamp, Uuid};
 
 use crate::core::base::error::{Error, Result};
+use crate::core::base::options::EntryIds;
 
 /// How often a short id is tried before a full UUID is taken.
 const SHORT_TRIES: usize = 100;
 
-/// A new entry id: the first 8 hex digits of a v4 UUID, not `taken`; a full UUID after 100 collisions.
+/// A new entry id, not `taken`.
+pub fn new_entry_id(length: EntryIds, taken: impl Fn(&[u8]) -> bool) -> String {
+    match length {
+        EntryIds::Short => entry_id(taken),
+        EntryIds::Long => Uuid::new_v4().hyphenated().to_string(),
+    }
+}
+
+/// A short id: the first 8 hex digits of a v4 UUID, not `taken`; a full UUID after 100 collisions.
 pub fn entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
     #[cfg(test)]
     if let Some(id) = tests::chosen().filter(|id| !taken(id.as_bytes())) {

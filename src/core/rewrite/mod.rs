@@ -1,3 +1,4 @@
+pub mod merge;
 pub mod migrate;
 pub mod repair;
 pub mod replace;

@@ -45,6 +45,8 @@ pub enum Backup {
     OldVersion,
     /// `.bak`: the file was repaired.
     Repaired,
+    /// None is kept: the new version has every line of the old one.
+    None,
 }
 
 /// How far a file was read.
@@ -140,7 +142,7 @@ impl RewriteTarget {
     }
 
     /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Gives the
-    /// backup's path. Symbolic links are followed; mode, owner and
+    /// backup's path, empty without a backup. Symbolic links are followed; mode, owner and
     /// extended attributes are kept. None, and nothing changed, if the file was replaced
     /// or truncated meanwhile, or its torn last line was continued: the caller starts over.
     pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<PathBuf>> {
@@ -276,6 +278,7 @@ impl RewriteTarget {
         let suffix = match backup {
             Backup::OldVersion => ".v1.bak",
             Backup::Repaired => ".bak",
+            Backup::None => return Ok(KeptBackup { path: None, linked: false, ours: false }),
         };
         let mut copy = None;
         let mut number = 0u32;

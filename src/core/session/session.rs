@@ -15,7 +15,7 @@ use crate::core::base::options::Options;
 use crate::core::context::projection::Projection;
 use crate::core::format::body::{Body, BodyOf};
 use crate::core::format::entry::{EntryHead, Kind, Line};
-use crate::core::format::ids::entry_id;
+use crate::core::format::ids::new_entry_id;
 use crate::core::format::serialize::{Envelope, NewHead};
 use crate::core::index::copy::{copy_lines, Copier};
 use crate::core::index::load::{DamagedLine, Index};
@@ -182,15 +182,15 @@ impl Session {
             && (conversation || self.tree().has_conversation())
     }
 
+    /// An id that no entry has.
+    pub fn new_entry_id(&self) -> String {
+        new_entry_id(self.options.ids, |id| self.tree().find(id).is_some())
+    }
+
     /// The envelope of an entry below a row, or of a root, made at `time` (ms since 1970), which reads `timestamp`.
     pub fn envelope(&self, parent: Option<RowNo>, time: f64, timestamp: String) -> Envelope {
         let tree = self.tree();
-        Envelope {
-            id: entry_id(|id| tree.find(id).is_some()),
-            parent: parent.map(|row| tree.id_of(row).to_vec()),
-            time,
-            timestamp,
-        }
+        Envelope { id: self.new_entry_id(), parent: parent.map(|row| tree.id_of(row).to_vec()), time, timestamp }
     }
 
     /// Adds an entry whose body the caller keeps.

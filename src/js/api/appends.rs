@@ -8,7 +8,6 @@ use crate::core::base::error::Error as CoreError;
 use crate::core::base::wtf8::one_line;
 use crate::core::context::context_edit::takes_blocks_alone;
 use crate::core::format::entry::Kind;
-use crate::core::format::ids::entry_id;
 use crate::core::format::serialize::NewHead;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
@@ -140,10 +139,7 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let now = crate::js::factory::host::now(js)?;
         let system = reading(&self.state, js, || system_message(&self.state, js, now))?;
-        let id = {
-            let state = self.state.borrow();
-            entry_id(|id| state.session.tree().find(id).is_some())
-        };
+        let id = self.state.borrow().session.new_entry_id();
         let first_kept = match js.is_nullish(first_kept_entry_id)? {
             true => js.string(id.as_bytes())?,
             false => first_kept_entry_id,

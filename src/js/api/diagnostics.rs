@@ -18,7 +18,7 @@ use crate::js::factory::host::now;
 use crate::js::manager::resupply::with_file;
 
 /// A report of the core as an object.
-fn reported<'env>(js: JsEnv<'env>, report: CoreResult<impl Serialize>) -> Result<JsVal<'env>> {
+pub(super) fn reported<'env>(js: JsEnv<'env>, report: CoreResult<impl Serialize>) -> Result<JsVal<'env>> {
     let report = report.map_err(|error| thrown(js, &error))?;
     let text = serde_json::to_string(&report).map_err(|error| Error::from_reason(error.to_string()))?;
     parse(js, &text)

@@ -13,7 +13,7 @@ use super::identity_cache::EntryCache;
 use super::session_dir::session_file;
 use crate::core::base::error::Error as CoreError;
 use crate::core::base::options::Durability;
-use crate::core::base::options::{Lock, Options, DURABILITY_VARIABLE, LOCK_VARIABLE};
+use crate::core::base::options::{EntryIds, Lock, Options, DURABILITY_VARIABLE, LOCK_VARIABLE, STORE_VARIABLE};
 use crate::core::base::paths;
 use crate::core::base::paths::Host as _;
 use crate::core::format::ids;
@@ -117,6 +117,7 @@ pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<Options> {
     let fail = |error: CoreError| thrown(js, &error);
     let durability = named(c"durability", DURABILITY_VARIABLE)?;
     let lock = named(c"lock", LOCK_VARIABLE)?;
+    let ids = named(c"ids", STORE_VARIABLE)?;
     Ok(Options {
         durability: durability
             .map_or(Ok(Durability::default()), |(name, shown, _)| Durability::named(&name, &shown))
@@ -125,6 +126,12 @@ pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<Options> {
             None => Lock::default(),
             Some((name, shown, false)) => Lock::named(&name, &shown).map_err(fail)?,
             Some((name, shown, true)) => Lock::named(&name, &shown).map_err(fail)?.of_process(),
+        },
+        ids: match ids {
+            None => EntryIds::Short,
+            Some((name, shown, false)) => EntryIds::named(&name, &shown).map_err(fail)?,
+            // A store's address.
+            Some((.., true)) => EntryIds::Long,
         },
     })
 }

@@ -25,6 +25,11 @@ export interface SessionFileOptions {
 	 * that have it so share it.
 	 */
 	lock?: "none" | "exclusive";
+	/**
+	 * The ids of new entries: eight digits (`"short"`, the default), or UUIDs (`"long"`), which are unique among copies of
+	 * the session on other machines, too. Where `PI_SESSION_NATIVE_STORE` is set they are long.
+	 */
+	ids?: "short" | "long";
 }
 
 /**
@@ -212,4 +217,29 @@ export interface RepairReport {
 	repairs: { line: number; what: string }[];
 	/** How many repairs there were. */
 	repairCount: number;
+}
+
+/**
+ * What `SessionManager.merge` did to a file.
+ *
+ * @example
+ * ```ts
+ * const stored = { session: manager.getSessionId(), lines: Buffer.alloc(0), hosts: new Uint32Array() };
+ * const report: MergeReport = SessionManager.merge(file, stored);
+ * console.log(report.changed, report.unstored); // → false 2
+ * ```
+ */
+export interface MergeReport {
+	/** Nothing was done: the lines behind `since` do not suffice, give all of them. */
+	needsAll: boolean;
+	/** Whether the file was written. */
+	changed: boolean;
+	/** Lines that the file did not have. */
+	added: number;
+	/** Entries of the file that are not stored. */
+	unstored: number;
+	/** So many bytes of the file hold the stored lines in their order. */
+	storedBytes: number;
+	/** Entries that had the id of another host's. */
+	renamed: { id: string; newId: string }[];
 }

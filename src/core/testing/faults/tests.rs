@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::core::base::error::Result;
 use crate::core::base::options::Durability;
-use crate::core::base::options::{Lock, Options};
+use crate::core::base::options::{EntryIds, Lock, Options};
 use crate::core::format::entry::Kind;
 use crate::core::format::serialize::NewHead;
 use crate::core::io::fs::faults::{with, InjectedFault};
@@ -24,8 +24,8 @@ mod locks;
 #[cfg(unix)]
 mod syncs;
 
-const OS: Options = Options { durability: Durability::Os, lock: Lock::None };
-const FSYNC: Options = Options { durability: Durability::Fsync, lock: Lock::None };
+const OS: Options = Options { durability: Durability::Os, lock: Lock::None, ids: EntryIds::Short };
+const FSYNC: Options = Options { durability: Durability::Fsync, lock: Lock::None, ids: EntryIds::Short };
 
 /// A directory of its own, in memory where there is one: thousands of cases wait for no disk.
 pub fn scratch() -> tempfile::TempDir {

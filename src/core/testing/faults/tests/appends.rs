@@ -55,7 +55,7 @@ const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "exclusive append",
-        options: Options { durability: Durability::Os, lock: Lock::Exclusive },
+        options: Options { durability: Durability::Os, lock: Lock::Exclusive, ids: EntryIds::Short },
         before: |session, _| session.close(),
         work: append,
     },

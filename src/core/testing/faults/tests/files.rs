@@ -3,6 +3,7 @@
 use super::*;
 use crate::core::base::error::Error;
 use crate::core::context::branch::plan;
+use crate::core::rewrite::merge::{create, merge, StoredLines};
 use crate::core::rewrite::verify::verify;
 use crate::core::session::fork::ForkSource;
 use crate::core::storage::new_file::NewFile;
@@ -118,6 +119,34 @@ fn a_fork_that_fails_is_whole_or_not_there() {
     };
     let cases = fork(three().leak(), 4) + fork(OLD, 2);
     assert!(cases > 200, "{cases} faults");
+}
+
+#[test]
+fn a_merge_that_fails_leaves_the_old_file_or_the_new_one() {
+    const NEW: &str = "{\"type\":\"custom\",\"id\":\"new\",\"parentId\":null}\n";
+    let new = || StoredLines::new(NEW.as_bytes(), &[1]).expect("a line");
+    let merged = three().replacen("\n", &format!("\n{NEW}"), 1);
+    let mut cases = in_turn(
+        "merge",
+        |dir| {
+            fs::write(at(dir, "s.jsonl"), three()).expect("written");
+            merge(&at(dir, "s.jsonl"), "s", new(), None).map(drop)
+        },
+        |dir, result, what| {
+            let text = fs::read_to_string(at(dir, "s.jsonl")).expect("read");
+            assert!(text == merged || result.is_err() && text == three(), "{what}: {text}");
+        },
+    );
+    cases += in_turn(
+        "create",
+        |dir| create(&at(dir, "s.jsonl"), "s", b"{\"type\":\"session\",\"version\":3,\"id\":\"s\"}", new()).map(drop),
+        |dir, result, what| {
+            let text = fs::read_to_string(at(dir, "s.jsonl")).ok();
+            assert!(text.is_some() || result.is_err(), "{what}");
+            assert!(text.is_none_or(|text| text.ends_with(NEW) && text.lines().count() == 2), "{what}");
+        },
+    );
+    assert!(cases > 100, "{cases} faults");
 }
 
 /// The labels of a branch are written behind it.

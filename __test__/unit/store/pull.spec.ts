@@ -1,0 +1,246 @@
+// From a store to a session's file, and the sessions of a project both ways.
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { DirectoryStore, SessionSync, hostId } from "../../../lib/store/index.js";
+import { api, setEnv, snapshot } from "../../support/store.js";
+import { SESSION, emptyDirectory, entries, entry, header } from "../../support/lines.js";
+
+const NAME = `2025-06-01T09-00-00-000Z_${SESSION}.jsonl`;
+const text = (...lines: (Buffer | string)[]) => lines.map((line) => `${line}\n`).join("");
+const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n");
+const idsIn = (path: string) => linesOf(path).slice(1).map((line) => JSON.parse(line).id);
+
+/** Machines with one store. */
+function world() {
+	const path = emptyDirectory();
+	const errors: string[] = [];
+	const machine = (name: string, more: { isShared?: boolean; dir?: string } = {}) => {
+		const dir = more.dir ?? join(path, name);
+		const store = new DirectoryStore({ path, host: name });
+		const options = { store, address: path, notes: join(path, `notes-${name}`), dir, cwd: `/home/${name}/shop`, project: "shop", isShared: more.isShared };
+		const sync = new SessionSync({ ...options, onError: (error) => errors.push(error.message) });
+		return { dir, file: join(dir, NAME), store, notes: options.notes, sync };
+	};
+	const begin = ({ dir, file }: { dir: string; file: string }, ...lines: Buffer[]) => {
+		mkdirSync(dir, { recursive: true });
+		writeFileSync(file, text(header(), ...lines));
+	};
+	return { path, machine, begin, errors };
+}
+
+test("a session that is not here comes with this machine's folder in its header, every entry byte for byte", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const odd = [Buffer.from(' {"type":"x", "id":"odd", "n":1.0e400,"text":"\\ud800"}\t'), Buffer.concat([Buffer.from('{"id":"utf8","type":"x","text":"'), Buffer.from([0xff]), Buffer.from('"}')])];
+	begin(a, ...odd);
+	expect(await a.sync.push()).toMatchObject([{ session: SESSION, lag: 0 }]);
+	const [pulled] = await b.sync.pull();
+	expect(pulled).toMatchObject({ session: SESSION, file: b.file, isNew: true, added: 2, renamed: [], problems: [] });
+	const [first, rest] = [a, b].map(({ file }) => readFileSync(file)).map((bytes) => bytes.subarray(bytes.indexOf("\n")));
+	expect(rest?.equals(first as Buffer)).toBe(true);
+	expect(JSON.parse(linesOf(b.file)[0] as string)).toEqual({ ...JSON.parse(String(header())), cwd: "/home/b/shop" });
+	expect(api.SessionManager.open(b.file).getEntryCount()).toBe(2);
+	expect(await b.sync.pull()).toEqual([]);
+	expect(await b.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
+});
+
+test("what both went on with is a tree of two branches, in one order on both; only new lines are loaded where they suffice", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(b, entry("root"));
+	await b.sync.push();
+	await a.sync.pull();
+	appendFileSync(b.file, text(entry("b1")));
+	await b.sync.push();
+	const load = vi.spyOn(a.store, "load");
+	await a.sync.pull();
+	expect(load.mock.calls.every(([, after]) => after !== undefined)).toBe(true);
+	for (const { file } of [a, b]) appendFileSync(file, text(entry(file === a.file ? "a2" : "b2")));
+	await b.sync.push();
+	await a.sync.push();
+	for (const { sync } of [a, b]) await sync.pull();
+	for (const { file } of [a, b]) expect(idsIn(file)).toEqual(["root", "b1", "a2", "b2"]);
+});
+
+test("an open manager keeps its leaf, and goes on", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(b, entry("root"));
+	await b.sync.push();
+	await a.sync.pull();
+	const manager = api.SessionManager.open(a.file, undefined, undefined, { ids: "long" });
+	const mine = manager.appendCustomEntry("mine");
+	expect(mine).toHaveLength(36);
+	appendFileSync(b.file, text(entry("theirs")));
+	await b.sync.push();
+	await a.sync.pull();
+	manager.reload();
+	expect([manager.getLeafId(), manager.getEntryCount()]).toEqual([mine, 3]);
+	const next = manager.appendCustomEntry("next");
+	expect(manager.getEntry(next)?.parentId).toBe(mine);
+	await a.sync.push();
+	await b.sync.pull();
+	expect(idsIn(b.file)).toEqual(idsIn(a.file));
+});
+
+test("with a store named in the environment new ids are long, also the ones that are given beforehand", () => {
+	const dir = emptyDirectory();
+	const lengths = (options?: object) => {
+		const manager = api.SessionManager.create("/here", dir, options);
+		return [manager.appendCustomEntry("x"), manager.appendCompaction("so far", null, 1)].map((id) => id.length);
+	};
+	setEnv({ PI_SESSION_NATIVE_STORE: "/somewhere" });
+	expect(lengths()).toEqual([36, 36]);
+	expect(lengths({ ids: "short" })).toEqual([8, 8]);
+	setEnv({ PI_SESSION_NATIVE_STORE: "" });
+	expect(lengths()).toEqual([8, 8]);
+	expect(lengths({ ids: "long" })).toEqual([36, 36]);
+	expect(() => lengths({ ids: "many" })).toThrow('options.ids must be "short" or "long", not "many"');
+});
+
+test("ids that two copies gave before they met: the later entry gets a new one everywhere, and the report says so", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const child = (by: string) => Buffer.from(JSON.stringify({ type: "message", id: `${by}-child`, parentId: "c0ffee00" }));
+	begin(a, entry("root"), Buffer.from('{"type":"message","id":"c0ffee00","parentId":"root","by":"a"}'), child("a"));
+	begin(b, entry("root"), Buffer.from('{"type":"message","id":"c0ffee00","parentId":"root","by":"b"}'), child("b"));
+	await a.sync.push();
+	await b.sync.push();
+	const [, [result]] = [await a.sync.pull(), await b.sync.pull()];
+	expect(result?.renamed).toMatchObject([{ id: "c0ffee00" }]);
+	const new_ = result?.renamed[0]?.newId as string;
+	expect(idsIn(b.file)).toEqual(["root", "c0ffee00", "a-child", new_, "b-child"]);
+	expect(idsIn(a.file)).toEqual(idsIn(b.file));
+	expect(JSON.parse(linesOf(b.file).at(-1) as string).parentId).toBe(new_);
+	// Nothing of that goes to the store as something new, also without notes.
+	rmSync(a.notes, { recursive: true });
+	for (const { sync } of [a, b]) await sync.push();
+	for (const { sync } of [a, b]) await sync.pull();
+	expect(idsIn(a.file)).toEqual(idsIn(b.file));
+	expect(idsIn(a.file)).toHaveLength(5);
+});
+
+test("a header that lies about paths writes nothing outside of the session directory", async () => {
+	const { path, machine } = world();
+	const b = machine("b");
+	const lies = {
+		timestamp: "../../../../tmp/x",
+		cwd: "/etc",
+		parentSession: "/home/a/../../etc/passwd",
+		__proto__: null,
+	};
+	await machine("a").store.append(SESSION, { header: Buffer.from(JSON.stringify({ type: "session", version: 3, id: SESSION, ...lies })), lines: [entry("x")], project: "shop" });
+	const [result] = await b.sync.pull();
+	expect(result).toMatchObject({ isNew: true, added: 1 });
+	expect(readdirSync(b.dir)).toEqual([`1970-01-01T00-00-00-000Z_${SESSION}.jsonl`]);
+	expect(JSON.parse(linesOf(result?.file as string)[0] as string)).toMatchObject({ cwd: "/home/b/shop" });
+	expect(linesOf(result?.file as string)[0]).not.toContain("passwd");
+	expect(readdirSync(path).sort()).toEqual(["b", "notes-b", "sessions", "store.json"]);
+});
+
+test("a parent session that is here is found here", async () => {
+	const { machine } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const parent = `/home/a/.pi/sessions/--home-a-shop--/${NAME}`;
+	await a.store.append(SESSION, { header: header(), lines: [entry("x")], project: "shop" });
+	await a.store.append("fork", { header: Buffer.from(JSON.stringify({ type: "session", version: 3, id: "fork", timestamp: "2025-06-02T09:00:00.000Z", parentSession: parent })), lines: [entry("x")], project: "shop" });
+	await b.sync.pull();
+	const fork = join(b.dir, "2025-06-02T09-00-00-000Z_fork.jsonl");
+	expect(JSON.parse(linesOf(fork)[0] as string).parentSession).toBe(b.file);
+});
+
+test("what cannot be used is named, and files stay as they were", async () => {
+	const { path, machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	await a.store.append("old", { header: Buffer.from('{"type":"session","version":1,"id":"old"}'), lines: [entry("x")], project: "shop" });
+	begin(a, entry("x"));
+	await a.sync.push();
+	// The file here is another session's by now; one is locked.
+	begin(b, entry("mine"));
+	const holder = api.SessionManager.open(b.file, undefined, undefined, { lock: "exclusive" });
+	holder.appendCustomEntry("x");
+	const before = snapshot(b.dir);
+	const results = await b.sync.pull();
+	expect(results.map(({ session, error }) => [session, error?.message])).toEqual([
+		[SESSION, expect.stringContaining("locked by process")],
+		["old", expect.stringContaining("the header says version 1")],
+	]);
+	expect(snapshot(b.dir)).toEqual(before);
+	holder.close();
+	writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":99}\n');
+	const newer = machine("c");
+	await expect(newer.sync.pull()).rejects.toMatchObject({ code: "newer-schema" });
+	expect(existsSync(newer.dir)).toBe(false);
+});
+
+test("a session that was deleted here stays deleted until it is named; one deleted from the store stays here, and is not put back", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("x"));
+	await a.sync.push();
+	await b.sync.pull();
+	rmSync(b.file);
+	expect((await b.sync.compare()).items).toMatchObject([{ state: "deleted" }]);
+	expect(await b.sync.pull()).toEqual([]);
+	expect(await b.sync.pull({ session: SESSION })).toMatchObject([{ isNew: true, added: 1 }]);
+	await a.store.delete(SESSION);
+	appendFileSync(a.file, text(entry("y")));
+	expect(await a.sync.push()).toMatchObject([{ error: { code: "reset" } }]);
+	expect(await a.sync.pull()).toEqual([]);
+	expect(idsIn(a.file)).toEqual(["x", "y"]);
+	expect((await a.store.list()).sessions).toEqual([]);
+});
+
+test("files of other working directories in a shared directory are left alone", async () => {
+	const { machine, begin } = world();
+	const a = machine("a", { isShared: true });
+	begin(a, entry("x"));
+	expect(await a.sync.push()).toEqual([]);
+	writeFileSync(a.file, text(String(header()).replace("/home/me", "/home/a"), entry("x")));
+	expect(await a.sync.push()).toMatchObject([{ session: SESSION }]);
+});
+
+test("a followed file is stored as it grows, from before it is there, until it is stopped", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	a.sync.follow({ session: SESSION, file: a.file });
+	begin(a, entry("x"));
+	await vi.waitFor(async () => expect((await b.store.load(SESSION)).lines).toHaveLength(1), { timeout: 60_000 });
+	appendFileSync(a.file, text(...entries("n", 3)));
+	expect(a.sync.lag()).toBeGreaterThan(0);
+	expect(a.sync.unstored()).toEqual([a.file]);
+	expect(await a.sync.flush({ timeout: 60_000 })).toBe(true);
+	expect(a.sync.lag()).toBe(0);
+	await a.sync.stop();
+	expect((await b.store.load(SESSION)).lines).toHaveLength(4);
+});
+
+test("a file that was replaced, moved or put back from a copy is stored and pulled as it is", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, ...entries("n", 3));
+	await a.sync.push();
+	const copy = readFileSync(a.file);
+	appendFileSync(a.file, text(entry("late")));
+	await a.sync.push();
+	writeFileSync(`${a.file}.old`, copy);
+	renameSync(`${a.file}.old`, a.file);
+	expect(await a.sync.pull()).toEqual(expect.anything());
+	await a.sync.push();
+	await b.sync.pull();
+	expect(idsIn(b.file)).toEqual(["n0", "n1", "n2", "late"]);
+});
+
+test("a machine has one id, whoever asks for it, and one that is set", () => {
+	const folder = join(emptyDirectory(), "made");
+	setEnv({ PI_SESSION_NATIVE_HOST: undefined });
+	const id = hostId(folder);
+	expect([hostId(folder), hostId(folder)]).toEqual([id, id]);
+	expect(readdirSync(folder)).toHaveLength(1);
+	expect(statSync(folder).mode & 0o777).toBe(0o700);
+	setEnv({ PI_SESSION_NATIVE_HOST: "laptop" });
+	expect(hostId(folder)).toBe("laptop");
+	setEnv({ PI_SESSION_NATIVE_HOST: "../up" });
+	expect(() => hostId(folder)).toThrow(/Not an id of a host/);
+});

@@ -1,0 +1,69 @@
+// The sessions of this machine: their files, and where the file of one that comes from a store is to be.
+const { promises: fs } = require("node:fs");
+const { join } = require("node:path");
+const { isObject, parse } = require("./lines.js");
+const { isId } = require("./names.js");
+const { readHeader } = require("./session-file.js");
+
+/** @typedef {{ session: string, file: string, cwd: string | undefined }} LocalSession */
+
+/** How many files are looked into at the same time. */
+const PARALLEL = 16;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/**
+ * The sessions in a directory, by id; of two files of one session the one whose name comes last. What is no session, or one
+ * of an old version, is passed over.
+ * @param {string} dir
+ */
+async function localSessions(dir) {
+	/** @type {Map<string, LocalSession>} */
+	const found = new Map();
+	const names = (await fs.readdir(dir).catch(none)).filter((name) => name.endsWith(".jsonl")).sort();
+	/** @type {(LocalSession | undefined)[]} */
+	const read = [];
+	let next = 0;
+	const work = async () => {
+		for (let at = next++; at < names.length; at = next++) read[at] = await describe(join(dir, names[at] ?? ""));
+	};
+	await Promise.all(Array.from({ length: PARALLEL }, work));
+	for (const one of read) if (one) found.set(one.session, one);
+	return found;
+}
+
+/** @param {NodeJS.ErrnoException} error @returns {string[]} */
+function none(error) {
+	if (error.code === "ENOENT") return [];
+	throw error;
+}
+
+/** @param {string} path @returns {Promise<LocalSession | undefined>} */
+async function describe(path) {
+	try {
+		// A pipe would wait for whoever writes to it.
+		if (!(await fs.stat(path)).isFile()) return undefined;
+		const file = await fs.open(path);
+		try {
+			const { id, cwd } = await readHeader(file);
+			return isId(id) ? { session: id, file: path, cwd } : undefined;
+		} finally {
+			await file.close();
+		}
+	} catch {
+		return undefined;
+	}
+}
+
+/**
+ * Where the file of a stored session is to be: in the directory, whatever its header says.
+ * @param {string} dir
+ * @param {import("./index").StoredSession} stored
+ */
+function fileFor(dir, { session, header }) {
+	const value = parse(header);
+	const told = isObject(value) && typeof value.timestamp === "string" && TIME.test(value.timestamp) ? value.timestamp : new Date(0).toISOString();
+	return join(dir, `${told.replace(/[:.]/g, "-")}_${session}.jsonl`);
+}
+
+exports.fileFor = fileFor;
+exports.localSessions = localSessions;

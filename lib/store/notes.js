@@ -1,0 +1,104 @@
+// What this machine remembers of its stores: its own id, and for each session of a store how far its file is stored. All of
+// it may be lost; it costs time.
+const { createHash, randomBytes } = require("node:crypto");
+const fs = require("node:fs");
+const { hostname } = require("node:os");
+const { join } = require("node:path");
+const { StoreError } = require("./errors.js");
+const { isObject, parse } = require("./lines.js");
+const { checkId, isId, nameOf } = require("./names.js");
+
+/** @typedef {import("./push").Note & { listed?: string }} Note `listed`: what the store's list said of it then */
+
+/** Parameters of an address that say which store it is. Others may be secrets. */
+const TELLING = ["endpoint", "schema"];
+
+/**
+ * The id of this machine, the same in every process here: made once, and kept in the folder.
+ * @param {string} folder
+ */
+function hostId(folder) {
+	const set = process.env.PI_SESSION_NATIVE_HOST;
+	if (set) return checkId(set, "host");
+	// A home that several machines share has an id for each.
+	const name = hostname().replace(/[^A-Za-z0-9-]+/g, "-").replace(/^-+|-+$/g, "").toLowerCase().slice(0, 40) || "host";
+	const path = join(folder, `host-${name}`);
+	const read = () => {
+		try {
+			const id = fs.readFileSync(path, "utf8").trim();
+			return isId(id) ? id : undefined;
+		} catch {
+			return undefined;
+		}
+	};
+	const known = read();
+	if (known !== undefined) return known;
+	fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+	const draft = `${path}.${randomBytes(6).toString("hex")}`;
+	fs.writeFileSync(draft, `${name}-${randomBytes(4).toString("hex")}\n`, { mode: 0o600 });
+	try {
+		// Of several processes that start at once one names the machine.
+		fs.linkSync(draft, path);
+	} catch {
+		if (read() === undefined) fs.copyFileSync(draft, path);
+	} finally {
+		fs.rmSync(draft, { force: true });
+	}
+	const id = read();
+	if (id === undefined) throw new StoreError("failed", `The id of this machine cannot be kept in ${path}`);
+	return id;
+}
+
+class Notes {
+	#folder;
+
+	/**
+	 * @param {string} folder
+	 * @param {string} address of the store; nothing secret of it is kept
+	 */
+	constructor(folder, address) {
+		this.#folder = join(folder, createHash("sha256").update(identityOf(address)).digest("hex").slice(0, 16));
+	}
+
+	/** @param {string} session @returns {Note | undefined} */
+	get(session) {
+		try {
+			const value = parse(fs.readFileSync(this.#path(session)));
+			if (!isObject(value)) return undefined;
+			const { cursor, offset, check, needsAll, listed } = value;
+			if (typeof cursor !== "string" || typeof check !== "string" || typeof offset !== "number" || !Number.isSafeInteger(offset) || offset < 0) return undefined;
+			return { cursor, offset, check, needsAll: needsAll === true, ...(typeof listed === "string" ? { listed } : {}) };
+		} catch {
+			return undefined;
+		}
+	}
+
+	/** @param {string} session @param {Note} note */
+	set(session, note) {
+		const path = this.#path(session);
+		const draft = `${path}.${randomBytes(6).toString("hex")}`;
+		fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+		try {
+			fs.writeFileSync(draft, JSON.stringify(note), { mode: 0o600 });
+			fs.renameSync(draft, path);
+		} finally {
+			fs.rmSync(draft, { force: true });
+		}
+	}
+
+	/** @param {string} session */
+	#path(session) {
+		return join(this.#folder, `${nameOf(checkId(session, "session"))}.json`);
+	}
+}
+
+/** @param {string} address */
+function identityOf(address) {
+	if (!/^[a-z][a-z0-9+.-]+:/i.test(address)) return address;
+	const url = new URL(address);
+	const telling = TELLING.map((name) => `${name}=${url.searchParams.get(name) ?? ""}`);
+	return `${url.protocol}//${url.host}${url.pathname}?${telling.join("&")}`;
+}
+
+exports.Notes = Notes;
+exports.hostId = hostId;

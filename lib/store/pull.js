@@ -1,0 +1,136 @@
+// The way of a session from a store to its file.
+//
+// Where the store only went on from what is noted, its new lines are put behind that. Otherwise everything is loaded. Either way
+// the engine writes the file anew, whole, in the store's order (`SessionManager.merge`).
+const { promises: fs } = require("node:fs");
+const { StoreError } = require("./errors.js");
+const { isObject, parse } = require("./lines.js");
+const { loadAll } = require("./load-all.js");
+const { CURRENT_VERSION, checkAt, tailAt } = require("./session-file.js");
+
+/** @typedef {import("./index").LineStore} LineStore */
+/** @typedef {import("./push").Note} Note */
+/**
+ * @typedef {object} PullOptions
+ * @property {LineStore} store
+ * @property {string} session
+ * @property {string} file
+ * @property {Buffer} [header] makes the file, with this header, if it is not there
+ * @property {Note} [note] what an earlier push or pull had noted
+ * @property {(note: Note) => void} [onNote] is given the new one
+ * @property {(lines: number) => void} [onProgress] is given how many lines were loaded
+ */
+
+const NEWLINE = Buffer.from("\n");
+
+/** @returns {typeof import("../../index").SessionManager} */
+// Only who pulls needs the addon.
+const sessionManager = () => require("../../index.js").SessionManager;
+
+/**
+ * Adds what is stored of a session to its file.
+ * @param {PullOptions} options
+ * @returns {Promise<import("./index").PullReport>}
+ */
+async function pull(options) {
+	const { store, session, file, note, onNote } = options;
+	const before = note && !note.needsAll ? await known(file, note) : undefined;
+	if (note && before) {
+		const page = await loadNew(options, note.cursor);
+		if (page?.lines.length === 0) {
+			onNote?.({ ...note, cursor: page.cursor });
+			return { added: 0, renamed: [], problems: page.problems };
+		}
+		if (page?.behind) {
+			const merged = merge(options, page, { bytes: note.offset, tail: before });
+			if (!merged.needsAll) return await done(options, page, merged);
+		}
+	}
+	const page = await loadAll(store, session, undefined, options.onProgress);
+	if (page.lines.length === 0) {
+		if (options.header) throw new StoreError("not-found", `Session ${session} has no lines in the store`);
+		// Whoever deleted it from the store does not want it back there: the old note stays.
+		return { added: 0, renamed: [], problems: page.problems };
+	}
+	return await done(options, page, merge(options, page));
+}
+
+/**
+ * What stands before a note's place; undefined if that is not what was noted.
+ * @param {string} path
+ * @param {Note} note
+ */
+async function known(path, note) {
+	const file = await fs.open(path).catch(() => undefined);
+	try {
+		return file && (await checkAt(file, note.offset)) === note.check ? await tailAt(file, note.offset) : undefined;
+	} finally {
+		await file?.close();
+	}
+}
+
+/**
+ * What was stored after a cursor; undefined if the store does not know the cursor any more.
+ * @param {PullOptions} options
+ * @param {string} cursor
+ */
+async function loadNew({ store, session, onProgress }, cursor) {
+	try {
+		return await loadAll(store, session, cursor, onProgress);
+	} catch (error) {
+		if (error instanceof StoreError && error.code === "reset") return undefined;
+		throw error;
+	}
+}
+
+/**
+ * @param {PullOptions} options
+ * @param {import("./index").Page} page
+ * @param {{ bytes: number, tail: Uint8Array }} [since]
+ */
+function merge({ session, file, header }, page, since) {
+	const names = [...new Set(page.lines.map(({ host }) => host))].sort();
+	const numbers = new Map(names.map((name, at) => [name, at]));
+	const hosts = Uint32Array.from(page.lines, ({ host }) => numbers.get(host) ?? 0);
+	const lines = Buffer.concat(page.lines.flatMap(({ line }) => [line, NEWLINE]));
+	return sessionManager().merge(file, { session, lines, hosts, header, since });
+}
+
+/**
+ * @param {PullOptions} options
+ * @param {import("./index").Page} page
+ * @param {import("../../index").MergeReport} merged
+ * @returns {Promise<import("./index").PullReport>}
+ */
+async function done({ file, onNote }, page, { added, renamed, storedBytes: offset }) {
+	const handle = await fs.open(file);
+	try {
+		onNote?.({ cursor: page.cursor, offset, check: await checkAt(handle, offset), needsAll: renamed.length > 0 });
+	} finally {
+		await handle.close();
+	}
+	return { added, renamed, problems: page.problems };
+}
+
+/**
+ * The header of this machine's copy of a session: with this machine's folder, and with the parent session's file here.
+ * @param {import("./index").StoredSession} stored
+ * @param {{ cwd: string, parentOf: (name: string) => string | undefined }} here
+ */
+function localHeader({ session, header }, { cwd, parentOf }) {
+	const value = parse(header);
+	// A store checks that it is the header of this session.
+	if (!isObject(value)) throw new StoreError("invalid", `Session ${session}: the header is not the header of a session`);
+	if (!(Number(value.version) >= CURRENT_VERSION))
+		throw new StoreError("invalid", `Session ${session}: the header says version ${JSON.stringify(value.version)?.slice(0, 20)}, stored sessions have ${CURRENT_VERSION} or more`);
+	value.cwd = cwd;
+	if (value.parentSession !== undefined) {
+		const parent = parentOf(String(value.parentSession).split(/[\\/]/).pop() ?? "");
+		if (parent === undefined) delete value.parentSession;
+		else value.parentSession = parent;
+	}
+	return Buffer.from(JSON.stringify(value));
+}
+
+exports.localHeader = localHeader;
+exports.pull = pull;

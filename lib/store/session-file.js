@@ -1,0 +1,95 @@
+// Reading a session's file: its lines, its header, and what tells that it is still the same up to some place.
+const { StoreError } = require("./errors.js");
+const { isObject, parse, sha256 } = require("./lines.js");
+
+/** @typedef {import("node:fs").promises.FileHandle} FileHandle */
+
+/** How much is read, and sent, at once. */
+const BATCH_BYTES = 1024 * 1024;
+/** Enough for most headers. */
+const HEAD_BYTES = 4096;
+/** So many bytes before a place tell that it is the same one. */
+const CHECKED_BYTES = 256;
+const CURRENT_VERSION = 3;
+const NEWLINE = 0x0a;
+
+/**
+ * @param {FileHandle} file
+ * @param {number} offset
+ * @param {number} length
+ */
+async function readAt(file, offset, length) {
+	const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
+	return buffer.subarray(0, bytesRead);
+}
+
+/**
+ * What tells that a file still is what it was up to a place: the checksum of what stands before it, and of the file's
+ * number, as a merge makes another file.
+ * @param {FileHandle} file
+ * @param {number} offset
+ */
+async function checkAt(file, offset) {
+	const { ino } = await file.stat({ bigint: true });
+	return sha256(Buffer.concat([await tailAt(file, offset), Buffer.from(`${ino}`)])).toString("hex");
+}
+
+/**
+ * What stands just before a place.
+ * @param {FileHandle} file
+ * @param {number} offset
+ */
+async function tailAt(file, offset) {
+	const length = Math.min(offset, CHECKED_BYTES);
+	return readAt(file, offset - length, length);
+}
+
+/**
+ * The whole lines that follow a place, a megabyte or one line. One that has no end yet is still being written.
+ * @param {FileHandle} file
+ * @param {number} offset
+ * @param {number} [size] so much in place of a megabyte
+ */
+async function readLines(file, offset, size = BATCH_BYTES) {
+	for (let length = size; ; length *= 2) {
+		const read = await readAt(file, offset, length);
+		const end = read.lastIndexOf(NEWLINE) + 1;
+		if (end === 0 && read.length === length) continue;
+		const lines = [];
+		for (let start = 0; start < end; ) {
+			const next = read.indexOf(NEWLINE, start);
+			lines.push(read.subarray(start, next));
+			start = next + 1;
+		}
+		return { lines, bytes: end };
+	}
+}
+
+/**
+ * The header: the first line that is not blank. Throws if there is none, or it is one of an old version, whose entries
+ * have no ids.
+ * @param {FileHandle} file
+ */
+async function readHeader(file) {
+	for (let offset = 0; ; ) {
+		const { lines, bytes } = await readLines(file, offset, HEAD_BYTES);
+		const line = lines.find((line) => line.toString().trim() !== "");
+		if (line) {
+			const value = parse(line);
+			if (!isObject(value) || value.type !== "session" || typeof value.id !== "string") break;
+			if (!(Number(value.version ?? 1) >= CURRENT_VERSION))
+				throw new StoreError("invalid", `The session is of version ${JSON.stringify(value.version ?? 1)}: open it once, which migrates it`);
+			const cwd = typeof value.cwd === "string" ? value.cwd : undefined;
+			return { line: Buffer.from(line), id: value.id, cwd };
+		}
+		if (bytes === 0) break;
+		offset += bytes;
+	}
+	throw new StoreError("invalid", "The file of the session has no header");
+}
+
+exports.CURRENT_VERSION = CURRENT_VERSION;
+exports.checkAt = checkAt;
+exports.readHeader = readHeader;
+exports.readLines = readLines;
+exports.tailAt = tailAt;

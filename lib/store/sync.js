@@ -1,0 +1,223 @@
+// The sessions of one project on this machine, and a store.
+const { promises: fs } = require("node:fs");
+const { basename, join } = require("node:path");
+const { StoreError } = require("./errors.js");
+const { fileFor, localSessions } = require("./local.js");
+const { Notes } = require("./notes.js");
+const { projectOf } = require("./project.js");
+const { localHeader, pull } = require("./pull.js");
+const { Push } = require("./push.js");
+
+/** @typedef {import("./index").StoredSession} StoredSession */
+/** @typedef {import("./local").LocalSession} LocalSession */
+/** @typedef {import("./index").SyncItem} SyncItem */
+
+/** How many sessions are worked on at the same time. */
+const PARALLEL = 8;
+/** How long one session may take when all of a project go, in milliseconds. */
+const LONG_MS = 24 * 3600 * 1000;
+
+class SessionSync {
+	#options;
+	#notes;
+	/** @type {Map<string, Push>} by file */
+	#pushes = new Map();
+
+	/** @param {import("./index").SessionSyncOptions} options */
+	constructor(options) {
+		this.#options = options;
+		this.#notes = new Notes(options.notes, options.address);
+		/** @readonly */
+		this.project = options.project ?? projectOf(options.cwd);
+	}
+
+	/**
+	 * Which stored sessions this machine lacks lines of, without their lines being loaded. Of one session, or of the project.
+	 * @param {string} [session]
+	 * @returns {Promise<{ items: SyncItem[], problems: import("./index").Problem[] }>}
+	 */
+	async compare(session) {
+		const { store, dir } = this.#options;
+		const { sessions, problems } = await store.list(session === undefined ? { project: this.project } : { session });
+		const local = await localSessions(dir);
+		const items = sessions.map((stored) => {
+			const note = this.#notes.get(stored.session);
+			const file = local.get(stored.session)?.file;
+			/** @type {SyncItem["state"]} */
+			let state = file === undefined ? "new" : note?.listed === listedOf(stored) ? "same" : "changed";
+			// What was deleted here comes back for whoever names it.
+			if (file === undefined && note && session === undefined) state = "deleted";
+			return { session: stored.session, stored, file: file ?? fileFor(dir, stored), state };
+		});
+		return { items, problems };
+	}
+
+	/**
+	 * Adds what is stored to the files of this machine, each for itself: what fails is in the report of its session. Throws if
+	 * the store cannot be asked.
+	 * @param {import("./index").SyncOptions} [options]
+	 * @returns {Promise<import("./index").PullResult[]>}
+	 */
+	async pull({ session, signal, onProgress } = {}) {
+		const { items } = await this.compare(session);
+		const names = new Set(items.map(({ file }) => basename(file)));
+		const wanted = items.filter(({ state }) => state === "new" || state === "changed");
+		let count = 0;
+		return each(wanted, signal, async (item) => {
+			const result = await this.#pullOne(item, names);
+			onProgress?.(++count, wanted.length);
+			return result;
+		});
+	}
+
+	/**
+	 * @param {SyncItem} item
+	 * @param {Set<string>} names of the files that there are, or will be
+	 * @returns {Promise<import("./index").PullResult>}
+	 */
+	async #pullOne({ session, stored, file, state }, names) {
+		const { store, cwd, dir } = this.#options;
+		const head = { session, file, isNew: state === "new" };
+		try {
+			const parentOf = (/** @type {string} */ name) => (names.has(name) ? join(dir, name) : undefined);
+			const header = head.isNew ? localHeader(stored, { cwd, parentOf }) : undefined;
+			if (head.isNew) await fs.mkdir(dir, { recursive: true });
+			const listed = listedOf(stored);
+			/** @type {(note: import("./push").Note) => void} */
+			const onNote = (note) => this.#notes.set(session, { ...note, listed });
+			const note = head.isNew ? undefined : this.#notes.get(session);
+			return { ...head, ...(await pull({ store, session, file, header, note, onNote })) };
+		} catch (error) {
+			return { ...head, added: 0, renamed: [], problems: [], error: asError(error) };
+		}
+	}
+
+	/**
+	 * Stores what the files of this machine hold, each for itself. Of one session, or of all of the working directory.
+	 * @param {import("./index").SyncOptions & { timeout?: number }} [options]
+	 * @returns {Promise<import("./index").PushResult[]>}
+	 */
+	async push({ session, signal, timeout = LONG_MS, onProgress } = {}) {
+		const wanted = await this.local(session);
+		const sizes = await Promise.all(wanted.map(async ({ file }) => (await fs.stat(file)).size));
+		const total = sizes.reduce((sum, size) => sum + size, 0);
+		/** @type {Map<string, number>} */
+		const done = new Map();
+		return each(wanted, signal, async ({ session, file }, at) => {
+			/** @type {Error | undefined} */
+			let error;
+			const told = (/** @type {number} */ bytes) => {
+				done.set(session, bytes);
+				onProgress?.([...done.values()].reduce((sum, size) => sum + size, 0), total);
+			};
+			const push = this.#pushOf({ session, file }, { onProgress: told, onError: (one) => (error = one) });
+			const before = this.#notes.get(session)?.offset ?? 0;
+			// A failure that time does not mend ends it.
+			const isStored = await push.flush({ timeout, until: () => error instanceof StoreError && !error.retryable });
+			await push.stop();
+			if (isStored) told(sizes[at] ?? 0);
+			const bytes = Math.max(0, (this.#notes.get(session)?.offset ?? 0) - before);
+			return { session, file, bytes, lag: push.lagSync(), ...(isStored ? {} : { error: error ?? new StoreError("unreachable", "It took too long") }) };
+		});
+	}
+
+	/**
+	 * The sessions of the working directory, or one of them.
+	 * @param {string} [session]
+	 * @returns {Promise<LocalSession[]>}
+	 */
+	async local(session) {
+		const { dir, cwd, isShared } = this.#options;
+		const all = [...(await localSessions(dir)).values()];
+		if (session !== undefined) return all.filter((one) => one.session === session);
+		return all.filter((one) => !isShared || one.cwd === cwd);
+	}
+
+	/** How many bytes of a session's file are not known to be stored. @param {LocalSession} local */
+	lagOf(local) {
+		return this.#pushOf(local).lagSync();
+	}
+
+	/**
+	 * Stores what is appended to a session's file from now on, by whatever process, until `stop`. The file may come later.
+	 * @param {{ session: string, file: string, epoch?: () => number | undefined }} local
+	 */
+	follow({ session, file, epoch }) {
+		if (this.#pushes.has(file)) return;
+		const push = this.#pushOf({ session, file }, { epoch });
+		this.#pushes.set(file, push);
+		push.follow();
+	}
+
+	/** The files that are followed and hold what is not known to be stored. */
+	unstored() {
+		return [...this.#pushes].filter(([, push]) => push.lagSync() > 0).map(([file]) => file);
+	}
+
+	/**
+	 * Stores what the followed files hold, now. Gives false if that takes longer.
+	 * @param {{ timeout: number }} options in milliseconds
+	 */
+	async flush({ timeout }) {
+		const done = await Promise.all([...this.#pushes.values()].map((push) => push.flush({ timeout })));
+		return done.every(Boolean);
+	}
+
+	/** How many bytes of the followed files are not known to be stored. */
+	lag() {
+		return [...this.#pushes.values()].reduce((sum, push) => sum + push.lagSync(), 0);
+	}
+
+	/** Follows no file any more. What is under way is waited for; the store stays open. */
+	async stop() {
+		await Promise.all([...this.#pushes.values()].map((push) => push.stop()));
+		this.#pushes.clear();
+	}
+
+	/**
+	 * @param {{ session: string, file: string }} local
+	 * @param {Partial<import("./push").PushOptions>} [more]
+	 */
+	#pushOf({ session, file }, more = {}) {
+		const { store, onError } = this.#options;
+		const readNote = () => this.#notes.get(session);
+		return new Push({
+			...{ store, session, file, project: this.project, note: readNote(), readNote },
+			onNote: (note) => this.#notes.set(session, note),
+			onError: (error) => onError?.(error, session),
+			...more,
+		});
+	}
+}
+
+/**
+ * What a list says of a session: if it says the same again there is nothing new.
+ * @param {StoredSession} stored
+ */
+const listedOf = ({ bytes, modified, hosts }) => `${bytes} ${modified.getTime()} ${hosts.join(" ")}`;
+
+/** @param {unknown} error */
+const asError = (error) => (error instanceof Error ? error : new Error(String(error)));
+
+/**
+ * @template T, R
+ * @param {T[]} items
+ * @param {AbortSignal | undefined} signal begins no more of them
+ * @param {(item: T, at: number) => Promise<R>} work
+ * @returns {Promise<R[]>}
+ */
+async function each(items, signal, work) {
+	/** @type {R[]} */
+	const results = [];
+	let next = 0;
+	const one = async () => {
+		for (let at = next++; at < items.length && !signal?.aborted; at = next++) {
+			results[at] = await work(/** @type {T} */ (items[at]), at);
+		}
+	};
+	await Promise.all(Array.from({ length: PARALLEL }, one));
+	// Without those that were not begun any more.
+	return results.filter(() => true);
+}
+
+exports.SessionSync = SessionSync;

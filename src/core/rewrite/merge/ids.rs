@@ -1,0 +1,95 @@
+//! New ids where entries of different hosts have one id.
+//!
+//! Two copies of a session that never met may give the same short id to different entries. The one that comes first in the
+//! store's order keeps it. Later ones get an id made of their own bytes, so that every host gives the same one, and what
+//! their host says of the old id afterwards means the new one.
+
+use std::collections::hash_map::Entry;
+use std::collections::HashMap;
+
+use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+use crate::core::io::line_reader::text_of;
+use crate::core::json::{quoted, string_bytes, ObjectText};
+
+/// The keys whose values are ids of other entries.
+const REFERENCES: [&str; 4] = ["parentId", "firstKeptEntryId", "targetId", "fromId"];
+
+/// An entry that got a new id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RenamedEntry {
+    pub id: String,
+    pub new_id: String,
+}
+
+/// New ids by old ones.
+#[derive(Debug, Default)]
+pub struct NewIds(HashMap<Vec<u8>, String>);
+
+impl NewIds {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn insert(&mut self, old: &[u8], new: &str) {
+        self.0.insert(old.to_vec(), new.to_owned());
+    }
+
+    /// The line of an entry whose references follow, and whose own id becomes `id` if there is one; None if nothing changes.
+    pub fn edited(&self, line: &[u8], id: Option<&str>) -> Option<Vec<u8>> {
+        if self.is_empty() && id.is_none() {
+            return None;
+        }
+        let text = text_of(line);
+        let mut object = ObjectText::read(&text)?;
+        let mut is_edited = id.is_some();
+        for key in REFERENCES {
+            let new = object
+                .get(key)
+                .and_then(string_bytes)
+                .and_then(|old| self.0.get(&*old))
+                .map(|new| quoted(new.as_bytes()));
+            if let Some(new) = new {
+                object.set(key, new);
+                is_edited = true;
+            }
+        }
+        if let Some(id) = id {
+            object.set("id", quoted(id.as_bytes()));
+        }
+        let mut out = Vec::with_capacity(line.len() + 64);
+        object.write(&mut out);
+        Some(out).filter(|_| is_edited)
+    }
+}
+
+/// The ids that entries have so far, each with the host of its first entry.
+#[derive(Debug, Default)]
+pub struct Ids(HashMap<Vec<u8>, Option<u32>>);
+
+impl Ids {
+    /// Counts an entry of a host; None stands for this file's own entries that are not stored. Gives its new id if another host has
+    /// an entry with its id.
+    pub fn add(&mut self, id: &[u8], host: Option<u32>, line: &[u8]) -> Option<String> {
+        match self.0.entry(id.to_vec()) {
+            Entry::Vacant(free) => {
+                free.insert(host);
+                None
+            }
+            // A host may use one id twice; its last entry counts then.
+            Entry::Occupied(taken) if *taken.get() == host => None,
+            Entry::Occupied(_) => {
+                let new = (0..).map(|seed| id_of(line, seed)).find(|id| !self.0.contains_key(id.as_bytes()))?;
+                self.0.insert(new.clone().into_bytes(), host);
+                Some(new)
+            }
+        }
+    }
+}
+
+/// An id made of a line, as long as a UUID.
+fn id_of(line: &[u8], seed: u64) -> String {
+    uuid::Builder::from_custom_bytes(xxh3_128_with_seed(line, seed).to_be_bytes()).into_uuid().hyphenated().to_string()
+}

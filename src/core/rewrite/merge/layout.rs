@@ -1,0 +1,331 @@
+//! The content of the merged file, as pieces of the old one and new lines.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+use super::ids::{Ids, NewIds, RenamedEntry};
+use super::stored::StoredLines;
+use crate::core::base::error::{Error, Result};
+use crate::core::base::wtf8::to_string_lossy;
+use crate::core::format::entry::{read_line, Line};
+use crate::core::format::header::{Header, Version};
+use crate::core::io::line_reader::{text_of, LineReader, WHOLE};
+use crate::core::io::line_span::LineSpan;
+use crate::core::json::reader::is_json;
+use crate::core::rewrite::replace::{write_line, ReadTo, Rewrite};
+use crate::core::storage::storage::{bytes_at, copy_bytes, Storage};
+
+/// The bytes `from..to` of a file, whole lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Range {
+    from: u64,
+    to: u64,
+}
+
+/// An entry of the file, and the lines behind it that are no entries.
+#[derive(Debug)]
+struct Group {
+    id: Vec<u8>,
+    entry: Range,
+    rest: Vec<Range>,
+    is_stored: bool,
+}
+
+/// A piece of the new file.
+#[derive(Debug)]
+enum Piece<'a> {
+    Old(Range),
+    New(Cow<'a, [u8]>),
+}
+
+/// The lines of a session file.
+#[derive(Debug)]
+pub struct OldFile {
+    size: u64,
+    torn_line_start: Option<u64>,
+    lacks_final_newline: bool,
+    /// What stays in front.
+    front: Vec<Range>,
+    /// The entries in front: their ids, with the key of the last line that has it.
+    front_ids: HashMap<Vec<u8>, u128>,
+    groups: Vec<Group>,
+    by_key: HashMap<u128, usize>,
+    /// Makes keys that nobody else can foresee: no line is made to be taken for another.
+    seed: u64,
+}
+
+/// The merged file.
+#[derive(Debug)]
+pub struct Layout<'a> {
+    pieces: Vec<Piece<'a>>,
+    read: ReadTo,
+    /// Where the old file ends, if without a newline.
+    unended: Option<u64>,
+    /// Stored lines that the file did not have.
+    pub added: u64,
+    /// Entries of the file that are not stored.
+    pub unstored: u64,
+    /// The length of the new file up to the last stored line, and what is attached to it.
+    pub stored_bytes: u64,
+    pub renamed: Vec<RenamedEntry>,
+    pub is_changed: bool,
+}
+
+impl OldFile {
+    /// Reads the file of a session. The first `front` bytes, whole lines, stay as they are; at least everything up to the header
+    /// does. An error if it is the file of another session, or of an old version.
+    pub fn read(storage: &dyn Storage, session: &str, front: u64) -> Result<Self> {
+        let mut old = Self::empty();
+        let mut header = None;
+        let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
+        while let Some(line) = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))? {
+            let range = Range { from: line.offset, to: line.end() };
+            (old.size, old.lacks_final_newline) = (range.to, !line.ended);
+            let text = text_of(line.bytes);
+            let parses = line.skipped.is_none() && is_json(&text);
+            old.torn_line_start = Some(range.from).filter(|_| !line.ended && !parses);
+            if header.is_none() && parses {
+                header = Some(Header::read(&text).ok_or_else(|| Error::not_a_session(storage.name()))?);
+            }
+            let id = match line.skipped {
+                Some(_) => None,
+                None => entry_id(&text),
+            };
+            old.add(range, line.bytes, id.filter(|_| header.is_some()), front);
+        }
+        let header = header.ok_or_else(|| Error::not_a_session(storage.name()))?;
+        if header.id != session.as_bytes() {
+            return Err(Error::changed(storage.name(), "it is another session's"));
+        }
+        match header.version {
+            Version::Current => Ok(old),
+            _ => Err(Error::changed(storage.name(), "it is of an old version; open it once, which migrates it")),
+        }
+    }
+
+    fn empty() -> Self {
+        Self {
+            size: 0,
+            torn_line_start: None,
+            lacks_final_newline: false,
+            front: Vec::new(),
+            front_ids: HashMap::new(),
+            groups: Vec::new(),
+            by_key: HashMap::new(),
+            seed: uuid::Uuid::new_v4().as_u64_pair().0,
+        }
+    }
+
+    fn key(&self, line: &[u8]) -> u128 {
+        xxh3_128_with_seed(line, self.seed)
+    }
+
+    fn add(&mut self, range: Range, line: &[u8], id: Option<Vec<u8>>, front: u64) {
+        let key = self.key(line);
+        match id {
+            Some(id) if range.from < front => {
+                self.front_ids.insert(id, key);
+                self.front.push(range);
+            }
+            // The same entry once more is none.
+            Some(_) if self.by_key.contains_key(&key) => {}
+            Some(id) => {
+                self.by_key.insert(key, self.groups.len());
+                self.groups.push(Group { id, entry: range, rest: Vec::new(), is_stored: false });
+            }
+            None => self.groups.last_mut().map_or(&mut self.front, |group| &mut group.rest).push(range),
+        }
+    }
+}
+
+/// The id of a line that is an entry.
+fn entry_id(text: &str) -> Option<Vec<u8>> {
+    read_line(text, |line| match line {
+        Line::Entry(head) => Some(head.id.into_owned()),
+        _ => None,
+    })
+}
+
+impl OldFile {
+    /// Takes the group of an entry that is stored.
+    fn take(&mut self, key: u128) -> Option<(Range, Vec<Range>)> {
+        let group = self.groups.get_mut(*self.by_key.get(&key)?)?;
+        group.is_stored = true;
+        Some((group.entry, std::mem::take(&mut group.rest)))
+    }
+}
+
+impl<'a> Layout<'a> {
+    /// The merged file. None if lines behind the front do not suffice: an id stands in front that another line has, too.
+    pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<Option<Self>> {
+        let unended = Some(old.size).filter(|_| old.lacks_final_newline);
+        let mut layout = Self::empty(ReadTo::all(old.size, old.torn_line_start), unended);
+        old.front.iter().for_each(|&range| layout.push_old(range));
+        let mut ids = Ids::default();
+        let mut own = NewIds::default();
+        if !layout.place_stored(&mut old, stored, &mut ids, &mut own)? {
+            return Ok(None);
+        }
+        layout.stored_bytes = layout.length();
+        for group in old.groups.iter().filter(|group| !group.is_stored) {
+            layout.unstored += 1;
+            let bytes =
+                bytes_at(storage, LineSpan::of(group.entry.from, (group.entry.to - group.entry.from) as usize))?;
+            let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+            let is_in_front = old.front_ids.contains_key(&group.id);
+            let new = if is_in_front { None } else { ids.add(&group.id, None, line) };
+            match own.edited(line, new.as_deref()) {
+                Some(edited) => layout.pieces.push(Piece::New(edited.into())),
+                None => layout.push_old(group.entry),
+            }
+            if let Some(new) = new {
+                layout.rename(&group.id, &new, &mut own);
+            }
+            group.rest.iter().for_each(|&range| layout.push_old(range));
+        }
+        if !old.front_ids.is_empty() && !layout.renamed.is_empty() {
+            return Ok(None);
+        }
+        layout.is_changed = !matches!(layout.pieces.as_slice(), [Piece::Old(Range { from: 0, to })] if *to == old.size);
+        Ok(Some(layout))
+    }
+
+    /// The lines of a file that is not here yet, behind its header.
+    pub fn new_file(stored: StoredLines<'a>) -> Result<Self> {
+        let mut layout = Self::empty(ReadTo::all(0, None), None);
+        layout.place_stored(&mut OldFile::empty(), stored, &mut Ids::default(), &mut NewIds::default())?;
+        layout.stored_bytes = layout.length();
+        Ok(layout)
+    }
+
+    fn empty(read: ReadTo, unended: Option<u64>) -> Self {
+        Self {
+            pieces: Vec::new(),
+            read,
+            unended,
+            added: 0,
+            unstored: 0,
+            stored_bytes: 0,
+            renamed: Vec::new(),
+            is_changed: false,
+        }
+    }
+
+    /// The lines that are no part of the old file.
+    pub fn new_lines(&self) -> impl Iterator<Item = &[u8]> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::New(line) => Some(&**line),
+            Piece::Old(_) => None,
+        })
+    }
+
+    /// Adds the stored lines. False if those in front would have to be known as well. `own` gets the new ids of entries
+    /// that had their old ones in this file: what the file says of them follows.
+    fn place_stored(
+        &mut self,
+        old: &mut OldFile,
+        stored: StoredLines<'a>,
+        ids: &mut Ids,
+        own: &mut NewIds,
+    ) -> Result<bool> {
+        let mut by_host: HashMap<u32, NewIds> = HashMap::new();
+        let mut seen = HashSet::new();
+        for line in stored.iter() {
+            let key = old.key(line.bytes);
+            if !seen.insert(key) {
+                continue;
+            }
+            let id = entry_id(&text_of(line.bytes)).unwrap_or_default();
+            match old.front_ids.get(&id) {
+                Some(&known) if known == key => continue,
+                Some(_) => return Ok(false),
+                None => {}
+            }
+            let new = ids.add(&id, Some(line.host), line.bytes);
+            let host = by_host.entry(line.host).or_default();
+            let edited = host.edited(line.bytes, new.as_deref());
+            let as_stored = old.take(key);
+            if let Some(new) = &new {
+                self.rename(&id, new, host);
+                if as_stored.is_some() {
+                    own.insert(&id, new);
+                }
+            }
+            let mut is_new = as_stored.is_none();
+            let rest = match (edited, as_stored) {
+                (None, None) => {
+                    self.pieces.push(Piece::New(line.bytes.into()));
+                    Vec::new()
+                }
+                (None, Some((entry, rest))) => {
+                    self.push_old(entry);
+                    rest
+                }
+                (Some(edited), as_stored) => {
+                    let key = old.key(&edited);
+                    if !seen.insert(key) {
+                        continue;
+                    }
+                    let mut rest = as_stored.map(|(_, rest)| rest).unwrap_or_default();
+                    match old.take(key) {
+                        Some((entry, behind)) => {
+                            is_new = false;
+                            self.push_old(entry);
+                            rest.extend(behind);
+                        }
+                        None => self.pieces.push(Piece::New(edited.into())),
+                    }
+                    rest
+                }
+            };
+            self.added += u64::from(is_new);
+            rest.into_iter().for_each(|range| self.push_old(range));
+        }
+        Ok(true)
+    }
+
+    fn rename(&mut self, old: &[u8], new: &str, ids: &mut NewIds) {
+        ids.insert(old, new);
+        self.renamed.push(RenamedEntry { id: to_string_lossy(old).into_owned(), new_id: new.to_owned() });
+    }
+
+    /// Adds a range of the old file, to the piece before it if that ends where it begins.
+    fn push_old(&mut self, range: Range) {
+        match self.pieces.last_mut() {
+            Some(Piece::Old(last)) if last.to == range.from => last.to = range.to,
+            _ => self.pieces.push(Piece::Old(range)),
+        }
+    }
+
+    fn length(&self) -> u64 {
+        let length = |piece: &Piece<'_>| match piece {
+            Piece::Old(range) => range.to - range.from + u64::from(self.unended == Some(range.to)),
+            Piece::New(line) => line.len() as u64 + 1,
+        };
+        self.pieces.iter().map(length).sum()
+    }
+}
+
+impl Rewrite for Layout<'_> {
+    fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Old(range) => {
+                    copy_bytes(old, range.from, range.to, &mut |bytes| write_line(out, bytes, false, old.name()))?;
+                    if self.unended == Some(range.to) {
+                        write_line(out, b"", true, old.name())?;
+                    }
+                }
+                Piece::New(line) => write_line(out, line, true, old.name())?,
+            }
+        }
+        Ok(self.read)
+    }
+
+    fn late_line(&mut self, line: &[u8]) -> Vec<u8> {
+        line.to_vec()
+    }
+}

@@ -1,0 +1,106 @@
+//! A merge from the lock to the report. It starts over if another program changes the file meanwhile.
+
+use serde::Serialize;
+
+use super::ids::RenamedEntry;
+use super::layout::{Layout, OldFile};
+use super::stored::StoredLines;
+use crate::core::base::error::{Error, Result};
+use crate::core::base::options::Durability;
+use crate::core::format::header::Header;
+use crate::core::io::line_reader::text_of;
+use crate::core::io::lock_file::FileLock;
+use crate::core::rewrite::replace::{Backup, RewriteTarget};
+use crate::core::storage::new_file::NewFile;
+use crate::core::storage::storage::{read_into, Storage};
+
+/// How often a merge starts over because the file changed.
+const TRIES: usize = 20;
+
+/// How far the file is known to hold the stored lines in their order.
+#[derive(Debug, Clone, Copy)]
+pub struct Since<'a> {
+    /// So many bytes of it. All stored lines that are given stand behind those.
+    pub bytes: u64,
+    /// The last of these bytes, to know them by.
+    pub tail: &'a [u8],
+}
+
+/// The report on a merge.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Merged {
+    /// Nothing was done: all stored lines are needed.
+    pub needs_all: bool,
+    /// Whether the file is another one now.
+    pub changed: bool,
+    /// Stored lines that the file did not have.
+    pub added: u64,
+    /// Entries of the file that are not stored.
+    pub unstored: u64,
+    /// So many bytes of the file hold the stored lines in their order.
+    pub stored_bytes: u64,
+    pub renamed: Vec<RenamedEntry>,
+}
+
+/// Brings stored lines of `session` into the session file at an absolute path. An error, and nothing changed, if it cannot be read
+/// or written, is another session's, or if another process has its lock.
+///
+/// Lines that other programs append meanwhile are carried over unchanged.
+pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<Since<'_>>) -> Result<Merged> {
+    let _lock = FileLock::take(path)?;
+    for _ in 0..TRIES {
+        let original = RewriteTarget::hold(path)?;
+        let storage = original.storage();
+        if !since.map_or(Ok(true), |since| is_known(storage, since))? {
+            break;
+        }
+        let old = OldFile::read(storage, session, since.map_or(0, |since| since.bytes))?;
+        let Some(mut layout) = Layout::of(storage, old, stored)? else { break };
+        let size = storage.size()?;
+        if layout.is_changed && original.replace(Backup::None, &mut layout)?.is_none() {
+            continue;
+        }
+        let Layout { added, unstored, stored_bytes, renamed, is_changed: changed, .. } = layout;
+        // A last line without its newline gets it with the next change.
+        let stored_bytes = if changed { stored_bytes } else { stored_bytes.min(size) };
+        return Ok(Merged { needs_all: false, changed, added, unstored, stored_bytes, renamed });
+    }
+    match since {
+        Some(_) => Ok(Merged { needs_all: true, ..Merged::default() }),
+        None => Err(Error::changed(path, "others keep writing to it while stored lines are added")),
+    }
+}
+
+/// Whether the file begins as it is known to.
+fn is_known(storage: &dyn Storage, since: Since<'_>) -> Result<bool> {
+    let Some(from) = since.bytes.checked_sub(since.tail.len() as u64).filter(|_| since.tail.ends_with(b"\n")) else {
+        return Ok(false);
+    };
+    if storage.size()? < since.bytes {
+        return Ok(false);
+    }
+    let mut tail = Vec::new();
+    read_into(storage, from, since.tail.len(), &mut tail)?;
+    Ok(tail == since.tail)
+}
+
+/// Makes the file of a session that is not here yet, at an absolute path where nothing is.
+pub fn create(path: &str, session: &str, header: &[u8], stored: StoredLines<'_>) -> Result<Merged> {
+    let header_text = text_of(header);
+    let is_header =
+        !header.contains(&b'\n') && Header::read(&header_text).is_some_and(|header| header.id == session.as_bytes());
+    if !is_header {
+        return Err(Error::argument("header must be the header of the session"));
+    }
+    let layout = Layout::new_file(stored)?;
+    let mut file = NewFile::create(path)?;
+    file.line(header)?;
+    for line in layout.new_lines() {
+        file.line(line)?;
+    }
+    file.finish_safely(Durability::Fsync)?;
+    let Layout { added, stored_bytes, renamed, .. } = layout;
+    let stored_bytes = stored_bytes + header.len() as u64 + 1;
+    Ok(Merged { needs_all: false, changed: true, added, unstored: 0, stored_bytes, renamed })
+}

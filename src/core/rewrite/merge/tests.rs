@@ -1,0 +1,196 @@
+use std::fs;
+use std::io::Write as _;
+
+use super::*;
+use crate::core::base::options::Options;
+use crate::core::io::fs::faults::before_next;
+use crate::core::io::fs::Call;
+use crate::core::session::{OpenResult, Persistence, Session};
+
+const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/here"}"#;
+
+fn entry(id: &str, parent: &str) -> String {
+    format!(r#"{{"type":"custom","id":"{id}","parentId":"{parent}","customType":"x"}}"#)
+}
+
+struct Scratch {
+    _dir: tempfile::TempDir,
+    path: String,
+}
+
+/// A session file with these lines behind its header.
+fn file(lines: &[&str]) -> Scratch {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    let all: String = std::iter::once(&HEADER).chain(lines).map(|line| format!("{line}\n")).collect();
+    fs::write(&path, all).expect("written");
+    Scratch { _dir: dir, path }
+}
+
+impl Scratch {
+    fn lines(&self) -> Vec<String> {
+        let text = fs::read_to_string(&self.path).expect("read");
+        assert!(text.ends_with('\n'));
+        text.lines().skip(1).map(str::to_owned).collect()
+    }
+
+    /// Merges lines, each with its host.
+    fn merge(&self, stored: &[(u32, &str)]) -> Merged {
+        self.merge_since(stored, None)
+    }
+
+    fn merge_since(&self, stored: &[(u32, &str)], since: Option<Since<'_>>) -> Merged {
+        let bytes: String = stored.iter().map(|(_, line)| format!("{line}\n")).collect();
+        let hosts: Vec<u32> = stored.iter().map(|(host, _)| *host).collect();
+        let stored = StoredLines::new(bytes.as_bytes(), &hosts).expect("lines");
+        merge(&self.path, "s", stored, since).expect("merged")
+    }
+
+    fn size(&self) -> u64 {
+        fs::metadata(&self.path).expect("there").len()
+    }
+}
+
+#[test]
+fn stored_lines_come_in_their_order_and_those_that_are_not_stored_behind_them() {
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(|id| entry(id, "p"));
+    let file = file(&[&a, "torn {", "", &c, &d, "torn too"]);
+    let stored = [(0, a.as_str()), (1, &b), (0, &c)];
+    let merged = file.merge(&stored);
+    let expected = [a.as_str(), "torn {", "", &b, &c, &d, "torn too"];
+    assert_eq!(file.lines(), expected);
+    let stored_bytes = [HEADER].iter().chain(&expected[..5]).map(|line| line.len() as u64 + 1).sum();
+    let same = Merged { added: 1, unstored: 1, stored_bytes, changed: true, ..Merged::default() };
+    assert_eq!(merged, same);
+    assert_eq!(file.merge(&stored), Merged { added: 0, changed: false, ..same });
+}
+
+#[test]
+fn an_entry_that_stands_twice_becomes_one() {
+    let [a, b] = ["a", "b"].map(|id| entry(id, "p"));
+    let file = file(&[&a, &b, &a]);
+    file.merge(&[(0, &b), (0, &b)]);
+    assert_eq!(file.lines(), [b, a]);
+}
+
+#[test]
+fn lines_behind_what_is_known_are_put_there() {
+    let [a, b, c] = ["a", "b", "c"].map(|id| entry(id, "p"));
+    let file = file(&[&a]);
+    let bytes = file.size();
+    let mut appended = fs::OpenOptions::new().append(true).open(&file.path).expect("opened");
+    appended.write_all(format!("{c}\nhalf").as_bytes()).expect("written");
+    let tail = format!("{a}\n");
+    let since = Since { bytes, tail: tail.as_bytes() };
+    let merged = file.merge_since(&[(0, &a), (1, &b)], Some(since));
+    assert_eq!((merged.added, merged.unstored, merged.stored_bytes), (1, 1, bytes + b.len() as u64 + 1));
+    assert_eq!(file.lines(), [a.as_str(), &b, &c, "half"]);
+    // The same place holds something else now; an id of the front comes again with another line.
+    let other = Since { bytes: bytes + 3, tail: tail.as_bytes() };
+    assert!(file.merge_since(&[(1, &b)], Some(other)).needs_all);
+    assert!(file.merge_since(&[(1, &entry("a", "other"))], Some(since)).needs_all);
+}
+
+#[test]
+fn a_line_of_a_later_host_with_a_taken_id_gets_another_one_and_its_children_follow() {
+    let (mine, theirs) = (entry("c0ffee00", "p"), entry("c0ffee00", "q"));
+    let (my_child, their_child) = (entry("m", "c0ffee00"), entry("t", "c0ffee00"));
+    let label = r#"{"type":"label","id":"l","parentId":"t","targetId":"c0ffee00","label":"x", "n":1.0}"#;
+    let stored = [(7, mine.as_str()), (8, &theirs), (7, &my_child), (8, &their_child), (8, label)];
+    let one = file(&[&theirs, &their_child, &entry("new", "c0ffee00")]);
+    let merged = one.merge(&stored);
+    let [renamed] = merged.renamed.as_slice() else { panic!("one entry: {:?}", merged.renamed) };
+    let new = renamed.new_id.as_str();
+    assert_eq!((renamed.id.as_str(), new.len()), ("c0ffee00", 36));
+    let follows = [
+        mine.clone(),
+        entry(new, "q"),
+        my_child.clone(),
+        entry("t", new),
+        format!(r#"{{"type":"label","id":"l","parentId":"t","targetId":"{new}","label":"x","n":1.0}}"#),
+    ];
+    assert_eq!(one.lines()[..5], follows);
+    assert_eq!(one.lines()[5..], [entry("new", new)], "the file meant its own entry");
+    // Every host gives the same id, once.
+    let other = file(&[&mine]);
+    other.merge(&stored);
+    assert_eq!(other.lines(), follows);
+    assert!(!other.merge(&stored).changed);
+    // What refers to the id from now on means the entry that kept it.
+    let mut late = fs::OpenOptions::new().append(true).open(&other.path).expect("opened");
+    late.write_all(format!("{}\n", entry("late", "c0ffee00")).as_bytes()).expect("written");
+    other.merge(&stored);
+    assert_eq!(other.lines()[5..], [entry("late", "c0ffee00")]);
+}
+
+#[test]
+fn an_entry_that_is_not_stored_yet_gives_way_to_a_stored_one_with_its_id() {
+    let (stored, mine) = (entry("c0ffee00", "p"), entry("c0ffee00", "q"));
+    let file = file(&[&mine, &entry("child", "c0ffee00")]);
+    let merged = file.merge(&[(0, &stored)]);
+    let new = merged.renamed[0].new_id.as_str();
+    assert_eq!(file.lines(), [stored.clone(), entry(new, "q"), entry("child", new)]);
+}
+
+#[test]
+fn what_is_no_session_or_another_one_or_old_stays_as_it_is() {
+    for text in [
+        "",
+        "no JSON\n",
+        "{\"type\":\"session\",\"version\":3,\"id\":\"other\"}\n",
+        "{\"type\":\"session\",\"id\":\"s\"}\n",
+    ] {
+        let file = file(&[]);
+        fs::write(&file.path, text).expect("written");
+        let line = format!("{}\n", entry("a", "p"));
+        let stored = StoredLines::new(line.as_bytes(), &[0]).expect("a line");
+        merge(&file.path, "s", stored, None).expect_err(text);
+        create(&file.path, "s", HEADER.as_bytes(), stored).expect_err("there is a file");
+        assert_eq!(fs::read_to_string(&file.path).expect("read"), text);
+    }
+    assert!(StoredLines::new(b"a\nb", &[0, 0]).is_err());
+    assert!(StoredLines::new(b"a\n", &[]).is_err());
+}
+
+#[test]
+fn a_new_file_has_the_header_and_the_lines() {
+    let file = file(&[]);
+    let line = format!("{}\n", entry("a", "p"));
+    let stored = StoredLines::new(line.as_bytes(), &[0]).expect("a line");
+    fs::remove_file(&file.path).expect("removed");
+    create(&file.path, "other", HEADER.as_bytes(), stored).expect_err("the header is another session's");
+    create(&file.path, "s", format!("{HEADER}\n").as_bytes(), stored).expect_err("two lines");
+    assert!(!fs::exists(&file.path).expect("asked"));
+    let merged = create(&file.path, "s", HEADER.as_bytes(), stored).expect("made");
+    assert_eq!((merged.added, merged.stored_bytes), (1, file.size()));
+    assert_eq!(file.lines(), [entry("a", "p")]);
+}
+
+#[test]
+fn what_is_appended_during_a_merge_is_there_afterwards() {
+    for moment in [Call::Write, Call::Sync, Call::Rename] {
+        let [a, b, c] = ["a", "b", "c"].map(|id| entry(id, "p"));
+        let file = file(&[&b]);
+        let (path, text) = (file.path.clone(), format!("{c}\n"));
+        before_next(moment, move || {
+            let mut other = fs::OpenOptions::new().append(true).open(path).expect("opened");
+            other.write_all(text.as_bytes()).expect("written");
+        });
+        file.merge(&[(0, &a), (0, &b)]);
+        assert_eq!(file.lines(), [a, b, c], "{moment:?}");
+        assert_eq!(fs::read_dir(file._dir.path()).expect("read").count(), 1, "nothing is left beside it");
+    }
+}
+
+#[test]
+fn an_open_session_keeps_its_leaf_and_sees_what_was_added() {
+    let [a, b, c, d] = [entry("a", "p"), entry("b", "a"), entry("c", "a"), entry("d", "c")];
+    let file = file(&[&a, &b]);
+    let opened = Session::open(&file.path, Persistence::File, Options::default()).expect("opened");
+    let OpenResult::Session(mut session) = opened else { panic!("there is a session") };
+    file.merge(&[(0, &a), (1, &c), (1, &d)]);
+    session.refresh().expect("read");
+    let tree = session.tree();
+    assert_eq!(tree.len(), 4);
+    assert_eq!(tree.leaf().map(|leaf| tree.id_of(leaf)), Some(&b"b"[..]));
+}
