@@ -90,10 +90,19 @@ function realOr(path) {
 	}
 }
 
+/** Of a directory that was deleted Node knows no path. */
+function workingDirectory() {
+	try {
+		return process.cwd();
+	} catch {
+		throw new Unfit("the working directory was deleted; change to another one");
+	}
+}
+
 /** Whether the working directory is this folder or below it. */
 function holdsWorkingDirectory(dir) {
 	const real = realOr(dir);
-	return `${realOr(process.cwd())}${sep}`.startsWith(real.endsWith(sep) ? real : real + sep);
+	return `${realOr(workingDirectory())}${sep}`.startsWith(real.endsWith(sep) ? real : real + sep);
 }
 
 /**

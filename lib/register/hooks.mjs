@@ -44,12 +44,22 @@ export class Hooks {
 
 	install() {
 		module.registerHooks({
-			resolve: (specifier, context, next) => this.#resolve(specifier, context, next),
-			load: (url, context, next) => this.#load(url, context, next),
+			resolve: (specifier, context, next) => this.#starting(() => this.#resolve(specifier, context, next)),
+			load: (url, context, next) => this.#starting(() => this.#load(url, context, next)),
 		});
 		hooked.started = (dir) => this.#guard(dir);
 		hooked.confirm = (dir, file, values) => this.#confirm(dir, file, values);
 		hooked.setApp = setApp;
+	}
+
+	/** Runs a hook. What is found unfit before pi runs ends its start; Node would print a stack. */
+	#starting(hook) {
+		try {
+			return hook();
+		} catch (error) {
+			if (error instanceof Unfit && this.#running.size === 0) this.#stop(error);
+			throw error;
+		}
 	}
 
 	/** Throws `Unfit` if this pi cannot run unbundled on our manager. Looks once. */

@@ -1,6 +1,6 @@
 // Where things are in an installed pi, and how one is told from other packages.
 import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { PACKAGE_VARIABLE } from "./settings.mjs";
 
@@ -70,7 +70,7 @@ export class Pi {
 	/** A path in the package as its name there, with slashes; undefined for one outside. */
 	nameOf(path) {
 		const name = unix(relative(this.dir, path));
-		return name === ".." || name.startsWith("../") || resolve(name) === name ? undefined : name;
+		return name === ".." || name.startsWith("../") || isAbsolute(name) ? undefined : name;
 	}
 }
 

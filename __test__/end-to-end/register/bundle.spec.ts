@@ -262,6 +262,20 @@ export async function main([, path, specifier]) {
 	});
 });
 
+it("a bundle that changed between its check and its start showed a stack", () => {
+	const fake = new Fake();
+	fake.runs();
+	const { chunk } = fake;
+	const change = write(join(fake.cwd, "change.mjs"), `import { writeFileSync } from "node:fs";
+writeFileSync(${JSON.stringify(chunk)}, 'console.log("the new one runs");');`);
+	const script = join(fake.dir, "dist/bundle/cli.js");
+	expect(node(["--import", register, "--import", change, script], { cwd: fake.cwd })).toEqual({
+		code: 1,
+		stdout: "",
+		stderr: `pi-session-native: ${chunk} is not what it was when pi was started: was pi updated? Start it again\n`,
+	});
+});
+
 describe("a bundle that runs", () => {
 	const GOING_ON = `import { rmSync, writeFileSync } from "node:fs";
 import { CURRENT_SESSION_VERSION, SessionManager } from "./core/session-manager.js";

@@ -33,6 +33,21 @@ function linked(cwd: string): string {
 	return command;
 }
 
+it("in a directory that was deleted pi-native showed a stack", () => {
+	const cwd = scratch();
+	fakePi(moduleDir(join(cwd, "lib")));
+	const gone = join(cwd, "gone");
+	mkdirSync(gone);
+	const env = { ...isolatedEnv(join(cwd, "home")), ...pathWith(join(cwd, "bin")) };
+	const script = `rmdir "$PWD" && exec "${nodeBin}" "${piNative}"`;
+	const { status, stdout, stderr } = spawnSync("/bin/sh", ["-c", script], { cwd: gone, env, encoding: "utf8" });
+	expect({ status, stdout, stderr }).toEqual({
+		status: 1,
+		stdout: "",
+		stderr: "pi-session-native: the working directory was deleted; change to another one\n",
+	});
+});
+
 describe("pi-native starts", () => {
 	it("the pi that is installed beside this package", () => {
 		const cwd = scratch();
