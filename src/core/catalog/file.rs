@@ -14,7 +14,7 @@ use crate::core::io::open::{self, Access};
 
 /// The catalog's file in the agent's directory. Each format version has a file of its own, so that two releases do not
 /// rebuild each other's.
-pub const FILE_NAME: &str = "session-catalog-2.sqlite";
+pub const FILE_NAME: &str = "session-catalog-3.sqlite";
 
 /// The beginning of an SQLite file, and the offsets of two numbers in its header.
 const MAGIC: &[u8] = b"SQLite format 3\0";

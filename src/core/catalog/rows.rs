@@ -8,6 +8,8 @@ use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::format::header::{ParentSession, Version};
 use crate::core::io::file_version::{FileFingerprint, Nanos};
 use crate::core::summary::session_summary::{FileKind, SessionSummary, SummaryProgress};
+use crate::core::summary::usage::pack::unpack;
+use crate::core::summary::usage::session_usage::SessionUsage;
 
 /// A row of the table `session`.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +19,7 @@ pub struct CatalogRow {
     pub fingerprint: FileFingerprint,
     /// When the file was read.
     pub seen: Nanos,
+    /// Without the usage, which [`usage_of`] reads.
     pub progress: SummaryProgress,
     /// The hash of what was read.
     pub head_tail_hash: u64,
@@ -77,6 +80,13 @@ pub fn of_file(db: &Connection, dir: &str, name: &str) -> CatalogResult<Option<C
     statement.query_row([dir, name], remembered).optional()
 }
 
+/// What the calls of a row's session used; None if the catalog does not have it.
+pub fn usage_of(db: &Connection, row: i64) -> CatalogResult<Option<SessionUsage>> {
+    let mut statement = db.prepare_cached("SELECT packed FROM usage WHERE session = ?1")?;
+    let unpacked = statement.query_row([row], |row| Ok(row.get_ref(0)?.as_blob().ok().and_then(unpack))).optional()?;
+    Ok(unpacked.flatten())
+}
+
 fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
     let number = |column: usize| row.get::<_, i64>(column).map(|number| number as u64);
     let fingerprint = FileFingerprint {
@@ -115,7 +125,7 @@ fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
         row: row.get(0)?,
         fingerprint,
         seen: row.get(6)?,
-        progress: SummaryProgress { kind: content, end: number(7)? },
+        progress: SummaryProgress { kind: content, end: number(7)?, ..SummaryProgress::default() },
         head_tail_hash: number(8)?,
     })
 }
@@ -157,10 +167,15 @@ pub struct Update {
     pub found: Option<(i64, Nanos)>,
     /// The new content; its id is ignored.
     pub file: CatalogRow,
+    /// What the calls of the complete lines used, packed.
+    pub usage: Vec<u8>,
 }
 
 /// How many bytes of a file's summary are cached: a text that it begins with may be most of it.
 const MAX_SUMMARY_BYTES: usize = 1 << 20;
+
+/// More usage of one session is not cached: each report reads its file.
+const MAX_USAGE_BYTES: usize = 16 << 20;
 
 /// Whether a summary is small enough to be cached. A file with a larger one is read by each list and search.
 pub fn is_cacheable(summary: &SessionSummary) -> bool {
@@ -187,7 +202,7 @@ pub fn is_cacheable(summary: &SessionSummary) -> bool {
 
 /// Writes a row, unless another process read the file later and wrote it first. Gives the row's id.
 pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64> {
-    let Update { dir, name, goes_on, found, file } = update;
+    let Update { dir, name, goes_on, found, file, usage } = update;
     // A row that the list began with is replaced, whatever its time: the clock may have been set back.
     let other = of_file(transaction, dir, name)?;
     let is_known = |row: &CatalogRow| *found == Some((row.row, row.seen));
@@ -220,7 +235,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64>
         None => None,
     };
     let FileFingerprint { device, inode, size, modified, changed } = file.fingerprint;
-    put.query_row(
+    let row = put.query_row(
         params![
             id,
             dir,
@@ -245,7 +260,14 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64>
             info.and_then(|info| info.first_message.as_ref()),
         ],
         |row| row.get(0),
-    )
+    )?;
+    match info.is_some() && usage.len() <= MAX_USAGE_BYTES {
+        true => transaction
+            .prepare_cached("INSERT OR REPLACE INTO usage (session, packed) VALUES (?1, ?2)")?
+            .execute(params![row, usage])?,
+        false => transaction.prepare_cached("DELETE FROM usage WHERE session = ?1")?.execute([row])?,
+    };
+    Ok(row)
 }
 
 /// Marks the row's texts unverified until they are compared with the changed file. False if there are none that could be

@@ -176,7 +176,7 @@ fn order_of(
 }
 
 /// The host's answer. None if there will be none.
-fn received<T>(answer: &Receiver<T>, cancelled: &AtomicBool) -> Option<T> {
+pub fn received<T>(answer: &Receiver<T>, cancelled: &AtomicBool) -> Option<T> {
     loop {
         match answer.recv_timeout(Duration::from_millis(20)) {
             Ok(answer) => return Some(answer),

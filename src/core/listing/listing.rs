@@ -16,7 +16,9 @@ use crate::core::catalog::rows::{self, CacheValidity, CatalogRow, Update};
 use crate::core::io::fd_limit::is_exhausted;
 use crate::core::io::file_version::{head_tail_hash, now, FileFingerprint};
 use crate::core::io::open::{self, Access};
-use crate::core::summary::session_summary::{read_on, ListedSession, SummaryProgress};
+use crate::core::summary::session_summary::{read_on, FileKind, ListedSession, SummaryProgress};
+use crate::core::summary::usage::pack::pack;
+use crate::core::summary::usage::session_usage::{SessionUsage, LARGEST_KEPT};
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -27,6 +29,8 @@ struct Job<'a> {
     at: usize,
     file: &'a Candidate,
     row: Option<CatalogRow>,
+    /// What the row's part of the file used. A file whose catalog lacks it is read from its start.
+    usage: Option<SessionUsage>,
 }
 
 /// The first file of the list first, then the largest: a giant that came last would be read by one thread alone.
@@ -49,11 +53,35 @@ pub fn read_all(
     read_with(files, location.and_then(Catalog::open), location, cancelled, each)
 }
 
-/// The same with an open catalog.
+/// The same, and what each session's calls used, with so many of its largest entries.
+pub fn read_all_with_usage(
+    files: &[Candidate],
+    location: Option<&Location>,
+    largest: usize,
+    cancelled: &AtomicBool,
+    each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
+) -> Result<Option<Catalog>> {
+    // The catalog has no more.
+    let location = location.filter(|_| largest <= LARGEST_KEPT);
+    read(files, location.and_then(Catalog::open), location, Some(largest.max(LARGEST_KEPT)), cancelled, each)
+}
+
+/// The list of [`read_all`] with an open catalog.
 pub fn read_with(
+    files: &[Candidate],
+    catalog: Option<Catalog>,
+    location: Option<&Location>,
+    cancelled: &AtomicBool,
+    each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
+) -> Result<Option<Catalog>> {
+    read(files, catalog, location, None, cancelled, each)
+}
+
+fn read(
     files: &[Candidate],
     mut catalog: Option<Catalog>,
     location: Option<&Location>,
+    with_usage: Option<usize>,
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<Option<Catalog>> {
@@ -65,15 +93,30 @@ pub fn read_with(
         }
     }
     let last = Last { left: AtomicUsize::new(files.len()), held: Mutex::new(None), each };
+    // What cannot be read of the catalog is read from the file.
+    let usage_of = |row: &CatalogRow| rows::usage_of(catalog.as_ref()?.db(), row.row).ok().flatten();
     let mut jobs = Vec::new();
     for (at, file) in files.iter().enumerate() {
+        let Some(fingerprint) = &file.fingerprint else {
+            rows.take(file);
+            last.give(at, None);
+            continue;
+        };
         let row = rows.take(file);
-        match (&file.fingerprint, row) {
-            (None, _) => last.give(at, None),
-            (Some(fingerprint), Some(known)) if known.validity(fingerprint) == CacheValidity::Valid => {
-                last.give(at, listed(*fingerprint, known))
+        let validity = row.as_ref().map_or(CacheValidity::Invalid, |row| row.validity(fingerprint));
+        let usage = match validity {
+            CacheValidity::Invalid => None,
+            CacheValidity::Valid if with_usage.is_none() => Some(SessionUsage::default()),
+            _ => row.as_ref().and_then(|row| match row.progress.kind {
+                FileKind::Session(..) => usage_of(row),
+                FileKind::Undetermined | FileKind::NotASession => Some(SessionUsage::default()),
+            }),
+        };
+        match (row, usage) {
+            (Some(row), Some(usage)) if validity == CacheValidity::Valid => {
+                last.give(at, listed(*fingerprint, row, usage))
             }
-            (Some(_), row) => jobs.push(Job { at, file, row }),
+            (row, usage) => jobs.push(Job { at, file, row, usage }),
         }
         if cancelled.load(Ordering::Relaxed) {
             return Ok(catalog);
@@ -85,7 +128,7 @@ pub fn read_with(
     let is_over = || cancelled.load(Ordering::Relaxed) || locked(&failed).is_some();
     on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
         let Some(job) = jobs.get(job).filter(|_| !is_over()) else { return };
-        let read = match read_one(job, buffer, cancelled) {
+        let read = match read_one(job, with_usage, buffer, cancelled) {
             // The limit says nothing of this file: a list without it would be wrong.
             Err(error) if is_exhausted(&error) => {
                 *locked(&failed) = Some(Error::io("open", &job.file.path, error));
@@ -136,15 +179,16 @@ impl Last<'_> {
     }
 }
 
-fn listed(fingerprint: FileFingerprint, row: CatalogRow) -> Option<ListedSession> {
+fn listed(fingerprint: FileFingerprint, row: CatalogRow, usage: SessionUsage) -> Option<ListedSession> {
     let CatalogRow { progress, head_tail_hash, .. } = row;
     let end = progress.end;
-    progress.kind.into_info().map(|info| ListedSession { summary: info, fingerprint, end, head_tail_hash })
+    progress.kind.into_info().map(|info| ListedSession { summary: info, fingerprint, end, head_tail_hash, usage })
 }
 
 /// Reads a file, or the part that its row does not have.
 fn read_one(
     job: &Job<'_>,
+    with_usage: Option<usize>,
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
 ) -> io::Result<Option<(Option<ListedSession>, Update)>> {
@@ -159,19 +203,29 @@ fn read_one(
         }
         CacheValidity::Invalid => false,
     });
-    let known = row.map_or_else(SummaryProgress::default, |row| row.progress.clone());
-    let Some(found) = read_on(&file, fingerprint.size, known, buffer, cancelled)? else {
+    let known = match (row, &job.usage) {
+        (Some(row), Some(usage)) => SummaryProgress { usage: usage.clone(), ..row.progress.clone() },
+        _ => {
+            let usage = with_usage.map_or_else(SessionUsage::default, SessionUsage::keeping);
+            SummaryProgress { usage, ..SummaryProgress::default() }
+        }
+    };
+    let Some(mut found) = read_on(&file, fingerprint.size, known, buffer, cancelled)? else {
         return Ok(None);
     };
     let end = found.progress.end;
     let head_tail_hash = head_tail_hash(&file, end)?;
-    let listed = found.info().map(|info| ListedSession { summary: info.clone(), fingerprint, end, head_tail_hash });
+    let usage = with_usage.map_or_else(SessionUsage::default, |_| found.usage().clone());
+    let listed =
+        found.info().map(|info| ListedSession { summary: info.clone(), fingerprint, end, head_tail_hash, usage });
+    let usage = pack(&std::mem::take(&mut found.progress.usage));
     let update = Update {
         dir: job.file.dir.clone(),
         name: job.file.name.clone(),
         goes_on: row.map(|row| row.row),
         found: job.row.as_ref().map(|row| (row.row, row.seen)),
         file: CatalogRow { row: 0, fingerprint, seen, progress: found.progress, head_tail_hash },
+        usage,
     };
     Ok(Some((listed, update)))
 }

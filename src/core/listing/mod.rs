@@ -6,3 +6,4 @@ pub mod list;
 #[allow(clippy::module_inception)]
 pub mod listing;
 pub mod locale_sort;
+pub mod usage;

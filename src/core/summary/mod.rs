@@ -2,3 +2,4 @@ pub mod header_scan;
 pub mod line_scanner;
 pub mod searchable_text;
 pub mod session_summary;
+pub mod usage;

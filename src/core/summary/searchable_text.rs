@@ -128,6 +128,7 @@ fn read_lines(
     stops: &[&AtomicBool],
     each: &mut dyn FnMut(SearchableText),
 ) -> io::Result<Completion> {
+    let mut line = ScannedLine::default();
     while !lines.is_done()? {
         if is_stopped(stops) {
             return Ok(Completion::Cancelled);
@@ -141,8 +142,8 @@ fn read_lines(
                 HeaderLine::Other => return Ok(Completion::Complete),
                 HeaderLine::NoJson => {}
             },
-            Some(version) => match lines.line(FieldSet::Texts) {
-                Ok(line) if !line.kind.get().unwrap_or_default().contains(&b'\\') => found = of_scanned(&line, version),
+            Some(version) => match lines.line(FieldSet::Texts, &mut line) {
+                Ok(()) if !line.kind.get().unwrap_or_default().contains(&b'\\') => found = of_scanned(&line, version),
                 Err(LineScanError::NotJson) => {}
                 Ok(_) | Err(LineScanError::NeedsFullParse) => odd = Some(version),
                 Err(LineScanError::Io(error)) => return Err(error),

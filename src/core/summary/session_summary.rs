@@ -19,6 +19,7 @@ use crate::core::io::line_reader::{is_stopped, text_of, Positioned};
 use crate::core::json::reader::{read, Raw};
 use crate::core::json::{fields, string_bytes, Value};
 use crate::core::summary::header_scan::HEADER_WITHIN;
+use crate::core::summary::usage::session_usage::SessionUsage;
 
 fields! {
     /// The fields of an entry that a list looks at.
@@ -60,6 +61,8 @@ pub struct ListedSession {
     /// Where the complete lines end, and the hash up to there.
     pub end: u64,
     pub head_tail_hash: u64,
+    /// What its calls used; empty if the list was not asked for it.
+    pub usage: SessionUsage,
 }
 
 /// What a file is, by its lines.
@@ -95,13 +98,15 @@ impl FileKind {
 pub struct SummaryProgress {
     /// What the complete lines say.
     pub kind: FileKind,
+    /// What its calls used, by the complete lines.
+    pub usage: SessionUsage,
     /// Where they end.
     pub end: u64,
 }
 
 impl Default for SummaryProgress {
     fn default() -> Self {
-        Self { kind: FileKind::Undetermined, end: 0 }
+        Self { kind: FileKind::Undetermined, usage: SessionUsage::default(), end: 0 }
     }
 }
 
@@ -110,13 +115,18 @@ impl Default for SummaryProgress {
 pub struct SummaryScan {
     pub progress: SummaryProgress,
     /// The same with a last line that has no newline, if there is one.
-    pub with_tail: Option<FileKind>,
+    pub with_tail: Option<(FileKind, SessionUsage)>,
 }
 
 impl SummaryScan {
     /// The summary; None if it is no session.
     pub fn info(&self) -> Option<&SessionSummary> {
-        self.with_tail.as_ref().unwrap_or(&self.progress.kind).info()
+        self.with_tail.as_ref().map_or(&self.progress.kind, |(kind, _)| kind).info()
+    }
+
+    /// What its calls used.
+    pub fn usage(&self) -> &SessionUsage {
+        self.with_tail.as_ref().map_or(&self.progress.usage, |(_, usage)| usage)
     }
 }
 
@@ -131,7 +141,11 @@ pub fn read_on(
     let stops = [cancelled];
     let source = Positioned::new(file, progress.end, size).stopped_by(&stops);
     let mut lines = LineScanner::new(source, progress.end, std::mem::take(buffer));
-    let found = read_lines(file, progress, &mut lines, &stops);
+    let mut found = read_lines(file, progress, &mut lines, &stops);
+    if let Ok(Some(found)) = &mut found {
+        found.progress.usage.settle();
+        found.with_tail.iter_mut().for_each(|(_, usage)| usage.settle());
+    }
     *buffer = lines.into_buffer();
     match is_stopped(&stops) {
         true => Ok(None),
@@ -145,41 +159,50 @@ fn read_lines(
     lines: &mut LineScanner<Positioned<'_>>,
     stops: &[&AtomicBool],
 ) -> io::Result<Option<SummaryScan>> {
+    let mut line = ScannedLine::default();
     while progress.kind != FileKind::NotASession && !lines.is_done()? {
         if is_stopped(stops) {
             return Ok(None);
         }
         let offset = lines.position();
-        // A last line without a newline changes only a copy: another writer may still be writing it.
-        let mut before = None;
-        let mut needs_full_parse = false;
-        match &mut progress.kind {
+        let SummaryProgress { kind, usage, .. } = &mut progress;
+        match kind {
             FileKind::Session(version, info) => {
+                let version = *version;
                 let fields = if info.first_message.is_none() { FieldSet::UserTexts } else { FieldSet::Names };
-                match lines.line(fields) {
-                    Ok(line) => {
-                        if lines.is_done()? {
-                            before = Some(info.clone());
-                        }
-                        info.take_scanned(line, *version);
-                    }
-                    Err(LineScanError::NotJson) => {}
-                    Err(LineScanError::NeedsFullParse) => needs_full_parse = true,
+                let is_blank = lines.is_blank()?;
+                let scanned = match lines.line(fields, &mut line) {
                     Err(LineScanError::Io(error)) => return Err(error),
-                }
+                    scanned => scanned,
+                };
                 let ended = lines.skip_line()?;
-                if needs_full_parse {
-                    if !ended {
-                        before = Some(info.clone());
+                let span = (offset, lines.position());
+                // A last line without a newline changes only a copy: another writer may still be writing it.
+                let before = (!ended).then(|| (info.clone(), usage.clone()));
+                let (mut for_info, mut for_usage) = (false, false);
+                match scanned {
+                    Ok(()) => {
+                        for_usage = !usage.add_scanned(&line, version, span);
+                        info.take_scanned(&line, version);
                     }
-                    with_line(file, (offset, lines.position()), stops, |line| info.take(line, *version))?;
+                    Err(LineScanError::NotJson) if !is_blank => usage.add_damaged(),
+                    Err(LineScanError::NotJson) => {}
+                    Err(_) => (for_info, for_usage) = (true, true),
                 }
-                if !ended {
-                    let with_tail = Some(progress.kind.clone());
-                    if let (Some(before), FileKind::Session(version, _)) = (before, &progress.kind) {
-                        progress.kind = FileKind::Session(*version, before);
-                    }
-                    return Ok(Some(SummaryScan { progress, with_tail }));
+                if for_info || for_usage {
+                    with_line(file, span, stops, |line| {
+                        if for_info {
+                            info.take(line, version);
+                        }
+                        if for_usage {
+                            usage.add_line(line, version, span);
+                        }
+                    })?;
+                }
+                if let Some((info, usage)) = before {
+                    let SummaryProgress { kind, usage: all, end } = progress;
+                    let progress = SummaryProgress { kind: FileKind::Session(version, info), usage, end };
+                    return Ok(Some(SummaryScan { progress, with_tail: Some((kind, all)) }));
                 }
             }
             FileKind::Undetermined | FileKind::NotASession => {
@@ -190,10 +213,12 @@ fn read_lines(
                 };
                 if !lines.skip_line_before(offset.max(HEADER_WITHIN))? {
                     if !lines.is_done()? {
-                        progress = SummaryProgress { kind: FileKind::NotASession, end: lines.position() };
+                        let end = lines.position();
+                        progress = SummaryProgress { kind: FileKind::NotASession, end, ..progress };
                         return Ok(Some(SummaryScan { progress, with_tail: None }));
                     }
-                    return Ok(Some(SummaryScan { progress, with_tail: Some(content) }));
+                    let with_tail = Some((content, progress.usage.clone()));
+                    return Ok(Some(SummaryScan { progress, with_tail }));
                 }
                 progress.kind = content;
             }
@@ -249,7 +274,7 @@ impl SessionSummary {
     }
 
     /// Adds a line that was scanned.
-    fn take_scanned(&mut self, line: ScannedLine, version: Version) {
+    fn take_scanned(&mut self, line: &ScannedLine, version: Version) {
         if version != Version::V1 && line.has_text_id != Some(true) {
             return;
         }
@@ -262,7 +287,7 @@ impl SessionSummary {
             let role = line.role.get().unwrap_or_default();
             // Most messages are tool results.
             if role != b"\"toolResult\"" && line.has_message {
-                self.take_scanned_message(&line);
+                self.take_scanned_message(line);
             }
         } else if is(b"session_info", b"\"session_info\"") {
             self.take_name(line.name.as_deref().and_then(string_of));

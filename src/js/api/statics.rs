@@ -25,6 +25,7 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::host::{now, JsHost};
 use crate::js::lists::listing;
 use crate::js::lists::search;
+use crate::js::lists::usage;
 use crate::js::manager::from_objects::adopt;
 use crate::js::manager::gc;
 use crate::js::manager::identity_cache::EntryCache;
@@ -356,6 +357,32 @@ impl SessionManager {
     )]
     pub fn search<'env>(env: &'env Env, query: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
         search::promise(JsEnv::new(env), query, options)
+    }
+}
+
+#[napi]
+impl SessionManager {
+    /// Adds up what the model calls of all sessions used: of one working directory, of those in one directory, or of one
+    /// file. A call that is in several sessions, because one was forked from another, counts once, for the oldest of them. What was read
+    /// is remembered in the catalog; of a file that grew, what is new is read.
+    ///
+    /// Sums are exact: amounts are added call by call, the oldest session first. What cannot be added is left out, and
+    /// counted in `leftOut`.
+    ///
+    /// @throws `TypeError` for an option of a wrong type, the signal's reason, if it is or becomes aborted, the system's error
+    /// if no file can be opened, and for `path` if the file cannot be read or is no session: the promise is rejected with it.
+    /// @example
+    /// ```ts
+    /// const { total, by } = await SessionManager.usage({ dir, by: ["day", "model"] });
+    /// console.log(total.calls, by.model.map((row) => row.key)); // → 1 [ 'anthropic/claude-sonnet-4-5' ]
+    /// ```
+    #[napi(
+        catch_unwind,
+        configurable = true,
+        ts_type = "<Grouping extends UsageGrouping = 'model'>(options?: UsageOptions<Grouping>): Promise<UsageReport<Grouping>>"
+    )]
+    pub fn usage<'env>(env: &'env Env, options: JsVal<'env>) -> Result<JsVal<'env>> {
+        usage::promise(JsEnv::new(env), options)
     }
 }
 

@@ -7,4 +7,5 @@ pub mod object;
 pub mod paths;
 pub mod text;
 pub mod time;
+pub mod usage;
 pub mod values;

@@ -86,6 +86,7 @@
 		list: 4,
 		listAll: 3,
 		search: 1,
+		usage: 0,
 		verify: 1,
 		repair: 1,
 		isLocked: 1,
@@ -465,6 +466,27 @@
 				if (!Number.isNaN(at)) newest = Math.max(newest ?? at, at);
 			}
 			return newest;
+		},
+		// When the clock's days begin that these days of UTC have a part in, each with its date as UTC midnight.
+		localDays(utcDays) {
+			const pairs = [];
+			const midnight = (year, month, date) => {
+				const at = new Date(0);
+				at.setFullYear(year, month, date);
+				return at.setHours(0, 0, 0, 0);
+			};
+			for (const day of utcDays) {
+				const first = new Date(day * 86_400_000);
+				const [year, month, date] = [first.getFullYear(), first.getMonth(), first.getDate()];
+				// A day of UTC has a part in two of the clock's; in three where the clock leaves most of one out.
+				for (let next = 0; next < 3; next++) {
+					const start = midnight(year, month, date + next);
+					const shown = new Date(start);
+					const named = new Date(0).setUTCFullYear(shown.getFullYear(), shown.getMonth(), shown.getDate());
+					if (!Number.isNaN(named)) pairs.push(start, named);
+				}
+			}
+			return pairs;
 		},
 		// `source` says which state of the file was listed, `catalog` where its text may be; the text is fetched when it
 		// is asked for, and is a plain property from then on. Leaves in the scratch when it was modified.

@@ -63,6 +63,7 @@ factory! {
     Info = c"info",
     NewestFirst = c"newestFirst",
     NewestTime = c"newestTime",
+    LocalDays = c"localDays",
     SortFiles = c"sortFiles",
     Hit = c"hit",
     InsertNewest = c"insertNewest",

@@ -3,3 +3,4 @@ pub mod lazy_text;
 pub mod listing;
 pub mod search;
 pub mod task;
+pub mod usage;

@@ -93,7 +93,7 @@ fn mark(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
 }
 
 /// The sessions that are searched: those that a list with the same arguments shows. No directory is made for it.
-fn listing(js: JsEnv<'_>, cwd: JsVal<'_>, dir: JsVal<'_>) -> Result<Listing> {
+pub fn listing(js: JsEnv<'_>, cwd: JsVal<'_>, dir: JsVal<'_>) -> Result<Listing> {
     let dir_given = args::optional_path(js, dir, "dir")?;
     let cwd_given = match js.is_nullish(cwd)? {
         true => None,

@@ -316,7 +316,8 @@ fn the_first_that_is_shown_is_read_first_then_giants() {
         store.write(&format!("{name}.jsonl"), &session(name, &"\n".repeat(size)));
     }
     let files = store.files();
-    let mut jobs: Vec<_> = files.iter().enumerate().map(|(at, file)| Job { at, file, row: None }).collect();
+    let mut jobs: Vec<_> =
+        files.iter().enumerate().map(|(at, file)| Job { at, file, row: None, usage: None }).collect();
     in_reading_order(&mut jobs);
     assert_eq!(
         jobs.iter().map(|job| job.file.name.as_str()).collect::<Vec<_>>(),

@@ -8,6 +8,7 @@ use super::short::Short;
 use crate::core::io::line_reader::HEAD;
 use crate::core::json::scanner::Scanner;
 use crate::core::json::window::Window;
+use crate::core::summary::usage::call::{scan_usage, UsageValue};
 
 /// The longest value that is kept; a line with a longer one needs the full reader.
 const LIMIT: usize = 4 << 20;
@@ -24,6 +25,7 @@ pub enum FieldSet {
 }
 
 /// The scanned fields of a line. Values are JSON texts in the bytes of the file, which need not be UTF-8.
+#[derive(Default)]
 pub struct ScannedLine {
     pub kind: Short,
     /// Whether the id is a text; None if there is none.
@@ -42,6 +44,26 @@ pub struct ScannedLine {
     pub summary: Option<Vec<u8>>,
     /// The message's content, if the field set has it, without the data of images.
     pub content: Option<Vec<u8>>,
+    /// The message's provider, model and usage; the entry's own if there is no message.
+    pub provider: Short,
+    pub model: Short,
+    pub usage: Option<UsageValue>,
+    pub tool_name: Short,
+}
+
+impl ScannedLine {
+    /// Forgets the values. What stands in short ones is not written over: that would cost more than some lines do.
+    fn clear(&mut self) {
+        let Self { kind, timestamp, role, message_time, provider, model, tool_name, .. } = self;
+        [kind, timestamp, role, message_time, provider, model, tool_name].into_iter().for_each(Short::clear);
+        (self.has_text_id, self.has_content, self.has_message) = (None, false, false);
+        (self.id, self.name, self.label, self.summary, self.content) = (None, None, None, None, None);
+        self.usage = None;
+    }
+
+    fn has_call_fields(&self) -> bool {
+        self.provider.get().is_some() || self.model.get().is_some() || self.usage.is_some()
+    }
 }
 
 /// A session file that is scanned line by line.
@@ -88,31 +110,24 @@ impl<R: Read> LineScanner<R> {
         self.scanner.skip_past(b'\n', |scanner| offset + scanner.input.dropped() + scanner.at() as u64 <= limit)
     }
 
-    /// Scans a line. After an error the position is still in the same line; else it is at its newline, or at the end.
-    pub fn line(&mut self, fields: FieldSet) -> LineScan<ScannedLine> {
-        let mut line = ScannedLine {
-            kind: Short::NONE,
-            has_text_id: None,
-            id: None,
-            timestamp: Short::NONE,
-            role: Short::NONE,
-            has_content: false,
-            message_time: Short::NONE,
-            has_message: false,
-            name: None,
-            label: None,
-            summary: None,
-            content: None,
-        };
+    /// Whether nothing but white space is left of the line.
+    pub fn is_blank(&mut self) -> io::Result<bool> {
+        Ok(matches!(self.scanner.next_token()?, None | Some(b'\n')))
+    }
+
+    /// Scans a line into `line`. After an error the position is still in the same line; else it is at its newline, or at the
+    /// end.
+    pub fn line(&mut self, fields: FieldSet, line: &mut ScannedLine) -> LineScan<()> {
+        line.clear();
         self.scanner.forget_failure();
         self.scanner.expect(b'{')?;
         let mut first = true;
         while self.scanner.next_element(&mut first, b'}')? {
-            self.member(&mut line, fields)?;
+            self.member(line, fields)?;
         }
         self.scanner.expect(b'}')?;
         match self.scanner.next_token()? {
-            None | Some(b'\n') => Ok(line),
+            None | Some(b'\n') => Ok(()),
             Some(_) => Err(LineScanError::NotJson),
         }
     }
@@ -126,6 +141,9 @@ impl<R: Read> LineScanner<R> {
             Name,
             Label,
             Summary,
+            Provider,
+            Model,
+            Usage,
             Other,
         }
         let texts = fields == FieldSet::Texts;
@@ -137,6 +155,9 @@ impl<R: Read> LineScanner<R> {
             b"\"name\"" => Key::Name,
             b"\"label\"" if texts => Key::Label,
             b"\"summary\"" if texts => Key::Summary,
+            b"\"provider\"" if !texts => Key::Provider,
+            b"\"model\"" if !texts => Key::Model,
+            b"\"usage\"" if !texts => Key::Usage,
             other => check_key(other).map(|()| Key::Other)?,
         };
         self.scanner.expect(b':')?;
@@ -158,11 +179,17 @@ impl<R: Read> LineScanner<R> {
             Key::Label => set_once(&mut line.label, self.scanner.value(LIMIT)?),
             Key::Summary => set_once(&mut line.summary, self.scanner.value(LIMIT)?),
             Key::Message => {
-                if self.scanner.next_token()? != Some(b'{') || std::mem::replace(&mut line.has_message, true) {
+                let is_second = line.has_call_fields() || std::mem::replace(&mut line.has_message, true);
+                if self.scanner.next_token()? != Some(b'{') || is_second {
                     return Err(LineScanError::NeedsFullParse);
                 }
                 self.message(line, fields)
             }
+            // Whose they are is for the full reader.
+            Key::Provider | Key::Model | Key::Usage if line.has_message => Err(LineScanError::NeedsFullParse),
+            Key::Provider => line.provider.set(self.scanner.value(LIMIT)?),
+            Key::Model => line.model.set(self.scanner.value(LIMIT)?),
+            Key::Usage => self.usage(line),
             Key::Other => Ok(self.scanner.skip_value()?),
         }
     }
@@ -172,8 +199,13 @@ impl<R: Read> LineScanner<R> {
             Role,
             Content,
             Timestamp,
+            Provider,
+            Model,
+            Usage,
+            ToolName,
             Other,
         }
+        let texts = fields == FieldSet::Texts;
         self.scanner.expect(b'{')?;
         let mut first = true;
         while self.scanner.next_element(&mut first, b'}')? {
@@ -181,12 +213,20 @@ impl<R: Read> LineScanner<R> {
                 b"\"role\"" => Key::Role,
                 b"\"content\"" => Key::Content,
                 b"\"timestamp\"" => Key::Timestamp,
+                b"\"provider\"" if !texts => Key::Provider,
+                b"\"model\"" if !texts => Key::Model,
+                b"\"usage\"" if !texts => Key::Usage,
+                b"\"toolName\"" if !texts => Key::ToolName,
                 other => check_key(other).map(|()| Key::Other)?,
             };
             self.scanner.expect(b':')?;
             match key {
                 Key::Role => line.role.set(self.scanner.value(LIMIT)?)?,
                 Key::Timestamp => line.message_time.set(self.scanner.value(LIMIT)?)?,
+                Key::Provider => line.provider.set(self.scanner.value(LIMIT)?)?,
+                Key::Model => line.model.set(self.scanner.value(LIMIT)?)?,
+                Key::ToolName => line.tool_name.set(self.scanner.value(LIMIT)?)?,
+                Key::Usage => self.usage(line)?,
                 Key::Content => {
                     if std::mem::replace(&mut line.has_content, true) {
                         return Err(LineScanError::NeedsFullParse);
@@ -208,6 +248,13 @@ impl<R: Read> LineScanner<R> {
             }
         }
         Ok(self.scanner.expect(b'}')?)
+    }
+
+    fn usage(&mut self, line: &mut ScannedLine) -> LineScan<()> {
+        match line.usage.replace(scan_usage(&mut self.scanner)?) {
+            None => Ok(()),
+            Some(_) => Err(LineScanError::NeedsFullParse),
+        }
     }
 }
 

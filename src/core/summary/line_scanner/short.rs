@@ -3,18 +3,26 @@
 use super::error::{LineScan, LineScanError};
 
 /// The text of a short value as it stands in the file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Short {
     bytes: [u8; 62],
     len: u8,
 }
 
-impl Short {
-    pub(crate) const NONE: Short = Short { bytes: [0; 62], len: 0 };
+impl Default for Short {
+    fn default() -> Self {
+        Self { bytes: [0; 62], len: 0 }
+    }
+}
 
+impl Short {
     /// The text; None if the key was not there.
     pub fn get(&self) -> Option<&[u8]> {
         self.bytes.get(..usize::from(self.len)).filter(|bytes| !bytes.is_empty())
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
     }
 
     pub(crate) fn set(&mut self, value: &[u8]) -> LineScan<()> {

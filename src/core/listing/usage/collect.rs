@@ -1,0 +1,148 @@
+//! Collecting what the calls of many sessions used: from the catalog, or from their files.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::report::{sort_sessions, LeftOutFile, UsageSession};
+use crate::core::base::error::{Error, Result};
+use crate::core::base::paths;
+use crate::core::base::wtf8::to_string_lossy;
+use crate::core::catalog::location::Location;
+use crate::core::io::open::{self, Access};
+use crate::core::json::reader::{read, Raw};
+use crate::core::json::{fields, Value};
+use crate::core::listing::candidates::{absolute, read_fingerprints, Candidate};
+use crate::core::listing::list::Listing;
+use crate::core::listing::listing::read_all_with_usage;
+use crate::core::summary::session_summary::{with_line, ListedSession, SessionSummary};
+use crate::core::summary::usage::call::time;
+use crate::core::summary::usage::session_usage::LargeEntry;
+
+/// How many characters of a first message stand for a name.
+const TITLE_CHARS: usize = 200;
+
+/// Which sessions are added up.
+pub enum UsageSource {
+    Sessions(Listing),
+    /// One file.
+    File(String),
+}
+
+/// What was collected.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// The oldest first.
+    pub sessions: Vec<UsageSession>,
+    /// By their paths.
+    pub left_out: Vec<LeftOutFile>,
+}
+
+/// Where and how sessions are collected.
+pub struct Collection<'a> {
+    pub source: &'a UsageSource,
+    /// What a relative path starts from.
+    pub cwd: &'a str,
+    pub location: Option<&'a Location>,
+    /// How many of the largest entries of each session are wanted.
+    pub largest: usize,
+    pub cancelled: &'a AtomicBool,
+    /// Whether a session is wanted.
+    pub takes: &'a (dyn Fn(&SessionSummary) -> bool + Sync),
+    /// Told how many files were read, and how many there are.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+impl Collection<'_> {
+    /// Collects. None if it was cancelled. An error if no file descriptor is left, or if the one file cannot be read or is no
+    /// session.
+    pub fn run(&self) -> Result<Option<Collected>> {
+        let (files, location) = match self.source {
+            UsageSource::Sessions(listing) => (listing.find(self.cwd)?, self.location),
+            // A list of its directory would take the rows of the other files for those of deleted ones.
+            UsageSource::File(path) => (vec![candidate(path, self.cwd)], None),
+        };
+        let collected = Mutex::new(Collected::default());
+        let count = AtomicUsize::new(0);
+        let each = |at: usize, listed: Option<ListedSession>| {
+            let Some(file) = files.get(at) else { return };
+            {
+                let mut collected = collected.lock().unwrap_or_else(PoisonError::into_inner);
+                match listed {
+                    Some(listed) if (self.takes)(&listed.summary) => {
+                        collected.sessions.push(session(file.path.clone(), listed))
+                    }
+                    Some(_) => {}
+                    None => {
+                        collected.left_out.push(LeftOutFile { path: file.path.clone(), error: why(file).to_string() })
+                    }
+                }
+            }
+            (self.progress)(count.fetch_add(1, Ordering::Relaxed) + 1, files.len());
+        };
+        let catalog = read_all_with_usage(&files, location, self.largest, self.cancelled, &each)?;
+        if let Some(catalog) = catalog {
+            catalog.truncate_log();
+        }
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let mut collected = collected.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let (UsageSource::File(_), Some(file), []) = (self.source, files.first(), &*collected.sessions) {
+            return Err(why(file));
+        }
+        sort_sessions(&mut collected.sessions);
+        collected.left_out.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Some(collected))
+    }
+}
+
+fn candidate(path: &str, cwd: &str) -> Candidate {
+    let file = absolute(path, cwd);
+    let (dir, name) = (paths::parent(&file), paths::file_name(&file).to_owned());
+    let mut candidate = [Candidate { path: path.to_owned(), dir, name, fingerprint: None }];
+    read_fingerprints(&mut candidate);
+    let [candidate] = candidate;
+    candidate
+}
+
+/// Why a file gave no session.
+fn why(file: &Candidate) -> Error {
+    match open::regular(Path::new(&file.path), Access::Read) {
+        Err(error) => Error::io("open", &file.path, error),
+        Ok(_) => Error::not_a_session(&file.path),
+    }
+}
+
+fn session(path: String, listed: ListedSession) -> UsageSession {
+    let ListedSession { summary, usage, .. } = listed;
+    let title = match summary.name {
+        Some(name) => name,
+        None => {
+            let first = summary.first_message.unwrap_or_default();
+            // A character takes at most four bytes.
+            let beginning = first.get(..4 * TITLE_CHARS).unwrap_or(&first);
+            to_string_lossy(beginning).chars().take(TITLE_CHARS).collect::<String>().into_bytes()
+        }
+    };
+    let created = summary.created.as_ref().and_then(|json| time(json.as_bytes())).unwrap_or(f64::NAN);
+    UsageSession { path, id: summary.id, cwd: summary.cwd, title, created, usage }
+}
+
+fields! {
+    /// The id of an entry.
+    struct IdField<V> {
+        id: V = "id",
+    }
+}
+
+/// The id of a large entry, WTF-8; None if its line has none, or has changed.
+pub fn entry_id(session: &UsageSession, entry: &LargeEntry) -> Option<Vec<u8>> {
+    let file = open::regular(Path::new(&session.path), Access::Read).ok()?;
+    let from = entry.offset.0;
+    let id = with_line(&file, (from, from + entry.bytes), &[], |line| {
+        let fields = read::<IdField<Raw<'_>>>(line).ok()?;
+        fields.id.as_ref().and_then(Value::text).map(|id| id.into_owned())
+    });
+    id.ok().flatten()
+}

@@ -1,0 +1,482 @@
+//! The sums over sessions.
+//!
+//! A call that is in several sessions, because one was forked from the other, counts once: as often as the session has it that
+//! has it most often. It counts for the oldest of these sessions, whichever is read first. Sums are made call by call, the
+//! oldest session first and each in the order of its file, so that costs come out the same to the last bit.
+
+use hashbrown::hash_map::Entry;
+use hashbrown::HashMap;
+
+use super::calendar::{Calendar, Period, DAY_MS};
+use crate::core::summary::usage::call::{Amounts, Call, Faults};
+use crate::core::summary::usage::session_usage::{KindSize, SessionUsage};
+
+/// A session to be added up.
+#[derive(Debug)]
+pub struct UsageSession {
+    pub path: String,
+    /// WTF-8, as the rest.
+    pub id: Vec<u8>,
+    pub cwd: Vec<u8>,
+    /// Its name, else the beginning of the first message.
+    pub title: Vec<u8>,
+    /// The header's time in ms since 1970; NaN if it is none.
+    pub created: f64,
+    pub usage: SessionUsage,
+}
+
+/// A file that is not in the sums, and why.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LeftOutFile {
+    pub path: String,
+    pub error: String,
+}
+
+/// What calls are added up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grouping {
+    Model,
+    Period(Period),
+    Project,
+    Session,
+}
+
+impl Grouping {
+    /// Their names.
+    pub const NAMES: [&'static str; 6] = ["model", "day", "week", "month", "project", "session"];
+
+    /// The grouping with this name.
+    pub fn from_name(name: &[u8]) -> Option<Self> {
+        Some(match name {
+            b"model" => Grouping::Model,
+            b"day" => Grouping::Period(Period::Day),
+            b"week" => Grouping::Period(Period::Week),
+            b"month" => Grouping::Period(Period::Month),
+            b"project" => Grouping::Project,
+            b"session" => Grouping::Session,
+            _ => return None,
+        })
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Grouping::Model => "model",
+            Grouping::Period(Period::Day) => "day",
+            Grouping::Period(Period::Week) => "week",
+            Grouping::Period(Period::Month) => "month",
+            Grouping::Project => "project",
+            Grouping::Session => "session",
+        }
+    }
+}
+
+/// What is added up, and how.
+#[derive(Debug, Clone)]
+pub struct ReportOptions {
+    /// Only calls from this time on, in ms since 1970, and before that one. A call without a time is in an unlimited report
+    /// alone.
+    pub since: f64,
+    pub until: f64,
+    pub by: Vec<Grouping>,
+    /// How many of the largest entries are told.
+    pub largest: usize,
+}
+
+/// A sum of calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Sum {
+    pub calls: u64,
+    pub amounts: Amounts,
+}
+
+impl Sum {
+    fn add(&mut self, amounts: &Amounts) {
+        self.calls += 1;
+        self.amounts.add(amounts);
+    }
+}
+
+/// The sum of one key of a grouping, and of each model in it.
+#[derive(Debug, Clone, Default)]
+pub struct Row {
+    pub sum: Sum,
+    /// The models' places in [`Report::models`].
+    pub models: Vec<(usize, Sum)>,
+}
+
+/// A grouping's rows.
+#[derive(Debug)]
+pub enum Table {
+    /// By the models' places in [`Report::models`].
+    Models(Vec<(usize, Sum)>),
+    /// By the names of periods or projects.
+    Named(Grouping, Vec<(Vec<u8>, Row)>),
+    /// By the sessions' places.
+    Sessions(Vec<(usize, Row)>),
+}
+
+/// A large entry: its session's place, and its place in the session's list of the largest.
+pub type LargePlace = (usize, usize);
+
+/// How many calls are left out of a sum, by what is wrong with them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOutCalls {
+    pub without_usage: u64,
+    pub missing: u64,
+    pub not_numbers: u64,
+    pub negative: u64,
+    pub infinite: u64,
+    pub unknown_kinds: u64,
+    pub without_model: u64,
+    pub without_time: u64,
+}
+
+impl LeftOutCalls {
+    fn add(&mut self, faults: Faults) {
+        let count = |number: &mut u64, fault| *number += u64::from(faults.contains(fault));
+        count(&mut self.without_usage, Faults::NO_USAGE);
+        count(&mut self.missing, Faults::MISSING);
+        count(&mut self.not_numbers, Faults::NOT_A_NUMBER);
+        count(&mut self.negative, Faults::NEGATIVE);
+        count(&mut self.infinite, Faults::INFINITE);
+        count(&mut self.unknown_kinds, Faults::UNKNOWN_KIND);
+        count(&mut self.without_model, Faults::NO_MODEL);
+        count(&mut self.without_time, Faults::NO_TIME);
+    }
+}
+
+/// The sums over sessions.
+#[derive(Debug)]
+pub struct Report {
+    pub entries: u64,
+    pub bytes: u64,
+    pub total: Sum,
+    /// The models' names.
+    pub models: Vec<Vec<u8>>,
+    pub tables: Vec<Table>,
+    /// The largest first.
+    pub kinds: Vec<KindSize>,
+    pub largest: Vec<LargePlace>,
+    /// Times in ms since 1970, and how many bytes there were by then.
+    pub growth: Vec<(f64, u64)>,
+    pub left_out: LeftOutCalls,
+    /// Lines that are no entries.
+    pub damaged: u64,
+}
+
+/// Brings sessions into the order in which they are added up: the oldest first.
+pub fn sort_sessions(sessions: &mut [UsageSession]) {
+    // NaN comes last.
+    sessions.sort_by(|a, b| a.created.total_cmp(&b.created).then_with(|| a.path.cmp(&b.path)));
+}
+
+/// The days of UTC that calls were made on, in days since 1970: what the host has to know for a calendar.
+pub fn utc_days(sessions: &[UsageSession]) -> Vec<f64> {
+    let mut days: Vec<f64> = Vec::new();
+    for call in sessions.iter().flat_map(|session| &session.usage.calls).filter(|call| !call.time.is_nan()) {
+        let day = (call.time / DAY_MS).floor();
+        if days.last() != Some(&day) {
+            days.push(day);
+        }
+    }
+    days.sort_by(f64::total_cmp);
+    days.dedup();
+    days
+}
+
+/// Adds sessions up that [`sort_sessions`] sorted.
+pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOptions) -> Report {
+    let mut adding = Adding::new(calendar, options);
+    let mut copies = Copies::default();
+    for (place, session) in sessions.iter().enumerate() {
+        adding.begin(session);
+        for call in &session.usage.calls {
+            let is_in_time = match call.time.is_nan() {
+                true => options.since == f64::NEG_INFINITY && options.until == f64::INFINITY,
+                false => call.time >= options.since && call.time < options.until,
+            };
+            if is_in_time && copies.is_new(place, call) {
+                adding.add(place, session, call);
+            }
+        }
+    }
+    adding.finish(sessions)
+}
+
+/// How many of each call were counted.
+#[derive(Default)]
+struct Copies(HashMap<(u64, u64), Counted>);
+
+struct Counted {
+    /// The most that one session has.
+    times: u32,
+    /// The session that was looked at last, and how many it has so far.
+    session: usize,
+    in_session: u32,
+}
+
+impl Copies {
+    /// Whether a session has a call once more than all before it.
+    fn is_new(&mut self, session: usize, call: &Call) -> bool {
+        match self.0.entry((call.identity, call.time.to_bits())) {
+            Entry::Vacant(entry) => {
+                entry.insert(Counted { times: 1, session, in_session: 1 });
+                true
+            }
+            Entry::Occupied(mut entry) => {
+                let counted = entry.get_mut();
+                if counted.session != session {
+                    (counted.session, counted.in_session) = (session, 0);
+                }
+                counted.in_session += 1;
+                let is_new = counted.in_session > counted.times;
+                counted.times = counted.times.max(counted.in_session);
+                is_new
+            }
+        }
+    }
+}
+
+/// Distinct names, in the order in which they came.
+#[derive(Default)]
+struct Names {
+    places: HashMap<Vec<u8>, usize>,
+    names: Vec<Vec<u8>>,
+}
+
+impl Names {
+    fn place(&mut self, name: &[u8]) -> usize {
+        if let Some(place) = self.places.get(name) {
+            return *place;
+        }
+        let place = self.names.len();
+        self.places.insert(name.to_vec(), place);
+        self.names.push(name.to_vec());
+        place
+    }
+}
+
+/// The rows of a grouping while calls are added.
+struct Group {
+    grouping: Grouping,
+    /// Of periods and projects.
+    names: Names,
+    /// Of sessions: their places.
+    sessions: Vec<usize>,
+    rows: Vec<Row>,
+    /// The row of the last call's session, project or date, as long as that stays the same.
+    current: Option<usize>,
+    /// The date of the current row.
+    date: f64,
+}
+
+struct Adding<'a> {
+    calendar: &'a Calendar,
+    options: &'a ReportOptions,
+    total: Sum,
+    left_out: LeftOutCalls,
+    models: Names,
+    model_sums: Vec<Sum>,
+    /// The places of the current session's models.
+    session_models: Vec<usize>,
+    groups: Vec<Group>,
+}
+
+impl<'a> Adding<'a> {
+    fn new(calendar: &'a Calendar, options: &'a ReportOptions) -> Self {
+        let group = |grouping: &Grouping| Group {
+            grouping: *grouping,
+            names: Names::default(),
+            sessions: Vec::new(),
+            rows: Vec::new(),
+            current: None,
+            date: f64::NAN,
+        };
+        Self {
+            calendar,
+            options,
+            total: Sum::default(),
+            left_out: LeftOutCalls::default(),
+            models: Names::default(),
+            model_sums: Vec::new(),
+            session_models: Vec::new(),
+            groups: options.by.iter().map(group).collect(),
+        }
+    }
+
+    fn begin(&mut self, session: &UsageSession) {
+        let models = &mut self.models;
+        self.session_models.clear();
+        self.session_models.extend(session.usage.models.iter().map(|name| models.place(name)));
+        self.model_sums.resize(self.models.names.len(), Sum::default());
+        for group in self.groups.iter_mut().filter(|group| !matches!(group.grouping, Grouping::Period(_))) {
+            group.current = None;
+        }
+    }
+
+    fn add(&mut self, place: usize, session: &UsageSession, call: &Call) {
+        self.left_out.add(call.faults);
+        if call.faults.contains(Faults::NO_USAGE) {
+            return;
+        }
+        let model = self.session_models.get(call.model as usize).copied().unwrap_or_default();
+        self.total.add(&call.amounts);
+        if let Some(sum) = self.model_sums.get_mut(model) {
+            sum.add(&call.amounts);
+        }
+        for group in &mut self.groups {
+            if let Some(row) = group.row(place, session, call.time, self.calendar) {
+                row.add(model, &call.amounts);
+            }
+        }
+    }
+
+    fn finish(self, sessions: &[UsageSession]) -> Report {
+        let mut kinds = Names::default();
+        let mut sizes: Vec<KindSize> = Vec::new();
+        for kind in sessions.iter().flat_map(|session| &session.usage.kinds) {
+            match sizes.get_mut(kinds.place(&kind.name)) {
+                Some(size) => {
+                    size.entries += kind.entries;
+                    size.bytes += kind.bytes;
+                }
+                None => sizes.push(kind.clone()),
+            }
+        }
+        let (entries, bytes) =
+            sizes.iter().fold((0, 0), |(entries, bytes), kind| (entries + kind.entries, bytes + kind.bytes));
+        sizes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+        let models = self.models.names;
+        let tables = self.groups.into_iter().map(|group| match group.grouping {
+            Grouping::Model => {
+                let mut rows: Vec<_> =
+                    self.model_sums.iter().copied().enumerate().filter(|(_, sum)| sum.calls > 0).collect();
+                sort_models(&mut rows, &models);
+                Table::Models(rows)
+            }
+            _ => group.finish(&models, sessions),
+        });
+        let tables = tables.collect();
+        Report {
+            entries,
+            bytes,
+            total: self.total,
+            models,
+            tables,
+            kinds: sizes,
+            largest: largest(sessions, self.options.largest),
+            growth: growth(sessions),
+            left_out: self.left_out,
+            damaged: sessions.iter().map(|session| session.usage.damaged).sum(),
+        }
+    }
+}
+
+impl Group {
+    fn row(&mut self, place: usize, session: &UsageSession, time: f64, calendar: &Calendar) -> Option<&mut Row> {
+        let at = match (self.grouping, self.current) {
+            (Grouping::Model, _) => return None,
+            (Grouping::Session | Grouping::Project, Some(at)) => at,
+            (Grouping::Session, None) => {
+                self.sessions.push(place);
+                self.sessions.len() - 1
+            }
+            (Grouping::Project, None) => self.names.place(&session.cwd),
+            (Grouping::Period(period), current) => {
+                let date = if time.is_nan() { f64::NAN } else { calendar.date_of(time) };
+                match current.filter(|_| date == self.date) {
+                    Some(at) => at,
+                    None => {
+                        self.date = date;
+                        let label = if date.is_nan() { "(no date)".to_owned() } else { period.label(date) };
+                        self.names.place(label.as_bytes())
+                    }
+                }
+            }
+        };
+        self.current = Some(at);
+        if self.rows.len() <= at {
+            self.rows.resize_with(at + 1, Row::default);
+        }
+        self.rows.get_mut(at)
+    }
+
+    /// The rows in their order: periods by time, the others by cost.
+    fn finish(self, models: &[Vec<u8>], sessions: &[UsageSession]) -> Table {
+        let mut rows = self.rows;
+        rows.iter_mut().for_each(|row| sort_models(&mut row.models, models));
+        if self.grouping == Grouping::Session {
+            let mut rows: Vec<_> = self.sessions.into_iter().zip(rows).collect();
+            let path = |place: usize| sessions.get(place).map(|session| &session.path);
+            rows.sort_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| path(a.0).cmp(&path(b.0))));
+            return Table::Sessions(rows);
+        }
+        let mut rows: Vec<_> = self.names.names.into_iter().zip(rows).collect();
+        match self.grouping {
+            Grouping::Period(_) => rows.sort_by(|a, b| a.0.cmp(&b.0)),
+            _ => rows.sort_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| a.0.cmp(&b.0))),
+        }
+        Table::Named(self.grouping, rows)
+    }
+}
+
+impl Row {
+    fn add(&mut self, model: usize, amounts: &Amounts) {
+        self.sum.add(amounts);
+        match self.models.iter_mut().find(|(known, _)| *known == model) {
+            Some((_, sum)) => sum.add(amounts),
+            None => {
+                let mut sum = Sum::default();
+                sum.add(amounts);
+                self.models.push((model, sum));
+            }
+        }
+    }
+}
+
+impl Sum {
+    /// By cost, then by output.
+    fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let (a, b) = (&self.amounts, &other.amounts);
+        a.cost.total_cmp(&b.cost).then_with(|| a.output.total_cmp(&b.output))
+    }
+}
+
+fn sort_models(rows: &mut [(usize, Sum)], names: &[Vec<u8>]) {
+    rows.sort_by(|(a, left), (b, right)| right.order(left).then_with(|| names.get(*a).cmp(&names.get(*b))));
+}
+
+/// The largest entries of all sessions.
+fn largest(sessions: &[UsageSession], count: usize) -> Vec<LargePlace> {
+    let all = sessions.iter().enumerate().flat_map(|(place, session)| {
+        session.usage.largest.iter().take(count).enumerate().map(move |(at, entry)| (entry.bytes, place, at))
+    });
+    let mut all: Vec<_> = all.collect();
+    all.sort_by_key(|(bytes, place, at)| (std::cmp::Reverse(*bytes), *place, *at));
+    all.into_iter().take(count).map(|(_, place, at)| (place, at)).collect()
+}
+
+/// How many steps growth is told in at most.
+const STEPS: u64 = 60;
+
+/// The bytes of all sessions after equal numbers of entries, in the order of their times, to the minute.
+fn growth(sessions: &[UsageSession]) -> Vec<(f64, u64)> {
+    let mut minutes: Vec<_> = sessions.iter().flat_map(|session| &session.usage.minutes).collect();
+    minutes.sort_by_key(|minute| minute.minute);
+    let all: u64 = minutes.iter().map(|minute| minute.entries).sum();
+    let mut steps: Vec<(f64, u64)> = Vec::new();
+    let (mut entries, mut bytes) = (0, 0);
+    for (at, minute) in minutes.iter().enumerate() {
+        let before = entries * STEPS / all;
+        entries += minute.entries;
+        bytes += minute.bytes;
+        if entries * STEPS / all != before || at + 1 == minutes.len() {
+            steps.push((minute.minute as f64 * 60_000.0, bytes));
+        }
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::core::format::header::Version;
+
+const HOUR: f64 = 3_600_000.0;
+
+/// A call by its hour, model and cost. Calls of the same are copies of each other.
+fn call(id: &str, hour: u32, model: &str, cost: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":"{id}","message":{{"role":"assistant","provider":"p","model":"{model}","usage":{{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"cost":{{"total":{cost}}}}},"timestamp":{}}}}}"#,
+        f64::from(hour) * HOUR
+    )
+}
+
+fn session(path: &str, created: f64, lines: &[String]) -> UsageSession {
+    let mut usage = SessionUsage::default();
+    let mut offset = 0;
+    for line in lines {
+        let end = offset + line.len() as u64 + 1;
+        usage.add_line(line, Version::Current, (offset, end));
+        offset = end;
+    }
+    usage.settle();
+    let text = |text: &str| text.as_bytes().to_vec();
+    UsageSession { path: path.into(), id: text(path), cwd: text("/c"), title: text("t"), created, usage }
+}
+
+fn options(by: &[Grouping]) -> ReportOptions {
+    ReportOptions { since: f64::NEG_INFINITY, until: f64::INFINITY, by: by.to_vec(), largest: 10 }
+}
+
+fn reported(mut sessions: Vec<UsageSession>, options: &ReportOptions) -> (Report, Vec<UsageSession>) {
+    sort_sessions(&mut sessions);
+    (report(&sessions, &Calendar::Utc, options), sessions)
+}
+
+/// The rows of a table of periods or projects: key, calls and cost.
+fn named(table: &Table) -> Vec<(String, u64, f64)> {
+    let Table::Named(_, rows) = table else { panic!("no names") };
+    rows.iter()
+        .map(|(name, row)| (String::from_utf8_lossy(name).into_owned(), row.sum.calls, row.sum.amounts.cost))
+        .collect()
+}
+
+/// The rows of a table of sessions: path and calls.
+fn by_session(table: &Table, sessions: &[UsageSession]) -> Vec<(String, u64)> {
+    let Table::Sessions(rows) = table else { panic!("no sessions") };
+    rows.iter().map(|(place, row)| (sessions[*place].path.clone(), row.sum.calls)).collect()
+}
+
+#[test]
+fn a_call_of_a_fork_counts_once_and_for_its_source() {
+    let shared = [call("a", 1, "m", "0.5"), call("b", 1, "m", "0.5"), call("c", 30, "n", "0.25")];
+    let source = || session("/s/source", 1.0, &shared);
+    // The fork has one of the two calls alike once more, under new ids, and one of its own.
+    let copies =
+        [call("x", 1, "m", "0.5"), call("y", 1, "m", "0.5"), call("z", 1, "m", "0.5"), call("w", 50, "m", "1")];
+    let fork = || session("/s/fork", 2.0, &copies);
+    let all = options(&[Grouping::Session, Grouping::Period(Period::Day), Grouping::Project]);
+    for sessions in [vec![source(), fork()], vec![fork(), source()]] {
+        let (report, sessions) = reported(sessions, &all);
+        assert_eq!((report.total.calls, report.total.amounts.cost), (5, 2.75));
+        let mut rows = by_session(&report.tables[0], &sessions);
+        rows.sort();
+        assert_eq!(rows, [("/s/fork".to_owned(), 2), ("/s/source".to_owned(), 3)]);
+        let days =
+            [("1970-01-01".to_owned(), 3, 1.5), ("1970-01-02".to_owned(), 1, 0.25), ("1970-01-03".to_owned(), 1, 1.0)];
+        assert_eq!(named(&report.tables[1]), days);
+        assert_eq!(named(&report.tables[2]), [("/c".to_owned(), 5, 2.75)]);
+    }
+}
+
+#[test]
+fn calls_outside_the_limits_and_those_without_a_time_are_left_out() {
+    let untimed = r#"{"type":"usage","id":"u","provider":"p","model":"m","usage":{"input":9}}"#.to_owned();
+    let without_usage = r#"{"type":"message","id":"v","message":{"role":"assistant","timestamp":3600000}}"#.to_owned();
+    let lines = [
+        call("a", 1, "m", "1"),
+        call("b", 2, "", "-1"),
+        call("c", 3, "m", "1e999"),
+        untimed,
+        without_usage,
+        "torn".into(),
+    ];
+    let (report, _) = reported(vec![session("/a", 1.0, &lines)], &options(&[Grouping::Period(Period::Day)]));
+    assert_eq!((report.total.calls, report.total.amounts.input, report.total.amounts.cost), (4, 12.0, 1.0));
+    assert_eq!(named(&report.tables[0]), [("(no date)".to_owned(), 1, 0.0), ("1970-01-01".to_owned(), 3, 1.0)]);
+    let all = LeftOutCalls {
+        without_usage: 1,
+        missing: 1,
+        negative: 1,
+        infinite: 1,
+        without_model: 2,
+        without_time: 1,
+        ..LeftOutCalls::default()
+    };
+    assert_eq!((report.left_out, report.damaged), (all, 1));
+    let some = ReportOptions { since: 2.0 * HOUR, until: 3.0 * HOUR, ..options(&[]) };
+    let (report, _) = reported(vec![session("/a", 1.0, &lines)], &some);
+    assert_eq!((report.total.calls, report.left_out.negative, report.left_out.without_time), (1, 1, 0));
+}
+
+#[test]
+fn kinds_growth_and_the_largest_are_of_all_sessions() {
+    let entry = |minute: u32, more: usize| {
+        format!(
+            r#"{{"type":"custom","id":"i","timestamp":"2025-01-01T00:{minute:02}:00.000Z","x":"{}"}}"#,
+            "x".repeat(more)
+        )
+    };
+    let a = session("/a", f64::NAN, &[entry(3, 5), entry(1, 50)]);
+    let b = session("/b", 5.0, &[entry(2, 500), call("c", 1, "m", "1")]);
+    let (report, sessions) = reported(vec![a, b], &ReportOptions { largest: 2, ..options(&[]) });
+    let sizes: Vec<u64> =
+        report.largest.iter().map(|(session, at)| sessions[*session].usage.largest[*at].bytes).collect();
+    let bytes = |more| entry(1, more).len() as u64 + 1;
+    let call_bytes = call("c", 1, "m", "1").len() as u64 + 1;
+    assert_eq!(sizes, [bytes(500), call_bytes]);
+    let kinds: Vec<_> = report.kinds.iter().map(|kind| (kind.name.as_slice(), kind.entries, kind.bytes)).collect();
+    let custom = bytes(5) + bytes(50) + bytes(500);
+    assert_eq!(kinds, [(&b"custom"[..], 3, custom), (b"assistant", 1, call_bytes)]);
+    let growth: Vec<u64> = report.growth.iter().map(|(_, bytes)| *bytes).collect();
+    assert_eq!(growth, [bytes(50), bytes(50) + bytes(500), custom]);
+    assert_eq!((report.entries, report.bytes), (4, custom + call_bytes));
+}
+
+proptest! {
+    /// Rows add up to the total, and the order of the files changes no bit.
+    #[test]
+    fn sums_do_not_depend_on_the_order_of_files(
+        files in prop::collection::vec(prop::collection::vec((0u32..60, 0usize..3, 0u32..5), 0..8), 1..5),
+        first in any::<prop::sample::Index>(),
+    ) {
+        let line = |(hour, model, cost): &(u32, usize, u32)| call("i", *hour, ["m", "n", "é"][*model], &format!("0.{cost}1"));
+        let all: Vec<_> = files.iter().enumerate().map(|(at, calls)| {
+            let lines: Vec<String> = calls.iter().map(line).collect();
+            (format!("/s/{at}"), (at % 2) as f64, lines)
+        }).collect();
+        let by = [Grouping::Model, Grouping::Period(Period::Week), Grouping::Period(Period::Month), Grouping::Project, Grouping::Session];
+        let run = |from: usize| {
+            let order = all.iter().cycle().skip(from).take(all.len());
+            let (report, _) = reported(order.map(|(path, created, lines)| session(path, *created, lines)).collect(), &options(&by));
+            report
+        };
+        let (one, other) = (run(0), run(first.index(all.len())));
+        prop_assert_eq!(format!("{one:?}"), format!("{other:?}"));
+        // Every distinct call as often as the file has it that has it most often.
+        let mut most = std::collections::HashMap::new();
+        for calls in &files {
+            for call in calls {
+                let times = calls.iter().filter(|other| *other == call).count() as u64;
+                let entry = most.entry(*call).or_insert(0);
+                *entry = times.max(*entry);
+            }
+        }
+        prop_assert_eq!(one.total.calls, most.values().sum::<u64>());
+        for table in &one.tables {
+            let sums: Vec<Sum> = match table {
+                Table::Models(rows) => rows.iter().map(|(_, sum)| *sum).collect(),
+                Table::Named(_, rows) => rows.iter().map(|(_, row)| row.sum).collect(),
+                Table::Sessions(rows) => rows.iter().map(|(_, row)| row.sum).collect(),
+            };
+            prop_assert_eq!(sums.iter().map(|sum| sum.calls).sum::<u64>(), one.total.calls);
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! One model call: what it used, when, and what is wrong with what the file says of it.
+
+use std::borrow::Cow;
+
+use crate::core::base::time::Time;
+use crate::core::io::line_reader::text_of;
+use crate::core::json::scanner::{Input, ScanResult, Scanner};
+use crate::core::json::string_bytes;
+
+/// Numbers that are added up: tokens of each kind, and the cost in dollars.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Amounts {
+    pub input: f64,
+    pub output: f64,
+    pub cache_read: f64,
+    pub cache_write: f64,
+    pub cost: f64,
+}
+
+impl Amounts {
+    /// The amounts in the order of the fields.
+    pub fn to_array(self) -> [f64; 5] {
+        let Self { input, output, cache_read, cache_write, cost } = self;
+        [input, output, cache_read, cache_write, cost]
+    }
+
+    /// The amounts of an array in the order of the fields.
+    pub fn from_array([input, output, cache_read, cache_write, cost]: [f64; 5]) -> Self {
+        Self { input, output, cache_read, cache_write, cost }
+    }
+
+    /// Adds each amount.
+    pub fn add(&mut self, other: &Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.cost += other.cost;
+    }
+}
+
+/// What is wrong with a call: a set of bits. What is wrong is left out of the sums, never replaced by a guess.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Faults(pub u8);
+
+impl Faults {
+    /// There is no object with its usage. Nothing of it is in a sum, the number of calls included.
+    pub const NO_USAGE: Faults = Faults(1);
+    /// An amount is missing or null.
+    pub const MISSING: Faults = Faults(2);
+    /// An amount is no number.
+    pub const NOT_A_NUMBER: Faults = Faults(4);
+    /// An amount is below 0.
+    pub const NEGATIVE: Faults = Faults(8);
+    /// An amount is larger than a double holds.
+    pub const INFINITE: Faults = Faults(16);
+    /// There is an amount of a kind that this release does not know.
+    pub const UNKNOWN_KIND: Faults = Faults(32);
+    /// The provider or the model has no name.
+    pub const NO_MODEL: Faults = Faults(64);
+    /// Nothing tells the time.
+    pub const NO_TIME: Faults = Faults(128);
+
+    /// Adds the bits of another set.
+    pub fn add(&mut self, other: Faults) {
+        self.0 |= other.0;
+    }
+
+    /// Whether all bits of another set are in this one.
+    pub fn contains(self, other: Faults) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// A model call of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// A hash of what distinguishes it from other calls. The copies of a call in forks have the same.
+    pub identity: u64,
+    /// In ms since 1970; NaN if nothing tells it.
+    pub time: f64,
+    /// The place of its model in the session's list of models.
+    pub model: u32,
+    pub faults: Faults,
+    pub amounts: Amounts,
+}
+
+/// The value of a `usage` key.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum UsageValue {
+    Null,
+    /// Neither null nor an object.
+    NoObject,
+    Amounts(Amounts, Faults),
+}
+
+/// Longer numbers need the full reader.
+const LONGEST_NUMBER: usize = 1 << 10;
+
+/// The kinds that are part of others, or their sum: they are known, and not added.
+const PARTS: [&[u8]; 3] = [b"totalTokens", b"cacheWrite1h", b"reasoning"];
+
+/// Takes the value of a `usage` key.
+pub fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<UsageValue, I> {
+    match scanner.next_token()? {
+        Some(b'{') => {}
+        Some(b'n') => return scanner.skip_value().map(|()| UsageValue::Null),
+        _ => return scanner.skip_value().map(|()| UsageValue::NoObject),
+    }
+    let [mut input, mut output, mut cache_read, mut cache_write, mut cost] = [Amount::Missing; 5];
+    let mut faults = Faults::default();
+    members(scanner, |key, scanner| {
+        match key {
+            b"input" => input = amount(scanner)?,
+            b"output" => output = amount(scanner)?,
+            b"cacheRead" => cache_read = amount(scanner)?,
+            b"cacheWrite" => cache_write = amount(scanner)?,
+            b"cost" => cost = total(scanner)?,
+            key if PARTS.contains(&key) => scanner.skip_value()?,
+            _ => {
+                if is_number(scanner.next_token()?) {
+                    faults.add(Faults::UNKNOWN_KIND);
+                }
+                scanner.skip_value()?;
+            }
+        }
+        Ok(())
+    })?;
+    let amounts = [input, output, cache_read, cache_write, cost].map(|amount| amount.counted(&mut faults));
+    Ok(UsageValue::Amounts(Amounts::from_array(amounts), faults))
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Amount {
+    Missing,
+    NotANumber,
+    Number(f64),
+}
+
+impl Amount {
+    /// What is added of it.
+    fn counted(self, faults: &mut Faults) -> f64 {
+        let fault = match self {
+            Amount::Number(number) if number.is_infinite() => Faults::INFINITE,
+            Amount::Number(number) if number < 0.0 => Faults::NEGATIVE,
+            // Adding 0 makes -0 the same as 0.
+            Amount::Number(number) => return number + 0.0,
+            Amount::NotANumber => Faults::NOT_A_NUMBER,
+            Amount::Missing => Faults::MISSING,
+        };
+        faults.add(fault);
+        0.0
+    }
+}
+
+fn is_number(token: Option<u8>) -> bool {
+    matches!(token, Some(b'-' | b'0'..=b'9'))
+}
+
+fn amount<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
+    let token = scanner.next_token()?;
+    if is_number(token) {
+        return Ok(number(scanner.value(LONGEST_NUMBER)?).map_or(Amount::NotANumber, Amount::Number));
+    }
+    scanner.skip_value()?;
+    Ok(if token == Some(b'n') { Amount::Missing } else { Amount::NotANumber })
+}
+
+/// The `total` of a `cost` object.
+fn total<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
+    if scanner.next_token()? != Some(b'{') {
+        return Ok(match amount(scanner)? {
+            Amount::Missing => Amount::Missing,
+            _ => Amount::NotANumber,
+        });
+    }
+    let mut found = Amount::Missing;
+    members(scanner, |key, scanner| {
+        match key {
+            b"total" => found = amount(scanner)?,
+            _ => scanner.skip_value()?,
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Takes an object, whose bracket comes next, and calls `member` with each key, at its value.
+fn members<I: Input>(
+    scanner: &mut Scanner<I>,
+    mut member: impl FnMut(&[u8], &mut Scanner<I>) -> ScanResult<(), I>,
+) -> ScanResult<(), I> {
+    /// Longer keys need the full reader.
+    const LONGEST_KEY: usize = 1 << 20;
+    scanner.expect(b'{')?;
+    let mut first = true;
+    let mut key = [0; 16];
+    while scanner.next_element(&mut first, b'}')? {
+        let quoted = scanner.key(LONGEST_KEY)?;
+        let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+        // The key is copied: the scanner moves on.
+        let long;
+        let key = match key.get_mut(..inner.len()) {
+            Some(short) if !inner.contains(&b'\\') => {
+                short.copy_from_slice(inner);
+                &*short
+            }
+            _ => {
+                long = string_bytes(&text_of(quoted)).unwrap_or_default().into_owned();
+                &long
+            }
+        };
+        scanner.expect(b':')?;
+        member(key, scanner)?;
+    }
+    scanner.expect(b'}')
+}
+
+/// The text of a JSON string in any bytes; None if it is none.
+pub fn plain(json: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let inner = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    match inner.iter().all(|byte| *byte < 0x80 && *byte != b'\\') {
+        true => Some(Cow::Borrowed(inner)),
+        false => string_bytes(&text_of(json)).map(|text| Cow::Owned(text.into_owned())),
+    }
+}
+
+/// The time of an entry or a message by its JSON text: a number of ms or an ISO text. None for anything else, another form of
+/// date included: only the host could read it.
+pub fn time(json: &[u8]) -> Option<f64> {
+    let time = match plain(json) {
+        Some(text) => Time::from_text(&text),
+        None => Time::from_number(number(json)?),
+    };
+    match time {
+        Time::At(ms) if !ms.is_nan() => Some(ms),
+        _ => None,
+    }
+}
+
+/// The number of a JSON text, if it is one.
+pub fn number(json: &[u8]) -> Option<f64> {
+    // Nearly all are small and whole.
+    if (1..=15).contains(&json.len()) && json.iter().all(u8::is_ascii_digit) {
+        return Some(json.iter().fold(0u64, |number, digit| number * 10 + u64::from(digit - b'0')) as f64);
+    }
+    is_number(json.first().copied()).then(|| std::str::from_utf8(json).ok()?.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scanned(text: &str) -> UsageValue {
+        scan_usage(&mut Scanner::new(text.as_bytes())).expect("JSON")
+    }
+
+    #[test]
+    fn amounts_are_read_and_what_is_wrong_is_left_out() {
+        let whole =
+            r#"{"input":1,"output":2.5,"cacheRead":3,"cacheWrite":4,"totalTokens":9,"cost":{"input":1,"total":0.1}}"#;
+        let amounts = Amounts { input: 1.0, output: 2.5, cache_read: 3.0, cache_write: 4.0, cost: 0.1 };
+        assert_eq!(scanned(whole), UsageValue::Amounts(amounts, Faults::default()));
+        let only_output = Amounts { output: 7.0, ..Amounts::default() };
+        for (text, faults) in [
+            (r#"{"output":7}"#, Faults::MISSING.0),
+            (r#"{"input":null,"output":7,"cacheRead":0,"cacheWrite":0,"cost":{}}"#, Faults::MISSING.0),
+            (r#"{"input":"5","output":7,"cacheRead":0,"cacheWrite":-0,"cost":{"total":0}}"#, Faults::NOT_A_NUMBER.0),
+            (r#"{"input":-5,"output":7,"cacheRead":1e999,"cacheWrite":0,"cost":5}"#, 4 | 8 | 16),
+            (r#"{"input":0,"outp\u0075t":7,"cacheRead":0,"cacheWrite":0,"cost":{"total":0},"audio":5}"#, 32),
+            (
+                r#"{"input":3,"input":0,"output":7,"cacheRead":0,"cacheWrite":0,"cost":{"total":9,"total":0},"audio":{}}"#,
+                0,
+            ),
+        ] {
+            assert_eq!(scanned(text), UsageValue::Amounts(only_output, Faults(faults)), "{text}");
+        }
+        assert_eq!(
+            (scanned("null"), scanned("[1]"), scanned("5")),
+            (UsageValue::Null, UsageValue::NoObject, UsageValue::NoObject)
+        );
+        assert!(scan_usage(&mut Scanner::new(&br#"{"input":1"#[..])).is_err());
+    }
+
+    #[test]
+    fn times_are_numbers_or_iso_texts() {
+        assert_eq!((time(b"5.7"), time(b"\"1970-01-01T00:00:00.005Z\"")), (Some(5.0), Some(5.0)));
+        for none in [&b"\"Jan 5 2031\""[..], b"null", b"1e300", b"{}", b"\"5\"", b"true"] {
+            assert_eq!(time(none), None);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! What the model calls of a session used, and what its file is made of. It is collected by the pass that makes the file's
+//! list row.
+
+pub mod call;
+pub mod pack;
+pub mod session_usage;

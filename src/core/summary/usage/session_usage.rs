@@ -1,0 +1,361 @@
+//! What is collected of one session, entry by entry.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::call::{number, plain, scan_usage, time, Amounts, Call, Faults, UsageValue};
+use crate::core::format::header::Version;
+use crate::core::json::reader::{read, Raw};
+use crate::core::json::scanner::Scanner;
+use crate::core::json::{fields, Value};
+use crate::core::summary::line_scanner::ScannedLine;
+
+/// How many of a session's largest entries are kept.
+pub const LARGEST_KEPT: usize = 100;
+
+/// How many different models, and kinds of entries, are counted by name in one session.
+const MOST_NAMES: usize = 1000;
+const OTHER: &[u8] = b"(other)";
+
+/// Entries of one kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KindSize {
+    /// A message's role, else the entry's type. WTF-8.
+    pub name: Vec<u8>,
+    pub entries: u64,
+    pub bytes: u64,
+}
+
+/// Entries that follow each other and have their times in the same minute.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Minute {
+    /// Minutes since 1970.
+    pub minute: i64,
+    pub entries: u64,
+    pub bytes: u64,
+}
+
+/// A large entry. Larger ones are greater, and of equal ones the earlier.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LargeEntry {
+    /// Of its line, the newline included.
+    pub bytes: u64,
+    /// Where its line starts in the file.
+    pub offset: Reverse<u64>,
+    /// The place of its kind in the session's list of kinds.
+    pub kind: u32,
+}
+
+/// What was collected of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionUsage {
+    /// In the order of the file.
+    pub calls: Vec<Call>,
+    /// The names of the models that calls refer to. WTF-8.
+    pub models: Vec<Vec<u8>>,
+    pub kinds: Vec<KindSize>,
+    pub minutes: Vec<Minute>,
+    /// The largest entries. More than `keep` of them in any order, until [`SessionUsage::settle`] sorts them.
+    pub largest: Vec<LargeEntry>,
+    /// Lines that are neither entries nor blank.
+    pub damaged: u64,
+    /// How many of the largest entries are kept.
+    pub keep: usize,
+    /// The greatest entry that was dropped: only greater ones can be among the largest.
+    floor: Option<LargeEntry>,
+}
+
+impl Default for SessionUsage {
+    fn default() -> Self {
+        Self::keeping(LARGEST_KEPT)
+    }
+}
+
+fields! {
+    /// The fields of an entry that are looked at.
+    struct EntryFields<V> {
+        kind: V = "type",
+        id: V = "id",
+        timestamp: V = "timestamp",
+        message: V = "message",
+        provider: V = "provider",
+        model: V = "model",
+        usage: V = "usage",
+    }
+}
+
+fields! {
+    /// The fields of a message that are looked at.
+    struct MessageFields<V> {
+        role: V = "role",
+        timestamp: V = "timestamp",
+        provider: V = "provider",
+        model: V = "model",
+        tool_name: V = "toolName",
+        usage: V = "usage",
+    }
+}
+
+/// An entry's values. Texts are WTF-8, times JSON texts.
+#[derive(Default)]
+struct EntryParts<'a> {
+    kind: Option<Cow<'a, [u8]>>,
+    role: Option<Cow<'a, [u8]>>,
+    id: Option<Cow<'a, [u8]>>,
+    timestamp: Option<&'a [u8]>,
+    message_time: Option<&'a [u8]>,
+    provider: Option<Cow<'a, [u8]>>,
+    model: Option<Cow<'a, [u8]>>,
+    tool_name: Option<Cow<'a, [u8]>>,
+    usage: Option<UsageValue>,
+}
+
+/// What a call is made for.
+enum Caller<'a> {
+    /// A model, by its provider and name.
+    Model,
+    Tool,
+    /// A summary, by the entry's type.
+    Summary(&'a [u8]),
+}
+
+impl SessionUsage {
+    /// Nothing yet; so many of the largest entries will be kept.
+    pub fn keeping(keep: usize) -> Self {
+        Self {
+            calls: Vec::new(),
+            models: Vec::new(),
+            kinds: Vec::new(),
+            minutes: Vec::new(),
+            largest: Vec::new(),
+            damaged: 0,
+            keep,
+            floor: None,
+        }
+    }
+
+    /// Adds a line that was scanned and stands in these bytes of the file. False if the line has to be read whole, by
+    /// [`SessionUsage::add_line`]: it has no time, or a message where none belongs.
+    pub fn add_scanned(&mut self, line: &ScannedLine, version: Version, span: (u64, u64)) -> bool {
+        if version != Version::V1 && line.has_text_id != Some(true) {
+            self.damaged += 1;
+            return true;
+        }
+        fn text(json: Option<&[u8]>) -> Option<Cow<'_, [u8]>> {
+            json.and_then(plain)
+        }
+        let parts = EntryParts {
+            kind: text(line.kind.get()),
+            role: text(line.role.get()),
+            id: None,
+            timestamp: line.timestamp.get(),
+            message_time: line.message_time.get(),
+            provider: text(line.provider.get()),
+            model: text(line.model.get()),
+            tool_name: text(line.tool_name.get()),
+            usage: line.usage,
+        };
+        let has_time = [parts.timestamp, parts.message_time].into_iter().flatten().any(|time| time != b"null");
+        let is_message = parts.kind.as_deref() == Some(b"message");
+        if !has_time || is_message != line.has_message {
+            return false;
+        }
+        self.add(&parts, span);
+        true
+    }
+
+    /// Adds a line of any shape.
+    pub fn add_line(&mut self, line: &str, version: Version, span: (u64, u64)) {
+        let Ok(entry) = read::<EntryFields<Raw<'_>>>(line) else {
+            self.damaged += u64::from(!line.trim_ascii().is_empty());
+            return;
+        };
+        fn text<'a>(value: &'a Option<Raw<'_>>) -> Option<Cow<'a, [u8]>> {
+            value.as_ref().and_then(Value::text)
+        }
+        fn json<'a>(value: &'a Option<Raw<'_>>) -> Option<&'a [u8]> {
+            value.as_ref().map(|raw| raw.get().as_bytes())
+        }
+        let id = text(&entry.id);
+        if version != Version::V1 && id.is_none() {
+            self.damaged += 1;
+            return;
+        }
+        let usage =
+            |value: &Option<Raw<'_>>| value.and_then(|raw| scan_usage(&mut Scanner::new(raw.get().as_bytes())).ok());
+        let kind = text(&entry.kind);
+        let mut parts = EntryParts { kind, id, timestamp: json(&entry.timestamp), ..EntryParts::default() };
+        let message = entry.message.and_then(|raw| read::<MessageFields<Raw<'_>>>(raw.get()).ok());
+        match (parts.kind.as_deref(), &message) {
+            (Some(b"message"), Some(message)) => {
+                parts.role = text(&message.role);
+                parts.message_time = json(&message.timestamp);
+                parts.provider = text(&message.provider);
+                parts.model = text(&message.model);
+                parts.tool_name = text(&message.tool_name);
+                parts.usage = usage(&message.usage);
+            }
+            (Some(b"message"), None) => {}
+            _ => {
+                parts.message_time = message.as_ref().and_then(|message| json(&message.timestamp));
+                parts.provider = text(&entry.provider);
+                parts.model = text(&entry.model);
+                parts.usage = usage(&entry.usage);
+            }
+        }
+        self.add(&parts, span);
+    }
+
+    /// Counts a line that is no JSON object.
+    pub fn add_damaged(&mut self) {
+        self.damaged += 1;
+    }
+
+    fn add(&mut self, entry: &EntryParts<'_>, (from, to): (u64, u64)) {
+        let kind = entry.kind.as_deref().unwrap_or(b"(no type)");
+        let name = match kind {
+            // A later header.
+            b"session" => return,
+            b"message" => entry.role.as_deref().unwrap_or(b"message"),
+            kind => kind,
+        };
+        let bytes = to.saturating_sub(from);
+        let place = place_of(&mut self.kinds, name, |kind| &kind.name, |name| KindSize { name, entries: 0, bytes: 0 });
+        if let Some(kind) = self.kinds.get_mut(place as usize) {
+            kind.entries += 1;
+            kind.bytes += bytes;
+        }
+        self.add_large(LargeEntry { bytes, offset: Reverse(from), kind: place });
+        let entry_time = entry.timestamp.and_then(time);
+        if let Some(ms) = entry_time {
+            self.add_to_minute((ms / 60_000.0).floor() as i64, bytes);
+        }
+        let caller = match (kind, name) {
+            (b"message", b"assistant") | (b"usage", _) => Caller::Model,
+            (b"message", b"toolResult") => Caller::Tool,
+            (b"compaction" | b"branch_summary", _) => Caller::Summary(kind),
+            _ => return,
+        };
+        self.add_call(entry, caller, entry_time);
+    }
+
+    fn add_call(&mut self, entry: &EntryParts<'_>, caller: Caller<'_>, entry_time: Option<f64>) {
+        let (amounts, mut faults) = match (entry.usage, &caller) {
+            (Some(UsageValue::Amounts(amounts, faults)), _) => (amounts, faults),
+            // Tools and summaries need no model.
+            (None | Some(UsageValue::Null), Caller::Tool | Caller::Summary(_)) => return,
+            _ => (Amounts::default(), Faults::NO_USAGE),
+        };
+        let named = |name: &'_ Option<Cow<'_, [u8]>>, none: &'static [u8]| {
+            name.as_deref().filter(|name| !name.is_empty()).unwrap_or(none).to_vec()
+        };
+        let model = match caller {
+            Caller::Model => {
+                let (provider, model) = (named(&entry.provider, b""), named(&entry.model, b""));
+                if provider.is_empty() || model.is_empty() {
+                    faults.add(Faults::NO_MODEL);
+                }
+                match (&*provider, &*model) {
+                    (b"", b"") => b"(no model)".to_vec(),
+                    (b"", model) => [b"(no provider)/", model].concat(),
+                    (provider, b"") => [provider, b"/(no model)"].concat(),
+                    (provider, model) => [provider, b"/", model].concat(),
+                }
+            }
+            Caller::Tool => [b"(tool ", &*named(&entry.tool_name, b"without a name"), b")"].concat(),
+            Caller::Summary(kind) => [b"(", kind, b")"].concat(),
+        };
+        // A message's own time counts if it is a number.
+        let message_time = entry.message_time.filter(|json| number(json).is_some());
+        let time = match message_time {
+            Some(json) => time(json),
+            None => entry_time,
+        };
+        if time.is_none() {
+            faults.add(Faults::NO_TIME);
+        }
+        let identity = identity_of(entry, &model, &amounts);
+        let model = place_of(&mut self.models, &model, |name| name, |name| name);
+        self.calls.push(Call { identity, time: time.unwrap_or(f64::NAN), model, faults, amounts });
+    }
+
+    fn add_to_minute(&mut self, minute: i64, bytes: u64) {
+        match self.minutes.last_mut().filter(|last| last.minute == minute) {
+            Some(last) => {
+                last.entries += 1;
+                last.bytes += bytes;
+            }
+            None => self.minutes.push(Minute { minute, entries: 1, bytes }),
+        }
+    }
+
+    fn add_large(&mut self, entry: LargeEntry) {
+        if self.floor.as_ref().is_some_and(|floor| entry < *floor) || self.keep == 0 {
+            return;
+        }
+        self.largest.push(entry);
+        if self.largest.len() >= 2 * self.keep + LARGEST_KEPT {
+            self.settle();
+        }
+    }
+
+    /// Sorts the largest entries, the largest first, and drops those that are too many.
+    pub fn settle(&mut self) {
+        self.largest.sort_unstable_by(|a, b| b.cmp(a));
+        self.largest.truncate(self.keep);
+        self.floor = self.largest.last().filter(|_| self.largest.len() == self.keep).cloned();
+    }
+
+    /// How many entries there are, and their bytes.
+    pub fn size(&self) -> (u64, u64) {
+        self.kinds.iter().fold((0, 0), |(entries, bytes), kind| (entries + kind.entries, bytes + kind.bytes))
+    }
+}
+
+/// The place of a name in a list, to which it is added.
+fn place_of<T>(list: &mut Vec<T>, name: &[u8], name_of: impl Fn(&T) -> &[u8], make: impl Fn(Vec<u8>) -> T) -> u32 {
+    let find = |list: &[T], name: &[u8]| list.iter().position(|one| name_of(one) == name);
+    let place = find(list, name).or_else(|| match list.len() < MOST_NAMES {
+        true => None,
+        false => find(list, OTHER),
+    });
+    place.unwrap_or_else(|| {
+        let name = if list.len() < MOST_NAMES { name } else { OTHER };
+        list.push(make(name.to_vec()));
+        list.len() - 1
+    }) as u32
+}
+
+/// A hash of the times, the model and the amounts of a call: forks hold copies of entries with the same. The entry's id
+/// counts where there are no times; it does not otherwise, because entries of version 1 get a new one at each fork.
+fn identity_of(entry: &EntryParts<'_>, model: &[u8], amounts: &Amounts) -> u64 {
+    // Short: one pass over all of it is faster than to hash part by part.
+    let mut parts = Vec::with_capacity(256);
+    let mut part = |tag: u8, bytes: &[u8]| {
+        parts.push(tag);
+        parts.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        parts.extend_from_slice(bytes);
+    };
+    let mut has_time = false;
+    for json in [entry.timestamp, entry.message_time].into_iter().flatten().filter(|json| *json != b"null") {
+        has_time = true;
+        match (plain(json), number(json)) {
+            (Some(text), _) => part(b't', &text),
+            (None, Some(number)) => part(b'n', &number.to_bits().to_le_bytes()),
+            (None, None) => part(b'j', json),
+        }
+    }
+    if !has_time {
+        part(b'i', entry.id.as_deref().unwrap_or_default());
+    }
+    part(b'm', model);
+    for amount in amounts.to_array() {
+        parts.extend_from_slice(&amount.to_bits().to_le_bytes());
+    }
+    xxh3_64(&parts)
+}
+
+#[cfg(test)]
+mod tests;

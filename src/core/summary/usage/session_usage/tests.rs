@@ -1,0 +1,204 @@
+use std::sync::atomic::AtomicBool;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::core::summary::session_summary::{read_on, SummaryProgress, SummaryScan};
+use crate::core::summary::usage::pack::{pack, unpack};
+
+const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
+
+impl SessionUsage {
+    /// Every line read whole: slow, and plainly right.
+    fn of_lines(text: &str, version: Version) -> SessionUsage {
+        let mut usage = SessionUsage::default();
+        let mut offset = 0;
+        for line in text.split_inclusive('\n') {
+            let end = offset + line.len() as u64;
+            if offset > 0 {
+                usage.add_line(line, version, (offset, end));
+            }
+            offset = end;
+        }
+        usage.settle();
+        usage
+    }
+}
+
+fn scan(text: &str, from: SummaryProgress) -> SummaryScan {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), text).expect("written");
+    let read = read_on(file.as_file(), text.len() as u64, from, &mut Box::default(), &AtomicBool::new(false));
+    read.expect("read").expect("not cancelled")
+}
+
+fn usage_of(lines: &[&str]) -> SessionUsage {
+    scan(&format!("{HEADER}{}\n", lines.join("\n")), SummaryProgress::default()).usage().clone()
+}
+
+fn json(choices: &[&'static str]) -> impl Strategy<Value = &'static str> + Clone {
+    prop::sample::select(choices.to_vec())
+}
+
+/// Entries that stand for calls, as they are and as they should not be.
+fn lines() -> impl Strategy<Value = String> {
+    let usage = json(&[
+        r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":10,"cost":{"input":0.1,"total":0.25}}"#,
+        r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"cost":{"total":0.25,"total":0.5}}"#,
+        r#"{"input":"1","output":null,"cacheRead":-3,"cacheWrite":1e999,"c\u006fst":{"total":1e-7}}"#,
+        r#"{"input":1.5,"audio":7,"cost":3}"#,
+        "{}",
+        "null",
+        "[1]",
+        "7",
+        r#"{"input":tru}"#,
+    ]);
+    let time = json(&[
+        "1735689600000",
+        "\"2025-01-01T00:00:00.000Z\"",
+        "\"2025-01-01T00:01:30.000Z\"",
+        "\"Jan 5 2031\"",
+        "null",
+        "1e999",
+        "{}",
+    ]);
+    let text = json(&["\"acme\"", "\"large\"", "\"\"", "\"l\\u0061rge\"", "7", "null", "\"é\"", "\"\\ud83d\""]);
+    let role = json(&["\"assistant\"", "\"assistant\"", "\"toolResult\"", "\"user\"", "\"assist\\u0061nt\"", "5"]);
+    let kind = json(&[
+        "\"message\"",
+        "\"message\"",
+        "\"usage\"",
+        "\"compaction\"",
+        "\"branch_summary\"",
+        "\"custom\"",
+        "\"session\"",
+        "\"mess\\u0061ge\"",
+        "7",
+    ]);
+    let id = json(&["\"id\":\"x\",", "\"id\":\"y\",", "\"id\":7,", ""]);
+    let fields =
+        (usage.clone(), text.clone(), text.clone(), 0..9).prop_map(|(usage, provider, model, form)| match form {
+            0 => String::new(),
+            1 => format!(",\"usage\":{usage}"),
+            2 => format!(",\"usage\":{usage},\"usage\":null,\"model\":{model}"),
+            3 => format!(",\"toolName\":{model},\"usage\":{usage}"),
+            _ => format!(",\"provider\":{provider},\"model\":{model},\"usage\":{usage}"),
+        });
+    let message = (role, time.clone(), fields.clone(), 0..6).prop_map(|(role, time, fields, form)| match form {
+        0 => "5".to_owned(),
+        1 => format!("{{\"role\":{role}{fields}}}"),
+        _ => format!("{{\"role\":{role},\"content\":\"x\"{fields},\"timestamp\":{time}}}"),
+    });
+    let line = (kind, id, time, message, fields, 0..8).prop_map(|(kind, id, time, message, fields, form)| match form {
+        0 => format!("{{\"type\":{kind},{id}\"timestamp\":{time},\"message\":{message}{fields}}}"),
+        1 => format!("{{\"type\":{kind},{id}\"x\":0{fields}}}"),
+        2 => format!("{{{id}\"timestamp\":{time}{fields},\"type\":{kind}}}"),
+        3 => format!("{{\"type\":{kind},{id}\"message\":{message}}}"),
+        4 => format!("{{\"type\":{kind},{id}\"timestamp\":{time}{fields}}}"),
+        _ => format!("{{\"type\":{kind},{id}\"timestamp\":{time},\"message\":{message}}}"),
+    });
+    let other = json(&["", "torn {", "[1]", "{}", " ", "\r", "null"]).prop_map(str::to_owned);
+    prop::collection::vec(prop_oneof![8 => line, 1 => other], 0..12).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn scanned_lines_tell_what_whole_lines_tell(body in lines(), ended in any::<bool>(), version in 1..4) {
+        let mut text = format!("{{\"type\":\"session\",\"version\":{version},\"id\":\"s\"}}\n{body}");
+        if ended {
+            text.push('\n');
+        }
+        let found = scan(&text, SummaryProgress::default());
+        let version = if version == 1 { Version::V1 } else { Version::Current };
+        // Packed: a time that is none does not equal itself.
+        let slowly = pack(&SessionUsage::of_lines(&text, version));
+        prop_assert_eq!(pack(found.usage()), slowly.clone());
+        prop_assert_eq!(unpack(&slowly).map(|usage| pack(&usage)), Some(slowly.clone()));
+        // Going on from any line gives the same, the earlier part packed as in the catalog.
+        let cut = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').nth(text.len() % 7).map(|(at, _)| at + 1);
+        let Some(cut) = cut else { return Ok(()) };
+        let mut half = scan(&text[..cut], SummaryProgress::default()).progress;
+        half.usage = unpack(&pack(&half.usage)).expect("as it was packed");
+        prop_assert_eq!(pack(scan(&text, half).usage()), slowly);
+    }
+
+    #[test]
+    fn no_bytes_of_a_catalog_end_the_process(mut bytes in lines().prop_map(|body| pack(&SessionUsage::of_lines(&body, Version::V1))), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        unpack(&bytes);
+        prop_assert_eq!(unpack(&bytes[..at]), None);
+    }
+}
+
+#[test]
+fn copies_of_a_call_have_its_identity_whatever_their_ids() {
+    let call = |id: &str, time: &str, model: &str, input: u32| {
+        format!(
+            r#"{{"type":"message","id":"{id}","timestamp":"{time}","message":{{"role":"assistant","provider":"p","model":"{model}","usage":{{"input":{input}}},"timestamp":5}}}}"#
+        )
+    };
+    let one = "2025-01-01T00:00:00.000Z";
+    let lines = [
+        call("a", one, "m", 1),
+        call("b", one, "m", 1),
+        call("a", "2025-01-01T00:00:00.001Z", "m", 1),
+        call("a", one, "n", 1),
+        call("a", one, "m", 2),
+    ];
+    let usage = usage_of(&lines.each_ref().map(String::as_str));
+    let identities: Vec<u64> = usage.calls.iter().map(|call| call.identity).collect();
+    assert_eq!(identities[0], identities[1]);
+    let different: std::collections::HashSet<_> = identities.iter().collect();
+    assert_eq!((different.len(), usage.models.len()), (4, 2));
+    // Where nothing tells the time, the id does.
+    let untimed =
+        |id: &str| format!(r#"{{"type":"usage","id":"{id}","provider":"p","model":"m","usage":{{"input":1}}}}"#);
+    let usage = usage_of(&[&untimed("a"), &untimed("a"), &untimed("b")]);
+    let [a, again, b] = &usage.calls[..] else { panic!("three calls") };
+    assert_eq!((a.identity == again.identity, a.identity == b.identity), (true, false));
+    assert!(a.faults.contains(Faults::NO_TIME) && a.faults.contains(Faults::MISSING));
+}
+
+#[test]
+fn kinds_minutes_and_the_largest_entries_are_of_the_lines_in_the_file() {
+    let entry = |id: &str, kind: &str, minute: u32, more: usize| {
+        format!(
+            r#"{{"type":"{kind}","id":"{id}","timestamp":"2025-01-01T00:{minute:02}:30.000Z","x":"{}"}}"#,
+            "x".repeat(more)
+        )
+    };
+    let lines =
+        [entry("a", "label", 1, 10), entry("b", "custom", 1, 500), entry("c", "label", 2, 10), "torn".to_owned()];
+    let usage = usage_of(&lines.each_ref().map(String::as_str));
+    let bytes: Vec<u64> = lines.iter().map(|line| line.len() as u64 + 1).collect();
+    let kinds: Vec<_> = usage.kinds.iter().map(|kind| (kind.name.as_slice(), kind.entries, kind.bytes)).collect();
+    assert_eq!(kinds, [(&b"label"[..], 2, bytes[0] + bytes[2]), (b"custom", 1, bytes[1])]);
+    let minutes: Vec<_> =
+        usage.minutes.iter().map(|minute| (minute.minute % 60, minute.entries, minute.bytes)).collect();
+    assert_eq!(minutes, [(1, 2, bytes[0] + bytes[1]), (2, 1, bytes[2])]);
+    let largest: Vec<_> = usage.largest.iter().map(|large| (large.bytes, large.offset.0)).collect();
+    let start = HEADER.len() as u64;
+    assert_eq!(largest, [(bytes[1], start + bytes[0]), (bytes[0], start), (bytes[2], start + bytes[0] + bytes[1])]);
+    assert_eq!((usage.damaged, usage.size()), (1, (3, bytes[..3].iter().sum())));
+}
+
+#[test]
+fn the_largest_of_many_are_kept_and_names_have_a_limit() {
+    let lines: Vec<String> = (0..1_500)
+        .map(|n| format!(r#"{{"type":"kind{n}","id":"a","x":"{}"}}"#, "x".repeat(n * 7919 % 1_500)))
+        .collect();
+    let text = format!("{HEADER}{}\n", lines.join("\n"));
+    for keep in [0, 3, LARGEST_KEPT, 700] {
+        let from = SummaryProgress { usage: SessionUsage::keeping(keep), ..SummaryProgress::default() };
+        let found: Vec<u64> = scan(&text, from).usage().largest.iter().map(|large| large.bytes).collect();
+        let mut want: Vec<u64> = lines.iter().map(|line| line.len() as u64 + 1).collect();
+        want.sort_unstable_by(|a, b| b.cmp(a));
+        assert_eq!(found, want[..keep]);
+    }
+    let usage = scan(&text, SummaryProgress::default()).usage().clone();
+    assert_eq!((usage.kinds.len(), usage.kinds.last().map(|kind| kind.entries)), (MOST_NAMES + 1, Some(500)));
+    assert_eq!(usage.size().0, 1_500);
+}

@@ -1,0 +1,68 @@
+//! The options of usage reports, the calendar of the host, and reports as JavaScript values.
+
+use napi::Result;
+
+use super::args;
+use super::errors::wrong_argument;
+use crate::core::listing::usage::calendar::Calendar;
+use crate::core::listing::usage::report::{Grouping, ReportOptions};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
+
+/// How many of the largest entries are told, unless the options say.
+const LARGEST: usize = 10;
+
+/// The options of a report, and whether its days are those of UTC.
+pub fn report_options(js: JsEnv<'_>, options: JsVal<'_>) -> Result<(ReportOptions, bool)> {
+    let given = !js.is_nullish(options)?;
+    if given {
+        args::object(js, options, "options")?;
+    }
+    let option = |name| if given { js.get(options, name) } else { js.undefined() };
+    let by = groupings(js, option(c"by")?)?;
+    let time = |name, value: JsVal<'_>, otherwise: f64| match js.is_nullish(value)? {
+        true => Ok(otherwise),
+        false => {
+            let time = factory::call(js, FactoryFn::NewestTime, &[js.array_of(&[value])?])?;
+            js.number_value(time)?.ok_or_else(|| wrong_argument(js, format!("{name} must be a time")))
+        }
+    };
+    let since = time("since", option(c"since")?, f64::NEG_INFINITY)?;
+    let until = time("until", option(c"until")?, f64::INFINITY)?;
+    let largest = option(c"largest")?;
+    let largest = match (js.is_nullish(largest)?, js.number_value(largest)?) {
+        (true, _) => LARGEST,
+        (false, Some(largest)) if largest >= 0.0 => largest as usize,
+        _ => return Err(wrong_argument(js, "largest must be a number that is not negative")),
+    };
+    let is_utc = js.is_truthy(option(c"utc")?)?;
+    Ok((ReportOptions { since, until, by, largest }, is_utc))
+}
+
+fn groupings(js: JsEnv<'_>, by: JsVal<'_>) -> Result<Vec<Grouping>> {
+    if js.is_nullish(by)? {
+        return Ok(vec![Grouping::Model]);
+    }
+    let names = match args::optional_list(js, by)? {
+        Some(list) => (0..js.len(list)?).map(|at| js.text(js.at(list, at)?)).collect::<Result<Vec<_>>>()?,
+        None => vec![js.text(by)?],
+    };
+    let mut groupings = Vec::new();
+    for name in names {
+        let Some(grouping) = name.as_deref().and_then(Grouping::from_name) else {
+            return Err(wrong_argument(js, format!("by must be of {}", Grouping::NAMES.join(", "))));
+        };
+        if !groupings.contains(&grouping) {
+            groupings.push(grouping);
+        }
+    }
+    Ok(groupings)
+}
+
+/// The calendar of the host's time zone for these days of UTC.
+pub fn local_calendar(js: JsEnv<'_>, utc_days: &[f64]) -> Result<Calendar> {
+    let pairs = factory::call(js, FactoryFn::LocalDays, &[js.f64s(utc_days)?])?;
+    let number = |at| js.scoped(|js, _| Ok(js.number_value(js.at(pairs, at)?)?.unwrap_or_default()));
+    let days = (0..js.len(pairs)? / 2).map(|pair| Ok((number(2 * pair)?, number(2 * pair + 1)?)));
+    Ok(Calendar::of_days(days.collect::<Result<_>>()?))
+}

@@ -1,0 +1,112 @@
+//! `usage`: another thread collects what calls used and adds it up; the report arrives here as JSON.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{channel, Sender as Answer};
+
+use napi::Result;
+
+use super::listing::surroundings;
+use super::search;
+use super::task::{self, Deferred, Events, Held, Task};
+use crate::core::base::error::{Error as CoreError, Result as CoreResult};
+use crate::core::catalog::location::Location;
+use crate::core::listing::list::received;
+use crate::core::listing::usage::calendar::Calendar;
+use crate::core::listing::usage::collect::{entry_id, Collection, UsageSource};
+use crate::core::listing::usage::json::to_json;
+use crate::core::listing::usage::report::{report, utc_days, Grouping, ReportOptions};
+use crate::core::summary::session_summary::SessionSummary;
+use crate::js::convert::paths::{on_paths, resolved};
+use crate::js::convert::usage::{local_calendar, report_options};
+use crate::js::convert::values::parse;
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::host::HostSnapshot;
+
+/// What the collecting thread sends.
+enum Event {
+    Progress(usize, usize),
+    /// The host's calendar is needed for these days of UTC.
+    Days(Vec<f64>, Answer<Calendar>),
+    Done(String),
+}
+
+/// The arguments of a report.
+struct UsageRequest {
+    source: UsageSource,
+    options: ReportOptions,
+    is_utc: bool,
+    location: Option<Location>,
+    host: HostSnapshot,
+}
+
+/// Starts a report and gives its promise.
+pub fn promise<'env>(js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
+    task::promise(js, |deferred| start(js, options, deferred))
+}
+
+fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
+    let (report_options, is_utc) = report_options(js, options)?;
+    let given = !js.is_nullish(options)?;
+    let option = |name| if given { js.get(options, name) } else { js.undefined() };
+    let path = option(c"path")?;
+    let source = match js.is_nullish(path)? {
+        false => UsageSource::File(resolved(js, path, "path")?),
+        true => UsageSource::Sessions(search::listing(js, option(c"cwd")?, option(c"dir")?)?),
+    };
+    let (location, _) = surroundings(js)?;
+    let host = on_paths(js, HostSnapshot::of)?;
+    let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
+    let asked = UsageRequest { source, options: report_options, is_utc, location, host };
+    // No texts are ingested afterwards: a command that asks for sums alone would begin hours of work.
+    task.run(js, ("usage", None), handle, move |events, stop| asked.answer(stop, events).map(|()| None))
+}
+
+impl UsageRequest {
+    fn answer(&self, cancelled: &AtomicBool, events: &Events<Event>) -> CoreResult<()> {
+        // The promise rejects with the signal's reason.
+        let stopped = || CoreError::failed("The report was stopped");
+        let takes = |info: &SessionSummary| match &self.source {
+            UsageSource::Sessions(listing) => listing.includes(&info.cwd, &self.host),
+            UsageSource::File(_) => true,
+        };
+        let collection = Collection {
+            source: &self.source,
+            cwd: &self.host.cwd,
+            location: self.location.as_ref(),
+            largest: self.options.largest,
+            cancelled,
+            takes: &takes,
+            progress: &|done, total| events.send(Event::Progress(done, total)),
+        };
+        let collected = collection.run()?.ok_or_else(stopped)?;
+        let has_periods = self.options.by.iter().any(|by| matches!(by, Grouping::Period(_)));
+        let calendar = match has_periods && !self.is_utc {
+            false => Calendar::Utc,
+            true => {
+                let (answer, calendar) = channel();
+                events.send(Event::Days(utc_days(&collected.sessions), answer));
+                received(&calendar, cancelled).ok_or_else(stopped)?
+            }
+        };
+        let report = report(&collected.sessions, &calendar, &self.options);
+        let id_of = |session: &_, entry: &_| entry_id(session, entry);
+        events.send(Event::Done(to_json(&report, &collected.sessions, &collected.left_out, &id_of)));
+        Ok(())
+    }
+}
+
+/// Handles an event. Nothing is borrowed while the caller's callback runs.
+fn handle(js: JsEnv<'_>, task: &Task, event: Event) -> Result<()> {
+    match event {
+        Event::Progress(done, total) => match task.held(js, Held::OnProgress)? {
+            Some(on_progress) => js.call(on_progress, &[js.number(done as f64)?, js.number(total as f64)?]).map(|_| ()),
+            None => Ok(()),
+        },
+        Event::Days(days, answer) => {
+            // Without a receiver the report is over.
+            let _ = answer.send(local_calendar(js, &days)?);
+            Ok(())
+        }
+        Event::Done(json) => task.end(js, parse(js, &json)?, true),
+    }
+}

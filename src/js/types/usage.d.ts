@@ -1,0 +1,144 @@
+/** What usage is added up by. Weeks are named by their Monday. */
+export type UsageGrouping = "model" | "day" | "week" | "month" | "project" | "session";
+
+/**
+ * What a usage report adds up, and how.
+ *
+ * @example
+ * ```ts
+ * const options: UsageReportOptions<"day"> = { by: "day", since: "2025-06-01", utc: true };
+ * ```
+ */
+export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGrouping> {
+	/** What rows are made by: one or several; by model unless told. */
+	by?: Grouping | readonly Grouping[];
+	/** Only calls from this time on. Calls without a time are left out then. */
+	since?: Date | number | string;
+	/** Only calls before this time. Calls without a time are left out then. */
+	until?: Date | number | string;
+	/** Days begin at midnight UTC, not at the clock's. */
+	utc?: boolean;
+	/** How many of the largest entries are told; 10 unless told. More than 100 are found without the catalog. */
+	largest?: number;
+}
+
+/**
+ * Which sessions `SessionManager.usage` adds up, and how.
+ *
+ * @example
+ * ```ts
+ * const options: UsageOptions<"session"> = { dir, by: "session", onProgress: (read, total) => console.log(read, total) }; // → 1 1
+ * await SessionManager.usage(options);
+ * ```
+ */
+export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> extends UsageReportOptions<Grouping> {
+	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `dir` those that `list(cwd, dir)` does. */
+	cwd?: string;
+	/** Only sessions in this directory, as `listAll(dir)` shows them. */
+	dir?: string;
+	/** Only the session in this file, which is read without the catalog. */
+	path?: string;
+	/** Ends the report; the promise is rejected with its reason. */
+	signal?: AbortSignal;
+	/** Told how many files were read, and how many there are. */
+	onProgress?: (read: number, total: number) => void;
+}
+
+/**
+ * What model calls used.
+ *
+ * @example
+ * ```ts
+ * const tokens = (sum: UsageSum): number => sum.input + sum.output + sum.cacheRead + sum.cacheWrite;
+ * ```
+ */
+export interface UsageSum {
+	/** How many calls. */
+	calls: number;
+	/** Tokens of each kind. */
+	input: number;
+	output: number;
+	cacheRead: number;
+	cacheWrite: number;
+	/** Dollars. */
+	cost: number;
+}
+
+/**
+ * The sum of one model, period, project or session.
+ *
+ * @example
+ * ```ts
+ * const { by } = await SessionManager.usage({ dir, by: "month" });
+ * const dearest = (row: UsageRow): string | undefined => row.models?.[0]?.key;
+ * console.log(by.month.map(dearest)); // → [ 'anthropic/claude-sonnet-4-5' ]
+ * ```
+ */
+export interface UsageRow extends UsageSum {
+	/** The model as `provider/model`, or in parentheses what else made the call; the first day of a period; a working directory; a session's file. */
+	key: string;
+	/** The sums of its models, the dearest first; not in rows by model. */
+	models?: UsageRow[];
+	/** Of a session: its id, its working directory, and its name or the beginning of its first message. */
+	id?: string;
+	cwd?: string;
+	title?: string;
+}
+
+/**
+ * What model calls of sessions used, and what their files hold.
+ *
+ * @example
+ * ```ts
+ * const { sessions, kinds, leftOut }: UsageReport = await SessionManager.usage({ dir });
+ * console.log(sessions, kinds.map((kind) => kind.kind).sort(), leftOut.withoutUsage); // → 1 [ 'assistant', 'user' ] 0
+ * ```
+ */
+export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
+	/** How many sessions were read. */
+	sessions: number;
+	/** How many entries they have, and how many bytes. Limits of time do not concern them, nor what is below but for `leftOut`. */
+	entries: number;
+	bytes: number;
+	total: UsageSum;
+	/** The rows of each grouping: periods in their order, the others by cost. */
+	by: Record<Grouping, UsageRow[]>;
+	/** Entries by the role of their message, else by their type; the largest kind first. */
+	kinds: { kind: string; entries: number; bytes: number }[];
+	/** The largest entries, and where their lines are in the files. */
+	largest: { path: string; sessionId: string; entryId: string; kind: string; bytes: number; offset: number }[];
+	/** Bytes after equal numbers of entries, in the order of their times (ms since 1970, to the minute). */
+	growth: { time: number; bytes: number }[];
+	leftOut: UsageLeftOut;
+}
+
+/**
+ * What is not in the sums of a usage report. Numbers are of calls, of which all else is in the sums.
+ *
+ * @example
+ * ```ts
+ * const isWhole = ({ notNumbers, negative, infinite }: UsageLeftOut): boolean => notNumbers + negative + infinite === 0;
+ * ```
+ */
+export interface UsageLeftOut {
+	/** Calls without usage. They are not in the number of calls. */
+	withoutUsage: number;
+	/** Calls of which tokens of a kind, or the cost, are missing. */
+	missing: number;
+	/** Calls with an amount that is no number. */
+	notNumbers: number;
+	/** Calls with an amount below 0. */
+	negative: number;
+	/** Calls with an amount that is too large for a number. */
+	infinite: number;
+	/** Calls with amounts of kinds that this release does not know. */
+	unknownKinds: number;
+	/** Calls whose provider or model has no name. */
+	withoutModel: number;
+	/** Calls that nothing tells the time of: neither a number nor an ISO text. */
+	withoutTime: number;
+	/** Lines that are no entries. */
+	damagedLines: number;
+	/** Files that could not be read, or are no sessions. */
+	files: { path: string; error: string }[];
+}
