@@ -113,33 +113,17 @@ impl Migrator {
 
 /// The migration of a whole file.
 #[derive(Debug)]
-pub struct Migration {
-    migrator: Migrator,
-    header: Option<NewHeader>,
-}
-
-/// A header that replaces a damaged one.
-#[derive(Debug)]
-pub struct NewHeader {
-    pub text: Vec<u8>,
-    /// The line, counted from 1, that it was salvaged from, and the other objects salvaged from that line.
-    pub instead: Option<(u64, Vec<Vec<u8>>)>,
-}
+pub struct Migration(Migrator);
 
 impl Migration {
     /// A migration from `version` to the current one.
     pub fn new(version: Version) -> Self {
-        Self { migrator: Migrator::new(version), header: None }
-    }
-
-    /// The migration of a file whose header is damaged.
-    pub fn with_header(version: Version, header: NewHeader) -> Self {
-        Self { migrator: Migrator::new(version), header: Some(header) }
+        Self(Migrator::new(version))
     }
 
     /// Writes the new version of a line. Gives whether it has a newline.
     fn renewed(&mut self, line: &[u8], ended: bool, name: &str, out: &mut dyn Write) -> Result<bool> {
-        let new = self.migrator.line(&text_of(line));
+        let new = self.0.line(&text_of(line));
         let ended = ended || new.is_some();
         write_line(out, new.as_deref().unwrap_or(line), ended, name).map(|()| ended)
     }
@@ -148,28 +132,16 @@ impl Migration {
 impl Rewrite for Migration {
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
         let mut read = ReadTo::default();
-        let mut instead = None;
-        if let Some(header) = self.header.take() {
-            self.renewed(&header.text, true, old.name(), out)?;
-            instead = header.instead;
-        }
-        let mut number = 0;
         let mut lines = LineReader::new(old.reader(0)?, 0, WHOLE);
         while let Some(line) = lines.next_line().map_err(|error| Error::io("read", old.name(), error))? {
             read.add_line(&line);
-            number += 1;
-            let parts = instead.take_if(|(at, _): &mut (u64, _)| *at == number);
-            let ended = match parts {
+            let ended = match line.skipped {
                 // Copied without holding it in memory.
-                None if line.skipped.is_some() => {
+                Some(_) => {
                     let (from, to, ended) = (line.offset, line.offset + line.length(), line.ended);
                     copy_bytes(old, from, to, &mut |bytes| write_line(out, bytes, false, old.name()))?;
                     write_line(out, b"", ended, old.name())?;
                     ended
-                }
-                Some((_, parts)) => {
-                    parts.iter().try_for_each(|part| self.renewed(part, true, old.name(), out).map(drop))?;
-                    true
                 }
                 None => self.renewed(line.bytes, line.ended, old.name(), out)?,
             };
@@ -181,7 +153,7 @@ impl Rewrite for Migration {
     }
 
     fn late_line(&mut self, line: &[u8]) -> Vec<u8> {
-        self.migrator.line(&text_of(line)).unwrap_or_else(|| line.to_vec())
+        self.0.line(&text_of(line)).unwrap_or_else(|| line.to_vec())
     }
 }
 

@@ -83,19 +83,10 @@ impl LineFault {
     }
 }
 
-/// How much a survey keeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SurveyDetail {
-    /// What a report shows.
-    Report,
-    /// That, and every line that is not blank.
-    Lines,
-}
-
 /// A pass over a whole file.
 #[derive(Debug)]
 pub struct Survey {
-    /// The lines that are not blank, if they are kept.
+    /// The lines that are not blank.
     pub lines: Vec<Surveyed>,
     /// How many lines there are.
     pub count: u64,
@@ -116,12 +107,12 @@ pub struct Survey {
 
 /// Checks the session file at an absolute path. Nothing is changed; an error if it cannot be read.
 pub fn verify(path: &str) -> Result<VerifyReport> {
-    Ok(Survey::of(&FileStorage::open(path)?, SurveyDetail::Report)?.report(path))
+    Ok(Survey::of(&FileStorage::open(path)?)?.report(path))
 }
 
 impl Survey {
     /// Reads every line.
-    pub fn of(storage: &dyn Storage, detail: SurveyDetail) -> Result<Self> {
+    pub fn of(storage: &dyn Storage) -> Result<Self> {
         let mut survey = Self {
             lines: Vec::new(),
             count: 0,
@@ -148,7 +139,7 @@ impl Survey {
             };
             let (number, offset, len) = (survey.count, line.offset, line.length());
             survey.note(what, Damaged { line: number, start: offset, end: offset + len, reason: "" });
-            if detail == SurveyDetail::Lines && what != LineClass::Blank {
+            if what != LineClass::Blank {
                 survey.lines.push(Surveyed { number, offset, len, what });
             }
         }

@@ -1,43 +1,29 @@
 //! The header of a file that has none as a line of its own.
 
-use super::line_text::{text_at, unreadable_text};
-use super::repair_log::Repair;
+use super::line_text::unreadable_text;
 use super::salvage::{pieces, Fields};
-use crate::core::base::error::Result;
+use crate::core::base::error::{Error, Result};
 use crate::core::base::time::Time;
-use crate::core::format::entry::{Damage, Kind};
 use crate::core::format::header::{new_header_line, Header, Version};
 use crate::core::format::ids::{check_session_id, session_id};
 use crate::core::json::reader::{read, Raw};
-use crate::core::json::{string_bytes, ObjectText};
-use crate::core::rewrite::migrate::NewHeader;
-use crate::core::rewrite::verify::{LineClass, LineFault, Survey};
+use crate::core::json::string_bytes;
+use crate::core::rewrite::verify::{LineClass, Survey};
 use crate::core::storage::storage::Storage;
 
 /// A header that is not a line of its own.
 pub struct Salvaged {
     pub text: Vec<u8>,
-    pub version: Version,
     /// The line that it stands in, counted from 1; none if nothing is left of it.
     pub line: Option<u64>,
     /// Whether it is unchanged, not composed of what is left.
     pub whole: bool,
-    /// The other whole objects in that line.
-    beside: Vec<Vec<u8>>,
 }
 
-impl Salvaged {
-    /// The header in the form that a migration takes.
-    pub fn for_migration(self) -> NewHeader {
-        NewHeader { text: self.text, instead: self.line.map(|line| (line, self.beside)) }
-    }
-}
-
-/// The header for a file whose first header is not a line of its own; None if it is one. `now` is the time, ms since 1970, and its text.
+/// The header for a file whose first header is not a line of its own; None if it is one. An error if it is of an older
+/// version. `now` is the time, ms since 1970, and its text.
 pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<Option<Salvaged>> {
-    if survey.header_leads {
-        return Ok(None);
-    }
+    let path = storage.name();
     let mut torn = None;
     for line in &survey.lines {
         match line.what {
@@ -45,67 +31,24 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
             LineClass::Unreadable(_) => {}
             LineClass::Entry | LineClass::Blank => continue,
         }
-        let Some(text) = unreadable_text(storage, line)? else { continue };
-        if memchr::memmem::find(text.as_bytes(), b"session").is_none() {
-            continue;
-        }
-        let pieces = pieces(&text);
-        let beside = |header: Option<usize>| {
-            let others = pieces.iter().enumerate().filter(|(at, _)| Some(*at) != header);
-            others.filter_map(|(_, piece)| piece.whole).map(|text| text.as_bytes().to_vec()).collect()
-        };
-        for (at, piece) in pieces.iter().enumerate() {
-            if let Some((whole, header)) = piece.whole.and_then(|text| Some((text, Header::read(text)?))) {
-                return Ok(Some(Salvaged {
-                    text: whole.as_bytes().to_vec(),
-                    version: header.version,
-                    line: Some(line.number),
-                    whole: true,
-                    beside: beside(Some(at)),
-                }));
+        let text = unreadable_text(storage, line)?.unwrap_or_default();
+        for piece in pieces(&text).iter().filter(|piece| piece.is_header()) {
+            let stated = piece.fields.get("version").and_then(|text| read::<Raw<'_>>(text).ok());
+            let header = piece.whole.and_then(|text| Some((text, Header::read(text)?.version)));
+            // Of a torn one without a version it is not known: files of the first have no entries that can be kept.
+            let torn_version = || stated.map_or(Version::Current, |stated| Version::of(Some(&stated)));
+            if header.map_or_else(torn_version, |(_, version)| version) != Version::Current {
+                let what = "Session cannot be repaired: its header is damaged, and of a version before 3";
+                return Err(Error::failed(format!("{what}: {path}")));
             }
-            if torn.is_none() && piece.is_header() {
-                let fields = &piece.fields;
-                let stated = fields.get("version").and_then(|text| read::<Raw<'_>>(text).ok());
-                torn = Some(Salvaged {
-                    text: composed(storage.name(), Some(fields), now),
-                    version: match stated {
-                        Some(stated) => Version::of(Some(&stated)),
-                        None => version_of(storage, survey)?,
-                    },
-                    line: Some(line.number),
-                    whole: false,
-                    beside: beside(Some(at)),
-                });
+            let salvaged = |text, whole| Some(Salvaged { text, line: Some(line.number), whole });
+            match header {
+                Some((text, _)) => return Ok(salvaged(text.as_bytes().to_vec(), true)),
+                None => torn = torn.or_else(|| salvaged(composed(path, Some(&piece.fields), now), false)),
             }
         }
     }
-    if torn.is_some() {
-        return Ok(torn);
-    }
-    Ok(Some(Salvaged {
-        text: composed(storage.name(), None, now),
-        version: version_of(storage, survey)?,
-        line: None,
-        whole: false,
-        beside: Vec::new(),
-    }))
-}
-
-/// The version of a file whose header states none: entries without ids are of version 1.
-fn version_of(storage: &dyn Storage, survey: &Survey) -> Result<Version> {
-    if survey.entries > 0 {
-        return Ok(Version::Current);
-    }
-    for line in survey.lines.iter().filter(|line| line.what == LineClass::Unreadable(LineFault::Damage(Damage::NoId))) {
-        let text = text_at(storage, line.place())?;
-        let kind = ObjectText::read(&text).and_then(|entry| Some(Kind::from_name(&string_bytes(entry.get("type")?)?)));
-        // Any object lacks an id; what else an entry of the first version has is a type.
-        if kind.is_some_and(|kind| kind != Kind::Unknown) {
-            return Ok(Version::V1);
-        }
-    }
-    Ok(Version::Current)
+    Ok(torn.or_else(|| Some(Salvaged { text: composed(path, None, now), line: None, whole: false })))
 }
 
 /// A header composed of what is left of one, the file's name and the time.
@@ -130,14 +73,4 @@ fn time_of(name: &str) -> Option<String> {
     let [hour, minute, rest] = <[&str; 3]>::try_from(time.splitn(3, '-').collect::<Vec<_>>()).ok()?;
     let time = format!("{date}T{hour}:{minute}:{}", rest.replace('-', "."));
     matches!(Time::from_text(time.as_bytes()), Time::At(_)).then_some(time)
-}
-
-/// The entry of the report on a composed header. A whole one is reported with its line.
-pub fn header_repair(header: &Salvaged) -> Option<Repair> {
-    let what = match header.line {
-        None => "a header was written",
-        Some(_) if !header.whole => "a header was written with what is left of it",
-        Some(_) => return None,
-    };
-    Some(Repair { line: header.line.unwrap_or(1), what: what.into() })
 }

@@ -1,9 +1,9 @@
 //! The content of the repaired file: the header and the entries that stay.
 
-use super::header::{header_repair, Salvaged};
+use super::header::Salvaged;
 use super::line_text::{text_of, unreadable_text, LineSource};
 use super::relink::{Record, Relinker};
-use super::repair_log::{Repair, Repairs};
+use super::repair_log::Repairs;
 use super::salvage::{pieces, Fields};
 use crate::core::base::error::Result;
 use crate::core::format::entry::{EntryHead, Parent};
@@ -28,18 +28,21 @@ impl Plan {
     ) -> Result<Self> {
         let mut relinker = Relinker::default();
         let mut header = None;
-        salvaged.as_ref().and_then(header_repair).into_iter().for_each(|repair| repairs.push(repair));
+        match salvaged.as_ref().map(|header| (header.line, header.whole)) {
+            Some((None, _)) => repairs.push(1, "a header was written"),
+            Some((Some(line), false)) => repairs.push(line, "a header was written with what is left of it"),
+            // A whole one is reported with its line.
+            Some((Some(_), true)) | None => {}
+        }
         let header_line = salvaged.as_ref().filter(|header| header.whole).and_then(|header| header.line);
         for line in &survey.lines {
             match line.what {
                 LineClass::Header if salvaged.is_some() => {
-                    repairs
-                        .push(Repair { line: line.number, what: "left out: another header stands before it".into() });
+                    repairs.push(line.number, "left out: another header stands before it");
                 }
                 LineClass::Header => {
                     if !survey.header_leads {
-                        repairs
-                            .push(Repair { line: line.number, what: "the header was moved to the first line".into() });
+                        repairs.push(line.number, "the header was moved to the first line");
                     }
                     header = Some(LineSource::Same(line.place()));
                 }
@@ -69,16 +72,15 @@ impl Plan {
                         }
                     }
                     let what = describe(fault.reason(), header_line == Some(line.number), entries);
-                    repairs.push(Repair { line: line.number, what });
+                    repairs.push(line.number, what);
                 }
             }
         }
-        relinker.rename_repeated(storage, repairs)?;
+        relinker.rename_repeated(repairs);
         relinker.relink(repairs);
         relinker.cut_cycles(repairs);
         if !survey.ends_with_newline {
-            let line = survey.count;
-            repairs.push(Repair { line, what: "the last line was ended".into() });
+            repairs.push(survey.count, "the last line was ended");
         }
         let last = survey.lines.last().filter(|line| matches!(line.what, LineClass::Unreadable(_)));
         // Blank lines are not part of the survey: if one stands behind it, the line had its newline.

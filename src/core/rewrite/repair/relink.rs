@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::line_text::{text_of, LineSource};
-use super::repair_log::{Repair, Repairs};
+use super::repair_log::Repairs;
 use super::salvage::Fields;
 use crate::core::base::error::Result;
 use crate::core::base::wtf8::to_string_lossy;
@@ -26,9 +26,6 @@ pub struct Record {
     /// The fields that change, with their new JSON texts.
     edits: Vec<(&'static str, String)>,
 }
-
-/// New ids by the old ones.
-type Renamed = HashMap<Vec<u8>, Vec<u8>>;
 
 impl Record {
     pub fn of(head: EntryHead<'static>, source: LineSource, line: u64) -> Self {
@@ -83,7 +80,7 @@ impl Relinker {
         if let Some(first) = self.records.get(first) {
             if first.head.id == record.head.id && text_of(storage, &first.source)? == text {
                 let what = format!("entry {} left out: it stands there twice", to_string_lossy(&record.head.id));
-                repairs.push(Repair { line: record.line, what });
+                repairs.push(record.line, what);
                 return Ok(());
             }
         }
@@ -104,29 +101,22 @@ impl Relinker {
     }
 
     /// Gives a new id to each entry whose id an earlier one has, and lets later references follow.
-    pub fn rename_repeated(&mut self, storage: &dyn Storage, repairs: &mut Repairs) -> Result<()> {
+    pub fn rename_repeated(&mut self, repairs: &mut Repairs) {
         let mut taken: HashSet<Vec<u8>> = self.records.iter().map(|record| record.head.id.to_vec()).collect();
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
-        let mut now: Renamed = HashMap::new();
+        let mut now: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
         for record in &mut self.records {
             if let Parent::Id(parent) = &record.head.parent {
-                if let Some(parent) = now.get(&**parent).cloned() {
-                    record.set_parent(Some(&parent));
+                if let Some(parent) = now.get(&**parent) {
+                    record.set_parent(Some(parent));
                 }
             }
-            let pointed = match record.head.kind {
-                Kind::Compaction => Some(("firstKeptEntryId", record.head.first_kept.as_deref().map(<[u8]>::to_vec))),
-                Kind::Label | Kind::ContextEdit => {
-                    Some(("targetId", record.head.target.as_deref().map(<[u8]>::to_vec)))
-                }
-                // The index has no use for it, so it is read from the line; most files have nothing to rename.
-                Kind::BranchSummary if !now.is_empty() => Some(("fromId", text_field(storage, record, "fromId")?)),
-                _ => None,
+            let (key, pointed) = match record.head.kind {
+                Kind::Compaction => ("firstKeptEntryId", &record.head.first_kept),
+                _ => ("targetId", &record.head.target),
             };
-            if let Some((key, Some(target))) = pointed {
-                if let Some(target) = now.get(&target) {
-                    record.set(key, quoted(target));
-                }
+            if let Some(target) = pointed.as_ref().and_then(|target| now.get(&**target)) {
+                record.set(key, quoted(target));
             }
             if !seen.insert(record.head.id.to_vec()) {
                 let id = entry_id(|id| taken.contains(id)).into_bytes();
@@ -134,12 +124,11 @@ impl Relinker {
                 let old = std::mem::replace(&mut record.head.id, id.clone().into());
                 let what =
                     format!("entry {} is {} now: the id stands before it", to_string_lossy(&old), to_string_lossy(&id));
-                repairs.push(Repair { line: record.line, what });
+                repairs.push(record.line, what);
                 record.set("id", quoted(&id));
                 now.insert(old.into_owned(), id);
             }
         }
-        Ok(())
     }
 
     /// Gives parents to entries whose own is missing: the parent of what is missing, or the entry before it. If what is missing
@@ -194,14 +183,14 @@ impl Relinker {
             let now =
                 parent.as_deref().map_or("a root".into(), |parent| format!("a child of {}", to_string_lossy(parent)));
             let what = format!("entry {} is {now} now: its parent cannot be read", to_string_lossy(&record.head.id));
-            repairs.push(Repair { line: record.line, what });
+            repairs.push(record.line, what);
             record.set_parent(parent.as_deref());
         }
         for (at, first) in kept {
             let Some(record) = self.records.get_mut(at) else { continue };
             let what =
                 format!("compaction {} keeps from {} on", to_string_lossy(&record.head.id), to_string_lossy(&first));
-            repairs.push(Repair { line: record.line, what });
+            repairs.push(record.line, what);
             record.set("firstKeptEntryId", quoted(&first));
         }
     }
@@ -215,18 +204,10 @@ impl Relinker {
         for cycle in check_integrity(&tree).cycles {
             let Some(record) = cycle.first().and_then(|&row| self.records.get_mut(row as usize)) else { continue };
             let what = format!("entry {} is a root now: it was its own ancestor", to_string_lossy(&record.head.id));
-            repairs.push(Repair { line: record.line, what });
+            repairs.push(record.line, what);
             record.set_parent(None);
         }
     }
-}
-
-/// A field of a record's line, if it is a text.
-fn text_field(storage: &dyn Storage, record: &Record, name: &str) -> Result<Option<Vec<u8>>> {
-    let bytes = text_of(storage, &record.source)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let object = ObjectText::read(&text);
-    Ok(object.and_then(|object| Some(string_bytes(object.get(name)?)?.into_owned())))
 }
 
 impl Record {

@@ -20,9 +20,9 @@ pub struct Repairs {
 }
 
 impl Repairs {
-    pub fn push(&mut self, repair: Repair) {
+    pub fn push(&mut self, line: u64, what: impl Into<String>) {
         self.count += 1;
-        self.kept.push(repair);
+        self.kept.push(Repair { line, what: what.into() });
         if self.kept.len() >= 2 * REPORT_LIMIT {
             self.shorten();
         }
@@ -35,7 +35,7 @@ impl Repairs {
 
     pub fn append(&mut self, other: Self) {
         let count = self.count + other.count;
-        other.kept.into_iter().for_each(|repair| self.push(repair));
+        other.kept.into_iter().for_each(|repair| self.push(repair.line, repair.what));
         self.count = count;
     }
 }

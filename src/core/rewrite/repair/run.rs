@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::header::{self, header_repair};
+use super::header;
 use super::plan::Plan;
 use super::repair_log::{Repair, Repairs};
 use crate::core::base::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::core::format::header::Version;
 use crate::core::io::lock_file::FileLock;
 use crate::core::rewrite::migrate::Migration;
 use crate::core::rewrite::replace::{Backup, RewriteTarget};
-use crate::core::rewrite::verify::{verify, LineClass, Survey, SurveyDetail, VerifyReport};
+use crate::core::rewrite::verify::{verify, LineClass, Survey, Surveyed, VerifyReport};
 
 /// The report on a repair.
 #[derive(Debug, Serialize)]
@@ -55,7 +55,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
     for _ in 0..TRIES {
         let original = RewriteTarget::hold(path)?;
         let storage = original.storage();
-        let survey = Survey::of(storage, SurveyDetail::Lines)?;
+        let survey = Survey::of(storage)?;
         let found = survey.report(path);
         let first = before.get_or_insert_with(|| found.clone());
         if found.ok {
@@ -64,31 +64,25 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
             }
             return Ok(done(path, first.clone(), found, repairs, backup));
         }
+        let mut made = Repairs::default();
         let header = header::find(storage, &survey, now)?;
-        let stated = survey.header.as_ref().map(|header| header.version);
-        let version = header.as_ref().map(|header| header.version).or(stated).unwrap_or(Version::Current);
-        if version != Version::Current {
-            let mut made = Repairs::default();
-            made.push(Repair { line: 1, what: "migrated to version 3".into() });
-            let mut migration = match header {
-                // Line by line: every line keeps its number.
-                None => Migration::new(version),
-                Some(header) => {
-                    header_repair(&header).into_iter().for_each(|repair| made.push(repair));
-                    Migration::with_header(version, header.for_migration())
-                }
-            };
-            if let Some(kept) = original.replace(Backup::OldVersion, &mut migration)? {
+        let version = survey.header.as_ref().filter(|_| header.is_none()).map(|header| header.version);
+        if let Some(version) = version.filter(|version| *version != Version::Current) {
+            made.push(1, "migrated to version 3");
+            if let Some(kept) = original.replace(Backup::OldVersion, &mut Migration::new(version))? {
                 backup = backup.or(Some(kept));
                 repairs.append(made);
             }
             continue;
         }
-        let mut made = Repairs::default();
-        let is_something = survey.lines.iter().any(|line| matches!(line.what, LineClass::Unreadable(_)));
-        let is_invented = header.as_ref().is_some_and(|header| header.line.is_none());
+        let header_line = header.as_ref().map(|header| header.line);
+        let is_lost = |line: &Surveyed| {
+            matches!(line.what, LineClass::Unreadable(_))
+                && header_line.is_some_and(|header| header != Some(line.number))
+        };
+        let is_anything_lost = survey.lines.iter().any(is_lost);
         let mut plan = Plan::of(storage, survey, header, &mut made)?;
-        if is_something && is_invented && plan.records.is_empty() {
+        if is_anything_lost && plan.records.is_empty() {
             // Notes, a program, a picture: whatever it is, a session it never was.
             return Err(Error::not_a_session(path));
         }

@@ -7,11 +7,10 @@ use super::*;
 use crate::core::io::fs::faults::before_next;
 use crate::core::io::fs::Call;
 use crate::core::io::line_reader::RawLine;
-use crate::core::json::ObjectText;
 use crate::core::rewrite::repair::plan::salvaged_entry;
 use crate::core::rewrite::repair::salvage::{pieces, Piece};
 use crate::core::rewrite::replace::ReadTo;
-use crate::core::rewrite::verify::{Survey, SurveyDetail};
+use crate::core::rewrite::verify::Survey;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 
@@ -207,24 +206,27 @@ fn a_torn_header_keeps_what_can_be_read_of_it() {
     }
 }
 
+/// A header of version 3 was written before entries that have no ids, and none of them was kept.
 #[test]
 fn an_old_file_with_a_damaged_header_lost_all_its_entries() {
-    let old = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}";
+    let first = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}";
+    let second = first.replace("\"id\"", "\"version\":2,\"id\"");
     let said = "{\"type\":\"message\",\"timestamp\":\"t\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}";
-    let compaction = "{\"type\":\"compaction\",\"timestamp\":\"t\",\"summary\":\"s\",\"firstKeptEntryIndex\":2}";
-    for (first, entries) in [
-        (format!("\u{feff}{old}"), 3),
-        (format!("{old}{said}"), 4),
-        (old[..50].to_owned(), 3),
-        (old[..3].to_owned(), 3),
-        (String::new(), 3),
+    for header in [
+        format!("\u{feff}{first}"),
+        format!("{first}{said}"),
+        format!("\u{feff}{second}"),
+        second[..40].to_owned(),
+        first[..50].to_owned(),
+        first[..3].to_owned(),
+        String::new(),
     ] {
-        let (report, lines) = repaired(&[&first, said, said, compaction, "torn {"]);
-        assert_eq!(report.after.entries, entries, "{first}");
-        assert!(report.backup.expect("kept").ends_with(".v1.bak"), "{first}");
-        let ids: Vec<_> = parents(&lines).into_iter().map(|(id, _)| id).collect();
-        let kept = format!("\"firstKeptEntryId\":\"{}\"", ids[1]);
-        assert!(lines.last().expect("lines").contains(&kept), "{first}: {lines:?}");
+        let text = format!("{header}\n{said}\n{said}\n");
+        let (dir, path) = written(&text);
+        let error = repair(&path, (0.0, "now")).expect_err("refused").to_string();
+        assert!(error.contains("version before 3") || error.contains("not a valid pi session"), "{error}");
+        assert_eq!(fs::read_to_string(&path).expect("read"), text);
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
     }
 }
 
@@ -316,7 +318,7 @@ fn a_file_that_another_replaced_during_a_repair_lost_the_others_work() {
 fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
     let (_dir, path) = written(&format!("{HEADER}\n{}\nhalf", entry("a", "null")));
     let storage = FileStorage::open(&path).expect("opened");
-    let survey = Survey::of(&storage, SurveyDetail::Lines).expect("read");
+    let survey = Survey::of(&storage).expect("read");
     let mut read = ReadTo::default();
     read.add_line(&RawLine { offset: survey.bytes - 4, bytes: b"half", ended: false, skipped: None });
     read.add_newline();
@@ -334,24 +336,6 @@ fn a_text_that_is_no_session_was_made_an_empty_one() {
         assert_eq!(fs::read_to_string(&path).expect("read"), text);
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
     }
-}
-
-#[test]
-fn a_branch_summary_follows_the_entry_that_got_another_id() {
-    let summary = |id: &str, from: &str| {
-        format!("{{\"type\":\"branch_summary\",\"id\":\"{id}\",\"parentId\":\"a\",\"timestamp\":\"t\",\"fromId\":{from},\"summary\":\"s\"}}")
-    };
-    let second = entry("a", "a").replace("1.50", "2");
-    let (before, root) = (summary("p", "\"a\""), summary("r", "\"root\""));
-    let (behind, odd) = (summary("q", "\"a\""), summary("o", "5"));
-    let (_, lines) = repaired(&[HEADER, &entry("a", "null"), &before, &second, &behind, &root, &odd, ""]);
-    let field = |line: &str, key: &str| ObjectText::read(line).and_then(|object| object.get(key).map(str::to_owned));
-    let renamed = field(&lines[3], "id");
-    assert_ne!(renamed.as_deref(), Some("\"a\""));
-    assert_eq!(field(&lines[2], "fromId").as_deref(), Some("\"a\""));
-    assert_eq!((field(&lines[4], "parentId"), field(&lines[4], "fromId")), (renamed.clone(), renamed));
-    assert_eq!(field(&lines[5], "fromId").as_deref(), Some("\"root\""));
-    assert_eq!(field(&lines[6], "fromId").as_deref(), Some("5"));
 }
 
 #[test]
