@@ -50,7 +50,7 @@ pub struct Surveyed {
 
 impl Surveyed {
     /// The span of a line that was read, and so is not too long for one.
-    pub fn place(&self) -> LineSpan {
+    pub fn span(&self) -> LineSpan {
         LineSpan::of(self.offset, self.len as usize)
     }
 }

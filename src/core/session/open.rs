@@ -1,15 +1,17 @@
 //! Opening a session from its file, and making the file of one that has none.
 
+use super::reconcile::whole_file::write_into_empty;
 use super::session::{check_length, Persistence, Session};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Options;
 use crate::core::format::entry::EntryHead;
 use crate::core::format::header::Version;
 use crate::core::index::load::{load, Loaded};
+use crate::core::io::line_span::LineSpan;
 use crate::core::rewrite::migrate::Migration;
 use crate::core::rewrite::replace::{Backup, Rewrite, RewriteTarget};
 use crate::core::storage::file::FileStorage;
-use crate::core::storage::memory::{Memory, MemoryStorage};
+use crate::core::storage::memory::MemoryStorage;
 use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::Storage;
 use crate::core::summary::header_scan::first_header;
@@ -70,9 +72,9 @@ impl Session {
 
     fn migrated(&mut self, path: &str, old: Box<dyn Storage>, version: Version) -> Result<Box<dyn Storage>> {
         if self.persistence == Persistence::Memory {
-            let mut memory = Memory::default();
-            Migration::new(version).write(&*old, &mut memory)?;
-            return Ok(Box::new(MemoryStorage::new(path.to_owned(), memory.bytes)));
+            let mut bytes = Vec::new();
+            Migration::new(version).write(&*old, &mut bytes)?;
+            return Ok(Box::new(MemoryStorage::new(path.to_owned(), bytes)));
         }
         drop(old);
         let opened = |session: &Self| {
@@ -124,13 +126,10 @@ impl Session {
         };
         self.check_lock()?;
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
-        let place = storage.append(&mut header_line.to_vec())?;
-        if place.offset != 0 {
-            storage.set_shared();
-            storage.rollback_append(place, header_line)?;
-            return Ok(false);
+        let is_first = write_into_empty(&mut storage, header_line.to_vec())?;
+        if is_first {
+            self.adopt_file(storage, vec![LineSpan::of(0, header_line.len())], Vec::new());
         }
-        self.adopt_file(storage, vec![place], Vec::new());
-        Ok(true)
+        Ok(is_first)
     }
 }

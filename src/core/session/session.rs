@@ -3,8 +3,6 @@
 //! Entries come in as heads. Their bodies are lines in the storage, or are kept by the caller while the session has no
 //! file. A call that fails leaves the session as it was.
 
-use std::collections::HashMap;
-
 use super::appended_rows::AppendedRows;
 use super::exclusive::WriterLock;
 use super::file_state::FileStateCell;
@@ -42,7 +40,7 @@ pub struct RowRemap {
     pub rows: Vec<Option<RowNo>>,
     /// The session with its old rows and its old file, which may not be readable any more.
     pub old: Session,
-    /// Whether the header's text is unchanged.
+    /// Whether the header's text is known to be unchanged.
     pub same_header: bool,
 }
 
@@ -61,9 +59,6 @@ pub struct Session {
     pub(super) header_text: Option<String>,
     pub(super) index: Index,
     pub(super) appended: AppendedRows,
-    /// The lines of entries appended here that other processes changed, by id. The caller's objects do not have the
-    /// change.
-    pub(super) altered: HashMap<Vec<u8>, String>,
     /// How rows changed when the file was replaced, until the caller takes it.
     pub(super) remap: Option<Box<RowRemap>>,
     pub(super) state: FileStateCell,
@@ -85,7 +80,6 @@ impl Session {
             header_text: None,
             index: Index::default(),
             appended: AppendedRows::default(),
-            altered: HashMap::new(),
             remap: None,
             state: FileStateCell::default(),
             lock: WriterLock::default(),

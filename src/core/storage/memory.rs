@@ -1,6 +1,6 @@
 //! Lines in memory.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 use crate::core::base::error::{Error, Result};
 use crate::core::io::line_span::LineSpan;
@@ -16,24 +16,6 @@ impl MemoryStorage {
     /// Holds these bytes, whole lines; `name` stands in messages.
     pub fn new(name: String, bytes: Vec<u8>) -> Self {
         Self { name, bytes }
-    }
-}
-
-/// A buffer to write to. Without memory for more a write is an error and does not abort.
-#[derive(Default)]
-pub struct Memory {
-    pub bytes: Vec<u8>,
-}
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.bytes.try_reserve(bytes.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        self.bytes.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

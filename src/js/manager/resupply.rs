@@ -20,13 +20,13 @@ use crate::js::engine::JsEnv;
 #[derive(Default)]
 pub struct Resupply {
     rewritten: bool,
-    lent: bool,
+    supplied: bool,
 }
 
 impl Resupply {
     /// Whether something can be done about an error.
     pub fn can(&self, error: &CoreError) -> bool {
-        (error.is_lost() && !self.rewritten) || (error.needs_lines() && !self.lent)
+        (error.is_lost() && !self.rewritten) || (error.needs_lines() && !self.supplied)
     }
 
     /// Does it, so that the call can be tried again; else throws the error. The caller's code may run.
@@ -46,8 +46,8 @@ impl Resupply {
                 rewrite_lost(state, js)
             }
             false => {
-                self.lent = true;
-                lend(state, js)
+                self.supplied = true;
+                supply_lines(state, js)
             }
         }
     }
@@ -91,13 +91,13 @@ pub fn reading<T>(state: &RefCell<State>, js: JsEnv<'_>, read: impl Fn() -> Resu
 }
 
 /// Gives the lines of entries that the file in the place of ours lacks, as the caller has them now.
-fn lend(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
-    let (epoch, wanted) = {
+fn supply_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
+    let (epoch, missing) = {
         let state = state.borrow();
         (state.epoch, state.session.missing_rows())
     };
     let mut lines = HashMap::new();
-    for row in wanted {
+    for row in missing {
         let is_kept = {
             let state = state.borrow();
             state.cache.has(row) || state.cache.has_own(row)

@@ -32,5 +32,5 @@ const LONGEST: u64 = 64 << 20;
 
 /// The text of an unreadable line; None if it is too long.
 pub fn unreadable_text(storage: &dyn Storage, line: &Surveyed) -> Result<Option<String>> {
-    (line.len <= LONGEST).then(|| text_at(storage, line.place())).transpose()
+    (line.len <= LONGEST).then(|| text_at(storage, line.span())).transpose()
 }

@@ -44,13 +44,13 @@ impl Plan {
                     if !survey.header_leads {
                         repairs.push(line.number, "the header was moved to the first line");
                     }
-                    header = Some(LineSource::Same(line.place()));
+                    header = Some(LineSource::Same(line.span()));
                 }
                 LineClass::Blank => {}
                 LineClass::Entry => {
-                    let bytes = bytes_at(storage, line.place())?;
+                    let bytes = bytes_at(storage, line.span())?;
                     if let Some(head) = entry_in(&line_reader::text_of(&bytes)) {
-                        let record = Record::of(head, LineSource::Same(line.place()), line.number);
+                        let record = Record::of(head, LineSource::Same(line.span()), line.number);
                         relinker.push(record, &bytes, storage, repairs)?;
                     }
                 }

@@ -1,6 +1,6 @@
 //! Compares the index with the file: by its header and last lines, or line by line.
 //!
-//! A file that grew was appended to, or rewritten; its size does not tell which. If the header and the last known lines
+//! A file that grew was appended to, or rewritten; its size does not tell which. If the header and the last known entry
 //! are where they were, what is between them was not moved.
 
 use crate::core::base::error::{Error, Result};
@@ -13,12 +13,8 @@ use crate::core::tree::tree::{ParentRef, RowNo, Sym};
 
 use crate::core::session::session::Session;
 
-/// How many of the last entries are compared, within how many bytes; the last one always is.
-const LAST: RowNo = 8;
-const TAIL: u64 = 16 << 10;
-
 impl Session {
-    /// Whether the header and the last known lines are where they were.
+    /// Whether the header and the last known entry are where they were.
     pub(in crate::core::session) fn has_same_prefix(&self) -> Result<bool> {
         match self.check_ends() {
             Ok(()) => Ok(true),
@@ -39,16 +35,17 @@ impl Session {
                 return Err(Error::changed(storage.name(), "its header is another one"));
             }
         }
-        let rows = self.tree().len() as RowNo;
-        for row in (rows.saturating_sub(LAST)..rows).rev() {
-            let Some(place) = self.place(row).filter(|place| row + 1 == rows || place.offset + TAIL >= end) else {
-                break;
-            };
+        let last = (self.tree().len() as RowNo).checked_sub(1);
+        if let Some((row, place)) = last.and_then(|row| Some((row, self.place(row)?))) {
             self.index.check_line(storage, row, &line_at(storage, place, end)?)?;
         }
-        if let Some(line) = self.damaged().last() {
-            // It may be longer than memory: only its ends are checked.
-            check_borders(storage, line, end)?;
+        // A damaged last line may be longer than memory: only its end is checked.
+        let mut newline = [b'\n'];
+        if let Some(at) = end.checked_sub(1).filter(|_| !self.index.is_mid_line()) {
+            storage.read_at(at, &mut newline)?;
+        }
+        if newline != *b"\n" {
+            return Err(Error::changed(storage.name(), MOVED));
         }
         Ok(())
     }
@@ -88,20 +85,6 @@ impl Session {
 
 fn extent(line: &DamagedLine) -> (u64, u64) {
     (line.offset, line.len)
-}
-
-/// An error unless newlines precede and end a line. Everything before `end` is known.
-fn check_borders(storage: &dyn Storage, line: &DamagedLine, end: u64) -> Result<()> {
-    let before = line.offset.checked_sub(1);
-    let behind = Some(line.end()).filter(|&at| at < end);
-    for at in before.into_iter().chain(behind) {
-        let mut byte = [0];
-        storage.read_at(at, &mut byte)?;
-        if byte != *b"\n" {
-            return Err(Error::changed(storage.name(), MOVED));
-        }
-    }
-    Ok(())
 }
 
 const MOVED: &str = "a line is no longer where it was";

@@ -13,11 +13,10 @@ use crate::core::index::load::{load, Index, Loaded};
 use crate::core::io::line_reader::text_of;
 use crate::core::session::notes::Change;
 use crate::core::storage::file::FileStorage;
-use crate::core::storage::storage::{bytes_at, read_into, Storage};
+use crate::core::storage::storage::{read_into, Storage};
 use crate::core::tree::tree::RowNo;
 
 use super::compare_known::is_same;
-use super::whole_file::{copy, WRITTEN_AGAIN};
 use crate::core::session::appended_rows::AppendedRows;
 use crate::core::session::file_state::{CheckDepth, FileState, PreviousFile};
 use crate::core::session::session::{Persistence, RowRemap, Session};
@@ -39,7 +38,7 @@ impl Session {
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
         let size = storage.size()?;
         if size == 0 {
-            return self.refill_empty_file(storage, &path, old, depth);
+            return Err(Error::lost(&path));
         }
         match first_header(&storage)? {
             None => return Err(Error::changed(&path, "it is no session any more")),
@@ -77,14 +76,13 @@ impl Session {
         // Other processes may have changed them; their ids count.
         let appended = (0..index.tree.len() as RowNo).filter(|&row| ids.contains(index.tree.id_of(row)));
         let appended: AppendedRows = appended.collect();
-        let altered = altered(&appended, &moved, &index, &storage)?;
-        let same_header = self.has_header(&bytes_at(&storage, header_place)?, old);
+        // A header that is too long to be kept counts as another one.
+        let same_header = self.header_text.is_some() && self.header_text == header_line;
         let leaf = self.leaf_in(&index);
         index.tree.set_leaf(leaf);
         self.size = storage.size()?.max(index.read_to());
         // Nothing below can fail.
         self.appended = appended;
-        self.altered.extend(altered);
         let known = moved.iter().filter(|row| row.is_some()).count();
         let mut before = Self::new(self.id.clone(), Persistence::Memory, self.file.clone());
         before.header_place = self.header_place.replace(header_place);
@@ -104,51 +102,6 @@ impl Session {
         });
         self.notes.changed(if is_cut { Change::Truncated } else { Change::Replaced });
         self.notes.grown(0, theirs.saturating_sub(known));
-        Ok(FileState::Current)
-    }
-
-    /// Whether another file's header is known to have the same text as ours.
-    fn has_header(&self, header: &[u8], old: PreviousFile) -> bool {
-        match (&self.header_text, self.header_place, self.storage.as_deref()) {
-            (Some(text), ..) => text.as_bytes() == header,
-            (None, Some(was), Some(storage)) if old == PreviousFile::Open && was.len as usize == header.len() => {
-                bytes_at(storage, was).is_ok_and(|text| text == header)
-            }
-            _ => false,
-        }
-    }
-
-    /// Writes everything to a file that is empty now, if the old one can still be read.
-    fn refill_empty_file(
-        &mut self,
-        mut storage: FileStorage,
-        path: &str,
-        old: PreviousFile,
-        depth: CheckDepth,
-    ) -> Result<FileState> {
-        let readable = old == PreviousFile::Open && depth != CheckDepth::ForRead && self.has_same_prefix()?;
-        let old = self.storage.as_ref().filter(|_| readable);
-        let Some(old) = old else {
-            return Err(Error::lost(path));
-        };
-        let mut all = Vec::new();
-        copy(&**old, &mut |bytes| {
-            let room = all.try_reserve(bytes.len());
-            room.map_err(|_| Error::io("read", path, std::io::ErrorKind::OutOfMemory.into()))?;
-            all.extend_from_slice(bytes);
-            Ok(())
-        })?;
-        if all.last() == Some(&b'\n') {
-            all.pop();
-        }
-        self.write_into_empty(&mut storage, &mut all)?;
-        self.size = storage.size()?;
-        self.storage = Some(Box::new(storage));
-        self.notes.changed(Change::Replaced);
-        self.notes.repaired(WRITTEN_AGAIN);
-        if self.size > self.index.read_to() {
-            self.read_appended(self.size)?;
-        }
         Ok(FileState::Current)
     }
 
@@ -190,7 +143,7 @@ impl Session {
                 read => read?,
             };
             let supplied = || supplied?.get(&row).map(|line| text_of(line).into_owned());
-            match line.or_else(supplied).or_else(|| self.altered.get(self.tree().id_of(row)).cloned()) {
+            match line.or_else(supplied) {
                 Some(line) => lines.push((row, line)),
                 None => missing.push(row),
             }
@@ -269,18 +222,4 @@ fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) 
         });
     }
     Ok(added)
-}
-
-/// The lines of entries appended here that other processes changed, by id.
-fn altered(
-    appended: &AppendedRows,
-    moved: &[Option<RowNo>],
-    index: &Index,
-    storage: &FileStorage,
-) -> Result<Vec<(Vec<u8>, String)>> {
-    let mut lines = Vec::new();
-    for row in appended.iter().filter(|&row| moved.get(row as usize).is_some_and(Option::is_none)) {
-        lines.extend(index.line(storage, row)?.map(|line| (index.tree.id_of(row).to_vec(), line)));
-    }
-    Ok(lines)
 }

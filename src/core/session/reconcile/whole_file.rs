@@ -42,7 +42,9 @@ impl Session {
                 }
                 all.pop();
                 let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
-                self.write_into_empty(&mut storage, &mut all)?;
+                if !write_into_empty(&mut storage, all)? {
+                    return Err(Error::changed(&path, "another process writes to it"));
+                }
                 storage
             }
             Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
@@ -53,21 +55,16 @@ impl Session {
         self.notes.repaired(WRITTEN_AGAIN);
         Ok(())
     }
+}
 
-    /// Writes a whole session into an empty file.
-    pub(in crate::core::session) fn write_into_empty(
-        &self,
-        storage: &mut FileStorage,
-        all: &mut Vec<u8>,
-    ) -> Result<()> {
-        let place = storage.append(all)?;
-        if place.offset == 0 {
-            return Ok(());
-        }
+/// Writes lines into an empty file, of which the last lacks its newline. False if another process wrote first.
+pub(in crate::core::session) fn write_into_empty(storage: &mut FileStorage, mut lines: Vec<u8>) -> Result<bool> {
+    let place = storage.append(&mut lines)?;
+    if place.offset != 0 {
         storage.set_shared();
-        storage.rollback_append(place, all.get(..place.len as usize).unwrap_or_default())?;
-        Err(Error::changed(storage.name(), "another process writes to it"))
+        storage.rollback_append(place, lines.get(..place.len as usize).unwrap_or_default())?;
     }
+    Ok(place.offset == 0)
 }
 
 /// Hands on all bytes of a storage. Returns whether the last line lacks its newline.

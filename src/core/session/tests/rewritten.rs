@@ -8,11 +8,11 @@ use crate::core::io::fs::faults::{with, InjectedFault};
 const OTHER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"other\"}\n";
 
 /// Gives the lines that are wanted, as a caller does who holds the objects.
-fn lend(session: &mut Session, lines: &[(&str, String)]) {
+fn supply(session: &mut Session, lines: &[(&str, String)]) {
     let id = |row: RowNo| String::from_utf8_lossy(session.tree().id_of(row)).into_owned();
     let line = |row| Some(lines.iter().find(|(of, _)| *of == id(row))?.1.clone().into_bytes());
-    let lent = session.missing_rows().iter().filter_map(|&row| Some((row, line(row)?))).collect();
-    session.supply_lines(lent);
+    let supplied = session.missing_rows().iter().filter_map(|&row| Some((row, line(row)?))).collect();
+    session.supply_lines(supplied);
 }
 
 fn line_of(session: &Session, id: &str) -> String {
@@ -44,7 +44,7 @@ fn a_file_written_anew_and_then_deleted_comes_back_with_both() {
     fs::remove_file(&world.path).expect("removed");
     let error = session.reload().expect_err("our line is gone");
     assert!(error.needs_lines(), "{error}");
-    lend(&mut session, &[(&mine, line.clone())]);
+    supply(&mut session, &[(&mine, line.clone())]);
     session.reload().expect("adopted");
     assert_eq!(ids(&session), ["theirs", "a", "more", "more", &mine]);
     assert_eq!(line_of(&session, &mine), line);
