@@ -1,7 +1,7 @@
 //! Threads: how many work is spread over, and how those are stopped that work in the background.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 /// How many threads run at once here. Asked of the system once: the answer is read from several files, which takes longer
@@ -9,6 +9,11 @@ use std::thread;
 pub fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, |cores| cores.get()))
+}
+
+/// Locks a mutex; one whose holder panicked as well.
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Does jobs, numbered from 0, on several threads. Each thread has one state for all the jobs it does.
@@ -44,14 +49,14 @@ pub struct ThreadGuard(Arc<AtomicBool>);
 impl ThreadGuard {
     /// `stop` is set when the thread must end.
     pub fn new(stop: Arc<AtomicBool>) -> Self {
-        BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner).push(stop.clone());
+        locked(&BACKGROUND).push(stop.clone());
         Self(stop)
     }
 }
 
 impl Drop for ThreadGuard {
     fn drop(&mut self) {
-        let mut flags = BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut flags = locked(&BACKGROUND);
         let at = flags.iter().position(|flag| Arc::ptr_eq(flag, &self.0));
         at.map(|at| flags.swap_remove(at));
         ENDED.notify_all();
@@ -60,7 +65,7 @@ impl Drop for ThreadGuard {
 
 /// Tells every registered thread to stop and waits until all have ended: the library may be unloaded then.
 pub fn stop_all() {
-    let mut flags = BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut flags = locked(&BACKGROUND);
     while !flags.is_empty() {
         flags.iter().for_each(|flag| flag.store(true, Ordering::Relaxed));
         flags = ENDED.wait(flags).unwrap_or_else(PoisonError::into_inner);

@@ -5,12 +5,12 @@
 //! A branch of 128 MB takes 71 ms this way, and took 96 with two threads that read for one that wrote. Batches of 256 KB in
 //! place of 1 MB take 77.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
 
 use super::load::Index;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
-use crate::core::base::threads::cores;
+use crate::core::base::threads::{locked, on_threads};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::io::line_reader::{resize, text_of};
 use crate::core::io::line_span::LineSpan;
@@ -24,10 +24,6 @@ const BATCH_BYTES: u64 = 1 << 20;
 
 /// Longer lines are copied one at a time, after all others: a session may consist of very long ones.
 const LARGE: u64 = 4 << 20;
-
-/// From how many bytes on threads are worth their start, and the most of them.
-const MANY: u64 = 1 << 20;
-const THREADS: usize = 8;
 
 /// Writes a new file from lines of `from`, of which `index` is the index, and lines of its own: what `work` adds. Without
 /// a storage there is none to copy. The file has its name when all of it is there and was found to be what was indexed.
@@ -66,7 +62,7 @@ enum Part {
 }
 
 /// Neighbouring lines, with the rows that they must be found to be.
-type Run = Vec<(LineSpan, Option<RowNo>)>;
+type Run = Vec<(LineSpan, RowNo)>;
 
 impl Part {
     /// How many bytes of the new file it is.
@@ -93,22 +89,14 @@ impl Copier<'_> {
 
     /// Adds an entry's line as it stands and tells where it will. It is checked to say what was indexed.
     pub fn keep(&mut self, row: RowNo) -> Option<LineSpan> {
-        self.index.place(row).map(|place| self.copy(place, Some(row)))
-    }
-
-    /// Adds the line at a place, whatever it is.
-    pub fn keep_line(&mut self, place: LineSpan) -> LineSpan {
-        self.copy(place, None)
-    }
-
-    fn copy(&mut self, place: LineSpan, row: Option<RowNo>) -> LineSpan {
-        let copy_lines = LineSpan { offset: self.size, len: place.len };
+        let place = self.index.place(row)?;
+        let copy = LineSpan { offset: self.size, len: place.len };
         self.size += u64::from(place.len) + 1;
         match self.parts.last_mut() {
             Some(Part::Run(run)) if fits(run, place) => run.push((place, row)),
             _ => self.parts.push(Part::Run(vec![(place, row)])),
         }
-        copy_lines
+        Some(copy)
     }
 }
 
@@ -171,33 +159,16 @@ struct CopySource<'a> {
 impl CopySource<'_> {
     fn write(&self, parts: &[Part], out: &NewFile) -> Result<()> {
         let (large, usual): (Vec<_>, Vec<_>) = batches(parts).into_iter().partition(|batch| batch.size > LARGE);
-        let bytes: u64 = usual.iter().map(|batch| batch.size).sum();
-        let others = if bytes < MANY { 0 } else { cores().min(THREADS).min(usual.len()).saturating_sub(1) };
-        let next = AtomicUsize::new(0);
-        // Takes the next batch until there is none.
-        let work = || {
-            let mut buffer = Vec::new();
-            while let Some(batch) = usual.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if let Err(error) = self.copy(batch, &mut buffer, out) {
-                    // The other threads stop.
-                    next.store(usual.len(), Ordering::Relaxed);
-                    return Err((batch.at, error));
-                }
+        let failed = Mutex::new(None);
+        on_threads(usual.len(), |buffer: &mut Vec<u8>, at| {
+            let Some(batch) = usual.get(at).filter(|_| locked(&failed).is_none()) else { return };
+            if let Err(error) = self.copy(batch, buffer, out) {
+                *locked(&failed) = Some(error);
             }
-            Ok(())
-        };
-        std::thread::scope(|scope| {
-            // If no thread can be started, the others do its part.
-            let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
-            let threads: Vec<_> = (0..others).filter_map(spawn).collect();
-            let mine = work();
-            // A thread that panicked has copied only a part.
-            let theirs =
-                threads.into_iter().map(|thread| thread.join().unwrap_or_else(|why| std::panic::resume_unwind(why)));
-            let failed = theirs.chain([mine]).filter_map(std::result::Result::err);
-            // Of several errors the first in the file is reported.
-            failed.min_by_key(|(at, _)| *at).map_or(Ok(()), |(_, error)| Err(error))
-        })?;
+        });
+        if let Some(error) = locked(&failed).take() {
+            return Err(error);
+        }
         let mut buffer = Vec::new();
         large.iter().try_for_each(|batch| self.copy(batch, &mut buffer, out))
     }
@@ -247,15 +218,12 @@ impl CopySource<'_> {
         for (place, row) in run {
             let at = (place.offset - start) as usize;
             let end = at + place.len as usize;
-            if let Some(row) = *row {
-                let line = bytes.get(at..end).unwrap_or_default();
-                self.index.check_copy(name, row, memchr::memchr(b'\n', line).is_none(), &text_of(line))?;
-            }
+            let line = bytes.get(at..end).unwrap_or_default();
+            self.index.check_copy(name, *row, memchr::memchr(b'\n', line).is_none(), &text_of(line))?;
             // A line that became longer in place still begins as it did.
             if bytes.get(end) != Some(&b'\n') {
-                let line = row.map(|row| format!("entry {}", to_string_lossy(self.index.tree.id_of(row))));
-                let line = line.unwrap_or_else(|| "a line".into());
-                return Err(Error::changed(name, format!("{line} no longer ends where it did")));
+                let id = to_string_lossy(self.index.tree.id_of(*row));
+                return Err(Error::changed(name, format!("entry {id} no longer ends where it did")));
             }
         }
         Ok(())

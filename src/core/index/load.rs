@@ -210,24 +210,10 @@ impl Index {
         self.bodies = bodies;
     }
 
-    /// The rows that stand in the storage, with their places.
-    pub fn placed(&self) -> impl Iterator<Item = (RowNo, LineSpan)> + '_ {
-        let placed = |(row, place): (usize, &Option<LineSpan>)| Some((row as RowNo, (*place)?));
-        self.places.iter().enumerate().filter_map(placed)
-    }
-
-    /// Sets where the header, every entry and the `damaged` lines are in a copy of the storage, which has the same
-    /// lines in the same order.
-    pub fn move_to(&mut self, header: LineSpan, places: Vec<LineSpan>, damaged: Vec<DamagedLine>) {
+    /// Sets where the header and every entry are in a copy of the storage, which has the same bodies.
+    pub fn move_to(&mut self, header: LineSpan, places: Vec<LineSpan>) {
         let bodies = std::mem::take(&mut self.bodies);
-        let odd = damaged.len() as u64;
-        let last = damaged.last().map(DamagedLine::end);
         self.set_places(Some(header), places, bodies);
-        self.lines += odd;
-        if let Some(last) = last {
-            self.end.offset = self.end.offset.max(last + 1);
-        }
-        self.damaged = damaged;
     }
 
     /// The large values of an entry, in their order in its line.

@@ -53,63 +53,24 @@ pub enum LineKind {
     Damaged(Damage),
 }
 
-/// The lines of a segment. Those that are no entries are kept apart, for they may be short and many.
+/// The lines of a segment. Blank ones that follow each other are one: there may be millions of them.
 #[derive(Default)]
-struct Segment {
-    entries: Vec<IndexedLine>,
-    others: Vec<Other>,
-}
-
-/// A line that is no entry, or several blank ones.
-struct Other {
-    offset: u64,
-    len: u64,
-    lines: u32,
-    ended: bool,
-    /// None for what is no damage.
-    damage: Option<Damage>,
-}
+struct Segment(Vec<IndexedLine>);
 
 impl Segment {
     fn push(&mut self, line: IndexedLine) {
-        let damage = match line.kind {
-            LineKind::Entry(_) => return self.entries.push(line),
-            LineKind::Nothing => None,
-            LineKind::Damaged(damage) => Some(damage),
-        };
-        let IndexedLine { offset, len, ended, .. } = line;
-        let run = self.others.last_mut().filter(|last| {
-            let follows = last.offset + last.len + 1 == offset && last.lines < u32::MAX;
-            damage.is_none() && last.damage.is_none() && last.ended && follows
+        let run = self.0.last_mut().filter(|last| {
+            let follows = last.ended && last.offset + last.len + 1 == line.offset;
+            follows && last.kind == LineKind::Nothing && line.kind == LineKind::Nothing
         });
         match run {
             Some(last) => {
-                last.len = offset + len - last.offset;
+                last.len = line.offset + line.len - last.offset;
                 last.lines += 1;
-                last.ended = ended;
+                last.ended = line.ended;
             }
-            None => self.others.push(Other { offset, len, lines: 1, ended, damage }),
+            None => self.0.push(line),
         }
-    }
-
-    /// Hands on its lines in order.
-    fn hand_on(self, each: &mut dyn FnMut(IndexedLine)) {
-        let mut others = self.others.into_iter().map(Other::scanned).peekable();
-        for entry in self.entries {
-            while let Some(other) = others.next_if(|other| other.offset < entry.offset) {
-                each(other);
-            }
-            each(entry);
-        }
-        others.for_each(each);
-    }
-}
-
-impl Other {
-    fn scanned(self) -> IndexedLine {
-        let Self { offset, len, lines, ended, damage } = self;
-        let kind = damage.map_or(LineKind::Nothing, LineKind::Damaged);
-        IndexedLine { offset, len, lines: u64::from(lines), ended, kind, bodies: Vec::new() }
     }
 }
 
@@ -170,7 +131,7 @@ fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut dyn 
                 })?;
                 early.insert(number, lines);
             };
-            lines?.hand_on(&mut *each);
+            lines?.0.into_iter().for_each(&mut *each);
         }
         Ok(())
     })

@@ -180,6 +180,12 @@ pub fn metadata(path: &Path) -> io::Result<fs::Metadata> {
     fs::metadata(path)
 }
 
+/// The same of a directory's entry, links not followed.
+pub fn metadata_of_entry(entry: &DirEntry) -> io::Result<fs::Metadata> {
+    inject(Call::Stat)?;
+    entry.metadata()
+}
+
 /// The same of an open file.
 pub fn metadata_of(file: &File) -> io::Result<fs::Metadata> {
     inject(Call::Stat)?;

@@ -4,11 +4,10 @@ use std::fs::DirEntry;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use crate::core::base::error::Result;
 use crate::core::base::paths::{default_session_dir, join, resolve, same, Host};
-use crate::core::base::threads::{cores, on_threads};
+use crate::core::base::threads::{locked, on_threads};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::Header;
 use crate::core::io::file_version::FileFingerprint;
@@ -49,42 +48,24 @@ pub fn lookup_filter(cwd: &str, dir: &str, is_given: bool, host: &dyn Host) -> R
     }
 }
 
-/// From how many files on several threads read their times.
-const CROWD: usize = 256;
+/// How many files' times a thread reads at once.
+const TIMES: usize = 64;
 
 /// The session files among these entries, with their modification times.
 fn times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
     let time_of = |entry: &DirEntry| {
         let named = SessionName::of(entry)?;
         // An entry's metadata needs no walk of the whole path, but does not follow links.
-        let meta = if named.is_file { entry.metadata() } else { fs::metadata(&entry.path()) };
+        let meta = if named.is_file { fs::metadata_of_entry(entry) } else { fs::metadata(&entry.path()) };
         let meta = meta.ok().filter(|meta| meta.is_file())?;
         Some((FileFingerprint::of(&meta).modified_ms(), named))
     };
-    let threads = cores().min(4);
-    if entries.len() < CROWD || threads == 1 {
-        return entries.iter().filter_map(time_of).collect();
-    }
-    thread::scope(|scope| {
-        let mut files = Vec::with_capacity(entries.len());
-        let mut shares = entries.chunks(entries.len().div_ceil(threads));
-        let own = shares.next().unwrap_or_default();
-        let others: Vec<_> = shares
-            .map(|share| {
-                let work = move || share.iter().filter_map(time_of).collect::<Vec<_>>();
-                (share, thread::Builder::new().spawn_scoped(scope, work))
-            })
-            .collect();
-        files.extend(own.iter().filter_map(time_of));
-        for (share, other) in others {
-            // Without a thread its share is done here.
-            match other.ok().and_then(|thread| thread.join().ok()) {
-                Some(done) => files.extend(done),
-                None => files.extend(share.iter().filter_map(time_of)),
-            }
-        }
-        files
-    })
+    let files = Mutex::new(Vec::with_capacity(entries.len()));
+    on_threads(entries.len().div_ceil(TIMES), |_: &mut (), share| {
+        let some: Vec<_> = entries.iter().skip(share * TIMES).take(TIMES).filter_map(time_of).collect();
+        locked(&files).extend(some);
+    });
+    files.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The most recently modified session file of a directory. Unreadable files and dangling links are skipped.
@@ -124,7 +105,7 @@ fn first_with_id(dir: &str, files: &[SessionName], id: &[u8]) -> Option<(usize, 
                 break;
             }
             if let Some(header) = header_in_dir(file, dir).filter(|header| header.id == id) {
-                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut found = locked(&found);
                 if at < first.fetch_min(at, Ordering::Relaxed) {
                     *found = Some((at, header));
                 }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::candidates::Candidate;
 use crate::core::base::error::{Error, Result};
-use crate::core::base::threads::on_threads;
+use crate::core::base::threads::{locked, on_threads};
 use crate::core::catalog::connection::{discard_if_corrupt, Catalog};
 use crate::core::catalog::error::CatalogResult;
 use crate::core::catalog::location::Location;
@@ -19,10 +19,6 @@ use crate::core::io::open::{self, Access};
 use crate::core::summary::session_summary::{read_on, FileKind, ListedSession, SummaryProgress};
 use crate::core::summary::usage::pack::pack;
 use crate::core::summary::usage::session_usage::{SessionUsage, LARGEST_KEPT};
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A file that has to be read.
 struct Job<'a> {
