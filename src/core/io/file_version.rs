@@ -1,12 +1,8 @@
 //! Fingerprints of files: which state of which file something was read from.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
-
-use xxhash_rust::xxh3::Xxh3Default;
-
-use super::fs::read_exact_at;
 
 /// A time in ns since 1970.
 pub type Nanos = i64;
@@ -29,9 +25,6 @@ const TICK: Nanos = 20_000_000;
 /// The same for file systems whose times are in steps of 1 or 2 s.
 const COARSE_TICK: Nanos = 2_000_000_000;
 const SECOND: Nanos = 1_000_000_000;
-
-/// How many bytes at each end are hashed.
-const LOOK: usize = 4 << 10;
 
 fn nanos(time: io::Result<SystemTime>) -> Nanos {
     let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -81,18 +74,4 @@ impl FileFingerprint {
     pub fn modified_ms(&self) -> f64 {
         (self.modified / SECOND) as f64 * 1e3 + (self.modified % SECOND) as f64 / 1e6
     }
-}
-
-/// A hash of the length, the head and the tail of a file's first `end` bytes.
-pub fn head_tail_hash(file: &File, end: u64) -> io::Result<u64> {
-    let mut hash = Xxh3Default::new();
-    hash.update(&end.to_le_bytes());
-    let mut bytes = [0; LOOK];
-    for from in [0, end.saturating_sub(LOOK as u64)] {
-        let size = usize::try_from(end - from).unwrap_or(LOOK).min(LOOK);
-        let into = bytes.get_mut(..size).unwrap_or_default();
-        read_exact_at(file, from, into)?;
-        hash.update(into);
-    }
-    Ok(hash.digest())
 }

@@ -4,8 +4,10 @@
 #[cfg(target_os = "linux")]
 use std::ffi::CStr;
 use std::fs::{self, DirEntry, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+
+use super::file_version::{FileFingerprint, Nanos};
 
 /// How much is copied at once.
 const COPIED: usize = 1 << 18;
@@ -62,32 +64,18 @@ pub struct Stat {
     /// Whether no name seems to lead to the file any more; only its path tells for sure. Elsewhere than on Unix an open
     /// file cannot be deleted.
     pub deleted: bool,
-    /// When its content, names, mode or owner changed, in ns since 1970, which no program can set. Elsewhere than on
-    /// Unix when its content changed.
-    pub changed: i64,
+    /// As in [`FileFingerprint`].
+    pub changed: Nanos,
 }
 
 impl Stat {
-    fn of(meta: &fs::Metadata) -> io::Result<Self> {
+    fn of(meta: &fs::Metadata) -> Self {
         #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            Ok(Self {
-                size: meta.len(),
-                identity: Identity { device: meta.dev(), inode: meta.ino() },
-                deleted: has_no_link(meta.nlink()),
-                changed: meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec()),
-            })
-        }
+        let deleted = has_no_link(std::os::unix::fs::MetadataExt::nlink(meta));
         #[cfg(not(unix))]
-        {
-            // Without inode numbers the creation time tells a file from its replacement.
-            let created = meta.created()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-            let identity = Identity { device: created.as_secs(), inode: u64::from(created.subsec_nanos()) };
-            let changed = meta.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-            let changed = i64::try_from(changed.as_nanos()).unwrap_or(i64::MAX);
-            Ok(Self { size: meta.len(), identity, deleted: false, changed })
-        }
+        let deleted = false;
+        let FileFingerprint { device, inode, size, changed, .. } = FileFingerprint::of(meta);
+        Self { size, identity: Identity { device, inode }, deleted, changed }
     }
 }
 
@@ -127,7 +115,7 @@ pub fn remove_dir(path: &Path) -> io::Result<()> {
 #[inline]
 pub fn stat(file: &File) -> io::Result<Stat> {
     inject(Call::Stat)?;
-    Stat::of(&file.metadata()?)
+    file.metadata().map(|meta| Stat::of(&meta))
 }
 
 /// The size of an open file, and whether it was deleted. Asking for the times, too, would double the cost of the next
@@ -152,7 +140,7 @@ pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
 pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
     inject(Call::Stat)?;
     match fs::metadata(path) {
-        Ok(meta) => Stat::of(&meta).map(Some),
+        Ok(meta) => Ok(Some(Stat::of(&meta))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
@@ -223,20 +211,55 @@ pub fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
     faults::about(file);
     #[cfg(test)]
     let bytes = bytes.get(..faults::shortened(bytes.len())).unwrap_or(bytes);
-    io::Write::write(&mut file, bytes)
+    file.write(bytes)
 }
 
-/// Writes all of `bytes` at the handle's position.
-pub fn write_all(file: &File, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match write(file, bytes) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(size) => bytes = bytes.get(size..).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+/// An open file to write to, at the handle's position.
+pub struct Writer<'a>(pub &'a File);
+
+impl Write for Writer<'_> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        write(self.0, bytes)
     }
-    Ok(())
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An open file to read from an offset on, or to write over; not with a handle that appends.
+pub struct At<'a> {
+    pub file: &'a File,
+    pub offset: u64,
+}
+
+impl Read for At<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let size = read_at(self.file, self.offset, into)?;
+        self.offset += size as u64;
+        Ok(size)
+    }
+}
+
+impl Write for At<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        inject(Call::Write)?;
+        #[cfg(test)]
+        faults::about(self.file);
+        #[cfg(test)]
+        let bytes = bytes.get(..faults::shortened(bytes.len())).unwrap_or(bytes);
+        #[cfg(unix)]
+        let size = std::os::unix::fs::FileExt::write_at(self.file, bytes, self.offset)?;
+        #[cfg(windows)]
+        let size = std::os::windows::fs::FileExt::seek_write(self.file, bytes, self.offset)?;
+        self.offset += size as u64;
+        Ok(size)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Reads from `offset`; tells how much.
@@ -253,52 +276,9 @@ pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
     return std::os::windows::fs::FileExt::seek_read(file, into, offset);
 }
 
-/// Reads from `offset` until `into` is full or the file ends; tells how much.
-pub fn read_all_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-    let mut size = 0;
-    while let Some(rest) = into.get_mut(size..).filter(|rest| !rest.is_empty()) {
-        match read_at(file, offset + size as u64, rest) {
-            Ok(0) => break,
-            Ok(read) => size += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(size)
-}
-
 /// Fills `into` from `offset`; an error if the file ends before.
 pub fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
-    match read_all_at(file, offset, into)? == into.len() {
-        true => Ok(()),
-        false => Err(io::ErrorKind::UnexpectedEof.into()),
-    }
-}
-
-/// Writes all of `bytes` at `offset`, over what stands there; not with a handle that appends.
-pub fn write_all_at(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let written = inject(Call::Write).and_then(|()| {
-            #[cfg(test)]
-            faults::about(file);
-            #[cfg(test)]
-            let bytes = bytes.get(..faults::shortened(bytes.len())).unwrap_or(bytes);
-            #[cfg(unix)]
-            return std::os::unix::fs::FileExt::write_at(file, bytes, offset);
-            #[cfg(windows)]
-            return std::os::windows::fs::FileExt::seek_write(file, bytes, offset);
-        });
-        match written {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(size) => {
-                offset += size as u64;
-                bytes = bytes.get(size..).unwrap_or_default();
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+    At { file, offset }.read_exact(into)
 }
 
 /// The handle's position. After a write at the end of a file it is where that write ended, wherever others had moved
@@ -413,14 +393,11 @@ pub fn link(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Copies the first `end` bytes of an open file to another, with its attributes, and waits until they are on disk.
 pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
-    let mut buffer = vec![0; COPIED.min(end.max(1) as usize)];
-    let mut at = 0;
-    while at < end {
-        let left = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
-        let bytes = buffer.get_mut(..left).unwrap_or_default();
-        read_exact_at(from, at, bytes)?;
-        write_all(out, bytes)?;
-        at += left as u64;
+    let mut writer = BufWriter::with_capacity(COPIED, Writer(out));
+    let size = io::copy(&mut At { file: from, offset: 0 }.take(end), &mut writer)?;
+    writer.flush()?;
+    if size < end {
+        return Err(io::ErrorKind::UnexpectedEof.into());
     }
     set_like(out, &metadata_of(from)?)?;
     copy_xattrs(from, out);

@@ -13,13 +13,13 @@
 //! an error.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::at_exit;
-use super::fs;
+use super::fs::{self, At};
 use super::held_lock::{remove, HeldLock};
 use super::open;
 use super::sidecar_names::beside;
@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// What a lock file begins with; the process follows.
 const MARK: &str = "pi-session-native ";
 /// More bytes than a lock file ever holds.
-const LONGEST: usize = 64;
+const LONGEST: u64 = 64;
 
 /// The lock of one session. It ends when this value goes, or the last that shares it.
 #[derive(Debug)]
@@ -184,7 +184,7 @@ fn make(path: &Path, session: &str) -> io::Result<Option<File>> {
     if let Some(error) = temporary.lock_error.take() {
         return Err(error);
     }
-    fs::write_all(&temporary.file, format!("{MARK}{}", std::process::id()).as_bytes())?;
+    write!(temporary, "{MARK}{}", std::process::id())?;
     match fs::metadata(Path::new(session)) {
         // Who may read the session may see that it is locked, where the file system knows modes.
         Ok(meta) => drop(fs::set_like(&temporary.file, &meta)),
@@ -192,7 +192,7 @@ fn make(path: &Path, session: &str) -> io::Result<Option<File>> {
         Err(error) => return Err(error),
     }
     let file = open::duplicate(&temporary.file)?;
-    match temporary.appear_as(path) {
+    match temporary.name(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
         named => named.map(|()| Some(file)),
     }
@@ -203,14 +203,14 @@ fn read_holder(file: &File) -> io::Result<Option<Holder>> {
     if !fs::metadata_of(file)?.is_file() {
         return Ok(None);
     }
-    let mut buffer = [0; LONGEST];
-    let size = match fs::read_all_at(file, 0, &mut buffer) {
+    let mut text = String::new();
+    match (At { file, offset: 0 }).take(LONGEST).read_to_string(&mut text) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
         // Elsewhere than on Unix a file that is locked cannot be read.
         Err(_) if cfg!(not(unix)) => return Ok(Some(None)),
-        size => size?,
+        read => read?,
     };
-    let text = buffer.get(..size).and_then(|bytes| std::str::from_utf8(bytes).ok());
-    let pid = text.and_then(|text| text.strip_prefix(MARK)).filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()));
+    let pid = text.strip_prefix(MARK).filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()));
     Ok(pid.and_then(|pid| pid.parse().ok()).map(Some))
 }
 

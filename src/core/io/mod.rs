@@ -6,6 +6,7 @@ pub mod fd_limit;
 pub mod fd_pool;
 pub mod file_version;
 pub mod fs;
+pub mod head_tail_hash;
 pub mod held_lock;
 pub mod line_reader;
 pub mod line_span;

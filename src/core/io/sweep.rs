@@ -1,38 +1,26 @@
 //! Removes what dead processes left in a directory: temporary files and lock files that nobody holds.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, PoisonError};
 
 use super::fs;
 use super::lock_file;
 use super::open::{self, Access};
 use super::temporary::{PREFIX, SUFFIX};
 
-/// The directories that were swept, and when. A process that lives long sweeps again, for others may die at any time.
-static SWEPT: Mutex<Option<HashMap<PathBuf, Instant>>> = Mutex::new(None);
-const AGAIN: Duration = Duration::from_secs(600);
+/// The directories that this process swept.
+static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
 
-/// Sweeps the directory of a file that is to be written, if that was not done for a while.
+/// Sweeps the directory of a file that is to be written, if this process did not do so before.
 pub fn sweep_if_due(target: &Path) {
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if is_due(dir, Instant::now()) {
+    let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_due = swept.get_or_insert_default().insert(dir.to_owned());
+    drop(swept);
+    if is_due {
         sweep(dir);
     }
-}
-
-/// Whether a directory is to be swept now; if so it counts as swept.
-fn is_due(dir: &Path, now: Instant) -> bool {
-    let mut swept = SWEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let swept = swept.get_or_insert_default();
-    let due = swept.get(dir).is_none_or(|last| now.saturating_duration_since(*last) >= AGAIN);
-    if due {
-        // Older ones have no effect any more.
-        swept.retain(|_, last| now.saturating_duration_since(*last) < AGAIN);
-        swept.insert(dir.to_owned(), now);
-    }
-    due
 }
 
 /// Removes temporary files and lock files that dead processes left. One that cannot be removed does no harm and stays,
@@ -58,15 +46,6 @@ pub fn sweep(dir: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_process_that_lives_long_looks_again_for_what_others_left() {
-        let (dir, now) = (Path::new("/none/such"), Instant::now());
-        assert!(is_due(dir, now));
-        assert!(!is_due(dir, now + AGAIN / 2), "looked through a moment ago");
-        assert!(is_due(dir, now + AGAIN));
-        assert!(!is_due(dir, now + AGAIN + AGAIN / 2));
-    }
 
     #[test]
     fn a_lock_file_of_another_tool_outlived_the_sweep() {

@@ -4,7 +4,7 @@
 //! one was left by a dead process, and the next process that writes in the directory removes it.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::fs;
@@ -56,12 +56,7 @@ impl Temporary {
         Ok(())
     }
 
-    /// Gives the file the name `target`; an error if something has it already.
-    pub fn appear_as(mut self, target: &Path) -> io::Result<()> {
-        self.name(target)
-    }
-
-    /// The same; after an error it can be tried with another name.
+    /// Gives the file the name `target`; an error if something has it already. Then it can be tried with another name.
     pub fn name(&mut self, target: &Path) -> io::Result<()> {
         match fs::link(&self.path, target) {
             // The second name is removed when this value goes.
@@ -74,6 +69,16 @@ impl Temporary {
                 Ok(())
             }
         }
+    }
+}
+
+impl Write for Temporary {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        fs::write(&self.file, bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -107,11 +112,11 @@ mod tests {
     fn a_file_that_was_made_while_another_was_renamed_without_hard_links_was_replaced() {
         let dir = tempfile::tempdir().expect("a directory");
         let target = dir.path().join("s.jsonl");
-        let temporary = Temporary::beside(&target).expect("made");
+        let mut temporary = Temporary::beside(&target).expect("made");
         let theirs = target.clone();
         let work = || {
             before_next(Call::Rename, move || fs::write(theirs, "theirs").expect("written"));
-            temporary.appear_as(&target)
+            temporary.name(&target)
         };
         // The first call is the hard link.
         let (result, made) = with(0, InjectedFault::Once(libc::EPERM), work);
@@ -126,8 +131,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let target = dir.path().join("s.jsonl");
         let appear = || {
-            let temporary = Temporary::beside(&target).expect("made");
-            with(0, InjectedFault::Once(libc::EPERM), || temporary.appear_as(&target)).0
+            let mut temporary = Temporary::beside(&target).expect("made");
+            with(0, InjectedFault::Once(libc::EPERM), || temporary.name(&target)).0
         };
         appear().expect("the name is free");
         assert_eq!(appear().expect_err("the name is taken").kind(), io::ErrorKind::AlreadyExists);

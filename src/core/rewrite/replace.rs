@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
 use crate::core::io::dirs;
-use crate::core::io::fs::{self, Identity};
+use crate::core::io::fs::{self, Identity, Writer};
 use crate::core::io::line_reader::{LineReader, Positioned, RawLine, HEAD};
 use crate::core::io::open::{self, Access};
 use crate::core::io::sidecar_names;
@@ -154,7 +154,7 @@ impl RewriteTarget {
         fs::set_like(&temporary.file, &meta).map_err(self.fail("fchmod"))?;
         fs::copy_xattrs(&self.file, &temporary.file);
         let mut read = {
-            let mut writer = BufWriter::with_capacity(1 << 16, TemporaryWriter(&temporary));
+            let mut writer = BufWriter::with_capacity(1 << 16, Writer(&temporary.file));
             let read = rewrite.write(&self.storage, &mut writer)?;
             writer.flush().map_err(self.fail("write"))?;
             read
@@ -190,7 +190,7 @@ impl RewriteTarget {
             }
             for (line, end) in lines {
                 let lead: &[u8] = if read.lacks_final_newline { b"\n" } else { b"" };
-                fs::write_all(&temporary.file, &[lead, &line, b"\n"].concat()).map_err(self.fail("write"))?;
+                Writer(&temporary.file).write_all(&[lead, &line, b"\n"].concat()).map_err(self.fail("write"))?;
                 (read.end, read.lacks_final_newline) = (end, false);
             }
         }
@@ -359,18 +359,6 @@ impl Drop for KeptBackup {
         if let Some(path) = self.path.as_ref().filter(|_| self.ours) {
             let _ = fs::remove(path);
         }
-    }
-}
-
-struct TemporaryWriter<'a>(&'a Temporary);
-
-impl Write for TemporaryWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        fs::write(&self.0.file, bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 //! gives the time, in ns since 1970.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// For how long after a full check a quick one is enough.
 pub const FULL_CHECK_INTERVAL: Duration = Duration::from_millis(10);
@@ -84,12 +84,6 @@ impl ChangeClock {
     pub fn note_change(&self, now: i64) {
         self.written.store(now, Relaxed);
     }
-}
-
-/// The time now.
-pub fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

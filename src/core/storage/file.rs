@@ -1,19 +1,20 @@
 //! The file engine: appends, rollbacks, checks and reads of one session file.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::change_clock::{now, ChangeClock};
+use super::change_clock::ChangeClock;
 use super::write_lock::{lock_briefly, unlock};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
 use crate::core::io::dirs;
 use crate::core::io::fd_pool::{Handle, PooledFile};
-use crate::core::io::fs::{self, Identity};
+use crate::core::io::file_version::now;
+use crate::core::io::fs::{self, At, Identity};
 use crate::core::io::line_span::LineSpan;
 use crate::core::io::open::{self, Access};
 use crate::core::storage::storage::{FileStatus, Storage};
@@ -262,7 +263,7 @@ impl FileStorage {
         let other = open::existing(Path::new(&self.path), Access::Overwrite)?;
         let is_there = fs::stat(&other)?.identity == self.identity && has_bytes_at(file, offset, ours)?;
         match is_there {
-            true => fs::write_all_at(&other, offset, &vec![b' '; ours.len()]),
+            true => At { file: &other, offset }.write_all(&vec![b' '; ours.len()]),
             // The bytes are gone with the file, or were overwritten.
             false => Ok(()),
         }

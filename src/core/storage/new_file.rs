@@ -1,12 +1,13 @@
 //! A session file that is written for the first time.
 
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::file::FileStorage;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
 use crate::core::io::dirs;
-use crate::core::io::fs;
+use crate::core::io::fs::{self, At};
 use crate::core::io::line_span::LineSpan;
 use crate::core::io::sweep::sweep_if_due;
 use crate::core::io::temporary::{taken, Temporary};
@@ -20,8 +21,7 @@ pub struct NewFile {
     path: String,
     /// Where it will be, links followed.
     target: PathBuf,
-    temporary: Temporary,
-    unwritten: Vec<u8>,
+    out: BufWriter<Temporary>,
     size: u64,
 }
 
@@ -53,7 +53,7 @@ impl NewFile {
         }
         sweep_if_due(&target);
         let temporary = Temporary::beside(&target).map_err(fail)?;
-        Ok(Self { path: path.to_owned(), target, temporary, unwritten: Vec::new(), size: 0 })
+        Ok(Self { path: path.to_owned(), target, out: BufWriter::with_capacity(CHUNK, temporary), size: 0 })
     }
 
     /// Adds a line, given without its newline. Returns where it will be.
@@ -67,35 +67,20 @@ impl NewFile {
     /// Adds bytes as they are.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.size += bytes.len() as u64;
-        if self.unwritten.len() + bytes.len() > CHUNK {
-            self.write()?;
-            if bytes.len() >= CHUNK {
-                return self.hand_over(bytes);
-            }
-        }
-        self.unwritten.extend_from_slice(bytes);
-        Ok(())
+        self.out.write_all(bytes).map_err(|error| Error::io("write", &self.path, error))
     }
 
     /// Writes bytes at an offset: for a file that several threads write, all of it in this way.
     pub fn bytes_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        fs::write_all_at(&self.temporary.file, offset, bytes).map_err(|error| Error::io("write", &self.path, error))
-    }
-
-    fn write(&mut self) -> Result<()> {
-        let bytes = std::mem::take(&mut self.unwritten);
-        self.hand_over(&bytes)
-    }
-
-    fn hand_over(&self, bytes: &[u8]) -> Result<()> {
-        fs::write_all(&self.temporary.file, bytes).map_err(|error| Error::io("write", &self.path, error))
+        let mut out = At { file: &self.out.get_ref().file, offset };
+        out.write_all(bytes).map_err(|error| Error::io("write", &self.path, error))
     }
 
     /// Gives it the mode of the file that it replaces, and the owner where that is allowed.
     pub fn set_like(&self, old: &dyn Storage) -> Result<()> {
         match old.metadata()? {
             Some(meta) => {
-                fs::set_like(&self.temporary.file, &meta).map_err(|error| Error::io("fchmod", &self.path, error))
+                fs::set_like(&self.out.get_ref().file, &meta).map_err(|error| Error::io("fchmod", &self.path, error))
             }
             None => Ok(()),
         }
@@ -111,19 +96,21 @@ impl NewFile {
         self.finish_with(durability, true)
     }
 
-    fn finish_with(mut self, durability: Durability, safely: bool) -> Result<FileStorage> {
-        self.write()?;
+    fn finish_with(self, durability: Durability, safely: bool) -> Result<FileStorage> {
+        let Self { path: name, target, out, .. } = self;
         let fail = |syscall| {
-            let path = self.path.clone();
-            move |error| Error::io(syscall, &path, error)
+            let name = name.clone();
+            move |error| Error::io(syscall, &name, error)
         };
+        let mut temporary = out.into_inner().map_err(|error| fail("write")(error.into_error()))?;
         let syncs = safely || durability == Durability::Fsync;
         if syncs {
-            fs::sync(&self.temporary.file).map_err(fail("fsync"))?;
+            fs::sync(&temporary.file).map_err(fail("fsync"))?;
         }
-        let storage = FileStorage::of_new(&self.path, &self.target, &self.temporary.file, durability)?;
-        let path = self.target.as_path();
-        self.temporary.appear_as(path).map_err(fail("link"))?;
+        let storage = FileStorage::of_new(&name, &target, &temporary.file, durability)?;
+        let path = target.as_path();
+        temporary.name(path).map_err(fail("link"))?;
+        drop(temporary);
         // The lock protected the temporary name, which is gone.
         storage.unlock();
         if syncs {

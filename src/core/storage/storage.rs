@@ -24,26 +24,19 @@ pub fn read_into(storage: &dyn Storage, offset: u64, len: usize, bytes: &mut Vec
     storage.read_at(offset, bytes)
 }
 
-/// Hands on the bytes `from..to`, as far as there are any, in pieces. Tells the last of them.
-pub fn copy_bytes(
-    storage: &dyn Storage,
-    from: u64,
-    to: u64,
-    each: &mut dyn FnMut(&[u8]) -> Result<()>,
-) -> Result<Option<u8>> {
+/// Hands on the bytes `from..to`, as far as there are any, in pieces.
+pub fn copy_bytes(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut reader = storage.reader(from)?.take(to.saturating_sub(from));
     let size = storage.size()?.min(to).saturating_sub(from);
     let mut buffer = vec![0; usize::try_from(size + 1).unwrap_or(CHUNK).min(CHUNK)];
-    let mut last = None;
     loop {
         let size = match reader.read(&mut buffer) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             result => result.map_err(|error| Error::io("read", storage.name(), error))?,
         };
         let bytes = buffer.get(..size).unwrap_or_default();
-        match bytes.last() {
-            None => return Ok(last),
-            Some(&byte) => last = Some(byte),
+        if bytes.is_empty() {
+            return Ok(());
         }
         each(bytes)?;
     }

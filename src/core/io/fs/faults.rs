@@ -67,7 +67,7 @@ impl Made {
 pub(crate) fn about(file: &File) {
     STATE.with(|state| {
         let mut state = state.borrow_mut();
-        if let (Some(_), Ok(found)) = (state.plan, file.metadata().and_then(|meta| Stat::of(&meta))) {
+        if let (Some(_), Ok(found)) = (state.plan, file.metadata().map(|meta| Stat::of(&meta))) {
             let last = state.made.len().saturating_sub(1);
             state.files.push((last, found.identity));
         }

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use crate::core::base::error::{Error, Result};
 use crate::core::session::notes::Change;
 use crate::core::storage::new_file::NewFile;
-use crate::core::storage::storage::{FileStatus, Storage};
+use crate::core::storage::storage::{copy_bytes, FileStatus, Storage};
 use crate::core::tree::tree::RowNo;
 
-use super::whole_file::{copy, WRITTEN_AGAIN};
+use super::whole_file::WRITTEN_AGAIN;
 use crate::core::session::file_state::{CheckDepth, FileState, PreviousFile};
 use crate::core::session::session::{Persistence, RowRemap, Session};
 use crate::core::summary::header_scan::first_header;
@@ -169,10 +169,14 @@ impl Session {
         }
         let mut file = NewFile::again(&**storage)?;
         file.set_like(&**storage)?;
-        let lacks_final_newline = copy(&**storage, &mut |bytes| file.bytes(bytes))?;
+        copy_bytes(&**storage, 0, u64::MAX, &mut |bytes| file.bytes(bytes))?;
         let mut restored = file.finish_safely(self.options.durability)?;
-        restored.set_lacks_final_newline(lacks_final_newline);
         self.size = restored.size()?;
+        let mut last = *b"\n";
+        if let Some(at) = self.size.checked_sub(1) {
+            restored.read_at(at, &mut last)?;
+        }
+        restored.set_lacks_final_newline(last != *b"\n");
         self.storage = Some(Box::new(restored));
         self.lock.recheck();
         self.notes.repaired(WRITTEN_AGAIN);

@@ -9,7 +9,7 @@ use crate::core::session::file_state::FileState;
 use crate::core::session::session::{check_length, Session};
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
-use crate::core::storage::storage::{copy_bytes, Storage};
+use crate::core::storage::storage::Storage;
 
 pub(in crate::core::session) const WRITTEN_AGAIN: &str =
     "the deleted, renamed or emptied file was written again, whole";
@@ -65,10 +65,4 @@ pub(in crate::core::session) fn write_into_empty(storage: &mut FileStorage, mut 
         storage.rollback_append(place, lines.get(..place.len as usize).unwrap_or_default())?;
     }
     Ok(place.offset == 0)
-}
-
-/// Hands on all bytes of a storage. Returns whether the last line lacks its newline.
-pub(in crate::core::session) fn copy(storage: &dyn Storage, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
-    let last = copy_bytes(storage, 0, u64::MAX, each)?;
-    Ok(last.is_some_and(|byte| byte != b'\n'))
 }
