@@ -24,29 +24,43 @@ impl Time {
         Time::At(if valid { ms.trunc() } else { f64::NAN })
     }
 
-    /// The time of a text. Any form but `YYYY-MM-DDTHH:mm:ss.sssZ` with an existing day is [`Time::Ask`].
+    /// The time of a text. Any form but `YYYY-MM-DDTHH:mm:ss` with an optional fraction, a zone (`Z` or `+HH:mm`) and an
+    /// existing day is [`Time::Ask`].
     pub fn from_text(text: &[u8]) -> Self {
         parse_iso(text).map_or(Time::Ask, |ms| Time::At(ms as f64))
     }
 }
 
 fn parse_iso(text: &[u8]) -> Option<i64> {
-    let shape = b"dddd-dd-ddTdd:dd:dd.dddZ";
-    let fits = text.len() == shape.len()
-        && text.iter().zip(shape).all(|(&have, &want)| match want {
-            b'd' => have.is_ascii_digit(),
-            _ => have == want,
-        });
-    if !fits {
+    let shape = b"dddd-dd-ddTdd:dd:dd";
+    let (moment, rest) = text.split_at_checked(shape.len())?;
+    let fits = moment.iter().zip(shape).all(|(&have, &want)| match want {
+        b'd' => have.is_ascii_digit(),
+        _ => have == want,
+    });
+    let (fraction, zone) = match rest.strip_prefix(b".") {
+        Some(rest) => rest.split_at(rest.iter().take_while(|byte| byte.is_ascii_digit()).count()),
+        None => (&b"0"[..], rest),
+    };
+    if !fits || fraction.is_empty() {
         return None;
     }
-    let number = |from: usize, to: usize| {
-        text.get(from..to).map(|digits| digits.iter().fold(0u32, |n, d| n * 10 + u32::from(d - b'0')))
-    };
+    let value = |digits: &[u8]| digits.iter().fold(0u32, |n, digit| n * 10 + u32::from(digit - b'0'));
+    let number = |from: usize, to: usize| moment.get(from..to).map(value);
     let date = NaiveDate::from_ymd_opt(number(0, 4)? as i32, number(5, 7)?, number(8, 10)?)?;
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    let time = date.and_hms_milli_opt(hour, minute, second, number(20, 23)?)?;
-    Some(time.and_utc().timestamp_millis())
+    // Digits behind the third count as nothing.
+    let ms = [100, 10, 1].iter().zip(fraction).map(|(ms, digit)| ms * u32::from(digit - b'0')).sum();
+    let time = date.and_hms_milli_opt(number(11, 13)?, number(14, 16)?, number(17, 19)?, ms)?;
+    let minutes = match zone {
+        b"Z" => 0,
+        [sign @ (b'+' | b'-'), a, b, b':', c, d] if [a, b, c, d].iter().all(|digit| digit.is_ascii_digit()) => {
+            let (hours, minutes) = (value(&[*a, *b]), value(&[*c, *d]));
+            let offset = i64::from(hours * 60 + minutes);
+            Some(if *sign == b'-' { -offset } else { offset }).filter(|_| hours < 24 && minutes < 60)?
+        }
+        _ => return None,
+    };
+    Some(time.and_utc().timestamp_millis() - minutes * 60_000)
 }
 
 /// `new Date(ms).toISOString()`: UTC, three digits of milliseconds, `Z`. None where JavaScript throws.
@@ -106,10 +120,31 @@ mod tests {
     }
 
     #[test]
-    fn only_the_exact_form_is_read_here() {
-        assert_eq!(Time::from_text(b"2024-12-03T14:00:00.123Z"), Time::At(1733234400123.0));
-        for other in ["2024-12-03T14:00:00Z", "2024-02-30T00:00:00.000Z", "2024-12-03T24:00:00.000Z", "Dec 3 2024", ""]
-        {
+    fn iso_forms_with_a_zone_are_read_here_and_no_others() {
+        for (text, ms) in [
+            ("2024-12-03T14:00:00.123Z", 1733234400123.0),
+            ("2024-12-03T14:00:00.123999Z", 1733234400123.0),
+            ("2024-12-03T14:00:00.1Z", 1733234400100.0),
+            ("2024-12-03T14:00:00Z", 1733234400000.0),
+            ("2024-12-03T19:30:00+05:30", 1733234400000.0),
+            ("2024-12-03T13:59:00.5-00:01", 1733234400500.0),
+        ] {
+            assert_eq!(Time::from_text(text.as_bytes()), Time::At(ms), "{text}");
+        }
+        for other in [
+            "2024-12-03T14:00:00",
+            "2024-12-03 14:00:00Z",
+            "2024-12-03T14:00:00.Z",
+            "2024-12-03T14:00:00+0530",
+            "2024-12-03T14:00:00+24:00",
+            "2024-12-03T14:00:00+00:60",
+            "2024-12-03T14:00:00é",
+            "2024-12-03T14:00:60Z",
+            "2024-02-30T00:00:00.000Z",
+            "2024-12-03T24:00:00.000Z",
+            "Dec 3 2024",
+            "",
+        ] {
             assert_eq!(Time::from_text(other.as_bytes()), Time::Ask, "{other}");
         }
     }

@@ -181,9 +181,8 @@ pub fn remove_stale(path: &Path) -> io::Result<()> {
 /// Makes the lock file at `path`, locked and whole; None if something has its name.
 fn make(path: &Path, session: &str) -> io::Result<Option<File>> {
     let mut temporary = Temporary::beside(path)?;
-    if let Some(error) = temporary.lock_error.take() {
-        return Err(error);
-    }
+    // It is locked already, or files have no locks here.
+    fs::try_lock(&temporary.file)?;
     write!(temporary, "{MARK}{}", std::process::id())?;
     match fs::metadata(Path::new(session)) {
         // Who may read the session may see that it is locked, where the file system knows modes.

@@ -21,8 +21,6 @@ const TRIES: usize = 100;
 pub struct Temporary {
     path: PathBuf,
     pub file: File,
-    /// Why it could not be locked, if files have no locks here.
-    pub lock_error: Option<io::Error>,
     named: bool,
 }
 
@@ -32,15 +30,9 @@ impl Temporary {
         for _ in 0..TRIES {
             let path = target.with_file_name(format!("{PREFIX}{}{SUFFIX}", uuid::Uuid::new_v4().simple()));
             let file = open::new_private(&path)?;
-            let mut temporary = Self { path, file, lock_error: None, named: false };
-            let is_ours = match fs::try_lock(&temporary.file) {
-                Ok(locked) => locked,
-                // Where files have no locks none is swept.
-                Err(error) => {
-                    temporary.lock_error = Some(error);
-                    true
-                }
-            };
+            let temporary = Self { path, file, named: false };
+            // Where files have no locks none is swept.
+            let is_ours = fs::try_lock(&temporary.file).unwrap_or(true);
             // Another process may have swept it away before it was locked.
             if is_ours && fs::is_at(&temporary.path, &temporary.file)? {
                 return Ok(temporary);

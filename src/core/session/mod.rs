@@ -1,7 +1,6 @@
 //! One open session: its entries, its file, and the rule when it gets one.
 
 pub mod append;
-mod appended_rows;
 pub mod diagnostics;
 mod exclusive;
 mod file_state;

@@ -3,7 +3,8 @@
 //! Entries come in as heads. Their bodies are lines in the storage, or are kept by the caller while the session has no
 //! file. A call that fails leaves the session as it was.
 
-use super::appended_rows::AppendedRows;
+use std::collections::BTreeSet;
+
 use super::exclusive::WriterLock;
 use super::file_state::FileStateCell;
 use super::notes::Notes;
@@ -58,7 +59,8 @@ pub struct Session {
     /// The header's text, if it was read and is not long.
     pub(super) header_text: Option<String>,
     pub(super) index: Index,
-    pub(super) appended: AppendedRows,
+    /// The rows that were appended here, not read from the file: what a file in the place of ours must not lack.
+    pub(super) appended: BTreeSet<RowNo>,
     /// How rows changed when the file was replaced, until the caller takes it.
     pub(super) remap: Option<Box<RowRemap>>,
     pub(super) state: FileStateCell,
@@ -79,7 +81,7 @@ impl Session {
             header_place: None,
             header_text: None,
             index: Index::default(),
-            appended: AppendedRows::default(),
+            appended: BTreeSet::new(),
             remap: None,
             state: FileStateCell::default(),
             lock: WriterLock::default(),
@@ -322,7 +324,7 @@ impl Session {
     /// Adds an entry whose body the caller keeps, or whose line stands at a place.
     pub(super) fn push_local(&mut self, head: &EntryHead<'_>, place: Option<LineSpan>) -> RowNo {
         let row = self.index.push(head, place);
-        self.appended.push(row);
+        self.appended.insert(row);
         row
     }
 

@@ -1,7 +1,9 @@
-//! Paths through entries that no [`super::tree::Tree`] holds: the caller's own lists.
+//! Walks along parents: paths through entries that no [`super::tree::Tree`] holds, the caller's own lists; and cycles.
 
 use std::collections::HashSet;
 use std::hash::Hash;
+
+use super::row::RowNo;
 
 /// The path from the root to an entry, by each entry's key and its parent. It begins where an entry has no parent that
 /// is there, or behind one that the walk has visited: parents may go round in a circle.
@@ -20,6 +22,28 @@ pub fn path_to<E, K: Eq + Hash, Error>(
     }
     path.reverse();
     Ok(path)
+}
+
+/// One member of each cycle that following `next` from any of `0..len` leads into, in linear time.
+pub fn cycles(len: usize, next: impl Fn(RowNo) -> Option<RowNo>) -> Vec<RowNo> {
+    // Per row the walk that visited it.
+    let mut visited_by = vec![0u32; len];
+    let mut found = Vec::new();
+    for start in 0..len as RowNo {
+        let mut at = Some(start);
+        while let Some(row) = at {
+            match visited_by.get_mut(row as usize) {
+                Some(walk) if *walk == 0 => *walk = start + 1,
+                Some(walk) if *walk == start + 1 => {
+                    found.push(row);
+                    break;
+                }
+                _ => break,
+            }
+            at = next(row);
+        }
+    }
+    found
 }
 
 #[cfg(test)]

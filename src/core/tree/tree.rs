@@ -10,6 +10,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+use super::ancestors::cycles;
 use super::labels::Labels;
 use super::row::NONE;
 pub use super::row::{ParentRef, Row, RowNo, Sym};
@@ -356,27 +357,15 @@ impl Tree {
     pub fn parents(&self) -> Vec<Option<RowNo>> {
         let mut parents: Vec<_> = (0..self.rows.len() as RowNo).map(|no| self.tree_parent(no)).collect();
         // A row that superseded another of its id may sit below itself: break every cycle at its first row.
-        let mut state = vec![0u32; parents.len()];
-        for start in 0..parents.len() {
-            let mark = start as u32 + 1;
-            let mut at = Some(start as RowNo);
-            let mut met = None;
-            while let Some(no) = at {
-                match state.get_mut(no as usize) {
-                    Some(slot) if *slot == 0 => *slot = mark,
-                    Some(slot) if *slot == mark => {
-                        met = Some(no);
-                        break;
-                    }
-                    _ => break,
-                }
-                at = parents.get(no as usize).copied().flatten();
-            }
-            if let Some(met) = met {
-                let first = cycle_from(&parents, met).into_iter().min().unwrap_or(met);
-                if let Some(parent) = parents.get_mut(first as usize) {
-                    *parent = None;
-                }
+        let next = |no: RowNo| parents.get(no as usize).copied().flatten();
+        let first = |met: RowNo| {
+            let others = std::iter::successors(next(met), |&no| next(no)).take_while(|&no| no != met);
+            others.min().map_or(met, |other| other.min(met))
+        };
+        let firsts: Vec<_> = cycles(parents.len(), next).into_iter().map(first).collect();
+        for first in firsts {
+            if let Some(parent) = parents.get_mut(first as usize) {
+                *parent = None;
             }
         }
         parents
@@ -389,11 +378,6 @@ impl Tree {
             _ => None,
         }
     }
-}
-
-fn cycle_from(parents: &[Option<RowNo>], start: RowNo) -> Vec<RowNo> {
-    let next = |no: &RowNo| parents.get(*no as usize).copied().flatten().filter(|&no| no != start);
-    std::iter::successors(Some(start), next).take(parents.len()).collect()
 }
 
 fn span<'a>(arena: &'a [u8], symbol: &Symbol) -> &'a [u8] {

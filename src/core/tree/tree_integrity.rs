@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::ancestors::cycles;
 use super::tree::{ParentRef, RowNo, Tree};
 
 /// Orphans, repeated ids and cycles of a tree.
@@ -30,7 +31,10 @@ pub fn check_integrity(tree: &Tree) -> TreeDamage {
     }
     let mut duplicates: Vec<Vec<RowNo>> = same.into_values().collect();
     duplicates.sort_unstable();
-    TreeDamage { orphans: rows.filter(|&no| is_orphan(tree, no)).collect(), duplicates, cycles: cycles(tree) }
+    let met = cycles(tree.len(), |no| tree.parent_row(no));
+    let mut cycles: Vec<_> = met.into_iter().map(|no| cycle_through(tree, no)).collect();
+    cycles.sort_unstable();
+    TreeDamage { orphans: rows.filter(|&no| is_orphan(tree, no)).collect(), duplicates, cycles }
 }
 
 fn is_orphan(tree: &Tree, no: RowNo) -> bool {
@@ -39,28 +43,6 @@ fn is_orphan(tree: &Tree, no: RowNo) -> bool {
         Some(ParentRef::Number(_) | ParentRef::Other) => true,
         Some(ParentRef::Null | ParentRef::Missing) | None => false,
     }
-}
-
-fn cycles(tree: &Tree) -> Vec<Vec<RowNo>> {
-    let mut state = vec![0u32; tree.len()];
-    let mut found = Vec::new();
-    for start in 0..tree.len() as RowNo {
-        let mark = start + 1;
-        let mut at = Some(start);
-        while let Some(no) = at {
-            match state.get_mut(no as usize) {
-                Some(slot) if *slot == 0 => *slot = mark,
-                Some(slot) if *slot == mark => {
-                    found.push(cycle_through(tree, no));
-                    break;
-                }
-                _ => break,
-            }
-            at = tree.parent_row(no);
-        }
-    }
-    found.sort_unstable();
-    found
 }
 
 fn cycle_through(tree: &Tree, no: RowNo) -> Vec<RowNo> {

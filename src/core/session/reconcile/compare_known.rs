@@ -65,7 +65,7 @@ impl Session {
             && Some(now.header_place) == self.header_place
             && damaged.eq(damaged_now)
             && rows.into_iter().all(|row| {
-                let closely = !self.appended.contains(row);
+                let closely = !self.appended.contains(&row);
                 self.place(row) == now.index.place(row) && is_same(&self.index, row, &now.index, row, closely)
             }))
     }

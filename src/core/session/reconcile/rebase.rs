@@ -17,7 +17,6 @@ use crate::core::storage::storage::{read_into, Storage};
 use crate::core::tree::tree::RowNo;
 
 use super::compare_known::is_same;
-use crate::core::session::appended_rows::AppendedRows;
 use crate::core::session::file_state::{CheckDepth, FileState, PreviousFile};
 use crate::core::session::session::{Persistence, RowRemap, Session};
 use crate::core::summary::header_scan::first_header;
@@ -72,10 +71,10 @@ impl Session {
             self.notes.repaired("entries of ours that a replaced file lacked were added to it");
         }
         let moved = self.remapped_rows(&index, &storage, old, &added)?;
-        let ids: HashSet<&[u8]> = self.appended.iter().map(|row| self.tree().id_of(row)).collect();
+        let ids: HashSet<&[u8]> = self.appended.iter().map(|&row| self.tree().id_of(row)).collect();
         // Other processes may have changed them; their ids count.
         let appended = (0..index.tree.len() as RowNo).filter(|&row| ids.contains(index.tree.id_of(row)));
-        let appended: AppendedRows = appended.collect();
+        let appended: BTreeSet<RowNo> = appended.collect();
         // A header that is too long to be kept counts as another one.
         let same_header = self.header_text.is_some() && self.header_text == header_line;
         let leaf = self.leaf_in(&index);
@@ -115,7 +114,7 @@ impl Session {
     ) -> Result<Vec<(RowNo, String)>> {
         let is_there = |row: RowNo| index.tree.find(self.tree().id_of(row)).is_some();
         let mut rows = BTreeSet::new();
-        for row in self.appended.iter().filter(|&row| self.tree().is_current(row) && !is_there(row)) {
+        for row in self.appended.iter().copied().filter(|&row| self.tree().is_current(row) && !is_there(row)) {
             let mut at = Some(row);
             while let Some(row) = at.filter(|&row| !is_there(row) && rows.insert(row)) {
                 at = self.tree().parent_row(row);
@@ -150,7 +149,7 @@ impl Session {
         }
         // An ancestor that only other processes wrote may be lost: its children become orphans, which the diagnostics
         // report. An entry that was appended here must not be lost.
-        if missing.iter().any(|&row| supplied.is_none() || self.appended.contains(row)) {
+        if missing.iter().any(|&row| supplied.is_none() || self.appended.contains(&row)) {
             let error = Error::lines_needed(path);
             *self.state.get_mut() = FileState::MissingLines(missing);
             return Err(error);
@@ -187,7 +186,7 @@ impl Session {
             rows.push(match (was, added.get(&row)) {
                 (_, Some(&was)) => Some(was),
                 (Some(was), None) => {
-                    let is_appended_here = self.appended.contains(was);
+                    let is_appended_here = self.appended.contains(&was);
                     let is_same = is_same(&self.index, was, new, row, !is_appended_here)
                         && (is_appended_here || same_bytes(was, row)?);
                     Some(was).filter(|_| is_same)
