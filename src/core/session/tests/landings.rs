@@ -1,0 +1,91 @@
+//! What other processes write in the moment of an append.
+
+use super::*;
+use crate::core::format::ids::tests::choose;
+
+#[test]
+fn a_line_of_another_process_comes_in_before_ours() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    let first = append(&mut session);
+    let path = world.path.clone();
+    before_next(Call::Write, move || add(&path, &entry("theirs")));
+    let second = append(&mut session);
+    assert_eq!(ids(&session), ["a", &first, "theirs", &second]);
+    let leaf = session.tree().leaf().expect("a leaf");
+    assert_eq!(session.tree().parent_row(leaf), Some(1), "the leaf stayed ours");
+    expect_whole(&session, &world);
+}
+
+#[test]
+fn half_a_line_of_another_process_is_not_continued() {
+    for half in ["{\"type\":\"custom\",\"id\":\"half", "{\"type\":\"custom\",\"id\":\"whole\"}"] {
+        let is_whole = half.ends_with('}');
+        for in_the_moment_before in [false, true] {
+            for known_to_share in [false, true] {
+                let world = World::with(&["a"]);
+                let mut session = opened(&world.path);
+                if known_to_share {
+                    world.add(&entry("b"));
+                }
+                append(&mut session);
+                let path = world.path.clone();
+                match in_the_moment_before {
+                    true => before_next(Call::Write, move || add(&path, half)),
+                    false => world.add(half),
+                }
+                append(&mut session);
+                append(&mut session);
+                let text = world.text();
+                assert!(text.lines().any(|line| line.trim_end() == half), "{text}");
+                assert_eq!(ids(&session), ids(&opened(&world.path)), "{text}");
+                let report = crate::core::rewrite::verify::verify(&world.path).expect("readable");
+                assert_eq!(report.damaged.len(), usize::from(!is_whole), "{text}");
+                assert_eq!(session.damaged().len(), report.damaged.len());
+                let told = session.diagnostics();
+                assert_eq!(told.damaged, report.damaged, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_id_that_another_process_takes_in_the_moment_before_is_chosen_again() {
+    for others_follow in [false, true] {
+        let world = World::with(&["a"]);
+        let mut session = opened(&world.path);
+        let first = append(&mut session);
+        choose(&["00000002", "00000001"]);
+        let path = world.path.clone();
+        before_next(Call::Write, move || {
+            add(&path, &entry("00000001"));
+            if others_follow {
+                before_next(Call::Truncate, move || panic!("what others wrote would be cut off"));
+                before_next(Call::Seek, move || add(&path, &entry("behind")));
+            }
+        });
+        assert_eq!(append(&mut session), "00000002");
+        let expected =
+            ["00000001", "00000002", "a", "behind"].into_iter().filter(|id| others_follow || *id != "behind");
+        let mut found = ids(&session);
+        found.retain(|id| *id != first);
+        found.sort();
+        assert_eq!(found, expected.collect::<Vec<_>>());
+        expect_whole(&session, &world);
+    }
+}
+
+#[test]
+fn an_id_that_was_given_and_is_taken_is_an_error() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    let before = world.text();
+    let error = append_as(&mut session, Some("a")).expect_err("it is taken");
+    assert!(error.to_string().contains("the id a;"), "{error}");
+    let path = world.path.clone();
+    before_next(Call::Write, move || add(&path, &entry("b")));
+    let error = append_as(&mut session, Some("b")).expect_err("it is taken");
+    assert!(error.to_string().contains("the id b;"), "{error}");
+    assert_eq!(world.text(), before + &entry("b"));
+    expect_whole(&session, &world);
+}
