@@ -1,11 +1,10 @@
 //! The cached path to the leaf, and its context. An entry appended at the leaf is added to both; a move of the leaf
-//! changes only what the old and the new path do not share.
+//! changes only what the old and the new path do not share. A context is made anew when a compaction or a context edit comes or
+//! goes.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
-#[cfg(test)]
-use super::projection::ROWS_VISITED;
-use super::projection::{context_rows, context_rows_ascending, decides_model, steps_of};
+use super::projection::{context_rows, decides_model, steps_of};
 use super::projection::{Contribution, Projection, Settings, Step};
 use crate::core::format::entry::Kind;
 use crate::core::tree::tree::{Row, RowNo, Sym, Tree};
@@ -30,115 +29,36 @@ pub struct PathCache {
     visited: usize,
 }
 
-/// The steps of a context, and what is needed to add to them.
+/// The steps of a context, and the ids that its edits are about.
 #[derive(Debug, Default)]
 struct Context {
     steps: Vec<Step>,
-    /// By target, its edits from the oldest to the newest.
-    edits: HashMap<Sym, Vec<RowNo>>,
-    /// Where the steps of an id are; made when the first edit is added or taken away.
-    places: Option<Places>,
-}
-
-/// The places of steps by their entries' ids. An id may come more than once.
-#[derive(Debug, Default)]
-struct Places {
-    last: HashMap<Sym, usize>,
-    /// For each step the one before it with the same id.
-    before: Vec<Option<usize>>,
-}
-
-impl Places {
-    fn push(&mut self, id: Option<Sym>) {
-        let place = self.before.len();
-        self.before.push(id.and_then(|id| self.last.insert(id, place)));
-    }
-
-    /// Takes the last step away.
-    fn pop(&mut self, id: Option<Sym>) {
-        let (Some(id), Some(before)) = (id, self.before.pop()) else { return };
-        match before {
-            Some(place) => self.last.insert(id, place),
-            None => self.last.remove(&id),
-        };
-    }
-
-    fn of(&self, id: Sym) -> impl Iterator<Item = usize> + '_ {
-        std::iter::successors(self.last.get(&id).copied(), |&place| self.before.get(place).copied().flatten())
-    }
+    edited: HashSet<Sym>,
 }
 
 impl Context {
-    fn of(tree: &Tree, path: &[RowNo], ascends: bool) -> Self {
-        let steps = match ascends {
-            true => steps_of(tree, &context_rows_ascending(tree, path)),
-            false => steps_of(tree, &context_rows(tree, path)),
-        };
-        let mut edits: HashMap<Sym, Vec<RowNo>> = HashMap::new();
-        for step in &steps {
-            if let Some(target) = edited(tree, step) {
-                edits.entry(target).or_default().push(step.row);
-            }
-        }
-        Self { steps, edits, places: None }
+    fn of(tree: &Tree, path: &[RowNo]) -> Self {
+        let steps = steps_of(tree, &context_rows(tree, path));
+        let edited = steps.iter().filter_map(|step| edit_target(tree.row(step.row)?)).collect();
+        Self { steps, edited }
     }
 
-    /// Adds the newest edit of a target, or removes it.
-    fn edit(&mut self, tree: &Tree, target: Sym, newest: Option<RowNo>) {
-        let edits = self.edits.entry(target).or_default();
-        match newest {
-            Some(edit) => edits.push(edit),
-            None => {
-                edits.pop();
-            }
-        }
-        let newest = edits.last().copied();
-        let steps = &mut self.steps;
-        let places = self.places.get_or_insert_with(|| {
-            let mut places = Places::default();
-            steps.iter().for_each(|step| places.push(id_of(tree, step)));
-            places
-        });
-        for place in places.of(target) {
-            if let Some(step) = steps.get_mut(place) {
-                step.edit = newest;
-            }
-        }
+    /// Adds an entry behind the others. False if that changes other steps.
+    fn push(&mut self, no: RowNo, row: &Row) -> bool {
+        self.steps.push(Step { row: no, gives: Contribution::of(row), edit: None });
+        edit_target(row).is_none() && !self.edited.contains(&row.id)
     }
 
-    /// Adds an entry behind the others.
-    fn push(&mut self, tree: &Tree, no: RowNo, row: &Row) {
-        if let (Kind::ContextEdit, Some(target)) = (row.kind, row.target) {
-            self.edit(tree, target, Some(no));
-        }
-        if let Some(places) = &mut self.places {
-            places.push(Some(row.id));
-        }
-        let edit = self.edits.get(&row.id).and_then(|edits| edits.last()).copied();
-        self.steps.push(Step { row: no, gives: Contribution::of(row), edit });
-    }
-
-    /// Takes that many entries from the end.
-    fn pop(&mut self, tree: &Tree, count: usize) {
-        for _ in 0..count {
-            let Some(step) = self.steps.pop() else { return };
-            if let Some(places) = &mut self.places {
-                places.pop(id_of(tree, &step));
-            }
-            if let Some(target) = edited(tree, &step) {
-                self.edit(tree, target, None);
-            }
-        }
+    /// Takes that many entries from the end. False if that changes other steps.
+    fn pop(&mut self, tree: &Tree, count: usize) -> bool {
+        let gone = self.steps.split_off(self.steps.len().saturating_sub(count));
+        gone.iter().all(|step| tree.row(step.row).is_none_or(|row| edit_target(row).is_none()))
     }
 }
 
-/// What a step edits, if it is an edit.
-fn edited(tree: &Tree, step: &Step) -> Option<Sym> {
-    tree.row(step.row).filter(|row| row.kind == Kind::ContextEdit)?.target
-}
-
-fn id_of(tree: &Tree, step: &Step) -> Option<Sym> {
-    tree.row(step.row).map(|row| row.id)
+/// What an entry edits, if it is a context edit.
+fn edit_target(row: &Row) -> Option<Sym> {
+    row.target.filter(|_| row.kind == Kind::ContextEdit)
 }
 
 impl PathCache {
@@ -150,14 +70,8 @@ impl PathCache {
     /// The context of the path that was followed last.
     pub fn projection(&mut self, tree: &Tree) -> Projection {
         let settings = self.settings();
-        let (rows, ascends) = (&self.rows, self.changes != ODD);
-        #[cfg(test)]
-        let before = ROWS_VISITED.get();
-        let context = self.context.get_or_insert_with(|| Context::of(tree, rows, ascends));
-        #[cfg(test)]
-        {
-            self.visited += ROWS_VISITED.get() - before;
-        }
+        let rows = &self.rows;
+        let context = self.context.get_or_insert_with(|| Context::of(tree, rows));
         Projection { steps: context.steps.clone(), settings }
     }
 
@@ -228,9 +142,8 @@ impl PathCache {
         keep(&mut self.models);
         // Behind the newest compaction every row of the path is a step, so as many steps are removed as rows.
         let same_choice = keep(&mut self.compactions);
-        match &mut self.context {
-            Some(context) if same_choice => context.pop(tree, cut),
-            context => *context = None,
+        if !(same_choice && self.context.as_mut().is_some_and(|context| context.pop(tree, cut))) {
+            self.context = None;
         }
     }
 
@@ -251,8 +164,8 @@ impl PathCache {
             }
             _ => {}
         }
-        if let Some(context) = &mut self.context {
-            context.push(tree, no, row);
+        if self.context.as_mut().is_some_and(|context| !context.push(no, row)) {
+            self.context = None;
         }
     }
 }
@@ -324,7 +237,7 @@ mod tests {
             kept.visited - before
         };
         assert!(cost(&tree, ROWS - 1) >= ROWS, "all of it is looked at once");
-        // Back over edits, which are taken back, and forth again.
+        // Back and forth again.
         assert_eq!(cost(&tree, ROWS - 600), 0);
         assert_eq!(cost(&tree, ROWS - 1), 599);
         // Another branch, and on at its end.
@@ -333,30 +246,6 @@ mod tests {
         tree.push(&named("s1", Some("s0"), Kind::ContextEdit, Some("e9990")), true);
         assert_eq!(cost(&tree, ROWS + 1), 1);
         assert_eq!(cost(&tree, ROWS - 1), 9);
-    }
-
-    #[test]
-    fn a_compaction_looks_at_what_it_kept_alone() {
-        const ROWS: usize = 20_000;
-        const TURN: usize = 50;
-        let mut tree = Tree::default();
-        let mut kept = PathCache::default();
-        let id = |n: usize| format!("e{n}");
-        // What each compaction says is kept: an entry near it, itself, and one that is nowhere.
-        let first_kept = |n: usize| [id(n - 10), id(n), "nowhere".to_owned()][n / TURN % 3].clone();
-        for n in 0..ROWS {
-            let parent = n.checked_sub(1).map(id);
-            let compacts = n % TURN == TURN - 1;
-            let (kind, target) = if compacts { (Kind::Compaction, Some(first_kept(n))) } else { (Kind::Message, None) };
-            tree.push(&named(&id(n), parent.as_deref(), kind, target.as_deref()), true);
-            let before = kept.visited;
-            kept.follow(&tree, tree.leaf());
-            let projection = kept.projection(&tree);
-            assert!(kept.visited - before < 3 * TURN, "{n}: {}", kept.visited - before);
-            if n % 997 == 0 || n % (40 * TURN) == TURN - 1 {
-                assert_eq!(projection, project(&tree, &tree.path(n as RowNo)));
-            }
-        }
     }
 
     proptest! {

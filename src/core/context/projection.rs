@@ -77,18 +77,7 @@ pub struct Projection {
 
 /// The rows of the context of a path: if it holds compactions, the newest, then what it kept, then all after it.
 pub fn context_rows(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
-    let is = |no, sym| visit(tree, no).is_some_and(|row| row.id == sym);
-    rows_with(tree, path, |before, sym| before.iter().position(|&no| is(no, sym)))
-}
-
-/// The same of a path of the tree whose rows ascend: of all before its end each is the one that its id means, so the
-/// first kept one need not be looked for along the path.
-pub fn context_rows_ascending(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
-    rows_with(tree, path, |before, sym| before.binary_search(&tree.row_of(sym)?).ok())
-}
-
-fn rows_with(tree: &Tree, path: &[RowNo], place: impl FnOnce(&[RowNo], Sym) -> Option<usize>) -> Vec<RowNo> {
-    let is_compaction = |no: &RowNo| visit(tree, *no).is_some_and(|row| row.kind == Kind::Compaction);
+    let is_compaction = |no: &RowNo| tree.row(*no).is_some_and(|row| row.kind == Kind::Compaction);
     let Some(last) = path.iter().rposition(is_compaction) else {
         return path.to_vec();
     };
@@ -97,26 +86,15 @@ fn rows_with(tree: &Tree, path: &[RowNo], place: impl FnOnce(&[RowNo], Sym) -> O
         return path.to_vec();
     };
     let first_kept = tree.row(compaction).and_then(|row| row.target);
-    let kept_from = first_kept.and_then(|sym| place(before, sym));
+    let is_first = |no: &RowNo| first_kept.is_some() && tree.row(*no).map(|row| row.id) == first_kept;
+    let kept_from = before.iter().position(is_first);
     let kept = kept_from.and_then(|at| before.get(at..)).unwrap_or_default();
-    let is_system = |no: &&RowNo| visit(tree, **no).is_some_and(|row| row.role() == Some(Role::System));
+    let is_system = |no: &&RowNo| tree.row(**no).is_some_and(|row| row.role() == Some(Role::System));
     let mut rows = Vec::with_capacity(1 + kept.len() + after.len());
     rows.push(compaction);
     rows.extend(kept.iter().filter(|no| !is_system(no)));
     rows.extend_from_slice(after);
     rows
-}
-
-fn visit(tree: &Tree, no: RowNo) -> Option<&Row> {
-    #[cfg(test)]
-    ROWS_VISITED.with(|count| count.set(count.get() + 1));
-    tree.row(no)
-}
-
-#[cfg(test)]
-thread_local! {
-    /// How many rows were visited to choose those of contexts.
-    pub static ROWS_VISITED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// The settings of a path.

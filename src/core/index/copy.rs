@@ -11,7 +11,6 @@ use super::load::Index;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
 use crate::core::base::threads::{locked, on_threads};
-use crate::core::base::wtf8::to_string_lossy;
 use crate::core::io::line_reader::{resize, text_of};
 use crate::core::io::line_span::LineSpan;
 use crate::core::storage::file::FileStorage;
@@ -219,11 +218,10 @@ impl CopySource<'_> {
             let at = (place.offset - start) as usize;
             let end = at + place.len as usize;
             let line = bytes.get(at..end).unwrap_or_default();
-            self.index.check_copy(name, *row, memchr::memchr(b'\n', line).is_none(), &text_of(line))?;
+            self.index.check_copy(name, *row, &text_of(line))?;
             // A line that became longer in place still begins as it did.
             if bytes.get(end) != Some(&b'\n') {
-                let id = to_string_lossy(self.index.tree.id_of(*row));
-                return Err(Error::changed(name, format!("entry {id} no longer ends where it did")));
+                return Err(self.index.changed(name, *row, "no longer ends where it did"));
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::parallel_scan::{indexed_line, scan, IndexedLine, LineKind, LARGE};
+use super::parallel_scan::{indexed_line, scan, IndexedLine, LineKind};
 use super::torn_tail::IndexedEnd;
 use crate::core::base::error::{Error, Result};
 use crate::core::context::path_cache::PathCache;
@@ -92,15 +92,7 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
         index.index_line(line, true);
     };
     let from = header_place.offset + u64::from(header_place.len) + 1;
-    if size >= from + LARGE {
-        scan(storage, from, size, &mut each)?;
-    } else {
-        let chunk = usize::try_from(size.saturating_sub(from) + 1).unwrap_or(WHOLE).min(WHOLE);
-        let mut reader = LineReader::new(storage.reader(from)?, from, chunk);
-        while let Some(line) = next(&mut reader, storage)? {
-            each(indexed_line(line));
-        }
-    }
+    scan(storage, from, size, &mut each)?;
     Ok(Some(Loaded { header, header_place, header_line, index, lacks_final_newline }))
 }
 

@@ -26,9 +26,6 @@ const LARGE_SEGMENT: u64 = 1 << 20;
 /// How much is read at first of a line that reaches beyond its segment.
 const ACROSS: usize = 32 << 10;
 
-/// From how many bytes on threads are worth their start.
-pub const LARGE: u64 = SEGMENT;
-
 /// A line as the index takes it.
 #[derive(Debug, PartialEq)]
 pub struct IndexedLine {

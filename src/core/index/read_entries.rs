@@ -3,6 +3,7 @@
 
 use super::load::Index;
 use crate::core::base::error::{Error, Result};
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::body::BodyOf;
 use crate::core::format::entry::{read_line, Kind, Line};
 use crate::core::io::line_reader::{text_of, WHOLE};
@@ -139,42 +140,33 @@ impl Index {
 
     /// An error unless a line is this entry's.
     pub fn check_line(&self, storage: &dyn Storage, row: RowNo, line: &[u8]) -> Result<()> {
-        if memchr::memchr(b'\n', line).is_some() {
-            let kind = format!(
-                "entry {} is no longer one line",
-                crate::core::base::wtf8::to_string_lossy(self.tree.id_of(row))
-            );
-            return Err(Error::changed(storage.name(), kind));
-        }
-        match self.shows(row, line) {
-            true => Ok(()),
-            false => self.check_text(storage, row, &text_of(line)),
+        match memchr::memchr(b'\n', line) {
+            Some(_) => Err(self.changed(storage.name(), row, "is no longer one line")),
+            None => self.check_text(storage, row, &text_of(line)),
         }
     }
 
-    /// An error unless a line says all that the index has of this entry. `is_one`: whether it is still one line.
-    pub fn check_copy(&self, name: &str, row: RowNo, is_one: bool, line: &str) -> Result<()> {
-        let is_same = |line: Line<'_>| matches!(line, Line::Entry(head) if self.tree.matches_head(row, &head));
-        let kind = match is_one {
-            false => "is no longer one line",
-            true if read_line(line, is_same) => return Ok(()),
-            true => "no longer says what it said",
-        };
-        Err(Error::changed(
-            name,
-            format!("entry {} {kind}", crate::core::base::wtf8::to_string_lossy(self.tree.id_of(row))),
-        ))
+    /// An error unless a line says all that the index has of this entry.
+    pub fn check_copy(&self, name: &str, row: RowNo, line: &str) -> Result<()> {
+        if line.contains('\n') {
+            return Err(self.changed(name, row, "is no longer one line"));
+        }
+        match read_line(line, |line| matches!(line, Line::Entry(head) if self.tree.matches_head(row, &head))) {
+            true => Ok(()),
+            false => Err(self.changed(name, row, "no longer says what it said")),
+        }
     }
 
     fn check_text(&self, storage: &dyn Storage, row: RowNo, line: &str) -> Result<()> {
-        if self.shows(row, line.as_bytes()) || read_line(line, |line| self.is_entry(row, &line)) {
-            return Ok(());
+        match self.shows(row, line.as_bytes()) || read_line(line, |line| self.is_entry(row, &line)) {
+            true => Ok(()),
+            false => Err(self.changed(storage.name(), row, "is no longer where it was")),
         }
-        let kind = format!(
-            "entry {} is no longer where it was",
-            crate::core::base::wtf8::to_string_lossy(self.tree.id_of(row))
-        );
-        Err(Error::changed(storage.name(), kind))
+    }
+
+    /// The error of an entry whose line was changed; `how` says how.
+    pub fn changed(&self, name: &str, row: RowNo, how: &str) -> Error {
+        Error::changed(name, format!("entry {} {how}", to_string_lossy(self.tree.id_of(row))))
     }
 
     /// Whether a line is an entry of this row's id and kind.

@@ -249,7 +249,7 @@ impl Session {
     pub fn line_to_copy(&self, row: RowNo) -> Result<Option<String>> {
         let line = self.line(row)?;
         if let (Some(storage), Some(line)) = (&self.storage, &line) {
-            self.note_mismatch(self.index.check_copy(storage.name(), row, !line.contains('\n'), line))?;
+            self.note_mismatch(self.index.check_copy(storage.name(), row, line))?;
         }
         Ok(line)
     }
