@@ -96,37 +96,14 @@ fn is_js_space(c: char) -> bool {
 
 /// `String.prototype.trim` on WTF-8.
 pub fn trim(bytes: &[u8]) -> &[u8] {
-    let mut text = bytes;
-    while let Some((c, size)) = first_char(text) {
-        if !is_js_space(c) {
-            break;
-        }
-        text = text.get(size..).unwrap_or_default();
-    }
-    while let Some((c, size)) = last_char(text) {
-        if !is_js_space(c) {
-            break;
-        }
-        text = text.get(..text.len() - size).unwrap_or_default();
-    }
-    text
-}
-
-fn first_char(bytes: &[u8]) -> Option<(char, usize)> {
-    let head = bytes.get(..bytes.len().min(4))?;
-    let valid = match std::str::from_utf8(head) {
-        Ok(text) => text,
-        Err(error) => std::str::from_utf8(head.get(..error.valid_up_to())?).ok()?,
-    };
-    valid.chars().next().map(|c| (c, c.len_utf8()))
-}
-
-fn last_char(bytes: &[u8]) -> Option<(char, usize)> {
-    (1..=bytes.len().min(4)).find_map(|size| {
-        let tail = bytes.get(bytes.len() - size..)?;
-        let c = std::str::from_utf8(tail).ok()?.chars().next()?;
-        Some((c, size))
-    })
+    // What is no UTF-8 is no white space.
+    let head = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    let start = head.len() - head.trim_start_matches(is_js_space).len();
+    let rest = bytes.get(start..).unwrap_or_default();
+    let last = rest.utf8_chunks().last().filter(|chunk| chunk.invalid().is_empty());
+    let tail = last.map_or("", |chunk| chunk.valid());
+    let cut = tail.len() - tail.trim_end_matches(is_js_space).len();
+    rest.get(..rest.len() - cut).unwrap_or_default()
 }
 
 /// A session name as it is stored: runs of carriage returns and line feeds become one space, then trimmed.

@@ -24,26 +24,6 @@ pub fn sync_dir_of(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The same for the directories above it, up to the root of the file system: any of them may be new. One that may not
-/// be read is not.
-pub fn sync_dirs_of(path: &Path) -> io::Result<()> {
-    sync_dir_of(path)?;
-    let device = |path: &Path| Ok::<_, io::Error>(fs::stat_path(path)?.map(|stat| stat.identity.device));
-    let mut dirs = path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
-    let Some(mut dir) = dirs.next() else { return Ok(()) };
-    for above in dirs {
-        if device(above)? != device(dir)? {
-            break;
-        }
-        match sync_dir_of(dir) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-            synced => synced?,
-        }
-        dir = above;
-    }
-    Ok(())
-}
-
 /// Creates a directory and those above it, for their owner alone. `synced`: the names of new ones are on disk when this
 /// returns.
 pub fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {

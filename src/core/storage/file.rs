@@ -45,8 +45,6 @@ pub struct FileStorage {
     clock: ChangeClock,
     /// Whether it was opened again since the last check. While it was closed another file may have got its inode.
     reopened: AtomicBool,
-    /// Whether the disk has the names of the directories above it.
-    dirs_synced: bool,
 }
 
 impl FileStorage {
@@ -98,7 +96,6 @@ impl FileStorage {
             durability,
             clock,
             reopened: AtomicBool::new(false),
-            dirs_synced: false,
         }
     }
 
@@ -389,12 +386,7 @@ impl Storage for FileStorage {
         // On Unix a handle for reading is enough, and the file may be read-only.
         let handle = self.handle(cfg!(not(unix)))?;
         fs::sync(&handle.file).map_err(self.fail("fsync"))?;
-        let path = Path::new(&self.path);
-        // Directories are made before the file is: once the disk has their names, it has them.
-        let synced = if self.dirs_synced { dirs::sync_dir_of(path) } else { dirs::sync_dirs_of(path) };
-        synced.map_err(self.fail("fsync"))?;
-        self.dirs_synced = true;
-        Ok(())
+        dirs::sync_dir_of(Path::new(&self.path)).map_err(self.fail("fsync"))
     }
 
     fn metadata(&self) -> Result<Option<Metadata>> {

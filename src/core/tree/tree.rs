@@ -6,11 +6,12 @@
 //! Invariants: rows are only ever added; `last_row` of a symbol is the newest row with that id; a walk to the root
 //! visits no row twice.
 
+use std::convert::Infallible;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::ancestors::cycles;
+use super::ancestors::{cycles, path_to};
 use super::labels::Labels;
 use super::row::NONE;
 pub use super::row::{ParentRef, Row, RowNo, Sym};
@@ -283,7 +284,8 @@ impl Tree {
         while let Some(no) = at {
             // More steps than rows: the walk is in a cycle, whose rows are at the end of what was walked.
             if path.len() == self.rows.len() {
-                return self.path_in_cycle(to);
+                let parent = |no: &RowNo| Ok::<_, Infallible>(self.parent_row(*no));
+                return path_to(Some(to), |no| Ok(*no), parent).unwrap_or_else(|never| match never {});
             }
             path.push(no);
             at = self.parent_row(no);
@@ -307,22 +309,6 @@ impl Tree {
         }
         end.reverse();
         end
-    }
-
-    fn path_in_cycle(&self, to: RowNo) -> Vec<RowNo> {
-        let mut seen = vec![false; self.rows.len()];
-        let mut path = Vec::new();
-        let mut at = Some(to);
-        while let Some(no) = at {
-            match seen.get_mut(no as usize) {
-                Some(seen) if !*seen => *seen = true,
-                _ => break,
-            }
-            path.push(no);
-            at = self.parent_row(no);
-        }
-        path.reverse();
-        path
     }
 
     /// The entries whose parent is `of`, in file order.

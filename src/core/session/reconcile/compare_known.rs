@@ -7,8 +7,7 @@ use crate::core::base::error::{Error, Result};
 use crate::core::format::header::{Header, Version};
 use crate::core::index::load::{load, DamagedLine, Index};
 use crate::core::io::line_reader::text_of;
-use crate::core::io::line_span::LineSpan;
-use crate::core::storage::storage::{read_into, Storage};
+use crate::core::storage::storage::bytes_at;
 use crate::core::tree::tree::{ParentRef, RowNo, Sym};
 
 use crate::core::session::session::Session;
@@ -29,7 +28,7 @@ impl Session {
         };
         let end = self.index.read_to();
         if let Some(place) = self.header_place {
-            let line = line_at(storage, place, end)?;
+            let line = bytes_at(storage, place)?;
             let header = Header::read(&text_of(&line));
             if !header.is_some_and(|header| header.id == self.id && header.version == Version::Current) {
                 return Err(Error::changed(storage.name(), "its header is another one"));
@@ -37,7 +36,7 @@ impl Session {
         }
         let last = (self.tree().len() as RowNo).checked_sub(1);
         if let Some((row, place)) = last.and_then(|row| Some((row, self.place(row)?))) {
-            self.index.check_line(storage, row, &line_at(storage, place, end)?)?;
+            self.index.check_line(storage, row, &bytes_at(storage, place)?)?;
         }
         // A damaged last line may be longer than memory: only its end is checked.
         let mut newline = [b'\n'];
@@ -45,7 +44,7 @@ impl Session {
             storage.read_at(at, &mut newline)?;
         }
         if newline != *b"\n" {
-            return Err(Error::changed(storage.name(), MOVED));
+            return Err(Error::changed(storage.name(), "its last line is no longer where it was"));
         }
         Ok(())
     }
@@ -85,25 +84,6 @@ impl Session {
 
 fn extent(line: &DamagedLine) -> (u64, u64) {
     (line.offset, line.len)
-}
-
-const MOVED: &str = "a line is no longer where it was";
-
-/// The line at a place; an error if there is none. Everything before `end` is known.
-fn line_at(storage: &dyn Storage, place: LineSpan, end: u64) -> Result<Vec<u8>> {
-    let (before, behind) = (place.offset > 0, place.end() < end);
-    let from = place.offset - u64::from(before);
-    let mut bytes = Vec::new();
-    read_into(storage, from, place.len as usize + usize::from(before) + usize::from(behind), &mut bytes)?;
-    let starts = !before || bytes.first() == Some(&b'\n');
-    let ends = !behind || bytes.pop() == Some(b'\n');
-    if before {
-        bytes.remove(0);
-    }
-    match starts && ends && memchr::memchr(b'\n', &bytes).is_none() {
-        true => Ok(bytes),
-        false => Err(Error::changed(storage.name(), MOVED)),
-    }
 }
 
 /// Whether two rows have the same id, kind, length and parent; `closely`: and the same in everything else that is

@@ -119,22 +119,6 @@ fn flush_waits_for_the_file_and_its_name() {
     }
 }
 
-#[test]
-fn flush_waits_for_the_names_of_new_directories_too() {
-    let scratch = scratch();
-    let dir = scratch.path().join("agent").join("sessions");
-    crate::core::storage::file::make_dir(dir.to_str().expect("text"), OS.durability).expect("made");
-    let path = at(&dir, "s.jsonl");
-    let mut session = Session::new(b"s".to_vec(), Persistence::File, Some(path)).with_options(OS).expect("free");
-    let made = calls(|| {
-        session.make_file(three().lines().map(str::as_bytes), None)?;
-        session.flush()
-    });
-    for dir in [&*dir, &scratch.path().join("agent"), scratch.path()] {
-        assert!(!made.of(Call::Sync, identity(dir)).is_empty(), "{} was not synced", dir.display());
-    }
-}
-
 /// What is written whole: how, and by which call it gets its name.
 #[test]
 fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is() {
