@@ -1211,7 +1211,7 @@ export interface DamagedLine {
  * ```
  */
 export interface OrphanEntry {
-	/** Counted from 1. */
+	/** Counted from 1. `getDiagnostics` counts no blank lines. */
 	line: number;
 	id: string;
 	parentId: string;
@@ -1248,7 +1248,7 @@ export interface FaultTotals {
  */
 export interface DuplicateEntryId {
 	id: string;
-	/** Counted from 1; the first 1,000 of them. */
+	/** Counted from 1; the first 1,000 of them. `getDiagnostics` counts no blank lines. */
 	lines: number[];
 	/** How many entries carry it. */
 	count: number;
