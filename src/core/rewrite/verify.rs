@@ -84,7 +84,7 @@ impl LineFault {
 }
 
 /// A pass over a whole file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Survey {
     /// The lines that are not blank.
     pub lines: Vec<Surveyed>,
@@ -113,20 +113,7 @@ pub fn verify(path: &str) -> Result<VerifyReport> {
 impl Survey {
     /// Reads every line.
     pub fn of(storage: &dyn Storage) -> Result<Self> {
-        let mut survey = Self {
-            lines: Vec::new(),
-            count: 0,
-            entries: 0,
-            tree: Tree::default(),
-            header: None,
-            header_leads: false,
-            stated_version: None,
-            bytes: 0,
-            ends_with_newline: true,
-            row_lines: Vec::new(),
-            damaged: Vec::new(),
-            damaged_count: 0,
-        };
+        let mut survey = Self { ends_with_newline: true, ..Self::default() };
         let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
         let mut parsed_any = false;
         while let Some(line) = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))? {

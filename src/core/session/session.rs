@@ -27,9 +27,10 @@ use crate::core::storage::storage::{bytes_at, Storage};
 use crate::core::tree::tree::{RowNo, Tree};
 
 /// Whether a session writes to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Persistence {
     /// Never writes.
+    #[default]
     Memory,
     /// Writes to its file, which is created with the first user or assistant message.
     File,
@@ -46,6 +47,7 @@ pub struct RowRemap {
 }
 
 /// A session's entries and where they are kept.
+#[derive(Default)]
 pub struct Session {
     pub(super) id: Vec<u8>,
     pub(super) persistence: Persistence,
@@ -71,22 +73,7 @@ pub struct Session {
 impl Session {
     /// A session without entries. `file` is where it will be written once there is conversation.
     pub fn new(id: Vec<u8>, persistence: Persistence, file: Option<String>) -> Self {
-        Self {
-            id,
-            persistence,
-            options: Options::default(),
-            file,
-            storage: None,
-            size: 0,
-            header_place: None,
-            header_text: None,
-            index: Index::default(),
-            appended: BTreeSet::new(),
-            remap: None,
-            state: FileStateCell::default(),
-            lock: WriterLock::default(),
-            notes: Notes::default(),
-        }
+        Self { id, persistence, file, ..Self::default() }
     }
 
     /// How its file is written.

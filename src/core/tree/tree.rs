@@ -24,7 +24,11 @@ struct Children {
     last: RowNo,
 }
 
-const CHILDLESS: Children = Children { first: NONE, last: NONE };
+impl Default for Children {
+    fn default() -> Self {
+        Self { first: NONE, last: NONE }
+    }
+}
 
 #[derive(Debug)]
 struct Symbol {
@@ -43,7 +47,7 @@ pub enum ChildrenOf<'a> {
     Number(f64),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Tree {
     rows: Vec<Row>,
     arena: Vec<u8>,
@@ -60,26 +64,6 @@ pub struct Tree {
     conversation: bool,
     /// Counts additions that may change other rows' paths.
     path_changes: u64,
-}
-
-impl Default for Tree {
-    fn default() -> Self {
-        Self {
-            rows: Vec::new(),
-            arena: Vec::new(),
-            symbols: Vec::new(),
-            lookup: HashTable::new(),
-            hasher: DefaultHashBuilder::default(),
-            null_children: CHILDLESS,
-            missing_children: CHILDLESS,
-            distinct: 0,
-            labels: Labels::default(),
-            leaf: None,
-            last_info: None,
-            conversation: false,
-            path_changes: 0,
-        }
-    }
 }
 
 impl Tree {
@@ -136,7 +120,12 @@ impl Tree {
         }
         let sym = symbols.len() as Sym;
         lookup.insert_unique(hash, sym, |sym| hasher.hash_one(bytes_of_in(symbols, arena, *sym)));
-        symbols.push(Symbol { start: arena.len() as u64, len: id.len() as u32, last_row: NONE, children: CHILDLESS });
+        symbols.push(Symbol {
+            start: arena.len() as u64,
+            len: id.len() as u32,
+            last_row: NONE,
+            children: Children::default(),
+        });
         arena.extend_from_slice(id);
         sym
     }
@@ -318,7 +307,7 @@ impl Tree {
             ChildrenOf::Null => self.null_children,
             ChildrenOf::Id(id) => match self.sym(id).and_then(|sym| self.symbols.get(sym as usize)) {
                 Some(symbol) => symbol.children,
-                None => CHILDLESS,
+                None => Children::default(),
             },
             ChildrenOf::Number(number) => {
                 let is_child = |no: &RowNo| self.row(*no).is_some_and(|row| row.parent == ParentRef::Number(number));
