@@ -114,6 +114,7 @@ mod tests {
         let (result, made) = with(0, InjectedFault::Once(libc::EPERM), work);
         assert_eq!((made.calls.first(), made.hit), (Some(&Call::Link), true));
         assert_eq!(result.expect_err("the name is taken").kind(), io::ErrorKind::AlreadyExists);
+        drop(temporary);
         assert_eq!(fs::read_to_string(&target).expect("read"), "theirs");
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1, "the temporary file is gone");
     }
