@@ -5,7 +5,8 @@ import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, 
 import { createServer as createHttpServer, request } from "node:http";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
+import { tool } from "./tools.js";
 
 export interface Server {
 	port: number;
@@ -23,14 +24,10 @@ export function freePort(): Promise<number> {
 	});
 }
 
-/** The path of a command; Debian keeps PostgreSQL's beside the path. */
-function find(command: string, install: string): string {
+/** Where Debian keeps PostgreSQL's commands, beside the PATH. */
+function postgresFolders(): string[] {
 	const debian = "/usr/lib/postgresql";
-	const versions = existsSync(debian) ? readdirSync(debian).map((version) => join(debian, version, "bin")) : [];
-	const dirs = [...(process.env.PATH ?? "").split(delimiter), join(process.env.HOME ?? "", ".cargo/bin"), ...versions];
-	const found = dirs.map((dir) => join(dir, command)).find((path) => existsSync(path));
-	if (!found) throw new Error(`${command} is needed: ${install}`);
-	return found;
+	return existsSync(debian) ? readdirSync(debian).map((version) => join(debian, version, "bin")) : [];
 }
 
 /** Waits until a process has said something, on either output. */
@@ -84,7 +81,7 @@ export interface Postgres extends Server {
 
 /** PostgreSQL as Debian packages it. It refuses to run as root, so that it runs as nobody then. */
 export async function startPostgres(settings: string[] = []): Promise<Postgres> {
-	const [initdb, postgres] = ["initdb", "postgres"].map((name) => find(name, "apt-get install postgresql")) as [string, string];
+	const [initdb, postgres] = ["initdb", "postgres"].map((name) => tool(name, "postgresql", postgresFolders())) as [string, string];
 	const folder = mkdtempSync(join(tmpdir(), "psn-postgres-"));
 	const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 	chmodSync(folder, 0o700);
@@ -117,7 +114,7 @@ export interface S3 extends Server {
  * does it in one. So what is created goes to it one after the other.
  */
 export async function startS3(): Promise<S3> {
-	const command = find("s3s-fs", "cargo install s3s-fs --version 0.14.1 --features binary --locked");
+	const command = tool("s3s-fs", "cargo install s3s-fs --version 0.14.1 --features binary --locked", [join(process.env.HOME ?? "", ".cargo/bin")]);
 	const folder = mkdtempSync(join(tmpdir(), "psn-s3-"));
 	const credentials = { accessKeyId: "owner", secretAccessKey: PASSWORD };
 	const inner = await freePort();

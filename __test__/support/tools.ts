@@ -11,15 +11,15 @@ declare module "vitest" {
 }
 
 /**
- * The path of the first of these programs that is on the PATH. Where none is, the test ends as not run, or fails if
- * `PSN_STRICT` is set, as `.ci/run` does.
+ * The path of the first of these programs that is on the PATH, or in one of the other folders. Where none is, the test ends as
+ * not run, or fails if `PSN_STRICT` is set, as `.ci/run` does. `install` is a Debian package, or a whole command.
  */
-export function tool(names: string | string[], debianPackage = [names].flat()[0] as string): string {
+export function tool(names: string | string[], install = [names].flat()[0] as string, others: string[] = []): string {
 	const programs = [names].flat();
-	const folders = (process.env.PATH ?? "").split(delimiter);
+	const folders = [...(process.env.PATH ?? "").split(delimiter), ...others];
 	const path = folders.flatMap((folder) => programs.map((name) => join(folder, name))).find((one) => existsSync(one));
 	if (path) return path;
-	const missing = `${programs[0]} is missing: apt-get install -y ${debianPackage}`;
+	const missing = `${programs[0]} is missing: ${install.includes(" ") ? install : `apt-get install -y ${install}`}`;
 	const test = TestRunner.getCurrentTest();
 	if (process.env.PSN_STRICT || !test) throw new Error(missing);
 	test.meta.missing = missing;

@@ -7,6 +7,7 @@ import { repair, verify } from "./verify-and-repair.mjs";
 import { list, search } from "./list.mjs";
 import { show } from "./show.mjs";
 import { stats } from "./stats.mjs";
+import { pull, push, remote, sync } from "./stores.mjs";
 import { safeBlock } from "./text.mjs";
 import { tree } from "./tree.mjs";
 
@@ -35,6 +36,9 @@ function command(program, usage, summary, examples) {
 		.addHelpText("after", `\nExamples:\n${examples.map((example) => `  $ pi-sessions ${example}`).join("\n")}`);
 }
 
+/** @param {Command} one */
+const storeOptions = (one) => one.option("--store <url>", "postgres://…, s3://…, file:///… or a folder (default: PI_SESSION_NATIVE_STORE)");
+
 const SESSION = "a file, the beginning of a session id, or nothing for the newest session of the working directory";
 
 /**
@@ -44,7 +48,7 @@ const SESSION = "a file, the beginning of a session id, or nothing for the newes
 export function buildProgram(result, asJson) {
 	const program = new Command("pi-sessions")
 		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))) })
-		.description("Looks at the sessions of the pi coding agent. Only repair changes a session; fork, export and tree --html make new files. What list, search and ids read is remembered in the catalog (session-catalog-3.sqlite in the agent's directory; PI_SESSION_CATALOG=off: nowhere).")
+		.description("Looks at the sessions of the pi coding agent. Only repair, pull and sync change sessions; fork, export and tree --html make new files. What list, search and ids read is remembered in the catalog (session-catalog-3.sqlite in the agent's directory; PI_SESSION_CATALOG=off: nowhere).")
 		.version(version)
 		.exitOverride()
 		.showHelpAfterError("(--help tells what there is)")
@@ -120,6 +124,26 @@ export function buildProgram(result, asJson) {
 		.option("-f, --full", "with md: all of every tool's output")
 		.option("--force", "write over a file that is there")
 		.action((session, options) => exportSession(session, options));
+
+	const STORES = /** @type {const} */ ([
+		["push", push, "Stores what sessions here hold and a store lacks", ["push", "push 0193a2b4 --store file:///mnt/team/sessions", "push --all --dry-run"]],
+		["pull", pull, "Adds what is stored to the sessions here", ["pull", "pull 0193a2b4", "pull --all"]],
+		["sync", sync, "Pulls, then pushes", ["sync", "sync --all --json"]],
+	]);
+	for (const [name, run, summary, examples] of STORES)
+		storeOptions(command(program, name, summary, [...examples]))
+			.argument("[session]", "a file or the beginning of a session id; without it those of the working directory's project")
+			.option("-a, --all", "the sessions of every project that has some here")
+			.option("--dry-run", "only show what would be done")
+			.action(async (session, options) => {
+				result.code = await run(session, options);
+			});
+
+	storeOptions(command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store s3://bucket/team"]))
+		.option("-a, --all", "sessions of every project")
+		.action(async (options) => {
+			result.code = await remote(options);
+		});
 
 	program
 		.command("completion")

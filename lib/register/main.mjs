@@ -8,10 +8,14 @@ import { Hooks } from "./hooks.mjs";
 import { BUNDLE, Packages, Unfit } from "./package.mjs";
 import { privateFolder } from "./private-cache.mjs";
 import { readSettings } from "./settings.mjs";
+import { storeOfEnvironment } from "./store.mjs";
 
 const require = module.createRequire(import.meta.url);
 
 let hooks;
+/** The store that this process's sessions go to, if one is named. */
+let store;
+let ours;
 /** What `install` gave, once: two hooks in a row would each see the other's work as none of their own. */
 let installed;
 /** Whether pi itself was started, so that a failure is the end of the process and not an exception in somebody's script. */
@@ -35,13 +39,16 @@ function guarded(work) {
 }
 
 function loadOurs() {
+	if (ours) return ours;
 	try {
-		return require("../../index.js");
+		ours = require("../../index.js");
 	} catch (error) {
 		const reasons = [];
 		for (let at = error; at instanceof Error; at = at.cause) reasons.push(at.message.split("\n")[0]);
 		throw new Unfit(`the addon for ${process.platform} ${process.arch} does not load: ${reasons.join(": ")}`);
 	}
+	store?.watch(ours.SessionManager, ours.getDefaultSessionDir);
+	return ours;
 }
 
 /** Installs the hooks; gives the packages that are pi. */
@@ -55,6 +62,7 @@ function install(settings) {
 			`${runtime} cannot run a pi with its session manager replaced (module.registerHooks, require of modules); Node 22.15 or newer can, and pi needs 22.19`,
 		);
 	}
+	if (isMainThread) store = storeOfEnvironment();
 	const { name, version } = require("../../package.json");
 	const packages = new Packages(settings);
 	// A worker's pi is the main thread's, which has said so already.
@@ -97,6 +105,7 @@ export function registerMain() {
 		const pi = script && packages.around(script);
 		if (main && !(pi && script.endsWith(".js"))) refuseOthers(main, settings);
 		startsPi = pi !== undefined && checkStart(packages, pi, script);
+		if (startsPi) store?.pullBefore(pi);
 	});
 }
 
@@ -137,10 +146,11 @@ export async function startPi() {
 		const packages = install(settings);
 		const { findPi } = require("./find.mjs");
 		const pi = findPi(packages, settings);
-		if (hooks.bundleOf(pi)) return pi.bundleUrl;
-		if (!pi.has("dist/cli.js")) throw new Unfit(`${pi.title} (${pi.dir}) has no dist/cli.js to start`);
-		hooks.check(pi);
-		return pi.cliUrl;
+		const isBundled = hooks.bundleOf(pi) !== undefined;
+		if (!isBundled && !pi.has("dist/cli.js")) throw new Unfit(`${pi.title} (${pi.dir}) has no dist/cli.js to start`);
+		if (!isBundled) hooks.check(pi);
+		store?.pullBefore(pi);
+		return isBundled ? pi.bundleUrl : pi.cliUrl;
 	});
 	try {
 		await import(url);

@@ -306,15 +306,18 @@ export class SessionSync {
 	/** Which stored sessions this machine lacks lines of; no lines are loaded. */
 	compare(session?: string): Promise<{ items: SyncItem[]; problems: Problem[] }>;
 	/**
-	 * Adds what is stored to the files of this machine. What fails is in the result of its session, whose file is as it was.
+	 * Adds what is stored to the files of this machine: of the project, of one session, or of `items` that `compare` gave. What
+	 * fails is in the result of its session, whose file is as it was.
 	 *
 	 * @throws If the store cannot be asked.
 	 */
-	pull(options?: SyncOptions): Promise<PullResult[]>;
-	/** Stores what the files of this machine hold. What fails is in the result of its session. */
-	push(options?: SyncOptions & { timeout?: number }): Promise<PushResult[]>;
+	pull(options?: SyncOptions & { items?: SyncItem[] }): Promise<PullResult[]>;
+	/** Stores what the files of this machine hold; 5 `tries` in a row by default. What fails is in the result of its session. */
+	push(options?: SyncOptions & { tries?: number }): Promise<PushResult[]>;
 	/** The sessions of this machine that `push` is about. */
 	local(session?: string): Promise<{ session: string; file: string; cwd: string | undefined }[]>;
+	/** Whether something of a session is known to be stored. */
+	isNoted(session: string): boolean;
 	/** How many bytes of a session's file are not known to be stored. */
 	lagOf(local: { session: string; file: string }): number;
 	/**

@@ -142,7 +142,9 @@ class Push {
 	async #within(work, end) {
 		/** @type {NodeJS.Timeout | undefined} */
 		let timer;
-		const late = new Promise((resolve) => (timer = setTimeout(resolve, Math.max(0, end - performance.now()), "late")));
+		const late = new Promise((resolve) => {
+			if (end < Infinity) timer = setTimeout(resolve, Math.max(0, end - performance.now()), "late");
+		});
 		const first = await Promise.race([work, late]);
 		clearTimeout(timer);
 		return first !== "late";

@@ -14,8 +14,8 @@ const { Push } = require("./push.js");
 
 /** How many sessions are worked on at the same time. */
 const PARALLEL = 8;
-/** How long one session may take when all of a project go, in milliseconds. */
-const LONG_MS = 24 * 3600 * 1000;
+/** How often a push that was asked for is tried in a row, some seconds in all. */
+const TRIES = 5;
 
 class SessionSync {
 	#options;
@@ -55,11 +55,11 @@ class SessionSync {
 	/**
 	 * Adds what is stored to the files of this machine, each for itself: what fails is in the report of its session. Throws if
 	 * the store cannot be asked.
-	 * @param {import("./index").SyncOptions} [options]
+	 * @param {import("./index").SyncOptions & { items?: SyncItem[] }} [options]
 	 * @returns {Promise<import("./index").PullResult[]>}
 	 */
-	async pull({ session, signal, onProgress } = {}) {
-		const { items } = await this.compare(session);
+	async pull({ session, items: compared, signal, onProgress } = {}) {
+		const items = compared ?? (await this.compare(session)).items;
 		const names = new Set(items.map(({ file }) => basename(file)));
 		const wanted = items.filter(({ state }) => state === "new" || state === "changed");
 		let count = 0;
@@ -94,30 +94,31 @@ class SessionSync {
 
 	/**
 	 * Stores what the files of this machine hold, each for itself. Of one session, or of all of the working directory.
-	 * @param {import("./index").SyncOptions & { timeout?: number }} [options]
+	 * @param {import("./index").SyncOptions & { tries?: number }} [options]
 	 * @returns {Promise<import("./index").PushResult[]>}
 	 */
-	async push({ session, signal, timeout = LONG_MS, onProgress } = {}) {
+	async push({ session, signal, tries = TRIES, onProgress } = {}) {
 		const wanted = await this.local(session);
 		const sizes = await Promise.all(wanted.map(async ({ file }) => (await fs.stat(file)).size));
 		const total = sizes.reduce((sum, size) => sum + size, 0);
 		/** @type {Map<string, number>} */
 		const done = new Map();
 		return each(wanted, signal, async ({ session, file }, at) => {
-			/** @type {Error | undefined} */
-			let error;
+			/** @type {Error[]} */
+			let failures = [];
 			const told = (/** @type {number} */ bytes) => {
+				failures = [];
 				done.set(session, bytes);
 				onProgress?.([...done.values()].reduce((sum, size) => sum + size, 0), total);
 			};
-			const push = this.#pushOf({ session, file }, { onProgress: told, onError: (one) => (error = one) });
+			const push = this.#pushOf({ session, file }, { onProgress: told, onError: (error) => failures.push(error) });
 			const before = this.#notes.get(session)?.offset ?? 0;
-			// A failure that time does not mend ends it.
-			const isStored = await push.flush({ timeout, until: () => error instanceof StoreError && !error.retryable });
+			const isInVain = () => failures.length >= tries || failures.some((error) => !(error instanceof StoreError) || !error.retryable);
+			const isStored = await push.flush({ timeout: Infinity, until: isInVain });
 			await push.stop();
 			if (isStored) told(sizes[at] ?? 0);
 			const bytes = Math.max(0, (this.#notes.get(session)?.offset ?? 0) - before);
-			return { session, file, bytes, lag: push.lagSync(), ...(isStored ? {} : { error: error ?? new StoreError("unreachable", "It took too long") }) };
+			return { session, file, bytes, lag: push.lagSync(), ...(isStored ? {} : { error: failures.at(-1) }) };
 		});
 	}
 
@@ -133,7 +134,12 @@ class SessionSync {
 		return all.filter((one) => !isShared || one.cwd === cwd);
 	}
 
-	/** How many bytes of a session's file are not known to be stored. @param {LocalSession} local */
+	/** Whether something of a session is known to be stored. @param {string} session */
+	isNoted(session) {
+		return this.#notes.get(session) !== undefined;
+	}
+
+	/** How many bytes of a session's file are not known to be stored. @param {{ session: string, file: string }} local */
 	lagOf(local) {
 		return this.#pushOf(local).lagSync();
 	}

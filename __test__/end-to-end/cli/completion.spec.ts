@@ -55,7 +55,7 @@ const quoted = (text: string): string => `$'${text.replace(/[\\']/g, "\\$&").rep
 
 test("in bash: commands, options, values, session ids", async () => {
 	const at = shellWorld();
-	expect(await inBash(at, "s")).toEqual(["search", "show", "stats"]);
+	expect(await inBash(at, "s")).toEqual(["search", "show", "stats", "sync"]);
 	expect(await inBash(at, "tree", "--h")).toEqual(["--help", "--html"]);
 	expect(await inBash(at, "show", "0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
 	expect(await inBash(at, "export", "--format", "")).toEqual(["jsonl", "md"]);
@@ -65,7 +65,7 @@ test("in bash: commands, options, values, session ids", async () => {
 
 test("in fish", async () => {
 	const at = shellWorld();
-	expect(await inFish(at, "pi-sessions s")).toEqual(["search", "show", "stats"]);
+	expect(await inFish(at, "pi-sessions s")).toEqual(["search", "show", "stats", "sync"]);
 	expect(await inFish(at, "pi-sessions show 0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
 	expect(await inFish(at, "pi-sessions tree --ht")).toEqual(["--html"]);
 });

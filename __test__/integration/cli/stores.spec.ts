@@ -1,0 +1,100 @@
+// `pi-sessions push`, `pull`, `sync` and `remote`, with a store in a directory that two machines share.
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type World, good, lines, put, run, world } from "../../support/cli.js";
+import { message, scratch, snapshot, user } from "../../support/store.js";
+
+const ID = "0194aaaa-1111-7000-8000-000000000001";
+
+/** Two machines, the same project on both, and a store. */
+function team() {
+	const store = scratch();
+	const machine = (host: string) => {
+		const at = world();
+		const env = { PI_SESSION_NATIVE_STORE: store, PI_SESSION_NATIVE_HOST: host, PI_SESSION_NATIVE_PROJECT: "shop" };
+		return { ...at, env: { ...at.env, ...env } };
+	};
+	return { store, laptop: machine("laptop"), desktop: machine("desktop") };
+}
+
+const filesOf = ({ agent }: World) => {
+	const root = join(agent, "sessions");
+	return existsSync(root) ? readdirSync(root).flatMap((dir) => readdirSync(join(root, dir)).map((file) => join(root, dir, file))) : [];
+};
+
+test("a session goes from here to the store and from there to another machine", async () => {
+	const { store, laptop, desktop } = team();
+	const file = put(laptop, ID, [message("a", null, user("hello"))]);
+	const before = snapshot(store);
+	expect(await good(laptop, ["push", "--dry-run"])).toMatch(/ to be stored {2}0194aaaa/);
+	expect(snapshot(store)).toEqual(before);
+	expect(await good(laptop, ["push"])).toMatch(/ stored {2}0194aaaa/);
+	expect(await good(laptop, ["push"])).toBe("Everything is stored\n");
+	expect(await good(laptop, ["remote"])).toMatch(/^SESSION +PROJECT +HOSTS +SIZE +AGE( +IN USE BY)?\n0194aaaa\S+ +shop +laptop +\d+ B/);
+	expect(await good(desktop, ["pull", "--dry-run"])).toContain("to be pulled");
+	expect(filesOf(desktop)).toEqual([]);
+	expect(await good(desktop, ["pull"])).toMatch(/^1 line added {2}0194aaaa/);
+	const [pulled] = filesOf(desktop) as [string];
+	const [head, ...entries] = readFileSync(pulled, "utf8").split("\n");
+	expect(JSON.parse(head as string)).toMatchObject({ id: ID, cwd: desktop.cwd });
+	expect(entries).toEqual(readFileSync(file, "utf8").split("\n").slice(1));
+	expect(await good(desktop, ["list"])).toContain("hello");
+	appendFileSync(pulled, `${JSON.stringify(message("b", "a", user("and on")))}\n`);
+	const synced = JSON.parse(await good(desktop, ["sync", ID.slice(0, 8), "--json"]));
+	expect(synced).toMatchObject({ store, host: "desktop", sessions: [{ session: ID, file: pulled }] });
+	expect(await good(laptop, ["sync", "--all"])).toMatch(/^1 line added/);
+	expect(readFileSync(file, "utf8").split("\n").slice(1)).toEqual(readFileSync(pulled, "utf8").split("\n").slice(1));
+	expect(await good(laptop, ["sync"])).toContain("Nothing to do");
+});
+
+test("a session that was deleted here comes back when it is named; others of the store stay where they are", async () => {
+	const { laptop, desktop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	await good(desktop, ["pull"]);
+	for (const file of filesOf(desktop)) rmSync(file);
+	expect(await good(desktop, ["pull"])).toBe("Nothing new is stored\n");
+	const other = { ...desktop, env: { ...desktop.env, PI_SESSION_NATIVE_PROJECT: "another" } };
+	expect(await good(other, ["pull"])).toBe("Nothing new is stored\n");
+	expect(await good(other, ["remote"])).toContain("--all lists those of every one");
+	expect(await good(other, ["remote", "--all"])).toContain("shop");
+	expect(await good(desktop, ["pull", "0194"])).toMatch(/1 line added/);
+});
+
+test("what is wrong is said: no store, one that is not there, wrong use; never with a password", async () => {
+	const { laptop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	const said = async (args: string[], store?: string) => {
+		const { code, out, err } = await run({ ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE: store } }, args);
+		expect(out + err).not.toContain("s3cret");
+		return { code, err: err.trim(), out };
+	};
+	expect(await said(["push"])).toMatchObject({ code: 2, err: "Error: Which store? --store <url>, or PI_SESSION_NATIVE_STORE" });
+	const missing = join(laptop.cwd, "no-such");
+	const before = snapshot(join(laptop.agent, "sessions"));
+	expect(await said(["pull", "--store", missing])).toMatchObject({ code: 1, err: expect.stringContaining("there is no such directory") });
+	expect(await said(["pull", "--store", "ftp://me:s3cret@x/y"])).toMatchObject({ code: 1, err: "Error: No store is known for addresses that begin with ftp:" });
+	expect(await said(["pull", "--store", "postgres://me:s3cret@[x"])).toMatchObject({ code: 1, err: expect.stringContaining("is no URL") });
+	const refused = await said(["pull", "--store", "postgres://me:s3cret@127.0.0.1:1/x?password=s3cret"]);
+	expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("postgres://me@127.0.0.1:1/x") });
+	expect(await said(["push", ID, "--all"], missing)).toMatchObject({ code: 2, err: expect.stringContaining("Either a session or --all") });
+	expect(await said(["pull", "zzz"], laptop.cwd)).toMatchObject({ code: 1, err: 'Error: No session has an id that begins with "zzz"' });
+	expect(snapshot(join(laptop.agent, "sessions"))).toEqual(before);
+	// Notes are kept under a checksum of the address.
+	const kept = JSON.stringify(snapshot(laptop.agent));
+	expect(kept).not.toContain("s3cret");
+});
+
+test("one bad file of the store keeps no other session back", async () => {
+	const { store, laptop, desktop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	put(laptop, ID.replace(/1$/, "2"), [message("a", null, user("hello too"))]);
+	await good(laptop, ["push"]);
+	appendFileSync(join(store, "sessions", ID, "laptop", "0000000001.lines"), "x");
+	mkdirSync(join(store, "sessions", "no-such-session", "laptop"), { recursive: true });
+	const { code, out } = await run(desktop, ["pull"]);
+	expect(code).toBe(1);
+	expect(lines(out).join("\n")).toContain("it holds more than its name says");
+	expect(filesOf(desktop)).toHaveLength(2);
+});

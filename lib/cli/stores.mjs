@@ -1,0 +1,233 @@
+// `pi-sessions push`, `pull`, `sync` and `remote`: sessions here and in a store.
+import { basename, dirname, join } from "node:path";
+import { SessionSync, hostId, openStore } from "../store/index.js";
+import errors from "../store/errors.js";
+import local from "../store/local.js";
+import { CommandError, UsageError } from "./errors.mjs";
+import { paint, progress, table, write, writeJson } from "./output.mjs";
+import { defaultDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
+import { findByIdPrefix, sessionFiles, sessionPath } from "./sessions.mjs";
+import { age, clip, counted, safeLine, size } from "./text.mjs";
+
+/** @typedef {import("../store/index.js").LineStore} LineStore */
+/** @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean }} Options */
+/** @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row what was done with a session, or would be */
+/** @typedef {{ store: LineStore, address: string, shown: string, notes: string }} Connection */
+
+/**
+ * @param {Options} options
+ * @param {(connection: Connection) => Promise<Row[]>} work
+ * @param {string} nothing said if there is nothing to do
+ * @returns {Promise<number>} the exit code
+ */
+async function withStore(options, work, nothing) {
+	const connection = await connect(options);
+	try {
+		return await report(connection, await work(connection), options, nothing);
+	} finally {
+		await connection.store.close();
+	}
+}
+
+/** @param {Options} options @returns {Promise<Connection>} */
+async function connect(options) {
+	const address = options.store ?? process.env.PI_SESSION_NATIVE_STORE;
+	if (!address) throw new UsageError("Which store? --store <url>, or PI_SESSION_NATIVE_STORE");
+	const isUrl = /^[a-z][a-z0-9+.-]+:/i.test(address);
+	const shown = isUrl ? errors.withoutSecrets(errors.parseUrl(address)) : pathOf(address);
+	const notes = join(dirname(sessionsRoot()), "session-stores");
+	const place = isUrl ? address : shown;
+	return { store: await openStore(place, { host: hostId(notes) }), address: place, shown, notes };
+}
+
+/**
+ * The sessions of the working directory.
+ * @param {Connection} connection
+ * @param {Options} options
+ */
+function syncHere(connection, options) {
+	const own = sessionDir(options);
+	const cwd = workingDirectory(options);
+	return syncIn(connection, own === undefined ? defaultDir(cwd) : pathOf(own), cwd, own !== undefined);
+}
+
+/** @param {Connection} connection @param {string} dir @param {string} cwd @param {boolean} isShared */
+const syncIn = ({ store, address, notes }, dir, cwd, isShared) => new SessionSync({ store, address, notes, dir, cwd, isShared });
+
+/**
+ * The sessions of every working directory that has some here.
+ * @param {Connection} connection
+ * @param {Options} options
+ */
+async function syncsOfAll(connection, options) {
+	const isShared = sessionDir(options) !== undefined;
+	const syncs = [];
+	for (const dir of new Set(sessionFiles(options).map((path) => dirname(path)))) {
+		const found = [...(await local.localSessions(dir)).values()];
+		const folders = new Set(found.flatMap(({ cwd }) => cwd ?? []));
+		// A directory of pi's own has the sessions of one working directory.
+		for (const cwd of isShared ? folders : [...folders].slice(0, 1)) syncs.push(syncIn(connection, dir, cwd, isShared));
+	}
+	return syncs;
+}
+
+/**
+ * @param {string | undefined} query
+ * @param {Options} options
+ */
+export async function push(query, options) {
+	checkUse(query, options);
+	return withStore(options, (connection) => pushed(connection, query, options), "Everything is stored");
+}
+
+/** @param {Connection} connection @param {string | undefined} query @param {Options} options */
+async function pushed(connection, query, options) {
+	let session;
+	let syncs;
+	if (query === undefined) syncs = options.all ? await syncsOfAll(connection, options) : [syncHere(connection, options)];
+	else {
+		const path = await sessionPath(query, options);
+		const found = [...(await local.localSessions(dirname(path))).values()].find(({ file }) => file === path);
+		if (!found) throw new CommandError(`Not a session of the current version with an id that a store takes: ${path}`);
+		session = found.session;
+		syncs = [syncIn(connection, dirname(path), found.cwd ?? workingDirectory(options), false)];
+	}
+	/** @type {Row[]} */
+	const rows = [];
+	for (const sync of syncs) {
+		if (options.dryRun) {
+			const waiting = (await sync.local(session)).map((one) => ({ ...one, lag: sync.lagOf(one) })).filter(({ lag }) => lag > 0);
+			rows.push(...waiting.map(({ session, file, lag }) => ({ session, file, what: `${size(lag)} to be stored` })));
+			continue;
+		}
+		const bar = progress("Storing bytes");
+		try {
+			for (const { session: id, file, bytes, error } of await sync.push({ session, onProgress: bar.update }))
+				if (bytes > 0 || error) rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message });
+		} finally {
+			bar.stop();
+		}
+	}
+	return rows;
+}
+
+/**
+ * @param {string | undefined} query
+ * @param {Options} options
+ */
+export async function pull(query, options) {
+	checkUse(query, options);
+	return withStore(options, (connection) => pulled(connection, query, options), "Nothing new is stored");
+}
+
+/** @param {Connection} connection @param {string | undefined} query @param {Options} options */
+async function pulled(connection, query, options) {
+	/** @type {string | undefined} */
+	let session;
+	/** @type {SessionSync[]} */
+	let syncs = [];
+	if (query !== undefined) {
+		const { sessions } = await connection.store.list();
+		const items = sessions.map((stored) => ({ id: stored.session, project: stored.project ?? "" }));
+		session = items[findByIdPrefix(query, items, ({ id, project }) => `${clip(id, 64)}  ${clip(project, 60)}`)]?.id;
+		// Where its file is already; else the working directory.
+		for (const sync of await syncsOfAll(connection, options)) if ((await sync.local(session)).length > 0) syncs = [sync];
+	} else if (options.all) syncs = await syncsOfAll(connection, options);
+	if (syncs.length === 0) syncs = [syncHere(connection, options)];
+	/** @type {Row[]} */
+	const rows = [];
+	for (const sync of syncs) {
+		const { items, problems } = await sync.compare(session);
+		for (const { session: id, where, message } of problems) rows.push({ session: id, file: "", what: "", error: `${where}: ${message}` });
+		const fresh = items.filter(({ state }) => state === "new" || state === "changed");
+		if (options.dryRun) {
+			rows.push(...fresh.map((item) => ({ session: item.session, file: item.file, what: item.state === "new" ? `${size(item.stored.bytes)} to be pulled` : "changed in the store" })));
+			continue;
+		}
+		const bar = progress("Pulling sessions");
+		try {
+			for (const { session: id, file, isNew, added, renamed, problems, error } of await sync.pull({ items, onProgress: bar.update })) {
+				const notes = renamed.map((one) => `entry ${one.id} is ${one.newId} now: another host's came first with that id`);
+				const told = error?.message ?? (problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
+				if (isNew || added > 0 || told !== undefined || notes.length > 0) rows.push({ session: id, file, what: `${counted(added, "line")} added`, error: told, notes });
+			}
+		} finally {
+			bar.stop();
+		}
+	}
+	return rows;
+}
+
+/**
+ * Pull, then push.
+ * @param {string | undefined} query
+ * @param {Options} options
+ */
+export async function sync(query, options) {
+	checkUse(query, options);
+	const both = async (/** @type {Connection} */ connection) => {
+		// A session that is here alone is nothing to pull.
+		const isStored = query === undefined || (await connection.store.list()).sessions.some(({ session }) => session.startsWith(query));
+		const down = isStored ? await pulled(connection, query, options) : [];
+		return [...down, ...(await pushed(connection, query, options))];
+	};
+	return withStore(options, both, "Nothing to do: here and in the store are the same sessions");
+}
+
+/** @param {string | undefined} query @param {Options} options */
+function checkUse(query, { all }) {
+	if (all && query !== undefined) throw new UsageError("Either a session or --all");
+}
+
+/**
+ * @param {Connection} connection
+ * @param {Row[]} rows
+ * @param {Options} options
+ * @param {string} nothing
+ */
+async function report({ shown, store }, rows, options, nothing) {
+	const failed = rows.filter(({ error }) => error !== undefined);
+	if (options.json) await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows });
+	else {
+		for (const { session, file, what, error, notes = [] } of rows) {
+			const name = `${safeLine(session)}  ${paint.dim(safeLine(basename(file)))}`;
+			await write(error === undefined ? `${paint.green(what)}  ${name}\n` : `${paint.red("failed")}  ${name}: ${safeLine(error)}\n`);
+			for (const note of notes) await write(`  ${safeLine(note)}\n`);
+		}
+		if (rows.length === 0) await write(`${nothing}\n`);
+	}
+	return failed.length > 0 ? 1 : 0;
+}
+
+/**
+ * What is stored.
+ * @param {Options} options
+ */
+export async function remote(options) {
+	const connection = await connect(options);
+	const { store, shown } = connection;
+	try {
+		const { sessions, problems } = await store.list(options.all ? {} : { project: syncHere(connection, options).project });
+		if (options.json) {
+			const rows = sessions.map(({ session, project, hosts, bytes, modified, claim }) => ({ session, project, hosts, bytes, modified, claim }));
+			await writeJson({ store: shown, host: store.host, sessions: rows, problems });
+		} else {
+			const rows = sessions
+				.sort((a, b) => b.modified.getTime() - a.modified.getTime())
+				.map(({ session, project, hosts, bytes, modified, claim }) => [clip(session, 36), clip(project ?? "", 60), clip(hosts.join(", "), 60), size(bytes), age(modified), claim ? clip(claim.host, 30) : ""]);
+			const columns = [
+				{ title: "SESSION", paint: paint.cyan },
+				{ title: "PROJECT", least: 12, rank: 2 },
+				{ title: "HOSTS", least: 8, rank: 3 },
+				{ title: "SIZE", align: /** @type {const} */ ("right"), rank: 4 },
+				{ title: "AGE", align: /** @type {const} */ ("right"), rank: 1 },
+				{ title: "IN USE BY", rank: 5 },
+			];
+			await write(rows.length === 0 ? `No sessions in ${safeLine(shown)}${options.all ? "" : " of this project; --all lists those of every one"}\n` : `${table(columns, rows)}\n`);
+			for (const { session, where, message } of problems) await write(`${paint.red("unreadable")}  ${safeLine(session)}: ${safeLine(where)}: ${safeLine(message)}\n`);
+		}
+		return problems.length > 0 ? 1 : 0;
+	} finally {
+		await store.close();
+	}
+}

@@ -1,0 +1,183 @@
+// A store of sessions (PI_SESSION_NATIVE_STORE) while pi runs: what it has of this project is pulled before pi starts, what pi
+// appends follows, and what is left when pi ends is stored then. Processes of their own do the first and the last, for
+// both have two seconds and pi's own start and end wait for nothing else. No call to the store stands between a prompt and its answer.
+import { spawnSync } from "node:child_process";
+import { existsSync, writeSync } from "node:fs";
+import { createRequire } from "node:module";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { manifestOf } from "./package.mjs";
+
+export const STORE_VARIABLE = "PI_SESSION_NATIVE_STORE";
+
+const require = createRequire(import.meta.url);
+const WORKER = fileURLToPath(new URL("store-worker.mjs", import.meta.url));
+/** How long pi's start and end wait for the store, in milliseconds; 2,000 by default. */
+const TIMEOUT_VARIABLE = "PI_SESSION_NATIVE_STORE_TIMEOUT";
+const TICK_MS = 400;
+/** How long a session counts as in use here after the last claim, and when that is renewed. */
+const CLAIM_MS = 60_000;
+const RENEW_MS = 20_000;
+/** Statics that give a manager with a file. */
+const STATICS = ["create", "open", "continueRecent", "forkFrom"];
+/** Arguments of pi that show no session. */
+const SHOWS_NOTHING = new Set(["--help", "-h", "--version", "-v", "--list-models"]);
+
+/** The store that the environment names, or undefined. */
+export function storeOfEnvironment(env = process.env) {
+	return env[STORE_VARIABLE] ? new StoreInPi(env[STORE_VARIABLE]) : undefined;
+}
+
+class StoreInPi {
+	#address;
+	/** Managers that have or will have a file. */
+	#managers = new Set();
+	/** By working directory. */
+	#syncs = new Map();
+	/** @type {Map<string, { at: number, epoch: number | undefined }>} */
+	#claims = new Map();
+	/** Sessions that other hosts use, by id. */
+	#inUse = new Map();
+	#library;
+	#store;
+	#notes;
+	#lastError;
+	#leftover = [];
+	#untold = [];
+
+	constructor(address) {
+		this.#address = address;
+	}
+
+	/** Pulls what this project's sessions lack, for two seconds at most. `pi` is the one that is going to start. */
+	pullBefore(pi, args = process.argv.slice(2)) {
+		if (args.some((arg) => SHOWS_NOTHING.has(arg))) return;
+		const at = args.findIndex((arg) => arg === "--session-dir");
+		const dir = at < 0 ? args.find((arg) => arg.startsWith("--session-dir="))?.slice("--session-dir=".length) : args[at + 1];
+		const { result, error } = run({ task: "pull", dir }, { PI_CODING_AGENT_DIR: agentDirOf(pi) });
+		if (!result) return say(error === "timeout" ? `the store did not answer within ${limit() / 1000} s; pi starts with the sessions that are here` : `the store was not asked: ${error}`);
+		for (const line of result.errors) say(line);
+		for (const { session, host } of result.inUse) {
+			this.#inUse.set(session, host);
+			say(`session ${session} is in use on ${host}`);
+		}
+		this.#leftover = result.leftover;
+	}
+
+	/** Follows the sessions that managers of this class have from now on. */
+	watch(SessionManager, getDefaultSessionDir) {
+		this.#notes = () => join(dirname(dirname(getDefaultSessionDir(homedir(), undefined, { create: false }))), "session-stores");
+		const note = (manager) => this.#note(manager);
+		for (const name of STATICS) {
+			const declared = Object.getOwnPropertyDescriptor(SessionManager, name);
+			const original = declared.value;
+			const value = { [name](...args) { return note(original.apply(this, args)); } }[name];
+			Object.defineProperty(SessionManager, name, { ...declared, value });
+		}
+		const tick = setInterval(() => void this.#tick().catch((error) => (this.#lastError = error)), TICK_MS);
+		// pi ends when it wants to.
+		tick.unref();
+		process.on("exit", () => this.#end());
+	}
+
+	#note(manager) {
+		const host = this.#inUse.get(manager.getSessionId());
+		if (host !== undefined && isExclusive()) {
+			manager.close();
+			throw new Error(`Session ${manager.getSessionId()} is in use on ${host}, and PI_SESSION_NATIVE_LOCK=exclusive asks for it alone`);
+		}
+		this.#managers.add(new WeakRef(manager));
+		return manager;
+	}
+
+	/** What the managers have open now: they may have gone on to another session since. */
+	#sessions() {
+		const sessions = new Map();
+		for (const ref of this.#managers) {
+			const manager = ref.deref();
+			if (!manager) this.#managers.delete(ref);
+			const file = manager?.getSessionFile();
+			if (file !== undefined) sessions.set(file, { session: manager.getSessionId(), file, cwd: manager.getCwd() });
+		}
+		return sessions.values();
+	}
+
+	async #tick() {
+		for (const one of [...this.#leftover.splice(0), ...this.#sessions()]) {
+			if (!existsSync(one.file)) continue;
+			const sync = await this.#syncOf(one.cwd);
+			sync.follow({ ...one, epoch: () => (isExclusive() ? this.#claims.get(one.session)?.epoch : undefined) });
+			await this.#claim(one.session, sync.lagOf(one) === 0);
+		}
+	}
+
+	async #syncOf(cwd) {
+		this.#library ??= require("../store/index.js");
+		const { SessionSync, hostId, openStore } = this.#library;
+		const notes = this.#notes();
+		this.#store ??= await openStore(this.#address, { host: hostId(notes) });
+		const known = this.#syncs.get(cwd);
+		if (known) return known;
+		const onError = (error) => (this.#lastError = error);
+		const sync = new SessionSync({ store: this.#store, address: this.#address, notes, dir: "", cwd, onError });
+		this.#syncs.set(cwd, sync);
+		return sync;
+	}
+
+	/** Says that this host uses a session, where the store can tell others. */
+	async #claim(session, isStored) {
+		const last = this.#claims.get(session);
+		if (!this.#store.claim || !isStored || (last && performance.now() - last.at < RENEW_MS)) return;
+		this.#claims.set(session, { at: performance.now(), epoch: last?.epoch });
+		try {
+			const { epoch } = await this.#store.claim(session, { ttl: CLAIM_MS });
+			this.#claims.set(session, { at: performance.now(), epoch });
+		} catch (error) {
+			if (error.code !== "claimed") throw error;
+			if (!this.#inUse.has(session)) this.#tell(`${error.message}: its lines will be another branch of the tree`);
+			this.#inUse.set(session, error.message);
+		}
+	}
+
+	/** A line now, or after pi where it would be drawn over pi's screen. */
+	#tell(line) {
+		if (process.stdin.isTTY && process.stderr.isTTY) this.#untold.push(line);
+		else say(line);
+	}
+
+	#end() {
+		const left = [...this.#sessions()].filter(({ file }) => existsSync(file));
+		const unstored = left.filter((one) => (this.#syncs.get(one.cwd)?.lagOf(one) ?? 1) > 0);
+		const claimed = [...this.#claims].filter(([, { epoch }]) => epoch !== undefined).map(([session]) => session);
+		for (const line of this.#untold) say(line);
+		if (unstored.length === 0 && claimed.length === 0) return;
+		const { result, error } = run({ task: "push", notes: this.#notes(), sessions: unstored, claimed });
+		const why = result?.errors[0] ?? (result ? undefined : error === "timeout" ? `the store did not answer within ${limit() / 1000} s` : error);
+		if (why !== undefined) say(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
+	}
+}
+
+const say = (line) => writeSync(2, `pi-session-native: ${line}\n`);
+
+const limit = () => Number(process.env[TIMEOUT_VARIABLE]) || 2000;
+
+const isExclusive = () => process.env.PI_SESSION_NATIVE_LOCK === "exclusive";
+
+/** The folder of a pi's settings and sessions: renamed builds have their own. */
+function agentDirOf(pi) {
+	const { name = "pi", configDir = ".pi" } = manifestOf(pi.dir)?.piConfig ?? {};
+	return process.env[`${name.toUpperCase()}_CODING_AGENT_DIR`] || join(homedir(), configDir, "agent");
+}
+
+/** Lets a process of its own work as long as the limit allows. Stopping it leaves every file as it was, or new. */
+function run(task, env = {}) {
+	const options = { input: JSON.stringify(task), encoding: "utf8", timeout: limit(), killSignal: "SIGKILL", windowsHide: true };
+	const { stdout, stderr, error } = spawnSync(process.execPath, [WORKER], { ...options, env: { ...process.env, ...env } });
+	try {
+		if (!error) return { result: JSON.parse(stdout) };
+	} catch {
+		// What it said in place of an answer.
+	}
+	return { error: error?.code === "ETIMEDOUT" ? "timeout" : (error?.message ?? (stderr.trim().split("\n").pop() || "no answer")) };
+}
