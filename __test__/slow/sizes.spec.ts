@@ -103,7 +103,7 @@ test("two million damaged lines are counted, the first thousand told, and a repa
 	);
 	const totals = { damaged: count, orphans: 0, duplicateIds: 0, cycles: 0 };
 	expect(said).toMatchObject({ told: [1000, 1000, 1000], totals, same: totals, repairCount: count });
-	expect(said.last).toEqual({ line: 1003, what: "left out: not valid JSON" });
+	expect(said.last).toEqual({ line: 1003, what: "removed: not valid JSON" });
 	expect(said.after).toMatchObject({ ok: true, entries: 2, lines: 3 });
 	expect(peak).toBeLessThan(500);
 });

@@ -104,7 +104,7 @@ export async function exportSession(query, options) {
 	const format = options.format ?? (output.endsWith(".jsonl") || options.json ? "jsonl" : "md");
 	if (options.json && format !== "jsonl") throw new UsageError("--json exports JSON lines; --format md goes without it");
 	if (options.all && format === "md") throw new UsageError("Markdown is one conversation: --all goes with --format jsonl");
-	if (options.all && options.leaf !== undefined) throw new UsageError("Either --all or --leaf");
+	if (options.all && options.leaf !== undefined) throw new UsageError("--all cannot be combined with --leaf");
 	const leaf = options.leaf === undefined ? undefined : findEntry(manager, options.leaf).id;
 	const entries = options.all ? manager.getEntries() : manager.getBranch(leaf);
 	const pieces = format === "jsonl" ? jsonLines(manager, entries) : markdown(manager, entries, { full: Boolean(options.full) });

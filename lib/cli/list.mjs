@@ -77,7 +77,7 @@ function asJson({ path, id, cwd, name, parentSessionPath, created, modified, mes
 /** The id in the name of a session's file, as pi names them. @param {string} path */
 const idInName = (path) => basename(path, ".jsonl").replace(/^[^_]*_/, "");
 
-const REPEATED = "Sessions whose ids are alike so far are numbered; name them by their files (--json has these)";
+const REPEATED = "Sessions with the same visible id are numbered; select them by file path (see --json)";
 
 /**
  * The ids of sessions as they are listed: as much of each as names it, and what is cut alike numbered.

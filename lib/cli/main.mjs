@@ -1,4 +1,4 @@
-// One run of the command: arguments in, exit code out. 0 is good, 1 a problem or a failure, 2 a wrong use.
+// One run of the command: arguments in, exit code out. 0 is good, 1 a problem or a failure, 2 a usage error.
 import { CommanderError } from "commander";
 import { CommandError, UsageError } from "./errors.mjs";
 import { watchOutput, writeError } from "./output.mjs";

@@ -51,8 +51,8 @@ export function buildProgram(result, asJson) {
 		.description("Looks at the sessions of the pi coding agent. Only repair, pull and sync change sessions; fork, export and tree --html make new files. What list, search and ids read is remembered in the catalog (session-catalog-3.sqlite in the agent's directory; PI_SESSION_CATALOG=off: nowhere).")
 		.version(version)
 		.exitOverride()
-		.showHelpAfterError("(--help tells what there is)")
-		.addHelpText("after", "\nExit codes: 0 good, 1 a problem was found or something failed, 2 wrong use.");
+		.showHelpAfterError("(see --help)")
+		.addHelpText("after", "\nExit codes: 0 good, 1 a problem was found or something failed, 2 usage error.");
 
 	command(program, "list", "Lists sessions, the newest activity first", ["list", "list --all --limit 20", "list --cwd ~/project --json"])
 		.alias("ls")
@@ -70,7 +70,7 @@ export function buildProgram(result, asJson) {
 
 	command(program, "tree", "Draws a session's branches", ["tree", "tree 0193a2b4 --limit 0", "tree 0193a2b4 --html", "tree session.jsonl --html page.html --full"])
 		.argument("[session]", SESSION)
-		.option("-n, --limit <count>", "entries of one run, and branches at one fork, that are drawn; 0 for all", wholeNumber, 12)
+		.option("-n, --limit <count>", "most entries per run, and most branches per branch point, that are drawn; 0 for all", wholeNumber, 12)
 		.option("--html [file]", "a page to look at in a browser, in place of the drawing (- for standard output)")
 		.option("--max-entry <KB>", "with --html: how much of each entry the page holds (default: at most 64, less for a large session)", wholeNumber)
 		.option("-f, --full", "with --html: all of every entry")
@@ -100,7 +100,7 @@ export function buildProgram(result, asJson) {
 			result.code = await verify(sessions, options);
 		});
 
-	command(program, "repair", "Mends a damaged session, the file as it was kept beside it", ["repair 0193a2b4 --dry-run", "repair session.jsonl"])
+	command(program, "repair", "Repair a damaged session; the original file is kept beside it", ["repair 0193a2b4 --dry-run", "repair session.jsonl"])
 		.argument("<session>", "a file, or the beginning of a session id")
 		.option("--dry-run", "only show what is wrong")
 		.action(async (session, options) => {

@@ -207,7 +207,7 @@ function at(map, key, make) {
  * @param {Options} options
  */
 export async function stats(query, options) {
-	if (options.all && query !== undefined) throw new UsageError("Either a session or --all");
+	if (options.all && query !== undefined) throw new UsageError("--all cannot be combined with a session");
 	const totals = new Totals({ utc: Boolean(options.utc), top: options.top });
 	/** @type {{ path: string, error: string }[]} */
 	const unreadable = [];

@@ -25,7 +25,7 @@ export const paintRole = (role) => (Object.hasOwn(roleColour, role) ? roleColour
 /**
  * The drawing of a session, line by line.
  * @param {Manager} manager
- * @param {number} limit entries of one run, and branches at one fork, that are drawn
+ * @param {number} limit most entries per run, and most branches per branch point, that are drawn
  */
 export function* treeLines(manager, limit) {
 	const view = viewOf(manager, limit);

@@ -50,9 +50,9 @@ const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
  */
 export async function writeTreePage(manager, path, options) {
 	if (typeof options.html === "string" && options.html !== "-" && !/\.html?$/i.test(options.html)) {
-		throw new UsageError(`--html takes the name of a page, ending in .html: is ${JSON.stringify(options.html)} the session? It goes before --html`);
+		throw new UsageError(`--html expects a file name that ends in .html, got ${JSON.stringify(options.html)}. Put the session before --html`);
 	}
-	if (options.full && options.maxEntry !== undefined) throw new UsageError("Either --full or --max-entry");
+	if (options.full && options.maxEntry !== undefined) throw new UsageError("--full cannot be combined with --max-entry");
 	const laid = indexOf(manager);
 	const told = options.full || options.maxEntry === 0 ? Infinity : options.maxEntry && options.maxEntry * 1024;
 	const most = told ?? limitFor(laid.lengths);

@@ -19,7 +19,7 @@ const SHOWN = 20;
  * @param {Options} options
  */
 export async function verify(queries, options) {
-	if (options.all && queries.length > 0) throw new UsageError("Either sessions or --all");
+	if (options.all && queries.length > 0) throw new UsageError("--all cannot be combined with sessions");
 	const asked = options.all ? sessionFiles(options) : queries.length > 0 ? queries : [undefined];
 	/** @type {(VerifyReport | Failure)[]} */
 	const reports = [];
@@ -95,7 +95,7 @@ function faults({ damaged, orphans, duplicateIds, cycles, totals, endsWithNewlin
 		...some(orphans, totals.orphans, ({ line, id, parentId }) => `line ${line}: entry ${id} names a parent that is not there, ${parentId}`),
 		...some(duplicateIds, totals.duplicateIds, ({ id, lines, count }) => `id ${id} stands on lines ${lines.slice(0, SHOWN).join(", ")}${count > SHOWN ? ", …" : ""}`),
 		...some(cycles, totals.cycles, ({ ids }) => `entries are each other's parents: ${ids.slice(0, 8).join(", ")}${ids.length > 8 ? ", …" : ""}`),
-		...(endsWithNewline ? [] : ["  the last line has no end"]),
+		...(endsWithNewline ? [] : ["  the final newline is missing"]),
 	];
 }
 

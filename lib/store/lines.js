@@ -56,11 +56,11 @@ function headerFault(line, session) {
  * @param {import("./index").Append} append
  */
 function checkAppend(session, { header, lines }) {
-	if (!(header instanceof Uint8Array)) throw new StoreError("invalid", "The header is to be bytes");
+	if (!(header instanceof Uint8Array)) throw new StoreError("invalid", "The header must be a Uint8Array");
 	const fault = headerFault(header, session);
 	if (fault) throw new StoreError("invalid", `Session ${session}: ${fault}`);
 	return Array.from(lines, (line, at) => {
-		if (!(line instanceof Uint8Array)) throw new StoreError("invalid", `Line ${at} is to be bytes`);
+		if (!(line instanceof Uint8Array)) throw new StoreError("invalid", `Line ${at} must be a Uint8Array`);
 		const entry = entryOf(line);
 		if (!entry) throw new StoreError("invalid", `Line ${at} to append to session ${session} is not the line of an entry`);
 		return { ...entry, line: buffer(line) };

@@ -180,7 +180,7 @@ class PostgresStore {
 	 */
 	async claim(session, { ttl, force = false }) {
 		checkId(session, "session");
-		if (!Number.isFinite(ttl) || ttl < 0) throw new StoreError("invalid", `A claim is to last some milliseconds, not ${ttl}`);
+		if (!Number.isFinite(ttl) || ttl < 0) throw new StoreError("invalid", `A claim's ttl must be a number of milliseconds, 0 or more, not ${ttl}`);
 		const [row] = await this.#query(
 			`UPDATE $.sessions SET owner = CASE WHEN $3 > 0 THEN $2 END, lease = now() + $3 * interval '1 millisecond',
 				epoch = epoch + CASE WHEN owner = $2 OR $3 = 0 THEN 0 ELSE 1 END

@@ -70,7 +70,7 @@ class SegmentStore {
 		/** @type {Map<string, Buffer>} */
 		const lines = new Map(checkAppend(session, append).map(({ line }) => [lineKey(line), line]));
 		const cursor = new SegmentCursor(append.after);
-		if (append.epoch !== undefined) throw new StoreError("unsupported", `${this.#objects.name()} knows no claims`);
+		if (append.epoch !== undefined) throw new StoreError("unsupported", `${this.#objects.name()} does not support claims`);
 		await this.#prepareToWrite();
 		for (;;) {
 			await this.#passOwn(session, cursor, lines);

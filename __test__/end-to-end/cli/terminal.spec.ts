@@ -216,7 +216,7 @@ describe("use", () => {
 		}
 	});
 
-	test("exit codes: 0 good, 1 failed, 2 wrong use", async () => {
+	test("exit codes: 0 good, 1 failed, 2 usage error", async () => {
 		const at = world();
 		put(at, "s-1", branched);
 		const codes = async (...all: string[][]): Promise<unknown[]> => Promise.all(all.map(async (args) => (await run(at, args)).code));
@@ -231,7 +231,7 @@ describe("use", () => {
 		expect(JSON.parse((await run(at, ["show", "nothing", "--json"])).err)).toEqual({ error: { message: expect.stringContaining("nothing") } });
 	});
 
-	test("wrong use with --json was told in plain text", async () => {
+	test("a usage error with --json was told in plain text", async () => {
 		const at = world();
 		const told = async (...args: string[]): Promise<unknown> => {
 			const { code, out, err } = await run(at, args);
@@ -242,7 +242,7 @@ describe("use", () => {
 		expect(await told("repair", "--json")).toEqual({ error: { message: "missing required argument 'session'" } });
 		expect(await told("list", "--json", "--limit", "many")).toEqual({ error: { message: expect.stringContaining("A whole number is needed") } });
 		expect(await told("nothing", "--json")).toEqual({ error: { message: "unknown command 'nothing'" } });
-		expect((await run(at, ["show", "--bogus"])).err).toBe("error: unknown option '--bogus'\n(--help tells what there is)\n");
+		expect((await run(at, ["show", "--bogus"])).err).toBe("error: unknown option '--bogus'\n(see --help)\n");
 		// An argument that only looks like it.
 		expect((await run(at, ["show", "--", "--json", "more"])).err).toMatch(/^error: too many arguments/);
 	});
@@ -250,7 +250,7 @@ describe("use", () => {
 	test("stats and verify --all took the name of a session and did not look at it", async () => {
 		const at = world();
 		put(at, "s-1", branched);
-		for (const command of ["stats", "verify"]) expect(await run(at, [command, "nope", "--all"])).toMatchObject({ code: 2, out: "", err: expect.stringMatching(/^Error: Either/) });
+		for (const command of ["stats", "verify"]) expect(await run(at, [command, "nope", "--all"])).toMatchObject({ code: 2, out: "", err: expect.stringMatching(/^Error: --all cannot be combined with/) });
 	});
 
 	test("--version is the package's", async () => {

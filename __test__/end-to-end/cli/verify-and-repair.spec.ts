@@ -25,7 +25,7 @@ describe("verify", () => {
 		expect(out).toMatch(/^ {2}line 4 is damaged \(bytes \d+ to \d+\): /m);
 		expect(out).toContain("  line 3: entry b names a parent that is not there, gone\n");
 		expect(out).toContain("  id a stands on lines 2, 5\n");
-		expect(out).toContain("  the last line has no end\n");
+		expect(out).toContain("  the final newline is missing\n");
 		expect(readFileSync(bad, "utf8")).toBe(before);
 		expect((await run(at, ["verify", "s-good"])).code).toBe(0);
 	});

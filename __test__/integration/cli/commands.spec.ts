@@ -337,7 +337,7 @@ describe("tree", () => {
 		expect(modeOf(join(at.cwd, "talk.html"))).toBe(0o600);
 		expect(await run(at, ["tree", path, "--html"])).toMatchObject({ code: 1, err: "Error: There is a file already: talk.html (--force writes over it)\n" });
 		expect(await goodJson(at, ["tree", path, "--html", "--force"])).toMatchObject({ path: "talk.html", entries: 11 });
-		expect(await run(at, ["tree", "--html", "s-page"])).toMatchObject({ code: 2, err: expect.stringContaining("It goes before --html") });
+		expect(await run(at, ["tree", "--html", "s-page"])).toMatchObject({ code: 2, err: expect.stringContaining("Put the session before --html") });
 		expect(await good(at, ["tree", path, "--html", "-"])).toMatch(/^<!doctype html>/);
 	});
 });

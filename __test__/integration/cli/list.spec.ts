@@ -38,7 +38,7 @@ describe("ids", () => {
 			for (const id of shown) expect(id.length).toBeLessThanOrEqual(most);
 			expect(shown.filter((id) => / \([123]\)$/.test(id)).length).toBe(3);
 			for (const line of lines(out)) expect(line.length).toBeLessThanOrEqual(Number(columns));
-			expect(out.replace(/\s+/g, " ")).toContain("name them by their files");
+			expect(out.replace(/\s+/g, " ")).toContain("select them by file path");
 		}
 		expect((await goodJson(at, ["list"])).map(({ id }: any) => id)).toContain(`${long}-2`);
 	});

@@ -281,7 +281,7 @@ test("a lock file that was a link destroyed what it led to; a directory of its n
 		make();
 		const error = caught(() => openExclusive(path));
 		expect(error.message).toBe(
-			`Session cannot be locked: what has the name of its lock file is no lock file: ${lock}`,
+			`Session cannot be locked: the file at its lock file's path is not a lock file: ${lock}`,
 		);
 		expect(SessionManager.isLocked(path)).toBe(false);
 		const count = linesOf(path).length;

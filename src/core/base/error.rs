@@ -236,7 +236,7 @@ impl fmt::Display for Error {
                 write!(f, "Session file was deleted, and not all of it is in memory: {path}")
             }
             Kind::NeedsLines { path } => {
-                write!(f, "Session file was replaced by one without all that was appended here, which cannot be read any more: {path}")
+                write!(f, "Session file was replaced; entries that this process appended are missing from it and can no longer be read: {path}")
             }
             Kind::Locked { path, holder: Some(pid) } => {
                 write!(f, "Session file is locked by process {pid}: {path}")

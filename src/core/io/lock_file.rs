@@ -1,6 +1,6 @@
 //! Exclusive sessions: a file beside the session's, named after it and locked as long as its holder lives.
 //!
-//! The session's own file is never locked, so that programs that know nothing of locks, pi above all, read and write it
+//! The lock is not on the session's own file, so that programs that know nothing of locks, pi above all, read and write it
 //! as ever. The lock is the operating system's and ends with the process that has it, however it ends; a lock file
 //! without a holder means nothing and is removed by the next process that finds it.
 //!
@@ -100,7 +100,7 @@ impl FileLock {
                 }
                 Status::Foreign => {
                     let path = path.to_string_lossy();
-                    let what = "Session cannot be locked: what has the name of its lock file is no lock file";
+                    let what = "Session cannot be locked: the file at its lock file's path is not a lock file";
                     return Err(Error::failed(format!("{what}: {path}")));
                 }
             }

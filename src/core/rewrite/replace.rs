@@ -246,7 +246,10 @@ impl RewriteTarget {
         }
         let mut new = FileStorage::open(&self.path)?.with_durability(Durability::Fsync);
         if !new.is(identity) {
-            return Err(Error::changed(&self.path, "what others wrote while it was replaced is in the old file alone"));
+            return Err(Error::changed(
+                &self.path,
+                "lines that other processes wrote during the replacement are only in the old file",
+            ));
         }
         new.set_shared();
         new.set_lacks_final_newline(true);

@@ -364,9 +364,7 @@ impl Session {
 /// An error if a line is too long to be read again.
 pub(super) fn check_length(line: &[u8]) -> Result<()> {
     match line.len() > LONGEST {
-        true => {
-            Err(Error::failed(format!("A line of a session may have {LONGEST} bytes, this one has {}", line.len())))
-        }
+        true => Err(Error::failed(format!("Line too long: {} bytes, at most {LONGEST}", line.len()))),
         false => Ok(()),
     }
 }

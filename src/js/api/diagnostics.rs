@@ -41,8 +41,8 @@ impl SessionManager {
         with_file(&self.state, JsEnv::new(env), Session::reload)
     }
 
-    /// Looks at the file as `reload` does, but where it changed in place and kept its length no further than at its
-    /// header and its last lines, and waits until the disk has it.
+    /// Checks the file as `reload` does, then waits until the disk has it. If the file changed in place and kept its length,
+    /// only its header and its last lines are compared.
     ///
     /// @throws As `reload` does, and if the disk reports an error.
     /// @example
@@ -55,9 +55,9 @@ impl SessionManager {
         with_file(&self.state, JsEnv::new(env), Session::flush)
     }
 
-    /// Lets go of the file and of the lock on it. A manager that has appended looks at the file once more, which does what
-    /// `flush` does but for the wait. The manager can still be used: it opens the file again when it needs it, and an exclusive one takes the lock
-    /// again with its next append.
+    /// Closes the file and releases the lock on it. A manager that has appended checks the file once more, as `flush` does,
+    /// but does not wait for the disk. The manager can still be used: it opens the file again when it needs it, and an
+    /// exclusive one takes the lock again with its next append.
     ///
     /// @throws If another session, or none, stands in the file's place, or it cannot be read or written: the lock is let
     /// go of, the file stays open, for it may be the only copy of what was appended.
@@ -115,7 +115,7 @@ impl SessionManager {
     /// const { appendFileSync } = await import("node:fs");
     /// appendFileSync(file, "half a li");
     /// const { backup, repairs, after } = SessionManager.repair(file);
-    /// console.log(repairs[0]?.line, repairs[0]?.what); // → 4 left out: not valid JSON
+    /// console.log(repairs[0]?.line, repairs[0]?.what); // → 4 removed: not valid JSON
     /// console.log(after.ok, SessionManager.verify(backup!).ok); // → true false
     /// ```
     #[napi(catch_unwind, configurable = true, ts_args_type = "path: string", ts_return_type = "RepairReport")]

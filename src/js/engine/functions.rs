@@ -16,7 +16,7 @@ impl<'env> JsEnv<'env> {
         let callback = move |context: FunctionCallContext<'_>| -> Result<sys::napi_value> {
             let args = context.arguments::<JsVal>()?;
             let done = catch_unwind(AssertUnwindSafe(|| work(JsEnv::new(context.env), &args).map(JsVal::raw)));
-            done.unwrap_or_else(|_| Err(Error::from_reason("The addon failed inside")))
+            done.unwrap_or_else(|_| Err(Error::from_reason("Internal error: the addon panicked")))
         };
         let env = Env::from_raw(self.raw());
         self.made(env.create_function_from_closure::<(), sys::napi_value, _>(name, callback)?.raw())

@@ -241,7 +241,7 @@ fn add<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: &mut PendingEntry<'en
             None => {}
         }
     }
-    Err(wrong_argument(js, "The values of this session keep changing it while they are written"))
+    Err(wrong_argument(js, "A toJSON method or getter changed the session each time it was written"))
 }
 
 /// Writes and adds the entry.

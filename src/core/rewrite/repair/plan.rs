@@ -38,7 +38,7 @@ impl Plan {
         for line in &survey.lines {
             match line.what {
                 LineClass::Header if salvaged.is_some() => {
-                    repairs.push(line.number, "left out: another header stands before it");
+                    repairs.push(line.number, "removed: the file has an earlier header");
                 }
                 LineClass::Header => {
                     if !survey.header_leads {
@@ -80,7 +80,7 @@ impl Plan {
         relinker.relink(repairs);
         relinker.cut_cycles(repairs);
         if !survey.ends_with_newline {
-            repairs.push(survey.count, "the last line was ended");
+            repairs.push(survey.count, "added the missing final newline");
         }
         let last = survey.lines.last().filter(|line| matches!(line.what, LineClass::Unreadable(_)));
         // Blank lines are not part of the survey: if one stands behind it, the line had its newline.
@@ -110,12 +110,12 @@ impl Rewrite for Plan {
 /// The entry of the report on an unreadable line.
 fn describe(reason: &str, header: bool, entries: usize) -> String {
     match (header, entries) {
-        (false, 0) => format!("left out: {reason}"),
-        (false, 1) => "left out but for an entry that stood inside of it".into(),
-        (false, count) => format!("left out but for {count} entries that stood inside of it"),
-        (true, 0) => "left out but for the header that stood inside of it".into(),
-        (true, 1) => "left out but for the header and an entry that stood inside of it".into(),
-        (true, count) => format!("left out but for the header and {count} entries that stood inside of it"),
+        (false, 0) => format!("removed: {reason}"),
+        (false, 1) => "removed, but for 1 entry inside it".into(),
+        (false, count) => format!("removed, but for {count} entries inside it"),
+        (true, 0) => "removed, but for the header inside it".into(),
+        (true, 1) => "removed, but for the header and 1 entry inside it".into(),
+        (true, count) => format!("removed, but for the header and {count} entries inside it"),
     }
 }
 

@@ -55,9 +55,9 @@ pub struct MissingEntry {
 /// The parent of a missing entry.
 #[derive(Clone, Copy)]
 enum MissingParent<'a> {
-    /// It can be read, or that of a parent that is missing as well.
+    /// Known: the missing entry's own parent, or, if that is missing as well, the next ancestor that is not.
     Read(Option<&'a [u8]>),
-    /// It cannot be read: the record before this one is the likeliest.
+    /// Unknown: the record before this one is the best guess.
     Before(usize),
 }
 
@@ -79,7 +79,7 @@ impl Relinker {
         let first = *self.by_hash.entry(xxh3_64(text)).or_insert(self.records.len());
         if let Some(first) = self.records.get(first) {
             if first.head.id == record.head.id && text_of(storage, &first.source)? == text {
-                let what = format!("entry {} left out: it stands there twice", to_string_lossy(&record.head.id));
+                let what = format!("entry {} removed: it is an exact duplicate", to_string_lossy(&record.head.id));
                 repairs.push(record.line, what);
                 return Ok(());
             }
@@ -122,8 +122,11 @@ impl Relinker {
                 let id = entry_id(|id| taken.contains(id)).into_bytes();
                 taken.insert(id.clone());
                 let old = std::mem::replace(&mut record.head.id, id.clone().into());
-                let what =
-                    format!("entry {} is {} now: the id stands before it", to_string_lossy(&old), to_string_lossy(&id));
+                let what = format!(
+                    "entry {} renamed to {}: an earlier entry has the same id",
+                    to_string_lossy(&old),
+                    to_string_lossy(&id)
+                );
                 repairs.push(record.line, what);
                 record.set("id", quoted(&id));
                 now.insert(old.into_owned(), id);
@@ -131,8 +134,9 @@ impl Relinker {
         }
     }
 
-    /// Gives parents to entries whose own is missing: the parent of what is missing, or the entry before it. If what is missing
-    /// stands behind its child, that may be a descendant of the child; the entry before the child is none.
+    /// Gives parents to entries whose own is missing: the parent of the missing entry, or else the entry before it in the file.
+    /// If the missing entry comes after its child, the entry before it may be a descendant of that child; then the entry before
+    /// the child is taken, which cannot be one.
     pub fn relink(&mut self, repairs: &mut Repairs) {
         let ids: HashSet<&[u8]> = self.records.iter().map(|record| &*record.head.id).collect();
         let mut by_id: HashMap<&[u8], usize> = HashMap::new();
@@ -180,16 +184,20 @@ impl Relinker {
         }
         for (at, parent) in changes {
             let Some(record) = self.records.get_mut(at) else { continue };
-            let now =
-                parent.as_deref().map_or("a root".into(), |parent| format!("a child of {}", to_string_lossy(parent)));
-            let what = format!("entry {} is {now} now: its parent cannot be read", to_string_lossy(&record.head.id));
+            let now = parent
+                .as_deref()
+                .map_or("made a root".into(), |parent| format!("reattached to {}", to_string_lossy(parent)));
+            let what = format!("entry {} {now}: its parent cannot be read", to_string_lossy(&record.head.id));
             repairs.push(record.line, what);
             record.set_parent(parent.as_deref());
         }
         for (at, first) in kept {
             let Some(record) = self.records.get_mut(at) else { continue };
-            let what =
-                format!("compaction {} keeps from {} on", to_string_lossy(&record.head.id), to_string_lossy(&first));
+            let what = format!(
+                "compaction {} keeps entries from {} on",
+                to_string_lossy(&record.head.id),
+                to_string_lossy(&first)
+            );
             repairs.push(record.line, what);
             record.set("firstKeptEntryId", quoted(&first));
         }
@@ -203,7 +211,7 @@ impl Relinker {
         }
         for cycle in check_integrity(&tree).cycles {
             let Some(record) = cycle.first().and_then(|&row| self.records.get_mut(row as usize)) else { continue };
-            let what = format!("entry {} is a root now: it was its own ancestor", to_string_lossy(&record.head.id));
+            let what = format!("entry {} made a root: it was its own ancestor", to_string_lossy(&record.head.id));
             repairs.push(record.line, what);
             record.set_parent(None);
         }

@@ -63,7 +63,7 @@ fn children_of_an_unreadable_line_hang_from_its_parent() {
         repaired(&[HEADER, &entry("a", "null"), &entry("b", "a"), torn, &entry("d", "c"), &entry("e", "d"), ""]);
     assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("b", "a"), ("d", "a"), ("e", "d")]));
     let told: Vec<_> = report.repairs.iter().map(|one| (one.line, one.what.as_str())).collect();
-    assert_eq!(told, [(4, "left out: not valid JSON"), (5, "entry d is a child of a now: its parent cannot be read")]);
+    assert_eq!(told, [(4, "removed: not valid JSON"), (5, "entry d reattached to a: its parent cannot be read")]);
     assert_eq!(lines[1], entry("a", "null"), "what is good stays byte by byte");
 }
 
@@ -206,7 +206,7 @@ proptest! {
             with_header.push("");
         }
         let (report, new) = repaired(&with_header);
-        let twice = report.repairs.iter().filter(|one| one.what.ends_with("twice")).count() as u64;
+        let twice = report.repairs.iter().filter(|one| one.what.ends_with("an exact duplicate")).count() as u64;
         prop_assert!(report.after.entries + twice >= report.before.entries);
         let says = new.iter().filter(|line| !line.is_empty()).count() as u64;
         prop_assert_eq!(says, report.after.entries + 1);

@@ -345,6 +345,6 @@ fn an_entry_behind_a_run_of_zeros_is_kept_however_long_that_is() {
     let (report, lines) = repaired(&[HEADER, &entry("a", "null"), &fused, &zeros, &entry("c", "b"), ""]);
     assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("b", "a"), ("c", "b")]));
     let told: Vec<_> = report.repairs.iter().map(|repair| (repair.line, repair.what.as_str())).collect();
-    let found = [(3, "left out but for an entry that stood inside of it"), (4, "left out: not valid JSON")];
+    let found = [(3, "removed, but for 1 entry inside it"), (4, "removed: not valid JSON")];
     assert_eq!(told, found);
 }
