@@ -2184,25 +2184,41 @@ export declare function getLatestCompactionEntry(entries: SessionEntry[]): Compa
  */
 export declare function loadEntriesFromFile(filePath: string): FileEntry[]
 
-/** Lines of a session as a store has them. */
+/**
+ * Lines of a session as a store has them.
+ *
+ * @example
+ * ```ts
+ * const nothingNew: MergeInput = { session: manager.getSessionId(), lines: Buffer.alloc(0), hosts: new Uint32Array() };
+ * console.log(SessionManager.merge(file, nothingNew).added); // → 0
+ * ```
+ */
 export interface MergeInput {
   /** The id of the session. */
   session: string
   /** Lines of entries in the store's order, each ended by a newline. */
   lines: Uint8Array
-  /** For each line a number that stands for the host that stored it. */
+  /** One number per line, equal for lines of the same host. */
   hosts: Uint32Array
-  /** Makes the file, with this header line, where there is none. */
+  /** The header line of a new file. Given, the file must not exist yet, and is made. */
   header?: Uint8Array
-  /** Says that the lines are only those behind what the file is known to hold in the store's order. */
+  /** Given, `lines` are only those that sort after this beginning of the file. */
   since?: MergeSince
 }
 
-/** How far a file is known to hold stored lines in their order. */
+/**
+ * The beginning of a file that is known to hold stored lines in their order.
+ *
+ * @example
+ * ```ts
+ * const since: MergeSince = { bytes: 4096, tail: Buffer.from("}
+") };
+ * ```
+ */
 export interface MergeSince {
-  /** So many bytes, whole lines. */
+  /** Its length in bytes; it ends with a newline. */
   bytes: number
-  /** The last of these bytes. If others stand there, all lines are asked for. */
+  /** Its last bytes, to recognise it by. If the file has others there, the report asks for all lines. */
   tail: Uint8Array
 }
 

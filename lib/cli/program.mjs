@@ -100,7 +100,7 @@ export function buildProgram(result, asJson) {
 			result.code = await verify(sessions, options);
 		});
 
-	command(program, "repair", "Repair a damaged session; the original file is kept beside it", ["repair 0193a2b4 --dry-run", "repair session.jsonl"])
+	command(program, "repair", "Repairs a damaged session; the original file is kept beside it", ["repair 0193a2b4 --dry-run", "repair session.jsonl"])
 		.argument("<session>", "a file, or the beginning of a session id")
 		.option("--dry-run", "only show what is wrong")
 		.action(async (session, options) => {

@@ -176,7 +176,7 @@ export async function sync(query, options) {
 
 /** @param {string | undefined} query @param {Options} options */
 function checkUse(query, { all }) {
-	if (all && query !== undefined) throw new UsageError("Either a session or --all");
+	if (all && query !== undefined) throw new UsageError("--all cannot be combined with a session");
 }
 
 /**

@@ -11,26 +11,37 @@ use crate::js::convert::paths::resolved;
 use crate::js::engine::{JsEnv, JsVal};
 
 /// Lines of a session as a store has them.
+///
+/// @example
+/// ```ts
+/// const nothingNew: MergeInput = { session: manager.getSessionId(), lines: Buffer.alloc(0), hosts: new Uint32Array() };
+/// console.log(SessionManager.merge(file, nothingNew).added); // → 0
+/// ```
 #[napi(object, object_to_js = false)]
 pub struct MergeInput {
     /// The id of the session.
     pub session: String,
     /// Lines of entries in the store's order, each ended by a newline.
     pub lines: Uint8Array,
-    /// For each line a number that stands for the host that stored it.
+    /// One number per line, equal for lines of the same host.
     pub hosts: Uint32Array,
-    /// Makes the file, with this header line, where there is none.
+    /// The header line of a new file. Given, the file must not exist yet, and is made.
     pub header: Option<Uint8Array>,
-    /// Says that the lines are only those behind what the file is known to hold in the store's order.
+    /// Given, `lines` are only those that sort after this beginning of the file.
     pub since: Option<MergeSince>,
 }
 
-/// How far a file is known to hold stored lines in their order.
+/// The beginning of a file that is known to hold stored lines in their order.
+///
+/// @example
+/// ```ts
+/// const since: MergeSince = { bytes: 4096, tail: Buffer.from("}\n") };
+/// ```
 #[napi(object, object_to_js = false)]
 pub struct MergeSince {
-    /// So many bytes, whole lines.
+    /// Its length in bytes; it ends with a newline.
     pub bytes: f64,
-    /// The last of these bytes. If others stand there, all lines are asked for.
+    /// Its last bytes, to recognise it by. If the file has others there, the report asks for all lines.
     pub tail: Uint8Array,
 }
 
