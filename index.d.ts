@@ -1000,7 +1000,15 @@ export interface SearchHit {
 	snippet: string;
 }
 
-/** What usage is added up by. Weeks are named by their Monday. */
+/**
+ * What usage is added up by. Weeks are named by their Monday.
+ *
+ * @example
+ * ```ts
+ * const by: UsageGrouping = "week";
+ * const report = await SessionManager.usage({ by });
+ * ```
+ */
 export type UsageGrouping = "model" | "day" | "week" | "month" | "project" | "session";
 
 /**
