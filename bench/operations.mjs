@@ -54,6 +54,34 @@ function appends(manager, messages) {
 
 const messages = (count, make) => Array.from({ length: count + APPENDS_BEFORE }, (_, index) => make(index));
 
+/** Appends so many of these messages to a session that has a file. */
+function appending(count, make) {
+	return {
+		measure: ({ SessionManager, scratch }) => {
+			const manager = SessionManager.create(SESSION_CWD, scratch);
+			manager.appendMessage(user("run it"));
+			return { "": appends(manager, messages(count, make)) };
+		},
+	};
+}
+
+/** The same of tool results with this text. */
+const appendingText = (text, count) =>
+	appending(count, (index) => ({
+		role: "toolResult",
+		toolCallId: `call_${index}`,
+		toolName: "bash",
+		content: [{ type: "text", text }],
+		isError: false,
+		timestamp: 1_750_000_000_000 + index,
+	}));
+
+/** Looks at each text of a value: its length and one letter in its middle. */
+function lookAtTexts(value) {
+	if (typeof value === "string") sink += value.length > 0 ? value.charCodeAt(value.length >> 1) : 0;
+	else if (typeof value === "object" && value !== null) for (const key of Object.keys(value)) lookAtTexts(value[key]);
+}
+
 function lookAtRoles(entries) {
 	for (const entry of entries) if (entry.type === "message") sink += entry.message.role.length;
 }
@@ -144,6 +172,23 @@ export const OPERATIONS = {
 			return manager;
 		},
 	},
+	"open and look at every body": {
+		run: ({ SessionManager, path }) => {
+			const manager = SessionManager.open(path);
+			for (const entry of manager.getEntries()) lookAtTexts(entry);
+			return manager;
+		},
+	},
+	// What a terminal does at start: the footer, and every message that its chat shows.
+	"open, footer, every body of the context": {
+		run: ({ SessionManager, path }) => {
+			const manager = SessionManager.open(path);
+			footer(manager);
+			for (const entry of manager.buildContextEntries()) lookAtTexts(entry);
+			return manager;
+		},
+	},
+	// Mostly V8's JSON.stringify, on both sides.
 	"open and every body": {
 		run: ({ SessionManager, path }) => {
 			const manager = SessionManager.open(path);
@@ -198,26 +243,16 @@ export const OPERATIONS = {
 			),
 		}),
 	},
-	"append 10 KB tool result": {
-		measure: ({ SessionManager, scratch }) => {
-			const text = 'line of output, "quoted"\n'.repeat(410);
-			const manager = SessionManager.create(SESSION_CWD, scratch);
-			manager.appendMessage(user("run it"));
-			return {
-				"": appends(
-					manager,
-					messages(4_000, (index) => ({
-						role: "toolResult",
-						toolCallId: `call_${index}`,
-						toolName: "bash",
-						content: [{ type: "text", text }],
-						isError: false,
-						timestamp: 1_750_000_000_000 + index,
-					})),
-				),
-			};
-		},
-	},
+	"append 10 KB tool result": appendingText('line of output, "quoted"\n'.repeat(410), 4_000),
+	"append 10,000 letters of Japanese": appendingText("日本語の文章がここに続きます。これは長い\n".repeat(476), 4_000),
+	"append 1 MB image": appending(200, () => ({
+		role: "user",
+		content: [
+			{ type: "text", text: "look" },
+			{ type: "image", data: "QUJDREVGabc+/123".repeat(65_536), mimeType: "image/png" },
+		],
+		timestamp: 1_750_000_000_000,
+	})),
 	"append 20 bytes in memory": {
 		measure: ({ SessionManager }) => ({
 			"": appends(

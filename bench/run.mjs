@@ -1,6 +1,6 @@
 // Measures our session manager against pi's, in one run:
 //
-//   npm run bench -- [--cases name,prefix] [--rounds N] [--quick] [--json file] [--chart file.svg]
+//   npm run bench -- [--cases name,prefix] [--rounds N] [--quick] [--runtime node24] [--json file] [--chart file.svg]
 //
 // --quick leaves the 128 MB sessions out and takes few rounds. The module under test is this package; the environment
 // variable PSN_MODULE names another one (pi's own, say, to see that both sides are measured alike).
@@ -9,6 +9,7 @@ import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, truncateSync, wr
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { nodeBin, referenceDir, setup } from "../peer/setup.mjs";
+import { setup as setupRuntime } from "../runtimes/setup.mjs";
 import { optionsOf } from "../scripts/options.mjs";
 import { select } from "./cases.mjs";
 import { chart } from "./chart.mjs";
@@ -26,6 +27,7 @@ const { values: options } = optionsOf(import.meta.url, {
 		cases: { type: "string" },
 		rounds: { type: "string" },
 		quick: { type: "boolean", default: false },
+		runtime: { type: "string" },
 		json: { type: "string" },
 		chart: { type: "string" },
 	},
@@ -35,6 +37,7 @@ const modules = {
 	peer: join(referenceDir, "dist/core/session-manager.js"),
 	ours: resolve(process.env.PSN_MODULE ?? join(here, "../index.js")),
 };
+const node = options.runtime === undefined ? nodeBin : setupRuntime(options.runtime).binary;
 const scratch = join(dataDir, `scratch-${process.pid}`);
 const agent = join(scratch, "agent");
 
@@ -44,7 +47,7 @@ function measure(side, operation, path) {
 	mkdirSync(directory, { recursive: true });
 	const ours = side === "ours" ? dirname(modules.ours) : undefined;
 	const task = JSON.stringify({ module: modules[side], operation, path, scratch: directory, home: scratch, ours });
-	const { status, signal, error, stdout, stderr } = spawnSync(nodeBin, ["--expose-gc", worker, task], {
+	const { status, signal, error, stdout, stderr } = spawnSync(node, ["--expose-gc", worker, task], {
 		encoding: "utf8",
 		timeout: TIMEOUT_MS,
 		maxBuffer: 1 << 26,
@@ -115,7 +118,7 @@ function main() {
 		warmUp(data.get(name).path);
 	}
 
-	const { stdout: version } = spawnSync(nodeBin, ["--version"], { encoding: "utf8" });
+	const { stdout: version } = spawnSync(node, ["--version"], { encoding: "utf8" });
 	progress("");
 	console.log(header(version.trim(), data));
 	if (process.env.PSN_MODULE) console.log(`Ours: ${process.env.PSN_MODULE}`);

@@ -76,16 +76,51 @@ impl Index {
         let (Some(place), Some(body)) = (self.place(row), body) else {
             return Ok(None);
         };
+        // Most of the line is the body: the whole line is read at once.
+        let mut bytes = Vec::new();
+        let is_most = body.len > place.len / 2;
+        if is_most {
+            let Ok(line) = bytes_at(storage, place) else { return Ok(None) };
+            bytes = line;
+        }
         let mut fits = false;
-        let around = self.lines_without_bodies(storage, &[row], &mut |_, line, omitted| {
+        let mut take = |_, line: &str, omitted: u8| {
             fits = omitted & of as u8 != 0 && !line.contains('\n') && read_line(line, |line| self.is_entry(row, &line));
             Ok(())
-        });
+        };
+        let around = match is_most {
+            true => {
+                self.without_bodies(row, &bytes, |line, omitted| self.hand_on(storage, row, line, omitted, &mut take))
+            }
+            false => self.lines_without_bodies(storage, &[row], &mut take),
+        };
         if around.is_err() || !fits {
             return Ok(None);
         }
-        let bytes = bytes_at(storage, LineSpan { offset: place.offset + u64::from(body.from), len: body.len })?;
+        match is_most {
+            true => {
+                bytes.truncate(body.end() as usize);
+                bytes.drain(..body.from as usize);
+            }
+            false => {
+                bytes = bytes_at(storage, LineSpan { offset: place.offset + u64::from(body.from), len: body.len })?;
+            }
+        }
         Ok(String::from_utf8(bytes).ok().filter(|text| is_json(text)))
+    }
+
+    /// Hands on a row's line without its bodies, a 0 in each one's place, and their codes.
+    fn without_bodies<T>(&self, row: RowNo, line: &[u8], then: impl FnOnce(&[u8], u8) -> T) -> T {
+        let mut joined = Vec::new();
+        let (mut from, mut omitted) = (0, 0);
+        for (_, body) in self.bodies(row) {
+            joined.extend_from_slice(line.get(from..body.from as usize).unwrap_or_default());
+            joined.push(b'0' + PLACEHOLDER);
+            omitted |= body.of as u8;
+            from = body.end() as usize;
+        }
+        joined.extend_from_slice(line.get(from..).unwrap_or_default());
+        then(&joined, omitted)
     }
 
     fn read(&self, storage: &dyn Storage, pieces: &[Piece], each: &mut Each<'_>) -> Result<()> {

@@ -6,6 +6,7 @@
 //! accepts, hence [`fields!`] and raw values.
 
 pub mod fields;
+pub mod long_strings;
 pub mod object_text;
 pub mod quote;
 pub mod reader;

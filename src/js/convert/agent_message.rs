@@ -2,9 +2,9 @@
 //!
 //! - **From the caller**: the object itself is kept and later given back. The index takes its role and whether it has
 //!   content ([`message_head`]); the line is what `JSON.stringify` makes of it. An append reads all of that in one call
-//!   of the factory's `message`.
+//!   of the factory's `message`, which leaves the long strings of a plain message to [`super::text`].
 //! - **From a line**: the core indexes the line's fields (`core/format/agent_message.rs`); the object is made of the
-//!   line's text, by the engine's `JSON.parse` or, where the text is not ASCII, by the visitor of [`super::values`].
+//!   line's text ([`super::values`]): long strings from their bytes, the rest by the engine's `JSON.parse`.
 //!   Contents of many bytes are left out and read when somebody looks at them (`factory/lazy.js`).
 //!
 //! No struct of Rust stands between text and object, so unknown fields, the order of keys, the text of numbers and lone

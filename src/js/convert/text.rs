@@ -5,9 +5,10 @@
 
 use napi::{Error, Result, ValueType};
 
+use crate::core::json::long_strings::STAND_IN;
 use crate::core::json::quote::push_quoted;
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::factory::{self, FactoryFn, STAND_IN};
+use crate::js::factory::{self, FactoryFn};
 
 /// The JSON text of a value; empty if it has none. The caller's code may run.
 pub fn line_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {

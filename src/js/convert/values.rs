@@ -1,14 +1,15 @@
 //! JSON text as JavaScript values, exactly as `JSON.parse` gives them.
 //!
-//! Text that is ASCII goes to the engine's own `JSON.parse`, which is fastest there. Other text would become a
-//! two-byte string first; a serde visitor makes the values from its bytes instead. What the visitor cannot do exactly
-//! (lone surrogates, numbers out of range, deep nesting) it refuses, and the text goes to `JSON.parse` after all.
+//! The long strings of a text are made from its bytes, the rest is parsed by the engine's own `JSON.parse`. Text of more
+//! bytes than a string can have is read by a serde visitor. What the visitor cannot do exactly (lone surrogates, numbers out of
+//! range, deep nesting) it refuses, and the text goes to `JSON.parse` after all, which tells what is wrong.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::result::Result;
 
+use crate::core::json::long_strings::{push_unescaped, take_apart, Apart};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
@@ -17,12 +18,44 @@ pub const LONGEST_TEXT: usize = (1 << 29) - 24;
 
 /// The value of a JSON text.
 pub fn parse<'env>(js: JsEnv<'env>, text: &str) -> napi::Result<JsVal<'env>> {
-    if !text.is_ascii() || text.len() > LONGEST_TEXT {
+    if let Some(apart) = take_apart(text) {
+        if let Some(value) = put_together(js, &apart)? {
+            return Ok(value);
+        }
+    }
+    if text.len() > LONGEST_TEXT {
         if let Some(value) = from_bytes(js, text) {
             return Ok(value);
         }
     }
     parse_by_engine(js, text)
+}
+
+/// The value of a text that long strings were taken out of; None if one of them is longer than a string can be.
+fn put_together<'env>(js: JsEnv<'env>, apart: &Apart<'_>) -> napi::Result<Option<JsVal<'env>>> {
+    let strings = js.array(apart.strings.len())?;
+    let mut text = Vec::new();
+    for (at, &string) in apart.strings.iter().enumerate() {
+        let made = js.scoped(|js, _| {
+            let string = match memchr::memchr(b'\\', string) {
+                None => string,
+                Some(_) => {
+                    text.clear();
+                    push_unescaped(&mut text, string);
+                    &text
+                }
+            };
+            let fits = string.len() <= LONGEST_TEXT;
+            if fits {
+                js.set_at(strings, at as u32, js.string(string)?)?;
+            }
+            Ok(fits)
+        });
+        if !made? {
+            return Ok(None);
+        }
+    }
+    factory::call(js, FactoryFn::ParseApart, &[js.string(&apart.rest)?, strings]).map(Some)
 }
 
 /// The value of a JSON text, by the engine's own `JSON.parse`.

@@ -7,12 +7,9 @@ use crate::core::context::projection::Contribution;
 use crate::core::format::agent_message::Role;
 use crate::core::format::body::BodyOf;
 use crate::core::index::read_entries::PLACEHOLDER;
+use crate::core::json::long_strings::STAND_IN;
 use crate::core::session::text_wanted::TextWanted;
 use crate::js::engine::{JsEnv, JsVal};
-
-/// What stands for a long string in the text of a value without them. The engine writes it without escapes, and no string
-/// of the value is the same.
-pub const STAND_IN: &str = "\u{7f}";
 
 /// The object that the factory takes its codes from.
 pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {

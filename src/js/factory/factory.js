@@ -148,6 +148,8 @@
 	const MOST_LETTERS = 1 << 26;
 	let left;
 	let letters;
+	// How often values and long texts crossed, and how often the engine's JSON alone was used for one. Tests read this.
+	const crossings = { written: 0, writtenByEngine: 0, parsed: 0, parsedByEngine: 0 };
 
 	// The value with stand-ins for its long strings, which are put into `texts`; itself if it has none.
 	function withoutTexts(value, texts, depth) {
@@ -192,14 +194,31 @@
 
 	// The JSON text of a value, or a list-like object of the text with stand-ins and the strings that they stand for.
 	function write(value) {
-		if (isProxy === undefined || getPrototypeOf(LIST) !== OBJECT) return stringify(value);
+		crossings.written++;
 		const texts = { __proto__: null, length: 1 };
 		left = MANY;
 		letters = 0;
-		const shadow = withoutTexts(value, texts, DEEP);
+		const canTell = isProxy !== undefined && getPrototypeOf(LIST) === OBJECT;
+		const shadow = canTell ? withoutTexts(value, texts, DEEP) : NOT_PLAIN;
+		if (shadow === NOT_PLAIN) crossings.writtenByEngine++;
 		if (shadow === NOT_PLAIN || texts.length === 1) return stringify(value);
 		texts[0] = stringify(shadow);
 		return texts;
+	}
+
+	// Puts long strings back into a value that was parsed without them.
+	function putBack(value, texts) {
+		if (typeof value === "string") return value.length > 1 && value[0] === STAND_IN ? texts[value] : value;
+		if (typeof value !== "object" || value === null) return value;
+		const names = isArray(value) ? undefined : keys(value);
+		const { length } = names ?? value;
+		for (let at = 0; at < length; at++) {
+			const key = names === undefined ? at : names[at];
+			const was = value[key];
+			const is = putBack(was, texts);
+			if (is !== was) value[key] = is;
+		}
+		return value;
 	}
 
 	const SELF = Symbol("pi-session-native.manager");
@@ -214,7 +233,17 @@
 	const later = (callback) => void (setImmediate ? setImmediate(callback) : setTimeout(callback, 0));
 
 	return {
-		parse,
+		parse(text) {
+			if (text.length >= 2 * LONG) crossings.parsedByEngine++;
+			return parse(text);
+		},
+		// The value of a text that these long strings were taken out of.
+		parseApart(text, strings) {
+			crossings.parsed++;
+			const texts = { __proto__: null };
+			for (let at = 0; at < strings.length; at++) texts[STAND_IN + at] = strings[at];
+			return putBack(parse(text), texts);
+		},
 		write,
 		messages,
 		customMessage,
@@ -275,6 +304,7 @@
 				})[name]);
 			}
 			Object.defineProperty(SessionManager, "length", { value: LENGTHS.SessionManager, configurable: true });
+			Object.defineProperty(functions, Symbol.for("pi-session-native.crossings"), { value: crossings });
 			for (const name of Object.keys(functions)) {
 				const value = functions[name];
 				if (typeof value !== "function" || value === SessionManager) continue;

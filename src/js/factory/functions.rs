@@ -20,6 +20,7 @@ factory! {
     CustomMessage = c"customMessage",
     WithContent = c"withContent",
     Parse = c"parse",
+    ParseApart = c"parseApart",
     Write = c"write",
     Anchor = c"anchor",
     Subscribe = c"subscribe",

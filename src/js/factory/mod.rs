@@ -6,5 +6,4 @@ mod functions;
 pub mod host;
 
 pub use call::{call, function, install, scratch, uninstall};
-pub use codes::STAND_IN;
 pub use functions::FactoryFn;

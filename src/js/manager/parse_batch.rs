@@ -13,17 +13,25 @@ use crate::js::factory::{self, FactoryFn};
 /// How many bytes of lines are made together, a longer line aside: one text may not have as many as one likes.
 const TOGETHER: usize = 1 << 20;
 
-/// Lines to be made into entries. ASCII ones are made together, by one call to `JSON.parse` for many.
+/// Lines to be made into entries.
 #[derive(Default)]
 pub struct ParseBatch {
-    /// A list of the lines that are made together.
+    ascii: Together,
+    /// Lines with other characters: a string that has one takes two bytes for each letter.
+    wide: Together,
+    alone: Vec<(RowNo, String, u8)>,
+}
+
+/// Lines that are made together, by one call to `JSON.parse`.
+#[derive(Default)]
+struct Together {
+    /// A list of the lines.
     text: Vec<u8>,
     /// Where each of them ends in the text.
     ends: Vec<usize>,
-    together: Vec<RowNo>,
+    rows: Vec<RowNo>,
     /// The codes of the bodies that each of them lacks.
     lacks: Vec<u8>,
-    alone: Vec<(RowNo, String, u8)>,
 }
 
 /// Why a line gives no entry.
@@ -37,22 +45,24 @@ pub enum Odd {
 impl ParseBatch {
     /// Adds a row's line, which lacks the bodies with these codes.
     pub fn add(&mut self, row: RowNo, line: &str, lacks: u8) {
-        let is_full = !self.text.is_empty() && self.text.len() + line.len() > TOGETHER;
+        let together = if line.is_ascii() { &mut self.ascii } else { &mut self.wide };
+        let is_full = !together.text.is_empty() && together.text.len() + line.len() > TOGETHER;
         // Those made together stand between brackets.
-        if is_full || !line.is_ascii() || line.len() > LONGEST_TEXT - 2 {
+        if is_full || line.len() > LONGEST_TEXT - 2 {
             self.alone.push((row, line.to_owned(), lacks));
             return;
         }
-        self.text.push(if self.text.is_empty() { b'[' } else { b',' });
-        self.text.extend_from_slice(line.as_bytes());
-        self.ends.push(self.text.len());
-        self.together.push(row);
-        self.lacks.push(lacks);
+        together.text.push(if together.text.is_empty() { b'[' } else { b',' });
+        together.text.extend_from_slice(line.as_bytes());
+        together.ends.push(together.text.len());
+        together.rows.push(row);
+        together.lacks.push(lacks);
     }
 
     /// The rows that were added.
     pub fn rows(&self) -> impl Iterator<Item = RowNo> + '_ {
-        self.together.iter().copied().chain(self.alone.iter().map(|(row, ..)| *row))
+        let together = self.ascii.rows.iter().chain(&self.wide.rows).copied();
+        together.chain(self.alone.iter().map(|(row, ..)| *row))
     }
 
     /// Makes the entries in their places of a list. Their bodies are read from `source`. Gives a line that is no entry
@@ -71,34 +81,43 @@ impl ParseBatch {
                 return Ok(Some(odd));
             }
         }
-        if self.together.is_empty() {
+        match self.ascii.make(&to)? {
+            None => self.wide.make(&to),
+            odd => Ok(odd),
+        }
+    }
+}
+
+impl Together {
+    fn make(&mut self, to: &To<'_, '_>) -> Result<Option<Odd>> {
+        if self.rows.is_empty() {
             return Ok(None);
         }
         self.text.push(b']');
-        let mut ids = Vec::with_capacity(self.together.len() * 9);
-        for &row in &self.together {
-            ids.extend_from_slice(tree.id_of(row));
+        let mut ids = Vec::with_capacity(self.rows.len() * 9);
+        for &row in &self.rows {
+            ids.extend_from_slice(to.tree.id_of(row));
             ids.push(b'\n');
         }
-        let filled = js.scoped(|js, _| {
-            let (rows, lacks) = (js.u32s(&self.together)?, js.u8s(&self.lacks)?);
+        let filled = to.js.scoped(|js, _| {
+            let (rows, lacks) = (js.u32s(&self.rows)?, js.u8s(&self.lacks)?);
             let filled = factory::call(
                 js,
                 FactoryFn::Fill,
-                &[list, rows, lacks, source, js.string(&self.text)?, js.string(&ids)?],
+                &[to.list, rows, lacks, to.source, js.string(&self.text)?, js.string(&ids)?],
             )?;
             js.is_truthy(filled)
         })?;
         match filled {
             true => Ok(None),
             // Lines that are JSON together, but not each by itself.
-            false => self.one_by_one(&to),
+            false => self.one_by_one(to),
         }
     }
 
     fn one_by_one(&self, to: &To<'_, '_>) -> Result<Option<Odd>> {
         let mut from = 1;
-        for ((&row, &lacks), &end) in self.together.iter().zip(&self.lacks).zip(&self.ends) {
+        for ((&row, &lacks), &end) in self.rows.iter().zip(&self.lacks).zip(&self.ends) {
             let line = String::from_utf8_lossy(self.text.get(from..end).unwrap_or_default());
             if let Some(odd) = to.make(row, &line, lacks)? {
                 return Ok(Some(odd));
