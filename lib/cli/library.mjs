@@ -17,4 +17,8 @@ export const {
 /** @typedef {import("../../index.js").SessionTreeNode} SessionTreeNode */
 /** @typedef {import("../../index.js").RepairReport} RepairReport */
 /** @typedef {import("../../index.js").VerifyReport} VerifyReport */
+/** @typedef {import("../../index.js").UsageGrouping} UsageGrouping */
+/** @typedef {import("../../index.js").UsageReport} UsageReport */
+/** @typedef {import("../../index.js").UsageRow} UsageRow */
+/** @typedef {import("../../index.js").UsageSum} UsageSum */
 /** @typedef {import("../../index.js").SessionManager} Manager */

@@ -84,9 +84,13 @@ export function buildProgram(result, asJson) {
 		.option("-n, --limit <count>", "so many places at most, 0 for all", wholeNumber, 50)
 		.action((words, options) => search(words, options));
 
-	command(program, "stats", "Adds up tokens and cost by model and day, and what fills a session", ["stats", "stats --all", "stats 0193a2b4 --json"])
+	command(program, "stats", "Adds up tokens and cost by model and time, and what fills a session", ["stats", "stats --all --since 30d", "stats --all --by month", "stats 0193a2b4 --json"])
 		.argument("[session]", SESSION)
 		.option("-a, --all", "all sessions of every working directory")
+		.addOption(new Option("--by <grouping>", "one table, by this").choices(["model", "day", "week", "month", "project", "session"]))
+		.option("--since <day>", "calls from this day on: 2025-06-01, or 7d for seven days ago")
+		.option("--until <day>", "calls up to this day, and on it")
+		.option("--csv", "rows for programs that calculate (by day unless --by says otherwise)")
 		.option("--utc", "days begin at midnight UTC, not at the clock's")
 		.option("--top <count>", "so many of the largest entries", wholeNumber, 10)
 		.action(async (session, options) => {

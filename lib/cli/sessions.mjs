@@ -179,25 +179,6 @@ export function openReadOnly(path) {
 }
 
 /**
- * Opens a session read-only, calls a function with it and closes its file. For commands that read many sessions.
- * @template T
- * @param {string} path
- * @param {(manager: Manager) => T} read
- * @returns {T}
- */
-export function withReadOnlySession(path, read) {
-	const manager = openReadOnly(path);
-	const before = statSync(path, { bigint: true, throwIfNoEntry: false });
-	try {
-		return read(manager);
-	} finally {
-		const now = statSync(path, { bigint: true, throwIfNoEntry: false });
-		// `close` would write a file again that was deleted or replaced meanwhile, so it is called for an unchanged file only.
-		if (before && now && before.dev === now.dev && before.ino === now.ino) manager.close();
-	}
-}
-
-/**
  * Entries of version 1 have no ids, and migration makes new ones each time. A user who names an entry that was shown
  * needs a stable id: the entry's number in the session.
  * @param {SessionEntry[]} entries

@@ -56,10 +56,12 @@ test("a session that is deleted while stats looks at it stays deleted", async ()
 	const env = guarded(
 		at,
 		`import { rmSync } from "node:fs";
-		const { getEntries } = SessionManager.prototype;
-		SessionManager.prototype.getEntries = function () { const entries = getEntries.call(this); entries.map((entry) => entry.message?.content); rmSync(${JSON.stringify(path)}); return entries; };`,
+		const { usage } = SessionManager;
+		SessionManager.usage = async (options) => { const report = await usage(options); rmSync(${JSON.stringify(path)}); return report; };`,
 	);
-	expect((await goodJson(at, ["stats", path], env)).entries).toBe(branched.length);
+	const told = await goodJson(at, ["stats", path], env);
+	expect(told.entries).toBe(branched.length);
+	expect(told.largest[0]).toMatchObject({ session: "s-gone", text: "" });
 	expect(existsSync(path)).toBe(false);
 });
 
@@ -87,7 +89,25 @@ describe("a signal during a scan", () => {
 		expect(result.code).toBe(code);
 	});
 
-	test.each([["stats", "open"], ["verify", "verify"]])("%s --all ends between two files", async (command, method) => {
+	test("stats --all ends, and the bar of its progress", async () => {
+		const at = world();
+		put(at, "s-1", branched);
+		const env = guarded(
+			at,
+			`SessionManager.usage = ({ onProgress }) => {
+				onProgress(1, 3);
+				process.kill(process.pid, "SIGTERM");
+				setInterval(() => {}, 1000);
+				return new Promise(() => {});
+			};`,
+		);
+		const { out, code } = await runInTerminal(at, ["stats", "--all"], env);
+		expect(code).toBe(143);
+		expect(out).toMatch(/Adding up .*1\/3/);
+		expect(out.lastIndexOf(`${ESC}[?25h`)).toBeGreaterThan(out.lastIndexOf(`${ESC}[?25l`));
+	});
+
+	test("verify --all ends between two files", async () => {
 		const at = world();
 		for (const name of ["s-1", "s-2", "s-3"]) put(at, name, branched);
 		// Each look takes a second by the clock. With the first the bar begins.
@@ -95,10 +115,10 @@ describe("a signal during a scan", () => {
 			at,
 			`let [time, looks] = [Date.now(), 0];
 			Date.now = () => time;
-			const look = SessionManager.${method};
-			SessionManager.${method} = (...args) => { time += 1000; if (++looks === 2) process.kill(process.pid, "SIGTERM"); return look.apply(SessionManager, args); };`,
+			const look = SessionManager.verify;
+			SessionManager.verify = (...args) => { time += 1000; if (++looks === 2) process.kill(process.pid, "SIGTERM"); return look.apply(SessionManager, args); };`,
 		);
-		const { out, code } = await runInTerminal(at, [command, "--all"], env);
+		const { out, code } = await runInTerminal(at, ["verify", "--all"], env);
 		expect(code).toBe(143);
 		expect(out).not.toMatch(/3 session/);
 		expect(out.lastIndexOf(`${ESC}[?25h`)).toBeGreaterThan(out.lastIndexOf(`${ESC}[?25l`));

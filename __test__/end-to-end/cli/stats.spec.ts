@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { type Json, api, assistant, entry, linesOf, message, user } from "../../support/store.js";
-import { good, goodJson, put, world } from "../../support/cli.js";
+import { good, goodJson, put, run, world } from "../../support/cli.js";
 
 describe("stats", () => {
 	const usage = (input: number, output: number, total: number): Json => ({ input, output, cacheRead: 10, cacheWrite: 1, totalTokens: input + output + 11, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total } });
@@ -49,7 +49,7 @@ describe("stats", () => {
 		expect(out).toContain("7 entries, 5.0 KB; 5 model calls, $0.9000");
 		expect(out).toMatch(/acme\/large +3 +200 +50 +30 +3 +\$0\.8500/);
 		expect(out).toMatch(/2025-01-02 +2 +101 +32 +20 +2 +\$0\.2600 +█/);
-		expect(out).toMatch(/^▁[▁▂▃▄▅▆▇█]+█ 5\.0 KB$/m);
+		expect(out).toMatch(/^[▁▂▃▄▅▆▇█]+█ 5\.0 KB$/m);
 	});
 
 	test("--all adds up every session and tells which it could not read", async () => {
@@ -106,6 +106,49 @@ describe("stats", () => {
 		expect(largest.map((one: any) => one.bytes)).toEqual(bytes.slice(0, 2000));
 		expect((await goodJson(at, ["stats", "--top", "3"])).largest.map((one: any) => one.bytes)).toEqual(bytes.slice(0, 3));
 		expect((await goodJson(at, ["stats", "--top", "0"])).largest).toEqual([]);
+	});
+
+	test("--by, --since and --until: one table of the calls in these days", async () => {
+		const at = world();
+		put(at, "s-1", spent);
+		put(at, "s-2", [message("a", null, { ...assistant("later"), provider: "acme", model: "large", usage: usage(1, 1, 2), timestamp: Date.UTC(2025, 1, 3) })], { cwd: "/other" });
+		const rows = async (...args: string[]): Promise<unknown> => (await goodJson(at, ["stats", "--all", "--utc", ...args])).rows.map(({ calls, cost, models: _, input: __, output: ___, cacheRead: ____, cacheWrite: _____, ...key }: any) => [...Object.values(key), calls, Number(cost.toFixed(9))]);
+		expect(await rows("--by", "month")).toEqual([["2025-01", 5, 0.9], ["2025-02", 1, 2]]);
+		expect(await rows("--by", "week")).toEqual([["2024-12-30", 5, 0.9], ["2025-02-03", 1, 2]]);
+		expect(await rows("--by", "project")).toEqual([["/other", 1, 2], [at.cwd, 5, 0.9]]);
+		expect(await rows("--by", "session")).toMatchObject([[expect.stringContaining("s-2"), "s-2", "/other", "(no messages)", 1, 2], [expect.stringContaining("s-1"), "s-1", at.cwd, "go", 5, 0.9]].map((row) => expect.arrayContaining(row.slice(1, 3))));
+		expect(await rows("--by", "day", "--since", "2025-01-02", "--until", "2025-01-02")).toEqual([["2025-01-02", 2, 0.26]]);
+		expect(await rows("--by", "model", "--since", "2025-01-03T00:00:00.000Z")).toEqual([["acme/large", 2, 2.1], ["(compaction)", 1, 0.04]]);
+		expect(await rows("--by", "day", "--since", "1d")).toEqual([]);
+		const out = await good(at, ["stats", "--all", "--by", "month", "--utc"]);
+		expect(out).toMatch(/2025-02 +1 +1 +1 +10 +1 +\$2\.00 +█/);
+		expect(out).not.toContain("What fills it");
+		for (const [args, text] of [
+			[["--since", "soon"], '--since takes a day (2025-06-01), days ago (7d) or an ISO time: "soon"'],
+			[["--until", "2025-02-30"], "--until takes a day"],
+			[["--by", "year"], "Allowed choices are model, day, week, month, project, session"],
+			[["--csv", "--json"], "--csv cannot be combined with --json"],
+		] as const) expect(await run(at, ["stats", "--all", ...args])).toMatchObject({ code: 2, err: expect.stringContaining(args.includes("--json" as never) ? "--csv" : text) });
+	});
+
+	test("--csv: rows for a spreadsheet, in which no text is a formula", async () => {
+		const at = world();
+		put(at, "s-1", [...spent, entry("session_info", "n", "g", { name: '=1+"2"' })]);
+		const csv = await good(at, ["stats", "--all", "--csv", "--utc"]);
+		expect(csv.split("\n")).toEqual(["day,calls,input,output,cacheRead,cacheWrite,cost", '"2025-01-01",1,100,20,10,1,0.5', '"2025-01-02",2,101,32,20,2,0.26', '"2025-01-03",2,5,5,20,2,0.14', ""].map((line) => line.replace("0.14", String(0.1 + 0.04))));
+		const [head, one] = (await good(at, ["stats", "--all", "--csv", "--by", "session"])).split("\n");
+		expect(head).toBe("session,id,cwd,title,calls,input,output,cacheRead,cacheWrite,cost");
+		expect(one).toContain(`,"'=1+""2""",5,206,57,50,5,`);
+	});
+
+	test("what is not added is told", async () => {
+		const at = world();
+		const odd = (id: string, more: Json): Json => message(id, null, { ...assistant("x"), provider: "acme", model: "large", usage: { ...usage(1, 1, 1), ...more }, timestamp: Date.UTC(2025, 0, 1) });
+		put(at, "s-odd", [odd("a", { input: -5 }), odd("b", { output: "many" }), odd("c", { audio: 7 }), message("d", null, { ...assistant(), usage: undefined })]);
+		const { leftOut, total } = await goodJson(at, ["stats"]);
+		expect(leftOut).toEqual({ withoutUsage: 1, missing: 0, notNumbers: 1, negative: 1, infinite: 0, unknownKinds: 1, withoutModel: 0, withoutTime: 0, damagedLines: 0 });
+		expect(total).toMatchObject({ calls: 3, input: 2, output: 2, cost: 3 });
+		expect((await good(at, ["stats"])).replace(/\s+/g, " ")).toContain("Not added: 1 call without usage, 1 call with amounts that are no numbers, 1 call with amounts below 0, 1 call with amounts of unknown kinds.");
 	});
 
 	test("sums hold when usage is missing or no number", async () => {

@@ -1,5 +1,6 @@
 //! Collecting what the calls of many sessions used: from the catalog, or from their files.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,6 +10,7 @@ use crate::core::base::error::{Error, Result};
 use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::location::Location;
+use crate::core::io::fs;
 use crate::core::io::open::{self, Access};
 use crate::core::json::reader::{read, Raw};
 use crate::core::json::{fields, Value};
@@ -73,6 +75,8 @@ impl Collection<'_> {
                         collected.sessions.push(session(file.path.clone(), listed))
                     }
                     Some(_) => {}
+                    // A folder is no session that is missing.
+                    None if fs::metadata(Path::new(&file.path)).is_ok_and(|meta| meta.is_dir()) => {}
                     None => {
                         collected.left_out.push(LeftOutFile { path: file.path.clone(), error: why(file).to_string() })
                     }
@@ -109,6 +113,9 @@ fn candidate(path: &str, cwd: &str) -> Candidate {
 /// Why a file gave no session.
 fn why(file: &Candidate) -> Error {
     match open::regular(Path::new(&file.path), Access::Read) {
+        Err(error) if error.raw_os_error().is_none() && error.kind() == ErrorKind::InvalidInput => {
+            Error::failed(format!("Not a regular file: {}", file.path))
+        }
         Err(error) => Error::io("open", &file.path, error),
         Ok(_) => Error::not_a_session(&file.path),
     }
