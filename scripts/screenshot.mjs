@@ -1,7 +1,7 @@
-// Takes the picture of the README: the page of `pi-sessions tree --html`, in a browser.
-//   node scripts/screenshot.mjs        writes docs/images/tree.png
+// Takes the pictures of the README, the pages of `pi-sessions tree --html` and `stats --html`, in a browser.
+//   node scripts/screenshot.mjs        writes docs/images/tree.png and docs/images/usage.png
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -9,7 +9,7 @@ import puppeteer from "puppeteer-core";
 import { SessionManager } from "../index.js";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-const picture = join(root, "docs/images/tree.png");
+const pictures = join(root, "docs/images");
 
 /** A day's work with three ways tried. Gives the file, and the entry to show. */
 function writeSession(dir) {
@@ -53,6 +53,30 @@ function writeSession(dir) {
 	return { file: manager.getSessionFile(), shown };
 }
 
+/** Two months of work on four projects with three models, the same each time. */
+function writeStore(dir) {
+	mkdirSync(dir);
+	let state = 7;
+	const random = () => (state = (state * 16807) % 2147483647) / 2147483647;
+	const models = [["acme", "large", 0.06], ["acme", "small", 0.008], ["borealis", "pro", 0.03]];
+	const words = ["The checkout test fails now and then", "Rewrite the importer", "Why is the list slow?", "A page for invoices", "Upgrade the database", "Dark mode", "The parser and lone surrogates", "Release notes"];
+	for (let session = 0; session < 90; session++) {
+		const start = Date.UTC(2025, 3, 1, 8) + Math.floor(random() * 61) * 86_400_000;
+		if ([0, 6].includes(new Date(start).getUTCDay()) && random() < 0.8) continue;
+		const cwd = `/home/user/${["shop", "shop", "importer", "notes", "site"][Math.floor(random() * 5)]}`;
+		const at = (minute) => ({ id: minute.toString(16).padStart(8, "0"), parentId: null, timestamp: new Date(start + minute * 60_000).toISOString() });
+		const lines = [{ type: "session", version: 3, id: `session-${session}`, timestamp: new Date(start).toISOString(), cwd }];
+		lines.push({ type: "message", ...at(1), message: { role: "user", content: words[session % words.length], timestamp: start } });
+		for (let call = 2; call < 4 + random() * 60; call++) {
+			const [provider, model, price] = models[Math.floor(random() ** 1.6 * 3)];
+			const total = Number((price * (0.4 + random())).toFixed(6));
+			const usage = { input: 900, output: 700, cacheRead: 41_000, cacheWrite: 1500, totalTokens: 44_100, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total } };
+			lines.push({ type: "message", ...at(call), message: { role: "assistant", content: [], provider, model, usage, stopReason: "stop", timestamp: start + call * 60_000 } });
+		}
+		writeFileSync(join(dir, `${session}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+	}
+}
+
 const dir = mkdtempSync(join(tmpdir(), "pi-session-picture-"));
 try {
 	const { file, shown } = writeSession(dir);
@@ -69,9 +93,16 @@ try {
 	await page.type("#query", "runs good");
 	await page.waitForFunction(() => /\d found$/.test(document.querySelector("#found")?.textContent ?? ""));
 	await new Promise((done) => setTimeout(done, 300));
-	await page.screenshot({ path: picture });
+	await page.screenshot({ path: join(pictures, "tree.png") });
+	writeStore(join(dir, "store"));
+	const usage = join(dir, "usage.html");
+	execFileSync(process.execPath, [join(root, "bin/pi-sessions.mjs"), "stats", "--all", "--utc", "--dir", join(dir, "store"), "--html", usage], { env: { ...process.env, PI_SESSION_CATALOG: "off" } });
+	await page.setViewport({ width: 1240, height: 760 });
+	await page.goto(pathToFileURL(usage).href);
+	await page.hover(".period:nth-of-type(38)");
+	await page.screenshot({ path: join(pictures, "usage.png") });
 	await browser.close();
-	console.log(`${picture}: ${statSync(picture).size} bytes`);
+	for (const name of ["tree.png", "usage.png"]) console.log(`${name}: ${statSync(join(pictures, name)).size} bytes`);
 } finally {
 	rmSync(dir, { recursive: true, force: true });
 }

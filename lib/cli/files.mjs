@@ -7,7 +7,7 @@ import { CommandError } from "./errors.mjs";
 import { write } from "./output.mjs";
 import { onSignal, yieldToSignals } from "./signals.mjs";
 
-/** @typedef {{ force: boolean, source: string }} Target whether a file that is there may go; the session that is read, which never may */
+/** @typedef {{ force: boolean, source: string | string[] }} Target whether a file that is there may go; the sessions that are read, which never may */
 
 /**
  * Writes a text to a file, or to standard output (`-`).
@@ -106,12 +106,15 @@ async function fill(path, flags, pieces) {
 const alreadyThere = (path) => new CommandError(`There is a file already: ${path} (--force writes over it)`);
 
 /**
- * Refuses the session itself, by whatever name or link. Its lines are read while the new file is written.
+ * Refuses a session itself, by whatever name or link. Its lines are read while the new file is written.
  * @param {string} name
  * @param {import("node:fs").BigIntStats} target
- * @param {string} source
+ * @param {string | string[]} source
  */
 function refuseSource(name, target, source) {
-	const { dev, ino } = statSync(source, { bigint: true });
-	if (target.isFile() && target.dev === dev && target.ino === ino) throw new CommandError(`${name} is the session itself: it would be lost`);
+	const isTarget = (/** @type {string} */ path) => {
+		const one = statSync(path, { bigint: true, throwIfNoEntry: false });
+		return one !== undefined && target.dev === one.dev && target.ino === one.ino;
+	};
+	if (target.isFile() && [source].flat().some(isTarget)) throw new CommandError(`${name} is the session itself: it would be lost`);
 }

@@ -2,7 +2,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { win32 } from "node:path";
-import Table from "cli-table3";
 import cliProgress from "cli-progress";
 import picocolors from "picocolors";
 import { CommandError } from "./errors.mjs";
@@ -197,45 +196,20 @@ export function table(all, rows) {
 	}
 	const shown = [...kept].map((column) => ({ column, width: widths[column] ?? 0, ...(/** @type {Column} */ (all[column])) }));
 	const missing = all.filter(({ title }, column) => title !== "" && !kept.has(column)).map(({ title }) => title);
-	const cells = [
-		shown.map(({ title, width }) => paint.bold(clip(title, width))),
-		...rows.map((row, index) => shown.map(({ column, width, paint: painted = (text) => text }) => painted(clip(row[column], width), index))),
-	];
-	const drawn = drawnRows(
-		cells,
-		shown.map(({ align }) => align ?? "left"),
-		shown.map(({ width }) => width),
-	);
+	/** @type {(texts: string[], painted: (column: Column, text: string) => string) => string} */
+	const line = (texts, painted) =>
+		shown
+			.map(({ column, width, ...one }) => {
+				const text = clip(texts[column], width);
+				const space = " ".repeat(Math.max(0, width - widthOf(text)));
+				const shownText = painted(one, text);
+				return one.align === "right" ? space + shownText : shownText + space;
+			})
+			.join(" ".repeat(GAP))
+			.trimEnd();
+	const head = line(all.map(({ title }) => title), (_, text) => paint.bold(text));
+	const drawn = [head, ...rows.map((row, index) => line(row, ({ paint: painted = (text) => text }, text) => painted(text, index)))].join("\n");
 	return missing.length === 0 ? drawn : `${drawn}\n${paint.dim(clip(`(no room for ${missing.join(", ")})`, width))}`;
-}
-
-/** Rows that are drawn at once: what a row costs the library grows with those before it. */
-const BLOCK = 100;
-
-/**
- * @param {string[][]} rows
- * @param {("left" | "right")[]} aligns
- * @param {number[]} widths of the columns, in which every text fits
- */
-function drawnRows(rows, aligns, widths) {
-	const none = Object.fromEntries(
-		["top", "top-mid", "top-left", "top-right", "bottom", "bottom-mid", "bottom-left", "bottom-right"]
-			.concat(["left", "left-mid", "mid", "mid-mid", "right", "right-mid"])
-			.map((place) => [place, ""]),
-	);
-	/** @type {string[]} */
-	const lines = [];
-	for (let at = 0; at < rows.length; at += BLOCK) {
-		const block = new Table({
-			chars: { ...none, middle: " ".repeat(GAP) },
-			style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
-			colAligns: aligns,
-			colWidths: widths,
-		});
-		block.push(...rows.slice(at, at + BLOCK));
-		lines.push(...block.toString().split("\n").map((line) => line.trimEnd()));
-	}
-	return lines.join("\n");
 }
 
 /**

@@ -48,7 +48,7 @@ const SESSION = "a file, the beginning of a session id, or nothing for the newes
 export function buildProgram(result, asJson) {
 	const program = new Command("pi-sessions")
 		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))) })
-		.description("Looks at the sessions of the pi coding agent. Only repair, pull and sync change sessions; fork, export and tree --html make new files. What list, search and ids read is remembered in the catalog (session-catalog-3.sqlite in the agent's directory; PI_SESSION_CATALOG=off: nowhere).")
+		.description("Looks at the sessions of the pi coding agent. Only repair, pull and sync change sessions; fork, export, tree --html and stats --html make new files. What list, search, stats and ids read is remembered in the catalog (session-catalog-3.sqlite in the agent's directory; PI_SESSION_CATALOG=off: nowhere).")
 		.version(version)
 		.exitOverride()
 		.showHelpAfterError("(see --help)")
@@ -91,6 +91,8 @@ export function buildProgram(result, asJson) {
 		.option("--since <day>", "calls from this day on: 2025-06-01, or 7d for seven days ago")
 		.option("--until <day>", "calls up to this day, and on it")
 		.option("--csv", "rows for programs that calculate (by day unless --by says otherwise)")
+		.option("--html [file]", "a page to look at in a browser (- for standard output)")
+		.option("--force", "with --html: write over a file that is there")
 		.option("--utc", "days begin at midnight UTC, not at the clock's")
 		.option("--top <count>", "so many of the largest entries", wholeNumber, 10)
 		.action(async (session, options) => {

@@ -8,13 +8,14 @@ import { openRegularFile } from "./regular-file.mjs";
 import { sessionDir } from "./session-dir.mjs";
 import { sessionPath } from "./sessions.mjs";
 import { clip, count, counted, dollars, safeLine, size, wrapped } from "./text.mjs";
+import { PAGE_GROUPINGS, writeUsagePage } from "./usage-page.mjs";
 
 /** @typedef {import("./library.mjs").UsageSum} Sum */
 /** @typedef {import("./library.mjs").UsageRow} Row */
 /** @typedef {import("./library.mjs").UsageReport} Report */
 /** @typedef {import("./library.mjs").UsageGrouping} Grouping */
 /** @typedef {{ bytes: number, session: string, id: string, role: string, text: string }} Large */
-/** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean, csv?: boolean, utc?: boolean, since?: string, until?: string, by?: Grouping, top: number }} Options */
+/** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean, csv?: boolean, utc?: boolean, html?: string | true, force?: boolean, since?: string, until?: string, by?: Grouping, top: number }} Options */
 
 const BARS = "▁▂▃▄▅▆▇█";
 /** What is read of a large entry for its text. */
@@ -27,6 +28,12 @@ const READ_AT_MOST = 64 << 20;
 export async function stats(query, options) {
 	if (options.all && query !== undefined) throw new UsageError("--all cannot be combined with a session");
 	if (options.csv && options.json) throw new UsageError("--csv cannot be combined with --json");
+	if (options.html !== undefined) {
+		if (options.csv) throw new UsageError("--csv cannot be combined with --html");
+		const report = await addUp(query, options, [...PAGE_GROUPINGS]);
+		await writeUsagePage(report, notCounted(report), options);
+		return tellLeftOut(report, options);
+	}
 	/** @type {Grouping[]} */
 	const by = options.by ? [options.by] : options.csv ? ["day"] : ["model", "day"];
 	const report = await addUp(query, options, by);
@@ -34,7 +41,15 @@ export async function stats(query, options) {
 	if (options.csv) await write(`${csv(/** @type {Grouping} */ (by[0]), rows)}\n`);
 	else if (options.json) await writeJson(asJson(report, options));
 	else await write(`${lines(report, options).join("\n")}\n`);
-	const { files } = report.leftOut;
+	return tellLeftOut(report, options);
+}
+
+/**
+ * Names the files that are not in the sums. Gives the exit code.
+ * @param {Report} report
+ * @param {Options} options
+ */
+function tellLeftOut({ leftOut: { files } }, options) {
 	if (!options.json) for (const { path, error } of files) process.stderr.write(`Left out: ${safeLine(error.includes(path) ? error : `${path}: ${error}`)}\n`);
 	return files.length > 0 ? 1 : 0;
 }
@@ -46,7 +61,7 @@ export async function stats(query, options) {
  * @param {Grouping[]} by
  * @returns {Promise<Report>}
  */
-export async function addUp(query, options, by) {
+async function addUp(query, options, by) {
 	const utc = Boolean(options.utc);
 	const dir = sessionDir(options);
 	const where = options.all ? (dir === undefined ? {} : { dir }) : { path: await sessionPath(query, options) };
@@ -173,7 +188,7 @@ function lines(report, options) {
 }
 
 /** What is not in the sums, in words. @param {Report} report */
-export function notCounted({ leftOut }) {
+function notCounted({ leftOut }) {
 	const { withoutUsage, missing, notNumbers, negative, infinite, unknownKinds, withoutModel, withoutTime, damagedLines } = leftOut;
 	const calls = [
 		[withoutUsage, "without usage"],

@@ -1,6 +1,4 @@
 // `pi-sessions tree --html`: one page that holds a session's tree and needs nothing else, no network either.
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
 import { UsageError } from "./errors.mjs";
@@ -8,6 +6,7 @@ import { partsOf, previewOf, roleOf } from "./entries.mjs";
 import { writeText } from "./files.mjs";
 import { FreeColumns, runsOf } from "./layout.mjs";
 import { write, writeJson } from "./output.mjs";
+import { escaped, hash, part } from "./page.mjs";
 import { outputPath } from "./session-dir.mjs";
 import { asText, clip, counted, safeBlock, safeLine, size } from "./text.mjs";
 
@@ -74,15 +73,6 @@ function limitFor(lengths) {
 	return MOST.find((limit) => total(limit) <= ROOM) ?? /** @type {number} */ (MOST.at(-1));
 }
 
-/** @param {string} name */
-const part = (name) => readFileSync(new URL(`./page/${name}`, import.meta.url), "utf8");
-
-/** @param {string} text */
-const escaped = (text) => text.replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`);
-
-/** @param {string} text of an inline script or style, as a policy names it */
-const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-
 /** @param {unknown} value */
 const packed = (value) => gzipSync(JSON.stringify(value), { level: 3 }).toString("base64");
 
@@ -95,7 +85,7 @@ const packed = (value) => gzipSync(JSON.stringify(value), { level: 3 }).toString
  * @returns {Generator<string>}
  */
 function* page(manager, path, laid, most) {
-	const [style, script] = [part("tree.css"), part("tree.js")];
+	const [style, script] = [part("colours.css") + part("tree.css"), part("tree.js")];
 	const name = manager.getSessionName() ?? basename(path);
 	const facts = [counted(manager.getEntryCount(), "entry", "entries"), manager.getHeader()?.timestamp, manager.getCwd()];
 	const about = facts.map(safeLine).filter(Boolean).join(", ");

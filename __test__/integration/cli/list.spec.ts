@@ -1,9 +1,6 @@
 // The table of `pi-sessions list`: ids that name one session each, and many rows.
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { pathToFileURL } from "node:url";
-import { message, root, user } from "../../support/store.js";
+import { message, user } from "../../support/store.js";
 import { good, goodJson, lines, put, world } from "../../support/cli.js";
 
 const say = (text: string) => [message("a", null, user(text))];
@@ -55,20 +52,11 @@ describe("ids", () => {
 	});
 });
 
-test("a table of many rows was drawn at once, which took the time of their square", async () => {
+test("the columns of a table of many rows begin where they do in the first", async () => {
 	const at = world();
 	const count = 450;
 	for (let index = 0; index < count; index++) put(at, `s-${index}`, say(`${index % 3 === 0 ? "日本語" : "word"} ${"x".repeat(index % 50)}`));
-	const guard = join(at.cwd, "guard.mjs");
-	const table = join(root, "node_modules/cli-table3/src/table.js");
-	writeFileSync(
-		guard,
-		`import { createRequire } from "node:module";
-		const Table = createRequire(import.meta.url)(${JSON.stringify(table)});
-		const { toString } = Table.prototype;
-		Table.prototype.toString = function () { if (this.length > 100) console.error(this.length + " rows at once"); return toString.call(this); };`,
-	);
-	const out = lines(await good(at, ["list"], { NODE_OPTIONS: `--import=${pathToFileURL(guard)}` }));
+	const out = lines(await good(at, ["list"]));
 	expect(out).toHaveLength(count + 1);
 	expect(out.filter((line) => line.startsWith("ID"))).toHaveLength(1);
 	// One table to look at: each column begins where it does in the first row.

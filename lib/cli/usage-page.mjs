@@ -1,0 +1,197 @@
+// `pi-sessions stats --html`: one page that shows what sessions cost, and needs nothing else: no network, and no script.
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { UsageError } from "./errors.mjs";
+import { writeText } from "./files.mjs";
+import { write, writeJson } from "./output.mjs";
+import { escaped, hash, part } from "./page.mjs";
+import { outputPath } from "./session-dir.mjs";
+import { clip, count, counted, dollars, safeLine, size } from "./text.mjs";
+
+/** @typedef {import("./library.mjs").UsageReport} Report */
+/** @typedef {import("./library.mjs").UsageRow} Row */
+/** @typedef {import("./library.mjs").UsageSum} Sum */
+/** @typedef {{ html?: string | true, json?: boolean, force?: boolean, utc?: boolean, by?: string }} Options */
+
+/** What a page adds up by. */
+export const PAGE_GROUPINGS = /** @type {const} */ (["day", "week", "month", "model", "project", "session"]);
+/** Bars of one chart: what is longer is drawn by week, then by month. */
+const BARS = 92;
+/** Models with a colour of their own. */
+const COLOURS = 8;
+const PROJECTS = 20;
+const SESSIONS = 30;
+const DAY = 86_400_000;
+
+/** The chart, in units of its own: it is drawn as wide as the page. */
+const CHART = { width: 960, height: 280, left: 64, bottom: 28, top: 34 };
+
+/**
+ * @param {Report} report
+ * @param {string} notes what is not in the sums
+ * @param {Options} options
+ */
+export async function writeUsagePage(report, notes, options) {
+	if (typeof options.html === "string" && options.html !== "-" && !/\.html?$/i.test(options.html)) {
+		throw new UsageError(`--html takes the name of a page, ending in .html: is ${JSON.stringify(options.html)} the session? It goes before --html`);
+	}
+	const file = options.html === true || options.html === undefined ? "usage.html" : outputPath(options.html);
+	const page = usagePage(report, notes, options, file === "-" ? "." : dirname(file));
+	const bytes = await writeText(file, [page], { force: Boolean(options.force), source: report.by.session.map((row) => row.key) });
+	if (file === "-") return;
+	if (options.json) return await writeJson({ path: file, bytes, sessions: report.sessions });
+	await write(`${safeLine(file)}: ${counted(report.sessions, "session")}, ${dollars(report.total.cost)}, ${size(bytes)}\n`);
+}
+
+/** @param {unknown} value @param {number} [width] */
+const text = (value, width) => escaped(width === undefined ? safeLine(value) : clip(value, width));
+/** @param {Sum} sum */
+const tokens = (sum) => sum.input + sum.output + sum.cacheRead + sum.cacheWrite;
+
+/**
+ * @param {Report} report
+ * @param {string} notes
+ * @param {Options} options
+ * @param {string} folder where the page will be
+ */
+function usagePage(report, notes, options, folder) {
+	const style = part("colours.css") + part("usage.css");
+	const { total, by } = report;
+	// Models that cost nothing are compared by their tokens.
+	const byCost = total.cost > 0;
+	/** @type {(sum: Sum) => number} */
+	const measure = byCost ? (sum) => sum.cost : tokens;
+	const shown = (/** @type {number} */ amount) => (byCost ? dollars(amount) : `${count(amount)} tokens`);
+	const periods = periodsOf(report, options.by);
+	const models = byCost ? by.model : [...by.model].sort((a, b) => tokens(b) - tokens(a));
+	const colours = new Map(models.slice(0, COLOURS - 1).map(({ key }, index) => [key, index]));
+	const what = byCost ? "Cost" : "Tokens";
+	const facts = [counted(report.sessions, "session"), counted(total.calls, "model call"), `${count(tokens(total))} tokens`, periods.span];
+	const values = {
+		policy: escaped(`default-src 'none'; style-src ${hash(style)}; base-uri 'none'; form-action 'none'`),
+		style,
+		total: text(shown(measure(total))),
+		about: text(facts.filter(Boolean).join(", ")),
+		notes: notes === "" ? "" : `<p class="notes">${text(notes)}</p>`,
+		chartTitle: `${what} by ${periods.name}, by model`,
+		chart: chart(periods.rows, measure, shown, colours, `${what} by ${periods.name}`),
+		models: rowsOf(models.slice(0, 2 * COLOURS), measure, shown, ({ key }) => `<span class="swatch m${colours.get(key) ?? COLOURS - 1}"></span>${text(key, 60)}`, "Model"),
+		projects: rowsOf(byMeasure(by.project, measure, PROJECTS), measure, shown, ({ key }) => text(key || "(no folder)", 80), "Folder"),
+		sessions: rowsOf(byMeasure(by.session, measure, SESSIONS), measure, shown, (row) => `${linked(row, folder)}<small>${text(row.cwd, 60)}</small>`, "Session"),
+	};
+	return part("usage.html").replace(/\{\{(\w+)\}\}/g, (_, name) => values[/** @type {keyof typeof values} */ (name)]);
+}
+
+/**
+ * @param {Row[]} rows
+ * @param {(sum: Sum) => number} measure
+ * @param {number} most
+ */
+const byMeasure = (rows, measure, most) => [...rows].sort((a, b) => measure(b) - measure(a)).slice(0, most);
+
+/**
+ * A session's title; a link to its tree where `tree --html` has written it beside this page.
+ * @param {Row} row
+ * @param {string} folder
+ */
+function linked(row, folder) {
+	const page = `${basename(row.key).replace(/\.jsonl$/, "")}.html`;
+	const title = text(row.title || row.id || "(no messages)", 80);
+	return existsSync(join(folder, page)) ? `<a href="./${escaped(encodeURIComponent(page))}">${title}</a>` : title;
+}
+
+/**
+ * A table with a bar in each row.
+ * @param {Row[]} rows
+ * @param {(sum: Sum) => number} measure
+ * @param {(amount: number) => string} shown
+ * @param {(row: Row) => string} name HTML
+ * @param {string} title
+ */
+function rowsOf(rows, measure, shown, name, title) {
+	const most = rows.reduce((most, row) => Math.max(most, measure(row)), 0);
+	const line = (/** @type {Row} */ row) => {
+		const share = most > 0 ? (100 * measure(row)) / most : 0;
+		const bar = `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${share.toFixed(2)}" height="8"/></svg>`;
+		return `<tr><th scope="row">${name(row)}${bar}</th><td>${count(row.calls)}</td><td>${count(tokens(row))}</td><td>${text(shown(measure(row)).replace(/ tokens$/, ""))}</td></tr>`;
+	};
+	const head = `<thead><tr><th scope="col">${title}</th><th scope="col">Calls</th><th scope="col">Tokens</th><th scope="col">${shown(0).startsWith("$") ? "Cost" : "Tokens"}</th></tr></thead>`;
+	return `<table>${head}<tbody>${rows.map(line).join("\n")}</tbody></table>`;
+}
+
+/**
+ * The rows of a chart: of every day, week or month from the first to the last, so that no pause is hidden.
+ * @param {Report} report
+ * @param {string | undefined} wanted
+ * @returns {{ name: string, span: string, rows: Row[] }}
+ */
+function periodsOf({ by }, wanted) {
+	const days = by.day.filter(({ key }) => !key.startsWith("("));
+	const [first, last] = [days[0]?.key, days.at(-1)?.key];
+	if (first === undefined || last === undefined) return { name: "day", span: "", rows: [] };
+	const length = (Date.parse(last) - Date.parse(first)) / DAY;
+	const name = wanted === "day" || wanted === "week" || wanted === "month" ? wanted : length < BARS ? "day" : length < 7 * BARS ? "week" : "month";
+	const rows = by[name].filter(({ key }) => !key.startsWith("("));
+	const span = first === last ? first : `${first} to ${last}`;
+	const known = new Map(rows.map((row) => [row.key, row]));
+	/** @type {Row[]} */
+	const all = [];
+	const end = rows.at(-1)?.key ?? "";
+	for (let at = new Date(rows[0]?.key ?? ""), key = ""; key !== end; ) {
+		key = at.toISOString().slice(0, name === "month" ? 7 : 10);
+		all.push(known.get(key) ?? { key, calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0, models: [] });
+		if (name === "month") at.setUTCMonth(at.getUTCMonth() + 1);
+		else at = new Date(at.getTime() + (name === "week" ? 7 : 1) * DAY);
+		// A clock that was wrong once must not make the pauses longer than the rest.
+		if (all.length > 4 * BARS) return { name, span, rows };
+	}
+	return { name, span, rows: all };
+}
+
+/**
+ * Stacked bars. What a bar stands for is shown above while it is pointed at or has the focus.
+ * @param {Row[]} rows
+ * @param {(sum: Sum) => number} measure
+ * @param {(amount: number) => string} shown
+ * @param {Map<string, number>} colours
+ * @param {string} title
+ */
+function chart(rows, measure, shown, colours, title) {
+	const { width, height, left, bottom, top } = CHART;
+	const most = rows.reduce((most, row) => Math.max(most, measure(row)), 0);
+	if (most === 0) return "<p>No calls with a date</p>";
+	const high = niceAbove(most);
+	const room = height - top - bottom;
+	const step = (width - left) / rows.length;
+	const y = (/** @type {number} */ amount) => height - bottom - (room * amount) / high;
+	const number = (/** @type {number} */ value) => value.toFixed(1);
+	const lines = [0, 0.25, 0.5, 0.75, 1].map((part) => `<line x1="${left}" x2="${width}" y1="${number(y(part * high))}" y2="${number(y(part * high))}"/><text class="axis" x="${left - 6}" y="${number(y(part * high) + 4)}" text-anchor="end">${escaped(shown(part * high).replace(/ tokens$/, ""))}</text>`);
+	const every = Math.ceil(rows.length / 10);
+	const bars = rows.map((row, index) => {
+		const x = left + index * step;
+		/** @type {number[]} */
+		const parts = Array.from({ length: COLOURS }, () => 0);
+		for (const model of row.models ?? []) {
+			const colour = colours.get(model.key) ?? COLOURS - 1;
+			parts[colour] = (parts[colour] ?? 0) + measure(model);
+		}
+		let below = 0;
+		const stack = parts.map((amount, colour) => {
+			if (amount === 0) return "";
+			below += amount;
+			return `<rect class="m${colour}" x="${number(x + step * 0.1)}" width="${number(step * 0.8)}" y="${number(y(below))}" height="${((room * amount) / high).toFixed(2)}"/>`;
+		});
+		const models = (row.models ?? []).slice(0, 3).map((model) => `${clip(model.key, 40)} ${shown(measure(model))}`);
+		const said = escaped([`${row.key}: ${shown(measure(row))}`, counted(row.calls, "call"), ...models].join(", "));
+		const date = index % every === 0 ? `<text class="axis" x="${number(x + step / 2)}" y="${height - 8}" text-anchor="middle">${escaped(row.key.slice(rows.length > 1 && row.key.length > 7 ? 5 : 0))}</text>` : "";
+		const target = `<rect class="target" x="${number(x)}" width="${number(step)}" y="${top}" height="${room}"/>`;
+		return `${date}<g class="period"${row.calls > 0 ? ' tabindex="0"' : ""} role="img" aria-label="${said}">${target}${stack.join("")}<text class="said" x="${left}" y="16">${said}</text></g>`;
+	});
+	return `<svg class="chart" viewBox="0 0 ${width} ${height}" role="group" aria-label="${escaped(title)}">${lines.join("")}${bars.join("\n")}</svg>`;
+}
+
+/** The next round amount that is not below this one. @param {number} amount */
+function niceAbove(amount) {
+	const power = 10 ** Math.floor(Math.log10(amount));
+	return ([1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((factor) => factor * power >= amount) ?? 10) * power;
+}
