@@ -37,7 +37,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  */
 
 const DELAY_MS = 1000;
-const POLL_MS = 400;
+const POLL_MS = 250;
 const RETRY_MS = 500;
 const LONGEST_RETRY_MS = 60_000;
 

@@ -159,7 +159,8 @@ impl OldFile {
 }
 
 impl<'a> Layout<'a> {
-    /// The merged file. None if lines behind the front do not suffice: an id stands in front that another line has, too.
+    /// The merged file. None if lines behind the front do not suffice: one of them belongs into it, or has an id that stands
+    /// there.
     pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<Option<Self>> {
         let unended = Some(old.size).filter(|_| old.lacks_final_newline);
         let mut layout = Self::empty(ReadTo::all(old.size, old.torn_line_start), unended);
@@ -233,6 +234,7 @@ impl<'a> Layout<'a> {
     ) -> Result<bool> {
         let mut by_host: HashMap<u32, NewIds> = HashMap::new();
         let mut seen = HashSet::new();
+        let mut has_new = false;
         for line in stored.iter() {
             let key = old.key(line.bytes);
             if !seen.insert(key) {
@@ -240,10 +242,12 @@ impl<'a> Layout<'a> {
             }
             let id = entry_id(&text_of(line.bytes)).unwrap_or_default();
             match old.front_ids.get(&id) {
-                Some(&known) if known == key => continue,
+                // It stands in front already. A line that comes before it in the store's order belongs there, too.
+                Some(&known) if known == key && !has_new => continue,
                 Some(_) => return Ok(false),
                 None => {}
             }
+            has_new = true;
             let new = ids.add(&id, Some(line.host), line.bytes);
             let host = by_host.entry(line.host).or_default();
             let edited = host.edited(line.bytes, new.as_deref());

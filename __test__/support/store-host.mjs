@@ -1,0 +1,69 @@
+// A machine of a test: it appends to one session, pushes and pulls at random, and says each entry once it is appended. It ends when
+// it is killed, or by a line on standard input once everything is stored and pulled.
+import { readFileSync, writeSync } from "node:fs";
+import { createRequire } from "node:module";
+import { setTimeout as pause } from "node:timers/promises";
+
+const require = createRequire(import.meta.url);
+const { address, host, dir, notes, session, file, seed, skew, server } = JSON.parse(process.argv[2]);
+const now = Date.now.bind(Date);
+// Whatever its clock says.
+Date.now = () => now() + skew;
+const { S3Store, SessionSync, openStore } = require("../../lib/store/index.js");
+const { SessionManager } = require("../../index.js");
+
+// A partition is to end soon, not after the half minute of a real one.
+const store = server
+	? server.url
+		? new (require("../../lib/store/index.js").PostgresStore)({ url: server.url, host, timeout: 1000 })
+		: new S3Store({ ...server, host, timeout: 1000 })
+	: await openStore(address, { host });
+const sync = new SessionSync({ store, address, notes, dir, cwd: dir, project: "kills" });
+const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`);
+
+let state = seed >>> 0;
+const random = () => {
+	state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+	return state / 2 ** 32;
+};
+
+let isEnding = false;
+process.stdin.on("data", () => (isEnding = true));
+
+const isHere = () => {
+	try {
+		return readFileSync(file).length > 0;
+	} catch {
+		return false;
+	}
+};
+while (!isHere()) {
+	await sync.pull({ session }).catch(() => {});
+	await pause(20);
+}
+const manager = SessionManager.open(file, undefined, undefined, { ids: "long" });
+sync.follow({ session, file });
+for (let n = 0; !isEnding; n++) {
+	if (random() < 0.7) say({ appended: manager.appendCustomEntry("n", { host, n, text: "x".repeat(random() * 2000) }) });
+	// What fails is tried again; a partition ends.
+	if (random() < 0.2) for (const { error } of await sync.pull().catch((error) => [{ error }])) if (error && !error.retryable) say({ failed: error.message });
+	if (random() < 0.2) await sync.flush({ timeout: 200 });
+	await pause(random() * 10);
+}
+await sync.stop();
+const settle = async (work) => {
+	for (let tries = 0; ; tries++) {
+		const results = await work().catch((error) => [{ error }]);
+		const failed = results.find(({ error }) => error)?.error;
+		if (!failed) return;
+		if (!failed.retryable || tries > 100) throw failed;
+		await pause(100);
+	}
+};
+await settle(() => sync.push());
+say({ pushed: true });
+await new Promise((resolve) => process.stdin.once("data", resolve));
+await settle(() => sync.pull());
+await store.close();
+say({ pulled: true });
+process.exit();

@@ -1,0 +1,135 @@
+// Four machines and a store: processes are killed and ways to the store are cut at random moments. In the end no entry that was
+// said to be appended is lost, none is there twice, and all files have the same lines in the same order.
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { expect, onTestFinished } from "vitest";
+import { Random } from "../stress/differential/random.js";
+import { emptyDirectory } from "./lines.js";
+
+const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
+const HOSTS = ["ann", "ben", "cyd", "dan"];
+const HOUR = 3_600_000;
+
+/** The way of one machine to the store, and how it is troubled. */
+export interface Way {
+	/** For the machine's process: an address, or what makes its store. */
+	address: string;
+	server?: object;
+	trouble(random: Random): void;
+	heal(): void;
+}
+
+class Machine {
+	readonly appended: string[] = [];
+	readonly failed: string[] = [];
+	readonly file: string;
+	private readonly dir: string;
+	private child?: ChildProcess;
+	private waiting = new Map<string, () => void>();
+	/** How much it had said when it was started. */
+	private before = 0;
+
+	constructor(
+		readonly host: string,
+		path: string,
+		readonly way: Way,
+		private readonly random: Random,
+		private readonly skew: number,
+	) {
+		this.dir = join(path, host);
+		this.file = join(this.dir, `2025-06-01T09-00-00-000Z_${SESSION}.jsonl`);
+		mkdirSync(this.dir, { recursive: true });
+	}
+
+	start(): void {
+		const { address, server } = this.way;
+		const options = { address, server, host: this.host, dir: this.dir, notes: join(this.dir, "notes"), session: SESSION, file: this.file };
+		const argument = JSON.stringify({ ...options, seed: this.random.int(2 ** 31), skew: this.skew });
+		const child = spawn(process.execPath, [resolve(__dirname, "store-host.mjs"), argument], { stdio: ["pipe", "pipe", "pipe"] });
+		this.child = child;
+		this.before = this.appended.length;
+		child.stdin?.on("error", () => {});
+		let said = "";
+		child.stderr?.setEncoding("utf8").on("data", (text) => (said += text));
+		createInterface({ input: child.stdout as NodeJS.ReadableStream }).on("line", (line) => {
+			// The last line of a killed one may be cut.
+			if (!line.endsWith("}")) return;
+			const told = JSON.parse(line);
+			if (told.appended) this.appended.push(told.appended);
+			if (told.failed) this.failed.push(told.failed);
+			for (const what of ["pushed", "pulled"]) if (told[what]) this.waiting.get(what)?.();
+		});
+		child.on("close", (code) => code && this.failed.push(`${this.host} ended with ${code}: ${said.slice(-2000)}`));
+	}
+
+	/** Waits until it works. */
+	async atWork(): Promise<void> {
+		while (this.appended.length === this.before && this.failed.length === 0) await pause(2);
+	}
+
+	async kill(): Promise<void> {
+		const child = this.child as ChildProcess;
+		if (child.exitCode !== null || child.signalCode !== null) return;
+		const closed = new Promise((resolve) => child.on("close", resolve));
+		child.kill("SIGKILL");
+		await closed;
+	}
+
+	/** Lets it go on with what follows, and waits until that is done. */
+	async go(what: "pushed" | "pulled"): Promise<void> {
+		const child = this.child as ChildProcess;
+		await new Promise<void>((resolve) => {
+			this.waiting.set(what, resolve);
+			child.on("close", () => resolve());
+			child.stdin?.write("go\n");
+		});
+	}
+
+	lines(): string[] {
+		return readFileSync(this.file, "utf8").trimEnd().split("\n").slice(1);
+	}
+}
+
+export async function killMachines(options: { kills: number; seed: number; wayOf: (host: string) => Way | Promise<Way> }): Promise<void> {
+	const what = `seed ${options.seed}`;
+	const random = new Random(options.seed);
+	const path = emptyDirectory();
+	const machines: Machine[] = [];
+	for (const [at, host] of HOSTS.entries()) machines.push(new Machine(host, path, await options.wayOf(host), random, (at - 1) * HOUR));
+	onTestFinished(async () => {
+		for (const machine of machines) await machine.kill();
+	});
+	writeFileSync((machines[0] as Machine).file, `{"type":"session","version":3,"id":"${SESSION}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/x"}\n`);
+	for (const machine of machines) machine.start();
+	// Each gets its file.
+	for (const machine of machines) await machine.atWork();
+	for (let kill = 0; kill < options.kills; kill++) {
+		const [troubled, killed] = [random.pick(machines), random.pick(machines)];
+		await killed.atWork();
+		troubled.way.trouble(random);
+		await pause(random.int(60));
+		await killed.kill();
+		killed.start();
+		if (random.chance(0.7)) troubled.way.heal();
+	}
+	for (const machine of machines) machine.way.heal();
+	await Promise.all(machines.map((machine) => machine.go("pushed")));
+	await Promise.all(machines.map((machine) => machine.go("pulled")));
+	for (const machine of machines) expect(machine.failed, `${machine.host}, ${what}`).toEqual([]);
+	const [first, ...others] = machines.map((machine) => machine.lines());
+	for (const other of others) {
+		// Lines are long: what is shown is where they differ.
+		const at = other.findIndex((line, at) => line !== first?.[at]);
+		expect({ at, lines: other.length }, what).toEqual({ at: -1, lines: first?.length });
+	}
+	const ids = (first ?? []).map((line) => JSON.parse(line).id);
+	expect(new Set(ids).size, what).toBe(ids.length);
+	const there = new Set(ids);
+	const said = machines.flatMap(({ appended }) => appended);
+	expect(said.filter((id) => !there.has(id)), what).toEqual([]);
+	console.log(`${options.kills} kills and as many partitions, ${what}: ${said.length} acknowledged entries on four machines, all found once, in one order`);
+}
+
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -1,0 +1,124 @@
+// What a store costs: appends with a session followed and not, in turns; the way of a large file to a directory and back; and, with a
+// PostgreSQL, the time from an append until it is stored, at several hosts with 20 entries a second each:
+//   npm run bench:stores -- --megabytes 128
+//   npm run bench:stores -- --hosts 100 --seconds 20 --postgres postgres://me:password@127.0.0.1/sessions
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { optionsOf } from "../scripts/options.mjs";
+
+const require = createRequire(import.meta.url);
+const { DirectoryStore, PostgresStore, SessionSync } = require("../lib/store/index.js");
+const { SessionManager } = require("../index.js");
+
+const options = { megabytes: { type: "string" }, hosts: { type: "string" }, seconds: { type: "string" }, postgres: { type: "string" } };
+const { values } = optionsOf(import.meta.url, { options }, { counts: ["megabytes", "hosts", "seconds"] });
+const { megabytes = 128, hosts = 1, seconds = 20, postgres } = values;
+const scratch = mkdtempSync(join(tmpdir(), "store-bench-"));
+
+const quantile = (numbers, share) => numbers.sort((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * share))];
+const milliseconds = (number) => `${number.toFixed(number < 10 ? 2 : 0)} ms`;
+const folder = (name) => {
+	const path = join(scratch, name);
+	mkdirSync(path, { recursive: true });
+	return path;
+};
+
+function syncOf(store, name, onError = console.error) {
+	const dir = folder(name);
+	return { dir, sync: new SessionSync({ store, address: "bench", notes: folder(`${name}-notes`), dir, cwd: dir, project: "bench", onError }) };
+}
+
+async function appends() {
+	const rounds = { alone: [], followed: [] };
+	const store = new DirectoryStore({ path: folder("store"), host: "bench" });
+	for (let round = 0; round < 40; round++) {
+		const way = round % 2 === 0 ? "alone" : "followed";
+		const { dir, sync } = syncOf(store, `append-${round}`);
+		const manager = SessionManager.create(dir, dir);
+		manager.appendMessage({ role: "user", content: "begin", timestamp: 0 });
+		if (way === "followed") sync.follow({ session: manager.getSessionId(), file: manager.getSessionFile() });
+		await pause(20);
+		const begin = performance.now();
+		// The event loop turns, as in an agent: what follows has its share of this thread.
+		for (let n = 0; n < 2000; n++) {
+			manager.appendCustomEntry("n", { n, text: "some words of an answer" });
+			if (n % 20 === 19) await new Promise(setImmediate);
+		}
+		rounds[way].push(performance.now() - begin);
+		await sync.stop();
+	}
+	const [alone, followed] = [quantile(rounds.alone, 0.5), quantile(rounds.followed, 0.5)];
+	console.log(`append: alone ${milliseconds(alone)}, followed ${milliseconds(followed)} for 2,000 (median of 20 each): ${(followed / alone).toFixed(3)} times`);
+}
+
+async function large() {
+	const path = folder("large");
+	const session = "01972ab8-2280-7be3-8cc7-05ac027b6185";
+	const [a, b] = ["a", "b"].map((host) => syncOf(new DirectoryStore({ path, host }), host));
+	const file = join(a.dir, `x_${session}.jsonl`);
+	writeFileSync(file, `{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/x"}\n`);
+	const line = (n, bytes) => `${JSON.stringify({ type: "message", id: `entry-${n}`, parentId: n === 0 ? null : `entry-${n - 1}`, message: { role: "user", content: "x".repeat(bytes) } })}\n`;
+	for (let n = 0; statSync(file).size < megabytes * 2 ** 20; n += 100) appendFileSync(file, Array.from({ length: 100 }, (_, at) => line(n + at, 14_000)).join(""));
+	const timed = async (what, work) => {
+		const begin = performance.now();
+		const [result] = await work();
+		if (!result || result.error) throw result?.error ?? new Error(`${what} did nothing`);
+		console.log(`${what}: ${milliseconds(performance.now() - begin)}`);
+	};
+	await timed(`push of ${megabytes} MB, cold`, () => a.sync.push());
+	await timed(`pull of ${megabytes} MB, cold`, () => b.sync.pull());
+	appendFileSync(file, line(1_000_000, 100));
+	await timed("push after one entry", () => a.sync.push());
+	await timed("pull after one entry", () => b.sync.pull());
+}
+
+async function stored() {
+	const times = [];
+	const machines = await Promise.all(
+		Array.from({ length: hosts }, async (_, at) => {
+			const store = new PostgresStore({ url: postgres, host: `host-${at}`, schema: "store_bench" });
+			const begun = new Map();
+			const append = store.append.bind(store);
+			store.append = async (session, what) => {
+				const done = await append(session, what);
+				for (const bytes of what.lines) times.push(performance.now() - begun.get(JSON.parse(bytes).id));
+				return done;
+			};
+			const { dir, sync } = syncOf(store, `host-${at}`);
+			const manager = SessionManager.create(dir, dir, { ids: "long" });
+			const say = (n) => begun.set(manager.appendMessage({ role: "user", content: `words ${n}`, timestamp: n }), performance.now());
+			// An entry may be stored before its id is given.
+			say(0);
+			sync.follow({ session: manager.getSessionId(), file: manager.getSessionFile() });
+			await sync.flush({ timeout: 60_000 });
+			return { store, sync, say };
+		}),
+	);
+	times.length = 0;
+	await Promise.all(
+		machines.map(async ({ sync, say }) => {
+			const begin = performance.now() + Math.random() * 50;
+			for (let n = 1; n <= seconds * 20; n++) {
+				await pause(Math.max(0, begin + n * 50 - performance.now()));
+				say(n);
+			}
+			await sync.flush({ timeout: 60_000 });
+			await sync.stop();
+		}),
+	);
+	console.log(`stored at ${hosts} hosts: p50 ${milliseconds(quantile(times, 0.5))}, p99 ${milliseconds(quantile(times, 0.99))} of ${times.length} entries`);
+	await Promise.all(machines.map(({ store }) => store.close()));
+}
+
+try {
+	if (postgres) await stored();
+	else {
+		await appends();
+		await large();
+	}
+} finally {
+	rmSync(scratch, { recursive: true, force: true });
+}
