@@ -29,6 +29,8 @@ pub enum Call {
     Lock,
     /// Mode and owner.
     Attributes,
+    /// Extended attributes.
+    Xattrs,
     List,
 }
 
@@ -40,6 +42,16 @@ fn inject(_call: Call) -> io::Result<()> {
 
 #[cfg(test)]
 use self::faults::inject;
+
+/// A path as the file system has it.
+#[cfg(not(test))]
+#[inline(always)]
+fn named(path: &Path) -> &Path {
+    path
+}
+
+#[cfg(test)]
+use self::faults::folded as named;
 
 /// Which file a path or handle leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +94,9 @@ impl Stat {
 /// Opens a file as `options` say.
 pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     inject(Call::Open)?;
-    options.open(path)
+    #[cfg(test)]
+    faults::open(options)?;
+    options.open(named(path))
 }
 
 /// Another handle of the same open file.
@@ -139,7 +153,7 @@ pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
 /// The status of what a path leads to; None if that is nothing.
 pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
     inject(Call::Stat)?;
-    match fs::metadata(path) {
+    match fs::metadata(named(path)) {
         Ok(meta) => Ok(Some(Stat::of(&meta))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -155,7 +169,7 @@ pub fn is_at(path: &Path, file: &File) -> io::Result<bool> {
 /// The attributes of what has a name, links not followed; None if nothing has it.
 pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
     inject(Call::Stat)?;
-    match fs::symlink_metadata(path) {
+    match fs::symlink_metadata(named(path)) {
         Ok(meta) => Ok(Some(meta)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(error),
@@ -165,7 +179,7 @@ pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
 /// Mode, owner and times of what a path leads to.
 pub fn metadata(path: &Path) -> io::Result<fs::Metadata> {
     inject(Call::Stat)?;
-    fs::metadata(path)
+    fs::metadata(named(path))
 }
 
 /// The same of a directory's entry, links not followed.
@@ -183,7 +197,7 @@ pub fn metadata_of(file: &File) -> io::Result<fs::Metadata> {
 /// The path without links in it.
 pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     inject(Call::Stat)?;
-    fs::canonicalize(path)
+    fs::canonicalize(named(path))
 }
 
 /// How many links are followed before they count as a circle.
@@ -194,7 +208,7 @@ pub fn follow(path: &Path) -> io::Result<PathBuf> {
     inject(Call::Stat)?;
     let mut at = path.to_owned();
     for _ in 0..LINKS {
-        match fs::read_link(&at) {
+        match fs::read_link(named(&at)) {
             Ok(to) => at = at.parent().unwrap_or(Path::new("")).join(to),
             // It is no link, or nothing is there.
             Err(_) => return Ok(at),
@@ -347,6 +361,9 @@ pub fn set_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
 #[cfg(target_os = "linux")]
 pub fn copy_xattrs(from: &File, to: &File) {
     use rustix::fs::{fgetxattr, flistxattr, fsetxattr, XattrFlags};
+    if inject(Call::Xattrs).is_err() {
+        return;
+    }
     // The kernel has no longer list and no longer value.
     let (mut names, mut value) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     let size = flistxattr(from, &mut names[..]).unwrap_or_default();
@@ -374,6 +391,8 @@ pub fn sync(file: &File) -> io::Result<()> {
     inject(Call::Sync)?;
     #[cfg(test)]
     faults::about(file);
+    #[cfg(test)]
+    faults::sync(file)?;
     file.sync_all()
 }
 
@@ -382,13 +401,15 @@ pub fn sync_data(file: &File) -> io::Result<()> {
     inject(Call::Sync)?;
     #[cfg(test)]
     faults::about(file);
+    #[cfg(test)]
+    faults::sync(file)?;
     file.sync_data()
 }
 
 /// Gives a file a second name; an error if that is taken.
 pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     inject(Call::Link)?;
-    fs::hard_link(from, to)
+    fs::hard_link(named(from), named(to))
 }
 
 /// Copies the first `end` bytes of an open file to another, with its attributes, and waits until they are on disk.
@@ -407,7 +428,7 @@ pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
 /// Renames a file over whatever has the new name.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     inject(Call::Rename)?;
-    fs::rename(from, to)
+    fs::rename(named(from), named(to))
 }
 
 /// Renames a file to a name that nothing has; an error if something has it.
@@ -417,7 +438,7 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
         use rustix::fs::{renameat_with, RenameFlags, CWD};
         use rustix::io::Errno;
         inject(Call::Rename)?;
-        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        match renameat_with(CWD, named(from), CWD, named(to), RenameFlags::NOREPLACE) {
             // Some file systems and sandboxes have no such call. Between the look and the rename there another program may
             // take the name.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP | Errno::PERM) => {}
@@ -433,7 +454,7 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 /// Removes a name.
 pub fn remove(path: &Path) -> io::Result<()> {
     inject(Call::Remove)?;
-    fs::remove_file(path)
+    fs::remove_file(named(path))
 }
 
 #[cfg(test)]
@@ -441,35 +462,4 @@ pub mod faults;
 
 #[cfg(test)]
 #[cfg(unix)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
-    use super::faults::{with, InjectedFault};
-    use super::*;
-
-    /// FUSE mounts and drives of other systems refuse it.
-    #[test]
-    fn where_modes_cannot_be_set_no_file_could_be_replaced() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let file_with = |name: &str, mode: u32| {
-            let file = File::create_new(dir.path().join(name)).expect("created");
-            file.set_permissions(fs::Permissions::from_mode(mode)).expect("set");
-            file
-        };
-        for (n, (mode, new, is_allowed)) in
-            [(0o600, 0o600, true), (0o644, 0o600, true), (0o600, 0o640, false), (0o400, 0o600, false)]
-                .iter()
-                .enumerate()
-        {
-            let old = metadata_of(&file_with(&format!("old {n}"), *mode)).expect("there");
-            let file = file_with(&format!("new {n}"), *new);
-            for code in [libc::EPERM, libc::ENOTSUP, libc::ENOSYS] {
-                // The first call looks at the file.
-                let (set, made) = with(1, InjectedFault::Once(code), || set_like(&file, &old));
-                assert_eq!((set.is_ok(), made.hit), (*is_allowed, mode != new), "{mode:o} {new:o} {code}");
-            }
-            let (set, _) = with(1, InjectedFault::Once(libc::EIO), || set_like(&file, &old));
-            assert_eq!(set.is_ok(), mode == new, "{mode:o} {new:o}");
-        }
-    }
-}
+mod tests;

@@ -1,8 +1,9 @@
 //! Injected faults: a plan per thread says which call fails, and how.
 
 use std::cell::{Cell, RefCell};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
+use std::path::{Path, PathBuf};
 
 use super::{Call, Identity, Stat};
 
@@ -84,22 +85,96 @@ pub fn with<T>(at: usize, fault: InjectedFault, work: impl FnOnce() -> T) -> (T,
     (result, Made { calls: state.made, files: state.files, hit: state.hit })
 }
 
+/// What a file system lacks, or does in its own way.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FileSystem {
+    /// The calls that it refuses, and the error numbers.
+    pub refused: &'static [(Call, i32)],
+    /// The error number of creating a file, and of opening one for writing.
+    pub create: Option<i32>,
+    pub open_for_writing: Option<i32>,
+    /// The error number of waiting for a directory.
+    pub sync_dir: Option<i32>,
+    /// It says of every file that no link leads to it, as some network and overlay file systems do.
+    pub counts_no_links: bool,
+    /// Its times are in steps of 2 s.
+    pub has_coarse_times: bool,
+    /// A name in other letters' case is the same name.
+    pub folds_case: bool,
+    /// Every file belongs to this user.
+    pub owner: Option<u32>,
+}
+
 thread_local! {
-    static NO_LINK_COUNTS: Cell<bool> = const { Cell::new(false) };
+    static FILE_SYSTEM: Cell<FileSystem> = const { Cell::new(FileSystem {
+        refused: &[],
+        create: None,
+        open_for_writing: None,
+        sync_dir: None,
+        counts_no_links: false,
+        has_coarse_times: false,
+        folds_case: false,
+        owner: None,
+    }) };
+}
+
+/// Runs work on such a file system.
+pub fn on_file_system<T>(file_system: FileSystem, work: impl FnOnce() -> T) -> T {
+    let before = FILE_SYSTEM.replace(file_system);
+    let result = work();
+    FILE_SYSTEM.set(before);
+    result
+}
+
+/// Runs work on a file system that says of every file that no link leads to it.
+pub fn without_link_counts<T>(work: impl FnOnce() -> T) -> T {
+    on_file_system(FileSystem { counts_no_links: true, ..FileSystem::default() }, work)
 }
 
 /// Whether every file is said to have no link.
 pub(crate) fn counts_no_links() -> bool {
-    NO_LINK_COUNTS.get()
+    FILE_SYSTEM.get().counts_no_links
 }
 
-/// Runs work on a file system that says of every file that no link leads to it, as some network and overlay file systems
-/// do.
-pub fn without_link_counts<T>(work: impl FnOnce() -> T) -> T {
-    NO_LINK_COUNTS.set(true);
-    let result = work();
-    NO_LINK_COUNTS.set(false);
-    result
+/// Who every file belongs to, if that is set.
+pub(crate) fn owner() -> Option<u32> {
+    FILE_SYSTEM.get().owner
+}
+
+/// A time in ns as the file system keeps it.
+pub(crate) fn kept_time(time: i64) -> i64 {
+    if FILE_SYSTEM.get().has_coarse_times {
+        time - time.rem_euclid(2_000_000_000)
+    } else {
+        time
+    }
+}
+
+/// A path as the file system has it.
+pub(crate) fn folded(path: &Path) -> PathBuf {
+    match path.file_name().and_then(|name| name.to_str()).filter(|_| FILE_SYSTEM.get().folds_case && !path.is_dir()) {
+        Some(name) => path.with_file_name(name.to_lowercase()),
+        None => path.to_owned(),
+    }
+}
+
+fn refuse(code: Option<i32>) -> io::Result<()> {
+    code.map_or(Ok(()), |code| Err(io::Error::from_raw_os_error(code)))
+}
+
+/// Refuses to open a file for writing, or to create one.
+pub(crate) fn open(options: &OpenOptions) -> io::Result<()> {
+    // They tell what they are in no other way.
+    let options = format!("{options:?}");
+    let has = |option: &str| options.contains(&format!("{option}: true"));
+    let FileSystem { create, open_for_writing, .. } = FILE_SYSTEM.get();
+    refuse(create.filter(|_| has("create") || has("create_new")))?;
+    refuse(open_for_writing.filter(|_| has("write") || has("append")))
+}
+
+/// Refuses to wait for a directory.
+pub(crate) fn sync(file: &File) -> io::Result<()> {
+    refuse(FILE_SYSTEM.get().sync_dir.filter(|_| file.metadata().is_ok_and(|meta| meta.is_dir())))
 }
 
 /// Runs work without the plan that is under way.
@@ -115,6 +190,8 @@ pub(crate) fn inject(call: Call) -> io::Result<()> {
     if let Some((_, meddle)) = meddle {
         meddle();
     }
+    let refused = FILE_SYSTEM.get().refused.iter().find(|(refused, _)| *refused == call);
+    refuse(refused.map(|(_, code)| *code))?;
     STATE.with(|state| {
         let mut state = state.borrow_mut();
         let Some((at, fault)) = state.plan else {

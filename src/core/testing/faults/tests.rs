@@ -22,6 +22,8 @@ mod files;
 #[cfg(unix)]
 mod locks;
 #[cfg(unix)]
+mod odd_file_systems;
+#[cfg(unix)]
 mod syncs;
 
 const OS: Options = Options { durability: Durability::Os, lock: Lock::None, ids: EntryIds::Short };

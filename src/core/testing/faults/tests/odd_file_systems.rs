@@ -1,0 +1,286 @@
+//! Everything that writes a session file, on file systems that lack something: it works, or it is an error that names the file
+//! and the cause, and what was there is as it was.
+
+use std::sync::atomic::AtomicBool;
+
+use super::files::{branch, OLD};
+use super::*;
+use crate::core::base::error::Error;
+use crate::core::catalog::location::Location;
+use crate::core::io::fs::faults::{on_file_system, FileSystem};
+use crate::core::io::fs::Call;
+use crate::core::listing::candidates::in_dir;
+use crate::core::listing::listing::read_all;
+use crate::core::rewrite::merge::{merge, StoredLines};
+use crate::core::rewrite::repair::repair;
+use crate::core::rewrite::verify::verify;
+use crate::core::session::fork::ForkSource;
+
+/// What is done on a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    Create,
+    Append,
+    Exclusive,
+    Migrate,
+    Repair,
+    Fork,
+    Branch,
+    Merge,
+    /// The file was deleted while it was open.
+    Restore,
+    Catalog,
+}
+
+const ALL: [Work; 10] = [
+    Work::Create,
+    Work::Append,
+    Work::Exclusive,
+    Work::Migrate,
+    Work::Repair,
+    Work::Fork,
+    Work::Branch,
+    Work::Merge,
+    Work::Restore,
+    Work::Catalog,
+];
+
+/// A kind of file system, and what cannot be done there.
+struct Kind {
+    name: &'static str,
+    file_system: FileSystem,
+    fails: &'static [Work],
+}
+
+const PLAIN: FileSystem = FileSystem {
+    refused: &[],
+    create: None,
+    open_for_writing: None,
+    sync_dir: None,
+    counts_no_links: false,
+    has_coarse_times: false,
+    folds_case: false,
+    owner: None,
+};
+
+const fn refusing(refused: &'static [(Call, i32)]) -> FileSystem {
+    FileSystem { refused, ..PLAIN }
+}
+
+/// Everything but the catalog, without which a list reads the files.
+const WRITES: &[Work] = &[
+    Work::Create,
+    Work::Append,
+    Work::Exclusive,
+    Work::Migrate,
+    Work::Repair,
+    Work::Fork,
+    Work::Branch,
+    Work::Merge,
+    Work::Restore,
+];
+
+const KINDS: &[Kind] = &[
+    Kind { name: "a usual one", file_system: PLAIN, fails: &[] },
+    Kind { name: "no modes", file_system: refusing(&[(Call::Attributes, libc::EPERM)]), fails: &[] },
+    Kind { name: "no hard links", file_system: refusing(&[(Call::Link, libc::EPERM)]), fails: &[] },
+    Kind { name: "hard links not supported", file_system: refusing(&[(Call::Link, libc::ENOTSUP)]), fails: &[] },
+    // A repair or merge may not run beside another writer.
+    Kind {
+        name: "no locks",
+        file_system: refusing(&[(Call::Lock, libc::ENOLCK)]),
+        fails: &[Work::Exclusive, Work::Repair, Work::Merge],
+    },
+    Kind {
+        name: "no sync of directories",
+        file_system: FileSystem { sync_dir: Some(libc::EINVAL), ..PLAIN },
+        fails: &[],
+    },
+    Kind { name: "no extended attributes", file_system: refusing(&[(Call::Xattrs, libc::ENOTSUP)]), fails: &[] },
+    Kind { name: "link counts of 0", file_system: FileSystem { counts_no_links: true, ..PLAIN }, fails: &[] },
+    Kind { name: "times in steps of 2 s", file_system: FileSystem { has_coarse_times: true, ..PLAIN }, fails: &[] },
+    Kind { name: "names without case", file_system: FileSystem { folds_case: true, ..PLAIN }, fails: &[] },
+    Kind {
+        name: "a memory stick: no modes, links, attributes or case, coarse times",
+        file_system: FileSystem {
+            refused: &[(Call::Attributes, libc::EPERM), (Call::Link, libc::EPERM), (Call::Xattrs, libc::ENOTSUP)],
+            sync_dir: Some(libc::EINVAL),
+            has_coarse_times: true,
+            folds_case: true,
+            ..PLAIN
+        },
+        fails: &[],
+    },
+    Kind {
+        name: "read-only",
+        file_system: FileSystem {
+            refused: &[
+                (Call::Link, libc::EROFS),
+                (Call::Rename, libc::EROFS),
+                (Call::Remove, libc::EROFS),
+                (Call::Mkdir, libc::EROFS),
+                (Call::Attributes, libc::EROFS),
+                (Call::Truncate, libc::EROFS),
+            ],
+            create: Some(libc::EROFS),
+            open_for_writing: Some(libc::EROFS),
+            ..PLAIN
+        },
+        fails: WRITES,
+    },
+    Kind {
+        name: "full",
+        file_system: refusing(&[(Call::Write, libc::ENOSPC), (Call::Mkdir, libc::ENOSPC)]),
+        fails: WRITES,
+    },
+    Kind {
+        name: "full, of files as well",
+        file_system: FileSystem {
+            create: Some(libc::ENOSPC),
+            ..refusing(&[(Call::Write, libc::ENOSPC), (Call::Link, libc::ENOSPC)])
+        },
+        fails: WRITES,
+    },
+    Kind {
+        name: "over quota",
+        file_system: FileSystem { create: Some(libc::EDQUOT), ..refusing(&[(Call::Write, libc::EDQUOT)]) },
+        fails: WRITES,
+    },
+];
+
+const BROKEN: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n{\"type\":\"custom\",\"id\":\"a\n{\"type\":\"custom\",\"id\":\"b\",\"parentId\":null}\n";
+
+impl Work {
+    /// What is in the session file before.
+    fn before(self) -> String {
+        match self {
+            Self::Migrate => OLD.to_owned(),
+            Self::Repair => BROKEN.to_owned(),
+            _ => three(),
+        }
+    }
+
+    fn run(self, dir: &Path) -> Result<()> {
+        // Where names have no case, it is opened by another one.
+        let path = at(dir, "s.jsonl");
+        let open = |options| match Session::open(&path, Persistence::File, options)? {
+            OpenResult::Session(session) => Ok(session),
+            OpenResult::Missing | OpenResult::Empty => Err(Error::lost(&path)),
+        };
+        match self {
+            Self::Create => {
+                let mut session = Session::new(b"n".to_vec(), Persistence::File, Some(at(dir, "n.jsonl")));
+                session = session.with_options(FSYNC)?;
+                session.make_file(three().lines().take(1).map(str::as_bytes), None)?;
+                append(&mut session)
+            }
+            Self::Append => {
+                let mut session = open(FSYNC)?;
+                append(&mut session)?;
+                append(&mut session)
+            }
+            Self::Exclusive => {
+                let mut session = open(Options { lock: Lock::Exclusive, ..FSYNC })?;
+                append(&mut session)?;
+                session.check_and_close()
+            }
+            Self::Migrate => open(FSYNC).map(drop),
+            Self::Repair => repair(&path, (0.0, "t")).map(drop),
+            Self::Fork => {
+                let source = ForkSource::open(&path)?;
+                let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}";
+                source.write_to(&at(dir, "f.jsonl"), b"f".to_vec(), header, FSYNC).map(drop)
+            }
+            Self::Branch => append(&mut branch(dir, FSYNC)?),
+            Self::Merge => {
+                let new = b"{\"type\":\"custom\",\"id\":\"new\",\"parentId\":null}\n";
+                merge(&path, "s", StoredLines::new(new, &[1]).expect("a line"), None).map(drop)
+            }
+            Self::Restore => {
+                let mut session = open(FSYNC)?;
+                fs::remove_file(&path).expect("removed");
+                append(&mut session)
+            }
+            Self::Catalog => {
+                let location = Location { path: dir.join("catalog"), makes_dir: false };
+                for _ in 0..2 {
+                    let files = in_dir(dir.to_str().expect("text"), "/").expect("listed");
+                    let count = std::sync::Mutex::new(0);
+                    read_all(&files, Some(&location), &AtomicBool::new(false), &|_, found| {
+                        *count.lock().expect("whole") += usize::from(found.is_some());
+                    })?;
+                    assert_eq!(count.into_inner().expect("whole"), 1);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The file that is written, and how many entries it has afterwards.
+    fn result(self) -> (&'static str, u64) {
+        match self {
+            Self::Create => ("n.jsonl", 1),
+            Self::Append => ("s.jsonl", 5),
+            Self::Exclusive | Self::Merge | Self::Restore => ("s.jsonl", 4),
+            Self::Migrate | Self::Repair => ("s.jsonl", 1),
+            Self::Fork => ("f.jsonl", 3),
+            Self::Branch => ("b.jsonl", 4),
+            Self::Catalog => ("s.jsonl", 3),
+        }
+    }
+}
+
+fn check(Kind { name, file_system, fails }: &Kind, work: Work) {
+    let what = format!("{name}: {work:?}");
+    let dir = scratch();
+    let path = at(dir.path(), "s.jsonl");
+    fs::write(&path, work.before()).expect("written");
+    let result = on_file_system(*file_system, || work.run(dir.path()));
+    assert_eq!(result.is_err(), fails.contains(&work), "{what}: {result:?}");
+    nothing_left_behind(dir.path(), &what);
+    let (file, entries) = work.result();
+    match result {
+        Ok(()) => {
+            let report = verify(&at(dir.path(), file)).expect("readable");
+            // A migration keeps a damaged line where it stood.
+            assert!(report.ok || work == Work::Migrate, "{what}: {report:?}");
+            assert_eq!(report.entries, entries, "{what}");
+        }
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.contains(at(dir.path(), "").as_str()) && error.as_io().is_some(), "{what}: {text}");
+            // The test deleted the file itself, and the session's handle was the only one.
+            if work != Work::Restore {
+                assert_eq!(fs::read_to_string(&path).expect("read"), work.before(), "{what}");
+            }
+            // A new session's header may be there already when its first entry fails.
+            let left = fs::read_to_string(at(dir.path(), file)).unwrap_or_default();
+            assert!(file == "s.jsonl" || left.lines().count() <= 1, "{what}: {left}");
+        }
+    }
+}
+
+#[test]
+fn every_write_works_on_every_file_system_or_says_why_not() {
+    let cases = KINDS.iter().flat_map(|kind| ALL.map(|work| (kind, work)));
+    let failed = cases.filter(|(kind, work)| std::panic::catch_unwind(|| check(kind, *work)).is_err());
+    assert_eq!(failed.count(), 0, "each is printed above");
+}
+
+#[test]
+fn where_names_have_no_case_a_session_has_one_lock() {
+    let dir = scratch();
+    fs::write(at(dir.path(), "s.jsonl"), three()).expect("written");
+    on_file_system(FileSystem { folds_case: true, ..PLAIN }, || {
+        let exclusive = Options { lock: Lock::Exclusive, ..OS };
+        let mut first = opened(&at(dir.path(), "S.jsonl"), exclusive);
+        append(&mut first).expect("appended");
+        let holder = crate::core::io::lock_file::held(&at(dir.path(), "s.JSONL")).expect("asked");
+        assert_eq!(holder, Some(Some(std::process::id())));
+        let mut second = opened(&at(dir.path(), "s.jsonl"), OS);
+        append(&mut first).expect("appended");
+        second.refresh().expect("read");
+        assert_eq!(second.tree().len(), 5);
+    });
+    nothing_left_behind(dir.path(), "names without case");
+}
