@@ -11,6 +11,7 @@ use super::schema::{APPLICATION_ID, FORMAT_VERSION};
 use crate::core::io::file_version::FileFingerprint;
 use crate::core::io::fs;
 use crate::core::io::open::{self, Access};
+use crate::core::io::owner;
 
 /// The catalog's file in the agent's directory. Each format version has a file of its own, so that two releases do not
 /// rebuild each other's.
@@ -31,7 +32,8 @@ pub enum CatalogFileState {
     Catalog,
     /// A catalog of an older format version, or a file with our own name that is no database.
     Unusable,
-    /// Another program's file, a catalog of a newer version, no regular file, or one that cannot be read. It is left alone.
+    /// Another program's or another user's file, a catalog of a newer version, no regular file, or one that cannot be read. It is
+    /// left alone.
     Foreign,
 }
 
@@ -125,7 +127,12 @@ fn inspect_header(path: &Path) -> CatalogFileState {
 
 fn read_header(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES);
-    open::regular(path, Access::Read)?.take(HEADER_BYTES as u64).read_to_end(&mut bytes)?;
+    let file = open::regular(path, Access::Read)?;
+    // Another user would choose what lists show, and read what is said in sessions.
+    if !owner::is_trusted(&fs::metadata_of(&file)?) {
+        return Err(ErrorKind::PermissionDenied.into());
+    }
+    file.take(HEADER_BYTES as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -147,7 +154,10 @@ pub fn create_private(path: &Path) -> io::Result<()> {
 #[cfg(unix)]
 fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    // Fails for another user's file, who could read our sessions in it.
+    // Another user could read our sessions in it. For the administrator the call below would not fail.
+    if !owner::is_trusted(&fs::metadata(path)?) {
+        return Err(ErrorKind::PermissionDenied.into());
+    }
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
 }
 
@@ -191,6 +201,24 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 2);
         CatalogFile::at(&path).remove_own();
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 0);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn another_users_catalog_was_used() {
+        use crate::core::io::fs::faults::{on_file_system, FileSystem};
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("named.db");
+        let another = FileSystem { owner: Some(4711), ..FileSystem::default() };
+        for bytes in [Vec::new(), database(APPLICATION_ID, FORMAT_VERSION), database(APPLICATION_ID, 1)] {
+            fs::write(&path, &bytes).expect("written");
+            on_file_system(another, || {
+                assert_eq!(inspect(&path), CatalogFileState::Foreign);
+                assert!(create_private(&path).is_err());
+                CatalogFile::at(&path).remove_own();
+            });
+            assert_eq!(fs::read(&path).expect("left alone"), bytes);
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod line_reader;
 pub mod line_span;
 pub mod lock_file;
 pub mod open;
+pub mod owner;
 pub mod session_files;
 pub mod sidecar_names;
 pub mod sweep;

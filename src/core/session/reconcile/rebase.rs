@@ -11,6 +11,7 @@ use crate::core::format::entry::{read_line, Line};
 use crate::core::format::header::Version;
 use crate::core::index::load::{load, Index, Loaded};
 use crate::core::io::line_reader::text_of;
+use crate::core::io::owner;
 use crate::core::session::notes::Change;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::storage::{read_into, Storage};
@@ -46,6 +47,9 @@ impl Session {
                 return Err(Error::changed(&path, "an older version of it is there now"));
             }
             Some(_) => {}
+        }
+        if old != PreviousFile::Rewritten {
+            self.check_owner(&storage, old == PreviousFile::Open)?;
         }
         let Some(Loaded { header_place, header_line, mut index, lacks_final_newline, .. }) = load(&storage)? else {
             return Err(Error::changed(&path, "it is no session any more"));
@@ -102,6 +106,17 @@ impl Session {
         self.notes.changed(if is_cut { Change::Truncated } else { Change::Replaced });
         self.notes.grown(0, theirs.saturating_sub(known));
         Ok(FileState::Current)
+    }
+
+    /// An error if the file in the place of ours belongs neither to this process's user nor to whom ours belonged: it would get
+    /// our entries, and may be readable for others. What ours belonged to is asked of its handle, if that is `open`.
+    pub(super) fn check_owner(&self, storage: &FileStorage, open: bool) -> Result<()> {
+        let Some(found) = storage.metadata()?.filter(|found| !owner::is_trusted(found)) else { return Ok(()) };
+        let before = self.storage.as_ref().filter(|_| open).map(|before| before.metadata()).transpose()?.flatten();
+        match before.is_some_and(|before| owner::is_same(&found, &before)) {
+            true => Ok(()),
+            false => Err(Error::changed(storage.name(), "another user's file is there now")),
+        }
     }
 
     /// The entries appended here that are missing in another index, and their missing ancestors, with their lines.

@@ -42,6 +42,7 @@ impl Session {
                 }
                 all.pop();
                 let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
+                self.check_owner(&storage, lost.is_open())?;
                 if !write_into_empty(&mut storage, all)? {
                     return Err(Error::changed(&path, "another process writes to it"));
                 }

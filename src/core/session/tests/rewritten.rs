@@ -65,6 +65,26 @@ fn another_sessions_file_that_was_ours_and_is_deleted_is_not_written_again_as_ou
 }
 
 #[test]
+#[cfg(unix)]
+fn another_users_file_with_the_same_session_got_our_entries() {
+    use crate::core::io::fs::faults::{on_file_system, FileSystem};
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    append(&mut session);
+    session.close();
+    let theirs = HEADER.to_owned() + &entry("a") + &entry("theirs");
+    world.replace(&theirs);
+    let another = FileSystem { owner: Some(4711), ..FileSystem::default() };
+    let error = on_file_system(another, || append_as(&mut session, None)).expect_err("it is another user's");
+    assert!(error.to_string().contains("another user's file"), "{error}");
+    assert_eq!(world.text(), theirs);
+    world.replace("");
+    let error = on_file_system(another, || session.rewrite(theirs.lines().map(str::as_bytes)));
+    assert!(error.is_err_and(|error| error.to_string().contains("another user's file")));
+    assert_eq!(world.text(), "");
+}
+
+#[test]
 fn a_file_written_again_from_objects_counted_as_suspect() {
     let world = World::with(&["a"]);
     let mut session = opened(&world.path);

@@ -1,0 +1,35 @@
+//! Who owns a file: what another user has put somewhere is not taken for ours.
+
+use std::fs::Metadata;
+
+/// Whether a file belongs to this process's user, or to the administrator, who may change every file anyway. Elsewhere than on
+/// Unix the system's access lists tell, not the owner.
+#[cfg(unix)]
+pub fn is_trusted(meta: &Metadata) -> bool {
+    let owner = owner(meta);
+    owner == 0 || owner == rustix::process::geteuid().as_raw()
+}
+
+/// Whether two files belong to one user.
+#[cfg(unix)]
+pub fn is_same(left: &Metadata, right: &Metadata) -> bool {
+    owner(left) == owner(right)
+}
+
+#[cfg(unix)]
+fn owner(meta: &Metadata) -> u32 {
+    let owner = std::os::unix::fs::MetadataExt::uid(meta);
+    #[cfg(test)]
+    let owner = super::fs::faults::owner().unwrap_or(owner);
+    owner
+}
+
+#[cfg(not(unix))]
+pub fn is_trusted(_: &Metadata) -> bool {
+    true
+}
+
+#[cfg(not(unix))]
+pub fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    true
+}
