@@ -1065,10 +1065,13 @@ export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> ex
 export interface UsageSum {
 	/** How many calls. */
 	calls: number;
-	/** Tokens of each kind. */
+	/** Tokens sent, those of the cache not included. */
 	input: number;
+	/** Tokens answered. */
 	output: number;
+	/** Tokens read from the provider's cache. */
 	cacheRead: number;
+	/** Tokens written to the provider's cache. */
 	cacheWrite: number;
 	/** Dollars. */
 	cost: number;
@@ -1081,7 +1084,7 @@ export interface UsageSum {
  * ```ts
  * const { by } = await SessionManager.usage({ dir, by: "month" });
  * const dearest = (row: UsageRow): string | undefined => row.models?.[0]?.key;
- * console.log(by.month.map(dearest)); // → [ 'anthropic/claude-sonnet-4-5' ]
+ * console.log(by.month.map(dearest)); // → [ 'acme/large' ]
  * ```
  */
 export interface UsageRow extends UsageSum {
@@ -1107,8 +1110,9 @@ export interface UsageRow extends UsageSum {
 export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
 	/** How many sessions were read. */
 	sessions: number;
-	/** How many entries they have, and how many bytes. Limits of time do not concern them, nor what is below but for `leftOut`. */
+	/** How many entries they have. Limits of time apply to `total`, `by` and the calls in `leftOut` alone. */
 	entries: number;
+	/** Bytes of these entries in their files. */
 	bytes: number;
 	total: UsageSum;
 	/** The rows of each grouping: periods in their order, the others by cost. */
@@ -2071,7 +2075,7 @@ export declare class SessionManager {
    * @example
    * ```ts
    * const { total, by } = await SessionManager.usage({ dir, by: ["day", "model"] });
-   * console.log(total.calls, by.model.map((row) => row.key)); // → 1 [ 'anthropic/claude-sonnet-4-5' ]
+   * console.log(total.calls, by.model.map((row) => row.key)); // → 1 [ 'acme/large' ]
    * ```
    */
   static usage<Grouping extends UsageGrouping = 'model'>(options?: UsageOptions<Grouping>): Promise<UsageReport<Grouping>>

@@ -374,7 +374,7 @@ impl SessionManager {
     /// @example
     /// ```ts
     /// const { total, by } = await SessionManager.usage({ dir, by: ["day", "model"] });
-    /// console.log(total.calls, by.model.map((row) => row.key)); // → 1 [ 'anthropic/claude-sonnet-4-5' ]
+    /// console.log(total.calls, by.model.map((row) => row.key)); // → 1 [ 'acme/large' ]
     /// ```
     #[napi(
         catch_unwind,
