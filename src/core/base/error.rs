@@ -19,17 +19,10 @@ pub struct Error(Kind);
 enum Kind {
     Io { syscall: &'static str, path: String, source: io::Error },
     NotASession { path: String },
-    ForkSource { path: String },
-    EntryNotFound { shown: String },
-    NotOnBranch { shown: String },
-    NotEditable { shown: String },
-    Replacement,
-    SessionId,
     Changed { path: String, what: String },
     Lost { path: String },
     NeedsLines { path: String },
     Locked { path: String, holder: Option<u32> },
-    TooLong { path: String, what: String },
     Argument { text: String },
     Failed { text: String },
 }
@@ -55,32 +48,35 @@ impl Error {
 
     /// The source of a fork is missing, empty or no session.
     pub fn fork_source(path: &str) -> Self {
-        Self(Kind::ForkSource { path: path.to_owned() })
+        Self::failed(format!("Cannot fork: source session file is empty or invalid: {path}"))
     }
 
     /// No entry has this id; `shown` is the id as JavaScript prints it.
-    pub fn entry_not_found(shown: impl Into<String>) -> Self {
-        Self(Kind::EntryNotFound { shown: shown.into() })
+    pub fn entry_not_found(shown: impl fmt::Display) -> Self {
+        Self::failed(format!("Entry {shown} not found"))
     }
 
     /// The target of a context edit is not on the path to the leaf.
-    pub fn not_on_branch(shown: impl Into<String>) -> Self {
-        Self(Kind::NotOnBranch { shown: shown.into() })
+    pub fn not_on_branch(shown: impl fmt::Display) -> Self {
+        Self::failed(format!("Entry {shown} is not on the active branch"))
     }
 
     /// The target of a context edit contributes no editable content.
-    pub fn not_editable(shown: impl Into<String>) -> Self {
-        Self(Kind::NotEditable { shown: shown.into() })
+    pub fn not_editable(shown: impl fmt::Display) -> Self {
+        Self::failed(format!("Entry {shown} does not contribute editable model content"))
     }
 
     /// The replacement of a context edit is neither null nor content.
     pub fn replacement() -> Self {
-        Self(Kind::Replacement)
+        Self::failed("Context edit replacement must be null or contain string/array content")
     }
 
     /// A session id that cannot be part of a file name.
     pub fn session_id() -> Self {
-        Self(Kind::SessionId)
+        Self::failed(
+            "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', \
+             and start and end with an alphanumeric character",
+        )
     }
 
     /// The file differs from the index; `what` says how.
@@ -111,7 +107,7 @@ impl Error {
     /// Something is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
     pub fn too_long(path: &str, id: &str, what: &str, size: usize) -> Self {
         let what = format!("{what} of entry {id} has {size} bytes of JSON");
-        Self(Kind::TooLong { path: path.to_owned(), what })
+        Self::failed(format!("{what}, which is more than a JavaScript string can hold: {path}"))
     }
 
     /// A failure that has no kind of its own.
@@ -202,6 +198,7 @@ pub fn code_of(error: &io::Error) -> Option<(&'static str, &'static str)> {
             io::ErrorKind::PermissionDenied => Some(("EACCES", "permission denied")),
             io::ErrorKind::AlreadyExists => Some(("EEXIST", "file already exists")),
             io::ErrorKind::InvalidInput => Some(("EINVAL", "invalid argument")),
+            io::ErrorKind::StorageFull => Some(("ENOSPC", "no space left on device")),
             io::ErrorKind::OutOfMemory => Some(("ENOMEM", "not enough memory")),
             _ => None,
         },
@@ -216,19 +213,6 @@ impl fmt::Display for Error {
                 None => write!(f, "{source}, {syscall} '{path}'"),
             },
             Kind::NotASession { .. } => f.write_str(&self.text_for(APP_NAME)),
-            Kind::ForkSource { path } => {
-                write!(f, "Cannot fork: source session file is empty or invalid: {path}")
-            }
-            Kind::EntryNotFound { shown } => write!(f, "Entry {shown} not found"),
-            Kind::NotOnBranch { shown } => write!(f, "Entry {shown} is not on the active branch"),
-            Kind::NotEditable { shown } => {
-                write!(f, "Entry {shown} does not contribute editable model content")
-            }
-            Kind::Replacement => f.write_str("Context edit replacement must be null or contain string/array content"),
-            Kind::SessionId => f.write_str(
-                "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', \
-                 and start and end with an alphanumeric character",
-            ),
             Kind::Changed { path, what } => {
                 write!(f, "Session file changed underneath: {what}: {path}")
             }
@@ -242,9 +226,6 @@ impl fmt::Display for Error {
                 write!(f, "Session file is locked by process {pid}: {path}")
             }
             Kind::Locked { path, holder: None } => write!(f, "Session file is locked by another process: {path}"),
-            Kind::TooLong { path, what } => {
-                write!(f, "{what}, which is more than a JavaScript string can hold: {path}")
-            }
             Kind::Argument { text } | Kind::Failed { text } => f.write_str(text),
         }
     }

@@ -145,60 +145,36 @@ impl FileStorage {
         }
     }
 
-    /// Appends all of `bytes` and returns where they are. If that fails, what was written is rolled back.
+    /// Appends all of `bytes` in one write and returns where they are. If that fails, what was written is rolled back.
     fn write_at_end(&self, file: &File, bytes: &[u8]) -> Result<u64> {
-        let mut written = 0;
-        let mut end = 0;
-        while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
-            let result = fs::write(file, rest).and_then(|size| match size {
-                0 => Err(io::ErrorKind::WriteZero.into()),
-                size => Ok(size),
-            });
-            match result {
-                Ok(size) => {
-                    // A write that appends moves the position to its own end, wherever the end of the file was.
-                    let (before, piece) = (bytes.get(..written).unwrap_or_default(), rest.get(..size).unwrap_or(rest));
-                    let now = self.end_of_write(file, before, piece)?;
-                    if written > 0 && now - size as u64 != end {
-                        // Another process wrote between two parts of one line: both are rolled back.
-                        self.rollback_bytes(file, end - written as u64, before);
-                        self.rollback_bytes(file, now - size as u64, piece);
-                        return Err(Error::changed(&self.path, "another process wrote into the middle of a line"));
-                    }
-                    written += size;
-                    end = now;
-                }
+        let size = loop {
+            match fs::write(file, bytes) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    if written > 0 {
-                        self.rollback_bytes(file, end - written as u64, bytes.get(..written).unwrap_or_default());
-                    }
-                    return Err(self.fail("write")(error));
-                }
+                written => break written.map_err(self.fail("write"))?,
             }
-        }
-        Ok(end - bytes.len() as u64)
-    }
-
-    /// Where the write of `piece` ended, which was just made; `before` is what was written of the line until then.
-    fn end_of_write(&self, file: &File, before: &[u8], piece: &[u8]) -> Result<u64> {
-        fs::position(file).map_err(|error| {
+        };
+        let written = bytes.get(..size).unwrap_or(bytes);
+        // A write that appends moves the position to its own end, wherever the end of the file was.
+        let end = fs::position(file).map_err(|error| {
             // Where the bytes are is not known. Those at the end are rolled back if they equal ours; else they stay,
             // and are read like another process's line.
-            let ours = [before, piece].concat();
-            if let Some(at) = fs::stat(file).ok().and_then(|now| now.size.checked_sub(ours.len() as u64)) {
-                if matches!(has_bytes_at(file, at, &ours), Ok(true)) {
-                    self.rollback_bytes(file, at, &ours);
-                }
+            if let Some(at) = fs::stat(file).ok().and_then(|now| now.size.checked_sub(size as u64)) {
+                self.rollback_bytes(file, at, written);
             }
             self.fail("lseek")(error)
-        })
+        })?;
+        if size < bytes.len() {
+            self.rollback_bytes(file, end - size as u64, written);
+            // Nothing else lets a file take a part of a line.
+            return Err(self.fail("write")(io::ErrorKind::StorageFull.into()));
+        }
+        Ok(end - size as u64)
     }
 
     /// Rolls back our own bytes: truncates them if they are the last, else overwrites them with spaces. The caller
     /// reports the failure that led here; if this fails, too, what stays is a damaged line.
-    fn rollback_bytes(&self, file: &File, offset: u64, ours: &[u8]) -> bool {
-        self.cut(file, offset, ours).is_ok() || self.overwrite_with_spaces(file, offset, ours).is_ok()
+    fn rollback_bytes(&self, file: &File, offset: u64, ours: &[u8]) {
+        let _ = self.cut(file, offset, ours).or_else(|_| self.overwrite_with_spaces(file, offset, ours));
     }
 
     /// Truncates our own bytes. An error if they are not the last, or not there any more.
