@@ -78,7 +78,7 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	expect(await said(["pull", "--store", "postgres://me:s3cret@[x"])).toMatchObject({ code: 1, err: expect.stringContaining("is no URL") });
 	const refused = await said(["pull", "--store", "postgres://me:s3cret@127.0.0.1:1/x?password=s3cret"]);
 	expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("postgres://me@127.0.0.1:1/x") });
-	expect(await said(["push", ID, "--all"], missing)).toMatchObject({ code: 2, err: expect.stringContaining("Either a session or --all") });
+	expect(await said(["push", ID, "--all"], missing)).toMatchObject({ code: 2, err: "Error: --all cannot be combined with a session" });
 	expect(await said(["pull", "zzz"], laptop.cwd)).toMatchObject({ code: 1, err: 'Error: No session has an id that begins with "zzz"' });
 	expect(snapshot(join(laptop.agent, "sessions"))).toEqual(before);
 	// Notes are kept under a checksum of the address.
