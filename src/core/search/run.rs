@@ -1,7 +1,6 @@
 //! A search from its beginning: files are listed, new texts are ingested and indexed, and the index is searched. Sessions that
 //! the catalog does not have are searched in their files.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
@@ -23,17 +22,13 @@ use crate::core::catalog::fts::index::Indexer;
 use crate::core::catalog::ingest::{begin, pending, PendingSession};
 use crate::core::catalog::ingest_lock::Turn;
 use crate::core::catalog::location::Location;
-use crate::core::catalog::rows::is_cacheable;
 use crate::core::io::fd_limit::{is_exhausted, is_unreadable};
-use crate::core::listing::candidates::{read_fingerprints, Candidate};
+use crate::core::listing::candidates::Candidate;
 use crate::core::listing::listing::read_with;
 use crate::core::summary::session_summary::{ListedSession, SessionSummary};
 
 /// How long a search waits for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(1_500);
-
-/// How often a search starts again if files change meanwhile.
-const ROUNDS: usize = 3;
 
 /// How many sessions are ingested at once.
 const AT_ONCE: usize = 64;
@@ -64,8 +59,6 @@ struct SearchedSession {
     listed: ListedSession,
     /// The id of its row in the catalog, if that is for this state of the file.
     row: Option<i64>,
-    /// Whether it gets a row.
-    is_cacheable: bool,
 }
 
 /// The result of ingesting, by row ids.
@@ -75,8 +68,6 @@ struct IngestReport {
     taken: HashSet<i64>,
     /// The files cannot be read any more.
     unreadable: HashSet<i64>,
-    /// Reading the files fails: another round would not help, but what can be read counts.
-    failing: HashSet<i64>,
     /// Whether the catalog cannot be written now, or no file descriptor is left.
     is_stuck: bool,
 }
@@ -86,7 +77,8 @@ impl IngestReport {
         match error {
             error if is_exhausted(error) => self.is_stuck = true,
             error if is_unreadable(error) => drop(self.unreadable.insert(row)),
-            _ => drop(self.failing.insert(row)),
+            // What can be read of it is found in the file.
+            _ => {}
         }
     }
 }
@@ -126,7 +118,7 @@ impl Request<'_> {
                 }
             }
         }
-        let answer = self.list(self.files, None).and_then(|(sessions, _)| {
+        let answer = self.list(None).and_then(|(sessions, _)| {
             let hits = self.merged(None, &sessions, &|_| true)?;
             Ok((found(hits, sessions), None))
         });
@@ -145,81 +137,62 @@ impl Request<'_> {
         catalog: Catalog,
         location: &Location,
     ) -> CatalogResult<Option<(Vec<TextMatch>, Option<Catalog>)>> {
-        let mut catalog = catalog;
-        let mut indexer = Indexer::default();
-        let mut files = Cow::Borrowed(self.files);
-        for round in 1.. {
-            catalog.wait_for_locks(BUSY_TIMEOUT, self.cancelled)?;
-            // Of searches that begin together one reads the files.
-            let turn = is_new(&catalog, files.len())?.then(|| Turn::wait(&location.path, self.cancelled));
-            if matches!(turn, Some(None)) {
-                return Ok(None);
-            }
-            let listed = self.list(&files, Some(catalog));
-            drop(turn);
-            let (mut sessions, open) = listed.map_err(without_handles)?;
-            let was_written = open.is_some();
-            // What was read counts even if it could not be written.
-            let Some(open) = open.or_else(|| Catalog::open(location)) else {
-                return Err(rusqlite::Error::InvalidQuery);
-            };
-            catalog = open;
-            catalog.wait_for_locks(BUSY_TIMEOUT, self.cancelled)?;
-            self.find_rows(&catalog, &files, &mut sessions)?;
-            let done = match was_written && !self.is_cancelled() {
-                true => self.complete((&mut catalog, location), &sessions, &mut indexer, round == 1)?,
-                false => IngestReport { is_stuck: true, ..IngestReport::default() },
-            };
-            if self.is_cancelled() {
-                return Ok(None);
-            }
-            // One snapshot for what is ready and for the search.
-            let view = catalog.db().unchecked_transaction()?;
-            let ready = ready(&view, &sessions, &done)?;
-            let is_one = |rows: &HashSet<i64>, place: usize| {
-                let row = sessions.get(place).and_then(|session| session.row);
-                row.is_some_and(|row| rows.contains(&row))
-            };
-            let is_missing = |place: usize| !ready.contains(&place) && !is_one(&done.unreadable, place);
-            let is_cacheable = |place: usize| sessions.get(place).is_some_and(|session| session.is_cacheable);
-            let may_get = |place: usize| is_missing(place) && is_cacheable(place) && !is_one(&done.failing, place);
-            if round < ROUNDS && !done.is_stuck && (0..sessions.len()).any(may_get) {
-                drop(view);
-                read_fingerprints(files.to_mut());
-                continue;
-            }
-            let rows = sessions.iter().enumerate().filter(|(place, _)| ready.contains(place));
-            let rows = rows.filter_map(|(place, session)| Some((session.row?, place))).collect();
-            let search = Search {
-                db: &view,
-                query: self.query,
-                sessions: &rows,
-                options: self.options,
-                cancelled: self.cancelled,
-            };
-            let Some(hits) = search.run()? else { return Ok(None) };
-            drop(view);
-            let hits = self.merged(Some(hits), &sessions, &is_missing).map_err(without_handles)?;
-            return Ok((!self.is_cancelled()).then(|| (found(hits, sessions), Some(catalog))));
+        catalog.wait_for_locks(BUSY_TIMEOUT, self.cancelled)?;
+        // Of searches that begin together one reads the files.
+        let turn = is_new(&catalog, self.files.len())?.then(|| Turn::wait(&location.path, self.cancelled));
+        if matches!(turn, Some(None)) {
+            return Ok(None);
         }
-        Ok(None)
+        let listed = self.list(Some(catalog));
+        drop(turn);
+        let (mut sessions, open) = listed.map_err(without_handles)?;
+        let was_written = open.is_some();
+        // What was read counts even if it could not be written.
+        let Some(mut catalog) = open.or_else(|| Catalog::open(location)) else {
+            return Err(rusqlite::Error::InvalidQuery);
+        };
+        catalog.wait_for_locks(BUSY_TIMEOUT, self.cancelled)?;
+        self.find_rows(&catalog, &mut sessions)?;
+        let done = match was_written && !self.is_cancelled() {
+            true => self.complete((&mut catalog, location), &sessions)?,
+            false => IngestReport::default(),
+        };
+        if self.is_cancelled() {
+            return Ok(None);
+        }
+        // One snapshot for what is ready and for the search.
+        let view = catalog.db().unchecked_transaction()?;
+        let ready = ready(&view, &sessions, &done)?;
+        let rows = sessions.iter().enumerate().filter(|(place, _)| ready.contains(place));
+        let rows = rows.filter_map(|(place, session)| Some((session.row?, place))).collect();
+        let search =
+            Search { db: &view, query: self.query, sessions: &rows, options: self.options, cancelled: self.cancelled };
+        let Some(hits) = search.run()? else { return Ok(None) };
+        drop(view);
+        // A file that changed meanwhile is searched itself.
+        let is_missing = |place: usize| {
+            let row = sessions.get(place).and_then(|session| session.row);
+            !ready.contains(&place) && !row.is_some_and(|row| done.unreadable.contains(&row))
+        };
+        let hits = self.merged(Some(hits), &sessions, &is_missing).map_err(without_handles)?;
+        Ok((!self.is_cancelled()).then(|| (found(hits, sessions), Some(catalog))))
     }
 
     /// The sessions that are searched, the newest first.
-    fn list(&self, files: &[Candidate], catalog: Option<Catalog>) -> Result<(Vec<SearchedSession>, Option<Catalog>)> {
+    fn list(&self, catalog: Option<Catalog>) -> Result<(Vec<SearchedSession>, Option<Catalog>)> {
         let sessions: Mutex<Vec<SearchedSession>> = Mutex::new(Vec::new());
         let each = |at: usize, found: Option<ListedSession>| {
-            let Some((file, mut listed)) = files.get(at).zip(found.filter(|found| (self.takes)(&found.summary))) else {
+            let Some((file, mut listed)) = self.files.get(at).zip(found.filter(|found| (self.takes)(&found.summary)))
+            else {
                 return;
             };
-            let is_cacheable = is_cacheable(&listed.summary);
             // It may be large, and hits do not show it.
             listed.summary.first_message = None;
             let whole = PathBuf::from(crate::core::base::paths::join(&file.dir, &file.name));
-            let session = SearchedSession { path: file.path.clone(), file: whole, listed, row: None, is_cacheable };
+            let session = SearchedSession { path: file.path.clone(), file: whole, listed, row: None };
             sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(session);
         };
-        let catalog = read_with(files, catalog, None, self.cancelled, &each)?;
+        let catalog = read_with(self.files, catalog, None, self.cancelled, &each)?;
         let mut sessions = sessions.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         sessions.sort_by(|left, right| {
             let time = |session: &SearchedSession| session.listed.summary.active.unwrap_or(0.0);
@@ -249,9 +222,9 @@ impl Request<'_> {
     }
 
     /// Sets the sessions' row ids.
-    fn find_rows(&self, catalog: &Catalog, files: &[Candidate], sessions: &mut [SearchedSession]) -> CatalogResult<()> {
+    fn find_rows(&self, catalog: &Catalog, sessions: &mut [SearchedSession]) -> CatalogResult<()> {
         let mut rows = HashMap::new();
-        let dirs: HashSet<&str> = files.iter().map(|file| file.dir.as_str()).collect();
+        let dirs: HashSet<&str> = self.files.iter().map(|file| file.dir.as_str()).collect();
         let mut statement = catalog
             .db()
             .prepare_cached("SELECT name, id, size, read_to, head_tail_hash FROM session WHERE dir = ?1")?;
@@ -276,19 +249,17 @@ impl Request<'_> {
         &self,
         (catalog, location): (&mut Catalog, &Location),
         sessions: &[SearchedSession],
-        indexer: &mut Indexer,
-        tells: bool,
     ) -> CatalogResult<IngestReport> {
         let mut done = IngestReport { is_stuck: catalog.is_read_only(), ..IngestReport::default() };
         let rows: HashSet<i64> = sessions.iter().filter_map(|session| session.row).collect();
         let todo = if done.is_stuck { Vec::new() } else { rows_to_index(catalog, &rows)? };
         let tell = |count: usize| {
-            if tells && !todo.is_empty() {
+            if !todo.is_empty() {
                 (self.progress)(count, todo.len());
             }
         };
         tell(0);
-        match self.take_all((catalog, location), &todo, indexer, &mut done, &tell) {
+        match self.take_all((catalog, location), &todo, &mut done, &tell) {
             Ok(()) => {}
             Err(error) if is_corrupt(&error) => return Err(error),
             // Locked, or a full disk: what the catalog has can be searched.
@@ -304,10 +275,10 @@ impl Request<'_> {
         &self,
         (catalog, location): (&mut Catalog, &Location),
         todo: &[(i64, Option<PendingSession>)],
-        indexer: &mut Indexer,
         done: &mut IngestReport,
         tell: &dyn Fn(usize),
     ) -> CatalogResult<()> {
+        let mut indexer = Indexer::default();
         let mut count = 0;
         for some in todo.chunks(AT_ONCE) {
             let Some(_turn) = Turn::wait(&location.path, self.cancelled) else { return Ok(()) };
@@ -322,12 +293,12 @@ impl Request<'_> {
                         taken.push(*row);
                         starts.push(start);
                     }
-                    // Changed or ingested meanwhile: the next round sees which.
+                    // Changed or ingested meanwhile: what is ready says which.
                     Some(Ok(None)) | None => {}
                     Some(Err(error)) => done.note(*row, &error),
                 }
             }
-            let built = build(catalog, indexer, &starts, self.cancelled, &|built| tell(count + built))?;
+            let built = build(catalog, &mut indexer, &starts, self.cancelled, &|built| tell(count + built))?;
             done.taken.extend(built.done.into_iter().filter_map(|at| taken.get(at)));
             for (at, error) in built.failed {
                 if let Some(row) = taken.get(at) {
