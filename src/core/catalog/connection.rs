@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::error::{is_busy, is_corrupt, CatalogResult};
+use super::error::{is_corrupt, CatalogResult};
 use super::file::{create_private, inspect, CatalogFile, CatalogFileState};
 use super::location::Location;
 use super::schema;
@@ -71,19 +71,13 @@ impl Catalog {
         if inspect(&path) != CatalogFileState::Catalog {
             return None;
         }
-        for flags in [OpenFlags::SQLITE_OPEN_READ_WRITE, OpenFlags::SQLITE_OPEN_READ_ONLY] {
-            match Self::connect(&path, &file, flags, busy_timeout) {
-                Ok(catalog) => return Some(catalog),
-                Err(error) if is_corrupt(&error) => {
-                    file.remove_own();
-                    return None;
-                }
-                // A read-only connection would wait as long.
-                Err(error) if is_busy(&error) => return None,
-                Err(_) => {}
+        match Self::connect(&path, &file, busy_timeout) {
+            Ok(catalog) => Some(catalog),
+            Err(error) => {
+                discard_if_corrupt(&file, &error);
+                None
             }
         }
-        None
     }
 
     /// Opens the catalog for writing, and creates it if there is none. None if that fails, or if the file is not ours.
@@ -108,7 +102,7 @@ impl Catalog {
                 }
                 CatalogFileState::Missing => create_private(&path).ok()?,
             }
-            match Self::connect(&path, &file, OpenFlags::SQLITE_OPEN_READ_WRITE, LIST_BUSY_TIMEOUT) {
+            match Self::connect(&path, &file, LIST_BUSY_TIMEOUT) {
                 Ok(catalog) => return Some(catalog),
                 Err(error) if is_corrupt(&error) => file.remove_own(),
                 Err(_) => return None,
@@ -117,8 +111,10 @@ impl Catalog {
         None
     }
 
-    fn connect(path: &Path, file: &CatalogFile, flags: OpenFlags, busy_timeout: Duration) -> CatalogResult<Self> {
-        let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    /// Connects for writing; SQLite connects for reading alone where the file cannot be written.
+    fn connect(path: &Path, file: &CatalogFile, busy_timeout: Duration) -> CatalogResult<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(path, flags)?;
         db.busy_timeout(busy_timeout)?;
         // A connection to a deleted file would delete the log of the file in its place.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -190,6 +186,7 @@ pub fn discard_if_corrupt(file: &CatalogFile, error: &rusqlite::Error) {
 mod tests {
     use super::*;
     use crate::core::catalog::error::corrupt;
+    use crate::core::catalog::error::is_busy;
     use std::fs;
     use std::os::unix::fs::MetadataExt;
 
