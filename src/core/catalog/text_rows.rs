@@ -113,6 +113,11 @@ impl<'a> TextRow<'a> {
         Ok(Self { places: Cow::Borrowed(places), texts: Cow::Borrowed(texts) })
     }
 
+    /// How many bytes of text it holds.
+    pub fn size(&self) -> usize {
+        self.texts.len()
+    }
+
     /// Its texts in file order.
     pub fn iter(&self) -> impl Iterator<Item = StoredText<'_>> {
         let mut places = &*self.places;

@@ -8,12 +8,11 @@ use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use hashbrown::HashSet;
 use rusqlite::Transaction;
 
-use super::index::{put_words, Indexer};
-use super::tokenizer::index_words;
+use super::index::{put_words, tokenized, Indexer};
 use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::error::CatalogResult;
 use crate::core::catalog::ingest::{IngestChunk, IngestStart, ReadOutcome};
-use crate::core::catalog::text_rows::unicode;
+use crate::core::catalog::text_rows::Batch;
 use crate::core::io::fd_limit::is_exhausted;
 
 /// How many chunks wait to be written, and how many bytes of text one transaction writes: few, so that other writers do not wait
@@ -99,7 +98,7 @@ fn read_session(
         };
         from = chunk.to;
         let is_last = chunk.is_last;
-        if !tell(IngestEvent::Chunk(tokenized(chunk))) {
+        if !tell(IngestEvent::Chunk(tokenize(chunk))) {
             return None;
         }
         if is_last {
@@ -108,20 +107,10 @@ fn read_session(
     }
 }
 
-fn tokenized(chunk: IngestChunk) -> TokenizedChunk {
-    let mut known: HashSet<Box<str>> = HashSet::new();
-    let mut size = 0;
-    let mut words_of = |text: &[u8]| {
-        size += text.len();
-        let mut each = |word: &str| {
-            if !known.contains(word) {
-                known.insert(word.into());
-            }
-        };
-        index_words(&unicode(text), &mut each).into_owned()
-    };
-    let words = chunk.batches.iter().map(|batch| batch.as_row().iter().map(|text| words_of(text.text)).collect());
-    let words = words.collect();
+fn tokenize(chunk: IngestChunk) -> TokenizedChunk {
+    let mut known = HashSet::new();
+    let words = chunk.batches.iter().map(|batch| tokenized(&batch.as_row(), &mut known)).collect();
+    let size = chunk.batches.iter().map(Batch::size).sum();
     TokenizedChunk { chunk, words, known, size }
 }
 

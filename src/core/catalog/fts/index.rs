@@ -9,7 +9,7 @@ use super::tokenizer::index_words;
 use super::vocabulary;
 use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::error::CatalogResult;
-use crate::core::catalog::text_rows::{row, unicode, ROW_TEXTS};
+use crate::core::catalog::text_rows::{row, unicode, TextRow, ROW_TEXTS};
 
 /// How many bytes of text one transaction indexes, so that other writers do not wait long.
 const INDEXED_AT_ONCE: usize = 8 << 20;
@@ -80,22 +80,23 @@ impl Indexer {
     }
 }
 
+/// The words of each text of a row; adds them to `words`.
+pub fn tokenized(texts: &TextRow<'_>, words: &mut HashSet<Box<str>>) -> Vec<String> {
+    let mut each = |word: &str| {
+        if !words.contains(word) {
+            words.insert(word.into());
+        }
+    };
+    texts.iter().map(|text| index_words(&unicode(text.text), &mut each).into_owned()).collect()
+}
+
 fn tokenize(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> CatalogResult<TokenizedRows> {
     let mut tokenized = TokenizedRows { rows: Vec::new(), words: HashSet::new() };
     let mut size = 0;
     for &id in rows {
         let texts = row(catalog.db(), id, |_, texts| {
-            let words = |text: &[u8]| {
-                let text = unicode(text);
-                size += text.len();
-                let mut each = |word: &str| {
-                    if !tokenized.words.contains(word) {
-                        tokenized.words.insert(word.into());
-                    }
-                };
-                index_words(&text, &mut each).into_owned()
-            };
-            texts.iter().map(|placed| placed.text).map(words).collect::<Vec<_>>()
+            size += texts.size();
+            self::tokenized(texts, &mut tokenized.words)
         })?;
         // Another process may have deleted it.
         tokenized.rows.extend(texts.map(|texts| (id, texts)));
