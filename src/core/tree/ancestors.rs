@@ -1,20 +1,17 @@
 //! Walks along parents: paths through entries that no [`super::tree::Tree`] holds, the caller's own lists; and cycles.
 
-use std::collections::HashSet;
-use std::hash::Hash;
-
 use super::row::RowNo;
 
-/// The path from the root to an entry, by each entry's key and its parent. It begins where an entry has no parent that
-/// is there, or behind one that the walk has visited: parents may go round in a circle.
-pub fn path_to<E, K: Eq + Hash, Error>(
+/// The path from the root to an entry. It begins where an entry has no parent that is there, or behind one that is not new
+/// to the walk: parents may go round in a circle.
+pub fn path_to<E, Error>(
     entry: Option<E>,
-    mut key: impl FnMut(&E) -> Result<K, Error>,
+    mut is_new: impl FnMut(&E) -> Result<bool, Error>,
     mut parent: impl FnMut(&E) -> Result<Option<E>, Error>,
 ) -> Result<Vec<E>, Error> {
-    let (mut path, mut visited, mut at) = (Vec::new(), HashSet::new(), entry);
+    let (mut path, mut at) = (Vec::new(), entry);
     while let Some(entry) = at {
-        if !visited.insert(key(&entry)?) {
+        if !is_new(&entry)? {
             break;
         }
         at = parent(&entry)?;
@@ -52,7 +49,8 @@ mod tests {
 
     fn path(parents: &[Option<usize>], from: usize) -> Vec<usize> {
         let parent = |at: &usize| Ok::<_, ()>(parents[*at]);
-        path_to(Some(from), |at| Ok(*at), parent).unwrap()
+        let mut visited = std::collections::HashSet::new();
+        path_to(Some(from), |at| Ok(visited.insert(*at)), parent).unwrap()
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! Invariants: rows are only ever added; `last_row` of a symbol is the newest row with that id; a walk to the root
 //! visits no row twice.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::hash::BuildHasher;
 
@@ -274,7 +275,9 @@ impl Tree {
             // More steps than rows: the walk is in a cycle, whose rows are at the end of what was walked.
             if path.len() == self.rows.len() {
                 let parent = |no: &RowNo| Ok::<_, Infallible>(self.parent_row(*no));
-                return path_to(Some(to), |no| Ok(*no), parent).unwrap_or_else(|never| match never {});
+                let mut visited = HashSet::new();
+                let path = path_to(Some(to), |no| Ok(visited.insert(*no)), parent);
+                return path.unwrap_or_else(|never| match never {});
             }
             path.push(no);
             at = self.parent_row(no);

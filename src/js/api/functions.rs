@@ -1,7 +1,5 @@
 //! The exported functions that work on the caller's plain lists of entries.
 
-use std::collections::HashMap;
-
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
@@ -55,27 +53,22 @@ fn path<'env>(js: JsEnv<'env>, entries: JsVal<'env>, leaf_id: JsVal<'env>, by_id
     if js.kind(leaf_id)? == ValueType::Null || count == 0 && !js.is_truthy(by_id)? {
         return Ok(path);
     }
-    let lookup = Lookup::new(js, list, by_id)?;
-    let mut at = match js.is_truthy(leaf_id)? {
-        true => lookup.find(leaf_id)?,
-        false => None,
+    let by_id = entries_by_id(js, list, by_id)?;
+    let truthy = |value| Ok::<_, Error>(if js.is_truthy(value)? { Some(value) } else { None });
+    let find = |id| match truthy(id)? {
+        Some(id) => truthy(factory::call(js, FactoryFn::MapGet, &[by_id, id])?),
+        None => Ok(None),
     };
+    let mut at = find(leaf_id)?;
     if at.is_none() && count > 0 {
-        at = Some(js.at(list, count - 1)?).filter(|last| js.is_truthy(*last).unwrap_or(false));
+        at = truthy(js.at(list, count - 1)?)?;
     }
-    let key = |entry: &JsVal<'env>| {
+    let visited = factory::call(js, FactoryFn::NewSet, &[])?;
+    let is_new = |entry: &JsVal<'env>| {
         args::object(js, *entry, "each of entries")?;
-        Key::of(js, js.get(*entry, c"id")?)
+        js.is_truthy(factory::call(js, FactoryFn::AddNew, &[visited, js.get(*entry, c"id")?])?)
     };
-    let parent = |entry: &JsVal<'env>| {
-        let parent = js.get(*entry, c"parentId")?;
-        if js.is_truthy(parent)? {
-            lookup.find(parent)
-        } else {
-            Ok(None)
-        }
-    };
-    for entry in path_to(at, key, parent)? {
+    for entry in path_to(at, is_new, |entry| find(js.get(*entry, c"parentId")?))? {
         let row = with_entry_head(js, entry, |_, mut head| {
             head.parent = Parent::Null;
             path.tree.push(&head, true)
@@ -86,53 +79,15 @@ fn path<'env>(js: JsEnv<'env>, entries: JsVal<'env>, leaf_id: JsVal<'env>, by_id
     Ok(path)
 }
 
-/// An id as a key. Ids that are no text are told from every text.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key(ValueType, Vec<u8>);
-
-impl Key {
-    fn of(js: JsEnv<'_>, id: JsVal<'_>) -> Result<Self> {
-        let kind = js.kind(id)?;
-        let shown = match kind {
-            ValueType::String => js.text(id)?.unwrap_or_default(),
-            ValueType::Number | ValueType::Boolean | ValueType::BigInt => args::shown_value(js, id)?.into_bytes(),
-            _ => Vec::new(),
-        };
-        Ok(Self(kind, shown))
+/// The caller's map of entries by id, or one of the entries in the list.
+fn entries_by_id<'env>(js: JsEnv<'env>, list: JsVal<'env>, by_id: JsVal<'env>) -> Result<JsVal<'env>> {
+    if !js.is_truthy(by_id)? {
+        objects(js, list, "entries")?;
+        return factory::call(js, FactoryFn::EntriesById, &[list]);
     }
-}
-
-/// Finds entries by id.
-struct Lookup<'env> {
-    js: JsEnv<'env>,
-    /// The caller's map, or our own.
-    map: std::result::Result<JsVal<'env>, HashMap<Key, JsVal<'env>>>,
-}
-
-impl<'env> Lookup<'env> {
-    fn new(js: JsEnv<'env>, list: JsVal<'env>, by_id: JsVal<'env>) -> Result<Self> {
-        if js.is_truthy(by_id)? {
-            let is_map = js.is_object(by_id)? && js.kind(js.get(by_id, c"get")?)? == ValueType::Function;
-            return match is_map {
-                true => Ok(Self { js, map: Ok(by_id) }),
-                false => Err(wrong_argument(js, "byId must be a Map")),
-            };
-        }
-        let mut map = HashMap::new();
-        for entry in objects(js, list, "entries")? {
-            map.insert(Key::of(js, js.get(entry, c"id")?)?, entry);
-        }
-        Ok(Self { js, map: Err(map) })
-    }
-
-    fn find(&self, id: JsVal<'env>) -> Result<Option<JsVal<'env>>> {
-        match &self.map {
-            Ok(map) => {
-                let found = factory::call(self.js, FactoryFn::MapGet, &[*map, id])?;
-                Ok(Some(found).filter(|found| self.js.is_truthy(*found).unwrap_or(false)))
-            }
-            Err(map) => Ok(map.get(&Key::of(self.js, id)?).copied()),
-        }
+    match js.is_object(by_id)? && js.kind(js.get(by_id, c"get")?)? == ValueType::Function {
+        true => Ok(by_id),
+        false => Err(wrong_argument(js, "byId must be a Map")),
     }
 }
 

@@ -334,6 +334,13 @@
 			delete object[key];
 		},
 		mapGet: (map, key) => map.get(key),
+		entriesById(list) {
+			const map = new Map();
+			for (let at = 0; at < list.length; at++) map.set(list[at].id, list[at]);
+			return map;
+		},
+		newSet: () => new Set(),
+		addNew: (set, value) => !set.has(value) && Boolean(set.add(value)),
 
 		header: (id, timestamp, cwd, parentSession) => ({ type: "session", version: 3, id, timestamp, cwd, parentSession }),
 		envelopeFirst: (type, id, parentId, timestamp, own) => ({ type, id, parentId, timestamp, ...own }),
