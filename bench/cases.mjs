@@ -88,6 +88,8 @@ function stores(size, data, more) {
 		"list-all-cold": "listAll, no catalog",
 		"list-all": "listAll",
 		"list-turns": "turns of listAll",
+		"usage-cold": "usage, no catalog",
+		usage: "usage",
 		"all-texts": "listAll, every text",
 		continue: "continueRecent",
 		find: "findById",

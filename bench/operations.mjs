@@ -95,6 +95,24 @@ function footer(manager) {
 	}
 }
 
+/** What all sessions cost, by model and day. Without `usage`, as one writes it with pi: over the entries of each file. */
+async function usage({ SessionManager, path }) {
+	if (SessionManager.usage) {
+		const { total } = await SessionManager.usage({ dir: path, by: ["model", "day"] });
+		if (!(total.cost > 0)) throw new Error("Nothing was added up");
+		sink += total.calls;
+		return;
+	}
+	const sums = new Map();
+	for (const name of readdirSync(path)) {
+		for (const { message } of SessionManager.open(join(path, name)).getEntries()) {
+			if (message?.role !== "assistant") continue;
+			for (const key of [message.model, new Date(message.timestamp).toISOString().slice(0, 10)]) sums.set(key, (sums.get(key) ?? 0) + message.usage.cost.total);
+		}
+	}
+	sink += sums.size;
+}
+
 async function listAll({ SessionManager, path }) {
 	sink += (await SessionManager.listAll(path)).length;
 }
@@ -284,6 +302,8 @@ export const OPERATIONS = {
 	},
 	"listAll, no catalog": { catalog: "cold", run: listAll },
 	listAll: { catalog: "warm", run: listAll },
+	"usage, no catalog": { catalog: "cold", run: usage },
+	usage: { catalog: "warm", run: usage },
 	// The first list of a process, and the next one.
 	"turns of listAll": {
 		catalog: "cold",

@@ -1,8 +1,8 @@
 // Where output goes: the terminal, a pager before it, or a pipe.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createRequire } from "node:module";
 import { win32 } from "node:path";
-import cliProgress from "cli-progress";
 import picocolors from "picocolors";
 import { CommandError } from "./errors.mjs";
 import { onSignal } from "./signals.mjs";
@@ -218,6 +218,8 @@ export function table(all, rows) {
  */
 export function progress(what) {
 	if (!process.stderr.isTTY) return { update: () => {}, stop: () => {} };
+	// Loaded where it is shown.
+	const cliProgress = /** @type {typeof import("cli-progress")} */ (createRequire(import.meta.url)("cli-progress"));
 	const bar = new cliProgress.SingleBar({
 		format: `${what} {bar} {value}/{total}`,
 		stream: process.stderr,

@@ -1,15 +1,24 @@
 // The commands, their options and their help.
 import { Command, InvalidArgumentError, Option } from "commander";
 import { createRequire } from "node:module";
-import { completeIds, completion } from "./completion.mjs";
-import { exportSession, fork } from "./fork-and-export.mjs";
-import { repair, verify } from "./verify-and-repair.mjs";
-import { list, search } from "./list.mjs";
-import { show } from "./show.mjs";
-import { stats } from "./stats.mjs";
-import { pull, push, remote, sync } from "./stores.mjs";
 import { safeBlock } from "./text.mjs";
-import { tree } from "./tree.mjs";
+
+/** Each command is loaded when it runs: what the others need takes longer to load than most of them run. */
+const completeIds = async (/** @type {Parameters<typeof import("./completion.mjs").completeIds>} */ ...args) => (await import("./completion.mjs")).completeIds(...args);
+const completion = async (/** @type {Parameters<typeof import("./completion.mjs").completion>} */ ...args) => (await import("./completion.mjs")).completion(...args);
+const exportSession = async (/** @type {Parameters<typeof import("./fork-and-export.mjs").exportSession>} */ ...args) => (await import("./fork-and-export.mjs")).exportSession(...args);
+const fork = async (/** @type {Parameters<typeof import("./fork-and-export.mjs").fork>} */ ...args) => (await import("./fork-and-export.mjs")).fork(...args);
+const repair = async (/** @type {Parameters<typeof import("./verify-and-repair.mjs").repair>} */ ...args) => (await import("./verify-and-repair.mjs")).repair(...args);
+const verify = async (/** @type {Parameters<typeof import("./verify-and-repair.mjs").verify>} */ ...args) => (await import("./verify-and-repair.mjs")).verify(...args);
+const list = async (/** @type {Parameters<typeof import("./list.mjs").list>} */ ...args) => (await import("./list.mjs")).list(...args);
+const search = async (/** @type {Parameters<typeof import("./list.mjs").search>} */ ...args) => (await import("./list.mjs")).search(...args);
+const show = async (/** @type {Parameters<typeof import("./show.mjs").show>} */ ...args) => (await import("./show.mjs")).show(...args);
+const stats = async (/** @type {Parameters<typeof import("./stats.mjs").stats>} */ ...args) => (await import("./stats.mjs")).stats(...args);
+const pull = async (/** @type {Parameters<typeof import("./stores.mjs").pull>} */ ...args) => (await import("./stores.mjs")).pull(...args);
+const push = async (/** @type {Parameters<typeof import("./stores.mjs").push>} */ ...args) => (await import("./stores.mjs")).push(...args);
+const remote = async (/** @type {Parameters<typeof import("./stores.mjs").remote>} */ ...args) => (await import("./stores.mjs")).remote(...args);
+const sync = async (/** @type {Parameters<typeof import("./stores.mjs").sync>} */ ...args) => (await import("./stores.mjs")).sync(...args);
+const tree = async (/** @type {Parameters<typeof import("./tree.mjs").tree>} */ ...args) => (await import("./tree.mjs")).tree(...args);
 
 const { version } = createRequire(import.meta.url)("../../package.json");
 

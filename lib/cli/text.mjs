@@ -18,7 +18,8 @@ const SELECTED = /^[\p{Emoji}\p{sc=Han}\p{sc=Mongolian}]$/u;
 const JOINED = /^(?!\p{sc=Latin})[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}]$/u;
 /** England, Scotland and Wales: a black flag and letters made of tags. */
 const FLAGS = ["gbeng", "gbsct", "gbwls"].map((name) => `${[...name].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("")}\u{e007f}`);
-const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+/** @type {Intl.Segmenter | undefined} made when a text first needs it: it takes as long to make as a small list to show */
+let graphemes;
 
 /**
  * Any value as text. Fields hold what anybody wrote: whatever is no text reads as its JSON, and what is missing as nothing.
@@ -113,6 +114,7 @@ export function clip(value, width) {
 	if (/^[ -~]*$/.test(line)) return !cut && line.length <= width ? line : `${line.slice(0, width - 1)}…`;
 	let taken = 0;
 	let kept = "";
+	graphemes ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
 	for (const { segment } of graphemes.segment(line.slice(0, 8 * width))) {
 		taken += segment.length === 1 && segment < "\u0300" ? 1 : stringWidth(segment);
 		if (taken > width) return `${kept}…`;
