@@ -42,8 +42,9 @@ class StoreInPi {
 	#library;
 	#store;
 	#notes;
-	#lastError;
 	#leftover = [];
+	/** What was said while pi runs, and what waits until it has ended. */
+	#told = new Set();
 	#untold = [];
 
 	constructor(address) {
@@ -75,7 +76,7 @@ class StoreInPi {
 			const value = { [name](...args) { return note(original.apply(this, args)); } }[name];
 			Object.defineProperty(SessionManager, name, { ...declared, value });
 		}
-		const tick = setInterval(() => void this.#tick().catch((error) => (this.#lastError = error)), TICK_MS);
+		const tick = setInterval(() => void this.#tick(), TICK_MS);
 		// pi ends when it wants to.
 		tick.unref();
 		process.on("exit", () => this.#end());
@@ -106,9 +107,13 @@ class StoreInPi {
 	async #tick() {
 		for (const one of [...this.#leftover.splice(0), ...this.#sessions()]) {
 			if (!existsSync(one.file)) continue;
-			const sync = await this.#syncOf(one.cwd);
-			sync.follow({ ...one, epoch: () => (isExclusive() ? this.#claims.get(one.session)?.epoch : undefined) });
-			await this.#claim(one.session, sync.lagOf(one) === 0);
+			try {
+				const sync = await this.#syncOf(one.cwd);
+				sync.follow({ ...one, epoch: () => (isExclusive() ? this.#claims.get(one.session)?.epoch : undefined) });
+				await this.#claim(one.session, sync.lagOf(one) === 0);
+			} catch (error) {
+				this.#fail(error, one.session);
+			}
 		}
 	}
 
@@ -119,7 +124,7 @@ class StoreInPi {
 		this.#store ??= await openStore(this.#address, { host: hostId(notes) });
 		const known = this.#syncs.get(cwd);
 		if (known) return known;
-		const onError = (error) => (this.#lastError = error);
+		const onError = (error, session) => this.#fail(error, session);
 		const sync = new SessionSync({ store: this.#store, address: this.#address, notes, dir: "", cwd, onError });
 		this.#syncs.set(cwd, sync);
 		return sync;
@@ -140,8 +145,15 @@ class StoreInPi {
 		}
 	}
 
-	/** A line now, or after pi where it would be drawn over pi's screen. */
+	/** What time may mend is tried again, and told in the end if it did not. */
+	#fail(error, session) {
+		if (!error.retryable) this.#tell(`session ${session} is not stored: ${error.message}`);
+	}
+
+	/** A line now, or after pi where it would be drawn over pi's screen; once. */
 	#tell(line) {
+		if (this.#told.has(line)) return;
+		this.#told.add(line);
 		if (process.stdin.isTTY && process.stderr.isTTY) this.#untold.push(line);
 		else say(line);
 	}
