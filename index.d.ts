@@ -1789,6 +1789,18 @@ export declare class SessionManager {
    */
   getEntryCount(): number
   /**
+   * What the model calls of this session used, those on abandoned branches included. No entry objects are made of a file's entries, and each entry
+   * is read once: a later call looks at what was appended since. Offsets are places in the file; in memory they are the entries' numbers.
+   *
+   * @throws `TypeError` for an option of a wrong type.
+   * @example
+   * ```ts
+   * const { total, by } = manager.getUsage({ by: "model" });
+   * console.log(total.output, by.model.length); // → 3 1
+   * ```
+   */
+  getUsage<Grouping extends UsageGrouping = 'model'>(options?: UsageReportOptions<Grouping>): UsageReport<Grouping>
+  /**
    * Every entry in file order, in a fresh list.
    *
    * @example

@@ -23,6 +23,7 @@ use crate::js::manager::materialize;
 use crate::js::manager::reads;
 use crate::js::manager::resupply::reading;
 use crate::js::manager::state::{self, State};
+use crate::js::manager::usage::usage;
 
 /// A conversation session: an append-only tree of entries in a JSONL file, or in memory.
 ///
@@ -304,6 +305,23 @@ impl SessionManager {
     #[napi(catch_unwind)]
     pub fn get_entry_count(&self) -> u32 {
         self.state.borrow().session.tree().distinct() as u32
+    }
+
+    /// What the model calls of this session used, those on abandoned branches included. No entry objects are made of a file's entries, and each entry
+    /// is read once: a later call looks at what was appended since. Offsets are places in the file; in memory they are the entries' numbers.
+    ///
+    /// @throws `TypeError` for an option of a wrong type.
+    /// @example
+    /// ```ts
+    /// const { total, by } = manager.getUsage({ by: "model" });
+    /// console.log(total.output, by.model.length); // → 3 1
+    /// ```
+    #[napi(
+        catch_unwind,
+        ts_type = "<Grouping extends UsageGrouping = 'model'>(options?: UsageReportOptions<Grouping>): UsageReport<Grouping>"
+    )]
+    pub fn get_usage<'env>(&self, env: &'env Env, options: JsVal<'env>) -> Result<JsVal<'env>> {
+        self.read(env, |state, js| usage(state, js, options))
     }
 
     /// Every entry in file order, in a fresh list.

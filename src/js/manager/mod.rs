@@ -3,6 +3,7 @@
 pub mod append;
 pub mod bodies;
 pub mod branching;
+pub mod collected_usage;
 pub mod context_messages;
 pub mod from_objects;
 pub mod gc;
@@ -16,3 +17,4 @@ pub mod reads;
 pub mod resupply;
 pub mod session_dir;
 pub mod state;
+pub mod usage;

@@ -8,6 +8,7 @@ use std::rc::{Rc, Weak};
 use napi::{Error, Result};
 
 use super::bodies::{self, Bodies};
+use super::collected_usage::CollectedUsage;
 use super::gc::{self, Collectable};
 use super::identity_cache::EntryCache;
 use super::session_dir::session_file;
@@ -40,6 +41,8 @@ pub struct State {
     pub cache: EntryCache,
     /// Counts the sessions this manager has had.
     pub epoch: u64,
+    /// What its calls used, as far as somebody asked.
+    pub usage: Option<CollectedUsage>,
     /// What reads bodies of this session for its entries; None until one is needed.
     pub bodies: Option<Bodies>,
     /// Whether somebody listens to appends.
@@ -91,6 +94,7 @@ impl Place {
                 epoch,
                 bodies,
                 lazy,
+                usage: None,
                 listens,
                 memory,
                 me,

@@ -1,0 +1,77 @@
+// `getUsage` of an open session: the sums of its file, kept as appends come.
+import { appendFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import type { SessionManager, UsageReport } from "../../../index.js";
+import { type Json, api, assistant, header, linesOf, loose, message, scratch, setEnv, user, writeSession } from "../../support/store.js";
+
+const by = ["model", "day", "project"] as const;
+const call = (total: number, timestamp: number, model = "large"): any => ({ ...assistant("x"), provider: "acme", model, usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, totalTokens: 10, cost: { total } }, timestamp });
+/** Bodies of entries are read when they are looked at: one of these lines is long. */
+const lines = (): Json[] => [header({ cwd: "/project" }), message("a", null, user("x".repeat(5000))), message("b", "a", call(0.1, 1)), message("c", "b", call(0.2, 86_400_000, "small")), message("d", "a", call(-1, 7))];
+
+async function ofFile(path: string): Promise<UsageReport<(typeof by)[number]>> {
+	setEnv({ PI_SESSION_CATALOG: "off" });
+	return await api.SessionManager.usage({ path, by });
+}
+const sums = ({ total, by, entries, kinds, leftOut: { files: _, ...left } }: UsageReport<any>) => ({ total, by, entries, kinds, left });
+
+test("is what the file says, and goes on with what is appended here and by others", async () => {
+	const path = writeSession(scratch(), lines());
+	const manager = api.SessionManager.open(path);
+	const first = manager.getUsage({ by });
+	expect(first).toMatchObject({ sessions: 1, entries: 4, total: { calls: 3, cost: 0.1 + 0.2 }, leftOut: { negative: 1, damagedLines: 0 } });
+	expect(sums(first)).toEqual(sums(await ofFile(path)));
+	// The largest entries are where the file has them.
+	expect(first.largest).toEqual((await ofFile(path)).largest);
+	expect(first.largest[0]?.entryId).toBe("a");
+	manager.appendMessage(call(0.4, 9));
+	expect(manager.getUsage({ by }).total).toMatchObject({ calls: 4, cost: 0.1 + 0.2 + 0.4 });
+	// Another process writes; the next append takes that in.
+	appendFileSync(path, `${JSON.stringify(message("e", "d", call(0.8, 11)))}\n`);
+	manager.appendMessage(user("on"));
+	expect(sums(manager.getUsage({ by }))).toEqual(sums(await ofFile(path)));
+	expect(manager.getUsage({ by }).total.calls).toBe(5);
+	// A limit of its own starts over.
+	expect(manager.getUsage({ largest: 150 }).largest).toHaveLength(7);
+	expect(manager.getUsage({ since: 8, until: 10 }).total).toMatchObject({ calls: 1, cost: 0.4 });
+});
+
+test("makes no entry: what getEntries gives is made when it is asked for", async () => {
+	const path = writeSession(scratch(), lines());
+	const parse = JSON.parse;
+	const manager = api.SessionManager.open(path);
+	let parsed = 0;
+	JSON.parse = (...args) => { parsed++; return parse(...args); };
+	try {
+		manager.getUsage();
+	} finally {
+		JSON.parse = parse;
+	}
+	expect(parsed).toBe(0);
+	expect(linesOf(path).slice(1).map((line) => JSON.parse(line))).toEqual(structuredClone(manager.getEntries()));
+});
+
+test("of a session in memory, of a new one, and of one that took another's place", async () => {
+	const memory = api.SessionManager.inMemory("/project", undefined, lines() as any);
+	const file = api.SessionManager.open(writeSession(scratch(), lines()));
+	expect(sums(memory.getUsage({ by }))).toEqual(sums(file.getUsage({ by })));
+	expect(memory.getUsage().largest[0]).toMatchObject({ entryId: "a", offset: 0 });
+	memory.appendMessage(call(0.5, 3));
+	expect(memory.getUsage().total.calls).toBe(4);
+	const fresh: SessionManager = api.SessionManager.create("/project", scratch());
+	expect(fresh.getUsage()).toMatchObject({ sessions: 1, entries: 0, total: { calls: 0 }, largest: [], growth: [] });
+	fresh.appendMessage(call(0.5, 3));
+	expect(fresh.getUsage().total.calls).toBe(1);
+	fresh.newSession();
+	expect(fresh.getUsage().total.calls).toBe(0);
+	fresh.setSessionFile(writeSession(scratch(), lines(), "other.jsonl"));
+	expect(fresh.getUsage().total.calls).toBe(3);
+});
+
+test("of an old session is that of its migrated entries; wrong options are errors", () => {
+	const old = [{ type: "session", id: "s", timestamp: "2024-01-01T00:00:00.000Z", cwd: "/project" }, { type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: call(0.5, 1) }];
+	const manager = api.SessionManager.open(writeSession(scratch(), old, "old.jsonl"));
+	expect(manager.getUsage().total).toMatchObject({ calls: 1, cost: 0.5 });
+	expect(() => loose(manager).getUsage?.({ by: "year" })).toThrow("by must be of model");
+	expect(() => loose(manager).getUsage?.(5)).toThrow(TypeError);
+});

@@ -1,0 +1,13 @@
+//! What a manager keeps between two reports of usage.
+
+use crate::core::summary::usage::session_usage::SessionUsage;
+use crate::core::tree::tree::RowNo;
+
+/// What was collected of a manager's session so far.
+pub struct CollectedUsage {
+    pub usage: SessionUsage,
+    pub epoch: u64,
+    /// How many rows it is of, and the id of the last of them: rows move where others wrote before ours.
+    pub rows: RowNo,
+    pub last: Vec<u8>,
+}

@@ -1,0 +1,103 @@
+//! What the calls of an open session used. Each entry is looked at once: when a report is first asked for after it came.
+
+use std::cell::RefCell;
+
+use napi::Result;
+
+use super::collected_usage::CollectedUsage;
+use super::materialize::object;
+use super::state::State;
+use crate::core::format::header::Version;
+use crate::core::listing::usage::calendar::Calendar;
+use crate::core::listing::usage::json::to_json;
+use crate::core::listing::usage::report::{report, utc_days, UsageSession};
+use crate::core::summary::usage::session_usage::{LargeEntry, SessionUsage, LARGEST_KEPT};
+use crate::core::tree::tree::RowNo;
+use crate::js::convert::errors::thrown;
+use crate::js::convert::text::line_of;
+use crate::js::convert::usage::{local_calendar, report_options};
+use crate::js::convert::values::parse;
+use crate::js::engine::{JsEnv, JsVal};
+
+/// The report of a manager's session.
+pub fn usage<'env>(state: &RefCell<State>, js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
+    let (options, is_utc) = report_options(js, options)?;
+    let (mut usage, from, rows) = {
+        let mut state = state.borrow_mut();
+        let collected = state.usage.take();
+        let tree = state.session.tree();
+        let is_prefix = |known: &CollectedUsage| {
+            let last = known.rows.checked_sub(1).filter(|last| (*last as usize) < tree.len());
+            known.epoch == state.epoch && last.is_some_and(|last| tree.id_of(last) == known.last)
+        };
+        let known = collected.filter(|known| known.usage.keep >= options.largest && is_prefix(known));
+        let rows = tree.len() as RowNo;
+        match known {
+            Some(known) => (known.usage, known.rows, rows),
+            None => (SessionUsage::keeping(options.largest.max(LARGEST_KEPT)), 0, rows),
+        }
+    };
+    collect(state, js, &mut usage, (from, rows))?;
+    usage.settle();
+    let session = {
+        let state = state.borrow();
+        usage.damaged = state.session.damaged().len() as u64;
+        let path = state.session.file().unwrap_or_default().to_owned();
+        let (id, cwd) = (state.session.id().to_vec(), state.cwd.clone().into_bytes());
+        UsageSession { path, id, cwd, title: Vec::new(), created: f64::NAN, usage }
+    };
+    let sessions = [session];
+    let calendar = match is_utc {
+        true => Calendar::Utc,
+        false => local_calendar(js, &utc_days(&sessions))?,
+    };
+    let report = report(&sessions, &calendar, &options);
+    let json = {
+        let state = state.borrow();
+        let id_of = |_: &UsageSession, entry: &LargeEntry| {
+            let row = (0..rows).find(|row| span(&state, *row, 0).0 == entry.offset.0)?;
+            Some(state.session.tree().id_of(row).to_vec())
+        };
+        to_json(&report, &sessions, &[], &id_of)
+    };
+    let [UsageSession { usage, .. }] = sessions;
+    {
+        let mut state = state.borrow_mut();
+        let last = rows.checked_sub(1).map(|last| state.session.tree().id_of(last).to_vec()).unwrap_or_default();
+        state.usage = Some(CollectedUsage { usage, epoch: state.epoch, rows, last });
+    }
+    parse(js, &json)
+}
+
+/// Where a row's line stands in the file, its newline included; in a session without a file its number stands for that.
+fn span(state: &State, row: RowNo, length: usize) -> (u64, u64) {
+    match state.session.place(row) {
+        Some(place) => (place.offset, place.offset + u64::from(place.len) + 1),
+        None => (u64::from(row), u64::from(row) + length as u64 + 1),
+    }
+}
+
+/// Collects rows, in their order: from their lines, or from the objects that are not in a file.
+fn collect(state: &RefCell<State>, js: JsEnv<'_>, usage: &mut SessionUsage, (from, to): (RowNo, RowNo)) -> Result<()> {
+    let mut row = from;
+    while row < to {
+        let written: Vec<RowNo> = {
+            let state = state.borrow();
+            (row..to).take_while(|row| state.session.place(*row).is_some()).collect()
+        };
+        if written.is_empty() {
+            let line = js.scoped(|js, _| line_of(js, object(state, js, row)?))?;
+            usage.add_line(&String::from_utf8_lossy(&line), Version::Current, span(&state.borrow(), row, line.len()));
+            row += 1;
+            continue;
+        }
+        let state = state.borrow();
+        let mut add = |row: RowNo, line: &str, _| {
+            usage.add_line(line, Version::Current, span(&state, row, 0));
+            Ok(())
+        };
+        state.session.lines(&written, &mut add).map_err(|error| thrown(js, &error))?;
+        row += written.len() as RowNo;
+    }
+    Ok(())
+}
