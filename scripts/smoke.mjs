@@ -7,6 +7,14 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+function collectGarbage() {
+	if (globalThis.Bun) return globalThis.Bun.gc(true);
+	setFlagsFromString("--expose-gc");
+	runInNewContext("gc")();
+}
 
 const given = process.argv[2];
 const path = given ? resolve(given) : join(dirname(fileURLToPath(import.meta.url)), "../index.js");
@@ -59,5 +67,8 @@ try {
 	console.log(`works on ${process.platform} ${process.arch}: ${list.length} sessions`);
 } finally {
 	for (const manager of managers) manager.close();
+	// The session that a branch was made of stays open for the entries that were read of it, until they are collected.
+	collectGarbage();
+	await new Promise((resolve) => setImmediate(resolve));
 	rmSync(dir, { recursive: true, force: true });
 }
