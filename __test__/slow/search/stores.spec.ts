@@ -77,6 +77,25 @@ test("each hit held a copy of its session's first message", async () => {
 	}
 });
 
+test("a search held the whole line of a giant text", async () => {
+	const at = store(0);
+	const giant = `needle ${"many words ".repeat(300 * 95_000)}`;
+	for (const role of ["user", "assistant"]) {
+		const said = { role, content: [{ type: "text", text: giant }], timestamp: 1 };
+		writeSession(at.dir, [header({ id: role }), message("a", null, said)], `${role}.jsonl`);
+	}
+	await tick();
+	const asked = `
+		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+		SessionManager.search("needle").then((hits) => console.log(hits.length, process.resourceUsage().maxRSS >> 10));`;
+	for (const PI_SESSION_CATALOG of ["", "off"]) {
+		const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8", env: { ...process.env, PI_SESSION_CATALOG } });
+		const [count, peakMB] = ran.stdout.split(" ").map(Number);
+		expect(count, ran.stderr).toBe(2);
+		expect(peakMB).toBeLessThan(400);
+	}
+});
+
 test("the texts of a deleted session stayed in the catalog's files", async () => {
 	const at = store();
 	const secret = "sk-Zq81secretTOKENabc";

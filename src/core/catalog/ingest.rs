@@ -12,7 +12,7 @@ use super::connection::Catalog;
 use super::error::CatalogResult;
 use super::revalidation::has_same_texts;
 use super::rows::{self, CatalogRow};
-use super::text_rows::{advance_ingest, ingested_before, ingested_to, Batch};
+use super::text_rows::{advance_ingest, ingested_before, ingested_to, Batch, MAX_TEXT_BYTES};
 use crate::core::format::header::Version;
 use crate::core::io::file_version::FileFingerprint;
 use crate::core::io::fs::read_at;
@@ -217,7 +217,8 @@ impl IngestStart {
             }
         };
         let version = (from > 0).then_some(*version);
-        match read_texts(file, (from, row.fingerprint.size), version, buffer, &[&full, cancelled], &mut each)? {
+        let most = Some(MAX_TEXT_BYTES);
+        match read_texts(file, (from, row.fingerprint.size), version, most, buffer, &[&full, cancelled], &mut each)? {
             Completion::Complete | Completion::Cancelled => {}
         }
         if cancelled.load(Ordering::Relaxed) {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::Connection;
 
 use super::error::CatalogResult;
-use super::text_rows::{row, row_ends, Batch};
+use super::text_rows::{row, row_ends, Batch, MAX_TEXT_BYTES};
 use crate::core::summary::searchable_text::{read_texts, SearchableText};
 
 /// Compares the texts of a file with the rows of a session.
@@ -59,7 +59,8 @@ pub fn has_same_texts(
         }
         differs.store(!matches!(is_same, Ok(true)), Ordering::Relaxed);
     };
-    if let Err(error) = read_texts(file, (0, end), None, &mut Box::default(), &[&differs, cancelled], &mut each) {
+    let most = Some(MAX_TEXT_BYTES);
+    if let Err(error) = read_texts(file, (0, end), None, most, &mut Box::default(), &[&differs, cancelled], &mut each) {
         return Ok(Err(error));
     }
     while matches!(is_same, Ok(true)) && comparison.row.is_some() {

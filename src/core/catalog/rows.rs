@@ -172,7 +172,7 @@ pub struct Update {
 }
 
 /// How many bytes of a file's summary are cached: a text that it begins with may be most of it.
-const MAX_SUMMARY_BYTES: usize = 1 << 20;
+pub const MAX_SUMMARY_BYTES: usize = 1 << 20;
 
 /// More usage of one session is not cached: each report reads its file.
 const MAX_USAGE_BYTES: usize = 16 << 20;

@@ -129,6 +129,6 @@ fn rest(dir: &str, name: &str, state: &ListedState, from: u64, all: &mut Vec<u8>
         all.clear();
     }
     let mut each = |text: SearchableText| join(all, text.kind, &text.text);
-    let read = read_texts(&file, (from, state.size), version, &mut Box::default(), &[], &mut each)?;
+    let read = read_texts(&file, (from, state.size), version, None, &mut Box::default(), &[], &mut each)?;
     Ok(read == Completion::Complete)
 }

@@ -13,6 +13,7 @@ pub mod reader;
 pub mod scanner;
 mod simd;
 pub mod string;
+mod string_start;
 pub mod value;
 pub mod value_to_string;
 pub mod window;

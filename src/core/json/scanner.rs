@@ -213,7 +213,7 @@ impl<I: Input> Scanner<I> {
     }
 
     /// Drops what was scanned and is not kept, and reads on. False at the end.
-    fn read_more(&mut self) -> Result<bool, I::Error> {
+    pub(super) fn read_more(&mut self) -> Result<bool, I::Error> {
         self.kept = self.kept.filter(|(from, limit)| self.at - from < *limit);
         let keep = self.kept.map_or(self.at, |(from, _)| from);
         let Some(dropped) = self.input.read_more(keep)? else { return Ok(false) };
@@ -363,7 +363,7 @@ impl<I: Input> Scanner<I> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::io::Read;
 
     use super::*;
@@ -372,7 +372,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// A source that gives its bytes in pieces of these sizes, over and over.
-    struct Pieces<'a>(&'a [u8], Vec<usize>, usize);
+    pub struct Pieces<'a>(pub &'a [u8], pub Vec<usize>, pub usize);
 
     impl Read for Pieces<'_> {
         fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {

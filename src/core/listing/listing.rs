@@ -12,7 +12,7 @@ use crate::core::base::threads::{locked, on_threads};
 use crate::core::catalog::connection::{discard_if_corrupt, Catalog};
 use crate::core::catalog::error::CatalogResult;
 use crate::core::catalog::location::Location;
-use crate::core::catalog::rows::{self, CacheValidity, CatalogRow, Update};
+use crate::core::catalog::rows::{self, CacheValidity, CatalogRow, Update, MAX_SUMMARY_BYTES};
 use crate::core::io::fd_limit::is_exhausted;
 use crate::core::io::file_version::{now, FileFingerprint};
 use crate::core::io::head_tail_hash::head_tail_hash;
@@ -47,7 +47,7 @@ pub fn read_all(
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<Option<Catalog>> {
-    read_with(files, location.and_then(Catalog::open), location, cancelled, each)
+    read(files, location.and_then(Catalog::open), location, Wanted::default(), cancelled, each)
 }
 
 /// The same, and what each session's calls used, with so many of its largest entries.
@@ -60,10 +60,11 @@ pub fn read_all_with_usage(
 ) -> Result<Option<Catalog>> {
     // The catalog has no more.
     let location = location.filter(|_| largest <= LARGEST_KEPT);
-    read(files, location.and_then(Catalog::open), location, Some(largest.max(LARGEST_KEPT)), cancelled, each)
+    let wanted = Wanted { usage: Some(largest.max(LARGEST_KEPT)), ..Wanted::default() };
+    read(files, location.and_then(Catalog::open), location, wanted, cancelled, each)
 }
 
-/// The list of [`read_all`] with an open catalog.
+/// The list of [`read_all`] with an open catalog. A first message that is too long to be cached may be cut.
 pub fn read_with(
     files: &[Candidate],
     catalog: Option<Catalog>,
@@ -71,14 +72,24 @@ pub fn read_with(
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<Option<Catalog>> {
-    read(files, catalog, location, None, cancelled, each)
+    let wanted = Wanted { most: Some(MAX_SUMMARY_BYTES), ..Wanted::default() };
+    read(files, catalog, location, wanted, cancelled, each)
+}
+
+/// What is wanted of each session besides its summary.
+#[derive(Debug, Clone, Copy, Default)]
+struct Wanted {
+    /// What its calls used, with so many of its largest entries.
+    usage: Option<usize>,
+    /// The length beyond which its first message may be cut.
+    most: Option<usize>,
 }
 
 fn read(
     files: &[Candidate],
     mut catalog: Option<Catalog>,
     location: Option<&Location>,
-    with_usage: Option<usize>,
+    wanted: Wanted,
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<Option<Catalog>> {
@@ -103,7 +114,7 @@ fn read(
         let validity = row.as_ref().map_or(CacheValidity::Invalid, |row| row.validity(fingerprint));
         let usage = match validity {
             CacheValidity::Invalid => None,
-            CacheValidity::Valid if with_usage.is_none() => Some(SessionUsage::default()),
+            CacheValidity::Valid if wanted.usage.is_none() => Some(SessionUsage::default()),
             _ => row.as_ref().and_then(|row| match row.progress.kind {
                 FileKind::Session(..) => usage_of(row),
                 FileKind::Undetermined | FileKind::NotASession => Some(SessionUsage::default()),
@@ -125,7 +136,7 @@ fn read(
     let is_over = || cancelled.load(Ordering::Relaxed) || locked(&failed).is_some();
     on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
         let Some(job) = jobs.get(job).filter(|_| !is_over()) else { return };
-        let read = match read_one(job, with_usage, buffer, cancelled) {
+        let read = match read_one(job, wanted, buffer, cancelled) {
             // The limit says nothing of this file: a list without it would be wrong.
             Err(error) if is_exhausted(&error) => {
                 *locked(&failed) = Some(Error::io("open", &job.file.path, error));
@@ -185,7 +196,7 @@ fn listed(fingerprint: FileFingerprint, row: CatalogRow, usage: SessionUsage) ->
 /// Reads a file, or the part that its row does not have.
 fn read_one(
     job: &Job<'_>,
-    with_usage: Option<usize>,
+    wanted: Wanted,
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
 ) -> io::Result<Option<(Option<ListedSession>, Update)>> {
@@ -203,16 +214,16 @@ fn read_one(
     let known = match (row, &job.usage) {
         (Some(row), Some(usage)) => SummaryProgress { usage: usage.clone(), ..row.progress.clone() },
         _ => {
-            let usage = with_usage.map_or_else(SessionUsage::default, SessionUsage::keeping);
+            let usage = wanted.usage.map_or_else(SessionUsage::default, SessionUsage::keeping);
             SummaryProgress { usage, ..SummaryProgress::default() }
         }
     };
-    let Some(mut found) = read_on(&file, fingerprint.size, known, buffer, cancelled)? else {
+    let Some(mut found) = read_on(&file, fingerprint.size, known, wanted.most, buffer, cancelled)? else {
         return Ok(None);
     };
     let end = found.progress.end;
     let head_tail_hash = head_tail_hash(&file, end)?;
-    let usage = with_usage.map_or_else(SessionUsage::default, |_| found.usage().clone());
+    let usage = wanted.usage.map_or_else(SessionUsage::default, |_| found.usage().clone());
     let listed =
         found.info().map(|info| ListedSession { summary: info.clone(), fingerprint, end, head_tail_hash, usage });
     let usage = pack(&std::mem::take(&mut found.progress.usage));

@@ -10,7 +10,7 @@ use super::hits::{Hit, HitBuilder, TopK};
 use super::query::{Options, Query};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::threads::on_threads;
-use crate::core::catalog::text_rows::{cut, StoredText};
+use crate::core::catalog::text_rows::{cut, StoredText, MAX_TEXT_BYTES};
 use crate::core::io::fd_limit::is_exhausted;
 use crate::core::io::open::{self, Access};
 use crate::core::summary::searchable_text::{read_texts, SearchableText};
@@ -55,7 +55,7 @@ pub fn search_files(
         };
         // What was read before an error counts.
         let size = file.metadata().map_or(0, |meta| meta.len());
-        let _ = read_texts(file, (0, size), None, buffer, &[cancelled], &mut each);
+        let _ = read_texts(file, (0, size), None, Some(MAX_TEXT_BYTES), buffer, &[cancelled], &mut each);
     };
     let tell = || {
         let mut done = locked(&done);

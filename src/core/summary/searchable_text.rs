@@ -102,18 +102,20 @@ pub enum Completion {
 
 /// Calls `each` with every text in a file's bytes `from..to` that is not empty. `from` is the start of a line after the header,
 /// and `version` the header's; with None the file is read from its start. A last line without a newline counts. Once a flag in
-/// `stops` is set, `each` may do so, nothing more is read.
+/// `stops` is set, `each` may do so, nothing more is read. With `most`, a text of more bytes may be cut behind them: what is left
+/// of it has more than `most`.
 pub fn read_texts(
     file: &File,
     (from, to): (u64, u64),
     version: Option<Version>,
+    most: Option<usize>,
     buffer: &mut Box<[u8]>,
     stops: &[&AtomicBool],
     each: &mut dyn FnMut(SearchableText),
 ) -> io::Result<Completion> {
     let source = Positioned::new(file, from, to).stopped_by(stops);
     let mut lines = LineScanner::new(source, from, std::mem::take(buffer));
-    let read = read_lines(file, version, &mut lines, stops, each);
+    let read = read_lines(file, version, most, &mut lines, stops, each);
     *buffer = lines.into_buffer();
     match is_stopped(stops) {
         true => Ok(Completion::Cancelled),
@@ -124,6 +126,7 @@ pub fn read_texts(
 fn read_lines(
     file: &File,
     mut version: Option<Version>,
+    most: Option<usize>,
     lines: &mut LineScanner<Positioned<'_>>,
     stops: &[&AtomicBool],
     each: &mut dyn FnMut(SearchableText),
@@ -142,7 +145,7 @@ fn read_lines(
                 HeaderLine::Other => return Ok(Completion::Complete),
                 HeaderLine::NoJson => {}
             },
-            Some(version) => match lines.line(FieldSet::Texts, &mut line) {
+            Some(version) => match lines.line(FieldSet::Texts { most }, &mut line) {
                 Ok(()) if !line.kind.get().unwrap_or_default().contains(&b'\\') => found = of_scanned(&line, version),
                 Err(LineScanError::NotJson) => {}
                 Ok(_) | Err(LineScanError::NeedsFullParse) => odd = Some(version),
@@ -252,8 +255,8 @@ mod tests {
                 let reading = scope.spawn(|| {
                     let stops = [&full, &stop];
                     let each = &mut |_: SearchableText| panic!("there is none");
-                    let read = read_texts(&file, (0, size), None, &mut Box::default(), &stops, each);
-                    let listed = read_on(&file, size, SummaryProgress::default(), &mut Box::default(), &stop);
+                    let read = read_texts(&file, (0, size), None, None, &mut Box::default(), &stops, each);
+                    let listed = read_on(&file, size, SummaryProgress::default(), None, &mut Box::default(), &stop);
                     (read.expect("read"), listed.expect("read"))
                 });
                 std::thread::sleep(std::time::Duration::from_millis(20));
@@ -261,5 +264,43 @@ mod tests {
                 assert_eq!(reading.join().expect("an end"), (Completion::Cancelled, None));
             });
         }
+    }
+
+    #[test]
+    fn a_search_held_the_whole_line_of_a_giant_text() {
+        const MOST: usize = 1 << 20;
+        let giant = r"one \u00e9 line\n".repeat(2 << 20);
+        let blocks = format!(r#"[{{"type":"thinking","thinking":"{giant}"}},{{"type":"text","text":"{giant}"}}]"#);
+        let mut file = tempfile::tempfile().expect("a file");
+        writeln!(file, r#"{{"type":"session","version":3,"id":"s","cwd":"/c"}}"#).expect("written");
+        for message in
+            [format!(r#""role":"user","content":"{giant}""#), format!(r#""role":"assistant","content":{blocks}"#)]
+        {
+            writeln!(file, r#"{{"type":"message","id":"m","message":{{{message}}}}}"#).expect("written");
+        }
+        writeln!(file, r#"{{"type":"compaction","id":"c","summary":"{giant}"}}"#).expect("written");
+        let size = file.metadata().expect("metadata").len();
+        let start = "one \u{e9} line\n".repeat(MOST / 12).into_bytes();
+        let starts_so = |text: &[u8]| text.starts_with(&start) && (MOST + 1..2 * MOST).contains(&text.len());
+        let (mut kinds, mut buffer) = (Vec::new(), Box::default());
+        let mut each = |text: SearchableText| {
+            assert!(starts_so(&text.text), "{:?} of {} bytes", text.kind, text.text.len());
+            kinds.push(text.kind);
+        };
+        let read = read_texts(&file, (0, size), None, Some(MOST), &mut buffer, &[], &mut each);
+        assert_eq!(read.expect("read"), Completion::Complete);
+        assert_eq!(kinds, [TextKind::User, TextKind::Assistant, TextKind::Compaction]);
+        assert!(buffer.len() <= MOST, "{}", buffer.len());
+        // The list that a search begins with reads the first message likewise.
+        let never = AtomicBool::new(false);
+        let listed = read_on(&file, size, SummaryProgress::default(), Some(MOST), &mut buffer, &never);
+        let first = listed.expect("read").and_then(|scan| scan.info()?.first_message.clone()).expect("a message");
+        assert!(starts_so(&first), "{}", first.len());
+        assert!(buffer.len() <= MOST, "{}", buffer.len());
+        // A whole text is asked for without a limit.
+        let mut lengths = Vec::new();
+        let mut each = |text: SearchableText| lengths.push(text.text.len());
+        read_texts(&file, (0, size), None, None, &mut buffer, &[], &mut each).expect("read");
+        assert_eq!(lengths, [12 * (2 << 20); 3]);
     }
 }

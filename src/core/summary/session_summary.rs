@@ -131,17 +131,19 @@ impl SummaryScan {
 }
 
 /// Reads a file's bytes `progress.end..size` and continues the summary. `buffer` is reused memory. None if `cancelled` was set.
+/// With `most`, a first message of more bytes may be cut behind them: what is left of it has more than `most`.
 pub fn read_on(
     file: &File,
     size: u64,
     progress: SummaryProgress,
+    most: Option<usize>,
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
 ) -> io::Result<Option<SummaryScan>> {
     let stops = [cancelled];
     let source = Positioned::new(file, progress.end, size).stopped_by(&stops);
     let mut lines = LineScanner::new(source, progress.end, std::mem::take(buffer));
-    let mut found = read_lines(file, progress, &mut lines, &stops);
+    let mut found = read_lines(file, progress, most, &mut lines, &stops);
     if let Ok(Some(found)) = &mut found {
         found.progress.usage.settle();
         found.with_tail.iter_mut().for_each(|(_, usage)| usage.settle());
@@ -156,6 +158,7 @@ pub fn read_on(
 fn read_lines(
     file: &File,
     mut progress: SummaryProgress,
+    most: Option<usize>,
     lines: &mut LineScanner<Positioned<'_>>,
     stops: &[&AtomicBool],
 ) -> io::Result<Option<SummaryScan>> {
@@ -169,7 +172,7 @@ fn read_lines(
         match kind {
             FileKind::Session(version, info) => {
                 let version = *version;
-                let fields = if info.first_message.is_none() { FieldSet::UserTexts } else { FieldSet::Names };
+                let fields = if info.first_message.is_none() { FieldSet::UserTexts { most } } else { FieldSet::Names };
                 let is_blank = lines.is_blank()?;
                 let scanned = match lines.line(fields, &mut line) {
                     Err(LineScanError::Io(error)) => return Err(error),
@@ -378,6 +381,7 @@ mod tests {
             file.as_file(),
             text.len() as u64,
             SummaryProgress::default(),
+            None,
             &mut Box::default(),
             &AtomicBool::new(false),
         );

@@ -1,4 +1,4 @@
-//! A message's content without its images.
+//! The texts of a message's content.
 
 use std::io::{self, Read};
 
@@ -7,21 +7,38 @@ use crate::core::json::window::Window;
 
 type ScanResult<T> = Result<T, ScanError<io::Error>>;
 
-/// Takes a content and gives its JSON text, of at most about `limit` bytes. A string in a block's `data`, however
-/// long, is skipped and replaced by an empty one: images are neither listed nor searched.
-pub fn without_images<R: Read>(scanner: &mut Scanner<Window<R>>, limit: usize) -> ScanResult<Vec<u8>> {
-    if scanner.next_token()? != Some(b'[') {
-        return Ok(scanner.value(limit)?.to_vec());
-    }
+/// Takes a content and gives its JSON text, of at most about `limit` bytes. Of a block only the type and the text are read: other
+/// values, such as an image's data, are skipped, however long, and replaced by a number. With `most` each long text is cut, as
+/// [`Scanner::string_start`] does it.
+pub fn texts_only<R: Read>(scanner: &mut Scanner<Window<R>>, most: Option<usize>, limit: usize) -> ScanResult<Vec<u8>> {
     let mut out = Vec::new();
+    if scanner.next_token()? != Some(b'[') {
+        value(scanner, most, limit, &mut out)?;
+        return Ok(out);
+    }
     elements(scanner, b"[]", &mut out, limit, |scanner, out| {
         if scanner.next_token()? != Some(b'{') {
-            out.extend_from_slice(scanner.value(limit)?);
+            scanner.skip_value()?;
+            out.push(b'0');
             return Ok(());
         }
-        elements(scanner, b"{}", out, limit, |scanner, out| member(scanner, out, limit))
+        elements(scanner, b"{}", out, limit, |scanner, out| member(scanner, most, limit, out))
     })?;
     Ok(out)
+}
+
+/// Copies a value, or the start of a text.
+pub fn value<R: Read>(
+    scanner: &mut Scanner<Window<R>>,
+    most: Option<usize>,
+    limit: usize,
+    out: &mut Vec<u8>,
+) -> ScanResult<()> {
+    match most {
+        Some(most) if scanner.next_token()? == Some(b'"') => scanner.string_start(most, out)?,
+        _ => out.extend_from_slice(scanner.value(limit)?),
+    }
+    Ok(())
 }
 
 /// Copies a container element by element.
@@ -50,18 +67,22 @@ fn elements<R: Read>(
     Ok(())
 }
 
-fn member<R: Read>(scanner: &mut Scanner<Window<R>>, out: &mut Vec<u8>, limit: usize) -> ScanResult<()> {
+fn member<R: Read>(
+    scanner: &mut Scanner<Window<R>>,
+    most: Option<usize>,
+    limit: usize,
+    out: &mut Vec<u8>,
+) -> ScanResult<()> {
     let key = scanner.key(limit)?;
-    let is_data = key == b"\"data\"";
+    // An escaped key may be any.
+    let is_read = matches!(key, b"\"type\"" | b"\"text\"") || key.contains(&b'\\');
     out.extend_from_slice(key);
     out.push(b':');
     scanner.expect(b':')?;
-    match is_data && scanner.next_token()? == Some(b'"') {
-        true => {
-            scanner.skip_string()?;
-            out.extend_from_slice(b"\"\"");
-        }
-        false => out.extend_from_slice(scanner.value(limit)?),
+    if is_read {
+        return value(scanner, most, limit, out);
     }
+    scanner.skip_value()?;
+    out.push(b'0');
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::content::without_images;
+use super::content::{texts_only, value};
 use super::error::{LineScan, LineScanError};
 use super::short::Short;
 use crate::core::io::line_reader::HEAD;
@@ -18,10 +18,11 @@ const LIMIT: usize = 4 << 20;
 pub enum FieldSet {
     /// Names.
     Names,
-    /// Names, and the contents of users' messages.
-    UserTexts,
-    /// Names, labels, summaries, ids and the contents of users' and assistants' messages.
-    Texts,
+    /// Names, and the contents of users' messages. A text of more than `most` bytes may be cut behind them.
+    UserTexts { most: Option<usize> },
+    /// Names, labels, summaries, ids and the contents of users' and assistants' messages. Texts are cut
+    /// likewise.
+    Texts { most: Option<usize> },
 }
 
 /// The scanned fields of a line. Values are JSON texts in the bytes of the file, which need not be UTF-8.
@@ -42,13 +43,32 @@ pub struct ScannedLine {
     pub name: Option<Vec<u8>>,
     pub label: Option<Vec<u8>>,
     pub summary: Option<Vec<u8>>,
-    /// The message's content, if the field set has it, without the data of images.
+    /// The message's content, if the field set has it: its texts alone.
     pub content: Option<Vec<u8>>,
     /// The message's provider, model and usage; the entry's own if there is no message.
     pub provider: Short,
     pub model: Short,
     pub usage: Option<UsageValue>,
     pub tool_name: Short,
+}
+
+impl FieldSet {
+    fn has_texts(self) -> bool {
+        matches!(self, FieldSet::Texts { .. })
+    }
+
+    /// The length beyond which texts are cut.
+    fn most(self) -> Option<usize> {
+        match self {
+            FieldSet::UserTexts { most } | FieldSet::Texts { most } => most,
+            FieldSet::Names => None,
+        }
+    }
+
+    /// The longest content that is kept: some texts of that length, if they are cut.
+    fn content_limit(self) -> usize {
+        self.most().map_or(LIMIT, |most| most.saturating_mul(4).max(LIMIT))
+    }
 }
 
 impl ScannedLine {
@@ -146,7 +166,7 @@ impl<R: Read> LineScanner<R> {
             Usage,
             Other,
         }
-        let texts = fields == FieldSet::Texts;
+        let texts = fields.has_texts();
         let key = match self.scanner.key(LIMIT)? {
             b"\"type\"" => Key::Kind,
             b"\"id\"" => Key::Id,
@@ -176,8 +196,8 @@ impl<R: Read> LineScanner<R> {
                 }
             }
             Key::Name => set_once(&mut line.name, self.scanner.value(LIMIT)?),
-            Key::Label => set_once(&mut line.label, self.scanner.value(LIMIT)?),
-            Key::Summary => set_once(&mut line.summary, self.scanner.value(LIMIT)?),
+            Key::Label => text_once(&mut self.scanner, fields, &mut line.label),
+            Key::Summary => text_once(&mut self.scanner, fields, &mut line.summary),
             Key::Message => {
                 let is_second = line.has_call_fields() || std::mem::replace(&mut line.has_message, true);
                 if self.scanner.next_token()? != Some(b'{') || is_second {
@@ -205,7 +225,7 @@ impl<R: Read> LineScanner<R> {
             ToolName,
             Other,
         }
-        let texts = fields == FieldSet::Texts;
+        let texts = fields.has_texts();
         self.scanner.expect(b'{')?;
         let mut first = true;
         while self.scanner.next_element(&mut first, b'}')? {
@@ -235,8 +255,8 @@ impl<R: Read> LineScanner<R> {
                         (_, FieldSet::Names) => self.scanner.skip_value()?,
                         // The role comes later, and so whether the content is to be kept.
                         (None, _) => return Err(LineScanError::NeedsFullParse),
-                        (Some(b"\"user\""), _) | (Some(b"\"assistant\""), FieldSet::Texts) => {
-                            line.content = Some(without_images(&mut self.scanner, LIMIT)?);
+                        (Some(b"\"user\""), _) | (Some(b"\"assistant\""), FieldSet::Texts { .. }) => {
+                            line.content = Some(texts_only(&mut self.scanner, fields.most(), fields.content_limit())?);
                         }
                         (Some(role), _) => {
                             check_key(role)?;
@@ -261,6 +281,15 @@ impl<R: Read> LineScanner<R> {
 /// A key that stands twice needs the full reader.
 fn set_once(field: &mut Option<Vec<u8>>, value: &[u8]) -> LineScan<()> {
     match field.replace(value.to_vec()) {
+        None => Ok(()),
+        Some(_) => Err(LineScanError::NeedsFullParse),
+    }
+}
+
+fn text_once<R: Read>(scanner: &mut Scanner<Window<R>>, fields: FieldSet, field: &mut Option<Vec<u8>>) -> LineScan<()> {
+    let mut text = Vec::new();
+    value(scanner, fields.most(), LIMIT, &mut text)?;
+    match field.replace(text) {
         None => Ok(()),
         Some(_) => Err(LineScanError::NeedsFullParse),
     }
