@@ -46,7 +46,12 @@ async function machine(path: string, name: string, answers: unknown[]) {
 
 const entriesOf = (file: string) => readFileSync(file, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
 
-test.each([{ by: "pi-native" }, { by: "the register hook", HOOK: "1" }])("what was said on one machine goes on on another, by $by", async ({ by: _, ...env }) => {
+const WAYS: { by: string; env: Record<string, string> }[] = [
+	{ by: "pi-native", env: {} },
+	{ by: "the register hook", env: { HOOK: "1" } },
+];
+
+test.each(WAYS)("what was said on one machine goes on on another, by $by", async ({ env }) => {
 	const path = emptyDirectory();
 	const address = join(path, "store");
 	mkdirSync(address);

@@ -18,14 +18,17 @@ const ODD = {
 			return inner;
 		},
 	}),
-	"getter that changes its object": (inner, log) => ({
-		get got() {
-			log.push("get");
-			this.content = "changed";
-			return inner;
-		},
-		content: "y".repeat(300) as unknown,
-	}),
+	"getter that changes its object": (inner, log) => {
+		const object = {
+			get got() {
+				log.push("get");
+				object.content = "changed";
+				return inner;
+			},
+			content: "y".repeat(300),
+		};
+		return object;
+	},
 	"hidden getter": (inner, log) =>
 		Object.defineProperty({ inner }, "got", { get: () => log.push("never"), enumerable: false }),
 	toJSON: (inner, log) => ({

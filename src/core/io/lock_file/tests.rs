@@ -48,7 +48,7 @@ fn a_lock_file_that_was_a_link_to_a_users_file_is_refused_and_the_file_stays() {
         #[cfg(not(unix))]
         std::fs::write(&lock, "precious").expect("written");
         let error = FileLock::take(&session).expect_err("refused").to_string();
-        assert!(error.contains("no lock file") && error.contains(lock.to_str().expect("text")), "{error}");
+        assert!(error.contains("not a lock file") && error.contains(lock.to_str().expect("text")), "{error}");
         assert_eq!(held(&session).expect("asked"), None);
         let _ = remove_stale(&lock);
         assert!(std::fs::symlink_metadata(&lock).is_ok(), "the link was removed");
@@ -88,7 +88,7 @@ fn lock_files_of_other_tools_were_deleted_while_in_use() {
     for text in ["", "17", "17 repair"] {
         std::fs::write(&lock, text).expect("written");
         let error = FileLock::take(&session).expect_err("refused").to_string();
-        assert!(error.contains("no lock file"), "{error}");
+        assert!(error.contains("not a lock file"), "{error}");
         assert!(!wait_until_free(&session).expect("asked"));
         assert_eq!(held(&session).expect("asked"), None, "{text:?}");
         let _ = remove_stale(&lock);

@@ -59,13 +59,14 @@ fn without_link_counts_no_file_was_ever_closed() {
 #[cfg(unix)]
 fn the_only_handle_of_a_deleted_file_was_closed_for_others() {
     let dir = tempfile::tempdir().expect("a directory");
-    let deleted = many(dir.path()).split_off(fd_pool::MAX_OPEN - 40);
+    let all = many(dir.path());
     std::fs::remove_dir_all(dir.path()).expect("removed");
-    let count = deleted.iter().filter(|storage| storage.is_open()).count();
-    assert!(count > 0);
+    // Other tests use the pool, too, and may have closed some before that.
+    let deleted: Vec<_> = all.into_iter().filter(FileStorage::is_open).collect();
+    assert!(!deleted.is_empty());
     let others = tempfile::tempdir().expect("a directory");
     let others = many(others.path());
-    assert_eq!(deleted.iter().filter(|storage| storage.is_open()).count(), count);
+    assert!(deleted.iter().all(FileStorage::is_open));
     drop(others);
 }
 
