@@ -1,29 +1,27 @@
 // What a list does on the host's own thread: no more than a little at a time, and nothing that can be done elsewhere.
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { runtime } from "../../support/runtime.js";
-import { api, header, scratch, user, writeSession, message } from "../../support/store.js";
+import { api, header, root, scratch, user, writeSession, message } from "../../support/store.js";
 import { peer, run, store } from "./store.js";
 
 const { SessionManager } = api;
 
-/** Counts the calls of a method until the test is over. */
-function counted(prototype: any, name: string): () => number {
-	const before = prototype[name];
-	let calls = 0;
-	prototype[name] = function (...args: unknown[]) {
-		calls++;
-		return before.apply(this, args);
-	};
-	onTestFinished(() => {
-		prototype[name] = before;
-	});
-	return () => calls;
-}
+// The module takes these methods when it is loaded, so that they are counted before.
+const COUNTED = `
+	const calls = [];
+	for (const [prototype, name] of [[String.prototype, "localeCompare"], [Array.prototype, "sort"], [Array.prototype, "filter"]]) {
+		const before = prototype[name];
+		prototype[name] = function (...args) {
+			calls.push(name);
+			return before.apply(this, args);
+		};
+	}`;
 
-test("a process's first list loaded the host's sorting rules, and sorted all names at once", async () => {
+test("a process's first list loaded the host's sorting rules, and sorted all names at once", () => {
 	store(0);
 	const dir = scratch();
 	const times: string[] = [];
@@ -34,10 +32,15 @@ test("a process's first list loaded the host's sorting rules, and sorted all nam
 		// None has a message: they come by their headers' times.
 		writeSession(dir, [header({ id: time, timestamp: time })], name);
 	}
-	const calls = [counted(String.prototype, "localeCompare"), counted(Array.prototype, "sort"), counted(Array.prototype, "filter")];
-	const list = await SessionManager.listAll(dir);
-	expect(calls.map((call) => call())).toEqual([0, 0, 0]);
-	expect(list.map((info) => info.id)).toEqual(times.sort().reverse());
+	const script = `${COUNTED}
+		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+		calls.length = 0;
+		SessionManager.listAll(process.env.PSN_DIR).then((list) => {
+			const during = calls.slice();
+			console.log(JSON.stringify({ during, ids: list.map((info) => info.id) }));
+		});`;
+	const said = execFileSync(process.execPath, ["-e", script], { encoding: "utf8", env: { ...process.env, PSN_DIR: dir } });
+	expect(JSON.parse(said)).toEqual({ during: [], ids: times.sort().reverse() });
 });
 
 /** Names that are sorted otherwise in one language or another. */

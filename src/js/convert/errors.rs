@@ -1,11 +1,9 @@
 //! Errors of the core as JavaScript exceptions.
 
-use std::ffi::CStr;
-
 use napi::Error;
 
 use crate::core::base::error::{code_of, Error as CoreError};
-use crate::js::engine::JsEnv;
+use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::host::app_name;
 
 /// Throws an error of the core: its text, a `TypeError` for a wrong argument, and Node's `code`, `errno`, `syscall`
@@ -23,15 +21,15 @@ pub fn thrown(js: JsEnv<'_>, error: &CoreError) -> Error {
     };
     let made = js.error(error.is_argument(), &text).and_then(|object| {
         if let Some((syscall, path, source)) = error.as_io() {
-            let set = |name: &CStr, text: &str| js.set(object, name, js.string(text.as_bytes())?);
+            let set = |name: &str, value: JsVal<'_>| js.define(object, js.string(name.as_bytes())?, value);
             if let Some((code, _)) = code_of(source) {
-                set(c"code", code)?;
+                set("code", js.string(code.as_bytes())?)?;
             }
             if let Some(errno) = source.raw_os_error() {
-                js.set(object, c"errno", js.number(-f64::from(errno))?)?;
+                set("errno", js.number(-f64::from(errno))?)?;
             }
-            set(c"syscall", syscall)?;
-            set(c"path", path)?;
+            set("syscall", js.string(syscall.as_bytes())?)?;
+            set("path", js.string(path.as_bytes())?)?;
         }
         Ok(object)
     });

@@ -1,22 +1,64 @@
 // What is cheaper, or only exact, when JavaScript does it itself: making many small objects, and asking the engine and
-// its host. The addon compiles this once, and calls it with `scratch`, a list of numbers that it reads where they are; it holds no state and takes no decisions: what is made of an entry, and where
-// it hangs in the tree, comes in as numbers.
+// its host. The addon compiles this once, and calls it with `scratch`, a list of numbers that it reads where they are; it
+// holds no state and takes no decisions: what is made of an entry, and where it hangs in the tree, comes in as numbers.
 (scratch, codes) => {
 	"use strict";
+	// What the engine has is taken now: code that replaces it later changes nothing here. Loops go by position, for an
+	// iterator is looked up each time it is used. The clock, the environment and the directory are the host's, who may change
+	// them.
+	const world = globalThis;
+	const { Array, Boolean, Date, Error, Float64Array, Map, Set, TypeError, URL, Uint8Array } = world;
+	const { decodeURIComponent, queueMicrotask, setImmediate, setTimeout } = world;
 	const { parse, stringify } = JSON;
-	const { propertyIsEnumerable } = Object.prototype;
+	const { max, round } = Math;
+	const { isNaN } = Number;
+	const { apply, defineProperty: defines, ownKeys } = Reflect;
+	const { defineProperty, entries, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, keys } = Object;
+	const { isArray } = Array;
+	// A method as a function of what it is called on and its arguments.
+	const { bind, call } = Function.prototype;
+	const unbound = bind.bind(call);
+	const propertyIsEnumerable = unbound(Object.prototype.propertyIsEnumerable);
+	const indexOf = unbound(String.prototype.indexOf);
+	const localeCompare = unbound(String.prototype.localeCompare);
+	const substring = unbound(String.prototype.substring);
+	const trim = unbound(String.prototype.trim);
+	const slice = unbound(Array.prototype.slice);
+	const sort = unbound(Array.prototype.sort);
+	const splice = unbound(Array.prototype.splice);
+	const mapSet = unbound(Map.prototype.set);
+	const setAdd = unbound(Set.prototype.add);
+	const setHas = unbound(Set.prototype.has);
+	const getDate = unbound(Date.prototype.getDate);
+	const getFullYear = unbound(Date.prototype.getFullYear);
+	const getMonth = unbound(Date.prototype.getMonth);
+	const getTime = unbound(Date.prototype.getTime);
+	const setFullYear = unbound(Date.prototype.setFullYear);
+	const setHours = unbound(Date.prototype.setHours);
+	const setUTCFullYear = unbound(Date.prototype.setUTCFullYear);
 	// Set by lib/register/app.mjs: the pi that this process runs, which may be a renamed build.
 	const APP = Symbol.for("pi-session-native.app");
-	const builtin = (name) => globalThis.process?.getBuiltinModule?.(name);
+	const builtin = (name) => world.process?.getBuiltinModule?.(name);
 
 	const { MESSAGE, MESSAGE_EMPTY_LIST, MESSAGE_EMPTY_TEXT } = codes.contribution;
 	const { NOTHING, CUSTOM_MESSAGE, BRANCH_SUMMARY, COMPACTION } = codes.contribution;
 	const TEXT_ALWAYS = codes.textWanted.ALWAYS;
 	const TEXT_OF_CONVERSATION = codes.textWanted.OF_CONVERSATION;
 
-	const time = (value) => new Date(value).getTime();
+	const time = (value) => getTime(new Date(value));
 
-	const roles = new Map(codes.roles.map((name, code) => [name, code]));
+	// Plain data, whatever setters or attributes Object.prototype was given.
+	const plain = (value) => ({ __proto__: null, value, writable: true, enumerable: true, configurable: true });
+	// Sets an element of the list itself, even if arrays were given a setter for its index.
+	function put(list, at, value) {
+		if (at in list) defineProperty(list, at, plain(value));
+		else list[at] = value;
+	}
+
+	const roles = { __proto__: null };
+	codes.roles.forEach((name, code) => {
+		roles[name] = code;
+	});
 	const OTHER_ROLE = codes.roles.length;
 	const { conversation } = codes;
 
@@ -65,12 +107,13 @@
 	// A copy with other content. What is replaced is not read: it may be large, or more than can be read.
 	function withContent(message, content) {
 		const copy = {};
-		for (const key of Reflect.ownKeys(message)) {
-			if (!propertyIsEnumerable.call(message, key)) continue;
-			const value = key === "content" ? content : message[key];
-			Object.defineProperty(copy, key, { value, writable: true, enumerable: true, configurable: true });
+		const names = ownKeys(message);
+		for (let at = 0; at < names.length; at++) {
+			const key = names[at];
+			if (!propertyIsEnumerable(message, key)) continue;
+			defineProperty(copy, key, plain(key === "content" ? content : message[key]));
 		}
-		if (!Object.hasOwn(copy, "content")) copy.content = content;
+		if (!hasOwn(copy, "content")) defineProperty(copy, "content", plain(content));
 		return copy;
 	}
 
@@ -130,8 +173,6 @@
 	// strings are taken out and escaped by the addon: the engine takes ten times as long. Whether a value is plain is found
 	// without running any code of the caller's, and none runs before it is written. So no step here may depend on what the
 	// caller can change: no method of a prototype, no iterator, no element of a list that could have a setter.
-	const { getOwnPropertyDescriptor, getPrototypeOf, hasOwn, keys } = Object;
-	const { isArray } = Array;
 	const { isProxy, isBoxedPrimitive } = builtin("node:util")?.types ?? {};
 	const OBJECT = Object.prototype;
 	const LIST = Array.prototype;
@@ -225,11 +266,20 @@
 
 	// What managers hold lives and dies with them.
 	const anchors = new WeakMap();
+	const has = unbound(WeakMap.prototype.has);
+	const set = unbound(WeakMap.prototype.set);
+
+	// The listeners without one of them, and with another at the end. Lists that are gone through stay as they are.
+	function listenersWith(list, added, removed) {
+		const all = { __proto__: null, length: 0 };
+		for (let at = 0; at < (list?.length ?? 0); at++) if (list[at] !== removed) all[all.length++] = list[at];
+		if (added !== undefined) all[all.length++] = added;
+		return all;
+	}
 
 	/** The addon's own function that fetches a listed session's text. */
 	let listedText;
-	// As they are now: tests replace the clock's functions, and a list must settle under theirs.
-	const { setImmediate, setTimeout } = globalThis;
+	// A list settles under the fake timers of a test, too.
 	const later = (callback) => void (setImmediate ? setImmediate(callback) : setTimeout(callback, 0));
 
 	return {
@@ -250,21 +300,24 @@
 		withContent,
 
 		anchor(manager) {
-			const anchor = { entries: undefined, header: undefined };
-			anchors.set(manager, anchor);
-			Object.defineProperty(manager, SELF, { value: manager });
+			const anchor = { entries: undefined, header: undefined, listeners: undefined };
+			set(anchors, manager, anchor);
+			defineProperty(manager, SELF, { __proto__: null, value: manager });
 			return anchor;
 		},
 		// Adds a listener to a manager's and gives what takes it away again.
 		subscribe(anchor, listener) {
-			anchor.listeners ??= new Map();
-			const key = {};
-			anchor.listeners.set(key, listener);
-			return () => void anchor.listeners.delete(key);
+			const added = { listener };
+			anchor.listeners = listenersWith(anchor.listeners, added);
+			return () => {
+				anchor.listeners = listenersWith(anchor.listeners, undefined, added);
+			};
 		},
 		// An entry is in the session by now: what a listener throws is an error of its own, not of the append.
 		notify(anchor, entry) {
-			for (const listener of [...(anchor.listeners?.values() ?? [])]) {
+			const { listeners } = anchor;
+			for (let at = 0; at < (listeners?.length ?? 0); at++) {
+				const { listener } = listeners[at];
 				try {
 					listener(entry);
 				} catch (error) {
@@ -291,15 +344,15 @@
 				wrap(prototype, name, (native) => ({
 					[name](...args) {
 						const manager = this?.[SELF];
-						if (!anchors.has(manager)) throw new TypeError("Illegal invocation");
-						return Reflect.apply(native, manager, args);
+						if (!has(anchors, manager)) throw new TypeError("Illegal invocation");
+						return apply(native, manager, args);
 					},
 				})[name]);
 			}
 			for (const name of Object.getOwnPropertyNames(SessionManager).filter((name) => isMethod(SessionManager, name))) {
 				wrap(SessionManager, name, (native) => ({
 					[name](...args) {
-						return Reflect.apply(native, SessionManager, args);
+						return apply(native, SessionManager, args);
 					},
 				})[name]);
 			}
@@ -312,20 +365,25 @@
 			}
 		},
 		// A list that is no plain array: a Proxy of one is read as one.
-		listOf: (value) => (Array.isArray(value) ? Array.from(value) : undefined),
+		listOf(value) {
+			if (!isArray(value)) return undefined;
+			const list = [];
+			for (let at = 0; at < value.length; at++) put(list, at, value[at]);
+			return list;
+		},
 
-		now: () => Date.now(),
-		cwd: () => process.cwd(),
-		env: (name) => globalThis.process?.env?.[name],
+		now: () => world.Date.now(),
+		cwd: () => world.process.cwd(),
+		env: (name) => world.process?.env?.[name],
 		home: () => builtin("node:os")?.homedir(),
 		fileUrl(url) {
 			const convert = builtin("node:url")?.fileURLToPath;
 			return convert ? convert(url) : decodeURIComponent(new URL(url).pathname);
 		},
-		agentDir: () => globalThis[APP]?.getAgentDir(),
-		appName: () => globalThis[APP]?.name,
+		agentDir: () => world[APP]?.getAgentDir(),
+		appName: () => world[APP]?.name,
 		shown: (value) => `${value}`,
-		entriesOf: (object) => Object.entries(object),
+		entriesOf: (object) => entries(object),
 		// As an assignment and a deletion in strict code: what the object refuses is a TypeError.
 		assign(object, key, value) {
 			object[key] = value;
@@ -336,11 +394,11 @@
 		mapGet: (map, key) => map.get(key),
 		entriesById(list) {
 			const map = new Map();
-			for (let at = 0; at < list.length; at++) map.set(list[at].id, list[at]);
+			for (let at = 0; at < list.length; at++) mapSet(map, list[at].id, list[at]);
 			return map;
 		},
 		newSet: () => new Set(),
-		addNew: (set, value) => !set.has(value) && Boolean(set.add(value)),
+		addNew: (set, value) => !setHas(set, value) && Boolean(setAdd(set, value)),
 
 		header: (id, timestamp, cwd, parentSession) => ({ type: "session", version: 3, id, timestamp, cwd, parentSession }),
 		envelopeFirst: (type, id, parentId, timestamp, own) => ({ type, id, parentId, timestamp, ...own }),
@@ -352,7 +410,8 @@
 			let role = -1;
 			let content;
 			if ((typeof message === "object" && message !== null) || typeof message === "function") {
-				role = roles.get(message.role) ?? OTHER_ROLE;
+				const name = message.role;
+				role = (typeof name === "string" ? roles[name] : undefined) ?? OTHER_ROLE;
 				({ content } = message);
 			}
 			const own = { message };
@@ -361,14 +420,12 @@
 			let text;
 			// Most messages with a short text have no long one elsewhere.
 			if (wanted) text = typeof content === "string" && content.length < LONG ? stringify(own) : write(own);
-			scratch[2] = Date.now();
+			scratch[2] = world.Date.now();
 			scratch[0] = role;
 			scratch[1] = (content ?? null) === null ? 1 : 0;
 			const at = list.length;
 			scratch[3] = at;
-			// Arrays may have been given a setter for this index.
-			if (at in list) Object.defineProperty(list, at, { value: own, writable: true, enumerable: true, configurable: true });
-			else list[at] = own;
+			put(list, at, own);
 			return text;
 		},
 		ownThinkingLevel: (thinkingLevel) => ({ thinkingLevel }),
@@ -409,21 +466,33 @@
 			label,
 		}),
 		// Each value's line; undefined for one that has none.
-		lines: (values) => values.map((value) => write(value)),
+		lines(values) {
+			const all = [];
+			for (let at = 0; at < values.length; at++) put(all, at, write(values[at]));
+			return all;
+		},
 		parseLines(text) {
 			const values = [];
-			for (const line of text.trim().split("\n")) {
-				if (!line.trim()) continue;
+			const all = trim(text);
+			for (let from = 0; from < all.length; ) {
+				const found = indexOf(all, "\n", from);
+				const to = found < 0 ? all.length : found;
+				const line = substring(all, from, to);
+				from = to + 1;
+				if (!trim(line)) continue;
+				let value;
 				try {
-					values.push(parse(line));
+					value = parse(line);
 				} catch {
 					// A line that is no JSON is passed over, as everywhere.
+					continue;
 				}
+				put(values, values.length, value);
 			}
 			return values;
 		},
-		copy: (list) => list.slice(),
-		run: (list, from, to) => list.slice(from, to),
+		copy: (list) => slice(list),
+		run: (list, from, to) => slice(list, from, to),
 		pick(objects, rows) {
 			const picked = new Array(rows.length);
 			for (let at = 0; at < rows.length; at++) picked[at] = objects[rows[at]];
@@ -441,21 +510,27 @@
 				};
 			}
 			const roots = [];
-			const newest = new Float64Array(parents.length).fill(-Infinity);
-			const unsorted = new Set();
+			const newest = new Float64Array(parents.length);
+			for (let at = 0; at < newest.length; at++) newest[at] = -Infinity;
+			let unsorted;
 			for (let at = 0; at < parents.length; at++) {
 				const parent = parents[at];
 				if (parent < 0) {
-					roots.push(nodes[at]);
+					roots[roots.length] = nodes[at];
 					continue;
 				}
 				// A time that is no number compares false: such siblings are left to the sort, too.
 				if (times[at] >= newest[parent]) newest[parent] = times[at];
-				else unsorted.add(parent);
-				nodes[parent].children.push(nodes[at]);
+				else {
+					unsorted ??= new Uint8Array(parents.length);
+					unsorted[parent] = 1;
+				}
+				const { children } = nodes[parent];
+				children[children.length] = nodes[at];
 			}
-			for (const parent of unsorted) {
-				nodes[parent].children.sort((a, b) => time(a.entry.timestamp) - time(b.entry.timestamp));
+			for (let at = 0; at < (unsorted?.length ?? 0); at++) {
+				if (unsorted[at] === 0) continue;
+				sort(nodes[at].children, (a, b) => time(a.entry.timestamp) - time(b.entry.timestamp));
 			}
 			return roots;
 		},
@@ -463,12 +538,13 @@
 		project(objects, rows, gives, positions, lists) {
 			const entries = new Array(rows.length);
 			const all = [];
+			let count = 0;
 			let next = 0;
 			for (let at = 0; at < rows.length; at++) {
 				const sourceEntry = objects[rows[at]];
 				const own = positions?.[next] === at ? lists[next++] : messages(sourceEntry, gives[at]);
 				entries[at] = { sourceEntry, messages: own };
-				for (const message of own) all.push(message);
+				for (let one = 0; one < own.length; one++) all[count++] = own[one];
 			}
 			return { entries, messages: all };
 		},
@@ -479,9 +555,12 @@
 			for (let at = 0; at < rows.length; at++) {
 				if (gives[at] === NOTHING) continue;
 				const entry = objects[rows[at]];
-				if (positions?.[next] === at) for (const message of lists[next++]) all[count++] = message;
-				else if (gives[at] === MESSAGE) all[count++] = entry.message;
-				else for (const message of messages(entry, gives[at])) all[count++] = message;
+				if (gives[at] === MESSAGE && positions?.[next] !== at) {
+					all[count++] = entry.message;
+					continue;
+				}
+				const own = positions?.[next] === at ? lists[next++] : messages(entry, gives[at]);
+				for (let one = 0; one < own.length; one++) all[count++] = own[one];
 			}
 			return all;
 		},
@@ -495,12 +574,12 @@
 		// Undefined where none is a time. What throws as one is none.
 		newestTime(odd) {
 			let newest;
-			for (const value of odd) {
-				let at = Number.NaN;
+			for (let next = 0; next < odd.length; next++) {
+				let at = NaN;
 				try {
-					at = time(value);
+					at = time(odd[next]);
 				} catch {}
-				if (!Number.isNaN(at)) newest = Math.max(newest ?? at, at);
+				if (!isNaN(at)) newest = max(newest ?? at, at);
 			}
 			return newest;
 		},
@@ -509,18 +588,22 @@
 			const pairs = [];
 			const midnight = (year, month, date) => {
 				const at = new Date(0);
-				at.setFullYear(year, month, date);
-				return at.setHours(0, 0, 0, 0);
+				setFullYear(at, year, month, date);
+				return setHours(at, 0, 0, 0, 0);
 			};
-			for (const day of utcDays) {
-				const first = new Date(day * 86_400_000);
-				const [year, month, date] = [first.getFullYear(), first.getMonth(), first.getDate()];
+			for (let at = 0; at < utcDays.length; at++) {
+				const first = new Date(utcDays[at] * 86_400_000);
+				const year = getFullYear(first);
+				const month = getMonth(first);
+				const date = getDate(first);
 				// A day of UTC has a part in two of the clock's; in three where the clock leaves most of one out.
 				for (let next = 0; next < 3; next++) {
 					const start = midnight(year, month, date + next);
 					const shown = new Date(start);
-					const named = new Date(0).setUTCFullYear(shown.getFullYear(), shown.getMonth(), shown.getDate());
-					if (!Number.isNaN(named)) pairs.push(start, named);
+					const named = setUTCFullYear(new Date(0), getFullYear(shown), getMonth(shown), getDate(shown));
+					if (isNaN(named)) continue;
+					put(pairs, pairs.length, start);
+					put(pairs, pairs.length, named);
 				}
 			}
 			return pairs;
@@ -529,18 +612,12 @@
 		// is asked for, and is a plain property from then on. Leaves in the scratch when it was modified.
 		info(path, id, cwd, name, parent, headerTime, active, fileTime, counts, first, file, source, catalog) {
 			const created = new Date(headerTime);
-			const fromHeader = typeof headerTime === "string" ? created.getTime() : Number.NaN;
-			let modified = new Date(Math.round(fileTime));
+			const fromHeader = typeof headerTime === "string" ? getTime(created) : NaN;
+			let modified = new Date(round(fileTime));
 			if (active > 0) modified = new Date(active);
-			else if (!Number.isNaN(fromHeader)) modified = new Date(fromHeader);
-			scratch[0] = modified.getTime();
-			const plain = (object, value) =>
-				Reflect.defineProperty(object, "allMessagesText", {
-					value,
-					writable: true,
-					enumerable: true,
-					configurable: true,
-				});
+			else if (!isNaN(fromHeader)) modified = new Date(fromHeader);
+			scratch[0] = getTime(modified);
+			const settle = (object, value) => defines(object, "allMessagesText", plain(value));
 			let text;
 			return {
 				path,
@@ -555,17 +632,21 @@
 				get allMessagesText() {
 					if (text === undefined) {
 						text = listedText(file, source, catalog);
-						plain(this, text);
+						settle(this, text);
 					}
 					return text;
 				},
 				set allMessagesText(value) {
-					plain(this, value);
+					settle(this, value);
 				},
 			};
 		},
 		// The infos at these places of a list that has holes.
-		inOrder: (infos, rows) => Array.from(rows, (at) => infos[at]),
+		inOrder(infos, rows) {
+			const list = [];
+			for (let at = 0; at < rows.length; at++) put(list, at, infos[rows[at]]);
+			return list;
+		},
 		hit: (path, id, name, cwd, entryId, role, timestamp, snippet) => ({
 			path,
 			id,
@@ -578,20 +659,25 @@
 		}),
 		// For times that are none (a date too far away): only the engine's own sort gives what it gives. Holes, where a file
 		// was no session, are left out.
-		newestFirst: (infos) => infos.filter(() => true).sort((a, b) => b.modified.getTime() - a.modified.getTime()),
+		newestFirst(infos) {
+			const list = [];
+			for (let at = 0; at < infos.length; at++) if (hasOwn(infos, at)) put(list, list.length, infos[at]);
+			return sort(list, (a, b) => getTime(b.modified) - getTime(a.modified));
+		},
 		// Positions of files, the newest first, those of one time by name, the last first.
 		sortFiles: (order, times, names) =>
-			order.sort((a, b) => times[b] - times[a] || names[b].localeCompare(names[a]) || a - b),
+			sort(order, (a, b) => times[b] - times[a] || localeCompare(names[b], names[a]) || a - b),
 		// Puts an info where it belongs among those that are sorted, behind those of its time.
 		insertNewest(infos, info) {
-			const at = info.modified.getTime();
-			let [from, to] = [0, infos.length];
+			const at = getTime(info.modified);
+			let from = 0;
+			let to = infos.length;
 			while (from < to) {
 				const middle = (from + to) >> 1;
-				if (infos[middle].modified.getTime() >= at) from = middle + 1;
+				if (getTime(infos[middle].modified) >= at) from = middle + 1;
 				else to = middle;
 			}
-			infos.splice(from, 0, info);
+			splice(infos, from, 0, info);
 		},
 		// Gives a function that has `slice` called in later turns of the event loop until it gives false.
 		slices(slice) {

@@ -7,11 +7,15 @@
 // accessors.
 (readBody, codes) => {
 	"use strict";
+	// What the engine has is taken now, and loops go by position, for the same reason as in factory.js.
+	const { Boolean, TypeError } = globalThis;
 	const { parse, stringify } = JSON;
 	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf } = Object;
-	const { getOwnPropertySymbols, isFrozen, keys, prototype } = Object;
-	const { propertyIsEnumerable } = prototype;
-	const { startsWith } = String.prototype;
+	const { getOwnPropertySymbols, isFrozen, keys, prototype, setPrototypeOf } = Object;
+	const { bind, call } = Function.prototype;
+	const unbound = bind.bind(call);
+	const propertyIsEnumerable = unbound(prototype.propertyIsEnumerable);
+	const startsWith = unbound(String.prototype.startsWith);
 	const { defineProperty: defines, deleteProperty: deletes } = Reflect;
 	const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 	const OF_MESSAGE = codes.bodyOfMessage;
@@ -53,6 +57,9 @@
 		}
 	}
 
+	// Its fields are its own, whatever setters Object.prototype was given.
+	setPrototypeOf(Cell.prototype, null);
+
 	class Given {
 		constructor(object) {
 			// A private field can be put on any object this way; on a frozen one later no more.
@@ -73,7 +80,7 @@
 		}
 	}
 
-	const plain = (value) => ({ value, writable: true, enumerable: true, configurable: true });
+	const plain = (value) => ({ __proto__: null, value, writable: true, enumerable: true, configurable: true });
 
 	// The cell of an object, or of the one that it is a Proxy of or inherits from: that one's inspection function has the
 	// mark, too. No function of the caller's is called to find it.
@@ -98,7 +105,7 @@
 	// Puts a value in an accessor's place; false where the object does not let go of it.
 	function settle(object, key, value) {
 		const { enumerable, configurable } = getOwnPropertyDescriptor(object, key);
-		return defines(object, key, { value, writable: true, enumerable, configurable });
+		return defines(object, key, { __proto__: null, value, writable: true, enumerable, configurable });
 	}
 
 	function touch(cell, key) {
@@ -123,10 +130,17 @@
 
 	// What `util.inspect` is to show of an object that keeps its accessors.
 	function shownOf(object, codes) {
-		const kept = keys(codes).filter((key) => isOurs(object, key));
-		if (kept.length === 0) return object;
-		const all = getOwnPropertyDescriptors(object);
-		for (const key of kept) all[key] = { ...plain(valueOrError(object, key)), enumerable: all[key].enumerable };
+		const names = keys(codes);
+		let all;
+		for (let at = 0; at < names.length; at++) {
+			const key = names[at];
+			if (!isOurs(object, key)) continue;
+			all ??= getOwnPropertyDescriptors(object);
+			const { enumerable } = all[key];
+			all[key] = plain(valueOrError(object, key));
+			all[key].enumerable = enumerable;
+		}
+		if (all === undefined) return object;
 		delete all[INSPECT];
 		return create(getPrototypeOf(object), all);
 	}
@@ -164,7 +178,9 @@
 	// The object with accessors in place of the values it lacks.
 	function withAccessors(from, codes, waiting) {
 		const object = {};
-		for (const key of keys(from)) {
+		const names = keys(from);
+		for (let at = 0; at < names.length; at++) {
+			const key = names[at];
 			if (key === "content" && (codes.content & waiting) !== 0) defineProperty(object, key, CONTENT);
 			else if (key === "details" && (codes.details & waiting) !== 0) defineProperty(object, key, DETAILS);
 			else if (key === "data" && (codes.data & waiting) !== 0) defineProperty(object, key, DATA);
@@ -175,11 +191,16 @@
 		return object;
 	}
 
+	// The attributes of an inspection function: one object for all, as each entry needs them.
+	const SHOWN = { __proto__: null, value: undefined, writable: true, enumerable: false, configurable: true };
+
 	// Gives an object with accessors its cell.
 	function attach(cell) {
 		const { object, codes } = cell;
 		cell.inspect = function () {
-			for (const key of keys(codes)) {
+			const names = keys(codes);
+			for (let at = 0; at < names.length; at++) {
+				const key = names[at];
 				try {
 					if (isOurs(object, key)) touch(cell, key);
 					if (this !== object && isOurs(this, key)) this[key];
@@ -191,7 +212,10 @@
 		};
 		new Marked(object, cell);
 		new Marked(cell.inspect, cell);
-		return defineProperty(object, INSPECT, { value: cell.inspect, writable: true, configurable: true });
+		SHOWN.value = cell.inspect;
+		defineProperty(object, INSPECT, SHOWN);
+		SHOWN.value = undefined;
+		return object;
 	}
 
 	function defer(entry, row, lacks, source) {
@@ -212,7 +236,8 @@
 		const cell = Marked.cellOf(object);
 		if (cell === undefined) return 0;
 		let left = 0;
-		for (const key of LARGE) {
+		for (let at = 0; at < LARGE.length; at++) {
+			const key = LARGE[at];
 			const code = cell.codes[key] & cell.waiting;
 			if (code !== 0 && !hasRead(cell, key) && isOurs(object, key)) left |= code;
 		}
@@ -227,7 +252,11 @@
 	// An object's own values, with placeholders for those with these codes.
 	function shadowOf(object, left, codes) {
 		const shadow = {};
-		for (const key of keys(object)) put(shadow, key, (codes[key] & left) !== 0 ? PLACEHOLDER : object[key]);
+		const names = keys(object);
+		for (let at = 0; at < names.length; at++) {
+			const key = names[at];
+			put(shadow, key, (codes[key] & left) !== 0 ? PLACEHOLDER : object[key]);
+		}
 		return shadow;
 	}
 
@@ -238,12 +267,18 @@
 		const cell = Marked.cellOf(entry);
 		const { codes } = cell;
 		const copied = cell.copyFor(withAccessors(shadowOf(entry, waiting, codes), codes, waiting), waiting);
-		for (const key of getOwnPropertySymbols(entry)) {
-			if (propertyIsEnumerable.call(entry, key)) copied.object[key] = entry[key];
+		const symbols = getOwnPropertySymbols(entry);
+		for (let at = 0; at < symbols.length; at++) {
+			if (propertyIsEnumerable(entry, symbols[at])) put(copied.object, symbols[at], entry[symbols[at]]);
 		}
 		cell.values ??= { __proto__: null };
 		copied.values = cell.values;
 		return attach(copied);
+	}
+
+	function move(part, entry, row, source) {
+		const cell = typeof part === "object" && part !== null ? Marked.cellOf(part) : undefined;
+		if (cell !== undefined && cell.id === entry.id) cell.moveTo(row, source);
 	}
 
 	return {
@@ -252,24 +287,22 @@
 		moveTo(objects, source) {
 			for (let row = 0; row < objects.length; row++) {
 				const entry = objects[row];
-				for (const part of [entry, entry?.message]) {
-					const cell = typeof part === "object" && part !== null ? Marked.cellOf(part) : undefined;
-					if (cell !== undefined && cell.id === entry.id) cell.moveTo(row, source);
-				}
+				move(entry, entry, row, source);
+				move(entry?.message, entry, row, source);
 			}
 		},
 		// In a new session an entry stands under the id by which its children know it, whatever became of its object.
 		rechained(entry, id, parentId) {
 			const copy = copyOf(entry);
-			if (copy.id !== id) copy.id = id;
-			copy.parentId = parentId;
+			if (copy.id !== id) put(copy, "id", id);
+			put(copy, "parentId", parentId);
 			return copy;
 		},
 		rechainedCompaction(entry, id, parentId, firstKept) {
 			const copy = copyOf(entry);
-			if (copy.id !== id) copy.id = id;
-			copy.parentId = parentId;
-			copy.firstKeptEntryId = firstKept ?? entry.firstKeptEntryId;
+			if (copy.id !== id) put(copy, "id", id);
+			put(copy, "parentId", parentId);
+			put(copy, "firstKeptEntryId", firstKept ?? entry.firstKeptEntryId);
 			return copy;
 		},
 		// The codes of what was not read of the entry in a row of a source, and its text with placeholders for that;
@@ -283,7 +316,7 @@
 			if (ofEntry !== 0 && !Marked.cellOf(entry).isOf(row, source, entry.id)) return undefined;
 			if (ofMessage !== 0 && !Marked.cellOf(message).isOf(row, source, entry.id)) return undefined;
 			const shadow = shadowOf(entry, ofEntry, OF_ENTRY);
-			if (ofMessage !== 0) shadow.message = shadowOf(message, ofMessage, OF_MESSAGE);
+			if (ofMessage !== 0) put(shadow, "message", shadowOf(message, ofMessage, OF_MESSAGE));
 			return [ofEntry | ofMessage, stringify(shadow)];
 		},
 		// Whether a message has no content, found without reading it.
@@ -300,7 +333,7 @@
 			let read = 0;
 			for (let at = 0; at < values.length; at++) {
 				const id = values[at]?.id;
-				if (typeof id !== "string" || !startsWith.call(ids, id, read) || ids[read + id.length] !== "\n") return false;
+				if (typeof id !== "string" || !startsWith(ids, id, read) || ids[read + id.length] !== "\n") return false;
 				read += id.length + 1;
 			}
 			for (let at = 0; at < rows.length; at++) {

@@ -28,20 +28,21 @@ pub fn system_message<'env>(state: &RefCell<State>, js: JsEnv<'env>, timestamp: 
         return Ok(None);
     };
     let object = js.object()?;
-    js.set(object, c"role", js.string(b"system")?)?;
-    js.set(object, c"content", js.string(&replayed.content)?)?;
+    let set = |key: &[u8], value: JsVal<'_>| js.define(object, js.string(key)?, value);
+    set(b"role", js.string(b"system")?)?;
+    set(b"content", js.string(&replayed.content)?)?;
     if !replayed.sections.is_empty() {
         let sections = js.object()?;
         for (name, value) in &replayed.sections {
             js.define(sections, js.string(name)?, *value)?;
         }
-        js.set(object, c"sections", sections)?;
+        set(b"sections", sections)?;
     }
     if !replayed.tools.is_empty() {
         let tools: Vec<JsVal> = replayed.tools.iter().map(|(_, tool)| *tool).collect();
-        js.set(object, c"toolsAdded", js.array_of(&tools)?)?;
+        set(b"toolsAdded", js.array_of(&tools)?)?;
     }
-    js.set(object, c"timestamp", js.number(timestamp)?)?;
+    set(b"timestamp", js.number(timestamp)?)?;
     Ok(Some(object))
 }
 
