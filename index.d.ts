@@ -2235,8 +2235,7 @@ export interface MergeInput {
  *
  * @example
  * ```ts
- * const since: MergeSince = { bytes: 4096, tail: Buffer.from("}
-") };
+ * const since: MergeSince = { bytes: 4096, tail: Buffer.from([0x7d, 0x0a]) };
  * ```
  */
 export interface MergeSince {

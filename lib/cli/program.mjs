@@ -141,8 +141,8 @@ export function buildProgram(result, asJson) {
 		.action((session, options) => exportSession(session, options));
 
 	const STORES = /** @type {const} */ ([
-		["push", push, "Stores what sessions here hold and a store lacks", ["push", "push 0193a2b4 --store file:///mnt/team/sessions", "push --all --dry-run"]],
-		["pull", pull, "Adds what is stored to the sessions here", ["pull", "pull 0193a2b4", "pull --all"]],
+		["push", push, "Stores what sessions here hold and a store lacks", ["push", "push 0193a2b4 --store ~/Dropbox/sessions", "push --all --dry-run"]],
+		["pull", pull, "Adds what is stored to the sessions here", ["pull", "pull --all", "pull --all --dry-run"]],
 		["sync", sync, "Pulls, then pushes", ["sync", "sync --all --json"]],
 	]);
 	for (const [name, run, summary, examples] of STORES)
@@ -154,7 +154,7 @@ export function buildProgram(result, asJson) {
 				result.code = await run(session, options);
 			});
 
-	storeOptions(command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store s3://bucket/team"]))
+	storeOptions(command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store ~/Dropbox/sessions"]))
 		.option("-a, --all", "sessions of every project")
 		.action(async (options) => {
 			result.code = await remote(options);

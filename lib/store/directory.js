@@ -129,13 +129,27 @@ class DirectoryObjects {
 	}
 
 	/**
+	 * Makes a folder below the root, one level at a time: a root that is gone, such as a drive that was unmounted, is an error
+	 * and is not made anew.
 	 * @param {string} folder
 	 * @param {number} mode
 	 */
 	async #makeFolder(folder, mode) {
-		const first = await fs.mkdir(folder, { recursive: true, mode });
-		if (first === undefined) return;
-		for (let dir = folder; dir.length >= dirname(first).length; dir = dirname(dir)) await syncFolder(dir);
+		/** @type {string[]} */
+		const levels = [];
+		for (let dir = folder; dir.length > this.#root.length; dir = dirname(dir)) levels.unshift(dir);
+		/** @type {string[]} */
+		const made = [];
+		for (const dir of levels) {
+			try {
+				await fs.mkdir(dir, { mode });
+				made.unshift(dir);
+			} catch (error) {
+				if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
+			}
+		}
+		for (const dir of made) await syncFolder(dir);
+		if (made.length > 0) await syncFolder(dirname(/** @type {string} */ (made.at(-1))));
 	}
 
 	/**

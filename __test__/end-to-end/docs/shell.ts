@@ -73,9 +73,11 @@ function reader(): { cwd: string; env: NodeJS.ProcessEnv } {
 	cpSync(path, join(at.cwd, "session.jsonl"));
 	for (const name of ["project", "other-project"]) mkdirSync(join(at.env.HOME as string, name), { recursive: true });
 	mkdirSync(join(at.env.HOME as string, ".config/fish/completions"), { recursive: true });
+	const store = join(at.env.HOME as string, "Dropbox/sessions");
+	mkdirSync(store, { recursive: true });
 	const command = put(at.cwd, ".bin/pi-sessions", `#!/bin/sh\nexec '${process.execPath}' '${bin}' "$@"\n`);
 	chmodSync(command, 0o755);
-	return { cwd: at.cwd, env: { ...at.env, PATH: `${join(at.cwd, ".bin")}:${at.env.PATH}` } };
+	return { cwd: at.cwd, env: { ...at.env, PI_SESSION_NATIVE_STORE: store, PATH: `${join(at.cwd, ".bin")}:${at.env.PATH}` } };
 }
 
 /**

@@ -210,6 +210,19 @@ describe("a store that cannot be used says why", () => {
 		expect(fs.existsSync(path)).toBe(false);
 	});
 
+	test("a drive that was unmounted in the middle of an append was made as a folder, and written to", async () => {
+		const path = join(emptyDirectory(), "drive");
+		mkdirSync(path);
+		await append(open(path), entries("a", 1));
+		const { mkdir } = fs.promises;
+		vi.spyOn(fs.promises, "mkdir").mockImplementationOnce((async (...args: Parameters<typeof mkdir>) => {
+			rmSync(path, { recursive: true });
+			return mkdir(...args);
+		}) as typeof mkdir);
+		expect(await failure(append(open(path, "b"), entries("b", 1)))).toMatchObject({ code: "unreachable", retryable: true });
+		expect(fs.existsSync(path)).toBe(false);
+	});
+
 	test("a newer release wrote it", async () => {
 		const path = emptyDirectory();
 		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":2}');

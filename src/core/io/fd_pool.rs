@@ -94,16 +94,11 @@ impl Drop for PooledFile {
     }
 }
 
-/// Closes so many open files, the longest open first. Tells how many that were.
+/// Takes so many files out of the pool, the longest open first, and closes them. Deleted ones stay open outside of it: they
+/// would else fill it, and every other file would be closed at once. Gives how many were closed.
 fn close_some(open: &mut VecDeque<Weak<Slot>>, count: usize) -> usize {
-    let mut closed = 0;
-    open.retain(|slot| {
-        let Some(slot) = slot.upgrade() else { return false };
-        let closes = closed < count && slot.close_if_named();
-        closed += usize::from(closes);
-        !closes
-    });
-    closed
+    let count = count.min(open.len());
+    open.drain(..count).filter(|slot| slot.upgrade().is_some_and(|slot| slot.close_if_named())).count()
 }
 
 /// Opens something. If no file descriptor is left, pooled files are closed and it is tried once more.
@@ -113,7 +108,7 @@ pub fn retry_on_emfile<T>(open: impl Fn() -> io::Result<T>) -> io::Result<T> {
             // Others may have closed files meanwhile.
             let mut pooled = lock(&OPEN);
             let half = pooled.len().div_ceil(2);
-            close_some(&mut pooled, half);
+            while close_some(&mut pooled, half) == 0 && !pooled.is_empty() {}
             drop(pooled);
             open()
         }

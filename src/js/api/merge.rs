@@ -35,7 +35,7 @@ pub struct MergeInput {
 ///
 /// @example
 /// ```ts
-/// const since: MergeSince = { bytes: 4096, tail: Buffer.from("}\n") };
+/// const since: MergeSince = { bytes: 4096, tail: Buffer.from([0x7d, 0x0a]) };
 /// ```
 #[napi(object, object_to_js = false)]
 pub struct MergeSince {

@@ -105,3 +105,22 @@ fn what_has_no_end_is_no_session_file() {
         assert!(FileStorage::open(path).is_err(), "{path}");
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn deleted_files_filled_the_pool_and_every_other_file_was_closed_at_once() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let deleted = many(dir.path());
+    std::fs::remove_dir_all(dir.path()).expect("removed");
+    let others = tempfile::tempdir().expect("a directory");
+    let one = |n: usize| {
+        let path = others.path().join(n.to_string());
+        std::fs::write(&path, format!("{n}\n")).expect("written");
+        FileStorage::open(path.to_str().expect("text")).expect("opened")
+    };
+    // Once the deleted ones have left the pool, files that are opened one after the other stay open.
+    let made: Vec<_> = (0..fd_pool::MAX_OPEN + 20).map(one).collect();
+    let newest = &made[made.len() - 20..];
+    assert!(newest.iter().filter(|storage| storage.is_open()).count() > 10);
+    drop(deleted);
+}
