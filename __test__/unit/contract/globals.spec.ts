@@ -95,6 +95,8 @@ const script = (change: string): string => `
 			say("projected", api.projectContextEntry(entriesText[1], entriesText[9]));
 			say("messages", api.sessionEntryToContextMessages(entriesText[6]));
 			say("missing", (() => { try { SessionManager.open(dir); } catch (error) { return error.code; } })());
+			// Deno's own event loop uses whatever is there.
+			if (globalThis.Deno) restore();
 			const listed = await SessionManager.listAll(listedDir);
 			say("listed", listed);
 			say("texts", listed[0].allMessagesText);
