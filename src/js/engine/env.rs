@@ -145,12 +145,14 @@ impl<'env> JsVal<'env> {
 
 // An exported function takes and gives handles with the lifetime of its `env`.
 impl FromNapiValue for JsVal<'_> {
+    // SAFETY: napi-rs calls it with a handle of the running call, whose scope `JsVal` names; nothing is read through it here.
     unsafe fn from_napi_value(_: sys::napi_env, value: sys::napi_value) -> Result<Self> {
         Ok(Self { value, scope: PhantomData })
     }
 }
 
 impl ToNapiValue for JsVal<'_> {
+    // SAFETY: the handle is good, for `JsVal` cannot outlive its scope; it is given back as it is.
     unsafe fn to_napi_value(_: sys::napi_env, value: Self) -> Result<sys::napi_value> {
         Ok(value.value)
     }

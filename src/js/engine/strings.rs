@@ -25,6 +25,7 @@ thread_local! {
 }
 
 /// A Node-API function that makes a string of so many units.
+// SAFETY: whoever calls one gives a good environment, a pointer to so many units, and a place for the handle.
 type Make<T> = unsafe fn(sys::napi_env, *const T, isize, *mut sys::napi_value) -> sys::napi_status;
 
 impl<'env> JsEnv<'env> {
