@@ -3,14 +3,13 @@
 //! Entries come in as heads. Their bodies are lines in the storage, or are kept by the caller while the session has no
 //! file. A call that fails leaves the session as it was.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::exclusive::WriterLock;
 use super::file_state::FileStateCell;
 use super::notes::Notes;
 use crate::core::base::error::{Error, Result};
-use crate::core::base::options::Durability;
-use crate::core::base::options::Options;
+use crate::core::base::options::{Durability, Options};
 use crate::core::context::projection::Projection;
 use crate::core::format::body::{Body, BodyOf};
 use crate::core::format::entry::{EntryHead, Kind, Line};
@@ -63,6 +62,8 @@ pub struct Session {
     pub(super) index: Index,
     /// The rows that were appended here, not read from the file: what a file in the place of ours must not lack.
     pub(super) appended: BTreeSet<RowNo>,
+    /// The lines of entries appended here that other processes changed, by id. The caller's objects do not have the change.
+    pub(super) altered: HashMap<Vec<u8>, String>,
     /// How rows changed when the file was replaced, until the caller takes it.
     pub(super) remap: Option<Box<RowRemap>>,
     pub(super) state: FileStateCell,

@@ -79,6 +79,7 @@ impl Session {
         // Other processes may have changed them; their ids count.
         let appended = (0..index.tree.len() as RowNo).filter(|&row| ids.contains(index.tree.id_of(row)));
         let appended: BTreeSet<RowNo> = appended.collect();
+        let altered = altered(&appended, &moved, &index, &storage)?;
         // A header that is too long to be kept counts as another one.
         let same_header = self.header_text.is_some() && self.header_text == header_line;
         let leaf = self.leaf_in(&index);
@@ -86,6 +87,7 @@ impl Session {
         self.size = storage.size()?.max(index.read_to());
         // Nothing below can fail.
         self.appended = appended;
+        self.altered.extend(altered);
         let known = moved.iter().filter(|row| row.is_some()).count();
         let mut before = Self::new(self.id.clone(), Persistence::Memory, self.file.clone());
         before.header_place = self.header_place.replace(header_place);
@@ -157,7 +159,7 @@ impl Session {
                 read => read?,
             };
             let supplied = || supplied?.get(&row).map(|line| text_of(line).into_owned());
-            match line.or_else(supplied) {
+            match line.or_else(supplied).or_else(|| self.altered.get(self.tree().id_of(row)).cloned()) {
                 Some(line) => lines.push((row, line)),
                 None => missing.push(row),
             }
@@ -236,4 +238,18 @@ fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) 
         });
     }
     Ok(added)
+}
+
+/// The lines of entries appended here that other processes changed, by id: if they remove them later, these are put back.
+fn altered(
+    appended: &BTreeSet<RowNo>,
+    moved: &[Option<RowNo>],
+    index: &Index,
+    storage: &FileStorage,
+) -> Result<Vec<(Vec<u8>, String)>> {
+    let mut lines = Vec::new();
+    for &row in appended.iter().filter(|&&row| moved.get(row as usize).is_some_and(Option::is_none)) {
+        lines.extend(index.line(storage, row)?.map(|line| (index.tree.id_of(row).to_vec(), line)));
+    }
+    Ok(lines)
 }
