@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::exclusive::WriterLock;
 use super::file_state::FileStateCell;
 use super::notes::Notes;
+use super::session_lock::SessionLock;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::{Durability, Options};
 use crate::core::context::projection::Projection;
@@ -67,7 +67,7 @@ pub struct Session {
     /// How rows changed when the file was replaced, until the caller takes it.
     pub(super) remap: Option<Box<RowRemap>>,
     pub(super) state: FileStateCell,
-    pub(super) lock: WriterLock,
+    pub(super) lock: SessionLock,
     pub(super) notes: Notes,
 }
 
@@ -343,7 +343,7 @@ impl Session {
 
     /// Releases the lock; the next append takes it again.
     pub fn release_lock(&mut self) {
-        self.lock = WriterLock::default();
+        self.lock = SessionLock::default();
     }
 
     /// Reads what other processes appended; the storage has `size` bytes now.

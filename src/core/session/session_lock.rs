@@ -18,13 +18,13 @@ const MARGIN: Duration = Duration::from_millis(2);
 
 /// The lock of one session's file, held here or looked for.
 #[derive(Default)]
-pub(super) struct WriterLock {
+pub(super) struct SessionLock {
     held: Option<FileLock>,
     /// How many full checks of the storage there had been when the lock was checked last.
     checked: Option<u64>,
 }
 
-impl WriterLock {
+impl SessionLock {
     /// Takes the lock that the session of `file` is to have, if it does not have it.
     pub fn take(&mut self, file: &str, lock: Lock) -> Result<()> {
         if self.held.is_some() {
