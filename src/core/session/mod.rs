@@ -2,13 +2,13 @@
 
 pub mod append;
 pub mod diagnostics;
-mod file_state;
 pub mod fork;
 pub mod notes;
 pub mod open;
 pub mod reconcile;
 pub mod session;
 mod session_lock;
+mod sync_state;
 pub mod text_wanted;
 
 pub use self::append::{NewEntry, ParentChoice};

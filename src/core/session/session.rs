@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::file_state::FileStateCell;
 use super::notes::Notes;
 use super::session_lock::SessionLock;
+use super::sync_state::SyncStateCell;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::{Durability, Options};
 use crate::core::context::projection::Projection;
@@ -66,7 +66,7 @@ pub struct Session {
     pub(super) altered: HashMap<Vec<u8>, String>,
     /// How rows changed when the file was replaced, until the caller takes it.
     pub(super) remap: Option<Box<RowRemap>>,
-    pub(super) state: FileStateCell,
+    pub(super) state: SyncStateCell,
     pub(super) lock: SessionLock,
     pub(super) notes: Notes,
 }

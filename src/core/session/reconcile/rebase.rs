@@ -18,8 +18,8 @@ use crate::core::storage::storage::{read_into, Storage};
 use crate::core::tree::tree::RowNo;
 
 use super::compare_known::is_same;
-use crate::core::session::file_state::{CheckDepth, FileState, PreviousFile};
 use crate::core::session::session::{Persistence, RowRemap, Session};
+use crate::core::session::sync_state::{CheckDepth, PreviousFile, SyncState};
 use crate::core::summary::header_scan::first_header;
 
 impl Session {
@@ -28,10 +28,10 @@ impl Session {
         &mut self,
         old: PreviousFile,
         depth: CheckDepth,
-        before: &FileState,
-    ) -> Result<FileState> {
+        before: &SyncState,
+    ) -> Result<SyncState> {
         let Some(path) = self.file.clone() else {
-            return Ok(FileState::Current);
+            return Ok(SyncState::Current);
         };
         // A repair copies lines until it is done: lines added before its end would be there twice.
         let free = if depth == CheckDepth::ForRead { Ok(()) } else { self.lock.wait(&path) };
@@ -107,7 +107,7 @@ impl Session {
         });
         self.notes.changed(if is_cut { Change::Truncated } else { Change::Replaced });
         self.notes.grown(0, theirs.saturating_sub(known));
-        Ok(FileState::Current)
+        Ok(SyncState::Current)
     }
 
     /// An error if the file in the place of ours belongs neither to this process's user nor to whom ours belonged: it would get
@@ -127,7 +127,7 @@ impl Session {
         index: &Index,
         old: PreviousFile,
         depth: CheckDepth,
-        before: &FileState,
+        before: &SyncState,
     ) -> Result<Vec<(RowNo, String)>> {
         let is_there = |row: RowNo| index.tree.find(self.tree().id_of(row)).is_some();
         let mut rows = BTreeSet::new();
@@ -148,7 +148,7 @@ impl Session {
         let mut lines = Vec::with_capacity(rows.len());
         let mut missing = Vec::new();
         let supplied = match before {
-            FileState::Supplied(lines) => Some(lines),
+            SyncState::Supplied(lines) => Some(lines),
             _ => None,
         };
         for &row in &rows {
@@ -168,7 +168,7 @@ impl Session {
         // report. An entry that was appended here must not be lost.
         if missing.iter().any(|&row| supplied.is_none() || self.appended.contains(&row)) {
             let error = Error::lines_needed(path);
-            *self.state.get_mut() = FileState::MissingLines(missing);
+            *self.state.get_mut() = SyncState::MissingLines(missing);
             return Err(error);
         }
         Ok(lines)

@@ -10,8 +10,8 @@ use crate::core::storage::storage::{copy_bytes, FileStatus, Storage};
 use crate::core::tree::tree::RowNo;
 
 use super::whole_file::WRITTEN_AGAIN;
-use crate::core::session::file_state::{CheckDepth, FileState, PreviousFile};
 use crate::core::session::session::{Persistence, RowRemap, Session};
+use crate::core::session::sync_state::{CheckDepth, PreviousFile, SyncState};
 use crate::core::summary::header_scan::first_header;
 
 /// Up to this size, in bytes, a full check reads the whole file.
@@ -73,7 +73,7 @@ impl Session {
 
     /// Gives the next check the lines of missing rows, as far as the caller has them.
     pub fn supply_lines(&mut self, lines: HashMap<RowNo, Vec<u8>>) {
-        *self.state.get_mut() = FileState::Supplied(lines);
+        *self.state.get_mut() = SyncState::Supplied(lines);
     }
 
     /// How rows changed since the file was replaced. Returned once.
@@ -92,7 +92,7 @@ impl Session {
             return Ok(());
         }
         // Until the check is done the file is suspect.
-        let before = std::mem::replace(self.state.get_mut(), FileState::Suspect);
+        let before = std::mem::replace(self.state.get_mut(), SyncState::Suspect);
         let mut checks = CHECKS;
         let state = loop {
             match self.take_in(status, depth, &before) {
@@ -107,9 +107,9 @@ impl Session {
     }
 
     /// Takes in what a check found, and tells how the file stands to the index then.
-    fn take_in(&mut self, found: FileStatus, depth: CheckDepth, before: &FileState) -> Result<FileState> {
+    fn take_in(&mut self, found: FileStatus, depth: CheckDepth, before: &SyncState) -> Result<SyncState> {
         let name = self.storage.as_ref().map(|storage| storage.name().to_owned()).unwrap_or_default();
-        let was_touched = matches!(before, FileState::Touched);
+        let was_touched = matches!(before, SyncState::Touched);
         match found {
             FileStatus::Here { size, touched, reopened } => {
                 // Growth explains a changed time. Without growth a line may have changed.
@@ -129,7 +129,7 @@ impl Session {
                     _ if reopened => return self.rebase(PreviousFile::Gone, depth, before),
                     _ => return self.rebase(PreviousFile::Rewritten, depth, before),
                 }
-                Ok(if touched && !reads_all { FileState::Touched } else { FileState::Current })
+                Ok(if touched && !reads_all { SyncState::Touched } else { SyncState::Current })
             }
             FileStatus::Gone { readable: false, .. } => Err(Error::lost(&name)),
             FileStatus::Gone { .. } if depth == CheckDepth::ForRead => {
@@ -158,11 +158,11 @@ impl Session {
     }
 
     /// Writes a deleted file again, byte for byte, so that lines keep their places.
-    fn restore(&mut self, depth: CheckDepth, before: &FileState) -> Result<FileState> {
+    fn restore(&mut self, depth: CheckDepth, before: &SyncState) -> Result<SyncState> {
         // It may have been rewritten before it was deleted.
         let has_same_prefix = self.has_same_prefix()?;
         let Some(storage) = self.storage.as_ref() else {
-            return Ok(FileState::Current);
+            return Ok(SyncState::Current);
         };
         if !has_same_prefix && first_header(&**storage)?.is_none_or(|header| header.id != self.id) {
             return Err(Error::lost(storage.name()));
@@ -187,6 +187,6 @@ impl Session {
         if self.size > self.index.read_to() {
             self.read_appended(self.size)?;
         }
-        Ok(if matches!(before, FileState::Touched) { FileState::Touched } else { FileState::Current })
+        Ok(if matches!(before, SyncState::Touched) { SyncState::Touched } else { SyncState::Current })
     }
 }

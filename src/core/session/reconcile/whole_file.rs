@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::core::base::error::{Error, Result};
 use crate::core::io::fs;
 use crate::core::io::line_span::LineSpan;
-use crate::core::session::file_state::FileState;
 use crate::core::session::session::{check_length, Session};
+use crate::core::session::sync_state::SyncState;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::Storage;
@@ -52,7 +52,7 @@ impl Session {
         };
         self.lock.recheck();
         self.adopt_file(storage, places, Vec::new());
-        *self.state.get_mut() = FileState::Current;
+        *self.state.get_mut() = SyncState::Current;
         self.notes.repaired(WRITTEN_AGAIN);
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::core::tree::tree::RowNo;
 
 /// How the file stands to the index.
 #[derive(Debug, Default)]
-pub(super) enum FileState {
+pub(super) enum SyncState {
     /// As far as known the file is what the index says.
     #[default]
     Current,
@@ -22,7 +22,7 @@ pub(super) enum FileState {
     Supplied(HashMap<RowNo, Vec<u8>>),
 }
 
-impl FileState {
+impl SyncState {
     /// Whether something is known not to be what the index says.
     pub fn is_suspect(&self) -> bool {
         !matches!(self, Self::Current | Self::Touched)
@@ -31,14 +31,14 @@ impl FileState {
 
 /// The state of one session's file. Reads find out about it, too, on any thread.
 #[derive(Debug, Default)]
-pub(super) struct FileStateCell(Mutex<FileState>);
+pub(super) struct SyncStateCell(Mutex<SyncState>);
 
-impl FileStateCell {
-    fn lock(&self) -> MutexGuard<'_, FileState> {
+impl SyncStateCell {
+    fn lock(&self) -> MutexGuard<'_, SyncState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn get_mut(&mut self) -> &mut FileState {
+    pub fn get_mut(&mut self) -> &mut SyncState {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -49,13 +49,13 @@ impl FileStateCell {
     pub fn mark_suspect(&self) {
         let mut state = self.lock();
         if !state.is_suspect() {
-            *state = FileState::Suspect;
+            *state = SyncState::Suspect;
         }
     }
 
     pub fn missing_rows(&self) -> Vec<RowNo> {
         match &*self.lock() {
-            FileState::MissingLines(rows) => rows.clone(),
+            SyncState::MissingLines(rows) => rows.clone(),
             _ => Vec::new(),
         }
     }
