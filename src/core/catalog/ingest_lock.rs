@@ -20,12 +20,12 @@ fn queues() -> MutexGuard<'static, HashMap<PathBuf, VecDeque<u64>>> {
 }
 
 /// A turn, or a place in the queue for it. It ends with this value.
-pub struct Turn {
+pub struct IngestLock {
     path: PathBuf,
     ticket: u64,
 }
 
-impl Turn {
+impl IngestLock {
     /// Waits for a turn at ingesting into the catalog at `path`. None if this was cancelled.
     pub fn wait(path: &Path, cancelled: &AtomicBool) -> Option<Self> {
         let turn = Self { path: path.to_owned(), ticket: TICKETS.fetch_add(1, Ordering::Relaxed) };
@@ -43,7 +43,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for IngestLock {
     fn drop(&mut self) {
         let mut queues = queues();
         if let Some(queue) = queues.get_mut(&self.path) {
@@ -70,14 +70,14 @@ mod tests {
     #[test]
     fn a_search_that_began_later_had_its_turn_first() {
         let (path, never) = (Path::new("/none/in/turn"), AtomicBool::new(false));
-        let first = Turn::wait(path, &never).expect("free");
+        let first = IngestLock::wait(path, &never).expect("free");
         let order = Mutex::new(Vec::new());
         thread::scope(|scope| {
             for number in 0..8 {
                 let (never, order) = (&never, &order);
                 scope.spawn(move || {
                     for again in 0..2 {
-                        let _turn = Turn::wait(path, never).expect("not cancelled");
+                        let _turn = IngestLock::wait(path, never).expect("not cancelled");
                         order.lock().expect("whole").push((again, number));
                     }
                 });
@@ -95,15 +95,15 @@ mod tests {
     #[test]
     fn a_search_that_was_cancelled_waited_for_the_others_turn() {
         let (path, cancelled) = (Path::new("/none/cancelled"), AtomicBool::new(false));
-        let held = Turn::wait(path, &cancelled).expect("free");
+        let held = IngestLock::wait(path, &cancelled).expect("free");
         thread::scope(|scope| {
-            let waiting = scope.spawn(|| Turn::wait(path, &cancelled).is_none());
+            let waiting = scope.spawn(|| IngestLock::wait(path, &cancelled).is_none());
             wait_for_queue_of(path, 2);
             cancelled.store(true, Ordering::Relaxed);
             assert!(waiting.join().expect("no panic"));
         });
         assert_eq!(queues().get(path).map(VecDeque::len), Some(1));
         drop(held);
-        assert!(Turn::wait(path, &AtomicBool::new(false)).is_some());
+        assert!(IngestLock::wait(path, &AtomicBool::new(false)).is_some());
     }
 }

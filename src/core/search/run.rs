@@ -20,7 +20,7 @@ use crate::core::catalog::error::{is_corrupt, CatalogResult};
 use crate::core::catalog::fts::build::build;
 use crate::core::catalog::fts::index::Indexer;
 use crate::core::catalog::ingest::{begin, pending, PendingSession};
-use crate::core::catalog::ingest_lock::Turn;
+use crate::core::catalog::ingest_lock::IngestLock;
 use crate::core::catalog::location::Location;
 use crate::core::io::fd_limit::{is_exhausted, is_unreadable};
 use crate::core::listing::candidates::Candidate;
@@ -139,7 +139,7 @@ impl Request<'_> {
     ) -> CatalogResult<Option<(Vec<TextMatch>, Option<Catalog>)>> {
         catalog.wait_for_locks(BUSY_TIMEOUT, self.cancelled)?;
         // Of searches that begin together one reads the files.
-        let turn = is_new(&catalog, self.files.len())?.then(|| Turn::wait(&location.path, self.cancelled));
+        let turn = is_new(&catalog, self.files.len())?.then(|| IngestLock::wait(&location.path, self.cancelled));
         if matches!(turn, Some(None)) {
             return Ok(None);
         }
@@ -281,7 +281,7 @@ impl Request<'_> {
         let mut indexer = Indexer::default();
         let mut count = 0;
         for some in todo.chunks(AT_ONCE) {
-            let Some(_turn) = Turn::wait(&location.path, self.cancelled) else { return Ok(()) };
+            let Some(_turn) = IngestLock::wait(&location.path, self.cancelled) else { return Ok(()) };
             let (mut taken, mut starts) = (Vec::new(), Vec::new());
             for (row, pending) in some {
                 // Texts ingested after a list are not indexed yet.
