@@ -28,7 +28,7 @@ use crate::js::lists::search;
 use crate::js::lists::usage;
 use crate::js::manager::from_objects::adopt;
 use crate::js::manager::gc;
-use crate::js::manager::identity_cache::EntryCache;
+use crate::js::manager::identity_cache::IdentityCache;
 use crate::js::manager::session_dir::{self, search_dir, session_file, SearchDir};
 use crate::js::manager::state::{self, Place};
 
@@ -232,7 +232,7 @@ impl SessionManager {
         let place = Place::on_disk(js, cwd, dir, file_options)?;
         gc::collect(js)?;
         let session = source.write_to(&file, id, &header, file_options).map_err(fail)?;
-        let cache = EntryCache::new(js, session.tree().len())?;
+        let cache = IdentityCache::new(js, session.tree().len())?;
         Self { state: place.with((session, cache)) }.given(env)
     }
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use napi::{Error, Result};
 
-use super::identity_cache::EntryCache;
+use super::identity_cache::IdentityCache;
 use super::materialize::{ensure, object};
 use super::session_dir::session_file;
 use super::state::{make_header, source, swap, State};
@@ -56,7 +56,7 @@ pub fn branched_session(state: &RefCell<State>, js: JsEnv<'_>, to: RowNo) -> Res
         session: Session::new(id, persistence, file.clone())
             .with_options(options)
             .map_err(|error| thrown(js, &error))?,
-        cache: EntryCache::new(js, plan.steps.len() + plan.labels.len())?,
+        cache: IdentityCache::new(js, plan.steps.len() + plan.labels.len())?,
     };
     let built = next.build(state, js, &plan, header, file.as_deref().filter(|_| writes));
     match built {
@@ -78,7 +78,7 @@ pub fn branched_session(state: &RefCell<State>, js: JsEnv<'_>, to: RowNo) -> Res
 
 struct Branched {
     session: Session,
-    cache: EntryCache,
+    cache: IdentityCache,
 }
 
 impl Branched {

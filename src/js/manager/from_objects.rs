@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use napi::Result;
 
-use super::identity_cache::EntryCache;
+use super::identity_cache::IdentityCache;
 use super::state::{new_session, Place};
 use crate::core::format::header::{HeaderFields, Version};
 use crate::core::json::{fields, Value};
@@ -43,7 +43,7 @@ fn type_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {
 
 /// A session of these objects: adopted as they are. Their header's id wins; old ones are migrated in place. Without a
 /// header they follow a new one.
-pub fn adopt(js: JsEnv<'_>, place: &Place, options: JsVal<'_>, list: JsVal<'_>) -> Result<(Session, EntryCache)> {
+pub fn adopt(js: JsEnv<'_>, place: &Place, options: JsVal<'_>, list: JsVal<'_>) -> Result<(Session, IdentityCache)> {
     let values = objects(js, list, "entries")?;
     let mut header = None;
     let mut entries = Vec::with_capacity(values.len());
@@ -60,7 +60,7 @@ pub fn adopt(js: JsEnv<'_>, place: &Place, options: JsVal<'_>, list: JsVal<'_>) 
             let id = fields.id.as_ref().and_then(Value::text).map(|id| id.into_owned());
             let id = id.ok_or_else(|| wrong_argument(js, "entries: the header's id must be a string"))?;
             migrate(js, &values, Version::of(fields.version.as_ref()))?;
-            let mut cache = EntryCache::new(js, 0)?;
+            let mut cache = IdentityCache::new(js, 0)?;
             cache.set_header(js, header)?;
             (Session::new(id, place.persistence, None), cache)
         }
@@ -74,7 +74,7 @@ pub fn adopt(js: JsEnv<'_>, place: &Place, options: JsVal<'_>, list: JsVal<'_>) 
     }
 }
 
-fn take_entries(js: JsEnv<'_>, entries: &[JsVal<'_>], session: &mut Session, cache: &mut EntryCache) -> Result<()> {
+fn take_entries(js: JsEnv<'_>, entries: &[JsVal<'_>], session: &mut Session, cache: &mut IdentityCache) -> Result<()> {
     for &value in entries {
         // As in a file: an entry without a string id could not be found again, nor be a leaf.
         let row = with_entry_head(js, value, |fields, head| {

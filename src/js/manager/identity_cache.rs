@@ -22,7 +22,7 @@ enum Slot {
 }
 
 /// The header and the entries that were made so far.
-pub struct EntryCache {
+pub struct IdentityCache {
     /// A list with an element per row; a hole where nothing is kept.
     entries: Persistent,
     header: Option<Persistent>,
@@ -32,7 +32,7 @@ pub struct EntryCache {
     anchor: Option<Persistent>,
 }
 
-impl EntryCache {
+impl IdentityCache {
     /// A cache for a session of `rows` entries, none made.
     pub fn new(js: JsEnv<'_>, rows: usize) -> Result<Self> {
         let entries = js.keep(js.array(rows)?)?;

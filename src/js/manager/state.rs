@@ -10,7 +10,7 @@ use napi::{Error, Result};
 use super::bodies::{self, Bodies};
 use super::collected_usage::CollectedUsage;
 use super::gc::{self, Collectable};
-use super::identity_cache::EntryCache;
+use super::identity_cache::IdentityCache;
 use super::session_dir::session_file;
 use crate::core::base::error::Error as CoreError;
 use crate::core::base::options::Durability;
@@ -38,7 +38,7 @@ pub struct State {
     pub persistence: Persistence,
     pub options: Options,
     pub session: Session,
-    pub cache: EntryCache,
+    pub cache: IdentityCache,
     /// Counts the sessions this manager has had.
     pub epoch: u64,
     /// What its calls used, as far as somebody asked.
@@ -79,7 +79,7 @@ impl Place {
     }
 
     /// A manager's state here with this session.
-    pub fn with(self, (session, cache): (Session, EntryCache)) -> Rc<RefCell<State>> {
+    pub fn with(self, (session, cache): (Session, IdentityCache)) -> Rc<RefCell<State>> {
         let Place { cwd, dir, persistence, options } = self;
         Rc::new_cyclic(|me| {
             let (bodies, lazy, listens, memory, me) = (None, None, false, ExternalMemory::default(), me.clone());
@@ -161,7 +161,7 @@ pub fn new_session(
     place: &Place,
     file: Option<String>,
     options: JsVal<'_>,
-) -> Result<(Session, EntryCache)> {
+) -> Result<(Session, IdentityCache)> {
     let now = host::now(js)?;
     let timestamp = iso(js, now)?;
     let id = session_id(js, options, now)?;
@@ -173,7 +173,7 @@ pub fn new_session(
         (Persistence::File, None) => Some(session_file(&place.dir, &timestamp, &id)),
         (_, file) => file,
     };
-    let mut cache = EntryCache::new(js, 0)?;
+    let mut cache = IdentityCache::new(js, 0)?;
     let header = make_header(js, &id, &timestamp, &place.cwd, parent)?;
     cache.set_header(js, header)?;
     match Session::new(id, place.persistence, file).with_options(place.options) {
@@ -198,7 +198,7 @@ pub fn make_header<'env>(
 }
 
 /// The session in the file at an absolute path: read, or new if there is no file or an empty one.
-pub fn open_session(js: JsEnv<'_>, place: &Place, file: String) -> Result<(Session, EntryCache)> {
+pub fn open_session(js: JsEnv<'_>, place: &Place, file: String) -> Result<(Session, IdentityCache)> {
     let fail = |error: CoreError| thrown(js, &error);
     let none = js.undefined()?;
     gc::collect(js)?;
@@ -221,13 +221,13 @@ pub fn open_session(js: JsEnv<'_>, place: &Place, file: String) -> Result<(Sessi
             }
         }
         OpenResult::Session(session) => {
-            let cache = EntryCache::new(js, session.tree().len())?;
+            let cache = IdentityCache::new(js, session.tree().len())?;
             Ok((*session, cache))
         }
     }
 }
 
-fn write_header(js: JsEnv<'_>, session: &mut Session, cache: &EntryCache) -> Result<bool> {
+fn write_header(js: JsEnv<'_>, session: &mut Session, cache: &IdentityCache) -> Result<bool> {
     match cache.header(js)? {
         Some(header) => session.fill_empty_file(&line_of(js, header)?).map_err(|error| thrown(js, &error)),
         None => Ok(true),
@@ -329,7 +329,7 @@ impl State {
 }
 
 /// Puts another session in a manager's place.
-pub fn swap(state: &RefCell<State>, js: JsEnv<'_>, (session, mut cache): (Session, EntryCache)) -> Result<()> {
+pub fn swap(state: &RefCell<State>, js: JsEnv<'_>, (session, mut cache): (Session, IdentityCache)) -> Result<()> {
     if let Some(anchor) = state.borrow().cache.anchor(js)? {
         cache.hold_by(js, anchor)?;
     }
