@@ -198,7 +198,7 @@ export async function inMemory({ SessionManager, home, cwd, book }) {
 	await host.dispose();
 }
 
-/** IngestLock boundaries: an extension proposes entries, pi previews them on a manager made of ours, then appends them. */
+/** Turn boundaries: an extension proposes entries, pi previews them on a manager made of ours, then appends them. */
 export async function boundaries({ SessionManager, home, cwd, book }) {
 	const steps = [
 		says([call("weather", { place: "Oslo" }, { id: "call_1" })], { stopReason: "toolUse" }),

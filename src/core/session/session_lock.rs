@@ -1,6 +1,6 @@
 //! Who may write: an exclusive session has a lock, others make sure that nobody has.
 //!
-//! They do so before their first line, and again after every full check of the file, which is made every ten
+//! They do so before their first line, and again after every path check ([`crate::core::storage::change_clock`]), which is made every ten
 //! milliseconds at most: in between an append costs nothing more. So whoever takes the lock waits that long before it
 //! reads the file, and from then on nobody writes who asks for locks.
 
@@ -11,7 +11,7 @@ use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Lock;
 use crate::core::io::fs;
 use crate::core::io::lock_file::{wait_until_free, FileLock};
-use crate::core::storage::change_clock::FULL_CHECK_INTERVAL;
+use crate::core::storage::change_clock::PATH_CHECK_INTERVAL;
 
 /// How long after the last check of a writer its write is surely done.
 const MARGIN: Duration = Duration::from_millis(2);
@@ -20,7 +20,7 @@ const MARGIN: Duration = Duration::from_millis(2);
 #[derive(Default)]
 pub(super) struct SessionLock {
     held: Option<FileLock>,
-    /// How many full checks of the storage there had been when the lock was checked last.
+    /// How many path checks the storage had made when the lock was checked last.
     checked: Option<u64>,
 }
 
@@ -36,7 +36,7 @@ impl SessionLock {
             Lock::ExclusiveProcess => FileLock::share(file)?,
         };
         if is_new && fs::stat_path(Path::new(file)).map_err(|error| Error::io("stat", file, error))?.is_some() {
-            std::thread::sleep(FULL_CHECK_INTERVAL + MARGIN);
+            std::thread::sleep(PATH_CHECK_INTERVAL + MARGIN);
         }
         self.held = Some(taken);
         Ok(())
@@ -47,10 +47,10 @@ impl SessionLock {
         self.checked = None;
     }
 
-    /// Makes sure that nobody else has the lock, if that was not done since the last full check of the storage. True if
+    /// Makes sure that nobody else has the lock, unless that was done since the last path check of the storage. True if
     /// somebody had it meanwhile: the file may be another one.
-    pub fn check(&mut self, file: &str, lock: Lock, full_checks: u64) -> Result<bool> {
-        if self.checked == Some(full_checks) {
+    pub fn check(&mut self, file: &str, lock: Lock, path_checks: u64) -> Result<bool> {
+        if self.checked == Some(path_checks) {
             return Ok(false);
         }
         let waited = match &self.held {
@@ -63,7 +63,7 @@ impl SessionLock {
             Some(_) => false,
             None => wait_until_free(file)?,
         };
-        self.checked = Some(full_checks);
+        self.checked = Some(path_checks);
         Ok(waited)
     }
 

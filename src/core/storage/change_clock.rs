@@ -1,11 +1,13 @@
 //! Which changes of a file were made by others: its times, compared with those of our own checks and writes. The caller
 //! gives the time, in ns since 1970.
+//!
+//! A path check asks what the path leads to and reads the times of that file. A quick check is one `fstat` of the open file.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// For how long after a full check a quick one is enough.
-pub const FULL_CHECK_INTERVAL: Duration = Duration::from_millis(10);
+/// For how long after a path check a quick one is enough.
+pub const PATH_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// File systems take times from a clock that ticks, ns: of two closer to each other it is not known which came first.
 const TICK: i64 = 20_000_000;
@@ -16,14 +18,14 @@ const NEVER: i64 = i64::MIN;
 pub struct ChangeClock {
     /// When the last check began.
     check_begun: AtomicI64,
-    /// When the last full check began.
-    full_check: AtomicI64,
+    /// When the last path check began.
+    path_check: AtomicI64,
     /// When it was written to here.
     written: AtomicI64,
     /// The inode's time when its content was known.
     known: AtomicI64,
-    /// How many full checks there were.
-    full_checks: AtomicU64,
+    /// How many path checks there were.
+    path_checks: AtomicU64,
 }
 
 impl ChangeClock {
@@ -39,34 +41,34 @@ impl ChangeClock {
         let never = || AtomicI64::new(NEVER);
         Self {
             check_begun: never(),
-            full_check: never(),
+            path_check: never(),
             written: AtomicI64::new(now),
             known: never(),
-            full_checks: AtomicU64::new(0),
+            path_checks: AtomicU64::new(0),
         }
     }
 
     /// Begins a check, and tells whether a quick one is enough.
     pub fn begin_check(&self, now: i64) -> bool {
         self.check_begun.store(now, Relaxed);
-        let interval = 0..FULL_CHECK_INTERVAL.as_nanos() as i64;
-        now.checked_sub(self.full_check.load(Relaxed)).is_some_and(|since| interval.contains(&since))
+        let interval = 0..PATH_CHECK_INTERVAL.as_nanos() as i64;
+        now.checked_sub(self.path_check.load(Relaxed)).is_some_and(|since| interval.contains(&since))
     }
 
-    /// Ends a full check, which found that the inode changed at `changed`. Tells whether others may have changed it.
-    pub fn end_full_check(&self, changed: i64) -> bool {
+    /// Ends a path check, which found that the inode changed at `changed`. Tells whether others may have changed it.
+    pub fn end_path_check(&self, changed: i64) -> bool {
         let begun = self.check_begun.load(Relaxed);
-        self.full_check.store(begun, Relaxed);
-        self.full_checks.fetch_add(1, Relaxed);
+        self.path_check.store(begun, Relaxed);
+        self.path_checks.fetch_add(1, Relaxed);
         let is_known = changed == self.known.load(Relaxed);
         let is_ours = changed <= self.written.load(Relaxed).saturating_add(TICK);
         self.set_known(begun, changed);
         !(is_known || is_ours)
     }
 
-    /// How many full checks there were.
-    pub fn full_checks(&self) -> u64 {
-        self.full_checks.load(Relaxed)
+    /// How many path checks there were.
+    pub fn path_checks(&self) -> u64 {
+        self.path_checks.load(Relaxed)
     }
 
     fn set_known(&self, now: i64, changed: i64) {
@@ -97,27 +99,27 @@ mod tests {
     fn only_times_that_nobody_here_made_tell_of_others() {
         let clock = ChangeClock::of_known(NOW, NOW - SECOND);
         clock.begin_check(NOW);
-        assert!(!clock.end_full_check(NOW - SECOND), "as it was when it was read");
+        assert!(!clock.end_path_check(NOW - SECOND), "as it was when it was read");
         clock.begin_check(NOW);
         clock.note_write();
         clock.begin_check(NOW + 1);
-        assert!(!clock.end_full_check(NOW + TICK), "a write of ours");
+        assert!(!clock.end_path_check(NOW + TICK), "a write of ours");
         clock.begin_check(NOW + SECOND);
-        assert!(clock.end_full_check(NOW + SECOND), "nobody here wrote then");
+        assert!(clock.end_path_check(NOW + SECOND), "nobody here wrote then");
         let racy = ChangeClock::of_known(NOW, NOW);
         racy.begin_check(NOW);
-        assert!(racy.end_full_check(NOW), "too close to be sure of");
+        assert!(racy.end_path_check(NOW), "too close to be sure of");
     }
 
     #[test]
-    fn a_full_check_is_due_after_the_interval_and_when_the_clock_was_set_back() {
+    fn a_path_check_is_due_after_the_interval_and_when_the_clock_was_set_back() {
         let clock = ChangeClock::of_written(NOW);
         assert!(!clock.begin_check(NOW), "there was none yet");
-        clock.end_full_check(NOW);
-        let interval = FULL_CHECK_INTERVAL.as_nanos() as i64;
+        clock.end_path_check(NOW);
+        let interval = PATH_CHECK_INTERVAL.as_nanos() as i64;
         assert!(clock.begin_check(NOW + interval - 1));
         assert!(!clock.begin_check(NOW + interval));
         assert!(!clock.begin_check(NOW - 1));
-        assert_eq!(clock.full_checks(), 1);
+        assert_eq!(clock.path_checks(), 1);
     }
 }

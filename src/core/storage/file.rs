@@ -270,8 +270,8 @@ impl Storage for FileStorage {
         Ok(fs::stat(&handle.file).map_err(self.fail("fstat"))?.size)
     }
 
-    fn status(&self, thorough: bool) -> Result<FileStatus> {
-        let handle = match self.reach(!thorough)? {
+    fn status(&self, checks_path: bool) -> Result<FileStatus> {
+        let handle = match self.reach(!checks_path)? {
             Reached::Handle(handle) => handle,
             missing_or_other => {
                 let reading = self.handle.get().filter(|_| !self.reopened.load(Ordering::Relaxed));
@@ -287,7 +287,7 @@ impl Storage for FileStorage {
             }
         };
         let reopened = self.reopened.load(Ordering::Relaxed);
-        if self.clock.begin_check(now()) && !thorough && !reopened {
+        if self.clock.begin_check(now()) && !checks_path && !reopened {
             let (size, deleted) = fs::quick_stat(&handle.file).map_err(self.fail("fstat"))?;
             if !deleted {
                 return Ok(FileStatus::Here { size, touched: false, reopened });
@@ -297,7 +297,7 @@ impl Storage for FileStorage {
         match fs::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
             Some(stat) if stat.identity == self.identity => {
                 self.reopened.store(false, Ordering::Relaxed);
-                Ok(FileStatus::Here { size: stat.size, touched: self.clock.end_full_check(stat.changed), reopened })
+                Ok(FileStatus::Here { size: stat.size, touched: self.clock.end_path_check(stat.changed), reopened })
             }
             Some(_) => Ok(FileStatus::Replaced { readable: !reopened }),
             None => {
@@ -307,8 +307,8 @@ impl Storage for FileStorage {
         }
     }
 
-    fn full_checks(&self) -> u64 {
-        self.clock.full_checks()
+    fn path_checks(&self) -> u64 {
+        self.clock.path_checks()
     }
 
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {

@@ -64,13 +64,13 @@ pub trait Storage: Send + Sync {
     fn reader(&self, offset: u64) -> Result<Box<dyn Read + '_>>;
     /// How many bytes there are now; others may have added some.
     fn size(&self) -> Result<u64>;
-    /// Checks whether the storage is still what it was. If not `thorough` this is one call, which does not notice a
+    /// Checks whether the storage is still what it was. Unless `checks_path`, this is one call, which does not notice a
     /// rename, or a change that kept the size, of the last few milliseconds.
-    fn status(&self, _thorough: bool) -> Result<FileStatus> {
+    fn status(&self, _checks_path: bool) -> Result<FileStatus> {
         Ok(FileStatus::Here { size: self.size()?, touched: false, reopened: false })
     }
-    /// How many thorough checks `status` made; it makes one by itself every few milliseconds.
-    fn full_checks(&self) -> u64 {
+    /// How many path checks `status` made; it makes one by itself every few milliseconds.
+    fn path_checks(&self) -> u64 {
         0
     }
     /// Appends a line, given without its newline, in one write. Returns where it is.
