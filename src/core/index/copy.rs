@@ -69,7 +69,7 @@ impl Part {
         match self {
             Self::Own(line) => line.len() as u64 + 1,
             Self::Run(run) => {
-                let (start, end) = span(run);
+                let (start, end) = bounds(run);
                 end - start + 1
             }
         }
@@ -80,33 +80,33 @@ impl Copier<'_> {
     /// Adds a line of its own, given without its newline, and tells where it will stand.
     pub fn write(&mut self, line: impl Into<Vec<u8>>) -> LineSpan {
         let line = line.into();
-        let place = LineSpan::of(self.size, line.len());
+        let span = LineSpan::of(self.size, line.len());
         self.size += line.len() as u64 + 1;
         self.parts.push(Part::Own(line));
-        place
+        span
     }
 
     /// Adds an entry's line as it stands and tells where it will. It is checked to say what was indexed.
     pub fn keep(&mut self, row: RowNo) -> Option<LineSpan> {
-        let place = self.index.place(row)?;
-        let copy = LineSpan { offset: self.size, len: place.len };
-        self.size += u64::from(place.len) + 1;
+        let span = self.index.line_span(row)?;
+        let copy = LineSpan { offset: self.size, len: span.len };
+        self.size += u64::from(span.len) + 1;
         match self.parts.last_mut() {
-            Some(Part::Run(run)) if fits(run, place) => run.push((place, row)),
-            _ => self.parts.push(Part::Run(vec![(place, row)])),
+            Some(Part::Run(run)) if fits(run, span) => run.push((span, row)),
+            _ => self.parts.push(Part::Run(vec![(span, row)])),
         }
         Some(copy)
     }
 }
 
 /// Whether a line belongs to a run. Only a newline is between neighbours.
-fn fits(run: &Run, place: LineSpan) -> bool {
-    let follows = run.last().is_some_and(|(last, _)| place.offset == last.end() + 1);
-    follows && run.first().is_some_and(|(first, _)| place.end() - first.offset <= BATCH_BYTES)
+fn fits(run: &Run, span: LineSpan) -> bool {
+    let follows = run.last().is_some_and(|(last, _)| span.offset == last.end() + 1);
+    follows && run.first().is_some_and(|(first, _)| span.end() - first.offset <= BATCH_BYTES)
 }
 
 /// Where a run begins and ends.
-fn span(run: &Run) -> (u64, u64) {
+fn bounds(run: &Run) -> (u64, u64) {
     let start = run.first().map_or(0, |(first, _)| first.offset);
     (start, run.last().map_or(start, |(last, _)| last.end()))
 }
@@ -200,7 +200,7 @@ impl CopySource<'_> {
 
     /// Reads and checks a run with its last newline.
     fn read(&self, run: &Run, bytes: &mut [u8]) -> Result<()> {
-        let (start, end) = span(run);
+        let (start, end) = bounds(run);
         // The last line of all may have none.
         match bytes.split_last_mut() {
             Some((newline, lines)) if end >= self.size => {
@@ -213,10 +213,10 @@ impl CopySource<'_> {
     }
 
     fn check(&self, run: &Run, bytes: &[u8]) -> Result<()> {
-        let (start, name) = (span(run).0, self.from.name());
-        for (place, row) in run {
-            let at = (place.offset - start) as usize;
-            let end = at + place.len as usize;
+        let (start, name) = (bounds(run).0, self.from.name());
+        for (span, row) in run {
+            let at = (span.offset - start) as usize;
+            let end = at + span.len as usize;
             let line = bytes.get(at..end).unwrap_or_default();
             self.index.check_copy(name, *row, &text_of(line))?;
             // A line that became longer in place still begins as it did.
@@ -250,28 +250,28 @@ mod tests {
         let path = path.to_str().expect("text");
         let mut expected = Vec::new();
         let out = NewFile::create(path).expect("created");
-        let (copy, places) = copy_lines(Some(&storage), &index, out, Durability::Os, |copier| {
-            let mut places = Vec::new();
+        let (copy, spans) = copy_lines(Some(&storage), &index, out, Durability::Os, |copier| {
+            let mut spans = Vec::new();
             for row in 0..4_000 {
                 match row % 97 {
                     0 => {}
                     1 => {
-                        places.push(copier.write(*b"mine"));
+                        spans.push(copier.write(*b"mine"));
                         expected.push("mine");
                     }
                     _ => {
-                        places.push(copier.keep(row).expect("a place"));
+                        spans.push(copier.keep(row).expect("a place"));
                         expected.push(&lines[row as usize]);
                     }
                 }
             }
-            Ok(places)
+            Ok(spans)
         })
         .expect("written");
         assert_eq!(std::fs::read_to_string(path).expect("read"), format!("{}\n", expected.join("\n")));
-        for (place, line) in places.iter().zip(expected) {
-            let mut bytes = vec![0; place.len as usize];
-            copy.read_at(place.offset, &mut bytes).expect("read");
+        for (span, line) in spans.iter().zip(expected) {
+            let mut bytes = vec![0; span.len as usize];
+            copy.read_at(span.offset, &mut bytes).expect("read");
             assert_eq!(bytes, line.as_bytes());
         }
     }

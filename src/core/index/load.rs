@@ -39,7 +39,7 @@ pub struct Index {
     pub tree: Tree,
     path_cache: PathCache,
     /// Per row; None for an entry that is in no storage.
-    places: Vec<Option<LineSpan>>,
+    spans: Vec<Option<LineSpan>>,
     /// The large values of entries in the storage, by row.
     bodies: Vec<(RowNo, Body)>,
     end: IndexedEnd,
@@ -51,7 +51,7 @@ pub struct Index {
 #[derive(Debug)]
 pub struct Loaded {
     pub header: Header,
-    pub header_place: LineSpan,
+    pub header_span: LineSpan,
     /// The header's text, unless it is a long one.
     pub header_line: Option<String>,
     pub index: Index,
@@ -65,7 +65,7 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     let mut index = Index::default();
     let mut lacks_final_newline;
     let header_line;
-    let (header, header_place) = loop {
+    let (header, header_span) = loop {
         let Some(line) = next(&mut reader, storage)? else {
             return Ok(None);
         };
@@ -91,9 +91,9 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
         lacks_final_newline = !line.ended;
         index.index_line(line, true);
     };
-    let from = header_place.offset + u64::from(header_place.len) + 1;
+    let from = header_span.offset + u64::from(header_span.len) + 1;
     scan(storage, from, size, &mut each)?;
-    Ok(Some(Loaded { header, header_place, header_line, index, lacks_final_newline }))
+    Ok(Some(Loaded { header, header_span, header_line, index, lacks_final_newline }))
 }
 
 fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Result<Option<RawLine<'a>>> {
@@ -111,7 +111,7 @@ impl Index {
         match kind {
             LineKind::Entry(head) => {
                 let row = self.tree.push(&head, advance);
-                self.places.push(Some(LineSpan::of(offset, len as usize)));
+                self.spans.push(Some(LineSpan::of(offset, len as usize)));
                 self.bodies.extend(bodies.into_iter().map(|body| (row, body)));
             }
             LineKind::Nothing => {}
@@ -159,10 +159,10 @@ impl Index {
 
     /// How many bytes of memory it takes, about.
     pub fn memory(&self) -> usize {
-        let places = self.places.capacity() * std::mem::size_of::<Option<LineSpan>>();
+        let spans = self.spans.capacity() * std::mem::size_of::<Option<LineSpan>>();
         let bodies = self.bodies.capacity() * std::mem::size_of::<(RowNo, Body)>();
         let damaged = self.damaged.capacity() * std::mem::size_of::<DamagedLine>();
-        self.tree.memory() + places + bodies + damaged
+        self.tree.memory() + spans + bodies + damaged
     }
 
     /// How far the storage was read, in bytes.
@@ -175,37 +175,37 @@ impl Index {
         self.end.mid_line
     }
 
-    /// Adds an entry of ours at `place`, or of no place; the leaf moves to it.
-    pub fn push(&mut self, head: &crate::core::format::entry::EntryHead<'_>, place: Option<LineSpan>) -> RowNo {
+    /// Adds an entry of ours, whose line is at `span` if it has one; the leaf moves to it.
+    pub fn push(&mut self, head: &crate::core::format::entry::EntryHead<'_>, span: Option<LineSpan>) -> RowNo {
         let row = self.tree.push(head, true);
-        self.places.push(place);
-        if let Some(place) = place {
+        self.spans.push(span);
+        if let Some(span) = span {
             self.lines += 1;
-            self.end.set(self.end.offset.max(place.end() + 1), false);
+            self.end.set(self.end.offset.max(span.end() + 1), false);
         }
         row
     }
 
     /// Where an entry's line stands.
-    pub fn place(&self, row: RowNo) -> Option<LineSpan> {
-        self.places.get(row as usize).copied().flatten()
+    pub fn line_span(&self, row: RowNo) -> Option<LineSpan> {
+        self.spans.get(row as usize).copied().flatten()
     }
 
-    /// Sets where the header, every entry and their bodies are now; `places` has one for each row. There are no other
+    /// Sets where the header, every entry and their bodies are now; `spans` has one for each row. There are no other
     /// lines.
-    pub fn set_places(&mut self, header: Option<LineSpan>, places: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
-        self.lines = places.len() as u64 + u64::from(header.is_some());
-        let last = places.last().or(header.as_ref());
+    pub fn set_spans(&mut self, header: Option<LineSpan>, spans: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
+        self.lines = spans.len() as u64 + u64::from(header.is_some());
+        let last = spans.last().or(header.as_ref());
         self.end.set(last.map_or(0, |last| last.end() + 1), false);
         self.damaged.clear();
-        self.places = places.into_iter().map(Some).collect();
+        self.spans = spans.into_iter().map(Some).collect();
         self.bodies = bodies;
     }
 
     /// Sets where the header and every entry are in a copy of the storage, which has the same bodies.
-    pub fn move_to(&mut self, header: LineSpan, places: Vec<LineSpan>) {
+    pub fn move_to(&mut self, header: LineSpan, spans: Vec<LineSpan>) {
         let bodies = std::mem::take(&mut self.bodies);
-        self.set_places(Some(header), places, bodies);
+        self.set_spans(Some(header), spans, bodies);
     }
 
     /// The large values of an entry, in their order in its line.

@@ -24,7 +24,7 @@ pub type Each<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
 /// A part of a row's line, up to a body or to the line's end.
 struct Piece {
     row: RowNo,
-    place: LineSpan,
+    span: LineSpan,
     /// The code of the body behind it; None for the last piece.
     before: Option<u8>,
 }
@@ -42,7 +42,7 @@ impl Index {
 
     /// Hands on the line of each of these rows that is in the storage; neighbours are read together.
     pub fn lines(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
-        let whole = |&row: &RowNo| Some(Piece { row, place: self.place(row)?, before: None });
+        let whole = |&row: &RowNo| Some(Piece { row, span: self.line_span(row)?, before: None });
         self.read(storage, &rows.iter().filter_map(whole).collect::<Vec<_>>(), each)
     }
 
@@ -50,15 +50,15 @@ impl Index {
     pub fn lines_without_bodies(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         let mut pieces = Vec::with_capacity(rows.len());
         for &row in rows {
-            let Some(LineSpan { offset, len }) = self.place(row) else { continue };
+            let Some(LineSpan { offset, len }) = self.line_span(row) else { continue };
             let mut from = 0;
             for (_, body) in self.bodies(row) {
-                let place = LineSpan { offset: offset + u64::from(from), len: body.from.saturating_sub(from) };
-                pieces.push(Piece { row, place, before: Some(body.of as u8) });
+                let span = LineSpan { offset: offset + u64::from(from), len: body.from.saturating_sub(from) };
+                pieces.push(Piece { row, span, before: Some(body.of as u8) });
                 from = body.end();
             }
-            let place = LineSpan { offset: offset + u64::from(from), len: len.saturating_sub(from) };
-            pieces.push(Piece { row, place, before: None });
+            let span = LineSpan { offset: offset + u64::from(from), len: len.saturating_sub(from) };
+            pieces.push(Piece { row, span, before: None });
         }
         self.read(storage, &pieces, each)
     }
@@ -66,21 +66,21 @@ impl Index {
     /// How long an entry's line is without its bodies, in bytes; 0 if it stands in no storage.
     pub fn length_without_bodies(&self, row: RowNo) -> usize {
         let bodies: u64 = self.bodies(row).iter().map(|(_, body)| u64::from(body.len)).sum();
-        self.place(row).map_or(0, |place| u64::from(place.len).saturating_sub(bodies) as usize)
+        self.line_span(row).map_or(0, |span| u64::from(span.len).saturating_sub(bodies) as usize)
     }
 
     /// The JSON text of a body, read where the index has it. None unless the line around it is whole, the entry's, and
     /// lacks this very body: then it must be looked for in the whole line.
     pub fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf) -> Result<Option<String>> {
         let body = self.bodies(row).iter().map(|(_, body)| *body).find(|body| body.of == of);
-        let (Some(place), Some(body)) = (self.place(row), body) else {
+        let (Some(span), Some(body)) = (self.line_span(row), body) else {
             return Ok(None);
         };
         // Most of the line is the body: the whole line is read at once.
         let mut bytes = Vec::new();
-        let is_most = body.len > place.len / 2;
+        let is_most = body.len > span.len / 2;
         if is_most {
-            let Ok(line) = bytes_at(storage, place) else { return Ok(None) };
+            let Ok(line) = bytes_at(storage, span) else { return Ok(None) };
             bytes = line;
         }
         let mut fits = false;
@@ -103,7 +103,7 @@ impl Index {
                 bytes.drain(..body.from as usize);
             }
             false => {
-                bytes = bytes_at(storage, LineSpan { offset: place.offset + u64::from(body.from), len: body.len })?;
+                bytes = bytes_at(storage, LineSpan { offset: span.offset + u64::from(body.from), len: body.len })?;
             }
         }
         Ok(String::from_utf8(bytes).ok().filter(|text| is_json(text)))
@@ -129,13 +129,13 @@ impl Index {
         let mut omitted = 0;
         let mut rest = pieces;
         while let Some((first, _)) = rest.split_first() {
-            let start = first.place.offset;
-            let end = |piece: &Piece| piece.place.offset + u64::from(piece.place.len);
+            let start = first.span.offset;
+            let end = |piece: &Piece| piece.span.offset + u64::from(piece.span.len);
             let mut reach = end(first);
             let mut count = 1;
             for pair in rest.windows(2) {
                 let [before, piece] = pair else { break };
-                let near = piece.place.offset >= end(before) && piece.place.offset - end(before) < GAP;
+                let near = piece.span.offset >= end(before) && piece.span.offset - end(before) < GAP;
                 if !near || end(piece) - start > WHOLE as u64 {
                     break;
                 }
@@ -145,8 +145,8 @@ impl Index {
             read_into(storage, start, (reach - start) as usize, &mut bytes)?;
             let (batch, later) = rest.split_at(count);
             for piece in batch {
-                let from = (piece.place.offset - start) as usize;
-                let part = bytes.get(from..from + piece.place.len as usize).unwrap_or_default();
+                let from = (piece.span.offset - start) as usize;
+                let part = bytes.get(from..from + piece.span.len as usize).unwrap_or_default();
                 match piece.before {
                     Some(code) => {
                         joined.extend_from_slice(part);

@@ -1,6 +1,6 @@
 //! Where a line stands in its file.
 
-/// A place in the storage.
+/// Where a line is in the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineSpan {
     pub offset: u64,
@@ -8,7 +8,7 @@ pub struct LineSpan {
 }
 
 impl LineSpan {
-    /// The place of a line's bytes. No line is read, or written, that has 4 GiB; what is longer is capped here.
+    /// The span of a line. Lines of 4 GiB and more are neither read nor written, so a longer length is capped.
     pub fn of(offset: u64, len: usize) -> Self {
         Self { offset, len: u32::try_from(len).unwrap_or(u32::MAX) }
     }

@@ -82,7 +82,7 @@ impl Session {
             };
             let mut text = line(new.kind, &envelope, new.own_fields);
             check_length(&text)?;
-            let place = match storage.append(&mut text) {
+            let span = match storage.append(&mut text) {
                 // Another file took its name before it was opened for writing.
                 Err(error) if error.needs_file_check() && left > 0 => {
                     self.mark_suspect();
@@ -91,15 +91,15 @@ impl Session {
                 result => result?,
             };
             // A newline may precede it, which ended another writer's last line.
-            let start = place.offset - (text.len() as u64 - 1 - u64::from(place.len));
+            let start = span.offset - (text.len() as u64 - 1 - u64::from(span.len));
             if start == self.size && self.index.read_to() == start {
-                self.size = place.end() + 1;
-                return Ok(self.push_local(&head, Some(place)));
+                self.size = span.end() + 1;
+                return Ok(self.push_local(&head, Some(span)));
             }
             let end = text.len() - usize::from(text.ends_with(b"\n"));
-            let own = text.get(end.saturating_sub(place.len as usize)..end).unwrap_or_default();
-            match self.check_landing(place, start, (&envelope, own), new)? {
-                Landing::Kept => return Ok(self.push_local(&head, Some(place))),
+            let own = text.get(end.saturating_sub(span.len as usize)..end).unwrap_or_default();
+            match self.check_landing(span, start, (&envelope, own), new)? {
+                Landing::Kept => return Ok(self.push_local(&head, Some(span))),
                 Landing::RolledBack => {}
             }
         }
@@ -121,7 +121,7 @@ impl Session {
     /// Checks what precedes a line that was not written where it was expected, or was written behind a torn line.
     fn check_landing(
         &mut self,
-        place: LineSpan,
+        span: LineSpan,
         start: u64,
         (envelope, line): (&Envelope, &[u8]),
         new: &NewEntry<'_>,
@@ -130,7 +130,7 @@ impl Session {
         let has_same_prefix = if start > expected { self.has_same_prefix() } else { Ok(start == expected) };
         if !matches!(has_same_prefix, Ok(true)) {
             // The file was truncated or rewritten a moment before; the next check takes that in.
-            self.roll_back(place, line)?;
+            self.roll_back(span, line)?;
             self.mark_suspect();
             return has_same_prefix.map(|_| Landing::RolledBack);
         }
@@ -141,18 +141,18 @@ impl Session {
         let Some(storage) = self.storage.as_ref() else {
             return Ok(Landing::RolledBack);
         };
-        let read = self.index.read_more_until(&**storage, place.offset);
+        let read = self.index.read_more_until(&**storage, span.offset);
         let lacks_final_newline = match read {
             Ok(lacks_final_newline) => lacks_final_newline,
             Err(error) => {
-                self.roll_back(place, line)?;
+                self.roll_back(span, line)?;
                 return Err(error);
             }
         };
         self.notes.grown(start - expected, self.tree().len() - before);
-        if lacks_final_newline && place.offset == start {
+        if lacks_final_newline && span.offset == start {
             // The torn line is ended by the newline behind the spaces, or by the one that the next try begins with.
-            self.roll_back(place, line)?;
+            self.roll_back(span, line)?;
             if let Some(storage) = self.storage.as_mut() {
                 storage.set_lacks_final_newline(true);
             }
@@ -161,15 +161,15 @@ impl Session {
             return Ok(Landing::RolledBack);
         }
         if self.tree().find(envelope.id.as_bytes()).is_some() {
-            self.roll_back(place, line)?;
-            self.size = place.offset;
+            self.roll_back(span, line)?;
+            self.size = span.offset;
             self.notes.repaired("an id that another process chose at the same moment was chosen again");
             if new.id.is_some() {
                 return Err(self.id_taken(&envelope.id));
             }
             return Ok(Landing::RolledBack);
         }
-        self.size = place.end() + 1;
+        self.size = span.end() + 1;
         Ok(Landing::Kept)
     }
 
@@ -178,9 +178,9 @@ impl Session {
         Error::changed(self.file().unwrap_or_default(), what)
     }
 
-    fn roll_back(&mut self, place: LineSpan, line: &[u8]) -> Result<()> {
+    fn roll_back(&mut self, span: LineSpan, line: &[u8]) -> Result<()> {
         match self.storage.as_mut() {
-            Some(storage) => storage.rollback_append(place, line),
+            Some(storage) => storage.rollback_append(span, line),
             None => Ok(()),
         }
     }

@@ -65,8 +65,8 @@ impl Session {
 
     /// The line number of a row: the header, the rows and the damaged lines before it, and one.
     fn line_number(&self, no: RowNo) -> u64 {
-        let offset = self.place(no).map_or(0, |place| place.offset);
-        // They stand in file order.
+        let offset = self.line_span(no).map_or(0, |span| span.offset);
+        // Damaged lines are in file order.
         let damaged = self.damaged().partition_point(|line| line.offset < offset);
         u64::from(no) + 2 + damaged as u64
     }

@@ -50,11 +50,11 @@ impl ForkSource {
         let out = NewFile::create(target)?;
         let copy = copy_lines(Some(&self.storage), &index, out, options.durability, |copier| {
             let header = copier.write(header_line);
-            let places = (0..index.tree.len() as RowNo).filter_map(|row| copier.keep(row)).collect();
-            Ok((header, places))
+            let spans = (0..index.tree.len() as RowNo).filter_map(|row| copier.keep(row)).collect();
+            Ok((header, spans))
         });
-        let (storage, (header, places)) = copy?;
-        index.move_to(header, places);
+        let (storage, (header, spans)) = copy?;
+        index.move_to(header, spans);
         Session::of_file(id, target, storage, header, index).with_options(options)
     }
 

@@ -56,7 +56,7 @@ impl Session {
             storage = session.migrated(path, storage, version)?;
         }
         let size = storage.size()?;
-        let Some(Loaded { header, header_place, header_line, index, lacks_final_newline }) = load(&*storage)? else {
+        let Some(Loaded { header, header_span, header_line, index, lacks_final_newline }) = load(&*storage)? else {
             return Err(Error::not_a_session(path));
         };
         storage.set_lacks_final_newline(lacks_final_newline);
@@ -64,7 +64,7 @@ impl Session {
         // It may have grown while it was read.
         session.size = size.max(index.read_to());
         session.storage = Some(storage);
-        session.header_place = Some(header_place);
+        session.header_span = Some(header_span);
         session.header_text = header_line;
         session.index = index;
         Ok(OpenResult::Session(Box::new(session)))
@@ -105,16 +105,16 @@ impl Session {
         self.take_lock()?;
         self.check_lock()?;
         let mut file = NewFile::create(&path)?;
-        let mut places = Vec::with_capacity(self.tree().len() + 2);
+        let mut spans = Vec::with_capacity(self.tree().len() + 2);
         for line in lines {
             check_length(line)?;
-            places.push(file.line(line)?);
+            spans.push(file.line(line)?);
         }
         let storage = file.finish(self.options.durability)?;
         if let Some(head) = head {
             self.push_local(head, None);
         }
-        self.adopt_file(storage, places, Vec::new());
+        self.adopt_file(storage, spans, Vec::new());
         Ok(())
     }
 

@@ -56,7 +56,7 @@ pub struct Session {
     pub(super) storage: Option<Box<dyn Storage>>,
     /// The size of the storage, in bytes, at the last check or write.
     pub(super) size: u64,
-    pub(super) header_place: Option<LineSpan>,
+    pub(super) header_span: Option<LineSpan>,
     /// The header's text, if it was read and is not long.
     pub(super) header_text: Option<String>,
     pub(super) index: Index,
@@ -86,7 +86,7 @@ impl Session {
     pub fn of_file(id: Vec<u8>, path: &str, storage: FileStorage, header: LineSpan, index: Index) -> Self {
         let mut session = Self::new(id, Persistence::File, Some(path.to_owned()));
         session.storage = Some(Box::new(storage));
-        session.header_place = Some(header);
+        session.header_span = Some(header);
         session.size = index.read_to();
         session.index = index;
         session
@@ -127,9 +127,9 @@ impl Session {
         self.storage.as_deref()
     }
 
-    /// Where an entry's line stands.
-    pub fn place(&self, row: RowNo) -> Option<LineSpan> {
-        self.index.place(row)
+    /// Where an entry's line is; None while the caller keeps it.
+    pub fn line_span(&self, row: RowNo) -> Option<LineSpan> {
+        self.index.line_span(row)
     }
 
     /// The lines that are no entries.
@@ -182,12 +182,12 @@ impl Session {
         self.push_local(head, None)
     }
 
-    /// Moves to a file just written. `places` are those of the header and of every entry, `bodies` those that are
+    /// Moves to a file just written. `spans` are those of the header and of every entry, `bodies` those that are
     /// known.
-    pub fn adopt_file(&mut self, storage: FileStorage, mut places: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
-        let header = (!places.is_empty()).then(|| places.remove(0));
-        self.index.set_places(header, places, bodies);
-        self.header_place = header;
+    pub fn adopt_file(&mut self, storage: FileStorage, mut spans: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
+        let header = (!spans.is_empty()).then(|| spans.remove(0));
+        self.index.set_spans(header, spans, bodies);
+        self.header_span = header;
         self.size = self.index.read_to();
         self.storage = Some(Box::new(storage.with_durability(self.options.durability)));
     }
@@ -265,10 +265,10 @@ impl Session {
         if let Some(text) = &self.header_text {
             return Ok(Some(text.clone()));
         }
-        let (Some(storage), Some(place)) = (&self.storage, self.header_place) else {
+        let (Some(storage), Some(span)) = (&self.storage, self.header_span) else {
             return Ok(None);
         };
-        let bytes = self.note_mismatch(bytes_at(&**storage, place))?;
+        let bytes = self.note_mismatch(bytes_at(&**storage, span))?;
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
@@ -309,9 +309,9 @@ impl Session {
         }
     }
 
-    /// Adds an entry whose body the caller keeps, or whose line stands at a place.
-    pub(super) fn push_local(&mut self, head: &EntryHead<'_>, place: Option<LineSpan>) -> RowNo {
-        let row = self.index.push(head, place);
+    /// Adds an entry whose body the caller keeps, or whose line is at `span`.
+    pub(super) fn push_local(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> RowNo {
+        let row = self.index.push(head, span);
         self.appended.insert(row);
         row
     }

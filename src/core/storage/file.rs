@@ -335,14 +335,14 @@ impl Storage for FileStorage {
         Ok(LineSpan::of(offset + lead, len))
     }
 
-    fn rollback_append(&mut self, place: LineSpan, line: &[u8]) -> Result<()> {
+    fn rollback_append(&mut self, span: LineSpan, line: &[u8]) -> Result<()> {
         let handle = self.handle(true)?;
         self.under_write_lock(&handle.file, || {
             let ended = [line, b"\n"].concat();
             // The newline stays: the line before may lack its own.
-            let done = match self.cut(&handle.file, place.offset, &ended) {
+            let done = match self.cut(&handle.file, span.offset, &ended) {
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    self.overwrite_with_spaces(&handle.file, place.offset, line)
+                    self.overwrite_with_spaces(&handle.file, span.offset, line)
                 }
                 done => done,
             };

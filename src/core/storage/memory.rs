@@ -38,14 +38,14 @@ impl Storage for MemoryStorage {
     }
 
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {
-        let place = LineSpan::of(self.bytes.len() as u64, line.len());
+        let span = LineSpan::of(self.bytes.len() as u64, line.len());
         self.bytes.extend_from_slice(line);
         self.bytes.push(b'\n');
-        Ok(place)
+        Ok(span)
     }
 
-    fn rollback_append(&mut self, place: LineSpan, _line: &[u8]) -> Result<()> {
-        self.bytes.truncate(usize::try_from(place.offset).unwrap_or(usize::MAX));
+    fn rollback_append(&mut self, span: LineSpan, _line: &[u8]) -> Result<()> {
+        self.bytes.truncate(usize::try_from(span.offset).unwrap_or(usize::MAX));
         Ok(())
     }
 

@@ -58,10 +58,10 @@ impl NewFile {
 
     /// Adds a line, given without its newline. Returns where it will be.
     pub fn line(&mut self, line: &[u8]) -> Result<LineSpan> {
-        let place = LineSpan::of(self.size, line.len());
+        let span = LineSpan::of(self.size, line.len());
         self.bytes(line)?;
         self.bytes(b"\n")?;
-        Ok(place)
+        Ok(span)
     }
 
     /// Adds bytes as they are.

@@ -11,14 +11,14 @@ use crate::core::io::line_span::LineSpan;
 /// How many bytes are copied at once.
 const CHUNK: usize = 1 << 20;
 
-/// The bytes at a place; an error if there are not that many, or no memory for them.
-pub fn bytes_at(storage: &dyn Storage, place: LineSpan) -> Result<Vec<u8>> {
+/// The bytes of a span; an error if there are not that many, or no memory for them.
+pub fn bytes_at(storage: &dyn Storage, span: LineSpan) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    read_into(storage, place.offset, place.len as usize, &mut bytes)?;
+    read_into(storage, span.offset, span.len as usize, &mut bytes)?;
     Ok(bytes)
 }
 
-/// Makes `bytes` the `len` bytes that stand at `offset`.
+/// Makes `bytes` the `len` bytes at `offset`.
 pub fn read_into(storage: &dyn Storage, offset: u64, len: usize, bytes: &mut Vec<u8>) -> Result<()> {
     resize(bytes, len).map_err(|error| Error::io("read", storage.name(), error))?;
     storage.read_at(offset, bytes)
@@ -77,7 +77,7 @@ pub trait Storage: Send + Sync {
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan>;
     /// Rolls back the line that `append` has just added: truncates it, or overwrites it with spaces if others wrote
     /// behind it. If something else is there by now, that stays.
-    fn rollback_append(&mut self, place: LineSpan, line: &[u8]) -> Result<()>;
+    fn rollback_append(&mut self, span: LineSpan, line: &[u8]) -> Result<()>;
     /// Sets whether the last line lacks its newline, which the next append then writes first.
     fn set_lacks_final_newline(&mut self, _lacks_final_newline: bool) {}
     /// Notes that other processes write here, too: every write and truncation takes the write lock.

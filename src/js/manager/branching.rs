@@ -165,13 +165,13 @@ impl Branched {
         let gone = || CoreError::failed("An entry of the branch has no line");
         let out = NewFile::create(file)?;
         let copy = old.copied(out, self.session.options().durability, |copier| {
-            let mut places = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
+            let mut spans = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
             let mut bodies = Vec::new();
-            places.push(copier.write(own.next().flatten().ok_or_else(gone)?));
+            spans.push(copier.write(own.next().flatten().ok_or_else(gone)?));
             for (at, step) in plan.steps.iter().enumerate() {
                 let row = at as RowNo;
                 let own = if self.cache.has(row) { own.next().ok_or_else(gone)? } else { None };
-                let place = if let Some(line) = own {
+                let span = if let Some(line) = own {
                     copier.write(line)
                 } else if step.stays {
                     bodies.extend(old.bodies(step.row).iter().map(|(_, body)| (row, *body)));
@@ -185,15 +185,15 @@ impl Branched {
                     bodies.extend(bodies_of(&line).into_iter().map(|body| (row, body)));
                     copier.write(line)
                 };
-                places.push(place);
+                spans.push(span);
             }
             for line in own.flatten() {
-                places.push(copier.write(line));
+                spans.push(copier.write(line));
             }
-            Ok((places, bodies))
+            Ok((spans, bodies))
         });
-        let (storage, (places, bodies)) = copy?;
-        self.session.adopt_file(storage, places, bodies);
+        let (storage, (spans, bodies)) = copy?;
+        self.session.adopt_file(storage, spans, bodies);
         Ok(())
     }
 }

@@ -133,7 +133,7 @@ impl ParseBatches<'_> {
     fn length_of(&self, row: RowNo) -> usize {
         match self.lazy {
             true => self.session.length_without_bodies(row),
-            false => self.session.place(row).map_or(0, |place| place.len as usize),
+            false => self.session.line_span(row).map_or(0, |span| span.len as usize),
         }
     }
 }

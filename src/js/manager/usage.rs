@@ -71,8 +71,8 @@ pub fn usage<'env>(state: &RefCell<State>, js: JsEnv<'env>, options: JsVal<'env>
 
 /// Where a row's line stands in the file, its newline included; in a session without a file its number stands for that.
 fn span(state: &State, row: RowNo, length: usize) -> (u64, u64) {
-    match state.session.place(row) {
-        Some(place) => (place.offset, place.offset + u64::from(place.len) + 1),
+    match state.session.line_span(row) {
+        Some(span) => (span.offset, span.offset + u64::from(span.len) + 1),
         None => (u64::from(row), u64::from(row) + length as u64 + 1),
     }
 }
@@ -83,7 +83,7 @@ fn collect(state: &RefCell<State>, js: JsEnv<'_>, usage: &mut SessionUsage, (fro
     while row < to {
         let written: Vec<RowNo> = {
             let state = state.borrow();
-            (row..to).take_while(|row| state.session.place(*row).is_some()).collect()
+            (row..to).take_while(|row| state.session.line_span(*row).is_some()).collect()
         };
         if written.is_empty() {
             let line = js.scoped(|js, _| line_of(js, object(state, js, row)?))?;

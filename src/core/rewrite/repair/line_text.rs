@@ -16,14 +16,14 @@ pub enum LineSource {
 /// The bytes of a line.
 pub fn text_of(storage: &dyn Storage, source: &LineSource) -> Result<Vec<u8>> {
     match source {
-        LineSource::Same(place) => bytes_at(storage, *place),
+        LineSource::Same(span) => bytes_at(storage, *span),
         LineSource::Text(text) => Ok(text.clone()),
     }
 }
 
 /// The text of a line; invalid UTF-8 becomes U+FFFD.
-fn text_at(storage: &dyn Storage, place: LineSpan) -> Result<String> {
-    Ok(String::from_utf8(bytes_at(storage, place)?)
+fn text_at(storage: &dyn Storage, span: LineSpan) -> Result<String> {
+    Ok(String::from_utf8(bytes_at(storage, span)?)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 

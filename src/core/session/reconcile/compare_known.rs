@@ -27,16 +27,16 @@ impl Session {
             return Ok(());
         };
         let end = self.index.read_to();
-        if let Some(place) = self.header_place {
-            let line = bytes_at(storage, place)?;
+        if let Some(span) = self.header_span {
+            let line = bytes_at(storage, span)?;
             let header = Header::read(&text_of(&line));
             if !header.is_some_and(|header| header.id == self.id && header.version == Version::Current) {
                 return Err(Error::changed(storage.name(), "its header is another one"));
             }
         }
         let last = (self.tree().len() as RowNo).checked_sub(1);
-        if let Some((row, place)) = last.and_then(|row| Some((row, self.place(row)?))) {
-            self.index.check_line(storage, row, &bytes_at(storage, place)?)?;
+        if let Some((row, span)) = last.and_then(|row| Some((row, self.line_span(row)?))) {
+            self.index.check_line(storage, row, &bytes_at(storage, span)?)?;
         }
         // A damaged last line may be longer than memory: only its end is checked.
         let mut newline = [b'\n'];
@@ -61,15 +61,15 @@ impl Session {
         let damaged = self.damaged().iter().map(extent);
         let damaged_now = now.index.damaged().iter().map(extent).take(self.damaged().len());
         Ok(now.header.version == Version::Current
-            && Some(now.header_place) == self.header_place
+            && Some(now.header_span) == self.header_span
             && damaged.eq(damaged_now)
             && rows.into_iter().all(|row| {
                 let closely = !self.appended.contains(&row);
-                self.place(row) == now.index.place(row) && is_same(&self.index, row, &now.index, row, closely)
+                self.line_span(row) == now.index.line_span(row) && is_same(&self.index, row, &now.index, row, closely)
             }))
     }
 
-    /// Whether an index is this session's, truncated: the same lines in the same places, as far as there are any.
+    /// Whether an index is this session's, truncated: the same lines at the same offsets, as far as there are any.
     pub(in crate::core::session) fn is_cut_to(&self, index: &Index, size: u64) -> bool {
         let rows = index.tree.len();
         let (before, now) = (self.damaged(), index.damaged());
@@ -78,7 +78,7 @@ impl Session {
             && before.len() >= now.len()
             && now.iter().map(extent).eq(before.iter().map(extent).take(now.len()))
             && (0..rows as RowNo)
-                .all(|row| self.place(row) == index.place(row) && is_same(&self.index, row, index, row, false))
+                .all(|row| self.line_span(row) == index.line_span(row) && is_same(&self.index, row, index, row, false))
     }
 }
 
@@ -92,7 +92,7 @@ pub(in crate::core::session) fn is_same(old: &Index, was: RowNo, new: &Index, ro
     let (Some(a), Some(b)) = (old.tree.row(was), new.tree.row(row)) else {
         return false;
     };
-    let length = |index: &Index, row| index.place(row).map(|place| place.len);
+    let length = |index: &Index, row| index.line_span(row).map(|span| span.len);
     let text = |index: &Index, sym: Option<Sym>| sym.map(|sym| index.tree.id_bytes(sym).to_vec());
     let parent = |index: &Index, of: ParentRef| match of {
         ParentRef::Id(sym) => text(index, Some(sym)),

@@ -51,7 +51,7 @@ impl Session {
         if old != PreviousFile::Rewritten {
             self.check_owner(&storage, old == PreviousFile::Open)?;
         }
-        let Some(Loaded { header_place, header_line, mut index, lacks_final_newline, .. }) = load(&storage)? else {
+        let Some(Loaded { header_span, header_line, mut index, lacks_final_newline, .. }) = load(&storage)? else {
             return Err(Error::changed(&path, "it is no session any more"));
         };
         if depth == CheckDepth::ForRead && index.damaged().len() > self.damaged().len() {
@@ -90,7 +90,7 @@ impl Session {
         self.altered.extend(altered);
         let known = moved.iter().filter(|row| row.is_some()).count();
         let mut before = Self::new(self.id.clone(), Persistence::Memory, self.file.clone());
-        before.header_place = self.header_place.replace(header_place);
+        before.header_span = self.header_span.replace(header_span);
         before.header_text = std::mem::replace(&mut self.header_text, header_line);
         before.index = std::mem::replace(&mut self.index, index);
         before.storage = self.storage.replace(Box::new(storage));
@@ -191,7 +191,7 @@ impl Session {
         let before = self.storage.as_deref().filter(|_| old == PreviousFile::Open);
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let mut same_bytes = |was: RowNo, row: RowNo| -> Result<bool> {
-            let (Some(before), Some(from), Some(to)) = (before, self.place(was), new.place(row)) else {
+            let (Some(before), Some(from), Some(to)) = (before, self.line_span(was), new.line_span(row)) else {
                 return Ok(true);
             };
             read_into(storage, to.offset, to.len as usize, &mut b)?;
@@ -227,13 +227,13 @@ impl Session {
 fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) -> Result<HashMap<RowNo, RowNo>> {
     let mut added = HashMap::new();
     for (was, line) in lines {
-        let place = storage.append(&mut line.clone().into_bytes())?;
-        if place.offset > index.read_to() {
-            index.read_more_until(storage, place.offset)?;
+        let span = storage.append(&mut line.clone().into_bytes())?;
+        if span.offset > index.read_to() {
+            index.read_more_until(storage, span.offset)?;
         }
         read_line(line, |line| {
             if let Line::Entry(head) = line {
-                added.insert(index.push(&head, Some(place)), *was);
+                added.insert(index.push(&head, Some(span)), *was);
             }
         });
     }

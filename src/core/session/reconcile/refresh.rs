@@ -157,7 +157,7 @@ impl Session {
         self.size = size;
     }
 
-    /// Writes a deleted file again, byte for byte, so that lines keep their places.
+    /// Writes a deleted file again, byte for byte, so that lines keep their offsets.
     fn restore(&mut self, depth: CheckDepth, before: &SyncState) -> Result<SyncState> {
         // It may have been rewritten before it was deleted.
         let has_same_prefix = self.has_same_prefix()?;

@@ -22,13 +22,13 @@ impl Session {
             return Ok(());
         };
         let fail = |error| Error::io("stat", &path, error);
-        let mut places = Vec::with_capacity(self.tree().len() + 1);
+        let mut spans = Vec::with_capacity(self.tree().len() + 1);
         let storage = match fs::stat_path(Path::new(&path)).map_err(fail)? {
             None => {
                 let mut file = NewFile::again(&**lost)?;
                 for line in lines {
                     check_length(line)?;
-                    places.push(file.line(line)?);
+                    spans.push(file.line(line)?);
                 }
                 file.finish_safely(self.options.durability)?
             }
@@ -36,7 +36,7 @@ impl Session {
                 let mut all = Vec::new();
                 for line in lines {
                     check_length(line)?;
-                    places.push(LineSpan::of(all.len() as u64, line.len()));
+                    spans.push(LineSpan::of(all.len() as u64, line.len()));
                     all.extend_from_slice(line);
                     all.push(b'\n');
                 }
@@ -51,7 +51,7 @@ impl Session {
             Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
         };
         self.lock.recheck();
-        self.adopt_file(storage, places, Vec::new());
+        self.adopt_file(storage, spans, Vec::new());
         *self.state.get_mut() = SyncState::Current;
         self.notes.repaired(WRITTEN_AGAIN);
         Ok(())
@@ -60,10 +60,10 @@ impl Session {
 
 /// Writes lines into an empty file, of which the last lacks its newline. False if another process wrote first.
 pub(in crate::core::session) fn write_into_empty(storage: &mut FileStorage, mut lines: Vec<u8>) -> Result<bool> {
-    let place = storage.append(&mut lines)?;
-    if place.offset != 0 {
+    let span = storage.append(&mut lines)?;
+    if span.offset != 0 {
         storage.set_shared();
-        storage.rollback_append(place, lines.get(..place.len as usize).unwrap_or_default())?;
+        storage.rollback_append(span, lines.get(..span.len as usize).unwrap_or_default())?;
     }
-    Ok(place.offset == 0)
+    Ok(span.offset == 0)
 }

@@ -14,10 +14,10 @@ fn more_managers_than_open_files_read_and_write() {
         })
         .collect();
     for (n, storage) in all.iter_mut().enumerate() {
-        let place = storage.append(&mut b"more".to_vec()).expect("appended");
-        assert_eq!(place.offset, n.to_string().len() as u64 + 1);
-        let mut line = vec![0; place.len as usize];
-        storage.read_at(place.offset, &mut line).expect("read");
+        let span = storage.append(&mut b"more".to_vec()).expect("appended");
+        assert_eq!(span.offset, n.to_string().len() as u64 + 1);
+        let mut line = vec![0; span.len as usize];
+        storage.read_at(span.offset, &mut line).expect("read");
         assert_eq!(line, b"more");
     }
     assert!(fd_pool::open_count() <= fd_pool::MAX_OPEN);
@@ -88,13 +88,13 @@ fn a_line_taken_back_leaves_what_others_wrote() {
     let path = dir.path().join("x").to_str().expect("text").to_owned();
     std::fs::write(&path, "one\n").expect("written");
     let mut storage = FileStorage::open(&path).expect("opened");
-    let place = storage.append(&mut b"two".to_vec()).expect("appended");
-    storage.rollback_append(place, b"two").expect("taken back");
+    let span = storage.append(&mut b"two".to_vec()).expect("appended");
+    storage.rollback_append(span, b"two").expect("taken back");
     assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n");
-    let place = storage.append(&mut b"two".to_vec()).expect("appended");
+    let span = storage.append(&mut b"two".to_vec()).expect("appended");
     std::io::Write::write_all(&mut std::fs::OpenOptions::new().append(true).open(&path).expect("opened"), b"x\n")
         .expect("written");
-    storage.rollback_append(place, b"two").expect("taken back");
+    storage.rollback_append(span, b"two").expect("taken back");
     assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n   \nx\n");
 }
 

@@ -159,13 +159,13 @@ pub(crate) fn branch(dir: &Path, options: Options) -> Result<Session> {
     let plan = plan(old.tree(), 1);
     let mut session = Session::new(b"b".to_vec(), Persistence::File, Some(path.clone())).with_options(options)?;
     let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"b\"}";
-    let (storage, places) = old.copied(NewFile::create(&path)?, options.durability, |copier| {
-        let mut places = vec![copier.write(*header)];
+    let (storage, spans) = old.copied(NewFile::create(&path)?, options.durability, |copier| {
+        let mut spans = vec![copier.write(*header)];
         for step in &plan.steps {
-            places.push(copier.keep(step.row).expect("an entry with a line"));
+            spans.push(copier.keep(step.row).expect("an entry with a line"));
         }
-        places.push(copier.write(LABEL));
-        Ok(places)
+        spans.push(copier.write(LABEL));
+        Ok(spans)
     })?;
     for step in &plan.steps {
         session.push_kept(&step.head(old.tree()).expect("a row of the tree"));
@@ -174,7 +174,7 @@ pub(crate) fn branch(dir: &Path, options: Options) -> Result<Session> {
         crate::core::format::entry::Line::Entry(head) => drop(session.push_kept(&head)),
         other => panic!("{other:?}"),
     });
-    session.adopt_file(storage, places, Vec::new());
+    session.adopt_file(storage, spans, Vec::new());
     Ok(session)
 }
 
