@@ -103,15 +103,15 @@ impl SessionManager {
     pub fn set_session_file(&self, env: &Env, session_file: JsVal<'_>) -> Result<()> {
         let js = JsEnv::new(env);
         let file = resolved(js, session_file, "sessionFile")?;
-        let place = {
+        let config = {
             let mut state = self.state.borrow_mut();
             // A lock on the very same file passes on to it; should that fail, the next append takes it again.
             if state.session.file() == Some(&file) {
                 state.session.release_lock();
             }
-            state.place()
+            state.config()
         };
-        let opened = state::open_session(js, &place, file)?;
+        let opened = state::open_session(js, &config, file)?;
         state::swap(&self.state, js, opened)
     }
 
@@ -126,12 +126,12 @@ impl SessionManager {
     #[napi(catch_unwind, ts_args_type = "options?: NewSessionOptions", ts_return_type = "string | undefined")]
     pub fn new_session<'env>(&self, env: &'env Env, options: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let (place, file) = {
+        let (config, file) = {
             let state = self.state.borrow();
             let file = state.session.file().filter(|_| !state.session.is_persisted());
-            (state.place(), file.map(str::to_owned))
+            (state.config(), file.map(str::to_owned))
         };
-        let opened = state::new_session(js, &place, file, options)?;
+        let opened = state::new_session(js, &config, file, options)?;
         state::swap(&self.state, js, opened)?;
         reads::session_file(&self.state, js)
     }

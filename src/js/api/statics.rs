@@ -30,19 +30,24 @@ use crate::js::manager::from_objects::adopt;
 use crate::js::manager::gc;
 use crate::js::manager::identity_cache::IdentityCache;
 use crate::js::manager::session_dir::{self, search_dir, session_file, SearchDir};
-use crate::js::manager::state::{self, Place};
+use crate::js::manager::state::{self, ManagerConfig};
 
 impl SessionManager {
-    fn at<'env>(env: &'env Env, place: Place, file: Option<String>, options: JsVal<'env>) -> Result<JsVal<'env>> {
+    fn at<'env>(
+        env: &'env Env,
+        config: ManagerConfig,
+        file: Option<String>,
+        options: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let opened = match file {
-            Some(file) => state::open_session(js, &place, file)?,
+            Some(file) => state::open_session(js, &config, file)?,
             None => {
                 gc::collect(js)?;
-                state::new_session(js, &place, None, options)?
+                state::new_session(js, &config, None, options)?
             }
         };
-        Self { state: place.with(opened) }.given(env)
+        Self { state: config.with(opened) }.given(env)
     }
 }
 
@@ -72,8 +77,8 @@ impl SessionManager {
         let cwd = args::path(js, cwd, "cwd")?;
         let file_options = state::options(js, options)?;
         let dir = session_dir::session_dir(js, &cwd, session_dir, file_options.durability)?;
-        let place = Place::on_disk(js, cwd, dir, file_options)?;
-        Self::at(env, place, None, options)
+        let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
+        Self::at(env, config, None, options)
     }
 
     /// The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
@@ -118,8 +123,8 @@ impl SessionManager {
             Some(dir) => on_paths(js, |host| paths::normalize(&dir, host))?,
             None => paths::parent(&file),
         };
-        let place = Place::on_disk(js, cwd, dir, file_options)?;
-        Self::at(env, place, Some(file), options)
+        let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
+        Self::at(env, config, Some(file), options)
     }
 
     /// The session of a working directory that was changed last, or a new one.
@@ -154,8 +159,8 @@ impl SessionManager {
             Some(path) => Some(on_paths(js, |host| paths::resolve(&path, host))?),
             None => None,
         };
-        let place = Place::on_disk(js, cwd, dir, file_options)?;
-        Self::at(env, place, file, js.undefined()?)
+        let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
+        Self::at(env, config, file, js.undefined()?)
     }
 
     /// A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied.
@@ -183,13 +188,13 @@ impl SessionManager {
             true => on_paths(js, |host| host.cwd())?,
             false => args::path(js, cwd, "cwd")?,
         };
-        let place = Place::in_memory(js, cwd)?;
+        let config = ManagerConfig::in_memory(js, cwd)?;
         if !args::has_elements(js, entries, "entries")? {
-            return Self::at(env, place, None, options);
+            return Self::at(env, config, None, options);
         }
         gc::collect(js)?;
-        let adopted = adopt(js, &place, options, args::list(js, entries, "entries")?)?;
-        Self { state: place.with(adopted) }.given(env)
+        let adopted = adopt(js, &config, options, args::list(js, entries, "entries")?)?;
+        Self { state: config.with(adopted) }.given(env)
     }
 
     /// A new session in another working directory with the whole history of a session file.
@@ -229,11 +234,11 @@ impl SessionManager {
         let file = session_file(&dir, &timestamp, &id);
         let header = new_header_line(&to_string_lossy(&id), &timestamp, &cwd, Some(&source_path));
         let file = on_paths(js, |host| paths::resolve(&file, host))?;
-        let place = Place::on_disk(js, cwd, dir, file_options)?;
+        let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
         gc::collect(js)?;
         let session = source.write_to(&file, id, &header, file_options).map_err(fail)?;
         let cache = IdentityCache::new(js, session.tree().len())?;
-        Self { state: place.with((session, cache)) }.given(env)
+        Self { state: config.with((session, cache)) }.given(env)
     }
 
     /// The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use napi::Result;
 
 use super::identity_cache::IdentityCache;
-use super::state::{new_session, Place};
+use super::state::{new_session, ManagerConfig};
 use crate::core::format::header::{HeaderFields, Version};
 use crate::core::json::{fields, Value};
 use crate::core::rewrite::migrate::Migrator;
@@ -43,7 +43,12 @@ fn type_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {
 
 /// A session of these objects: adopted as they are. Their header's id wins; old ones are migrated in place. Without a
 /// header they follow a new one.
-pub fn adopt(js: JsEnv<'_>, place: &Place, options: JsVal<'_>, list: JsVal<'_>) -> Result<(Session, IdentityCache)> {
+pub fn adopt(
+    js: JsEnv<'_>,
+    config: &ManagerConfig,
+    options: JsVal<'_>,
+    list: JsVal<'_>,
+) -> Result<(Session, IdentityCache)> {
     let values = objects(js, list, "entries")?;
     let mut header = None;
     let mut entries = Vec::with_capacity(values.len());
@@ -54,7 +59,7 @@ pub fn adopt(js: JsEnv<'_>, place: &Place, options: JsVal<'_>, list: JsVal<'_>) 
         }
     }
     let (mut session, mut cache) = match header {
-        None => new_session(js, place, None, options)?,
+        None => new_session(js, config, None, options)?,
         Some(header) => {
             let fields = HeaderFields::from_each(|name| field(js, header, name))?;
             let id = fields.id.as_ref().and_then(Value::text).map(|id| id.into_owned());
@@ -62,7 +67,7 @@ pub fn adopt(js: JsEnv<'_>, place: &Place, options: JsVal<'_>, list: JsVal<'_>) 
             migrate(js, &values, Version::of(fields.version.as_ref()))?;
             let mut cache = IdentityCache::new(js, 0)?;
             cache.set_header(js, header)?;
-            (Session::new(id, place.persistence, None), cache)
+            (Session::new(id, config.persistence, None), cache)
         }
     };
     match take_entries(js, &entries, &mut session, &mut cache) {

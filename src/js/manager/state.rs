@@ -55,15 +55,15 @@ pub struct State {
 }
 
 /// What a manager is opened with.
-pub struct Place {
+pub struct ManagerConfig {
     pub cwd: String,
     pub dir: String,
     pub persistence: Persistence,
     pub options: Options,
 }
 
-impl Place {
-    /// A place on disk. The directory is made if it is not there.
+impl ManagerConfig {
+    /// A manager of files. The directory is made if it is not there.
     pub fn on_disk(js: JsEnv<'_>, cwd: String, dir: String, options: Options) -> Result<Self> {
         let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
         if !dir.is_empty() && !std::path::Path::new(&dir).exists() {
@@ -72,7 +72,7 @@ impl Place {
         Ok(Self { cwd, dir, persistence: Persistence::File, options })
     }
 
-    /// A place in memory alone.
+    /// A manager in memory.
     pub fn in_memory(js: JsEnv<'_>, cwd: String) -> Result<Self> {
         let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
         Ok(Self { cwd, dir: String::new(), persistence: Persistence::Memory, options: Options::default() })
@@ -80,7 +80,7 @@ impl Place {
 
     /// A manager's state here with this session.
     pub fn with(self, (session, cache): (Session, IdentityCache)) -> Rc<RefCell<State>> {
-        let Place { cwd, dir, persistence, options } = self;
+        let ManagerConfig { cwd, dir, persistence, options } = self;
         Rc::new_cyclic(|me| {
             let (bodies, lazy, listens, memory, me) = (None, None, false, ExternalMemory::default(), me.clone());
             let epoch = 0;
@@ -158,7 +158,7 @@ pub fn session_id(js: JsEnv<'_>, options: JsVal<'_>, now: f64) -> Result<Vec<u8>
 /// session unless one is given.
 pub fn new_session(
     js: JsEnv<'_>,
-    place: &Place,
+    config: &ManagerConfig,
     file: Option<String>,
     options: JsVal<'_>,
 ) -> Result<(Session, IdentityCache)> {
@@ -169,14 +169,14 @@ pub fn new_session(
         true => js.undefined()?,
         false => js.get(options, c"parentSession")?,
     };
-    let file = match (place.persistence, file) {
-        (Persistence::File, None) => Some(session_file(&place.dir, &timestamp, &id)),
+    let file = match (config.persistence, file) {
+        (Persistence::File, None) => Some(session_file(&config.dir, &timestamp, &id)),
         (_, file) => file,
     };
     let mut cache = IdentityCache::new(js, 0)?;
-    let header = make_header(js, &id, &timestamp, &place.cwd, parent)?;
+    let header = make_header(js, &id, &timestamp, &config.cwd, parent)?;
     cache.set_header(js, header)?;
-    match Session::new(id, place.persistence, file).with_options(place.options) {
+    match Session::new(id, config.persistence, file).with_options(config.options) {
         Ok(session) => Ok((session, cache)),
         Err(error) => {
             cache.release(js)?;
@@ -198,21 +198,21 @@ pub fn make_header<'env>(
 }
 
 /// The session in the file at an absolute path: read, or new if there is no file or an empty one.
-pub fn open_session(js: JsEnv<'_>, place: &Place, file: String) -> Result<(Session, IdentityCache)> {
+pub fn open_session(js: JsEnv<'_>, config: &ManagerConfig, file: String) -> Result<(Session, IdentityCache)> {
     let fail = |error: CoreError| thrown(js, &error);
     let none = js.undefined()?;
     gc::collect(js)?;
-    match Session::open(&file, place.persistence, place.options).map_err(fail)? {
-        OpenResult::Missing => new_session(js, place, Some(file), none),
+    match Session::open(&file, config.persistence, config.options).map_err(fail)? {
+        OpenResult::Missing => new_session(js, config, Some(file), none),
         OpenResult::Empty => {
-            let (mut session, cache) = new_session(js, place, Some(file.clone()), none)?;
+            let (mut session, cache) = new_session(js, config, Some(file.clone()), none)?;
             match write_header(js, &mut session, &cache) {
                 Ok(true) => Ok((session, cache)),
                 Ok(false) => {
                     // Another process has just begun the session: this is not a new one.
                     drop(session);
                     cache.release(js)?;
-                    open_session(js, place, file)
+                    open_session(js, config, file)
                 }
                 Err(error) => {
                     cache.release(js)?;
@@ -295,9 +295,14 @@ impl State {
         self.memory.set(js, self.session.memory());
     }
 
-    /// The place this manager is at.
-    pub fn place(&self) -> Place {
-        Place { cwd: self.cwd.clone(), dir: self.dir.clone(), persistence: self.persistence, options: self.options }
+    /// What this manager was opened with.
+    pub fn config(&self) -> ManagerConfig {
+        ManagerConfig {
+            cwd: self.cwd.clone(),
+            dir: self.dir.clone(),
+            persistence: self.persistence,
+            options: self.options,
+        }
     }
 
     /// Lets go of everything that is held; entries that may still read their bodies keep the session.
