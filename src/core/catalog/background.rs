@@ -10,7 +10,7 @@ use std::thread;
 use super::connection::{discard_if_corrupt, Catalog, LIST_BUSY_TIMEOUT};
 use super::error::{is_busy, CatalogResult};
 use super::ingest::{forget_empty_dirs, ingest_session, pending, revalidate_pending, IngestOutcome};
-use super::location::Location;
+use super::location::CatalogLocation;
 use super::purge::purge;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::threads::ThreadGuard;
@@ -26,7 +26,7 @@ fn ingesting() -> MutexGuard<'static, HashMap<PathBuf, bool>> {
 const BUSY_TRIES: usize = 20;
 
 /// Removes a catalog from those that are ingested into, even if the thread panics.
-struct Unregister<'a>(&'a Location);
+struct Unregister<'a>(&'a CatalogLocation);
 
 impl Drop for Unregister<'_> {
     fn drop(&mut self) {
@@ -35,7 +35,7 @@ impl Drop for Unregister<'_> {
 }
 
 /// Ingests the texts that the catalog lacks. If another thread already does, it does this as well.
-pub fn ingest_pending(mut catalog: Catalog, location: &Location, stop: &Arc<AtomicBool>) {
+pub fn ingest_pending(mut catalog: Catalog, location: &CatalogLocation, stop: &Arc<AtomicBool>) {
     {
         let mut ingesting = ingesting();
         if let Some(again) = ingesting.get_mut(&location.path) {
@@ -91,7 +91,7 @@ fn ingest_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> CatalogResult<(
 pub fn spawn<S: Send + 'static>(
     what: &'static str,
     cancelled: Arc<AtomicBool>,
-    location: Option<Location>,
+    location: Option<CatalogLocation>,
     sender: S,
     answer: impl FnOnce(&S) -> Result<Option<Catalog>> + Send + 'static,
     failed: impl FnOnce(&S, Error) + Send + 'static,

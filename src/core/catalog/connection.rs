@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::{is_corrupt, CatalogResult};
 use super::file::{create_private, inspect, CatalogFile, CatalogFileState};
-use super::location::Location;
+use super::location::CatalogLocation;
 use super::schema;
 use crate::core::base::options::Durability;
 use crate::core::io::fs;
@@ -60,12 +60,12 @@ pub struct Catalog {
 
 impl Catalog {
     /// Opens the catalog. None if there is none, or it cannot be used. A corrupt one of ours is deleted.
-    pub fn open(location: &Location) -> Option<Self> {
+    pub fn open(location: &CatalogLocation) -> Option<Self> {
         Self::open_within(location, LIST_BUSY_TIMEOUT)
     }
 
     /// The same, with a busy timeout of its own.
-    pub fn open_within(location: &Location, busy_timeout: Duration) -> Option<Self> {
+    pub fn open_within(location: &CatalogLocation, busy_timeout: Duration) -> Option<Self> {
         let path = fs::follow(&location.path).ok()?;
         let file = CatalogFile::at(&path);
         if inspect(&path) != CatalogFileState::Catalog {
@@ -81,7 +81,7 @@ impl Catalog {
     }
 
     /// Opens the catalog for writing, and creates it if there is none. None if that fails, or if the file is not ours.
-    pub fn create(location: &Location) -> Option<Self> {
+    pub fn create(location: &CatalogLocation) -> Option<Self> {
         let path = fs::follow(&location.path).ok()?;
         if let Some(dir) = path.parent().filter(|dir| !dir.is_dir()) {
             // The target of a link may be on a disk that is not mounted now: its directory is not ours to create.
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn a_connection_to_a_catalog_that_was_replaced_deleted_the_new_one() {
         let dir = tempfile::tempdir().expect("a directory");
-        let location = Location { path: dir.path().join("catalog"), makes_dir: false };
+        let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
         let names = || {
             let mut names: Vec<_> =
                 fs::read_dir(dir.path()).expect("read").flatten().map(|one| one.file_name()).collect();
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_wait_for_another_process_did_not_end_with_what_was_cancelled() {
         let dir = tempfile::tempdir().expect("a directory");
-        let location = Location { path: dir.path().join("catalog"), makes_dir: false };
+        let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
         let writing = Catalog::create(&location).expect("created");
         writing.db().execute_batch("BEGIN IMMEDIATE").expect("locked");
         let cancelled = Arc::new(AtomicBool::new(false));
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn looking_at_the_file_dropped_the_locks_of_open_connections() {
         let dir = tempfile::tempdir().expect("a directory");
-        let location = Location { path: dir.path().join("catalog"), makes_dir: false };
+        let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
         let catalog = Catalog::create(&location).expect("created");
         let state = catalog.state("pending_checkpoints").expect("read");
         let before = locks_on(&location.path);

@@ -11,20 +11,20 @@ pub const VARIABLE: &str = "PI_SESSION_CATALOG";
 
 /// The catalog's path, and whether its directory may be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Location {
+pub struct CatalogLocation {
     pub path: PathBuf,
     /// Whether a missing directory is created. The agent's directory is not: without an agent there is no catalog.
     pub makes_dir: bool,
 }
 
 /// The location that the host's environment asks for; None if the catalog is off.
-pub fn location(host: &dyn Host) -> Result<Option<Location>> {
+pub fn location(host: &dyn Host) -> Result<Option<CatalogLocation>> {
     match host.env(VARIABLE)?.filter(|value| !value.is_empty()) {
         Some(off) if off.eq_ignore_ascii_case("off") || off == "0" => Ok(None),
-        Some(path) => Ok(Some(Location { path: paths::resolve(&path, host)?.into(), makes_dir: true })),
+        Some(path) => Ok(Some(CatalogLocation { path: paths::resolve(&path, host)?.into(), makes_dir: true })),
         None => {
             let agent = paths::resolve(&paths::agent_dir(host)?, host)?;
-            Ok(Some(Location { path: paths::join(&agent, FILE_NAME).into(), makes_dir: false }))
+            Ok(Some(CatalogLocation { path: paths::join(&agent, FILE_NAME).into(), makes_dir: false }))
         }
     }
 }

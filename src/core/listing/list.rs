@@ -12,7 +12,7 @@ use crate::core::base::error::{Error, Result};
 use crate::core::base::paths::{join, Host};
 use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::catalog::connection::Catalog;
-use crate::core::catalog::location::Location;
+use crate::core::catalog::location::CatalogLocation;
 use crate::core::io::fd_limit::is_exhausted;
 use crate::core::summary::session_summary::ListedSession;
 
@@ -130,7 +130,7 @@ pub struct SortRequest {
 pub fn list(
     listing: &Listing,
     cwd: &str,
-    location: Option<&Location>,
+    location: Option<&CatalogLocation>,
     cancelled: &AtomicBool,
     send: &(dyn Fn(ListEvent) + Sync),
 ) -> Result<Option<Catalog>> {

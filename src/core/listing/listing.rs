@@ -11,7 +11,7 @@ use crate::core::base::error::{Error, Result};
 use crate::core::base::threads::{locked, on_threads};
 use crate::core::catalog::connection::{discard_if_corrupt, Catalog};
 use crate::core::catalog::error::CatalogResult;
-use crate::core::catalog::location::Location;
+use crate::core::catalog::location::CatalogLocation;
 use crate::core::catalog::rows::{self, CacheValidity, CatalogRow, Update, MAX_SUMMARY_BYTES};
 use crate::core::io::fd_limit::is_exhausted;
 use crate::core::io::file_version::{now, FileFingerprint};
@@ -43,7 +43,7 @@ fn in_reading_order(jobs: &mut [Job<'_>]) {
 /// descriptor is left for a file.
 pub fn read_all(
     files: &[Candidate],
-    location: Option<&Location>,
+    location: Option<&CatalogLocation>,
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<Option<Catalog>> {
@@ -53,7 +53,7 @@ pub fn read_all(
 /// The same, and what each session's calls used, with so many of its largest entries.
 pub fn read_all_with_usage(
     files: &[Candidate],
-    location: Option<&Location>,
+    location: Option<&CatalogLocation>,
     largest: usize,
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
@@ -68,7 +68,7 @@ pub fn read_all_with_usage(
 pub fn read_with(
     files: &[Candidate],
     catalog: Option<Catalog>,
-    location: Option<&Location>,
+    location: Option<&CatalogLocation>,
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<Option<Catalog>> {
@@ -88,7 +88,7 @@ struct Wanted {
 fn read(
     files: &[Candidate],
     mut catalog: Option<Catalog>,
-    location: Option<&Location>,
+    location: Option<&CatalogLocation>,
     wanted: Wanted,
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
@@ -267,7 +267,7 @@ impl Rows {
 /// next list.
 fn write_rows(
     catalog: Option<Catalog>,
-    location: Option<&Location>,
+    location: Option<&CatalogLocation>,
     updates: &[Update],
     gone: &Rows,
 ) -> Option<Catalog> {

@@ -21,7 +21,7 @@ use crate::core::catalog::fts::build::build;
 use crate::core::catalog::fts::index::Indexer;
 use crate::core::catalog::ingest::{begin, pending, PendingSession};
 use crate::core::catalog::ingest_lock::IngestLock;
-use crate::core::catalog::location::Location;
+use crate::core::catalog::location::CatalogLocation;
 use crate::core::io::fd_limit::{is_exhausted, is_unreadable};
 use crate::core::listing::candidates::Candidate;
 use crate::core::listing::listing::read_with;
@@ -92,7 +92,7 @@ pub struct Request<'a> {
     pub query: &'a Query,
     pub options: &'a Options,
     /// Where the catalog is. Without one, the files are searched.
-    pub location: Option<&'a Location>,
+    pub location: Option<&'a CatalogLocation>,
     pub cancelled: &'a Arc<AtomicBool>,
     /// Told how many of how many sessions that were not indexed have been indexed or searched.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
@@ -135,7 +135,7 @@ impl Request<'_> {
     fn run_on(
         &self,
         catalog: Catalog,
-        location: &Location,
+        location: &CatalogLocation,
     ) -> CatalogResult<Option<(Vec<TextMatch>, Option<Catalog>)>> {
         catalog.wait_for_locks(BUSY_TIMEOUT, self.cancelled)?;
         // Of searches that begin together one reads the files.
@@ -247,7 +247,7 @@ impl Request<'_> {
     /// Ingests and indexes what the sessions lack, as far as the catalog can be written.
     fn complete(
         &self,
-        (catalog, location): (&mut Catalog, &Location),
+        (catalog, location): (&mut Catalog, &CatalogLocation),
         sessions: &[SearchedSession],
     ) -> CatalogResult<IngestReport> {
         let mut done = IngestReport { is_stuck: catalog.is_read_only(), ..IngestReport::default() };
@@ -273,7 +273,7 @@ impl Request<'_> {
 
     fn take_all(
         &self,
-        (catalog, location): (&mut Catalog, &Location),
+        (catalog, location): (&mut Catalog, &CatalogLocation),
         todo: &[(i64, Option<PendingSession>)],
         done: &mut IngestReport,
         tell: &dyn Fn(usize),

@@ -10,7 +10,7 @@ use napi::Result;
 use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::connection::{Catalog, SHORT_BUSY_TIMEOUT};
-use crate::core::catalog::location::Location;
+use crate::core::catalog::location::CatalogLocation;
 use crate::core::catalog::session_text::{text, ListedState};
 use crate::core::io::file_version::FileFingerprint;
 use crate::js::engine::{JsEnv, JsVal};
@@ -104,7 +104,7 @@ fn open_or_keep(path: &Path, before: Option<CachedCatalog>) -> Option<CachedCata
     if matches!(&before, Some(CachedCatalog::Open(fingerprint, _)) if fingerprint.is_same_file(&now)) {
         return before;
     }
-    let location = Location { path: path.to_owned(), makes_dir: false };
+    let location = CatalogLocation { path: path.to_owned(), makes_dir: false };
     Some(match Catalog::open_within(&location, SHORT_BUSY_TIMEOUT) {
         Some(catalog) => CachedCatalog::Open(now, catalog),
         None => CachedCatalog::Avoided(Instant::now()),

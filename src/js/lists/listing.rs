@@ -10,7 +10,7 @@ use napi::Result;
 use super::info::{info_object, InfoArgs};
 use super::task::{self, Deferred, Held, Task};
 use crate::core::base::paths::Host;
-use crate::core::catalog::location::{location, Location};
+use crate::core::catalog::location::{location, CatalogLocation};
 use crate::core::listing::list::{list as core_list, ListEvent, ListedFile, Listing, PartialLists, SortRequest};
 use crate::core::summary::session_summary::ListedSession;
 use crate::js::convert::paths::on_paths;
@@ -20,7 +20,7 @@ use crate::js::factory::{self, scratch, FactoryFn};
 
 /// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is
 /// no catalog.
-pub fn surroundings(js: JsEnv<'_>) -> Result<(Option<Location>, String)> {
+pub fn surroundings(js: JsEnv<'_>) -> Result<(Option<CatalogLocation>, String)> {
     let asked = on_paths(js, |host| Ok((location(host)?, host.cwd()?)));
     match asked {
         Ok(found) => Ok(found),

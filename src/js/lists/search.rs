@@ -12,7 +12,7 @@ use crate::core::base::options::Durability;
 use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::connection::Catalog;
-use crate::core::catalog::location::Location;
+use crate::core::catalog::location::CatalogLocation;
 use crate::core::listing::list::Listing;
 use crate::core::search::query::{Options, Query};
 use crate::core::search::run::{Request, TextMatch};
@@ -42,7 +42,7 @@ struct SearchRequest {
     listing: Listing,
     query: String,
     options: Options,
-    location: Option<Location>,
+    location: Option<CatalogLocation>,
     host: HostSnapshot,
 }
 

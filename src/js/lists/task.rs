@@ -10,7 +10,7 @@ use napi::{Error, Result, ValueType};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::catalog::background::spawn;
 use crate::core::catalog::connection::Catalog;
-use crate::core::catalog::location::Location;
+use crate::core::catalog::location::CatalogLocation;
 use crate::js::convert::errors::{thrown, wrong_argument};
 pub use crate::js::engine::Deferred;
 use crate::js::engine::{queue, JsEnv, JsVal, Persistent, Sender, WeakSender};
@@ -107,7 +107,7 @@ impl Task {
     pub fn run<E: Send + 'static>(
         self,
         js: JsEnv<'_>,
-        (what, location): (&'static str, Option<Location>),
+        (what, location): (&'static str, Option<CatalogLocation>),
         handle: impl Fn(JsEnv<'_>, &Self, E) -> Result<()> + 'static,
         answer: impl FnOnce(&Events<E>, &Arc<AtomicBool>) -> CoreResult<Option<Catalog>> + Send + 'static,
     ) -> Result<()> {

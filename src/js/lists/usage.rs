@@ -9,7 +9,7 @@ use super::listing::surroundings;
 use super::search;
 use super::task::{self, Deferred, Events, Held, Task};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
-use crate::core::catalog::location::Location;
+use crate::core::catalog::location::CatalogLocation;
 use crate::core::listing::list::received;
 use crate::core::listing::usage::calendar::Calendar;
 use crate::core::listing::usage::collect::{entry_id, Collection, UsageSource};
@@ -35,7 +35,7 @@ struct UsageRequest {
     source: UsageSource,
     options: ReportOptions,
     is_utc: bool,
-    location: Option<Location>,
+    location: Option<CatalogLocation>,
     host: HostSnapshot,
 }
 

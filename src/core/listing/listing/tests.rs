@@ -19,13 +19,13 @@ fn said(id: &str, role: &str, text: &str) -> String {
 
 struct Store {
     dir: tempfile::TempDir,
-    location: Location,
+    location: CatalogLocation,
 }
 
 impl Store {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        let location = Location { path: dir.path().join("catalog"), makes_dir: false };
+        let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
         Self { dir, location }
     }
 
@@ -43,7 +43,7 @@ impl Store {
     }
 
     /// What a list shows, by name, and the catalog.
-    fn list(&self, location: Option<&Location>) -> (HashMap<String, Option<ListedSession>>, Option<Catalog>) {
+    fn list(&self, location: Option<&CatalogLocation>) -> (HashMap<String, Option<ListedSession>>, Option<Catalog>) {
         let files = self.files();
         let seen = Mutex::new(HashMap::new());
         let catalog = read_all(&files, location, &AtomicBool::new(false), &|at, listed| {

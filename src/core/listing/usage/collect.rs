@@ -9,7 +9,7 @@ use super::report::{sort_sessions, LeftOutFile, UsageSession};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::catalog::location::Location;
+use crate::core::catalog::location::CatalogLocation;
 use crate::core::io::fs;
 use crate::core::io::open::{self, Access};
 use crate::core::json::reader::{read, Raw};
@@ -45,7 +45,7 @@ pub struct Collection<'a> {
     pub source: &'a UsageSource,
     /// What a relative path starts from.
     pub cwd: &'a str,
-    pub location: Option<&'a Location>,
+    pub location: Option<&'a CatalogLocation>,
     /// How many of the largest entries of each session are wanted.
     pub largest: usize,
     pub cancelled: &'a AtomicBool,

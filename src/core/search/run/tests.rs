@@ -16,13 +16,13 @@ mod gone;
 /// A directory of sessions, with a catalog beside them.
 struct Store {
     dir: tempfile::TempDir,
-    location: Location,
+    location: CatalogLocation,
 }
 
 impl Store {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        let location = Location { path: dir.path().join("catalog"), makes_dir: false };
+        let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
         Self { dir, location }
     }
 
@@ -46,7 +46,12 @@ impl Store {
     }
 
     /// The snippets of a search's hits, or nothing if it was cancelled.
-    fn asked(&self, query: &str, location: Option<&Location>, cancelled: &Arc<AtomicBool>) -> Option<Vec<String>> {
+    fn asked(
+        &self,
+        query: &str,
+        location: Option<&CatalogLocation>,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Option<Vec<String>> {
         let request = Request {
             files: &self.files(),
             takes: &|_| true,

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::files::{branch, OLD};
 use super::*;
 use crate::core::base::error::Error;
-use crate::core::catalog::location::Location;
+use crate::core::catalog::location::CatalogLocation;
 use crate::core::io::fs::faults::{on_file_system, FileSystem};
 use crate::core::io::fs::Call;
 use crate::core::listing::candidates::in_dir;
@@ -202,7 +202,7 @@ impl Work {
                 append(&mut session)
             }
             Self::Catalog => {
-                let location = Location { path: dir.join("catalog"), makes_dir: false };
+                let location = CatalogLocation { path: dir.join("catalog"), makes_dir: false };
                 for _ in 0..2 {
                     let files = in_dir(dir.to_str().expect("text"), "/").expect("listed");
                     let count = std::sync::Mutex::new(0);
