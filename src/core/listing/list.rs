@@ -16,9 +16,9 @@ use crate::core::catalog::location::CatalogLocation;
 use crate::core::io::fd_limit::is_exhausted;
 use crate::core::summary::session_summary::ListedSession;
 
-/// What is listed.
+/// Which sessions are listed.
 #[derive(Debug, Clone)]
-pub struct Listing {
+pub struct ListScope {
     dir: String,
     /// Only sessions of this working directory.
     filter: Option<String>,
@@ -26,7 +26,7 @@ pub struct Listing {
     is_all: bool,
 }
 
-impl Listing {
+impl ListScope {
     /// The sessions in one directory.
     pub fn dir(dir: String, filter: Option<String>) -> Self {
         Self { dir, filter, is_all: false }
@@ -128,14 +128,14 @@ pub struct SortRequest {
 
 /// Lists sessions. Gives the catalog, if there is one that works.
 pub fn list(
-    listing: &Listing,
+    scope: &ListScope,
     cwd: &str,
     location: Option<&CatalogLocation>,
     cancelled: &AtomicBool,
     send: &(dyn Fn(ListEvent) + Sync),
 ) -> Result<Option<Catalog>> {
-    let candidates = listing.find(cwd)?;
-    let Some(order) = order_of(listing, &candidates, cancelled, send) else { return Ok(None) };
+    let candidates = scope.find(cwd)?;
+    let Some(order) = order_of(scope, &candidates, cancelled, send) else { return Ok(None) };
     send(ListEvent::Found(candidates.len()));
     if candidates.is_empty() {
         return Ok(None);
@@ -155,12 +155,12 @@ pub fn list(
 
 /// The files' positions in the order in which they are read. None if the list was cancelled.
 fn order_of(
-    listing: &Listing,
+    scope: &ListScope,
     files: &[Candidate],
     cancelled: &AtomicBool,
     send: &(dyn Fn(ListEvent) + Sync),
 ) -> Option<Vec<u32>> {
-    let time = |file: &Candidate| match listing.is_all {
+    let time = |file: &Candidate| match scope.is_all {
         true => file.fingerprint.map_or(f64::NEG_INFINITY, |fingerprint| fingerprint.modified_ms()),
         false => 0.0,
     };
@@ -231,15 +231,15 @@ mod tests {
 
     #[test]
     fn partial_lists_come_as_in_the_reference() {
-        let published = |listing: &Listing, order: &[usize]| {
-            let mut partial = listing.partial_lists();
+        let published = |scope: &ListScope, order: &[usize]| {
+            let mut partial = scope.partial_lists();
             order.iter().map(|at| partial.add(*at, order.len())).collect::<Vec<_>>()
         };
-        let one = Listing::dir("/d".into(), None);
+        let one = ListScope::dir("/d".into(), None);
         let want: Vec<bool> = (1..=12).map(|loaded| matches!(loaded, 1 | 10 | 12)).collect();
         assert_eq!(published(&one, &(0..12).collect::<Vec<_>>()), want);
         // Of all directories nothing is published before the first file.
-        let all = Listing::all("/d".into());
+        let all = ListScope::all("/d".into());
         assert_eq!(published(&all, &[1, 2, 0, 3]), [false, false, true, true]);
     }
 }

@@ -12,7 +12,7 @@ use crate::core::base::paths::{self, Host as _};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::new_header_line;
 use crate::core::listing::find_session::{self, CwdFilter};
-use crate::core::listing::list::Listing;
+use crate::core::listing::list::ListScope;
 use crate::core::session::fork::ForkSource;
 use crate::core::storage::file::make_dir;
 use crate::core::summary::header_scan::header_of;
@@ -297,7 +297,7 @@ impl SessionManager {
         let js = JsEnv::new(env);
         listing::promise(js, signal, on_progress, || {
             let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, Durability::Os)?;
-            Ok(Listing::dir(dir, filter))
+            Ok(ListScope::dir(dir, filter))
         })
     }
 
@@ -334,8 +334,8 @@ impl SessionManager {
             (js.undefined()?, second)
         };
         listing::promise(js, signal, progress, || match dir.filter(|dir| !dir.is_empty()) {
-            Some(dir) => Ok(Listing::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
-            None => Ok(Listing::all(on_paths(js, |host| paths::sessions_dir(host))?)),
+            Some(dir) => Ok(ListScope::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
+            None => Ok(ListScope::all(on_paths(js, |host| paths::sessions_dir(host))?)),
         })
     }
 }

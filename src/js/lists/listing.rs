@@ -11,7 +11,7 @@ use super::info::{info_object, InfoArgs};
 use super::task::{self, Deferred, Held, Task};
 use crate::core::base::paths::Host;
 use crate::core::catalog::location::{location, CatalogLocation};
-use crate::core::listing::list::{list as core_list, ListEvent, ListedFile, Listing, PartialLists, SortRequest};
+use crate::core::listing::list::{list as core_list, ListEvent, ListScope, ListedFile, PartialLists, SortRequest};
 use crate::core::summary::session_summary::ListedSession;
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::values::parse;
@@ -28,12 +28,12 @@ pub fn surroundings(js: JsEnv<'_>) -> Result<(Option<CatalogLocation>, String)> 
     }
 }
 
-/// Starts a listing and gives its promise.
+/// Starts a list and gives its promise.
 pub fn promise<'env>(
     js: JsEnv<'env>,
     signal: JsVal<'env>,
     on_progress: JsVal<'env>,
-    what: impl FnOnce() -> Result<Listing>,
+    what: impl FnOnce() -> Result<ListScope>,
 ) -> Result<JsVal<'env>> {
     task::promise(js, |deferred| start(js, signal, on_progress, what, deferred))
 }
@@ -42,31 +42,31 @@ fn start(
     js: JsEnv<'_>,
     signal: JsVal<'_>,
     on_progress: JsVal<'_>,
-    what: impl FnOnce() -> Result<Listing>,
+    what: impl FnOnce() -> Result<ListScope>,
     deferred: Deferred,
 ) -> Result<()> {
     // As in the reference, an aborted list has made the default directory already.
-    let listing = what()?;
+    let scope = what()?;
     let (location, cwd) = surroundings(js)?;
     let task = Task::new(js, deferred, signal, on_progress)?;
     task.hold(js, Held::Partial, js.array(0)?)?;
     let list = List {
-        listing: listing.clone(),
+        scope: scope.clone(),
         catalog: location.as_ref().map(|location| location.path.to_string_lossy().into_owned()),
-        progress: RefCell::new(Progress { partial: listing.partial_lists(), ..Progress::default() }),
+        progress: RefCell::new(Progress { partial: scope.partial_lists(), ..Progress::default() }),
     };
     let at = location.clone();
     task.run(
         js,
         ("list", location),
         move |js, task, event| list.handle(js, task, event),
-        move |events, stop| core_list(&listing, &cwd, at.as_ref(), stop, &|event| events.send(event)),
+        move |events, stop| core_list(&scope, &cwd, at.as_ref(), stop, &|event| events.send(event)),
     )
 }
 
 /// A list that is running.
 struct List {
-    listing: Listing,
+    scope: ListScope,
     /// The catalog's path, for texts that are asked for later.
     catalog: Option<String>,
     progress: RefCell<Progress>,
@@ -178,8 +178,8 @@ impl List {
 
     /// Whether a session is one of those that are listed.
     fn takes(&self, js: JsEnv<'_>, listed: &ListedSession) -> Result<bool> {
-        match self.listing.is_filtered() {
-            true => on_paths(js, |host| Ok(self.listing.includes(&listed.summary.cwd, host))),
+        match self.scope.is_filtered() {
+            true => on_paths(js, |host| Ok(self.scope.includes(&listed.summary.cwd, host))),
             false => Ok(true),
         }
     }

@@ -13,7 +13,7 @@ use crate::core::base::paths;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::location::CatalogLocation;
-use crate::core::listing::list::Listing;
+use crate::core::listing::list::ListScope;
 use crate::core::search::query::{Options, Query};
 use crate::core::search::run::{Request, TextMatch};
 use crate::core::summary::session_summary::SessionSummary;
@@ -39,7 +39,7 @@ enum Event {
 
 /// The arguments of a search.
 struct SearchRequest {
-    listing: Listing,
+    scope: ListScope,
     query: String,
     options: Options,
     location: Option<CatalogLocation>,
@@ -65,10 +65,10 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
         _ => return Err(wrong_argument(js, "limit must be a number that is not negative")),
     };
     let mark = mark(js, option(c"mark")?)?;
-    let listing = listing(js, option(c"cwd")?, option(c"dir")?)?;
+    let scope = scope(js, option(c"cwd")?, option(c"dir")?)?;
     let (location, _) = surroundings(js)?;
     let asked = SearchRequest {
-        listing,
+        scope,
         query,
         options: Options { limit, mark },
         location,
@@ -93,19 +93,21 @@ fn mark(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
 }
 
 /// The sessions that are searched: those that a list with the same arguments shows. No directory is made for it.
-pub fn listing(js: JsEnv<'_>, cwd: JsVal<'_>, dir: JsVal<'_>) -> Result<Listing> {
+pub fn scope(js: JsEnv<'_>, cwd: JsVal<'_>, dir: JsVal<'_>) -> Result<ListScope> {
     let dir_given = args::optional_path(js, dir, "dir")?;
     let cwd_given = match js.is_nullish(cwd)? {
         true => None,
         false => Some(args::path(js, cwd, "cwd")?),
     };
     match (cwd_given, dir_given) {
-        (None, None) => Ok(Listing::all(on_paths(js, |host| paths::sessions_dir(host))?)),
-        (None, Some(dir)) => Ok(Listing::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
-        (Some(cwd), None) => Ok(Listing::dir(on_paths(js, |host| paths::default_session_dir(&cwd, None, host))?, None)),
+        (None, None) => Ok(ListScope::all(on_paths(js, |host| paths::sessions_dir(host))?)),
+        (None, Some(dir)) => Ok(ListScope::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
+        (Some(cwd), None) => {
+            Ok(ListScope::dir(on_paths(js, |host| paths::default_session_dir(&cwd, None, host))?, None))
+        }
         (Some(_), Some(_)) => {
             let SearchDir { dir, filter } = search_dir(js, cwd, dir, Durability::Os)?;
-            Ok(Listing::dir(dir, filter))
+            Ok(ListScope::dir(dir, filter))
         }
     }
 }
@@ -116,8 +118,8 @@ fn answer(asked: &SearchRequest, cancelled: &Arc<AtomicBool>, events: &Events<Ev
         events.send(Event::Done);
         return Ok(None);
     };
-    let files = asked.listing.find(&asked.host.cwd)?;
-    let takes = |info: &SessionSummary| asked.listing.includes(&info.cwd, &asked.host);
+    let files = asked.scope.find(&asked.host.cwd)?;
+    let takes = |info: &SessionSummary| asked.scope.includes(&info.cwd, &asked.host);
     let request = Request {
         files: &files,
         takes: &takes,

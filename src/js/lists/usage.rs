@@ -51,7 +51,7 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
     let path = option(c"path")?;
     let source = match js.is_nullish(path)? {
         false => UsageSource::File(resolved(js, path, "path")?),
-        true => UsageSource::Sessions(search::listing(js, option(c"cwd")?, option(c"dir")?)?),
+        true => UsageSource::Sessions(search::scope(js, option(c"cwd")?, option(c"dir")?)?),
     };
     let (location, _) = surroundings(js)?;
     let host = on_paths(js, HostSnapshot::of)?;
@@ -66,7 +66,7 @@ impl UsageRequest {
         // The promise rejects with the signal's reason.
         let stopped = || CoreError::failed("The report was stopped");
         let takes = |info: &SessionSummary| match &self.source {
-            UsageSource::Sessions(listing) => listing.includes(&info.cwd, &self.host),
+            UsageSource::Sessions(scope) => scope.includes(&info.cwd, &self.host),
             UsageSource::File(_) => true,
         };
         let collection = Collection {

@@ -15,7 +15,7 @@ use crate::core::io::open::{self, Access};
 use crate::core::json::reader::{read, Raw};
 use crate::core::json::{fields, Value};
 use crate::core::listing::candidates::{absolute, read_fingerprints, Candidate};
-use crate::core::listing::list::Listing;
+use crate::core::listing::list::ListScope;
 use crate::core::listing::listing::read_all_with_usage;
 use crate::core::summary::session_summary::{with_line, ListedSession, SessionSummary};
 use crate::core::summary::usage::call::time;
@@ -26,7 +26,7 @@ const TITLE_CHARS: usize = 200;
 
 /// Which sessions are added up.
 pub enum UsageSource {
-    Sessions(Listing),
+    Sessions(ListScope),
     /// One file.
     File(String),
 }
@@ -60,7 +60,7 @@ impl Collection<'_> {
     /// session.
     pub fn run(&self) -> Result<Option<Collected>> {
         let (files, location) = match self.source {
-            UsageSource::Sessions(listing) => (listing.find(self.cwd)?, self.location),
+            UsageSource::Sessions(scope) => (scope.find(self.cwd)?, self.location),
             // A list of its directory would take the rows of the other files for those of deleted ones.
             UsageSource::File(path) => (vec![candidate(path, self.cwd)], None),
         };
