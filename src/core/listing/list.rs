@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::candidates::{in_all_dirs, in_dir, Candidate};
 use super::find_session::CwdFilter;
-use super::listing::read_all;
 use super::locale_sort::{sort, Order, SortKey};
+use super::read_all::read_all;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::paths::{join, Host};
 use crate::core::base::unparsed_dates::UnparsedDates;

@@ -3,7 +3,7 @@
 pub mod candidates;
 pub mod find_session;
 pub mod list;
-#[allow(clippy::module_inception)]
-pub mod listing;
 pub mod locale_sort;
+#[allow(clippy::module_inception)]
+pub mod read_all;
 pub mod usage;

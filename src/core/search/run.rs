@@ -24,7 +24,7 @@ use crate::core::catalog::ingest_lock::IngestLock;
 use crate::core::catalog::location::CatalogLocation;
 use crate::core::io::fd_limit::{is_exhausted, is_unreadable};
 use crate::core::listing::candidates::Candidate;
-use crate::core::listing::listing::read_with;
+use crate::core::listing::read_all::read_with;
 use crate::core::summary::session_summary::{ListedSession, SessionSummary};
 
 /// How long a search waits for another process that writes.

@@ -23,7 +23,7 @@ use crate::js::convert::paths::resolved;
 use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::host::{now, JsHost};
-use crate::js::lists::listing;
+use crate::js::lists::list;
 use crate::js::lists::search;
 use crate::js::lists::usage;
 use crate::js::manager::from_objects::adopt;
@@ -295,7 +295,7 @@ impl SessionManager {
         signal: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        listing::promise(js, signal, on_progress, || {
+        list::promise(js, signal, on_progress, || {
             let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, Durability::Os)?;
             Ok(ListScope::dir(dir, filter))
         })
@@ -333,7 +333,7 @@ impl SessionManager {
         } else {
             (js.undefined()?, second)
         };
-        listing::promise(js, signal, progress, || match dir.filter(|dir| !dir.is_empty()) {
+        list::promise(js, signal, progress, || match dir.filter(|dir| !dir.is_empty()) {
             Some(dir) => Ok(ListScope::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
             None => Ok(ListScope::all(on_paths(js, |host| paths::sessions_dir(host))?)),
         })

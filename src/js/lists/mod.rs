@@ -1,6 +1,6 @@
 pub mod info;
 pub mod lazy_text;
-pub mod listing;
+pub mod list;
 pub mod search;
 pub mod task;
 pub mod usage;

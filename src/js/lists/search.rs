@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use napi::Result;
 
-use super::listing::surroundings;
+use super::list::surroundings;
 use super::task::{self, Deferred, Events, Held, Task};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::options::Durability;

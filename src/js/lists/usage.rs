@@ -5,7 +5,7 @@ use std::sync::mpsc::{channel, Sender as Answer};
 
 use napi::Result;
 
-use super::listing::surroundings;
+use super::list::surroundings;
 use super::search;
 use super::task::{self, Deferred, Events, Held, Task};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};

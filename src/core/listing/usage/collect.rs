@@ -16,7 +16,7 @@ use crate::core::json::reader::{read, Raw};
 use crate::core::json::{fields, Value};
 use crate::core::listing::candidates::{absolute, read_fingerprints, Candidate};
 use crate::core::listing::list::ListScope;
-use crate::core::listing::listing::read_all_with_usage;
+use crate::core::listing::read_all::read_all_with_usage;
 use crate::core::summary::session_summary::{with_line, ListedSession, SessionSummary};
 use crate::core::summary::usage::call::time;
 use crate::core::summary::usage::session_usage::LargeEntry;

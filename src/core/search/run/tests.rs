@@ -8,7 +8,7 @@ use crate::core::catalog::background::ingest_pending;
 use crate::core::catalog::session_text;
 use crate::core::catalog::text_rows::MAX_TEXT_BYTES;
 use crate::core::listing::candidates::in_dir;
-use crate::core::listing::listing::read_all;
+use crate::core::listing::read_all::read_all;
 
 mod corrupt;
 mod gone;

@@ -10,7 +10,7 @@ use crate::core::catalog::location::CatalogLocation;
 use crate::core::io::fs::faults::{on_file_system, FileSystem};
 use crate::core::io::fs::Call;
 use crate::core::listing::candidates::in_dir;
-use crate::core::listing::listing::read_all;
+use crate::core::listing::read_all::read_all;
 use crate::core::rewrite::merge::{merge, StoredLines};
 use crate::core::rewrite::repair::repair;
 use crate::core::rewrite::verify::verify;
