@@ -1,6 +1,8 @@
 // What the pages that the command writes have in common: their parts, and what keeps them safe.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { UsageError } from "./errors.mjs";
+import { outputPath } from "./session-dir.mjs";
 
 /** @param {string} name */
 export const part = (name) => readFileSync(new URL(`./page/${name}`, import.meta.url), "utf8");
@@ -10,3 +12,15 @@ export const escaped = (text) => text.replace(/[&<>"']/g, (one) => `&#${one.char
 
 /** @param {string} text of an inline script or style, as a policy names it */
 export const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/**
+ * The file that `--html` names; undefined if it names none.
+ * @param {string | true | undefined} option
+ * @returns {string | undefined}
+ */
+export function pageFile(option) {
+	if (typeof option !== "string") return undefined;
+	// A session that stands behind --html is taken for its value.
+	if (option !== "-" && !/\.html?$/i.test(option)) throw new UsageError(`--html expects a file name that ends in .html, got ${JSON.stringify(option)}. Put the session before --html`);
+	return outputPath(option);
+}

@@ -15,6 +15,8 @@ import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "./te
 const OUTPUT_LINES = 4;
 /** Columns of a tool's name, at most. */
 const TITLE = 100;
+/** What ends a line like `\n`. */
+const LINE_END = /\r\n|[\u2028\u2029]/g;
 /** Lines of what was said, likewise: whoever pasted a log as a message did not mean to read it. */
 const TEXT_LINES = 200;
 
@@ -88,11 +90,11 @@ function partLines(part, full) {
 	const { kind, text, title = "", failed } = part;
 	switch (kind) {
 		case "text":
-			return fold(safeBlock(text).split("\n"), full ? Infinity : TEXT_LINES, "");
+			return folded(text, full ? Infinity : TEXT_LINES, "");
 		case "note":
-			return fold(safeBlock(text).split("\n"), full ? Infinity : OUTPUT_LINES, "").map((line) => (failed ? paint.red(line) : paint.dim(line)));
+			return folded(text, full ? Infinity : OUTPUT_LINES, "").map((line) => (failed ? paint.red(line) : paint.dim(line)));
 		case "thinking":
-			return fold(safeBlock(text).split("\n"), full ? Infinity : OUTPUT_LINES, "").map((line) => paint.dim(paint.italic(line)));
+			return folded(text, full ? Infinity : OUTPUT_LINES, "").map((line) => paint.dim(paint.italic(line)));
 		case "image":
 			return [paint.dim(`[${clip(title || "image", TITLE)}, ${size(Math.floor((text.length * 3) / 4))}]`)];
 		case "call": {
@@ -101,7 +103,7 @@ function partLines(part, full) {
 			return [paint.yellow(`→ ${name} ${full ? safeBlock(text) : clip(text, columns() - widthOf(name) - 3)}`.trimEnd())];
 		}
 		case "output": {
-			const lines = fold(safeBlock(text).replace(/\n$/, "").split("\n"), full ? Infinity : OUTPUT_LINES, "  ");
+			const lines = folded(text.replace(/(?:\r\n|[\n\u2028\u2029])$/, ""), full ? Infinity : OUTPUT_LINES, "  ");
 			const name = title === "!" || title === "" ? [] : [paint.dim(`← ${clip(title, TITLE)}${failed ? paint.red(" failed") : ""}`)];
 			return [...name, ...lines.map((line) => paint.dim(`  ${line}`))];
 		}
@@ -109,12 +111,18 @@ function partLines(part, full) {
 }
 
 /**
- * The first lines, and how many more there are.
- * @param {string[]} lines
+ * The first lines of a text made safe, and how many more there are. Those that are not shown are only counted.
+ * @param {string} text
  * @param {number} limit
  * @param {string} indent
  */
-function fold(lines, limit, indent) {
-	if (lines.length <= limit + 1) return lines;
-	return [...lines.slice(0, limit), `${indent}… ${counted(lines.length - limit, "more line")} (--full)`];
+function folded(text, limit, indent) {
+	const lined = text.replace(LINE_END, "\n");
+	let [count, end] = [1, text.length];
+	for (let at = lined.indexOf("\n"); at >= 0; at = lined.indexOf("\n", at + 1)) {
+		if (count++ === limit) end = at;
+	}
+	// A fold takes a line as well: one line is never folded away alone.
+	if (count <= limit + 1) return safeBlock(lined).split("\n");
+	return [...safeBlock(lined.slice(0, end)).split("\n"), `${indent}… ${counted(count - limit, "more line")} (--full)`];
 }

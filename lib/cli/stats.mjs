@@ -4,6 +4,7 @@ import { preview } from "./entries.mjs";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { columns, paint, progress, table, write, writeJson } from "./output.mjs";
+import { pageFile } from "./page.mjs";
 import { openRegularFile } from "./regular-file.mjs";
 import { sessionDir } from "./session-dir.mjs";
 import { sessionPath } from "./sessions.mjs";
@@ -28,10 +29,11 @@ const READ_AT_MOST = 64 << 20;
 export async function stats(query, options) {
 	if (options.all && query !== undefined) throw new UsageError("--all cannot be combined with a session");
 	if (options.csv && options.json) throw new UsageError("--csv cannot be combined with --json");
+	if (options.csv && options.html !== undefined) throw new UsageError("--csv cannot be combined with --html");
+	const file = pageFile(options.html);
 	if (options.html !== undefined) {
-		if (options.csv) throw new UsageError("--csv cannot be combined with --html");
 		const report = await addUp(query, options, [...PAGE_GROUPINGS]);
-		await writeUsagePage(report, notCounted(report), options);
+		await writeUsagePage(report, notCounted(report), file ?? "usage.html", options);
 		return tellLeftOut(report, options);
 	}
 	/** @type {Grouping[]} */
@@ -63,18 +65,27 @@ function tellLeftOut({ leftOut: { files } }, options) {
  */
 async function addUp(query, options, by) {
 	const utc = Boolean(options.utc);
+	const limits = limitsOf(options, utc);
 	const dir = sessionDir(options);
 	const where = options.all ? (dir === undefined ? {} : { dir }) : { path: await sessionPath(query, options) };
-	const limits = {
-		...(options.since === undefined ? {} : { since: timeOfDay(options.since, utc, 0, "--since") }),
-		...(options.until === undefined ? {} : { until: timeOfDay(options.until, utc, 1, "--until") }),
-	};
 	const bar = progress("Adding up");
 	try {
 		return await SessionManager.usage({ ...where, ...limits, by, utc, largest: options.top, ...(options.all ? { onProgress: bar.update } : {}) });
 	} finally {
 		bar.stop();
 	}
+}
+
+/**
+ * The limits of time that are asked for.
+ * @param {Options} options
+ * @param {boolean} utc
+ */
+function limitsOf(options, utc) {
+	const since = options.since === undefined ? -Infinity : timeOfDay(options.since, utc, 0, "--since");
+	const until = options.until === undefined ? Infinity : timeOfDay(options.until, utc, 1, "--until");
+	if (since >= until) throw new UsageError(`No time lies between --since ${options.since} and --until ${options.until}`);
+	return { ...(options.since === undefined ? {} : { since }), ...(options.until === undefined ? {} : { until }) };
 }
 
 /**

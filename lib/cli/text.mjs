@@ -59,7 +59,9 @@ export function escapes(text) {
  * @param {unknown} value
  */
 export function safeBlock(value) {
-	return stripVTControlCharacters(asText(value).replace(/\r\n/g, "\n"))
+	const text = asText(value);
+	if (/^[\t\n -~]*$/.test(text)) return text;
+	return stripVTControlCharacters(text.replace(/\r\n/g, "\n"))
 		.replace(/[\u2028\u2029]/g, "\n")
 		.replace(CONTROL, (found) => picture(found.charCodeAt(0)))
 		.toWellFormed()
@@ -108,6 +110,7 @@ export function safeLine(value) {
 export function clip(value, width) {
 	if (width <= 0) return "";
 	const text = asText(value);
+	if (text.length <= width && /^[!-~]+(?: [!-~]+)*$/.test(text)) return text;
 	// Sequences and runs of white space take no room, hence more than the width; a surrogate pair is not torn.
 	const line = safeLine(text.slice(0, 8 * width + 400).toWellFormed());
 	const cut = text.length > 8 * width + 400;
@@ -186,7 +189,11 @@ export function age(then, now = Date.now()) {
  * A count with its digits in groups.
  * @param {number} value
  */
-export const count = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 0 });
+export function count(value) {
+	const rounded = Math.round(value);
+	// A thousand times as quick as the formatter, which also has to be made first.
+	return rounded < 1e21 ? String(rounded).replace(/\B(?=(?:\d{3})+$)/g, ",") : value.toLocaleString("en-US");
+}
 
 /**
  * A count and its noun.

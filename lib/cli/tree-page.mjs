@@ -1,13 +1,11 @@
 // `pi-sessions tree --html`: one page that holds a session's tree and needs nothing else, no network either.
 import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
-import { UsageError } from "./errors.mjs";
 import { partsOf, previewOf, roleOf } from "./entries.mjs";
 import { writeText } from "./files.mjs";
 import { FreeColumns, runsOf } from "./layout.mjs";
 import { write, writeJson } from "./output.mjs";
 import { escaped, hash, part } from "./page.mjs";
-import { outputPath } from "./session-dir.mjs";
 import { asText, clip, counted, safeBlock, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("./layout.mjs").Run} Run */
@@ -45,18 +43,14 @@ const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
 /**
  * @param {Manager} manager
  * @param {string} path
- * @param {{ html?: string | true, json?: boolean, force?: boolean, full?: boolean, maxEntry?: number }} options
+ * @param {string} file where to, or `-`
+ * @param {{ json?: boolean, force?: boolean, full?: boolean, maxEntry?: number }} options
  */
-export async function writeTreePage(manager, path, options) {
-	if (typeof options.html === "string" && options.html !== "-" && !/\.html?$/i.test(options.html)) {
-		throw new UsageError(`--html expects a file name that ends in .html, got ${JSON.stringify(options.html)}. Put the session before --html`);
-	}
-	if (options.full && options.maxEntry !== undefined) throw new UsageError("--full cannot be combined with --max-entry");
+export async function writeTreePage(manager, path, file, options) {
 	const laid = indexOf(manager);
 	const told = options.full || options.maxEntry === 0 ? Infinity : options.maxEntry && options.maxEntry * 1024;
 	const most = told ?? limitFor(laid.lengths);
 	const pieces = page(manager, path, laid, most);
-	const file = options.html === true || options.html === undefined ? `${basename(path).replace(/\.jsonl$/, "")}.html` : outputPath(options.html);
 	const bytes = await writeText(file, pieces, { force: Boolean(options.force), source: path });
 	if (file === "-") return;
 	const cut = laid.lengths.filter((length) => length > most).length;

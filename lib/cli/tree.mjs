@@ -1,7 +1,10 @@
 // `pi-sessions tree`: a session's branches, in the terminal or as a page.
-import { treeLines, treeRows } from "./tree-lines.mjs";
+import { basename } from "node:path";
+import { UsageError } from "./errors.mjs";
 import { write, writeJsonList, writePaged } from "./output.mjs";
+import { pageFile } from "./page.mjs";
 import { openReadOnly, sessionPath } from "./sessions.mjs";
+import { treeLines, treeRows } from "./tree-lines.mjs";
 import { writeTreePage } from "./tree-page.mjs";
 
 /**
@@ -9,9 +12,11 @@ import { writeTreePage } from "./tree-page.mjs";
  * @param {{ cwd?: string, dir?: string, json?: boolean, limit: number, html?: string | true, pager?: boolean, open?: boolean, full?: boolean, maxEntry?: number, force?: boolean }} options
  */
 export async function tree(query, options) {
+	const file = pageFile(options.html);
+	if (options.full && options.maxEntry !== undefined) throw new UsageError("--full cannot be combined with --max-entry");
 	const path = await sessionPath(query, options);
 	const manager = openReadOnly(path);
-	if (options.html !== undefined) return await writeTreePage(manager, path, options);
+	if (options.html !== undefined) return await writeTreePage(manager, path, file ?? `${basename(path, ".jsonl")}.html`, options);
 	if (options.json) {
 		const head = { path, id: manager.getSessionId(), leafId: manager.getLeafId() };
 		return await writeJsonList(head, "entries", treeRows(manager));

@@ -1,17 +1,15 @@
 // `pi-sessions stats --html`: one page that shows what sessions cost, and needs nothing else: no network, and no script.
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { UsageError } from "./errors.mjs";
 import { writeText } from "./files.mjs";
 import { write, writeJson } from "./output.mjs";
 import { escaped, hash, part } from "./page.mjs";
-import { outputPath } from "./session-dir.mjs";
 import { clip, count, counted, dollars, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").UsageReport} Report */
 /** @typedef {import("./library.mjs").UsageRow} Row */
 /** @typedef {import("./library.mjs").UsageSum} Sum */
-/** @typedef {{ html?: string | true, json?: boolean, force?: boolean, utc?: boolean, by?: string }} Options */
+/** @typedef {{ json?: boolean, force?: boolean, utc?: boolean, by?: string }} Options */
 
 /** What a page adds up by. */
 export const PAGE_GROUPINGS = /** @type {const} */ (["day", "week", "month", "model", "project", "session"]);
@@ -29,13 +27,10 @@ const CHART = { width: 960, height: 280, left: 64, bottom: 28, top: 34 };
 /**
  * @param {Report} report
  * @param {string} notes what is not in the sums
+ * @param {string} file where to, or `-`
  * @param {Options} options
  */
-export async function writeUsagePage(report, notes, options) {
-	if (typeof options.html === "string" && options.html !== "-" && !/\.html?$/i.test(options.html)) {
-		throw new UsageError(`--html takes the name of a page, ending in .html: is ${JSON.stringify(options.html)} the session? It goes before --html`);
-	}
-	const file = options.html === true || options.html === undefined ? "usage.html" : outputPath(options.html);
+export async function writeUsagePage(report, notes, file, options) {
 	const page = usagePage(report, notes, options, file === "-" ? "." : dirname(file));
 	const bytes = await writeText(file, [page], { force: Boolean(options.force), source: report.by.session.map((row) => row.key) });
 	if (file === "-") return;

@@ -131,6 +131,22 @@ describe("stats", () => {
 		] as const) expect(await run(at, ["stats", "--all", ...args])).toMatchObject({ code: 2, err: expect.stringContaining(args.includes("--json" as never) ? "--csv" : text) });
 	});
 
+	test("a wrong day was told only where there was a session, and one limit after the other gave an empty table", async () => {
+		const at = world();
+		const told = async (...args: string[]): Promise<string> => {
+			const { code, err } = await run(at, ["stats", ...args]);
+			expect(code).toBe(2);
+			return err;
+		};
+		expect(await told("--since", "soon")).toContain('--since takes a day (2025-06-01), days ago (7d) or an ISO time: "soon"');
+		expect(await told("--until", "2025-13-01")).toContain("--until takes a day");
+		expect(await told("--since", "2025-06-02", "--until", "2025-06-01")).toContain("No time lies between --since 2025-06-02 and --until 2025-06-01");
+		expect(await told("--since", "1d", "--until", "2025-06-01T00:00:00.000Z")).toContain("No time lies between --since 1d and --until 2025-06-01T00:00:00.000Z");
+		expect(await told("--html", "s-1")).toContain('--html expects a file name that ends in .html, got "s-1". Put the session before --html');
+		// One day is a time.
+		expect(await run(at, ["stats", "--since", "2025-06-01", "--until", "2025-06-01"])).toMatchObject({ code: 1, err: expect.stringContaining("No session for") });
+	});
+
 	test("--csv: rows for a spreadsheet, in which no text is a formula", async () => {
 		const at = world();
 		put(at, "s-1", [...spent, entry("session_info", "n", "g", { name: '=1+"2"' })]);

@@ -110,7 +110,7 @@ test("stats --html writes a new file that only its owner reads, and never over a
 	expect(await good(at, ["stats", "--all", "--html"])).toMatch(/^usage\.html: 2 sessions, \$3\.75, /);
 	expect(statSync(join(at.cwd, "usage.html")).mode & 0o777).toBe(0o600);
 	expect(await run(at, ["stats", "--all", "--html"])).toMatchObject({ code: 1, err: expect.stringContaining("There is a file already") });
-	expect(await run(at, ["stats", "--all", "--html", "s-1"])).toMatchObject({ code: 2, err: expect.stringContaining("ending in .html") });
+	expect(await run(at, ["stats", "--all", "--html", "s-1"])).toMatchObject({ code: 2, err: expect.stringContaining("Put the session before --html") });
 	const page = await good(at, ["stats", "--all", "--html", "-"]);
 	expect(page).toBe(readFileSync(join(at.cwd, "usage.html"), "utf8"));
 	expect(page).not.toMatch(/<script|https?:\/\/|\bstyle="/);

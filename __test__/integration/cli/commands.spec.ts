@@ -216,6 +216,20 @@ describe("show", () => {
 		expect(await good(at, ["show", "--full"])).toContain("  line 30 of the log\n");
 	});
 
+	test("counts the lines that it folds, whatever ends them", async () => {
+		const at = world();
+		const output = (id: string, parent: string | null, text: string): Json => message(id, parent, { role: "toolResult", toolCallId: "c", toolName: "read", content: [{ type: "text", text }], isError: false, timestamp: 1 });
+		put(at, "s-lines", [
+			output("1", null, "one\r\ntwo\r\nthree\r\n\u001b[31mfour\u001b[0m\r\nfive\r\nsix\r\n"),
+			output("2", "1", "a\nb\u2028c\u2029d\ne\n"),
+			output("3", "2", "a\u2028b\nc\rc\nd\ne\nf\u2029"),
+		]);
+		const out = await good(at, ["show"]);
+		expect(out).toContain("  one\n  two\n  three\n  four\n    … 2 more lines (--full)\n");
+		expect(out).toContain("  a\n  b\n  c\n  d\n  e\n\n");
+		expect(out).toContain("  a\n  b\n  c␍c\n  d\n    … 2 more lines (--full)\n");
+	});
+
 	test("gives another branch with --leaf, by id, its beginning or a label; the newest entries with --limit", async () => {
 		const at = world();
 		put(at, "s-show", branched);
