@@ -19,7 +19,7 @@ use crate::core::summary::searchable_text::{read_texts, SearchableText};
 #[derive(Debug, Clone, Copy)]
 pub struct SearchFile<'a> {
     /// The position of its session, the newest first.
-    pub place: usize,
+    pub session: usize,
     pub path: &'a Path,
 }
 
@@ -49,8 +49,8 @@ pub fn search_files(
             let kept = cut(text);
             let is_truncated = kept.len() < text.len();
             let stored = StoredText { kind: *kind, id, timestamp, text: kept, is_truncated, end: *end };
-            if let Some(hit) = builder.hit_if(source.place, &stored, |rank| locked(&best).wants(rank)) {
-                locked(&best).offer(hit.rank, (source.place, Reverse(*end)), hit);
+            if let Some(hit) = builder.hit_if(source.session, &stored, |rank| locked(&best).wants(rank)) {
+                locked(&best).offer(hit.rank, (source.session, Reverse(*end)), hit);
             }
         };
         // What was read before an error counts.

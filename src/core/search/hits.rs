@@ -98,8 +98,8 @@ impl<T> TopK<T> {
     }
 
     /// Offers an item. Of equal items the first offered comes first.
-    pub fn offer(&mut self, rank: Rank, place: HitOrder, what: T) {
-        self.all.push((rank, place, what));
+    pub fn offer(&mut self, rank: Rank, order: HitOrder, what: T) {
+        self.all.push((rank, order, what));
         if self.all.len() >= self.most.saturating_mul(2).max(64) {
             self.sort();
         }

@@ -36,21 +36,21 @@ pub struct Search<'a> {
 }
 
 /// The position of the session of each searched row of texts.
-type Places = HashMap<i64, usize>;
+type RowSessions = HashMap<i64, usize>;
 
 impl Search<'_> {
     /// The hits, the best first: the query's words in order, then anywhere in a text, then as parts of words; within each by
     /// BM25, then the newest session first. None if it was cancelled.
     pub fn run(&self) -> CatalogResult<Option<Vec<Hit>>> {
-        let places = self.places()?;
+        let row_sessions = self.row_sessions()?;
         let mut hits: Vec<Hit> = Vec::new();
         let mut seen = HashSet::new();
         for expression in self.query.in_order().into_iter().chain(self.query.as_words()) {
-            self.take_words(&expression, &places, &mut seen, &mut hits)?;
+            self.take_words(&expression, &row_sessions, &mut seen, &mut hits)?;
         }
         if hits.len() < self.options.limit && !self.is_cancelled() {
-            let candidates = self.candidates(&places)?;
-            self.scan_texts(candidates, &places, &seen, &mut hits)?;
+            let candidates = self.candidates(&row_sessions)?;
+            self.scan_texts(candidates, &row_sessions, &seen, &mut hits)?;
         }
         Ok((!self.is_cancelled()).then_some(hits))
     }
@@ -60,16 +60,16 @@ impl Search<'_> {
     }
 
     /// The rows of texts of the searched sessions.
-    fn places(&self) -> CatalogResult<Places> {
-        let mut places = HashMap::new();
+    fn row_sessions(&self) -> CatalogResult<RowSessions> {
+        let mut row_sessions = HashMap::new();
         let mut texts = self.db.prepare_cached("SELECT session, id FROM text INDEXED BY text_by_session")?;
         let mut rows = texts.query([])?;
         while let Some(row) = rows.next()? {
-            if let Some(place) = self.sessions.get(&row.get(0)?) {
-                places.insert(row.get(1)?, *place);
+            if let Some(session) = self.sessions.get(&row.get(0)?) {
+                row_sessions.insert(row.get(1)?, *session);
             }
         }
-        Ok(places)
+        Ok(row_sessions)
     }
 
     /// Calls `work` with the text of a rowid of the index.
@@ -83,7 +83,7 @@ impl Search<'_> {
     fn take_words(
         &self,
         expression: &str,
-        places: &Places,
+        row_sessions: &RowSessions,
         seen: &mut HashSet<i64>,
         hits: &mut Vec<Hit>,
     ) -> CatalogResult<()> {
@@ -112,19 +112,19 @@ impl Search<'_> {
                 found.append(&mut waiting);
             }
             let Some((id, weight)) = next.filter(|_| found.len() < most && !self.is_cancelled()) else { break };
-            if let Some(place) = places.get(&in_row(id)) {
-                if is_exact { &mut found } else { &mut waiting }.push((weight, *place, id));
+            if let Some(session) = row_sessions.get(&in_row(id)) {
+                if is_exact { &mut found } else { &mut waiting }.push((weight, *session, id));
             }
         }
         drop(rows);
         // FTS5's BM25 is negative: smaller is better. The sort is stable, so that later texts stay first.
         found.sort_by(|(a, left, _), (b, right, _)| a.total_cmp(b).then_with(|| left.cmp(right)));
-        for (_, place, id) in found {
+        for (_, session, id) in found {
             if hits.len() >= self.options.limit || self.is_cancelled() {
                 break;
             }
             if seen.insert(id) {
-                hits.extend(self.text(id, |text| builder.hit(place, text))?);
+                hits.extend(self.text(id, |text| builder.hit(session, text))?);
             }
         }
         Ok(())
@@ -145,7 +145,7 @@ impl Search<'_> {
     }
 
     /// The texts that may contain the terms as parts of words, sorted; None if they are many, or the index cannot tell.
-    fn candidates(&self, places: &Places) -> CatalogResult<Option<Vec<i64>>> {
+    fn candidates(&self, row_sessions: &RowSessions) -> CatalogResult<Option<Vec<i64>>> {
         let terms = self.query.parts();
         let parts: Vec<_> = terms.iter().filter_map(|term| term.opening()).collect();
         let mut words = match parts.is_empty() {
@@ -170,7 +170,7 @@ impl Search<'_> {
         alternatives.sort_by_key(|(count, _)| *count);
         let mut found: Option<Vec<i64>> = None;
         for (_, alternatives) in alternatives {
-            if let Some(one) = self.union(&alternatives, places)? {
+            if let Some(one) = self.union(&alternatives, row_sessions)? {
                 found = Some(match found {
                     None => one,
                     Some(all) => all.into_iter().filter(|id| one.binary_search(id).is_ok()).collect(),
@@ -184,14 +184,14 @@ impl Search<'_> {
     }
 
     /// The texts that match any of these expressions, sorted; None if they are many.
-    fn union(&self, alternatives: &[String], places: &Places) -> CatalogResult<Option<Vec<i64>>> {
+    fn union(&self, alternatives: &[String], row_sessions: &RowSessions) -> CatalogResult<Option<Vec<i64>>> {
         let mut statement = self.db.prepare_cached("SELECT rowid FROM word_index WHERE word_index MATCH ?1")?;
         let mut found = Vec::new();
         for alternatives in alternatives.chunks(WORDS_AT_ONCE) {
             let mut rows = statement.query([alternatives.join(" OR ")])?;
             while let Some(row) = rows.next()? {
                 let id: i64 = row.get(0)?;
-                if places.contains_key(&id.div_euclid(ROW_TEXTS)) {
+                if row_sessions.contains_key(&id.div_euclid(ROW_TEXTS)) {
                     found.push(id);
                 }
                 if found.len() > 2 * MAX_CANDIDATES || self.is_cancelled() {
@@ -208,16 +208,16 @@ impl Search<'_> {
     fn scan_texts(
         &self,
         candidates: Option<Vec<i64>>,
-        places: &Places,
+        row_sessions: &RowSessions,
         seen: &HashSet<i64>,
         hits: &mut Vec<Hit>,
     ) -> CatalogResult<()> {
         let mut rows: Vec<(usize, Reverse<i64>)> = match &candidates {
-            None => places.iter().map(|(id, place)| (*place, Reverse(*id))).collect(),
+            None => row_sessions.iter().map(|(id, session)| (*session, Reverse(*id))).collect(),
             Some(candidates) => {
                 let mut ids: Vec<i64> = candidates.iter().map(|id| id.div_euclid(ROW_TEXTS)).collect();
                 ids.dedup();
-                ids.into_iter().filter_map(|id| Some((*places.get(&id)?, Reverse(id)))).collect()
+                ids.into_iter().filter_map(|id| Some((*row_sessions.get(&id)?, Reverse(id)))).collect()
             }
         };
         rows.sort_unstable();
@@ -225,7 +225,7 @@ impl Search<'_> {
         let mut best: TopK<(usize, i64)> = TopK::new(self.options.limit - hits.len());
         let most = SCANNED.max(self.options.limit);
         let mut count = 0;
-        for (place, Reverse(id)) in rows {
+        for (session, Reverse(id)) in rows {
             if count >= most || self.is_cancelled() {
                 break;
             }
@@ -240,14 +240,14 @@ impl Search<'_> {
             // The last text of a session is its newest.
             for (rank, number) in ranked.ok_or_else(|| corrupt("texts are missing"))?.into_iter().rev() {
                 count += 1;
-                best.offer(rank, (place, Reverse(0)), (place, number));
+                best.offer(rank, (session, Reverse(0)), (session, number));
             }
         }
-        for (place, id) in best.into_vec() {
+        for (session, id) in best.into_vec() {
             if self.is_cancelled() {
                 break;
             }
-            hits.extend(self.text(id, |text| builder.hit(place, text))?);
+            hits.extend(self.text(id, |text| builder.hit(session, text))?);
         }
         Ok(())
     }

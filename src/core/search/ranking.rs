@@ -35,7 +35,7 @@ impl Rank {
 /// How many terms get a prepared finder, and count for the rank.
 const MAX_FINDERS: usize = 64;
 /// How many occurrences of a term are counted.
-const MAX_PLACES: usize = 64;
+const MAX_MATCHES: usize = 64;
 /// BM25's constants, and the assumed mean number of words in a text.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
@@ -75,16 +75,16 @@ impl<'a> Matcher<'a> {
         for finder in &self.finders {
             let mut best = MatchTier::Parts;
             let mut often = 0.0;
-            for at in finder.find_iter(folded.as_bytes()).take(MAX_PLACES) {
-                best = best.min(standing(folded, at, finder.needle()));
+            for at in finder.find_iter(folded.as_bytes()).take(MAX_MATCHES) {
+                best = best.min(match_tier(folded, at, finder.needle()));
                 often += 1.0;
             }
             tier = tier.max(best);
             weight += often * (K1 + 1.0) / (often + K1 * longness);
         }
         let is_whole = |finder: &Finder<'_>| {
-            let mut places = finder.find_iter(folded.as_bytes()).take(MAX_PLACES);
-            places.any(|at| standing(folded, at, finder.needle()) == MatchTier::Words)
+            let mut matches = finder.find_iter(folded.as_bytes()).take(MAX_MATCHES);
+            matches.any(|at| match_tier(folded, at, finder.needle()) == MatchTier::Words)
         };
         if tier == MatchTier::Words && self.whole.as_ref().is_some_and(is_whole) {
             tier = MatchTier::InOrder;
@@ -106,7 +106,7 @@ fn words_in(text: &str) -> usize {
 }
 
 /// Whether an occurrence is whole words, begins a word, or is inside one.
-fn standing(text: &str, at: usize, what: &[u8]) -> MatchTier {
+fn match_tier(text: &str, at: usize, what: &[u8]) -> MatchTier {
     let (before, rest) = text.split_at_checked(at).unwrap_or((text, ""));
     let (found, after) = rest.split_at_checked(what.len()).unwrap_or((rest, ""));
     let joins =

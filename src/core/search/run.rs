@@ -163,16 +163,16 @@ impl Request<'_> {
         // One snapshot for what is ready and for the search.
         let view = catalog.db().unchecked_transaction()?;
         let ready = ready(&view, &sessions, &done)?;
-        let rows = sessions.iter().enumerate().filter(|(place, _)| ready.contains(place));
-        let rows = rows.filter_map(|(place, session)| Some((session.row?, place))).collect();
+        let rows = sessions.iter().enumerate().filter(|(at, _)| ready.contains(at));
+        let rows = rows.filter_map(|(at, session)| Some((session.row?, at))).collect();
         let search =
             Search { db: &view, query: self.query, sessions: &rows, options: self.options, cancelled: self.cancelled };
         let Some(hits) = search.run()? else { return Ok(None) };
         drop(view);
         // A file that changed meanwhile is searched itself.
-        let is_missing = |place: usize| {
-            let row = sessions.get(place).and_then(|session| session.row);
-            !ready.contains(&place) && !row.is_some_and(|row| done.unreadable.contains(&row))
+        let is_missing = |at: usize| {
+            let row = sessions.get(at).and_then(|session| session.row);
+            !ready.contains(&at) && !row.is_some_and(|row| done.unreadable.contains(&row))
         };
         let hits = self.merged(Some(hits), &sessions, &is_missing).map_err(without_handles)?;
         Ok((!self.is_cancelled()).then(|| (found(hits, sessions), Some(catalog))))
@@ -208,9 +208,9 @@ impl Request<'_> {
         sessions: &[SearchedSession],
         is_missing: &dyn Fn(usize) -> bool,
     ) -> Result<Vec<Hit>> {
-        let pending = sessions.iter().enumerate().filter(|(place, _)| is_missing(*place));
+        let pending = sessions.iter().enumerate().filter(|(at, _)| is_missing(*at));
         let pending: Vec<SearchFile<'_>> =
-            pending.map(|(place, session)| SearchFile { place, path: &session.file }).collect();
+            pending.map(|(at, session)| SearchFile { session: at, path: &session.file }).collect();
         let found = search_files(&pending, self.query, self.options, self.cancelled, self.progress)?;
         let mut hits = known.unwrap_or_default();
         if !found.is_empty() {
@@ -359,14 +359,14 @@ fn ready(db: &Connection, sessions: &[SearchedSession], done: &IngestReport) -> 
         "SELECT texts_to, EXISTS (SELECT 1 FROM text WHERE session = ?1 AND is_indexed = 0) FROM session WHERE id = ?1",
     )?;
     let mut ready = HashSet::new();
-    for (place, session) in sessions.iter().enumerate() {
+    for (at, session) in sessions.iter().enumerate() {
         let Some(row) = session.row.filter(|row| !done.unreadable.contains(row)) else { continue };
         let found = statement.query_row([row], |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, bool>(1)?)));
         // A last line without a newline may have a text, and is ingested anew every time.
         let ListedSession { fingerprint, end, .. } = &session.listed;
         let is_known = |taken: u64| taken >= *end && (taken >= fingerprint.size || done.taken.contains(&row));
         if matches!(found.optional()?, Some((taken, false)) if is_known(taken)) {
-            ready.insert(place);
+            ready.insert(at);
         }
     }
     Ok(ready)

@@ -6,23 +6,23 @@ use crate::core::catalog::fts::tokenizer::lower;
 const BEFORE: usize = 48;
 const AFTER: usize = 128;
 /// How many occurrences of a term are considered.
-const PLACES: usize = 64;
+const MAX_MATCHES: usize = 64;
 
 /// The part of a text where most terms are close together, each marked, in one line. `folded` and the terms are folded.
 pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String; 2]) -> String {
-    let mut places: Vec<(usize, usize, usize)> = Vec::new();
+    let mut matches: Vec<(usize, usize, usize)> = Vec::new();
     for (which, term) in terms.iter().enumerate() {
-        let found = memchr::memmem::find_iter(folded.as_bytes(), term.as_bytes()).take(PLACES);
-        places.extend(found.map(|at| (at, at + term.len(), which)));
+        let found = memchr::memmem::find_iter(folded.as_bytes(), term.as_bytes()).take(MAX_MATCHES);
+        matches.extend(found.map(|at| (at, at + term.len(), which)));
     }
-    places.sort_unstable();
-    let best = most_together(&places, terms.len());
-    let places = in_text(text, folded, &places);
+    matches.sort_unstable();
+    let best = most_together(&matches, terms.len());
+    let matches = in_text(text, folded, &matches);
     let anchor = in_text(text, folded, &[(best, best, 0)]).first().map_or(0, |(at, _)| *at);
 
     let from =
         text.get(..anchor).unwrap_or_default().char_indices().rev().take(BEFORE).last().map_or(anchor, |(at, _)| at);
-    let longest = places.iter().find(|(at, _)| *at == anchor).map_or(0, |(at, end)| end - at);
+    let longest = matches.iter().find(|(at, _)| *at == anchor).map_or(0, |(at, end)| end - at);
     let rest = text.get(anchor..).unwrap_or_default();
     let to = rest.char_indices().nth(AFTER).map_or(text.len(), |(at, _)| anchor + at.max(longest));
 
@@ -31,7 +31,7 @@ pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String
         out.text.push('…');
     }
     let mut at = from;
-    for &(start, end) in places.iter().filter(|(start, end)| *start >= from && *end <= to) {
+    for &(start, end) in matches.iter().filter(|(start, end)| *start >= from && *end <= to) {
         if end <= at {
             continue;
         }
@@ -51,14 +51,14 @@ pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String
     shown
 }
 
-/// The first position with most terms close behind it. `places` are sorted.
-fn most_together(places: &[(usize, usize, usize)], terms: usize) -> usize {
+/// The first position with most terms close behind it. `matches` are sorted.
+fn most_together(matches: &[(usize, usize, usize)], terms: usize) -> usize {
     // How often each term is in the window, and how many terms are.
     let mut near = vec![0_usize; terms];
     let mut count = 0;
-    let mut ahead = places.iter().peekable();
+    let mut ahead = matches.iter().peekable();
     let (mut best, mut most) = (0, 0);
-    for &(from, _, first) in places {
+    for &(from, _, first) in matches {
         while let Some((.., which)) = ahead.next_if(|(at, ..)| *at < from + AFTER) {
             if let Some(times) = near.get_mut(*which) {
                 count += usize::from(*times == 0);
@@ -104,27 +104,27 @@ impl Line {
 }
 
 /// Ranges of the folded text as ranges of the text.
-fn in_text(text: &str, folded: &str, places: &[(usize, usize, usize)]) -> Vec<(usize, usize)> {
+fn in_text(text: &str, folded: &str, matches: &[(usize, usize, usize)]) -> Vec<(usize, usize)> {
     if text.len() == folded.len() && text.is_ascii() {
-        return places.iter().map(|(start, end, _)| (*start, *end)).collect();
+        return matches.iter().map(|(start, end, _)| (*start, *end)).collect();
     }
     // The offset of each character in the folded text and in the text.
-    let mut stands = Vec::new();
+    let mut offsets = Vec::new();
     let mut size = 0;
     for (at, c) in text.char_indices() {
-        stands.push((size, at));
+        offsets.push((size, at));
         size += lower(c).map(char::len_utf8).sum::<usize>();
     }
-    stands.push((size, text.len()));
-    let at_or_before = |place: usize| {
-        let behind = stands.partition_point(|(size, _)| *size <= place);
-        stands.get(behind.saturating_sub(1)).map_or(0, |(_, at)| *at)
+    offsets.push((size, text.len()));
+    let at_or_before = |at: usize| {
+        let behind = offsets.partition_point(|(size, _)| *size <= at);
+        offsets.get(behind.saturating_sub(1)).map_or(0, |(_, at)| *at)
     };
-    let at_or_after = |place: usize| {
-        let first = stands.partition_point(|(size, _)| *size < place);
-        stands.get(first).map_or(text.len(), |(_, at)| *at)
+    let at_or_after = |at: usize| {
+        let first = offsets.partition_point(|(size, _)| *size < at);
+        offsets.get(first).map_or(text.len(), |(_, at)| *at)
     };
-    places.iter().map(|(start, end, _)| (at_or_before(*start), at_or_after(*end))).collect()
+    matches.iter().map(|(start, end, _)| (at_or_before(*start), at_or_after(*end))).collect()
 }
 
 #[cfg(test)]
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_is_marked_in_its_own_letters() {
+    fn a_match_is_marked_in_the_letters_of_the_text() {
         assert_eq!(of("Say Hello\n\n  to İstanbul", &["hello", "istanbul"]), "Say [Hello] to İstanbul");
         assert_eq!(of("ΟΔΟΣ x", &["οδοσ"]), "[ΟΔΟΣ] x");
         assert_eq!(of("日本語のテスト", &["本語"]), "日[本語]のテスト");
@@ -147,16 +147,16 @@ mod tests {
     #[test]
     fn most_terms_together_took_every_place_with_every_other() {
         use proptest::prelude::*;
-        let plainly = |places: &[(usize, usize, usize)]| {
+        let plainly = |matches: &[(usize, usize, usize)]| {
             let together = |from: usize| {
-                let near = places.iter().filter(|(at, ..)| (from..from + AFTER).contains(at));
+                let near = matches.iter().filter(|(at, ..)| (from..from + AFTER).contains(at));
                 near.map(|(.., which)| which).collect::<std::collections::HashSet<_>>().len()
             };
-            places.iter().map(|(at, ..)| *at).rev().max_by_key(|at| together(*at)).unwrap_or(0)
+            matches.iter().map(|(at, ..)| *at).rev().max_by_key(|at| together(*at)).unwrap_or(0)
         };
-        proptest!(|(mut places in proptest::collection::vec((0_usize..900, 0_usize..3, 0_usize..9), 0..80))| {
-            places.sort_unstable();
-            prop_assert_eq!(most_together(&places, 9), plainly(&places));
+        proptest!(|(mut matches in proptest::collection::vec((0_usize..900, 0_usize..3, 0_usize..9), 0..80))| {
+            matches.sort_unstable();
+            prop_assert_eq!(most_together(&matches, 9), plainly(&matches));
         });
         // Hours, with every other.
         let mut many: Vec<_> = (0..1_000_000).map(|at| (at, at + 1, 0)).collect();
