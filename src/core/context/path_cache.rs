@@ -76,7 +76,7 @@ impl PathCache {
     }
 
     fn settings(&self) -> Settings {
-        let row = |places: &[usize]| places.last().and_then(|&place| self.rows.get(place)).copied();
+        let row = |positions: &[usize]| positions.last().and_then(|&position| self.rows.get(position)).copied();
         Settings { thinking_level: row(&self.thinking), model: row(&self.models) }
     }
 
@@ -100,8 +100,8 @@ impl PathCache {
             if new.last().is_some_and(|&child| child <= row) {
                 return self.start_over(tree, end);
             }
-            if let Ok(place) = self.rows.binary_search(&row) {
-                common = place + 1;
+            if let Ok(position) = self.rows.binary_search(&row) {
+                common = position + 1;
                 break;
             }
             new.push(row);
@@ -133,10 +133,10 @@ impl PathCache {
             return;
         }
         self.rows.truncate(len);
-        let keep = |places: &mut Vec<usize>| {
-            let before = places.len();
-            places.truncate(places.partition_point(|&place| place < len));
-            before == places.len()
+        let keep = |positions: &mut Vec<usize>| {
+            let before = positions.len();
+            positions.truncate(positions.partition_point(|&position| position < len));
+            before == positions.len()
         };
         keep(&mut self.thinking);
         keep(&mut self.models);
@@ -152,14 +152,14 @@ impl PathCache {
         {
             self.visited += 1;
         }
-        let place = self.rows.len();
+        let position = self.rows.len();
         self.rows.push(no);
         let Some(row) = tree.row(no) else { return };
         match row.kind {
-            Kind::ThinkingLevelChange => self.thinking.push(place),
-            _ if decides_model(row) => self.models.push(place),
+            Kind::ThinkingLevelChange => self.thinking.push(position),
+            _ if decides_model(row) => self.models.push(position),
             Kind::Compaction => {
-                self.compactions.push(place);
+                self.compactions.push(position);
                 self.context = None;
             }
             _ => {}

@@ -72,35 +72,35 @@ pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> Option
 struct Named<T> {
     /// None for what was removed.
     values: Vec<Option<(Vec<u8>, T)>>,
-    places: HashMap<Vec<u8>, usize>,
+    positions: HashMap<Vec<u8>, usize>,
 }
 
 impl<T> Default for Named<T> {
     fn default() -> Self {
-        Self { values: Vec::new(), places: HashMap::new() }
+        Self { values: Vec::new(), positions: HashMap::new() }
     }
 }
 
 impl<T> Named<T> {
-    /// Sets a name's value; a name that is there keeps its place.
+    /// Sets a name's value; a name that is there keeps its position.
     fn set(&mut self, name: Vec<u8>, value: T) {
-        match self.places.get(&name).and_then(|&place| self.values.get_mut(place)) {
+        match self.positions.get(&name).and_then(|&position| self.values.get_mut(position)) {
             Some(slot) => *slot = Some((name, value)),
             None => {
-                self.places.insert(name.clone(), self.values.len());
+                self.positions.insert(name.clone(), self.values.len());
                 self.values.push(Some((name, value)));
             }
         }
     }
 
     fn remove(&mut self, name: &[u8]) {
-        if let Some(slot) = self.places.remove(name).and_then(|place| self.values.get_mut(place)) {
+        if let Some(slot) = self.positions.remove(name).and_then(|position| self.values.get_mut(position)) {
             *slot = None;
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.positions.is_empty()
     }
 
     fn into_values(self) -> Vec<(Vec<u8>, T)> {

@@ -51,18 +51,18 @@ pub enum OwnFields<'env> {
     InList(ListSlot<'env>),
 }
 
-/// A place at the end of a manager's list.
+/// An element at the end of a manager's list.
 #[derive(Clone, Copy)]
 pub struct ListSlot<'env> {
     pub list: JsVal<'env>,
-    pub place: u32,
+    pub index: u32,
 }
 
 impl<'env> ListSlot<'env> {
-    /// Takes what was placed out again; gives the error that is the reason, its exception still pending.
+    /// Takes the object out of the list again. Gives back `reason`, its exception still pending.
     pub fn take_back(self, js: JsEnv<'_>, reason: Error) -> Error {
         let exception = js.take_exception();
-        let taken = js.number(f64::from(self.place)).and_then(|place| js.set(self.list, c"length", place));
+        let taken = js.number(f64::from(self.index)).and_then(|index| js.set(self.list, c"length", index));
         match (exception, taken) {
             (Ok(Some(exception)), Ok(())) => js.throw(exception),
             (Ok(None), Ok(())) => reason,
@@ -73,13 +73,13 @@ impl<'env> ListSlot<'env> {
 
 impl<'env> OwnFields<'env> {
     /// The object, which is in no list from here on: where the caller's code may run, it may append, and what it
-    /// appends has the next place.
+    /// appends takes this index.
     pub fn taken_out(&mut self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         let value = match *self {
             OwnFields::Given(value) => value,
-            OwnFields::InList(ListSlot { list, place }) => {
-                let value = js.at(list, place)?;
-                js.set(list, c"length", js.number(f64::from(place))?)?;
+            OwnFields::InList(ListSlot { list, index }) => {
+                let value = js.at(list, index)?;
+                js.set(list, c"length", js.number(f64::from(index))?)?;
                 value
             }
         };
@@ -131,7 +131,7 @@ fn plan(state: &State, head: &NewHead) -> Plan {
 pub enum Appended<'env> {
     Row(RowNo),
     /// Listeners were told of it. They may have taken the manager elsewhere, where rows are others.
-    Told {
+    Notified {
         id: JsVal<'env>,
         entry: JsVal<'env>,
     },
@@ -142,7 +142,7 @@ impl<'env> Appended<'env> {
     pub fn id(&self, state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         match *self {
             Self::Row(row) => js.string(state.borrow().session.tree().id_of(row)),
-            Self::Told { id, .. } => Ok(id),
+            Self::Notified { id, .. } => Ok(id),
         }
     }
 
@@ -150,7 +150,7 @@ impl<'env> Appended<'env> {
     pub fn entry(&self, state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         match *self {
             Self::Row(row) => object(state, js, row),
-            Self::Told { entry, .. } => Ok(entry),
+            Self::Notified { entry, .. } => Ok(entry),
         }
     }
 }
@@ -166,7 +166,7 @@ pub fn append<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: PendingEntry<'
     if let Some(anchor) = anchor {
         factory::call(js, FactoryFn::Notify, &[anchor, entry])?;
     }
-    Ok(Appended::Told { id, entry })
+    Ok(Appended::Notified { id, entry })
 }
 
 fn append_silently<'env>(state: &RefCell<State>, js: JsEnv<'env>, mut new: PendingEntry<'env>) -> Result<RowNo> {
@@ -177,14 +177,14 @@ fn append_silently<'env>(state: &RefCell<State>, js: JsEnv<'env>, mut new: Pendi
             state.borrow_mut().cache.set_own(js, row, own)?;
             Ok(row)
         }
-        OwnFields::InList(placed) => {
-            let row = row.map_err(|error| placed.take_back(js, error))?;
+        OwnFields::InList(slot) => {
+            let row = row.map_err(|error| slot.take_back(js, error))?;
             let mut state = state.borrow_mut();
-            let in_place = placed.place == row && js.same(placed.list, state.cache.list(js)?)?;
+            let in_place = slot.index == row && js.same(slot.list, state.cache.list(js)?)?;
             match in_place {
                 true => state.cache.mark_own(row),
                 // Entries of other processes came in before it, or rows have other numbers now.
-                false => state.cache.set_own(js, row, js.at(placed.list, placed.place)?)?,
+                false => state.cache.set_own(js, row, js.at(slot.list, slot.index)?)?,
             }
             Ok(row)
         }

@@ -27,10 +27,10 @@ pub fn new_message<'env>(
         return Err(wrong_argument(js, "message must be an object"));
     }
     let text = factory::call(js, FactoryFn::Message, &[list, message, js.number(f64::from(wants as u8))?])?;
-    let [role, lacks_content, time, place] = scratch(js)?;
+    let [role, lacks_content, time, index] = scratch(js)?;
     let head = MessageHead { role: Role::from_code(role as usize), lacks_content: lacks_content != 0.0 };
-    let placed = ListSlot { list, place: place as u32 };
-    let text = text_of(js, text).map_err(|error| placed.take_back(js, error))?;
+    let slot = ListSlot { list, index: index as u32 };
+    let text = text_of(js, text).map_err(|error| slot.take_back(js, error))?;
     // The caller's code has run. It may have taken the manager elsewhere, or given it another list.
     let (elsewhere, list_now) = {
         let state = state.borrow();
@@ -38,10 +38,10 @@ pub fn new_message<'env>(
     };
     if elsewhere {
         let error = wrong_argument(js, "The manager went to another session while a value was written");
-        return Err(placed.take_back(js, error));
+        return Err(slot.take_back(js, error));
     }
-    let mut own = OwnFields::InList(placed);
-    if !js.same(placed.list, list_now)? {
+    let mut own = OwnFields::InList(slot);
+    if !js.same(slot.list, list_now)? {
         own.taken_out(js)?;
     }
     let head = NewHead { message: (role >= 0.0).then_some(head), ..NewHead::default() };

@@ -84,8 +84,8 @@ impl All<'_> {
             }
             Table::Sessions(rows) => {
                 out.push_str("\"session\":[");
-                list(out, rows, |out, (place, row)| {
-                    let Some(session) = self.sessions.get(*place) else { return Ok(()) };
+                list(out, rows, |out, (position, row)| {
+                    let Some(session) = self.sessions.get(*position) else { return Ok(()) };
                     let path = quoted(session.path.as_bytes());
                     let [id, cwd, title] = [&session.id, &session.cwd, &session.title].map(|text| quoted(text));
                     write!(out, "{{\"key\":{path},\"id\":{id},\"cwd\":{cwd},\"title\":{title},")?;

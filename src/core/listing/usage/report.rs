@@ -101,23 +101,23 @@ impl Sum {
 #[derive(Debug, Clone, Default)]
 pub struct Row {
     pub sum: Sum,
-    /// The models' places in [`Report::models`].
+    /// The models' positions in [`Report::models`].
     pub models: Vec<(usize, Sum)>,
 }
 
 /// A grouping's rows.
 #[derive(Debug)]
 pub enum Table {
-    /// By the models' places in [`Report::models`].
+    /// By the models' positions in [`Report::models`].
     Models(Vec<(usize, Sum)>),
     /// By the names of periods or projects.
     Named(Grouping, Vec<(Vec<u8>, Row)>),
-    /// By the sessions' places.
+    /// By the sessions' positions.
     Sessions(Vec<(usize, Row)>),
 }
 
-/// A large entry: its session's place, and its place in the session's list of the largest.
-pub type LargePlace = (usize, usize);
+/// A large entry: its session's position, and its position in the session's list of the largest.
+pub type LargeEntryAt = (usize, usize);
 
 /// How many calls are left out of a sum, by what is wrong with them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -157,7 +157,7 @@ pub struct Report {
     pub tables: Vec<Table>,
     /// The largest first.
     pub kinds: Vec<KindSize>,
-    pub largest: Vec<LargePlace>,
+    pub largest: Vec<LargeEntryAt>,
     /// Times in ms since 1970, and how many bytes there were by then.
     pub growth: Vec<(f64, u64)>,
     pub left_out: LeftOutCalls,
@@ -189,15 +189,15 @@ pub fn utc_days(sessions: &[UsageSession]) -> Vec<f64> {
 pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOptions) -> Report {
     let mut adding = Adding::new(calendar, options);
     let mut copies = Copies::default();
-    for (place, session) in sessions.iter().enumerate() {
+    for (position, session) in sessions.iter().enumerate() {
         adding.begin(session);
         for call in &session.usage.calls {
             let is_in_time = match call.time.is_nan() {
                 true => options.since == f64::NEG_INFINITY && options.until == f64::INFINITY,
                 false => call.time >= options.since && call.time < options.until,
             };
-            if is_in_time && copies.is_new(place, call) {
-                adding.add(place, session, call);
+            if is_in_time && copies.is_new(position, call) {
+                adding.add(position, session, call);
             }
         }
     }
@@ -241,19 +241,19 @@ impl Copies {
 /// Distinct names, in the order in which they came.
 #[derive(Default)]
 struct Names {
-    places: HashMap<Vec<u8>, usize>,
+    positions: HashMap<Vec<u8>, usize>,
     names: Vec<Vec<u8>>,
 }
 
 impl Names {
-    fn place(&mut self, name: &[u8]) -> usize {
-        if let Some(place) = self.places.get(name) {
-            return *place;
+    fn position(&mut self, name: &[u8]) -> usize {
+        if let Some(position) = self.positions.get(name) {
+            return *position;
         }
-        let place = self.names.len();
-        self.places.insert(name.to_vec(), place);
+        let position = self.names.len();
+        self.positions.insert(name.to_vec(), position);
         self.names.push(name.to_vec());
-        place
+        position
     }
 }
 
@@ -262,7 +262,7 @@ struct Group {
     grouping: Grouping,
     /// Of periods and projects.
     names: Names,
-    /// Of sessions: their places.
+    /// Of sessions: their positions.
     sessions: Vec<usize>,
     rows: Vec<Row>,
     /// The row of the last call's session, project or date, as long as that stays the same.
@@ -278,7 +278,7 @@ struct Adding<'a> {
     left_out: LeftOutCalls,
     models: Names,
     model_sums: Vec<Sum>,
-    /// The places of the current session's models.
+    /// The positions of the current session's models.
     session_models: Vec<usize>,
     groups: Vec<Group>,
 }
@@ -308,14 +308,14 @@ impl<'a> Adding<'a> {
     fn begin(&mut self, session: &UsageSession) {
         let models = &mut self.models;
         self.session_models.clear();
-        self.session_models.extend(session.usage.models.iter().map(|name| models.place(name)));
+        self.session_models.extend(session.usage.models.iter().map(|name| models.position(name)));
         self.model_sums.resize(self.models.names.len(), Sum::default());
         for group in self.groups.iter_mut().filter(|group| !matches!(group.grouping, Grouping::Period(_))) {
             group.current = None;
         }
     }
 
-    fn add(&mut self, place: usize, session: &UsageSession, call: &Call) {
+    fn add(&mut self, position: usize, session: &UsageSession, call: &Call) {
         self.left_out.add(call.faults);
         if call.faults.contains(Faults::NO_USAGE) {
             return;
@@ -326,7 +326,7 @@ impl<'a> Adding<'a> {
             sum.add(&call.amounts);
         }
         for group in &mut self.groups {
-            if let Some(row) = group.row(place, session, call.time, self.calendar) {
+            if let Some(row) = group.row(position, session, call.time, self.calendar) {
                 row.add(model, &call.amounts);
             }
         }
@@ -336,7 +336,7 @@ impl<'a> Adding<'a> {
         let mut kinds = Names::default();
         let mut sizes: Vec<KindSize> = Vec::new();
         for kind in sessions.iter().flat_map(|session| &session.usage.kinds) {
-            match sizes.get_mut(kinds.place(&kind.name)) {
+            match sizes.get_mut(kinds.position(&kind.name)) {
                 Some(size) => {
                     size.entries += kind.entries;
                     size.bytes += kind.bytes;
@@ -374,15 +374,15 @@ impl<'a> Adding<'a> {
 }
 
 impl Group {
-    fn row(&mut self, place: usize, session: &UsageSession, time: f64, calendar: &Calendar) -> Option<&mut Row> {
+    fn row(&mut self, position: usize, session: &UsageSession, time: f64, calendar: &Calendar) -> Option<&mut Row> {
         let at = match (self.grouping, self.current) {
             (Grouping::Model, _) => return None,
             (Grouping::Session | Grouping::Project, Some(at)) => at,
             (Grouping::Session, None) => {
-                self.sessions.push(place);
+                self.sessions.push(position);
                 self.sessions.len() - 1
             }
-            (Grouping::Project, None) => self.names.place(&session.cwd),
+            (Grouping::Project, None) => self.names.position(&session.cwd),
             (Grouping::Period(period), current) => {
                 let date = if time.is_nan() { f64::NAN } else { calendar.date_of(time) };
                 match current.filter(|_| date == self.date) {
@@ -390,7 +390,7 @@ impl Group {
                     None => {
                         self.date = date;
                         let label = if date.is_nan() { "(no date)".to_owned() } else { period.label(date) };
-                        self.names.place(label.as_bytes())
+                        self.names.position(label.as_bytes())
                     }
                 }
             }
@@ -408,7 +408,7 @@ impl Group {
         rows.iter_mut().for_each(|row| sort_models(&mut row.models, models));
         if self.grouping == Grouping::Session {
             let mut rows: Vec<_> = self.sessions.into_iter().zip(rows).collect();
-            let path = |place: usize| sessions.get(place).map(|session| &session.path);
+            let path = |position: usize| sessions.get(position).map(|session| &session.path);
             rows.sort_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| path(a.0).cmp(&path(b.0))));
             return Table::Sessions(rows);
         }
@@ -448,13 +448,13 @@ fn sort_models(rows: &mut [(usize, Sum)], names: &[Vec<u8>]) {
 }
 
 /// The largest entries of all sessions.
-fn largest(sessions: &[UsageSession], count: usize) -> Vec<LargePlace> {
-    let all = sessions.iter().enumerate().flat_map(|(place, session)| {
-        session.usage.largest.iter().take(count).enumerate().map(move |(at, entry)| (entry.bytes, place, at))
+fn largest(sessions: &[UsageSession], count: usize) -> Vec<LargeEntryAt> {
+    let all = sessions.iter().enumerate().flat_map(|(position, session)| {
+        session.usage.largest.iter().take(count).enumerate().map(move |(at, entry)| (entry.bytes, position, at))
     });
     let mut all: Vec<_> = all.collect();
-    all.sort_by_key(|(bytes, place, at)| (std::cmp::Reverse(*bytes), *place, *at));
-    all.into_iter().take(count).map(|(_, place, at)| (place, at)).collect()
+    all.sort_by_key(|(bytes, position, at)| (std::cmp::Reverse(*bytes), *position, *at));
+    all.into_iter().take(count).map(|(_, position, at)| (position, at)).collect()
 }
 
 /// How many steps growth is told in at most.

@@ -79,7 +79,7 @@ pub struct Call {
     pub identity: u64,
     /// In ms since 1970; NaN if nothing tells it.
     pub time: f64,
-    /// The place of its model in the session's list of models.
+    /// The position of its model in the session's list of models.
     pub model: u32,
     pub faults: Faults,
     pub amounts: Amounts,

@@ -44,7 +44,7 @@ pub struct LargeEntry {
     pub bytes: u64,
     /// Where its line starts in the file.
     pub offset: Reverse<u64>,
-    /// The place of its kind in the session's list of kinds.
+    /// The position of its kind in the session's list of kinds.
     pub kind: u32,
 }
 
@@ -222,12 +222,13 @@ impl SessionUsage {
             kind => kind,
         };
         let bytes = to.saturating_sub(from);
-        let place = place_of(&mut self.kinds, name, |kind| &kind.name, |name| KindSize { name, entries: 0, bytes: 0 });
-        if let Some(kind) = self.kinds.get_mut(place as usize) {
+        let position =
+            position_of(&mut self.kinds, name, |kind| &kind.name, |name| KindSize { name, entries: 0, bytes: 0 });
+        if let Some(kind) = self.kinds.get_mut(position as usize) {
             kind.entries += 1;
             kind.bytes += bytes;
         }
-        self.add_large(LargeEntry { bytes, offset: Reverse(from), kind: place });
+        self.add_large(LargeEntry { bytes, offset: Reverse(from), kind: position });
         let entry_time = entry.timestamp.and_then(time);
         if let Some(ms) = entry_time {
             self.add_to_minute((ms / 60_000.0).floor() as i64, bytes);
@@ -277,7 +278,7 @@ impl SessionUsage {
             faults.add(Faults::NO_TIME);
         }
         let identity = identity_of(entry, &model, &amounts);
-        let model = place_of(&mut self.models, &model, |name| name, |name| name);
+        let model = position_of(&mut self.models, &model, |name| name, |name| name);
         self.calls.push(Call { identity, time: time.unwrap_or(f64::NAN), model, faults, amounts });
     }
 
@@ -314,14 +315,14 @@ impl SessionUsage {
     }
 }
 
-/// The place of a name in a list, to which it is added.
-fn place_of<T>(list: &mut Vec<T>, name: &[u8], name_of: impl Fn(&T) -> &[u8], make: impl Fn(Vec<u8>) -> T) -> u32 {
+/// The position of a name in a list, to which it is added.
+fn position_of<T>(list: &mut Vec<T>, name: &[u8], name_of: impl Fn(&T) -> &[u8], make: impl Fn(Vec<u8>) -> T) -> u32 {
     let find = |list: &[T], name: &[u8]| list.iter().position(|one| name_of(one) == name);
-    let place = find(list, name).or_else(|| match list.len() < MOST_NAMES {
+    let position = find(list, name).or_else(|| match list.len() < MOST_NAMES {
         true => None,
         false => find(list, OTHER),
     });
-    place.unwrap_or_else(|| {
+    position.unwrap_or_else(|| {
         let name = if list.len() < MOST_NAMES { name } else { OTHER };
         list.push(make(name.to_vec()));
         list.len() - 1

@@ -46,7 +46,7 @@ fn named(table: &Table) -> Vec<(String, u64, f64)> {
 /// The rows of a table of sessions: path and calls.
 fn by_session(table: &Table, sessions: &[UsageSession]) -> Vec<(String, u64)> {
     let Table::Sessions(rows) = table else { panic!("no sessions") };
-    rows.iter().map(|(place, row)| (sessions[*place].path.clone(), row.sum.calls)).collect()
+    rows.iter().map(|(position, row)| (sessions[*position].path.clone(), row.sum.calls)).collect()
 }
 
 #[test]
