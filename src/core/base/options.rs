@@ -51,23 +51,23 @@ pub struct Options {
 }
 
 impl EntryIds {
-    /// The length with this name; `shown` names the option in the error.
-    pub fn named(name: &[u8], shown: &str) -> Result<Self> {
+    /// The length with this name; `option` names the option in the error.
+    pub fn named(name: &[u8], option: &str) -> Result<Self> {
         match name {
             b"short" => Ok(EntryIds::Short),
             b"long" => Ok(EntryIds::Long),
-            other => Err(refused(shown, "\"short\" or \"long\"", other)),
+            other => Err(refused(option, "\"short\" or \"long\"", other)),
         }
     }
 }
 
 impl Durability {
-    /// The durability with this name; `shown` names the option or variable in the error.
-    pub fn named(name: &[u8], shown: &str) -> Result<Self> {
+    /// The durability with this name; `option` names the option or variable in the error.
+    pub fn named(name: &[u8], option: &str) -> Result<Self> {
         match name {
             b"os" => Ok(Durability::Os),
             b"fsync" => Ok(Durability::Fsync),
-            other => Err(refused(shown, "\"os\" or \"fsync\"", other)),
+            other => Err(refused(option, "\"os\" or \"fsync\"", other)),
         }
     }
 }
@@ -81,16 +81,16 @@ impl Lock {
         }
     }
 
-    /// The lock with this name; `shown` names the option or variable in the error.
-    pub fn named(name: &[u8], shown: &str) -> Result<Self> {
+    /// The lock with this name; `option` names the option or variable in the error.
+    pub fn named(name: &[u8], option: &str) -> Result<Self> {
         match name {
             b"none" => Ok(Lock::None),
             b"exclusive" => Ok(Lock::Exclusive),
-            other => Err(refused(shown, "\"none\" or \"exclusive\"", other)),
+            other => Err(refused(option, "\"none\" or \"exclusive\"", other)),
         }
     }
 }
 
-fn refused(shown: &str, allowed: &str, name: &[u8]) -> Error {
-    Error::argument(format!("{shown} must be {allowed}, not \"{}\"", super::wtf8::to_string_lossy(name)))
+fn refused(option: &str, allowed: &str, name: &[u8]) -> Error {
+    Error::argument(format!("{option} must be {allowed}, not \"{}\"", super::wtf8::to_string_lossy(name)))
 }

@@ -257,8 +257,8 @@ impl SessionManager {
             }
         }
         let id = js.text(target_id)?;
-        let shown = args::shown_value(js, target_id)?;
-        let checked = self.state.borrow_mut().session.check_edit(id.as_deref(), || shown.clone());
+        let text = args::template_text(js, target_id)?;
+        let checked = self.state.borrow_mut().session.check_edit(id.as_deref(), || text.clone());
         let row = checked.map_err(|error| thrown(js, &error))?;
         let role = self.state.borrow().session.tree().row(row).and_then(|row| row.role());
         if let (Some(text), true, true) = (content, is_text, role.is_some_and(takes_blocks_alone)) {

@@ -85,7 +85,7 @@ impl SessionManager {
     pub(crate) fn known(&self, js: JsEnv<'_>, id: JsVal<'_>) -> Result<RowNo> {
         match reads::row_of(&self.state, js, id)? {
             Some(row) => Ok(row),
-            None => Err(thrown(js, &CoreError::entry_not_found(args::shown_value(js, id)?))),
+            None => Err(thrown(js, &CoreError::entry_not_found(args::template_text(js, id)?))),
         }
     }
 }
@@ -433,7 +433,7 @@ impl SessionManager {
         gc::collect(js)?;
         let branched = || match reads::path_end(&self.state, js, leaf_id)? {
             Some(row) => branched_session(&self.state, js, row),
-            None => Err(thrown(js, &CoreError::entry_not_found(args::shown_value(js, leaf_id)?))),
+            None => Err(thrown(js, &CoreError::entry_not_found(args::template_text(js, leaf_id)?))),
         };
         let file = reading(&self.state, js, branched)?;
         js.optional_string(file.as_deref().map(str::as_bytes))

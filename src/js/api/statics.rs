@@ -462,7 +462,7 @@ pub fn assert_valid_session_id(env: &Env, id: JsVal<'_>) -> Result<()> {
     let id = match js.text(id)? {
         Some(id) => id,
         // The reference's pattern is tested on whatever it is given, as text.
-        None => args::shown_value(js, id)?.into_bytes(),
+        None => args::template_text(js, id)?.into_bytes(),
     };
     crate::core::format::ids::check_session_id(&id).map_err(|error| thrown(js, &error))
 }

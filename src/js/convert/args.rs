@@ -75,8 +75,8 @@ pub fn object<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<J
     }
 }
 
-/// A value as a template string shows it.
-pub fn shown_value(js: JsEnv<'_>, value: JsVal<'_>) -> Result<String> {
-    let text = factory::call(js, FactoryFn::Shown, &[value])?;
+/// A value as text, as a template string gives it.
+pub fn template_text(js: JsEnv<'_>, value: JsVal<'_>) -> Result<String> {
+    let text = factory::call(js, FactoryFn::TemplateText, &[value])?;
     Ok(to_string_lossy(&js.text(text)?.unwrap_or_default()).into_owned())
 }

@@ -382,7 +382,7 @@
 		},
 		agentDir: () => world[APP]?.getAgentDir(),
 		appName: () => world[APP]?.name,
-		shown: (value) => `${value}`,
+		templateText: (value) => `${value}`,
 		entriesOf: (object) => entries(object),
 		// As an assignment and a deletion in strict code: what the object refuses is a TypeError.
 		assign(object, key, value) {

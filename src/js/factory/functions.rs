@@ -34,7 +34,7 @@ factory! {
     FileUrl = c"fileUrl",
     AgentDir = c"agentDir",
     AppName = c"appName",
-    Shown = c"shown",
+    TemplateText = c"templateText",
     EntriesOf = c"entriesOf",
     Assign = c"assign",
     Remove = c"remove",

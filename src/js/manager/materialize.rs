@@ -13,7 +13,7 @@ use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::serialize::Layout;
 use crate::core::session::Session;
 use crate::core::tree::tree::{ParentRef, RowNo};
-use crate::js::convert::args::shown_value;
+use crate::js::convert::args::template_text;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::time::iso;
 use crate::js::convert::values::parse;
@@ -204,7 +204,7 @@ fn make_appended(state: &RefCell<State>, js: JsEnv<'_>, row: RowNo) -> Result<()
 /// The error for lines that were whole when they were indexed and cannot be read now.
 fn unreadable(state: &RefCell<State>, js: JsEnv<'_>, error: Error) -> Result<Error> {
     let reason = match js.take_exception()? {
-        Some(exception) => shown_value(js, exception)?,
+        Some(exception) => template_text(js, exception)?,
         None => error.reason.to_string(),
     };
     let state = state.borrow();

@@ -9,7 +9,7 @@ use super::state::State;
 use crate::core::context::projection::{Contribution, Projection, Step};
 use crate::core::context::system_prompt::{replay, Date, SystemMessage};
 use crate::core::format::agent_message::Role;
-use crate::js::convert::args::shown_value;
+use crate::js::convert::args::template_text;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -95,8 +95,8 @@ fn key(js: JsEnv<'_>, tool: JsVal<'_>) -> Result<Vec<u8>> {
         return Ok([b"text ", text.as_slice()].concat());
     }
     let kind = js.kind(name)?;
-    let shown = if kind == ValueType::Symbol { String::new() } else { shown_value(js, name)? };
-    Ok(format!("{kind} {shown}").into_bytes())
+    let text = if kind == ValueType::Symbol { String::new() } else { template_text(js, name)? };
+    Ok(format!("{kind} {text}").into_bytes())
 }
 
 /// A content's text: itself, or its text blocks joined by line feeds.

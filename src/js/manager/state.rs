@@ -124,16 +124,16 @@ pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<Options> {
     let ids = named(c"ids", STORE_VARIABLE)?;
     Ok(Options {
         durability: durability
-            .map_or(Ok(Durability::default()), |(name, shown, _)| Durability::named(&name, &shown))
+            .map_or(Ok(Durability::default()), |(name, option, _)| Durability::named(&name, &option))
             .map_err(fail)?,
         lock: match lock {
             None => Lock::default(),
-            Some((name, shown, false)) => Lock::named(&name, &shown).map_err(fail)?,
-            Some((name, shown, true)) => Lock::named(&name, &shown).map_err(fail)?.of_process(),
+            Some((name, option, false)) => Lock::named(&name, &option).map_err(fail)?,
+            Some((name, option, true)) => Lock::named(&name, &option).map_err(fail)?.of_process(),
         },
         ids: match ids {
             None => EntryIds::Short,
-            Some((name, shown, false)) => EntryIds::named(&name, &shown).map_err(fail)?,
+            Some((name, option, false)) => EntryIds::named(&name, &option).map_err(fail)?,
             // A store's address.
             Some((.., true)) => EntryIds::Long,
         },
