@@ -1,6 +1,6 @@
 // What an append costs beyond the write: npm run bench:append
 //
-// The engine's part is measured in Rust (append_cost.rs), with and without the checks; the whole of it as JavaScript
+// The core's part is measured in Rust (append_cost.rs), with and without the checks; the whole of it as JavaScript
 // sees it in a process of this Node. Twice: in a row, and with a pause of 11 ms before each append, as agents append.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -49,14 +49,14 @@ function spaced() {
 
 try {
 	const args = ["run", "--quiet", "--release", "--example", "append_cost", "--", scratch];
-	const engine = JSON.parse(execFileSync("cargo", args, { encoding: "utf8" }));
+	const core = JSON.parse(execFileSync("cargo", args, { encoding: "utf8" }));
 	const whole = { row: inARow(), spaced: spaced() };
-	const checks = { row: engine.row.checked - engine.row.unchecked, spaced: engine.spaced.checked - engine.spaced.unchecked };
+	const checks = { row: core.row.checked - core.row.unchecked, spaced: core.spaced.checked - core.spaced.unchecked };
 	const line = (name, of) => console.log(`| ${name} | ${of("row").toFixed(0)} ns | ${of("spaced").toFixed(0)} ns |`);
 	console.log(`| append of a 20-byte message, medians | in a row | ${PAUSE} ms apart |\n| --- | --- | --- |`);
-	line("the bare write", (when) => engine[when].bare);
-	line("write, line and index, no checks (engine)", (when) => engine[when].unchecked);
-	line("the same with the checks (engine)", (when) => engine[when].checked);
+	line("the bare write", (when) => core[when].bare);
+	line("write, line and index, no checks (core)", (when) => core[when].unchecked);
+	line("the same with the checks (core)", (when) => core[when].checked);
 	line("the checks", (when) => checks[when]);
 	line("`appendMessage`, as JavaScript sees it", (when) => whole[when]);
 	const share = (when) => `${((100 * checks[when]) / (whole[when] - checks[when])).toFixed(0)} %`;

@@ -39,7 +39,7 @@ fn session(path: &str) -> Box<Session> {
 /// One way to append: each call adds one line.
 type Way<'a> = Box<dyn FnMut() + 'a>;
 
-/// The bare write, the same with line and index, and the engine's whole append; each to a file of its own.
+/// The bare write, the same with line and index, and the core's whole append; each to a file of its own.
 fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
     let appending = |path: &str| File::options().append(true).open(path).expect("opened");
     let bare_path = format!("{path}.bare");
@@ -49,7 +49,7 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
     text.push(b'\n');
     let bare = move || file.write_all(&text).expect("written");
 
-    // The engine's own way, but for the looks: the line goes to the file unasked, the entry into the index.
+    // As the core appends, without the checks: the line goes to the file, the entry into the index.
     let unchecked_path = format!("{path}.unchecked");
     let mut open = session(&unchecked_path);
     let mut file = appending(&unchecked_path);

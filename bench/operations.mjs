@@ -14,7 +14,7 @@ import { starting } from "./start.mjs";
 const APPENDS_BEFORE = 200;
 const now = () => Number(process.hrtime.bigint()) / 1e6;
 
-/** Where results go, so that no engine can leave the work undone. */
+/** Where results go, so that no JavaScript engine can leave the work undone. */
 let sink = 0;
 
 const user = (text) => ({ role: "user", content: text, timestamp: 1_750_000_000_000 });

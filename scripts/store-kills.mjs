@@ -1,14 +1,14 @@
 // Kills machines that share a store, and cuts them off from it, at random moments; checks in the end that no acknowledged entry is
 // lost or there twice, and that all have the same lines in the same order:
-//   npm run store-kills -- --kills 5000 --seed 1 --engine postgres
+//   npm run store-kills -- --kills 5000 --seed 1 --store postgres
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { count } from "../__test__/support/counts.mjs";
 import { optionsOf } from "./options.mjs";
 import { VITEST } from "./report.mjs";
 
-/** The tests by engine. */
-const ENGINES = {
+/** The tests by store. */
+const STORES = {
 	directory: ["__test__/stress/store-kills.spec.ts", "directory"],
 	postgres: ["__test__/end-to-end/store/kills.spec.ts", "PostgreSQL"],
 	s3: ["__test__/end-to-end/store/kills.spec.ts", "bucket"],
@@ -16,14 +16,14 @@ const ENGINES = {
 
 const { values } = optionsOf(
 	import.meta.url,
-	{ options: { kills: { type: "string" }, seed: { type: "string" }, engine: { type: "string" } } },
-	{ counts: ["kills"], whole: ["seed"], oneOf: { engine: Object.keys(ENGINES) } },
+	{ options: { kills: { type: "string" }, seed: { type: "string" }, store: { type: "string" } } },
+	{ counts: ["kills"], whole: ["seed"], oneOf: { store: Object.keys(STORES) } },
 );
-const { kills = count("store_kills", "long"), seed = Math.floor(Math.random() * 2 ** 31), engine } = values;
+const { kills = count("store_kills", "long"), seed = Math.floor(Math.random() * 2 ** 31), store } = values;
 const cwd = fileURLToPath(new URL("..", import.meta.url));
 const env = { ...process.env, PSN_STORE_KILLS: String(kills), PSN_SEED: String(seed), PSN_STRICT: "1" };
-for (const [name, [file, title]] of Object.entries(ENGINES)) {
-	if (engine !== undefined && engine !== name) continue;
+for (const [name, [file, title]] of Object.entries(STORES)) {
+	if (store !== undefined && store !== name) continue;
 	const { status } = spawnSync(process.execPath, [VITEST, "run", file, "-t", title, "--testTimeout", "0"], { cwd, env, stdio: "inherit" });
 	if (status !== 0) process.exitCode = 1;
 }

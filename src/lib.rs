@@ -1,4 +1,4 @@
-//! The pi coding agent's session manager as a native addon: [`core`] is the engine, [`js`] its boundary.
+//! The pi coding agent's session manager as a native addon: [`core`] is plain Rust, [`js`] is the boundary to JavaScript.
 
 #![deny(clippy::undocumented_unsafe_blocks, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 #![deny(clippy::panic, clippy::unreachable, clippy::todo, clippy::unimplemented)]

@@ -75,7 +75,7 @@ export function json(value, indent) {
 	try {
 		return JSON.stringify(value, null, indent).replace(/[\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|\p{Default_Ignorable_Code_Point}/gu, escapes);
 	} catch (error) {
-		// The engine reads JSON of any depth and writes some thousand levels.
+		// JSON.parse reads any depth, JSON.stringify writes some thousand levels.
 		if (error instanceof RangeError) throw new CommandError("A value is nested too deeply to be written as JSON");
 		throw error;
 	}

@@ -1,7 +1,7 @@
 // The way of a session from a store to its file.
 //
 // Where the store only went on from what is noted, its new lines are put behind that. Otherwise everything is loaded. Either way
-// the engine writes the file anew, whole, in the store's order (`SessionManager.merge`).
+// the addon writes the file anew, whole, in the store's order (`SessionManager.merge`).
 const { promises: fs } = require("node:fs");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");

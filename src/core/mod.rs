@@ -1,13 +1,13 @@
-//! The session engine: bytes, entries, tree, context, migration, files, listing.
+//! The core: bytes, entries, tree, context, migration, files, lists.
 //!
 //! Plain Rust. Nothing in here knows of the JavaScript engine or of the addon layer above it: values that only
 //! JavaScript can judge (an odd date, the clock, the working directory) are asked of the caller. Files are the
-//! truth: an entry read from one is a place in it plus a small index row, and its body is read when asked for.
+//! truth: an entry read from one is a span of it and a small index row, and its body is read when it is asked for.
 //!
 //! Texts that come from JSON may hold lone surrogates, which Rust strings cannot. They are kept as WTF-8 bytes
 //! (`[u8]`), see [`base::wtf8`].
 
-// A room is named after its chief file.
+// A room may have the name of its main file.
 #![allow(clippy::module_inception)]
 
 pub mod base;

@@ -133,7 +133,7 @@ test("what failed before or after the tests of a file was not named; each failur
 	expect(await reported(async () => 0)).toMatchObject({ code: 1, failed: 1 });
 });
 
-test("a test of the engine that failed is named, with its panic and how to repeat it", async () => {
+test("a test of the core that failed is named, with its panic and how to repeat it", async () => {
 	const { reportedByCargo } = await report();
 	const output = `test core::a ... ok
 test core::b - should panic ... FAILED

@@ -1,4 +1,4 @@
-//! The error of the engine: one public type whose kinds stay private. Callers use predicates, users read the message. The
+//! The error of the core: one public type whose kinds stay private. Callers use predicates, users read the message. The
 //! texts are pi's wherever pi has one.
 
 use std::fmt;
@@ -11,7 +11,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 const ELSEWHERE: &str = "the path leads to another file";
 
-/// An error of the session engine. `Display` gives the text that users see.
+/// An error of the core. `Display` gives the text that users see.
 #[derive(Debug)]
 pub struct Error(Kind);
 

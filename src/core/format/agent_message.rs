@@ -1,4 +1,4 @@
-//! `AgentMessage`: the message of an entry, as far as the engine reads it.
+//! `AgentMessage`: the message of an entry, as far as the core reads it.
 //!
 //! # Types
 //!

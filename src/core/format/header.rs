@@ -7,7 +7,7 @@ use crate::core::json::{fields, ObjectText, Value};
 pub const CURRENT_VERSION: u32 = 3;
 
 fields! {
-    /// The fields of a header that the engine reads.
+    /// The fields of a header that the core reads.
     pub struct HeaderFields<V> {
         kind: V = "type",
         id: V = "id",

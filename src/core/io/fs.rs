@@ -1,4 +1,4 @@
-//! The calls to the file system, one function each. Everything that the engine does to a session file goes through
+//! The calls to the file system, one function each. Everything that the core does to a session file goes through
 //! here, so that tests can make each call fail in turn ([`faults`]).
 
 #[cfg(target_os = "linux")]

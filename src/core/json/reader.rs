@@ -1,4 +1,4 @@
-//! A serde deserializer over JSON text for what the engine reads of a line: named fields, while everything else is
+//! A serde deserializer over JSON text for what the core reads of a line: named fields, while everything else is
 //! skipped by the [`Scanner`].
 //!
 //! It accepts what `JSON.parse` accepts. Values are not built: a field is a [`Raw`] span, and serde_json reads the strings
@@ -128,7 +128,7 @@ impl<'de> Reader<'de> {
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
     type Error = Refused;
 
-    /// The engine's types always request a type by name.
+    /// The core's types always request a type by name.
     fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> ParseResult<V::Value> {
         Err(Refused)
     }

@@ -1,4 +1,4 @@
-//! Values as the engine reads them, whether from JSON text or from JavaScript objects.
+//! Values as the core reads them, whether from JSON text or from JavaScript objects.
 
 use std::borrow::Cow;
 

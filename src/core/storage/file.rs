@@ -1,4 +1,4 @@
-//! The file engine: appends, rollbacks, checks and reads of one session file.
+//! File storage: appends, rollbacks, checks and reads of one session file.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};

@@ -1,4 +1,4 @@
-//! Where the lines of a session are stored: one trait, its file engine, and one for lines in memory.
+//! Where the lines of a session are stored: one trait, implemented for files and for memory.
 //!
 //! Invariants: a line is where `append` said; a failed `append` leaves what was there; reads never change anything.
 

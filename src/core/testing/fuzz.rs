@@ -1,6 +1,6 @@
 //! Fuzz targets: reading lines, opening a file, verifying and repairing one, and sequences of operations on a session whose
 //! file changes underneath.
-//! Each compares the engine with a plainer account of the same thing and tells a signature of what happened, by which
+//! Each compares the core with a plainer account of the same thing and tells a signature of what happened, by which
 //! the driver knows inputs that do something new. `npm run fuzz` runs them for longer; the corpus is in `fuzz/corpus`.
 
 #[cfg(test)]

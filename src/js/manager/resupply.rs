@@ -1,4 +1,4 @@
-//! What the engine needs of the objects when the file under a session is gone or another one: entries that cannot be
+//! What the core needs of the objects when the file under a session is gone or another one: entries that cannot be
 //! read any more are in memory alone.
 
 use std::cell::RefCell;

@@ -11,7 +11,7 @@ use crate::core::json::window::Window;
 /// The largest field of a header. A line with a larger one is none.
 const LARGEST: usize = 64 << 20;
 
-/// The fields of a header that the engine reads, as keys with their quotes.
+/// The fields of a header that the core reads, as keys with their quotes.
 const FIELDS: [&[u8]; 7] =
     [b"\"type\"", b"\"id\"", b"\"version\"", b"\"timestamp\"", b"\"cwd\"", b"\"parentSession\"", b"\"branchedFrom\""];
 

@@ -14,10 +14,10 @@ mod open;
 mod operations;
 mod repair;
 
-/// Whether a target runs on the engine, or on one with a mistake in it that the target must find.
+/// Whether a target runs on the core, or on one with a mistake in it that the target must find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
-    Engine,
+    Core,
     Planted,
 }
 
@@ -118,7 +118,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
 /// Runs a target on its corpus and on mutations of it. Gives how many inputs it took, and the input that failed.
 fn drive(name: &str, target: Target, subject: Subject, cases: u32) -> (usize, Option<Vec<u8>>) {
     let only = std::env::var("PSN_FUZZ_TARGET").unwrap_or_default();
-    let seconds = env_number("PSN_FUZZ_SECONDS").filter(|_| subject == Subject::Engine);
+    let seconds = env_number("PSN_FUZZ_SECONDS").filter(|_| subject == Subject::Core);
     if seconds.is_some() && !only.is_empty() && only != name {
         return (0, None);
     }
@@ -153,7 +153,7 @@ fn drive(name: &str, target: Target, subject: Subject, cases: u32) -> (usize, Op
 }
 
 fn check(name: &str, target: Target, cases: u32) {
-    let (count, failed) = drive(name, target, Subject::Engine, cases);
+    let (count, failed) = drive(name, target, Subject::Core, cases);
     if let Some(input) = failed {
         if env_number("PSN_FUZZ_SECONDS").is_some() {
             fs::write(corpus_of(name).join("failed"), &input).expect("kept");
@@ -170,7 +170,7 @@ fn finds_the_planted_bug(name: &str, target: Target, cases: u32) {
     std::panic::set_hook(hook);
     println!("{name}: the planted bug was found by input {count}");
     let failed = failed.expect("the planted bug was not found");
-    target(&failed, Subject::Engine);
+    target(&failed, Subject::Core);
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn a_migration_that_fails_leaves_the_old_file_or_the_new_one() {
     let cases = in_turn(
         "migration",
         |dir| {
-            // The old file is no work of the engine's.
+            // The core does not write the old file.
             let path = at(dir, "s.jsonl");
             fs::write(&path, OLD).expect("written");
             session_at(&path, OS).map(drop)

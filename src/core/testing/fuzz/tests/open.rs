@@ -75,7 +75,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     {
         // The leaf stays the entry it was: the last that has its id.
         let leaf_of =
-            |tree: &Tree| tree.leaf().filter(|_| subject == Subject::Engine).map(|row| tree.id_of(row).to_vec());
+            |tree: &Tree| tree.leaf().filter(|_| subject == Subject::Core).map(|row| tree.id_of(row).to_vec());
         let (leaf, before) = (leaf_of(&early.index.tree), early.index.tree.len());
         early.index.read_more(&storage).expect("memory has no errors");
         // The planted bug: a line that was torn when the file was opened is taken twice.
