@@ -1611,7 +1611,7 @@ export declare class SessionManager {
    */
   static verify(path: string): VerifyReport
   /**
-   * Makes a good file of a damaged one: unreadable lines leave it, their children hang from what was before them. The
+   * Makes a good file of a damaged one: damaged lines leave it, their children hang from what was before them. The
    * original stays beside it. A good file is left as it is.
    *
    * @throws If the file cannot be read or written, or nothing of a session is in it.

@@ -5,11 +5,11 @@ use serde::Serialize;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::index::load::DamagedLine;
 use crate::core::tree::tree::{ParentRef, RowNo, Tree};
-use crate::core::tree::tree_integrity::TreeDamage;
+use crate::core::tree::tree_integrity::TreeErrors;
 
 /// A line that is no entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Damaged {
+pub struct ReportedDamage {
     /// Counted from 1.
     pub line: u64,
     /// Its bytes are `start..end` of the file, the newline not among them.
@@ -18,7 +18,7 @@ pub struct Damaged {
     pub reason: &'static str,
 }
 
-impl From<&DamagedLine> for Damaged {
+impl From<&DamagedLine> for ReportedDamage {
     fn from(line: &DamagedLine) -> Self {
         Self { line: line.number, start: line.offset, end: line.end(), reason: line.damage.reason() }
     }
@@ -67,15 +67,15 @@ pub struct Totals {
 
 /// A tree's findings as reports show them, the first of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TreeFaults {
+pub struct TreeErrorReport {
     pub orphans: Vec<Orphan>,
     pub duplicate_ids: Vec<DuplicateId>,
     pub cycles: Vec<Cycle>,
 }
 
-impl TreeFaults {
+impl TreeErrorReport {
     /// What reports show of these findings. `line` gives a row's line.
-    pub fn of(tree: &Tree, findings: &TreeDamage, line: &dyn Fn(RowNo) -> u64) -> Self {
+    pub fn of(tree: &Tree, findings: &TreeErrors, line: &dyn Fn(RowNo) -> u64) -> Self {
         let id = |no: RowNo| to_string_lossy(tree.id_of(no)).into_owned();
         let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {
             Some(ParentRef::Id(sym)) => to_string_lossy(tree.id_bytes(sym)).into_owned(),
@@ -102,7 +102,7 @@ impl TreeFaults {
 
 impl Totals {
     /// How much was found, and so many damaged lines.
-    pub fn of(findings: &TreeDamage, damaged: u64) -> Self {
+    pub fn of(findings: &TreeErrors, damaged: u64) -> Self {
         Self {
             damaged,
             orphans: findings.orphans.len() as u64,

@@ -10,7 +10,7 @@ use crate::core::io::line_reader::{LineReader, WHOLE};
 use crate::core::io::line_span::LineSpan;
 use crate::core::json::reader::{is_json, read, Raw};
 use crate::core::json::Value;
-use crate::core::rewrite::report::{Cycle, Damaged, DuplicateId, Orphan, Totals, TreeFaults, REPORT_LIMIT};
+use crate::core::rewrite::report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::{RowNo, Tree};
@@ -30,7 +30,7 @@ pub struct VerifyReport {
     /// Lines of every kind, blank ones and one without a newline among them.
     pub lines: u64,
     pub entries: u64,
-    pub damaged: Vec<Damaged>,
+    pub damaged: Vec<ReportedDamage>,
     pub orphans: Vec<Orphan>,
     pub duplicate_ids: Vec<DuplicateId>,
     pub cycles: Vec<Cycle>,
@@ -40,7 +40,7 @@ pub struct VerifyReport {
 
 /// One line of the file and its class.
 #[derive(Debug)]
-pub struct Surveyed {
+pub struct SurveyedLine {
     pub number: u64,
     pub offset: u64,
     /// How many bytes it has, without the newline.
@@ -48,7 +48,7 @@ pub struct Surveyed {
     pub what: LineClass,
 }
 
-impl Surveyed {
+impl SurveyedLine {
     /// The span of a line that was read, and so is not too long for one.
     pub fn span(&self) -> LineSpan {
         LineSpan::of(self.offset, self.len as usize)
@@ -62,23 +62,23 @@ pub enum LineClass {
     Header,
     Entry,
     Blank,
-    Unreadable(LineFault),
+    Damaged(LineDamage),
 }
 
 /// Why a line is neither the header nor an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineFault {
+pub enum LineDamage {
     Damage(Damage),
     /// It is a header, and not in the first line.
     LateHeader,
 }
 
-impl LineFault {
+impl LineDamage {
     /// The reason in words.
     pub const fn reason(self) -> &'static str {
         match self {
-            LineFault::Damage(damage) => damage.reason(),
-            LineFault::LateHeader => "a header that is not in the first line",
+            LineDamage::Damage(damage) => damage.reason(),
+            LineDamage::LateHeader => "a header that is not in the first line",
         }
     }
 }
@@ -87,7 +87,7 @@ impl LineFault {
 #[derive(Debug, Default)]
 pub struct Survey {
     /// The lines that are not blank.
-    pub lines: Vec<Surveyed>,
+    pub lines: Vec<SurveyedLine>,
     /// How many lines there are.
     pub count: u64,
     pub entries: u64,
@@ -101,7 +101,7 @@ pub struct Survey {
     /// The line of each row.
     row_lines: Vec<u64>,
     /// The first of the damaged lines, and how many there are.
-    damaged: Vec<Damaged>,
+    damaged: Vec<ReportedDamage>,
     damaged_count: u64,
 }
 
@@ -121,19 +121,19 @@ impl Survey {
             survey.bytes = line.end();
             survey.count += 1;
             let what = match line.skipped {
-                Some((why, _)) => LineClass::Unreadable(LineFault::Damage(why.into())),
+                Some((why, _)) => LineClass::Damaged(LineDamage::Damage(why.into())),
                 None => survey.classify(&line.text(), &mut parsed_any),
             };
             let (number, offset, len) = (survey.count, line.offset, line.length());
-            survey.note(what, Damaged { line: number, start: offset, end: offset + len, reason: "" });
+            survey.note(what, ReportedDamage { line: number, start: offset, end: offset + len, reason: "" });
             if what != LineClass::Blank {
-                survey.lines.push(Surveyed { number, offset, len, what });
+                survey.lines.push(SurveyedLine { number, offset, len, what });
             }
         }
         Ok(survey)
     }
 
-    fn note(&mut self, what: LineClass, line: Damaged) {
+    fn note(&mut self, what: LineClass, line: ReportedDamage) {
         let reason = match what {
             LineClass::Entry => {
                 self.entries += 1;
@@ -142,13 +142,13 @@ impl Survey {
                 }
                 return;
             }
-            LineClass::Unreadable(fault) => fault.reason(),
-            LineClass::Header if !self.header_leads => LineFault::LateHeader.reason(),
+            LineClass::Damaged(fault) => fault.reason(),
+            LineClass::Header if !self.header_leads => LineDamage::LateHeader.reason(),
             LineClass::Header | LineClass::Blank => return,
         };
         self.damaged_count += 1;
         if self.damaged.len() < REPORT_LIMIT {
-            self.damaged.push(Damaged { reason, ..line });
+            self.damaged.push(ReportedDamage { reason, ..line });
         }
     }
 
@@ -169,13 +169,13 @@ impl Survey {
                 tree.push(&head, true);
                 LineClass::Entry
             }
-            Line::Header => LineClass::Unreadable(LineFault::LateHeader),
+            Line::Header => LineClass::Damaged(LineDamage::LateHeader),
             Line::Blank => LineClass::Blank,
             Line::Damaged(Damage::NoId) if first_version => LineClass::Entry,
-            Line::Damaged(damage) => LineClass::Unreadable(LineFault::Damage(damage)),
+            Line::Damaged(damage) => LineClass::Damaged(LineDamage::Damage(damage)),
         });
         // A header in the wrong place is better than none.
-        let late_header = found == LineClass::Unreadable(LineFault::LateHeader) && self.header.is_none();
+        let late_header = found == LineClass::Damaged(LineDamage::LateHeader) && self.header.is_none();
         match late_header && self.read_header(text) {
             true => LineClass::Header,
             false => found,
@@ -197,7 +197,7 @@ impl Survey {
         let line = |no: RowNo| self.row_lines.get(no as usize).copied().unwrap_or_default();
         let findings = check_integrity(&self.tree);
         let totals = Totals::of(&findings, self.damaged_count);
-        let TreeFaults { orphans, duplicate_ids, cycles } = TreeFaults::of(&self.tree, &findings, &line);
+        let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(&self.tree, &findings, &line);
         VerifyReport {
             path: path.to_owned(),
             ok: self.header.is_some() && totals == Totals::default() && self.ends_with_newline,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::notes::{Change, Changed};
 use super::session::Session;
-use crate::core::rewrite::report::{Cycle, Damaged, DuplicateId, Orphan, Totals, TreeFaults, REPORT_LIMIT};
+use crate::core::rewrite::report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
 use crate::core::tree::tree::RowNo;
 use crate::core::tree::tree_integrity::check_integrity;
 
@@ -14,7 +14,7 @@ use crate::core::tree::tree_integrity::check_integrity;
 pub struct Diagnostics {
     /// The session's file, whether it exists yet or not.
     pub path: Option<String>,
-    pub damaged: Vec<Damaged>,
+    pub damaged: Vec<ReportedDamage>,
     pub repairs: Vec<RepairMade>,
     pub foreign_changes: Vec<ForeignChange>,
     pub orphans: Vec<Orphan>,
@@ -45,11 +45,11 @@ impl Session {
         let tree = self.tree();
         let findings = check_integrity(tree);
         let line = |no: RowNo| self.line_number(no);
-        let TreeFaults { orphans, duplicate_ids, cycles } = TreeFaults::of(tree, &findings, &line);
+        let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(tree, &findings, &line);
         let notes = self.notes();
         Diagnostics {
             path: self.file().map(str::to_owned),
-            damaged: self.damaged().iter().take(REPORT_LIMIT).map(Damaged::from).collect(),
+            damaged: self.damaged().iter().take(REPORT_LIMIT).map(ReportedDamage::from).collect(),
             repairs: notes.repairs.iter().map(|(&what, &count)| RepairMade { what, count }).collect(),
             foreign_changes: notes
                 .changes

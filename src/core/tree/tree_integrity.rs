@@ -7,7 +7,7 @@ use super::tree::{ParentRef, RowNo, Tree};
 
 /// Orphans, repeated ids and cycles of a tree.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct TreeDamage {
+pub struct TreeErrors {
     pub orphans: Vec<RowNo>,
     /// Rows with one id, in file order.
     pub duplicates: Vec<Vec<RowNo>>,
@@ -15,7 +15,7 @@ pub struct TreeDamage {
 }
 
 /// Finds the orphans, repeated ids and cycles of a tree, in linear time.
-pub fn check_integrity(tree: &Tree) -> TreeDamage {
+pub fn check_integrity(tree: &Tree) -> TreeErrors {
     let rows = 0..tree.len() as RowNo;
     let mut same: BTreeMap<RowNo, Vec<RowNo>> = BTreeMap::new();
     let mut repeated: HashSet<_> = HashSet::new();
@@ -34,7 +34,7 @@ pub fn check_integrity(tree: &Tree) -> TreeDamage {
     let met = cycles(tree.len(), |no| tree.parent_row(no));
     let mut cycles: Vec<_> = met.into_iter().map(|no| cycle_through(tree, no)).collect();
     cycles.sort_unstable();
-    TreeDamage { orphans: rows.filter(|&no| is_orphan(tree, no)).collect(), duplicates, cycles }
+    TreeErrors { orphans: rows.filter(|&no| is_orphan(tree, no)).collect(), duplicates, cycles }
 }
 
 fn is_orphan(tree: &Tree, no: RowNo) -> bool {
@@ -58,7 +58,7 @@ fn cycle_through(tree: &Tree, no: RowNo) -> Vec<RowNo> {
 mod tests {
     use super::*;
     use crate::core::format::entry::{read_line, Line};
-    use crate::core::rewrite::report::{Orphan, TreeFaults};
+    use crate::core::rewrite::report::{Orphan, TreeErrorReport};
 
     fn tree(entries: &[(&str, &str)]) -> Tree {
         let mut tree = Tree::default();
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(found.orphans, [1, 7]);
         assert_eq!(found.duplicates, [vec![0, 5]]);
         assert_eq!(found.cycles, [vec![2, 3, 4], vec![5]]);
-        let faults = TreeFaults::of(&tree, &found, &|no| u64::from(no) + 10);
+        let faults = TreeErrorReport::of(&tree, &found, &|no| u64::from(no) + 10);
         assert_eq!(faults.orphans[1], Orphan { line: 17, id: "g".into(), parent_id: "7".into() });
     }
 

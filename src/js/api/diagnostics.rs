@@ -106,7 +106,7 @@ impl SessionManager {
         reported(js, verify::verify(&path))
     }
 
-    /// Makes a good file of a damaged one: unreadable lines leave it, their children hang from what was before them. The
+    /// Makes a good file of a damaged one: damaged lines leave it, their children hang from what was before them. The
     /// original stays beside it. A good file is left as it is.
     ///
     /// @throws If the file cannot be read or written, or nothing of a session is in it.

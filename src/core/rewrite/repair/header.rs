@@ -1,6 +1,6 @@
 //! The header of a file that has none as a line of its own.
 
-use super::line_text::unreadable_text;
+use super::line_text::damaged_text;
 use super::salvage::{pieces, Fields};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::time::Time;
@@ -28,10 +28,10 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
     for line in &survey.lines {
         match line.what {
             LineClass::Header => return Ok(None),
-            LineClass::Unreadable(_) => {}
+            LineClass::Damaged(_) => {}
             LineClass::Entry | LineClass::Blank => continue,
         }
-        let text = unreadable_text(storage, line)?.unwrap_or_default();
+        let text = damaged_text(storage, line)?.unwrap_or_default();
         for piece in pieces(&text).iter().filter(|piece| piece.is_header()) {
             let stated = piece.fields.get("version").and_then(|text| read::<Raw<'_>>(text).ok());
             let header = piece.whole.and_then(|text| Some((text, Header::read(text)?.version)));

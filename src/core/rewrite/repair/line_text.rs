@@ -2,7 +2,7 @@
 
 use crate::core::base::error::Result;
 use crate::core::io::line_span::LineSpan;
-use crate::core::rewrite::verify::Surveyed;
+use crate::core::rewrite::verify::SurveyedLine;
 use crate::core::storage::storage::{bytes_at, Storage};
 
 /// The source of a line of the new file.
@@ -27,10 +27,10 @@ fn text_at(storage: &dyn Storage, span: LineSpan) -> Result<String> {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
-/// Longer unreadable lines are not searched for entries. Zeros may be any number, after a power cut or in a sparse file.
+/// Longer damaged lines are not searched for entries. Zeros may be any number, after a power cut or in a sparse file.
 const LONGEST: u64 = 64 << 20;
 
-/// The text of an unreadable line; None if it is too long.
-pub fn unreadable_text(storage: &dyn Storage, line: &Surveyed) -> Result<Option<String>> {
+/// The text of a damaged line; None if it is too long.
+pub fn damaged_text(storage: &dyn Storage, line: &SurveyedLine) -> Result<Option<String>> {
     (line.len <= LONGEST).then(|| text_at(storage, line.span())).transpose()
 }

@@ -2,7 +2,7 @@
 //!
 //! - A line that is no entry is left out. Whole entries inside of it (two lines that were fused, a torn line with a whole one
 //!   behind it) are salvaged first.
-//! - The children of an unreadable entry become children of its parent if that can be read, else of the entry before it.
+//! - The children of a damaged entry become children of its parent if that can be read, else of the entry before it.
 //!   Other entries whose parent is missing become roots, as the tree shows them.
 //! - If several entries have one id, all but the first get a new id, and later references to it follow. A line that
 //!   is repeated byte by byte is kept once. A cycle is cut at its first entry, as the tree shows it.

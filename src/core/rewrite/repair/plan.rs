@@ -1,7 +1,7 @@
 //! The content of the repaired file: the header and the entries that stay.
 
 use super::header::Salvaged;
-use super::line_text::{text_of, unreadable_text, LineSource};
+use super::line_text::{damaged_text, text_of, LineSource};
 use super::relink::{Record, Relinker};
 use super::repair_log::Repairs;
 use super::salvage::{pieces, Fields};
@@ -54,8 +54,8 @@ impl Plan {
                         relinker.push(record, &bytes, storage, repairs)?;
                     }
                 }
-                LineClass::Unreadable(fault) => {
-                    let text = unreadable_text(storage, line)?;
+                LineClass::Damaged(fault) => {
+                    let text = damaged_text(storage, line)?;
                     let mut entries = 0;
                     if text.is_none() {
                         relinker.push_missing(&Fields::default());
@@ -82,7 +82,7 @@ impl Plan {
         if !survey.ends_with_newline {
             repairs.push(survey.count, "added the missing final newline");
         }
-        let last = survey.lines.last().filter(|line| matches!(line.what, LineClass::Unreadable(_)));
+        let last = survey.lines.last().filter(|line| matches!(line.what, LineClass::Damaged(_)));
         // Blank lines are not part of the survey: if one stands behind it, the line had its newline.
         let torn = last.filter(|line| line.offset + line.len == survey.bytes && !survey.ends_with_newline);
         let torn = torn.map(|line| line.offset);
@@ -107,7 +107,7 @@ impl Rewrite for Plan {
     }
 }
 
-/// The entry of the report on an unreadable line.
+/// The entry of the report on a damaged line.
 fn describe(reason: &str, header: bool, entries: usize) -> String {
     match (header, entries) {
         (false, 0) => format!("removed: {reason}"),

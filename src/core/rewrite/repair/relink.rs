@@ -43,7 +43,7 @@ impl Record {
     }
 }
 
-/// An unreadable entry, or several in a row, and what can be read of the first.
+/// A damaged entry, or several in a row, and what can be read of the first.
 #[derive(Debug)]
 pub struct MissingEntry {
     /// How many records stand before it.
@@ -164,7 +164,7 @@ impl Relinker {
                 Parent::Null | Parent::Missing => None,
             };
             if let Some(missing) = missing {
-                // If no unreadable line has that id, the last one before the entry is the likeliest.
+                // If no damaged line has that id, the last one before the entry is the likeliest.
                 let missing = missing.or_else(|| self.missing.partition_point(|one| one.at <= at).checked_sub(1));
                 let parent = match missing.and_then(|missing| parents.get(missing)) {
                     Some(MissingParent::Read(parent)) => *parent,

@@ -12,7 +12,7 @@ use crate::core::format::header::Version;
 use crate::core::io::lock_file::FileLock;
 use crate::core::rewrite::migrate::Migration;
 use crate::core::rewrite::replace::{Backup, RewriteTarget};
-use crate::core::rewrite::verify::{verify, LineClass, Survey, Surveyed, VerifyReport};
+use crate::core::rewrite::verify::{verify, LineClass, Survey, SurveyedLine, VerifyReport};
 
 /// The report on a repair.
 #[derive(Debug, Serialize)]
@@ -76,9 +76,8 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
             continue;
         }
         let header_line = header.as_ref().map(|header| header.line);
-        let is_lost = |line: &Surveyed| {
-            matches!(line.what, LineClass::Unreadable(_))
-                && header_line.is_some_and(|header| header != Some(line.number))
+        let is_lost = |line: &SurveyedLine| {
+            matches!(line.what, LineClass::Damaged(_)) && header_line.is_some_and(|header| header != Some(line.number))
         };
         let is_anything_lost = survey.lines.iter().any(is_lost);
         let mut plan = Plan::of(storage, survey, header, &mut made)?;

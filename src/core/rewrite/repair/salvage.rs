@@ -42,7 +42,7 @@ impl Piece<'_> {
     }
 }
 
-/// The pieces of a line, in order. Several unreadable ones of which nothing is left are one.
+/// The pieces of a line, in order. Several damaged ones of which nothing is left are one.
 pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut all: Vec<Piece<'_>> = Vec::new();
     let (mut from, mut is_behind_cut) = (start(text, 0), false);

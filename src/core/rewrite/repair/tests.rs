@@ -57,7 +57,7 @@ fn a_good_file_is_left_alone() {
 }
 
 #[test]
-fn children_of_an_unreadable_line_hang_from_its_parent() {
+fn children_of_a_damaged_line_hang_from_its_parent() {
     let torn = &entry("c", "a")[..50];
     let (report, lines) =
         repaired(&[HEADER, &entry("a", "null"), &entry("b", "a"), torn, &entry("d", "c"), &entry("e", "d"), ""]);
@@ -72,10 +72,10 @@ fn children_of_a_line_of_which_nothing_is_left_hang_from_the_entry_before_it() {
     let (_, lines) = repaired(&[HEADER, &entry("a", "null"), "\0\0\0", "?!", &entry("d", "c"), ""]);
     assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("d", "a")]));
     let (_, lines) = repaired(&[HEADER, &entry("a", "null"), &entry("d", "gone"), ""]);
-    assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("d", "Null")]), "no line is unreadable: it was a root");
+    assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("d", "Null")]), "no line is damaged: it was a root");
     let (first, second) = (&entry("b", "a")[..48], &entry("c", "b")[..48]);
     let (_, lines) = repaired(&[HEADER, &entry("a", "null"), first, second, &entry("d", "c"), ""]);
-    assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("d", "a")]), "through two unreadable lines");
+    assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("d", "a")]), "through two damaged lines");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn cycles_are_cut_and_selfish_entries_become_roots() {
 }
 
 #[test]
-fn a_compaction_keeps_from_behind_an_unreadable_line_on() {
+fn a_compaction_keeps_from_behind_a_damaged_line_on() {
     let compaction =
         "{\"type\":\"compaction\",\"id\":\"c\",\"parentId\":\"b\",\"timestamp\":\"t\",\"firstKeptEntryId\":\"lost\"}";
     let torn = &entry("lost", "a")[..60];
