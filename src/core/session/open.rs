@@ -1,6 +1,6 @@
 //! Opening a session from its file, and making the file of one that has none.
 
-use super::reconcile::whole_file::write_into_empty;
+use super::reconcile::recreate::write_into_empty;
 use super::session::{check_length, Persistence, Session};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Options;

@@ -302,7 +302,7 @@ fn an_emptied_file_gets_nothing_but_the_whole_session() {
         let error = append_as(&mut session, None).expect_err("it is not written to");
         assert!(error.is_lost(), "{error}");
         assert_eq!(world.text(), "");
-        session.rewrite(lines.iter().chain([&mine]).map(Vec::as_slice)).expect("written again");
+        session.recreate_file(lines.iter().chain([&mine]).map(Vec::as_slice)).expect("written again");
         append(&mut session);
         assert_eq!(ids(&session).len(), 3);
         expect_whole(&session, &world);

@@ -19,14 +19,14 @@ use crate::js::engine::JsEnv;
 /// The help that one call has had: each kind is given once.
 #[derive(Default)]
 pub struct Resupply {
-    rewritten: bool,
+    recreated: bool,
     supplied: bool,
 }
 
 impl Resupply {
     /// Whether something can be done about an error.
     pub fn can(&self, error: &CoreError) -> bool {
-        (error.is_lost() && !self.rewritten) || (error.needs_lines() && !self.supplied)
+        (error.is_lost() && !self.recreated) || (error.needs_lines() && !self.supplied)
     }
 
     /// Does it, so that the call can be tried again; else throws the error. The caller's code may run.
@@ -36,14 +36,14 @@ impl Resupply {
         }
         match error.is_lost() {
             true => {
-                self.rewritten = true;
+                self.recreated = true;
                 let rows = state.borrow().session.tree().len() as RowNo;
                 if ensure(state, js, 0..rows).is_err() {
                     // What cannot be read now is what the error says is lost.
                     js.take_exception()?;
                     return Err(thrown(js, &error));
                 }
-                rewrite_lost(state, js)
+                recreate_file(state, js)
             }
             false => {
                 self.supplied = true;
@@ -127,7 +127,7 @@ fn supply_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
 }
 
 /// Writes a session whose file is lost again, from the objects that were made of it: an error if not all were.
-fn rewrite_lost(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
+fn recreate_file(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
     let (epoch, rows) = {
         let state = state.borrow();
         (state.epoch, state.session.tree().len())
@@ -138,5 +138,5 @@ fn rewrite_lost(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
     if state.epoch != epoch || state.session.tree().len() != rows || lines.len() != rows + 1 {
         return Err(wrong_argument(js, "The session changed while it was written again"));
     }
-    state.session.rewrite(lines.iter().map(Vec::as_slice)).map_err(|error| thrown(js, &error))
+    state.session.recreate_file(lines.iter().map(Vec::as_slice)).map_err(|error| thrown(js, &error))
 }

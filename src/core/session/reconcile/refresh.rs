@@ -9,7 +9,7 @@ use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::{copy_bytes, FileStatus, Storage};
 use crate::core::tree::tree::RowNo;
 
-use super::whole_file::WRITTEN_AGAIN;
+use super::recreate::WRITTEN_AGAIN;
 use crate::core::session::session::{Persistence, RowRemap, Session};
 use crate::core::session::sync_state::{CheckDepth, PreviousFile, SyncState};
 use crate::core::summary::header_scan::first_header;

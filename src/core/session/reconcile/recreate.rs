@@ -17,7 +17,7 @@ pub(in crate::core::session) const WRITTEN_AGAIN: &str =
 impl Session {
     /// Writes a lost file again from the lines of the header and of every entry, which the caller made from its
     /// objects.
-    pub fn rewrite<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+    pub fn recreate_file<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) -> Result<()> {
         let (Some(path), Some(lost)) = (self.file.clone(), self.storage.as_ref()) else {
             return Ok(());
         };
