@@ -71,7 +71,7 @@ export interface OrphanEntry {
 }
 
 /**
- * How many faults of each kind there are. The lists of a report have the first 1,000 of each kind.
+ * How many errors of each kind there are. The lists of a report have the first 1,000 of each kind.
  *
  * @example
  * ```ts

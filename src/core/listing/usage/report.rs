@@ -8,7 +8,7 @@ use hashbrown::hash_map::Entry;
 use hashbrown::HashMap;
 
 use super::calendar::{Calendar, Period, DAY_MS};
-use crate::core::summary::usage::call::{Amounts, Call, Faults};
+use crate::core::summary::usage::call::{Amounts, Call, CallErrors};
 use crate::core::summary::usage::session_usage::{KindSize, SessionUsage};
 
 /// A session to be added up.
@@ -133,16 +133,16 @@ pub struct LeftOutCalls {
 }
 
 impl LeftOutCalls {
-    fn add(&mut self, faults: Faults) {
-        let count = |number: &mut u64, fault| *number += u64::from(faults.contains(fault));
-        count(&mut self.without_usage, Faults::NO_USAGE);
-        count(&mut self.missing, Faults::MISSING);
-        count(&mut self.not_numbers, Faults::NOT_A_NUMBER);
-        count(&mut self.negative, Faults::NEGATIVE);
-        count(&mut self.infinite, Faults::INFINITE);
-        count(&mut self.unknown_kinds, Faults::UNKNOWN_KIND);
-        count(&mut self.without_model, Faults::NO_MODEL);
-        count(&mut self.without_time, Faults::NO_TIME);
+    fn add(&mut self, errors: CallErrors) {
+        let count = |number: &mut u64, error| *number += u64::from(errors.contains(error));
+        count(&mut self.without_usage, CallErrors::NO_USAGE);
+        count(&mut self.missing, CallErrors::MISSING);
+        count(&mut self.not_numbers, CallErrors::NOT_A_NUMBER);
+        count(&mut self.negative, CallErrors::NEGATIVE);
+        count(&mut self.infinite, CallErrors::INFINITE);
+        count(&mut self.unknown_kinds, CallErrors::UNKNOWN_KIND);
+        count(&mut self.without_model, CallErrors::NO_MODEL);
+        count(&mut self.without_time, CallErrors::NO_TIME);
     }
 }
 
@@ -316,8 +316,8 @@ impl<'a> Adding<'a> {
     }
 
     fn add(&mut self, position: usize, session: &UsageSession, call: &Call) {
-        self.left_out.add(call.faults);
-        if call.faults.contains(Faults::NO_USAGE) {
+        self.left_out.add(call.errors);
+        if call.errors.contains(CallErrors::NO_USAGE) {
             return;
         }
         let model = self.session_models.get(call.model as usize).copied().unwrap_or_default();

@@ -41,33 +41,33 @@ impl Amounts {
 
 /// What is wrong with a call: a set of bits. What is wrong is left out of the sums, never replaced by a guess.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Faults(pub u8);
+pub struct CallErrors(pub u8);
 
-impl Faults {
+impl CallErrors {
     /// There is no object with its usage. Nothing of it is in a sum, the number of calls included.
-    pub const NO_USAGE: Faults = Faults(1);
+    pub const NO_USAGE: CallErrors = CallErrors(1);
     /// An amount is missing or null.
-    pub const MISSING: Faults = Faults(2);
+    pub const MISSING: CallErrors = CallErrors(2);
     /// An amount is no number.
-    pub const NOT_A_NUMBER: Faults = Faults(4);
+    pub const NOT_A_NUMBER: CallErrors = CallErrors(4);
     /// An amount is below 0.
-    pub const NEGATIVE: Faults = Faults(8);
+    pub const NEGATIVE: CallErrors = CallErrors(8);
     /// An amount is larger than a double holds.
-    pub const INFINITE: Faults = Faults(16);
+    pub const INFINITE: CallErrors = CallErrors(16);
     /// There is an amount of a kind that this release does not know.
-    pub const UNKNOWN_KIND: Faults = Faults(32);
+    pub const UNKNOWN_KIND: CallErrors = CallErrors(32);
     /// The provider or the model has no name.
-    pub const NO_MODEL: Faults = Faults(64);
+    pub const NO_MODEL: CallErrors = CallErrors(64);
     /// Nothing tells the time.
-    pub const NO_TIME: Faults = Faults(128);
+    pub const NO_TIME: CallErrors = CallErrors(128);
 
     /// Adds the bits of another set.
-    pub fn add(&mut self, other: Faults) {
+    pub fn add(&mut self, other: CallErrors) {
         self.0 |= other.0;
     }
 
     /// Whether all bits of another set are in this one.
-    pub fn contains(self, other: Faults) -> bool {
+    pub fn contains(self, other: CallErrors) -> bool {
         self.0 & other.0 == other.0
     }
 }
@@ -81,7 +81,7 @@ pub struct Call {
     pub time: f64,
     /// The position of its model in the session's list of models.
     pub model: u32,
-    pub faults: Faults,
+    pub errors: CallErrors,
     pub amounts: Amounts,
 }
 
@@ -91,7 +91,7 @@ pub enum UsageValue {
     Null,
     /// Neither null nor an object.
     NoObject,
-    Amounts(Amounts, Faults),
+    Amounts(Amounts, CallErrors),
 }
 
 /// Longer numbers need the full reader.
@@ -108,7 +108,7 @@ pub fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<UsageValue, 
         _ => return scanner.skip_value().map(|()| UsageValue::NoObject),
     }
     let [mut input, mut output, mut cache_read, mut cache_write, mut cost] = [Amount::Missing; 5];
-    let mut faults = Faults::default();
+    let mut errors = CallErrors::default();
     members(scanner, |key, scanner| {
         match key {
             b"input" => input = amount(scanner)?,
@@ -119,15 +119,15 @@ pub fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<UsageValue, 
             key if PARTS.contains(&key) => scanner.skip_value()?,
             _ => {
                 if is_number(scanner.next_token()?) {
-                    faults.add(Faults::UNKNOWN_KIND);
+                    errors.add(CallErrors::UNKNOWN_KIND);
                 }
                 scanner.skip_value()?;
             }
         }
         Ok(())
     })?;
-    let amounts = [input, output, cache_read, cache_write, cost].map(|amount| amount.counted(&mut faults));
-    Ok(UsageValue::Amounts(Amounts::from_array(amounts), faults))
+    let amounts = [input, output, cache_read, cache_write, cost].map(|amount| amount.counted(&mut errors));
+    Ok(UsageValue::Amounts(Amounts::from_array(amounts), errors))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -139,16 +139,16 @@ enum Amount {
 
 impl Amount {
     /// What is added of it.
-    fn counted(self, faults: &mut Faults) -> f64 {
-        let fault = match self {
-            Amount::Number(number) if number.is_infinite() => Faults::INFINITE,
-            Amount::Number(number) if number < 0.0 => Faults::NEGATIVE,
+    fn counted(self, errors: &mut CallErrors) -> f64 {
+        let error = match self {
+            Amount::Number(number) if number.is_infinite() => CallErrors::INFINITE,
+            Amount::Number(number) if number < 0.0 => CallErrors::NEGATIVE,
             // Adding 0 makes -0 the same as 0.
             Amount::Number(number) => return number + 0.0,
-            Amount::NotANumber => Faults::NOT_A_NUMBER,
-            Amount::Missing => Faults::MISSING,
+            Amount::NotANumber => CallErrors::NOT_A_NUMBER,
+            Amount::Missing => CallErrors::MISSING,
         };
-        faults.add(fault);
+        errors.add(error);
         0.0
     }
 }
@@ -260,12 +260,15 @@ mod tests {
         let whole =
             r#"{"input":1,"output":2.5,"cacheRead":3,"cacheWrite":4,"totalTokens":9,"cost":{"input":1,"total":0.1}}"#;
         let amounts = Amounts { input: 1.0, output: 2.5, cache_read: 3.0, cache_write: 4.0, cost: 0.1 };
-        assert_eq!(scanned(whole), UsageValue::Amounts(amounts, Faults::default()));
+        assert_eq!(scanned(whole), UsageValue::Amounts(amounts, CallErrors::default()));
         let only_output = Amounts { output: 7.0, ..Amounts::default() };
-        for (text, faults) in [
-            (r#"{"output":7}"#, Faults::MISSING.0),
-            (r#"{"input":null,"output":7,"cacheRead":0,"cacheWrite":0,"cost":{}}"#, Faults::MISSING.0),
-            (r#"{"input":"5","output":7,"cacheRead":0,"cacheWrite":-0,"cost":{"total":0}}"#, Faults::NOT_A_NUMBER.0),
+        for (text, errors) in [
+            (r#"{"output":7}"#, CallErrors::MISSING.0),
+            (r#"{"input":null,"output":7,"cacheRead":0,"cacheWrite":0,"cost":{}}"#, CallErrors::MISSING.0),
+            (
+                r#"{"input":"5","output":7,"cacheRead":0,"cacheWrite":-0,"cost":{"total":0}}"#,
+                CallErrors::NOT_A_NUMBER.0,
+            ),
             (r#"{"input":-5,"output":7,"cacheRead":1e999,"cacheWrite":0,"cost":5}"#, 4 | 8 | 16),
             (r#"{"input":0,"outp\u0075t":7,"cacheRead":0,"cacheWrite":0,"cost":{"total":0},"audio":5}"#, 32),
             (
@@ -273,7 +276,7 @@ mod tests {
                 0,
             ),
         ] {
-            assert_eq!(scanned(text), UsageValue::Amounts(only_output, Faults(faults)), "{text}");
+            assert_eq!(scanned(text), UsageValue::Amounts(only_output, CallErrors(errors)), "{text}");
         }
         assert_eq!(
             (scanned("null"), scanned("[1]"), scanned("5")),

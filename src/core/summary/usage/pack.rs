@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::call::{Amounts, Call, Faults};
+use super::call::{Amounts, Call, CallErrors};
 use super::session_usage::{KindSize, LargeEntry, Minute, SessionUsage};
 
 /// Whole numbers from here on are written as doubles.
@@ -38,9 +38,9 @@ pub fn pack(usage: &SessionUsage) -> Vec<u8> {
     put_number(&mut out, usage.damaged);
     put_number(&mut out, usage.calls.len() as u64);
     let mut last = 0.0;
-    for Call { identity, time, model, faults, amounts } in &usage.calls {
+    for Call { identity, time, model, errors, amounts } in &usage.calls {
         out.extend_from_slice(&identity.to_le_bytes());
-        out.push(faults.0);
+        out.push(errors.0);
         put_number(&mut out, u64::from(*model));
         put_time(&mut out, *time, &mut last);
         amounts.to_array().iter().for_each(|amount| put_double(&mut out, *amount));
@@ -75,7 +75,7 @@ pub fn unpack(bytes: &[u8]) -> Option<SessionUsage> {
     let mut last = 0.0;
     for _ in 0..count {
         let identity = u64::from_le_bytes(bytes.take()?);
-        let [faults] = bytes.take()?;
+        let [errors] = bytes.take()?;
         let model = bytes.number()? as u32;
         let time = bytes.time(&mut last)?;
         let mut amounts = [0.0; 5];
@@ -83,7 +83,7 @@ pub fn unpack(bytes: &[u8]) -> Option<SessionUsage> {
             *amount = bytes.double()?;
         }
         let amounts = Amounts::from_array(amounts);
-        usage.calls.push(Call { identity, time, model, faults: Faults(faults), amounts });
+        usage.calls.push(Call { identity, time, model, errors: CallErrors(errors), amounts });
     }
     usage.settle();
     bytes.0.is_empty().then_some(usage)

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::call::{number, plain, scan_usage, time, Amounts, Call, Faults, UsageValue};
+use super::call::{number, plain, scan_usage, time, Amounts, Call, CallErrors, UsageValue};
 use crate::core::format::header::Version;
 use crate::core::json::reader::{read, Raw};
 use crate::core::json::scanner::Scanner;
@@ -243,11 +243,11 @@ impl SessionUsage {
     }
 
     fn add_call(&mut self, entry: &EntryParts<'_>, caller: Caller<'_>, entry_time: Option<f64>) {
-        let (amounts, mut faults) = match (entry.usage, &caller) {
-            (Some(UsageValue::Amounts(amounts, faults)), _) => (amounts, faults),
+        let (amounts, mut errors) = match (entry.usage, &caller) {
+            (Some(UsageValue::Amounts(amounts, errors)), _) => (amounts, errors),
             // Tools and summaries need no model.
             (None | Some(UsageValue::Null), Caller::Tool | Caller::Summary(_)) => return,
-            _ => (Amounts::default(), Faults::NO_USAGE),
+            _ => (Amounts::default(), CallErrors::NO_USAGE),
         };
         let named = |name: &'_ Option<Cow<'_, [u8]>>, none: &'static [u8]| {
             name.as_deref().filter(|name| !name.is_empty()).unwrap_or(none).to_vec()
@@ -256,7 +256,7 @@ impl SessionUsage {
             Caller::Model => {
                 let (provider, model) = (named(&entry.provider, b""), named(&entry.model, b""));
                 if provider.is_empty() || model.is_empty() {
-                    faults.add(Faults::NO_MODEL);
+                    errors.add(CallErrors::NO_MODEL);
                 }
                 match (&*provider, &*model) {
                     (b"", b"") => b"(no model)".to_vec(),
@@ -275,11 +275,11 @@ impl SessionUsage {
             None => entry_time,
         };
         if time.is_none() {
-            faults.add(Faults::NO_TIME);
+            errors.add(CallErrors::NO_TIME);
         }
         let identity = identity_of(entry, &model, &amounts);
         let model = position_of(&mut self.models, &model, |name| name, |name| name);
-        self.calls.push(Call { identity, time: time.unwrap_or(f64::NAN), model, faults, amounts });
+        self.calls.push(Call { identity, time: time.unwrap_or(f64::NAN), model, errors, amounts });
     }
 
     fn add_to_minute(&mut self, minute: i64, bytes: u64) {

@@ -159,7 +159,7 @@ fn copies_of_a_call_have_its_identity_whatever_their_ids() {
     let usage = usage_of(&[&untimed("a"), &untimed("a"), &untimed("b")]);
     let [a, again, b] = &usage.calls[..] else { panic!("three calls") };
     assert_eq!((a.identity == again.identity, a.identity == b.identity), (true, false));
-    assert!(a.faults.contains(Faults::NO_TIME) && a.faults.contains(Faults::MISSING));
+    assert!(a.errors.contains(CallErrors::NO_TIME) && a.errors.contains(CallErrors::MISSING));
 }
 
 #[test]
