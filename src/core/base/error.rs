@@ -38,7 +38,7 @@ impl Error {
         Self(Kind::NotASession { path: path.to_owned() })
     }
 
-    /// The text with another application's name: renamed builds of pi use their own.
+    /// The message with another application's name, which renamed builds of pi use.
     pub fn text_for(&self, app: &str) -> String {
         match &self.0 {
             Kind::NotASession { path } => format!("Session file is not a valid {app} session: {path}"),
@@ -110,7 +110,7 @@ impl Error {
         Self::failed(format!("{what}, which is more than a JavaScript string can hold: {path}"))
     }
 
-    /// A failure that has no kind of its own.
+    /// Any other failure.
     pub fn failed(text: impl Into<String>) -> Self {
         Self(Kind::Failed { text: text.into() })
     }
@@ -140,7 +140,7 @@ impl Error {
         matches!(self.0, Kind::Changed { .. })
     }
 
-    /// Whether the path leads to another file, or to none, since the last check: nothing was done, and a refresh is due.
+    /// Whether the path has led to another file, or to none, since the last check. Nothing was done, and a refresh is due.
     pub fn needs_file_check(&self) -> bool {
         matches!(&self.0, Kind::Changed { what, .. } if what == ELSEWHERE) || self.is_missing()
     }
@@ -159,7 +159,7 @@ impl Error {
     }
 }
 
-/// The symbolic name of an operating-system error and the words Node uses for it, for the codes a file can meet.
+/// The symbolic name of an operating-system error and the words Node uses for it, for the codes that calls on files return.
 pub fn code_of(error: &io::Error) -> Option<(&'static str, &'static str)> {
     #[cfg(unix)]
     const TABLE: &[(i32, &str, &str)] = &[

@@ -6,7 +6,7 @@ use super::error::{Error, Result};
 pub const DURABILITY_VARIABLE: &str = "PI_SESSION_NATIVE_DURABILITY";
 /// The environment variable that gives the lock where no option does.
 pub const LOCK_VARIABLE: &str = "PI_SESSION_NATIVE_LOCK";
-/// The environment variable that names a store. Sessions that are stored have long ids where no option says otherwise.
+/// The environment variable that names a store. With a store, new entries get long ids unless an option says otherwise.
 pub const STORE_VARIABLE: &str = "PI_SESSION_NATIVE_STORE";
 
 /// Who may write to a session's file.
@@ -15,20 +15,20 @@ pub enum Lock {
     /// Every process, at the same time.
     #[default]
     None,
-    /// This session alone, among programs that take the lock. pi takes none.
+    /// Only this session, among programs that take the lock. pi takes none.
     Exclusive,
     /// The sessions of this process that have this option. It is what the environment variable sets: pi opens a session a
     /// second time to fork it.
     ExclusiveProcess,
 }
 
-/// When a written line counts as written.
+/// How durable a line is when its append returns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// When the operating system has it: it outlives this process, not a power cut.
+    /// The operating system has it: it survives the end of this process, but not a power cut.
     #[default]
     Os,
-    /// When the disk has it.
+    /// The disk has it.
     Fsync,
 }
 
@@ -73,7 +73,7 @@ impl Durability {
 }
 
 impl Lock {
-    /// The lock that this one means for a whole process.
+    /// The same lock, held by the whole process in place of one session.
     pub fn of_process(self) -> Self {
         match self {
             Lock::None => Lock::None,

@@ -1,4 +1,4 @@
-//! Paths as pi reads them: `~`, `file://`, relative paths against the working directory, and the folder of a working
+//! Paths as pi reads them: `~`, `file://`, relative paths against the working directory, and the directory of a working
 //! directory's sessions. Nothing here calls the file system.
 
 use uuid::Uuid;
@@ -132,7 +132,7 @@ fn absolute(path: &str, host: &dyn Host) -> Result<String> {
     })
 }
 
-/// Whether two paths name the same place, links aside.
+/// Whether two paths are equal once they are resolved. Links are not followed.
 pub fn same(left: &str, right: &str, host: &dyn Host) -> Result<bool> {
     let (left, right) = (absolute(left, host)?, absolute(right, host)?);
     Ok(match cfg!(windows) {
@@ -152,12 +152,12 @@ pub fn agent_dir(host: &dyn Host) -> Result<String> {
     }
 }
 
-/// The folder that holds the folders of all working directories.
+/// The directory that holds the session directories of all working directories.
 pub fn sessions_dir(host: &dyn Host) -> Result<String> {
     Ok(join(&agent_dir(host)?, "sessions"))
 }
 
-/// The folder of a working directory's sessions under an agent directory (None: the host's).
+/// The directory of a working directory's sessions under an agent directory (None: the host's).
 pub fn default_session_dir(cwd: &str, agent: Option<&str>, host: &dyn Host) -> Result<String> {
     let agent = match agent {
         Some(agent) => agent.to_owned(),
@@ -167,7 +167,7 @@ pub fn default_session_dir(cwd: &str, agent: Option<&str>, host: &dyn Host) -> R
     Ok(join(&sessions, &encoded(&resolve(cwd, host)?)))
 }
 
-/// The folder name of a working directory. One that is too long for a file system is cut, and a hash keeps it unique.
+/// The name of a working directory's session directory. A name that is too long for a file system is cut, and a hash keeps it unique.
 fn encoded(cwd: &str) -> String {
     let flat = |text: &str| text.replace(['/', '\\', ':'], "-");
     let tail = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);

@@ -1,22 +1,22 @@
-//! Threads: how many work is spread over, and how those are stopped that work in the background.
+//! Threads: work that is spread over the processor's cores, and background threads that can be stopped.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
-/// How many threads run at once here. Asked of the system once: the answer is read from several files, which takes longer
-/// than to open a small session.
+/// How many threads run at once. The system is asked once: it reads several files for the answer, which takes longer than
+/// opening a small session.
 pub fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, |cores| cores.get()))
 }
 
-/// Locks a mutex; one whose holder panicked as well.
+/// Locks a mutex, even one whose holder panicked.
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does jobs, numbered from 0, on several threads. Each thread has one state for all the jobs it does.
+/// Runs the jobs `0..jobs` on several threads. Each thread keeps one state across its jobs.
 pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) {
     let threads = cores().min(8);
     let next = AtomicUsize::new(0);
@@ -32,7 +32,7 @@ pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) 
     };
     thread::scope(|scope| {
         for _ in 1..threads.min(jobs) {
-            // Where no more threads can be had, those there are do the work.
+            // If no more threads can be created, the existing ones do the work.
             let _ = thread::Builder::new().spawn_scoped(scope, run);
         }
         run();
@@ -43,7 +43,7 @@ pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) 
 static BACKGROUND: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 static ENDED: Condvar = Condvar::new();
 
-/// Registers the current thread for [`stop_all`], as long as it is kept.
+/// Registers the current thread with [`stop_all`] until it is dropped.
 pub struct ThreadGuard(Arc<AtomicBool>);
 
 impl ThreadGuard {
@@ -63,7 +63,7 @@ impl Drop for ThreadGuard {
     }
 }
 
-/// Tells every registered thread to stop and waits until all have ended: the library may be unloaded then.
+/// Tells every registered thread to stop and waits until all have ended. The library may be unloaded after that.
 pub fn stop_all() {
     let mut flags = locked(&BACKGROUND);
     while !flags.is_empty() {

@@ -5,7 +5,7 @@ use chrono::{DateTime, Datelike, NaiveDate, Timelike};
 /// The result of `new Date(value).getTime()`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Time {
-    /// Milliseconds since 1970, NaN for no date.
+    /// Milliseconds since 1970; NaN for an invalid date.
     At(f64),
     /// A text in another form than ISO, which only JavaScript's own parser can read.
     Ask,
@@ -48,7 +48,7 @@ fn parse_iso(text: &[u8]) -> Option<i64> {
     let value = |digits: &[u8]| digits.iter().fold(0u32, |n, digit| n * 10 + u32::from(digit - b'0'));
     let number = |from: usize, to: usize| moment.get(from..to).map(value);
     let date = NaiveDate::from_ymd_opt(number(0, 4)? as i32, number(5, 7)?, number(8, 10)?)?;
-    // Digits behind the third count as nothing.
+    // Digits after the third are ignored.
     let ms = [100, 10, 1].iter().zip(fraction).map(|(ms, digit)| ms * u32::from(digit - b'0')).sum();
     let time = date.and_hms_milli_opt(number(11, 13)?, number(14, 16)?, number(17, 19)?, ms)?;
     let minutes = match zone {

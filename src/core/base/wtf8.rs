@@ -1,6 +1,6 @@
-//! Text as JavaScript has it. A JavaScript string is any sequence of UTF-16 units; the ones that are no Unicode
-//! text (a lone surrogate, common where a tool's output was cut) are kept as WTF-8: UTF-8 in which a lone surrogate
-//! takes three bytes of its own. Text without them is plain UTF-8.
+//! Text as JavaScript has it. A JavaScript string is any sequence of UTF-16 units, so it may hold a lone surrogate (often
+//! one that a tool left when it cut its output), which Rust's strings cannot. It is kept as WTF-8: UTF-8 in which a lone
+//! surrogate takes three bytes. Text without lone surrogates is plain UTF-8.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) {
     }
 }
 
-/// The UTF-16 units of WTF-8 bytes. Bytes that are no WTF-8 become U+FFFD.
+/// The UTF-16 units of WTF-8 bytes. Bytes that are not WTF-8 become U+FFFD.
 pub fn to_utf16(bytes: &[u8]) -> Vec<u16> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -88,7 +88,7 @@ fn push_unit(out: &mut Vec<u8>, unit: u16) {
     out.extend_from_slice(&[0xE0 | (unit >> 12) as u8, low(6), low(0)]);
 }
 
-/// What JavaScript's `trim` takes off: its white space and line ends, U+FEFF among them.
+/// What JavaScript's `trim` removes: its white space and line ends, U+FEFF among them.
 fn is_js_space(c: char) -> bool {
     matches!(c, '\t'..='\r' | ' ' | '\u{A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{2028}' | '\u{2029}'
         | '\u{202F}' | '\u{205F}' | '\u{3000}' | '\u{FEFF}')
@@ -96,7 +96,7 @@ fn is_js_space(c: char) -> bool {
 
 /// `String.prototype.trim` on WTF-8.
 pub fn trim(bytes: &[u8]) -> &[u8] {
-    // What is no UTF-8 is no white space.
+    // Bytes that are not UTF-8 are not white space.
     let head = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     let start = head.len() - head.trim_start_matches(is_js_space).len();
     let rest = bytes.get(start..).unwrap_or_default();

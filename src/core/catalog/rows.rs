@@ -21,7 +21,7 @@ pub struct CatalogRow {
     pub seen: Nanos,
     /// Without the usage, which [`usage_of`] reads.
     pub progress: SummaryProgress,
-    /// The hash of what was read.
+    /// The hash of the head and the tail of what was read.
     pub head_tail_hash: u64,
 }
 

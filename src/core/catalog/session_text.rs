@@ -20,7 +20,7 @@ use crate::core::summary::session_summary::{FileKind, ListedSession};
 pub struct ListedState {
     device: u64,
     inode: u64,
-    /// The file's size, where its complete lines end, and the hash up to there.
+    /// The file's size, where its complete lines end, and the hash of the head and the tail up to there.
     size: u64,
     end: u64,
     head_tail_hash: u64,

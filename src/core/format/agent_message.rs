@@ -18,7 +18,7 @@
 //! An `AgentMessage` is a view, never the stored form. What is stored is the line's bytes; what JavaScript gets is parsed from
 //! those bytes or is the object that the caller gave. Unknown fields, the order of keys, number texts such as `1.50` and
 //! repeated keys therefore survive whatever this type knows of them. A lone surrogate (`"\ud83d"`, left where a tool's
-//! output was cut) cannot stand in a Rust string: a text that is decoded becomes WTF-8 bytes, see
+//! output was cut) cannot be in a Rust string: a text that is decoded becomes WTF-8 bytes, see
 //! [`wtf8`](crate::core::base::wtf8), and a lone surrogate in them is written as an escape again.
 
 use crate::core::json::reader::{read, Raw};
@@ -81,7 +81,7 @@ impl Role {
         }
     }
 
-    /// The roles that have names of their own. A role's code is its place here.
+    /// The roles that have names of their own. A role's code is its index here.
     pub const NAMES: [&'static str; 9] = [
         "user",
         "assistant",
@@ -94,7 +94,7 @@ impl Role {
         "hookMessage",
     ];
 
-    /// The role with a code; [`Role::Other`] for a number that is none.
+    /// The role with a code; [`Role::Other`] for any other number.
     pub fn from_code(code: usize) -> Self {
         Self::NAMES.get(code).map_or(Role::Other, |name| Role::from_name(name.as_bytes()))
     }

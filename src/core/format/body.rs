@@ -1,13 +1,13 @@
 //! Bodies: the large values of an entry, which are read on first access.
 //!
-//! The index keeps the span of each in its line. The rest of the entry is read without them.
+//! The index keeps where each body is in its line, and the rest of the line is read without them.
 
 use crate::core::json::reader::Raw;
 
 /// The least length of a body, in bytes of JSON text.
 pub const LARGE: usize = 512;
 
-/// Which value of its entry a body is. The codes are those of `src/js/lazy.js`.
+/// Which value of its entry a body is. The codes are those of `src/js/factory/lazy.js`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BodyOf {

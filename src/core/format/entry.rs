@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-/// A struct of the fields of an entry that the index reads, and more; `M` is what its message is read as.
+/// Defines a struct of the entry fields that the index reads, and of further ones. `M` is the type that the message is read as.
 macro_rules! entry_fields {
     ($(#[$doc:meta])* $vis:vis struct $name:ident { $($more:tt)* }) => {
         fields! {
@@ -133,13 +133,13 @@ pub enum Line<'a> {
     Damaged(Damage),
 }
 
-/// Why a line is no entry.
+/// Why a line is not an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage {
     NotJson,
     NotAnObject,
     NoId,
-    /// It has more bytes than are read of a line.
+    /// It is longer than any line that is read.
     TooLong,
 }
 
@@ -155,14 +155,14 @@ impl Damage {
     }
 }
 
-/// Reads a line of a file of version 2 or later and hands on what it is. (In version 1 entries have no id.)
+/// Reads a line of a file of version 2 or later and hands on what it is. Entries of version 1 have no id, and so count as damaged lines.
 pub fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> T {
     read_line_and_bodies(line, usize::MAX, |line, _| then(line))
 }
 
 /// The same, with the bodies of at least `least` bytes in their order in the line.
 pub fn read_line_and_bodies<T>(line: &str, least: usize, then: impl FnOnce(Line<'_>, Vec<Body>) -> T) -> T {
-    // The usual line takes one pass. What that rejects (a message that is no object) is read again.
+    // Most lines take one pass. A line that it rejects (its message is not an object) is read again.
     if let Ok(read) = read::<EntryLine<Raw<'_>, MessageLine<Raw<'_>>>>(line) {
         let bodies = if line.len() < least { Vec::new() } else { bodies_in(line, &read, least) };
         let EntryLine { kind, id, parent, timestamp, message, first_kept, target, label, summary, .. } = read;
@@ -216,7 +216,7 @@ pub fn is_blank(line: &str) -> bool {
     line.bytes().all(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'))
 }
 
-/// The message in an entry's `message` field; None if it is no object or list.
+/// The message in an entry's `message` field; None if that is neither an object nor a list.
 pub fn read_message(raw: Raw<'_>) -> Option<AgentMessage<Raw<'_>>> {
     if raw.get().starts_with('[') {
         return Some(AgentMessage { role: None, content: None, timestamp: None });
@@ -260,8 +260,8 @@ pub fn head_of<'a, V: Value, M>(
     }
 }
 
-/// The key of a label: its target's id. A target that is no string becomes a key that no string has, since 0xFF is never
-/// the first byte of WTF-8. None for an object, by which no label can be looked up.
+/// The key of a label: its target's id. A target that is not a string becomes a key that no string has, since 0xFF is never
+/// the first byte of WTF-8. None for an object: no label can be looked up by one.
 pub fn target_key<V: Value>(target: Option<&V>) -> Option<Cow<'_, [u8]>> {
     let odd = |key: String| Some(Cow::Owned([b"\xFF", key.as_bytes()].concat()));
     let Some(target) = target else {

@@ -40,7 +40,7 @@ pub struct Header {
 pub enum ParentSession {
     /// Its path, WTF-8.
     Path(Vec<u8>),
-    /// The JSON text of a value that is no string: lists show it unchanged.
+    /// The JSON text of a value that is not a string: lists show it unchanged.
     Other(Box<str>),
 }
 
@@ -50,19 +50,19 @@ impl ParentSession {
     }
 }
 
-/// The version that a header states, as far as migrations differ.
+/// The version that a header states, as far as migrations distinguish versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// 1, or none stated: entries have no ids.
     V1,
     /// 2: hook messages have their old role name.
     V2,
-    /// 3 or anything that is not below it: nothing is migrated.
+    /// 3, or anything that is not less than 3: nothing is migrated.
     Current,
 }
 
 impl Version {
-    /// The version by JavaScript's comparisons: a missing or null one is 1, and a value that is no number is current.
+    /// The version by JavaScript's comparisons: a missing or null one is 1, and a value that is not a number is current.
     pub fn of(value: Option<&impl Value>) -> Self {
         let Some(value) = value.filter(|value| !value.is_null()) else {
             return Version::V1;
@@ -93,7 +93,7 @@ fn number_in(text: &[u8]) -> Option<f64> {
 }
 
 impl Header {
-    /// Reads the first line that parsed. None if it is no header: an object of type `session` with a string id.
+    /// Reads the first line that parsed. None unless it is a header: an object of type `session` with a string id.
     pub fn read(line: &str) -> Option<Self> {
         let fields: HeaderFields<Raw<'_>> = read(line).ok()?;
         if fields.kind?.text()?.as_ref() != b"session" {

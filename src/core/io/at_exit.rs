@@ -21,7 +21,7 @@ pub(crate) fn remember(held: &Arc<HeldLock>) {
     at_exit();
 }
 
-/// The lock at `path`, if this process holds it to share it. This thread has it then, too.
+/// The lock at `path`, if this process holds it as a shared one. This thread then holds it, too.
 pub(crate) fn shared(path: &Path) -> Option<Arc<HeldLock>> {
     let held = {
         let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -30,7 +30,7 @@ pub(crate) fn shared(path: &Path) -> Option<Arc<HeldLock>> {
     held.filter(|held| held.is_in_place().unwrap_or(false)).inspect(remember)
 }
 
-/// Releases every lock that this thread alone has: its environment ends.
+/// Releases every lock that only this thread has, because its environment ends.
 pub fn release_all() {
     let me = thread::current().id();
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,12 +48,12 @@ fn release(locks: Vec<(ThreadId, Weak<HeldLock>)>) {
     }
 }
 
-/// Has the end of the process release all locks. `process.exit()` ends no environment.
+/// Makes the end of the process release all locks: `process.exit()` does not end environments.
 #[cfg(unix)]
 fn at_exit() {
     static ASKED: std::sync::Once = std::sync::Once::new();
     extern "C" fn end() {
-        // Another thread may hold this mutex, and be stopped for ever.
+        // Another thread may hold this mutex and never run again.
         let taken = TAKEN.try_lock().map(|mut taken| std::mem::take(&mut *taken));
         release(taken.unwrap_or_default());
     }

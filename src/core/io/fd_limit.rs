@@ -1,4 +1,4 @@
-//! The limit of file descriptors. An error of this kind says nothing about the file, which must not count as
+//! Errors of the limit of file descriptors. Such an error says nothing about the file, so the file must not count as
 //! unreadable.
 
 use std::io::{self, ErrorKind};

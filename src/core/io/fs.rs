@@ -167,7 +167,7 @@ pub fn is_at(path: &Path, file: &File) -> io::Result<bool> {
     Ok(stat_path(path)?.is_some_and(|now| now.identity == identity))
 }
 
-/// The attributes of what has a name, links not followed; None if nothing has it.
+/// The attributes of what is at a path, links not followed; None if nothing is there.
 pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
     inject(Call::Stat)?;
     match fs::symlink_metadata(named(path)) {
@@ -201,7 +201,7 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(named(path))
 }
 
-/// How many links are followed before they count as a circle.
+/// How many links are followed before they count as a loop.
 const LINKS: usize = 40;
 
 /// Where a path leads through symbolic links, whether or not anything is there.
@@ -211,7 +211,7 @@ pub fn follow(path: &Path) -> io::Result<PathBuf> {
     for _ in 0..LINKS {
         match fs::read_link(named(&at)) {
             Ok(to) => at = at.parent().unwrap_or(Path::new("")).join(to),
-            // It is no link, or nothing is there.
+            // It is not a link, or nothing is there.
             Err(_) => return Ok(at),
         }
     }
@@ -440,8 +440,8 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
         use rustix::io::Errno;
         inject(Call::Rename)?;
         match renameat_with(CWD, named(from), CWD, named(to), RenameFlags::NOREPLACE) {
-            // Some file systems and sandboxes have no such call. Between the look and the rename there another program may
-            // take the name.
+            // Some file systems and sandboxes have no such call. There, another program may take the name between the check
+            // and the rename.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP | Errno::PERM) => {}
             result => return Ok(result?),
         }

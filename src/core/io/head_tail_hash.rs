@@ -1,4 +1,5 @@
-//! A hash that most changes of a file change.
+//! A hash of the length, the first 4 KB and the last 4 KB of a file, which most changes of the file change. Reading the whole
+//! file would cost as much as listing it anew.
 
 use std::fs::File;
 use std::io;
@@ -8,15 +9,15 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::fs::read_exact_at;
 
 /// How many bytes at each end are hashed.
-const LOOK: usize = 4 << 10;
+const HASHED: usize = 4 << 10;
 
-/// A hash of the length, the head and the tail of a file's first `end` bytes.
+/// The hash of a file's first `end` bytes: of their number, the first of them and the last.
 pub fn head_tail_hash(file: &File, end: u64) -> io::Result<u64> {
     let mut hash = Xxh3Default::new();
     hash.update(&end.to_le_bytes());
-    let mut bytes = [0; LOOK];
-    for from in [0, end.saturating_sub(LOOK as u64)] {
-        let size = usize::try_from(end - from).unwrap_or(LOOK).min(LOOK);
+    let mut bytes = [0; HASHED];
+    for from in [0, end.saturating_sub(HASHED as u64)] {
+        let size = usize::try_from(end - from).unwrap_or(HASHED).min(HASHED);
         let into = bytes.get_mut(..size).unwrap_or_default();
         read_exact_at(file, from, into)?;
         hash.update(into);

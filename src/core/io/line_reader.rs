@@ -123,7 +123,7 @@ pub struct LineReader<R> {
     start: usize,
     end: usize,
     searched: usize,
-    /// No zero byte is in that many of the unread ones.
+    /// How many of the unread bytes are known not to be zero.
     without_zero: usize,
     offset: u64,
     at_end: bool,

@@ -1,4 +1,4 @@
-//! Where a line stands in its file.
+//! Where a line is in its file.
 
 /// Where a line is in the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -27,7 +27,7 @@ use super::temporary::Temporary;
 use crate::core::base::error::{Error, Result};
 
 /// How often, and at what interval, a lock is tried for before it is refused, a quarter of a second in all. Most repairs
-/// hold it for no longer, and a process that looks at it for a moment.
+/// hold it for less, and so does a process that only checks it.
 const TRIES: u32 = 125;
 const PAUSE: Duration = Duration::from_millis(2);
 /// What a lock file begins with; the process follows.
@@ -39,7 +39,7 @@ const LONGEST: u64 = 64;
 #[derive(Debug)]
 pub struct FileLock(Arc<HeldLock>);
 
-/// The process that has a lock. Elsewhere than on Unix a locked file cannot be read.
+/// The process that has a lock; None where it is not known, because a locked file cannot be read (Windows).
 pub type Holder = Option<u32>;
 
 /// What has the name of a lock file.
@@ -108,7 +108,7 @@ impl FileLock {
         Err(Error::locked(session, holder))
     }
 
-    /// Whether the lock still is what others find: nobody has removed its file.
+    /// Whether the lock file still has its name: other processes find it.
     pub fn is_in_place(&self) -> Result<bool> {
         self.0.is_in_place().map_err(|error| failed(self.0.path(), error))
     }
@@ -120,9 +120,8 @@ pub fn held(session: &str) -> Result<Option<Holder>> {
     holder_at(&path).map_err(|error| failed(&path, error))
 }
 
-/// Waits until nobody has the lock of the session file at `session`, and tells whether somebody had. An error naming the
-/// holder's process if it keeps the lock. A lock file that may not be read, or cannot be locked or be there at all, has
-/// nobody.
+/// Waits until nobody has the lock of the session file at `session`. Returns whether somebody had it; an error that names
+/// the holder's process if it keeps the lock. A lock file that cannot be read or locked counts as held by nobody.
 pub fn wait_until_free(session: &str) -> Result<bool> {
     use io::ErrorKind::{InvalidFilename, PermissionDenied, ReadOnlyFilesystem, Unsupported};
     let path = path_of(session);
@@ -152,7 +151,7 @@ fn holder_at(path: &Path) -> io::Result<Option<Holder>> {
 }
 
 fn status(path: &Path) -> io::Result<Status> {
-    // To look it is enough to read: it may be another user's, or on a disk that nobody may write to.
+    // Reading is enough: the file may be another user's, or on a read-only disk.
     let file = match open::lock_file(path, false) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Status::Nothing),
         #[cfg(unix)]
@@ -197,7 +196,7 @@ fn make(path: &Path, session: &str) -> io::Result<Option<File>> {
     }
 }
 
-/// What a lock file says; None if it is none of ours.
+/// What a lock file says; None if it is not one of ours.
 fn read_holder(file: &File) -> io::Result<Option<Holder>> {
     if !fs::metadata_of(file)?.is_file() {
         return Ok(None);

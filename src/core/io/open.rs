@@ -29,7 +29,7 @@ pub fn regular(path: &Path, access: Access) -> io::Result<File> {
     // Windows has no flags to set.
     #[cfg_attr(not(unix), allow(unused_mut))]
     let mut options = options(access);
-    // What is opened is looked at afterwards: another file may have its name by then.
+    // The open file is checked, not the path: another file may have the name by then.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
     let not_regular = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");

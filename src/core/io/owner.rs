@@ -1,4 +1,4 @@
-//! Who owns a file: what another user has put somewhere is not taken for ours.
+//! Who owns a file: a file that another user has put somewhere is not treated as ours.
 
 use std::fs::Metadata;
 

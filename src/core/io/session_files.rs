@@ -1,4 +1,4 @@
-//! The names in a directory that say to be session files.
+//! The files in a directory that have the name of a session file.
 
 use std::fs::{DirEntry, File};
 use std::io;
@@ -9,12 +9,12 @@ use super::open::{self, Access};
 /// A session file's name in its directory.
 pub struct SessionName {
     pub name: String,
-    /// Whether the directory says that it is a file: the system need not be asked what a link leads to.
+    /// Whether the directory lists it as a file. If not, it may be a link, and only `stat` tells what it leads to.
     pub is_file: bool,
 }
 
 impl SessionName {
-    /// The name of a directory's entry; None if it does not end as session files do, or is no text.
+    /// The name of a directory's entry; None if it does not end as session files do, or is not Unicode.
     pub fn of(entry: &DirEntry) -> Option<Self> {
         let name = entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl"))?;
         Some(Self { name, is_file: entry.file_type().is_ok_and(|kind| kind.is_file()) })
@@ -26,7 +26,7 @@ impl SessionName {
     }
 }
 
-/// The session files of a directory, in name order. Names that are no text cannot be asked for and are left out.
+/// The session files of a directory, in name order. Names that are not Unicode cannot be given to the API and are left out.
 pub fn session_files(dir: &str) -> io::Result<Vec<SessionName>> {
     let entries = open::list(Path::new(if dir.is_empty() { "." } else { dir }))?;
     let mut all: Vec<_> = entries.iter().filter_map(SessionName::of).collect();

@@ -1,15 +1,14 @@
-//! Long strings of a JSON text, taken out of it: a JavaScript engine makes strings of bytes ten times as fast as it parses
-//! them, and parses the rest.
+//! Takes the long strings out of a JSON text. A JavaScript engine makes a string from bytes ten times as fast as it parses
+//! one, so it parses only the rest.
 
 use super::simd::{skip_string, Skipped};
 use crate::core::base::wtf8::push_utf16;
 
-/// Stands for a long string in the text of a value without it; where it is to be parsed again, the string's number follows.
-/// It is written without escapes.
+/// What replaces a long string in a text. The string's number follows where the text is parsed again. It needs no escape.
 pub const STAND_IN: &str = "\u{7f}";
-/// From how many bytes of JSON text on a string is long.
+/// The least length of a long string, in bytes of JSON text.
 const LONG: usize = 256;
-/// Of texts that are nested deeper nothing is taken out: what puts strings back calls itself for each level.
+/// Texts that are nested deeper keep their strings: the code that puts strings back is recursive.
 const DEEP: usize = 64;
 
 /// A JSON text and the long strings that were taken out of it.
@@ -21,7 +20,7 @@ pub struct Apart<'a> {
 }
 
 /// Takes the long strings out of a text, which must be JSON. None if that is not worth it, or if a string of the text
-/// could be mistaken for one that stands for another.
+/// could be mistaken for a stand-in.
 pub fn take_apart(text: &str) -> Option<Apart<'_>> {
     let bytes = text.as_bytes();
     let mut apart = Apart { rest: Vec::new(), strings: Vec::new() };
@@ -64,7 +63,7 @@ fn is_key(bytes: &[u8], from: usize) -> bool {
     rest.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) == Some(&b':')
 }
 
-/// Appends the WTF-8 of a valid JSON string's text, without its quotes. False if it is no string; what was appended is of no use then.
+/// Appends the WTF-8 of a valid JSON string's text, without its quotes. False if it is not a string; the bytes that were appended are meaningless then.
 pub fn push_unescaped(out: &mut Vec<u8>, string: &[u8]) -> bool {
     let mut rest = string;
     let mut units = Vec::new();

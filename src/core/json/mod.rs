@@ -1,5 +1,5 @@
-//! Reading JSON text exactly as `JSON.parse` takes it, without building values: named fields of an object as spans
-//! of its text, strings as WTF-8, and edits of an object's own keys that leave every other byte alone.
+//! JSON text as `JSON.parse` accepts it, read without building values: a field of an object is a span of its text, a string
+//! is WTF-8, and an edit of an object's own keys leaves every other byte as it was.
 //!
 //! One [`scanner`] checks and skips values, in text or in a [`window`] over a file; [`reader`] is the serde deserializer on
 //! top of it. serde's derived structs reject repeated keys and its strings reject lone surrogates, both of which `JSON.parse`

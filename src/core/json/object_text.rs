@@ -1,4 +1,4 @@
-//! Edits of an object's own keys that leave every other byte alone.
+//! Edits of an object's own keys that leave every other byte as it was.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,8 +9,8 @@ use super::fields::Key;
 use super::reader::{read, Raw};
 use crate::core::base::wtf8::push_json_string;
 
-/// An object's own keys and values in order, each as its text; a repeated key stands where it first stood, with
-/// its last value, as in JavaScript.
+/// An object's own keys and values in order, each as text. As in JavaScript, a repeated key has its first position and its
+/// last value.
 #[derive(Default)]
 pub struct ObjectText<'a>(Vec<Member<'a>>);
 
@@ -59,7 +59,7 @@ impl<'a> ObjectText<'a> {
         Some(&found.value)
     }
 
-    /// Sets a key's value: in its place if the key is there, else last.
+    /// Sets a key's value. A new key becomes the last one.
     pub fn set(&mut self, key: &'static str, value: impl Into<String>) {
         let value = Cow::Owned(value.into());
         match self.0.iter_mut().find(|member| *member.key == *key.as_bytes()) {

@@ -23,8 +23,7 @@ pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) {
     }
 }
 
-/// Appends what follows to the JSON string at the end of `out`. `push` writes it as a string of its own, whose opening
-/// quote is written over.
+/// Extends the JSON string at the end of `out` by the one that `push` appends: the two quotes between them are removed.
 fn join(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>)) {
     out.pop();
     let Some(last) = out.pop() else { return };
@@ -35,7 +34,7 @@ fn join(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>)) {
     }
 }
 
-/// A piece does not end between the two halves of a character.
+/// The length of the next piece. It does not end between the two halves of a character.
 fn piece_length(units: &[u16]) -> usize {
     match units.get(PIECE - 1) {
         Some(0xD800..=0xDBFF) => PIECE - 1,

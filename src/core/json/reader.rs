@@ -46,7 +46,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     }
 }
 
-/// The text is no JSON, or not of the requested type.
+/// The text is not JSON, or not of the requested type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused;
 

@@ -143,7 +143,7 @@ impl<I: Input> Scanner<I> {
         }
     }
 
-    /// The next byte that is no white space, or None at the end. It is not taken.
+    /// The next byte that is not white space, or None at the end. It is not taken.
     #[inline]
     pub fn next_token(&mut self) -> Result<Option<u8>, I::Error> {
         loop {
@@ -222,8 +222,8 @@ impl<I: Input> Scanner<I> {
         Ok(true)
     }
 
-    /// Skips everything up to a byte, and the byte. False at the end of the input, or where `goes_on` says so of the
-    /// bytes in memory that hold none.
+    /// Skips everything up to a byte, and the byte. False at the end of the input, or if `goes_on` returns false when the
+    /// bytes in memory do not contain it.
     pub fn skip_past(&mut self, byte: u8, mut goes_on: impl FnMut(&Self) -> bool) -> Result<bool, I::Error> {
         loop {
             let rest = self.input.bytes().get(self.at..).unwrap_or_default();

@@ -7,7 +7,7 @@ use serde::de::{self, Deserializer, Visitor};
 
 use crate::core::base::wtf8::push_json_string;
 
-/// The WTF-8 of a JSON string's text, quotes included; None if it is no string.
+/// The WTF-8 of a JSON string's text, quotes included; None if it is not a string.
 pub fn string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
     struct Bytes;
     impl<'de> Visitor<'de> for Bytes {

@@ -4,8 +4,8 @@ use super::scanner::{Input, ScanError, ScanResult, Scanner};
 use super::simd::{skip_string, Skipped};
 
 impl<I: Input> Scanner<I> {
-    /// Takes a string whose opening quote comes next, and appends its JSON text to `out`. Of a longer one that is the start,
-    /// closed by a quote: what it stands for has more than `most` bytes, and these are the string's own.
+    /// Takes a string whose opening quote comes next, and appends its JSON text to `out`. A long string is cut: its start,
+    /// which without escapes still has more than `most` bytes, is appended and closed by a quote.
     pub fn string_start(&mut self, most: usize, out: &mut Vec<u8>) -> ScanResult<(), I> {
         self.at += 1;
         out.push(b'"');
@@ -33,7 +33,7 @@ impl<I: Input> Scanner<I> {
     }
 }
 
-/// How many bytes the inside of a string, which does not end in an escape, stands for at the least.
+/// The least number of bytes that the inside of a string has without escapes. It does not end within an escape.
 fn least_unescaped(inside: &[u8]) -> usize {
     let mut length = 0;
     let mut rest = inside;

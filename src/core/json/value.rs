@@ -7,15 +7,15 @@ use super::string::string_bytes;
 
 /// A value from JSON text or from JavaScript. Nothing is decoded before a method asks for it.
 pub trait Value {
-    /// The string as WTF-8; None if it is no string.
+    /// The string as WTF-8; None if it is not a string.
     fn text(&self) -> Option<Cow<'_, [u8]>>;
-    /// The number; None if it is no number.
+    /// The number; None if it is not a number.
     fn number(&self) -> Option<f64>;
     /// Whether it is null (or undefined, which only JavaScript has).
     fn is_null(&self) -> bool;
     /// Whether it is truthy in JavaScript.
     fn is_truthy(&self) -> bool;
-    /// The boolean; None if it is no boolean.
+    /// The boolean; None if it is not a boolean.
     fn boolean(&self) -> Option<bool>;
 }
 

@@ -152,7 +152,7 @@ fn where_live_files_have_no_link_count_the_first_append_did_not_end() {
     assert_eq!(opened(&path).tree().len(), 2);
 }
 
-/// Whoever may write to the folder could have had a file written anywhere, missing folders included.
+/// Whoever may write to the directory could have had a file written anywhere, missing directories included.
 #[test]
 #[cfg(unix)]
 fn a_deleted_session_was_written_again_through_a_link_that_somebody_planted() {

@@ -19,7 +19,7 @@ use crate::core::io::line_span::LineSpan;
 use crate::core::io::open::{self, Access};
 use crate::core::storage::storage::{FileStatus, Storage};
 
-/// How often, and at which interval, a torn line is given time to get its end.
+/// How often, and at which interval, a torn line is checked again before it counts as one that nobody finishes.
 const TORN_LINE_CHECKS: u32 = 3;
 const TORN_LINE_PAUSE: Duration = Duration::from_millis(1);
 
@@ -99,7 +99,7 @@ impl FileStorage {
         }
     }
 
-    /// Whether it is this file.
+    /// Whether the file has this identity.
     pub(crate) fn is(&self, identity: Identity) -> bool {
         self.identity == identity
     }
@@ -165,7 +165,7 @@ impl FileStorage {
         })?;
         if size < bytes.len() {
             self.rollback_bytes(file, end - size as u64, written);
-            // Nothing else lets a file take a part of a line.
+            // Only a full disk makes a file take a part of a line.
             return Err(self.fail("write")(io::ErrorKind::StorageFull.into()));
         }
         Ok(end - size as u64)

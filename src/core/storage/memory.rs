@@ -13,7 +13,7 @@ pub struct MemoryStorage {
 }
 
 impl MemoryStorage {
-    /// Holds these bytes, whole lines; `name` stands in messages.
+    /// Holds these bytes, whole lines; `name` is its name in messages.
     pub fn new(name: String, bytes: Vec<u8>) -> Self {
         Self { name, bytes }
     }

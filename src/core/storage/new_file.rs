@@ -16,7 +16,7 @@ use crate::core::storage::storage::Storage;
 /// How much is collected before it is written.
 const CHUNK: usize = 1 << 16;
 
-/// A file that is being written for the first time. It has its name when [`NewFile::finish`] is reached, not before.
+/// A file that is being written for the first time. [`NewFile::finish`] gives it its name.
 pub struct NewFile {
     path: String,
     /// Where it will be, links followed.

@@ -1,4 +1,5 @@
-//! The write lock: once our writers to one file know of each other, one writes or truncates at a time.
+//! The write lock: once our writers to one file know of each other, one writes or truncates at a time. It is held for one
+//! write; the session lock ([`crate::core::io::lock_file`]) is held for as long as a session is open.
 
 use std::fs::File;
 use std::time::Duration;

@@ -58,7 +58,7 @@ pub struct SessionSummary {
 pub struct ListedSession {
     pub summary: SessionSummary,
     pub fingerprint: FileFingerprint,
-    /// Where the complete lines end, and the hash up to there.
+    /// Where the complete lines end, and the [`head_tail_hash`](crate::core::io::head_tail_hash) of the file up to there.
     pub end: u64,
     pub head_tail_hash: u64,
     /// What its calls used; empty if the list was not asked for it.

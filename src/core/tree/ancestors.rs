@@ -3,7 +3,7 @@
 use super::row::RowNo;
 
 /// The path from the root to an entry. It begins where an entry has no parent that is there, or behind one that is not new
-/// to the walk: parents may go round in a circle.
+/// to the walk: parents may form a cycle.
 pub fn path_to<E, Error>(
     entry: Option<E>,
     mut is_new: impl FnMut(&E) -> Result<bool, Error>,

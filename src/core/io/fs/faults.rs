@@ -80,7 +80,7 @@ pub fn with<T>(at: usize, fault: InjectedFault, work: impl FnOnce() -> T) -> (T,
     STATE.with(|state| *state.borrow_mut() = State { plan: Some((at, fault)), ..State::default() });
     let result = work();
     let state = STATE.with(|state| state.take());
-    // What was to happen before a call that never came happens no more.
+    // Drops what was to happen before a call that was not made.
     MEDDLING.with(|meddling| meddling.take());
     (result, Made { calls: state.made, files: state.files, hit: state.hit })
 }
@@ -95,7 +95,7 @@ pub struct FileSystem {
     pub open_for_writing: Option<i32>,
     /// The error number of waiting for a directory.
     pub sync_dir: Option<i32>,
-    /// It says of every file that no link leads to it, as some network and overlay file systems do.
+    /// It reports a link count of 0 for every file, as some network and overlay file systems do.
     pub counts_no_links: bool,
     /// Its times are in steps of 2 s.
     pub has_coarse_times: bool,
@@ -126,7 +126,7 @@ pub fn on_file_system<T>(file_system: FileSystem, work: impl FnOnce() -> T) -> T
     result
 }
 
-/// Runs work on a file system that says of every file that no link leads to it.
+/// Runs work on a file system that reports a link count of 0 for every file.
 pub fn without_link_counts<T>(work: impl FnOnce() -> T) -> T {
     on_file_system(FileSystem { counts_no_links: true, ..FileSystem::default() }, work)
 }
@@ -164,7 +164,7 @@ fn refuse(code: Option<i32>) -> io::Result<()> {
 
 /// Refuses to open a file for writing, or to create one.
 pub(crate) fn open(options: &OpenOptions) -> io::Result<()> {
-    // They tell what they are in no other way.
+    // The options can be read in no other way.
     let options = format!("{options:?}");
     let has = |option: &str| options.contains(&format!("{option}: true"));
     let FileSystem { create, open_for_writing, .. } = FILE_SYSTEM.get();

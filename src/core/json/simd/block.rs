@@ -3,11 +3,11 @@
 /// How far a string was skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Skipped {
-    /// Its closing quote stands just before this position.
+    /// Its closing quote is just before this position.
     Closed(usize),
     /// The bytes end before it does; with more of them it goes on from this position.
     Open(usize),
-    /// The byte at this position makes it no JSON string.
+    /// The byte at this position makes it invalid.
     Bad(usize),
 }
 
@@ -52,7 +52,7 @@ pub fn skip(
     }
 }
 
-/// The place of the first quote in these bits, if no other special character stands before it.
+/// The position of the first quote in these bits, if no other special character is before it.
 #[inline(always)]
 pub fn short(quotes: u64, others: u64) -> Option<u32> {
     let before = quotes.wrapping_sub(1) & !quotes;
@@ -110,7 +110,7 @@ fn judge(
             match bytes.get(u + 1..u + 5) {
                 Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => {}
                 Some(_) => return bad(bytes, at),
-                // Its backslash stands in this block, for no block starts with an escaped byte.
+                // Its backslash is in this block, for no block starts with an escaped byte.
                 None => return Skipped::Open(u - 1),
             }
             unicode &= unicode - 1;
@@ -150,7 +150,7 @@ pub fn bytewise(bytes: &[u8], from: usize) -> Skipped {
     }
 }
 
-/// 1 if a run of backslashes of odd length stands at the end of the first `len` bytes of a block, else 0.
+/// 1 if a run of backslashes of odd length is at the end of the first `len` bytes of a block, else 0.
 #[cold]
 #[inline(never)]
 fn unpaired_at_end(slashes: u64, len: usize) -> usize {
@@ -165,7 +165,7 @@ fn after_odd_runs(slashes: u64) -> u64 {
     if slashes & follows == 0 {
         return follows;
     }
-    // Adding a run's first bit carries to the bit behind the run. A run of odd length that starts at an even place
+    // Adding a run's first bit carries to the bit behind the run. A run of odd length that starts at an even position
     // ends at an odd one, and the other way round.
     let starts = slashes & !follows;
     let behind_even = slashes.wrapping_add(starts & EVEN) & !slashes;

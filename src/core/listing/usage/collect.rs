@@ -75,7 +75,7 @@ impl Collection<'_> {
                         collected.sessions.push(session(file.path.clone(), listed))
                     }
                     Some(_) => {}
-                    // A folder is no session that is missing.
+                    // A directory is not a missing session.
                     None if fs::metadata(Path::new(&file.path)).is_ok_and(|meta| meta.is_dir()) => {}
                     None => {
                         collected.left_out.push(LeftOutFile { path: file.path.clone(), error: why(file).to_string() })

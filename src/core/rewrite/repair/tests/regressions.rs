@@ -43,7 +43,7 @@ fn repairs_of_60_000_torn_or_entangled_lines_took_minutes() {
         ("gaps before orphans", junk.clone() + &all(&|n| custom(&format!("a{n}"), &format!("z{n}"))), N),
         ("repeated lines before gaps", all(&|_| custom("a", "z")) + &junk, 1),
         ("a chain of gaps", all(&torn) + &all(&|n| custom(&format!("a{n}"), &format!("g{}", N - 1))), N),
-        ("a circle of gaps", all(&|n| torn(n).replace("\"g0\"", "\"g5\"")) + &custom("a", &format!("g{}", N - 1)), 1),
+        ("a cycle of gaps", all(&|n| torn(n).replace("\"g0\"", "\"g5\"")) + &custom("a", &format!("g{}", N - 1)), 1),
         ("cycles of two", all(&|n| custom(&format!("a{n}"), &format!("a{}", n ^ 1))), N),
         ("one cycle", all(&|n| custom(&format!("a{n}"), &format!("a{}", (n + 1) % N))), N),
         ("one id", all(&|n| custom("a", &format!("b{n}"))), N),
@@ -160,7 +160,7 @@ const WHOLE_HEADER: &str =
     "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\
                             \"cwd\":\"/my/project\",\"parentSession\":\"/p\"}";
 
-/// A byte order mark, zeros, half a line or an entry on its line cost a session its header, and so its folder.
+/// A byte order mark, zeros, half a line or an entry on its line cost a session its header, and so its working directory.
 #[test]
 fn a_header_that_could_be_read_was_replaced_by_an_empty_one() {
     let half = &entry("x", "null")[..30];
