@@ -1,7 +1,9 @@
 // What a store costs: appends with a session followed and not, in turns; the way of a large file to a directory and back; and, with a
-// PostgreSQL, the time from an append until it is stored, at several hosts with 20 entries a second each:
+// PostgreSQL, the time from an append until it is stored, at several hosts with 20 entries a second each, ten in a process:
 //   npm run bench:stores -- --megabytes 128
 //   npm run bench:stores -- --hosts 100 --seconds 20 --postgres postgres://me:password@127.0.0.1/sessions
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -75,11 +77,30 @@ async function large() {
 	await timed("pull after one entry", () => b.sync.pull());
 }
 
+const IN_A_PROCESS = 10;
+
 async function stored() {
+	const children = [];
+	for (let left = hosts; left > 0; left -= IN_A_PROCESS)
+		children.push(fork(process.argv[1], ["--hosts", String(Math.min(left, IN_A_PROCESS)), "--seconds", String(seconds), "--postgres", postgres]));
+	const said = async () => {
+		const answers = await Promise.all(children.map((child) => Promise.race([once(child, "message"), once(child, "close").then(() => { throw new Error("a process ended"); })])));
+		return answers.flatMap(([message]) => message);
+	};
+	await said();
+	for (const child of children) child.send("begin");
+	const times = await said();
+	console.log(`stored at ${hosts} hosts: p50 ${milliseconds(quantile(times, 0.5))}, p99 ${milliseconds(quantile(times, 0.99))} of ${times.length} entries`);
+	for (const child of children) child.disconnect();
+}
+
+/** Some of the hosts, in a process of their own. */
+async function storedHere() {
 	const times = [];
 	const machines = await Promise.all(
 		Array.from({ length: hosts }, async (_, at) => {
-			const store = new PostgresStore({ url: postgres, host: `host-${at}`, schema: "store_bench" });
+			const name = `host-${process.pid}-${at}`;
+			const store = new PostgresStore({ url: postgres, host: name, schema: "store_bench" });
 			const begun = new Map();
 			const append = store.append.bind(store);
 			store.append = async (session, what) => {
@@ -87,7 +108,7 @@ async function stored() {
 				for (const bytes of what.lines) times.push(performance.now() - begun.get(JSON.parse(bytes).id));
 				return done;
 			};
-			const { dir, sync } = syncOf(store, `host-${at}`);
+			const { dir, sync } = syncOf(store, name);
 			const manager = SessionManager.create(dir, dir, { ids: "long" });
 			const say = (n) => begun.set(manager.appendMessage({ role: "user", content: `words ${n}`, timestamp: n }), performance.now());
 			// An entry may be stored before its id is given.
@@ -98,6 +119,8 @@ async function stored() {
 		}),
 	);
 	times.length = 0;
+	process.send([]);
+	await once(process, "message");
 	await Promise.all(
 		machines.map(async ({ sync, say }) => {
 			const begin = performance.now() + Math.random() * 50;
@@ -109,12 +132,14 @@ async function stored() {
 			await sync.stop();
 		}),
 	);
-	console.log(`stored at ${hosts} hosts: p50 ${milliseconds(quantile(times, 0.5))}, p99 ${milliseconds(quantile(times, 0.99))} of ${times.length} entries`);
 	await Promise.all(machines.map(({ store }) => store.close()));
+	process.send(times);
+	await once(process, "disconnect");
 }
 
 try {
-	if (postgres) await stored();
+	if (process.send) await storedHere();
+	else if (postgres) await stored();
 	else {
 		await appends();
 		await large();

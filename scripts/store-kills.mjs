@@ -1,5 +1,5 @@
 // Kills machines that share a store, and cuts them off from it, at random moments; checks in the end that no acknowledged entry is
-// lost or there twice, and that all have the same lines in the same order:
+// lost or there twice, and that all have the same lines in the same order. Each round of 100 kills has a session and a seed of its own:
 //   npm run store-kills -- --kills 5000 --seed 1 --store postgres
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -7,6 +7,7 @@ import { count } from "../__test__/support/counts.mjs";
 import { optionsOf } from "./options.mjs";
 import { VITEST } from "./report.mjs";
 
+const ROUND = 100;
 /** The tests by store. */
 const STORES = {
 	directory: ["__test__/stress/store-kills.spec.ts", "directory"],
@@ -21,9 +22,11 @@ const { values } = optionsOf(
 );
 const { kills = count("store_kills", "long"), seed = Math.floor(Math.random() * 2 ** 31), store } = values;
 const cwd = fileURLToPath(new URL("..", import.meta.url));
-const env = { ...process.env, PSN_STORE_KILLS: String(kills), PSN_SEED: String(seed), PSN_STRICT: "1" };
 for (const [name, [file, title]] of Object.entries(STORES)) {
 	if (store !== undefined && store !== name) continue;
-	const { status } = spawnSync(process.execPath, [VITEST, "run", file, "-t", title, "--testTimeout", "0"], { cwd, env, stdio: "inherit" });
-	if (status !== 0) process.exitCode = 1;
+	for (let done = 0, round = seed; done < kills; done += ROUND, round++) {
+		const env = { ...process.env, PSN_STORE_KILLS: String(Math.min(ROUND, kills - done)), PSN_SEED: String(round), PSN_STRICT: "1" };
+		const { status } = spawnSync(process.execPath, [VITEST, "run", file, "-t", title, "--testTimeout", "0"], { cwd, env, stdio: "inherit" });
+		if (status !== 0) process.exitCode = 1;
+	}
 }

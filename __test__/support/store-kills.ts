@@ -71,15 +71,21 @@ class Machine {
 
 	async kill(): Promise<void> {
 		const child = this.child as ChildProcess;
-		if (child.exitCode !== null || child.signalCode !== null) return;
+		if (this.isOver()) return;
 		const closed = new Promise((resolve) => child.on("close", resolve));
 		child.kill("SIGKILL");
 		await closed;
 	}
 
+	private isOver(): boolean {
+		return this.child?.exitCode !== null || this.child.signalCode !== null;
+	}
+
 	/** Lets it go on with what follows, and waits until that is done. */
 	async go(what: "pushed" | "pulled"): Promise<void> {
 		const child = this.child as ChildProcess;
+		// One that failed has said why.
+		if (this.isOver()) return;
 		await new Promise<void>((resolve) => {
 			this.waiting.set(what, resolve);
 			child.on("close", () => resolve());

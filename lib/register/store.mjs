@@ -13,8 +13,9 @@ export const STORE_VARIABLE = "PI_SESSION_NATIVE_STORE";
 
 const require = createRequire(import.meta.url);
 const WORKER = fileURLToPath(new URL("store-worker.mjs", import.meta.url));
-/** How long pi's start and end wait for the store, in milliseconds; 2,000 by default. */
+/** How long pi's start and end wait for the store, in milliseconds. */
 const TIMEOUT_VARIABLE = "PI_SESSION_NATIVE_STORE_TIMEOUT";
+const TIMEOUT_MS = 2000;
 const TICK_MS = 400;
 /** How long a session counts as in use here after the last claim, and when that is renewed. */
 const CLAIM_MS = 60_000;
@@ -26,11 +27,19 @@ const SHOWS_NOTHING = new Set(["--help", "-h", "--version", "-v", "--list-models
 
 /** The store that the environment names, or undefined. */
 export function storeOfEnvironment(env = process.env) {
-	return env[STORE_VARIABLE] ? new StoreInPi(env[STORE_VARIABLE]) : undefined;
+	return env[STORE_VARIABLE] ? new StoreInPi(env[STORE_VARIABLE], timeoutOf(env[TIMEOUT_VARIABLE])) : undefined;
+}
+
+function timeoutOf(text = "") {
+	const timeout = text === "" ? TIMEOUT_MS : Number(text);
+	if (Number.isInteger(timeout) && timeout >= 1 && timeout < 2 ** 31) return timeout;
+	say(`${TIMEOUT_VARIABLE} must be a whole number of milliseconds, 1 or more, not ${JSON.stringify(text.slice(0, 100))}; ${TIMEOUT_MS} is used`);
+	return TIMEOUT_MS;
 }
 
 class StoreInPi {
 	#address;
+	#timeout;
 	/** Managers that have or will have a file. */
 	#managers = new Set();
 	/** By working directory. */
@@ -47,8 +56,9 @@ class StoreInPi {
 	#told = new Set();
 	#untold = [];
 
-	constructor(address) {
+	constructor(address, timeout) {
 		this.#address = address;
+		this.#timeout = timeout;
 	}
 
 	/** Pulls what this project's sessions lack, for two seconds at most. `pi` is the one that is going to start. */
@@ -56,8 +66,8 @@ class StoreInPi {
 		if (args.some((arg) => SHOWS_NOTHING.has(arg))) return;
 		const at = args.findIndex((arg) => arg === "--session-dir");
 		const dir = at < 0 ? args.find((arg) => arg.startsWith("--session-dir="))?.slice("--session-dir=".length) : args[at + 1];
-		const { result, error } = run({ task: "pull", dir }, { PI_CODING_AGENT_DIR: agentDirOf(pi) });
-		if (!result) return say(error === "timeout" ? `the store did not answer within ${limit() / 1000} s; pi starts with the sessions that are here` : `the store was not asked: ${error}`);
+		const { result, error } = this.#run({ task: "pull", dir }, { PI_CODING_AGENT_DIR: agentDirOf(pi) });
+		if (!result) return say(error === "timeout" ? `${this.#lateness()}; pi starts with the sessions that are here` : `the store was not asked: ${error}`);
 		for (const line of result.errors) say(line);
 		for (const { session, host } of result.inUse) {
 			this.#inUse.set(session, host);
@@ -74,6 +84,7 @@ class StoreInPi {
 			const declared = Object.getOwnPropertyDescriptor(SessionManager, name);
 			const original = declared.value;
 			const value = { [name](...args) { return note(original.apply(this, args)); } }[name];
+			Object.defineProperty(value, "length", { value: original.length, configurable: true });
 			Object.defineProperty(SessionManager, name, { ...declared, value });
 		}
 		const tick = setInterval(() => void this.#tick(), TICK_MS);
@@ -164,15 +175,29 @@ class StoreInPi {
 		const claimed = [...this.#claims].filter(([, { epoch }]) => epoch !== undefined).map(([session]) => session);
 		for (const line of this.#untold) say(line);
 		if (unstored.length === 0 && claimed.length === 0) return;
-		const { result, error } = run({ task: "push", notes: this.#notes(), sessions: unstored, claimed });
-		const why = result?.errors[0] ?? (result ? undefined : error === "timeout" ? `the store did not answer within ${limit() / 1000} s` : error);
+		const { result, error } = this.#run({ task: "push", notes: this.#notes(), sessions: unstored, claimed });
+		const why = result?.errors[0] ?? (result ? undefined : error === "timeout" ? this.#lateness() : error);
 		if (why !== undefined) say(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
+	}
+
+	/** Lets a process of its own work as long as the limit allows. Stopping it leaves every file as it was, or new. */
+	#run(task, env = {}) {
+		const options = { input: JSON.stringify(task), encoding: "utf8", timeout: this.#timeout, killSignal: "SIGKILL", windowsHide: true };
+		const { stdout, stderr, error } = spawnSync(process.execPath, [WORKER], { ...options, env: { ...process.env, ...env } });
+		try {
+			if (!error) return { result: JSON.parse(stdout) };
+		} catch {
+			// What it said in place of an answer.
+		}
+		return { error: error?.code === "ETIMEDOUT" ? "timeout" : (error?.message ?? (stderr.trim().split("\n").pop() || "no answer")) };
+	}
+
+	#lateness() {
+		return `the store did not answer within ${this.#timeout / 1000} s`;
 	}
 }
 
 const say = (line) => writeSync(2, `pi-session-native: ${line}\n`);
-
-const limit = () => Number(process.env[TIMEOUT_VARIABLE]) || 2000;
 
 const isExclusive = () => process.env.PI_SESSION_NATIVE_LOCK === "exclusive";
 
@@ -180,16 +205,4 @@ const isExclusive = () => process.env.PI_SESSION_NATIVE_LOCK === "exclusive";
 function agentDirOf(pi) {
 	const { name = "pi", configDir = ".pi" } = manifestOf(pi.dir)?.piConfig ?? {};
 	return process.env[`${name.toUpperCase()}_CODING_AGENT_DIR`] || join(homedir(), configDir, "agent");
-}
-
-/** Lets a process of its own work as long as the limit allows. Stopping it leaves every file as it was, or new. */
-function run(task, env = {}) {
-	const options = { input: JSON.stringify(task), encoding: "utf8", timeout: limit(), killSignal: "SIGKILL", windowsHide: true };
-	const { stdout, stderr, error } = spawnSync(process.execPath, [WORKER], { ...options, env: { ...process.env, ...env } });
-	try {
-		if (!error) return { result: JSON.parse(stdout) };
-	} catch {
-		// What it said in place of an answer.
-	}
-	return { error: error?.code === "ETIMEDOUT" ? "timeout" : (error?.message ?? (stderr.trim().split("\n").pop() || "no answer")) };
 }

@@ -1,7 +1,8 @@
 // The way of a session from a store to its file.
 //
-// Where the store only went on from what is noted, its new lines are put behind that. Otherwise everything is loaded. Either way
-// the addon writes the file anew, whole, in the store's order (`SessionManager.merge`).
+// Where the store only went on from what is noted, its new lines are put behind that. Otherwise everything is loaded. The addon
+// (`SessionManager.merge`) brings the file into the store's order: it appends the new lines if they all stand at the end, and
+// replaces the file otherwise.
 const { promises: fs } = require("node:fs");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");

@@ -1,5 +1,8 @@
 // The way of a session's file to a store. The file is the outbox: what was appended to it, by whatever process, is read
-// from it and stored, in portions of a second or a megabyte.
+// from it and stored, in portions of at most a megabyte or one line.
+//
+// A followed file is looked at four times a second. What it has grown by goes at once; what it grows by meanwhile goes next. So
+// one entry waits for nothing but the look, and the slower the store answers, the more entries share a call to it.
 //
 // What is known to be stored is a note: a cursor of the store, a place in the file, and a checksum of what stands just
 // before that place. A note that is lost, or does not fit to the file any more, costs a comparison with all that is
@@ -31,12 +34,10 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {(error: Error) => void} [onError] is given each failure; what failed is tried again, but for `reset`
  * @property {() => number | undefined} [epoch] the claim that appends are to go by
  * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored
- * @property {number} [delay] how long to wait for more, in milliseconds
  * @property {number} [poll] how often a followed file is looked at, in milliseconds
  * @property {number} [retry] the first wait after a failure, in milliseconds; it doubles up to a minute
  */
 
-const DELAY_MS = 1000;
 const POLL_MS = 250;
 const RETRY_MS = 500;
 const LONGEST_RETRY_MS = 60_000;
@@ -56,20 +57,14 @@ class Push {
 	/** @type {NodeJS.Timeout | undefined} */
 	#following;
 	#failures = 0;
-	/** What is under way may have read the file before something was appended. */
-	#isNotified = false;
+	/** Whether the file grew since it was last read. */
+	#hasGrown = false;
 	#isStopped = false;
 
 	/** @param {PushOptions} options */
 	constructor(options) {
-		this.#options = { delay: DELAY_MS, poll: POLL_MS, retry: RETRY_MS, ...options };
+		this.#options = { poll: POLL_MS, retry: RETRY_MS, ...options };
 		this.#note = options.note;
-	}
-
-	/** Something was appended to the file. Never throws, and waits for nothing. */
-	notify() {
-		this.#isNotified = true;
-		this.#schedule(this.#options.delay);
 	}
 
 	/**
@@ -86,7 +81,7 @@ class Push {
 			isLooking = false;
 			if (size < 0 || size === before) return;
 			before = size;
-			this.#isNotified = true;
+			this.#hasGrown = true;
 			// After a failure it is tried again by itself.
 			if (!this.#timer) this.#start();
 		};
@@ -94,18 +89,9 @@ class Push {
 		void look();
 	}
 
-	/** How many bytes of the file are not known to be stored. */
-	async lag() {
-		return this.#behind(await fs.stat(this.#options.file));
-	}
-
-	/** The same, for who cannot wait. A file that is not there has none. */
-	lagSync() {
-		return this.#behind(statSync(this.#options.file, { throwIfNoEntry: false }) ?? { size: 0 });
-	}
-
-	/** @param {{ size: number }} file */
-	#behind({ size }) {
+	/** How many bytes of the file are not known to be stored. A file that is not there has none. */
+	lag() {
+		const { size } = statSync(this.#options.file, { throwIfNoEntry: false }) ?? { size: 0 };
 		return Math.max(0, size - (this.#note?.offset ?? 0));
 	}
 
@@ -150,23 +136,17 @@ class Push {
 		return first !== "late";
 	}
 
-	/** @param {number} delay */
-	#schedule(delay) {
-		if (this.#isStopped || this.#timer || this.#running) return;
-		this.#timer = setTimeout(() => this.#start(), delay);
-		// A process that has nothing else to do may end; the next one goes on.
-		this.#timer.unref();
-	}
-
 	#start() {
 		clearTimeout(this.#timer);
 		this.#timer = undefined;
 		if (this.#running) return;
-		this.#isNotified = false;
+		this.#hasGrown = false;
 		this.#running = this.#run().finally(() => {
 			this.#running = undefined;
-			if (this.#failures > 0) this.#schedule(this.#wait());
-			else if (this.#isNotified) this.#schedule(this.#options.delay);
+			if (this.#isStopped) return;
+			// A process that has nothing else to do may end; the next one goes on.
+			if (this.#failures > 0) this.#timer = setTimeout(() => this.#start(), this.#wait()).unref();
+			else if (this.#hasGrown) this.#start();
 		});
 	}
 
@@ -198,11 +178,8 @@ class Push {
 				this.#known = new Set(page.lines.map(({ line }) => lineKey(line)));
 				this.#note = { cursor: page.cursor, offset: 0, check: await checkAt(file, 0), needsAll: page.lines.length > 0 };
 			}
-			const { lines, bytes } = await readLines(file, this.#note.offset);
-			if (bytes === 0) {
-				this.#known.clear();
-				return false;
-			}
+			const { lines, bytes, goesOn } = await readLines(file, this.#note.offset);
+			if (bytes === 0) return this.#atEnd();
 			const header = (this.#header ??= (await readHeader(file)).line);
 			const fresh = lines.filter((line) => entryOf(line) && !this.#known.has(lineKey(line)));
 			let { cursor, offset } = this.#note;
@@ -214,10 +191,15 @@ class Push {
 			this.#note = { ...this.#note, cursor, offset, check: await checkAt(file, offset) };
 			onNote?.(this.#note);
 			onProgress?.(offset);
-			return true;
+			return goesOn || this.#atEnd();
 		} finally {
 			await file.close();
 		}
+	}
+
+	#atEnd() {
+		this.#known.clear();
+		return false;
 	}
 }
 

@@ -45,23 +45,25 @@ async function tailAt(file, offset) {
 }
 
 /**
- * The whole lines that follow a place, a megabyte or one line. One that has no end yet is still being written.
+ * The whole lines that follow a place, a megabyte or one line, and whether the file goes on after what was read. A line that has no
+ * end yet is still being written.
  * @param {FileHandle} file
  * @param {number} offset
  * @param {number} [size] so much in place of a megabyte
  */
 async function readLines(file, offset, size = BATCH_BYTES) {
+	const there = (await file.stat()).size - offset;
 	for (let length = size; ; length *= 2) {
-		const read = await readAt(file, offset, length);
+		const read = await readAt(file, offset, Math.max(0, Math.min(length, there)));
 		const end = read.lastIndexOf(NEWLINE) + 1;
-		if (end === 0 && read.length === length) continue;
+		if (end === 0 && length < there) continue;
 		const lines = [];
 		for (let start = 0; start < end; ) {
 			const next = read.indexOf(NEWLINE, start);
 			lines.push(read.subarray(start, next));
 			start = next + 1;
 		}
-		return { lines, bytes: end };
+		return { lines, bytes: end, goesOn: length < there };
 	}
 }
 

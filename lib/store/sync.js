@@ -118,7 +118,7 @@ class SessionSync {
 			await push.stop();
 			if (isStored) told(sizes[at] ?? 0);
 			const bytes = Math.max(0, (this.#notes.get(session)?.offset ?? 0) - before);
-			return { session, file, bytes, lag: push.lagSync(), ...(isStored ? {} : { error: failures.at(-1) }) };
+			return { session, file, bytes, lag: push.lag(), ...(isStored ? {} : { error: failures.at(-1) }) };
 		});
 	}
 
@@ -141,7 +141,7 @@ class SessionSync {
 
 	/** How many bytes of a session's file are not known to be stored. @param {{ session: string, file: string }} local */
 	lagOf(local) {
-		return this.#pushOf(local).lagSync();
+		return this.#pushOf(local).lag();
 	}
 
 	/**
@@ -157,7 +157,7 @@ class SessionSync {
 
 	/** The files that are followed and hold what is not known to be stored. */
 	unstored() {
-		return [...this.#pushes].filter(([, push]) => push.lagSync() > 0).map(([file]) => file);
+		return [...this.#pushes].filter(([, push]) => push.lag() > 0).map(([file]) => file);
 	}
 
 	/**
@@ -171,7 +171,7 @@ class SessionSync {
 
 	/** How many bytes of the followed files are not known to be stored. */
 	lag() {
-		return [...this.#pushes.values()].reduce((sum, push) => sum + push.lagSync(), 0);
+		return [...this.#pushes.values()].reduce((sum, push) => sum + push.lag(), 0);
 	}
 
 	/** Follows no file any more. What is under way is waited for; the store stays open. */

@@ -84,6 +84,49 @@ test("an open manager keeps its leaf, and goes on", async () => {
 	expect(idsIn(b.file)).toEqual(idsIn(a.file));
 });
 
+test("new lines behind all others are appended, which open managers see; what another process appends meanwhile stays behind them", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(b, entry("root"));
+	await b.sync.push();
+	await a.sync.pull();
+	const manager = api.SessionManager.open(a.file, undefined, undefined, { ids: "long" });
+	const { ino } = statSync(a.file);
+	appendFileSync(b.file, text(...entries("n", 3)));
+	await b.sync.push();
+	expect(await a.sync.pull()).toMatchObject([{ added: 3 }]);
+	expect(statSync(a.file).ino).toBe(ino);
+	const mine = manager.appendCustomEntry("mine");
+	expect([manager.getEntryCount(), manager.getEntry(mine)?.parentId]).toEqual([5, "root"]);
+	expect(idsIn(a.file)).toEqual(["root", "n0", "n1", "n2", mine]);
+	// What the pull noted holds: the next push sends this one alone.
+	const append = vi.spyOn(a.store, "append");
+	await a.sync.push();
+	expect(append.mock.calls.map(([, { lines }]) => lines.length)).toEqual([1]);
+});
+
+test("a pull that was killed while it appended is finished by the next one, whether a push came first or not", async () => {
+	for (const pushesFirst of [false, true]) {
+		const { machine, begin } = world();
+		const [a, b] = [machine("a"), machine("b")];
+		begin(b, entry("root"));
+		await b.sync.push();
+		await a.sync.pull();
+		const added = entries("n", 3);
+		appendFileSync(b.file, text(...added));
+		await b.sync.push();
+		// It was killed within the second line, before anything was noted.
+		appendFileSync(a.file, text(...added).slice(0, 60));
+		if (pushesFirst) await a.sync.push();
+		expect((await a.sync.pull()).map(({ error }) => error)).toEqual([undefined]);
+		expect(linesOf(a.file).slice(1), String(pushesFirst)).toEqual(linesOf(b.file).slice(1));
+		await a.sync.push();
+		for (const { sync } of [a, b]) await sync.pull();
+		expect(idsIn(b.file)).toEqual(["root", "n0", "n1", "n2"]);
+		expect(idsIn(a.file)).toEqual(idsIn(b.file));
+	}
+});
+
 test("with a store named in the environment new ids are long, also the ones that are given beforehand", () => {
 	const dir = emptyDirectory();
 	const lengths = (options?: object) => {

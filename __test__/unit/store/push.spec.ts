@@ -1,5 +1,5 @@
 // From a session's file to a store.
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, promises, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
@@ -26,7 +26,7 @@ function setup(lines: Buffer[] = []) {
 	};
 	const errors: Error[] = [];
 	let note: unknown;
-	const push = (more = {}) => new Push({ store, session: SESSION, file, retry: 1, delay: 5, note, onNote: (one: unknown) => (note = one), onError: (error: Error) => errors.push(error), ...more });
+	const push = (more = {}) => new Push({ store, session: SESSION, file, retry: 1, poll: 1, note, onNote: (one: unknown) => (note = one), onError: (error: Error) => errors.push(error), ...more });
 	return { path, file, store: store as LineStore, portions, errors, push, noteOf: () => note as { offset: number }, forget: () => (note = undefined) };
 }
 
@@ -34,9 +34,9 @@ test("what the file holds is stored, and what other processes append to it", asy
 	const { file, store, portions, push } = setup(entries("a", 2));
 	const one = push({ project: "shop" });
 	expect(await one.flush(minute)).toBe(true);
-	expect(await one.lag()).toBe(0);
+	expect(one.lag()).toBe(0);
 	appendFileSync(file, `${text(...entries("b", 1))}\nno JSON\n{"type":"session","id":"x"}\n${text(entry("c"))}{"type":"message","id":"unfin`);
-	expect(await one.lag()).toBeGreaterThan(0);
+	expect(one.lag()).toBeGreaterThan(0);
 	expect(await one.flush(minute)).toBe(true);
 	appendFileSync(file, 'ished"}\n');
 	// Another process, with the note of the first.
@@ -44,17 +44,6 @@ test("what the file holds is stored, and what other processes append to it", asy
 	expect(portions).toEqual([["a0", "a1"], ["b0", "c"], ["unfinished"]]);
 	const [session] = (await store.list()).sessions;
 	expect([String(session?.header), session?.project]).toEqual([String(header()), "shop"]);
-});
-
-test("a notice is enough, and nothing is thrown where it is given", async () => {
-	const { file, portions, push } = setup(entries("a", 1));
-	const one = push();
-	one.notify();
-	appendFileSync(file, text(entry("b")));
-	one.notify();
-	await vi.waitFor(() => expect(portions.flat()).toEqual(["a0", "b"]), { timeout: 60_000 });
-	await one.stop();
-	push({ file: `${file}.gone` }).notify();
 });
 
 test("a long file goes in portions of a megabyte; a longer line goes alone", async () => {
@@ -93,31 +82,31 @@ test("what fails is told and tried again until it is stored", async () => {
 		return appended;
 	};
 	appendFileSync(file, text(entry("b")));
-	one.notify();
-	await vi.waitFor(async () => expect(await one.lag()).toBe(0), { timeout: 60_000 });
+	one.follow();
+	await vi.waitFor(() => expect(one.lag()).toBe(0), { timeout: 60_000 });
 	expect(errors.map(({ message }) => message)).toEqual(["no answer", "no answer", "no answer", "cut", "cut", "cut"]);
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "b"]);
 	await one.stop();
 });
 
-test("what is appended while a portion is under way is not forgotten", async () => {
+test("what is appended while a portion is under way goes at once when that is stored", async () => {
 	const { file, store, portions, push } = setup(entries("a", 1));
 	const one = push();
-	// The file was read to its end; then something is appended, and said.
-	let told = false;
-	const atEnd = vi.spyOn(Set.prototype, "clear").mockImplementation(function (this: Set<unknown>) {
-		if (!told) {
-			told = true;
-			appendFileSync(file, text(entry("late")));
-			one.notify();
-		}
-		for (const key of this) this.delete(key);
-	});
-	one.notify();
-	await vi.waitFor(() => expect(portions.flat()).toEqual(["a0", "late"]), { timeout: 20_000 });
-	atEnd.mockRestore();
+	const stat = vi.spyOn(promises, "stat");
+	const looksAtFile = () => stat.mock.calls.filter(([path]) => path === file).length;
+	const real = store.append.bind(store);
+	store.append = async (...args) => {
+		store.append = real;
+		appendFileSync(file, text(entry("late"), entry("later")));
+		// The second look from now on begins after this.
+		const before = looksAtFile();
+		await vi.waitFor(() => expect(looksAtFile()).toBeGreaterThan(before + 2), { timeout: 60_000, interval: 1 });
+		return real(...args);
+	};
+	one.follow();
+	await vi.waitFor(() => expect(portions.flat()).toContain("later"), { timeout: 60_000, interval: 1 });
 	await one.stop();
-	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "late"]);
+	expect(portions).toEqual([["a0"], ["late", "later"]]);
 });
 
 test("a flush gives up when its time is over, and the store's answer still counts", async () => {

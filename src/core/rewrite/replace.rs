@@ -141,6 +141,17 @@ impl RewriteTarget {
         move |error| Error::io(syscall, &self.path, error)
     }
 
+    /// Appends lines, given without their newlines, to the file of `size` bytes, in one write, and syncs them. False if they
+    /// did not land there, or another file has the name by now: the caller starts over.
+    pub fn append(self, size: u64, lines: &[&[u8]]) -> Result<bool> {
+        let mut file = FileStorage::open(&self.path)?.with_durability(Durability::Fsync);
+        if !file.is(self.identity) || file.size()? != size {
+            return Ok(false);
+        }
+        let place = file.append(&mut lines.join(&b'\n'))?;
+        Ok(place.offset == size)
+    }
+
     /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Gives the
     /// backup's path, empty without a backup. Symbolic links are followed; mode, owner and
     /// extended attributes are kept. None, and nothing changed, if the file was replaced

@@ -49,7 +49,8 @@ pub struct MergeSince {
 impl SessionManager {
     /// Adds lines that a store has of a session to its file, in the store's order; entries that are not stored yet follow.
     /// Two equal lines are one entry. Where entries of different hosts have one id, the later one gets another, and what its
-    /// host says of it follows. The file is replaced as a whole; open managers keep their leaf.
+    /// host says of it follows. New lines behind all others are appended in one write; else the file is replaced as a whole. Open
+    /// managers keep their leaf.
     ///
     /// @throws If the file cannot be read or written, is another session's or of an old version, or is locked by another
     /// manager. It is then as it was.

@@ -1,7 +1,8 @@
 //! The content of the merged file, as pieces of the old one and new lines.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::hash_map::{Entry, HashMap};
+use std::collections::HashSet;
 use std::io::Write;
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
@@ -49,8 +50,9 @@ pub struct OldFile {
     lacks_final_newline: bool,
     /// What stays in front.
     front: Vec<Range>,
-    /// The entries in front: their ids, with the key of the last line that has it.
+    /// Ids of stored lines that entries in front have, with the key of the last line that has it.
     front_ids: HashMap<Vec<u8>, u128>,
+    has_front_entries: bool,
     groups: Vec<Group>,
     by_key: HashMap<u128, usize>,
     /// Makes keys that nobody else can foresee: no line is made to be taken for another.
@@ -77,16 +79,27 @@ pub struct Layout<'a> {
 impl OldFile {
     /// Reads the file of a session. The first `front` bytes, whole lines, stay as they are; at least everything up to the header
     /// does. An error if it is the file of another session, or of an old version.
-    pub fn read(storage: &dyn Storage, session: &str, front: u64) -> Result<Self> {
+    ///
+    /// A torn last line that one of the stored lines begins with is left out: an append of that line was interrupted.
+    pub fn read(storage: &dyn Storage, session: &str, front: u64, stored: StoredLines<'_>) -> Result<Self> {
         let mut old = Self::empty();
+        let stored_ids: HashSet<_> = match front {
+            0 => HashSet::new(),
+            _ => stored.iter().filter_map(|line| entry_id(&text_of(line.bytes))).collect(),
+        };
         let mut header = None;
         let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
         while let Some(line) = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))? {
             let range = Range { from: line.offset, to: line.end() };
             (old.size, old.lacks_final_newline) = (range.to, !line.ended);
             let text = text_of(line.bytes);
-            let parses = line.skipped.is_none() && is_json(&text);
-            old.torn_line_start = Some(range.from).filter(|_| !line.ended && !parses);
+            let parses = (header.is_none() || !line.ended) && line.skipped.is_none() && is_json(&text);
+            if !line.ended && !parses {
+                old.torn_line_start = Some(range.from);
+                if stored.iter().any(|one| one.bytes.starts_with(line.bytes)) {
+                    break;
+                }
+            }
             if header.is_none() && parses {
                 header = Some(Header::read(&text).ok_or_else(|| Error::not_a_session(storage.name()))?);
             }
@@ -94,7 +107,12 @@ impl OldFile {
                 Some(_) => None,
                 None => entry_id(&text),
             };
-            old.add(range, line.bytes, id.filter(|_| header.is_some()), front);
+            let id = id.filter(|_| header.is_some());
+            if range.from < front {
+                old.add_front(range, line.bytes, id, &stored_ids);
+            } else {
+                old.add(range, line.bytes, id);
+            }
         }
         let header = header.ok_or_else(|| Error::not_a_session(storage.name()))?;
         if header.id != session.as_bytes() {
@@ -106,6 +124,11 @@ impl OldFile {
         }
     }
 
+    /// Its length in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
     fn empty() -> Self {
         Self {
             size: 0,
@@ -113,6 +136,7 @@ impl OldFile {
             lacks_final_newline: false,
             front: Vec::new(),
             front_ids: HashMap::new(),
+            has_front_entries: false,
             groups: Vec::new(),
             by_key: HashMap::new(),
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
@@ -123,20 +147,23 @@ impl OldFile {
         xxh3_128_with_seed(line, self.seed)
     }
 
-    fn add(&mut self, range: Range, line: &[u8], id: Option<Vec<u8>>, front: u64) {
+    fn add_front(&mut self, range: Range, line: &[u8], id: Option<Vec<u8>>, stored_ids: &HashSet<Vec<u8>>) {
+        self.front.push(range);
+        self.has_front_entries |= id.is_some();
+        if let Some(id) = id.filter(|id| stored_ids.contains(id)) {
+            self.front_ids.insert(id, self.key(line));
+        }
+    }
+
+    fn add(&mut self, range: Range, line: &[u8], id: Option<Vec<u8>>) {
+        let Some(id) = id else {
+            return self.groups.last_mut().map_or(&mut self.front, |group| &mut group.rest).push(range);
+        };
         let key = self.key(line);
-        match id {
-            Some(id) if range.from < front => {
-                self.front_ids.insert(id, key);
-                self.front.push(range);
-            }
-            // The same entry once more is none.
-            Some(_) if self.by_key.contains_key(&key) => {}
-            Some(id) => {
-                self.by_key.insert(key, self.groups.len());
-                self.groups.push(Group { id, entry: range, rest: Vec::new(), is_stored: false });
-            }
-            None => self.groups.last_mut().map_or(&mut self.front, |group| &mut group.rest).push(range),
+        // The same entry once more is none.
+        if let Entry::Vacant(free) = self.by_key.entry(key) {
+            free.insert(self.groups.len());
+            self.groups.push(Group { id, entry: range, rest: Vec::new(), is_stored: false });
         }
     }
 }
@@ -187,7 +214,7 @@ impl<'a> Layout<'a> {
             }
             group.rest.iter().for_each(|&range| layout.push_old(range));
         }
-        if !old.front_ids.is_empty() && !layout.renamed.is_empty() {
+        if old.has_front_entries && !layout.renamed.is_empty() {
             return Ok(None);
         }
         layout.is_changed = !matches!(layout.pieces.as_slice(), [Piece::Old(Range { from: 0, to })] if *to == old.size);
@@ -213,6 +240,14 @@ impl<'a> Layout<'a> {
             renamed: Vec::new(),
             is_changed: false,
         }
+    }
+
+    /// The new lines, if they all stand behind the old file of `size` bytes, which ends with a newline.
+    pub fn appended(&self, size: u64) -> Option<Vec<&[u8]>> {
+        let (first, rest) = self.pieces.split_first()?;
+        let is_whole = matches!(first, Piece::Old(Range { from: 0, to }) if *to == size) && self.unended.is_none();
+        let is_new = |piece: &Piece<'_>| matches!(piece, Piece::New(_));
+        (is_whole && rest.iter().all(is_new)).then(|| self.new_lines().collect())
     }
 
     /// The lines that are no part of the old file.

@@ -17,6 +17,9 @@ use crate::core::storage::storage::{read_into, Storage};
 /// How often a merge starts over because the file changed.
 const TRIES: usize = 20;
 
+/// More bytes than this go into a new file: the longer an append takes, the likelier is it cut.
+const LONGEST_APPEND: usize = 8 << 20;
+
 /// How far the file is known to hold the stored lines in their order.
 #[derive(Debug, Clone, Copy)]
 pub struct Since<'a> {
@@ -32,7 +35,7 @@ pub struct Since<'a> {
 pub struct Merged {
     /// Nothing was done: all stored lines are needed.
     pub needs_all: bool,
-    /// Whether the file is another one now.
+    /// Whether the file was written.
     pub changed: bool,
     /// Stored lines that the file did not have.
     pub added: u64,
@@ -46,7 +49,9 @@ pub struct Merged {
 /// Brings stored lines of `session` into the session file at an absolute path. An error, and nothing changed, if it cannot be read
 /// or written, is another session's, or if another process has its lock.
 ///
-/// Lines that other programs append meanwhile are carried over unchanged.
+/// If all new lines stand behind those of the file they are appended, in one write; otherwise the file is replaced. A process
+/// that is killed during that write leaves the first of them, and the next merge adds the rest. Lines that other programs append
+/// meanwhile are kept.
 pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<Since<'_>>) -> Result<Merged> {
     let _lock = FileLock::take(path)?;
     for _ in 0..TRIES {
@@ -55,11 +60,18 @@ pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<S
         if !since.map_or(Ok(true), |since| is_known(storage, since))? {
             break;
         }
-        let old = OldFile::read(storage, session, since.map_or(0, |since| since.bytes))?;
+        let old = OldFile::read(storage, session, since.map_or(0, |since| since.bytes), stored)?;
+        let size = old.size();
         let Some(mut layout) = Layout::of(storage, old, stored)? else { break };
-        let size = storage.size()?;
-        if layout.is_changed && original.replace(Backup::None, &mut layout)?.is_none() {
-            continue;
+        if layout.is_changed {
+            let is_short = |lines: &Vec<&[u8]>| lines.iter().map(|line| line.len()).sum::<usize>() <= LONGEST_APPEND;
+            let is_done = match layout.appended(size).filter(is_short) {
+                Some(lines) => original.append(size, &lines)?,
+                None => original.replace(Backup::None, &mut layout)?.is_some(),
+            };
+            if !is_done {
+                continue;
+            }
         }
         let Layout { added, unstored, stored_bytes, renamed, is_changed: changed, .. } = layout;
         // A last line without its newline gets it with the next change.

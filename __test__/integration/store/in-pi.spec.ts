@@ -1,0 +1,161 @@
+// A store in the environment of a process whose managers the register hook watches, without pi: its start, its end, and what is said.
+import { execFile } from "node:child_process";
+import { appendFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
+import { SESSION, emptyDirectory, entries, entry, header } from "../../support/lines.js";
+import { snapshot } from "../../support/store.js";
+
+const root = resolve(__dirname, "../../..");
+const worker = join(root, "lib/register/store-worker.mjs");
+const MINUTES = "300000";
+const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
+
+interface Machine {
+	path: string;
+	/** The store's directory, which is there. */
+	address: string;
+	agent: string;
+	work: string;
+	dir: string;
+	env: Record<string, string | undefined>;
+}
+
+function machine(more: Record<string, string> = {}): Machine {
+	const path = emptyDirectory();
+	const [address, agent, work] = ["store", "agent", "shop"].map((name) => join(path, name)) as [string, string, string];
+	for (const dir of [address, work]) mkdirSync(dir);
+	const dir = join(agent, "sessions", `--${work.slice(1).replaceAll("/", "-")}--`);
+	mkdirSync(dir, { recursive: true });
+	const own = { PI_SESSION_NATIVE_STORE: address, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "shop", PI_SESSION_NATIVE_STORE_TIMEOUT: MINUTES };
+	return { path, address, agent, work, dir, env: { ...process.env, PI_CODING_AGENT_DIR: agent, HOME: path, ...own, ...more } };
+}
+
+/** Runs Node and gives what it said. */
+function node({ work, env }: Machine, args: string[], input = ""): Promise<{ end: number | string; out: string; err: string }> {
+	return new Promise((resolve) => {
+		const child = execFile(process.execPath, args, { cwd: work, env: env as NodeJS.ProcessEnv }, (error, out, err) => resolve({ end: error?.signal ?? Number(error?.code ?? 0), out, err }));
+		child.stdin?.end(input);
+	});
+}
+
+const ask = async (at: Machine, task: object) => JSON.parse((await node(at, [worker], JSON.stringify(task))).out);
+
+/** What pi does with the hook: the store is asked, managers are watched, and something is said. */
+const program = (body: string) => `
+	import { createRequire } from "node:module";
+	import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};
+	const { SessionManager, getDefaultSessionDir } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
+	const before = Object.getOwnPropertyDescriptors(SessionManager);
+	const store = storeOfEnvironment();
+	store.pullBefore({ dir: ${JSON.stringify(root)} }, []);
+	store.watch(SessionManager, getDefaultSessionDir);
+	${body}`;
+const pi = (at: Machine, body: string) => node(at, ["--input-type=module", "-e", program(body)]);
+
+const reader = ({ address }: Machine) => new DirectoryStore({ path: address, host: "reader" });
+const NAME = `2025-06-01T09-00-00-000Z_${SESSION}.jsonl`;
+const append = (store: DirectoryStore, lines: Buffer[]) => store.append(SESSION, { header: header(), lines, project: "shop" });
+
+test("the worker pulls what is lacking, and names what an earlier process could not store", async () => {
+	const at = machine();
+	const desktop = new DirectoryStore({ path: at.address, host: "desktop" });
+	await append(desktop, entries("n", 2));
+	expect(await ask(at, { task: "pull" })).toEqual({ errors: [], inUse: [], leftover: [] });
+	const file = join(at.dir, NAME);
+	expect(readFileSync(file, "utf8").split("\n").slice(1).join("\n")).toBe(text(...entries("n", 2)));
+	appendFileSync(file, text(entry("mine")));
+	const pulled = await ask(at, { task: "pull" });
+	expect(pulled).toEqual({ errors: [], inUse: [], leftover: [{ session: SESSION, file, cwd: at.work }] });
+	const task = { task: "push", notes: join(at.agent, "session-stores"), sessions: pulled.leftover, claimed: [] };
+	expect(await ask(at, task)).toEqual({ errors: [] });
+	expect((await loadAll(desktop, SESSION)).lines).toHaveLength(3);
+	expect((await ask(at, { task: "pull" })).leftover).toEqual([]);
+});
+
+test("the worker names what fails, and leaves files as they are", async () => {
+	const at = machine();
+	await append(new DirectoryStore({ path: at.address, host: "desktop" }), entries("n", 2));
+	writeFileSync(join(at.address, "sessions", SESSION, "desktop", "0000000001.lines"), "no segment");
+	const before = snapshot(at.dir);
+	expect((await ask(at, { task: "pull" })).errors).toEqual([expect.stringMatching(`^session ${SESSION}: .*it is not a segment`)]);
+	expect(snapshot(at.dir)).toEqual(before);
+	for (const [address, said] of [
+		[join(at.path, "unmounted"), "there is no such directory"],
+		["ftp://me:s3cret@x/y", "No store is known for addresses that begin with ftp:"],
+	] as const) {
+		const there = { ...at, env: { ...at.env, PI_SESSION_NATIVE_STORE: address } };
+		const { errors } = await ask(there, { task: "pull" });
+		expect(errors).toEqual([expect.stringContaining(said)]);
+		const task = { task: "push", notes: join(at.agent, "session-stores"), sessions: [{ session: SESSION, file: join(at.dir, NAME), cwd: at.work }], claimed: [] };
+		expect(JSON.stringify(await ask(there, task))).not.toContain("s3cret");
+	}
+	expect(snapshot(at.dir)).toEqual(before);
+});
+
+test("what managers append is stored when the process ends, from wherever they were made; the statics look as before", async () => {
+	const at = machine();
+	const { err, out } = await pi(
+		at,
+		`for (const name of ["create", "open", "continueRecent", "forkFrom"]) {
+			const now = Object.getOwnPropertyDescriptor(SessionManager, name);
+			const { value, ...rest } = before[name];
+			const same = now.value.name === value.name && now.value.length === value.length && Object.keys(rest).every((key) => now[key] === rest[key]);
+			if (!same) console.log(name, now, before[name]);
+		}
+		const { create } = SessionManager;
+		const manager = create(process.cwd());
+		manager.appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+		const fork = SessionManager.forkFrom(manager.getSessionFile(), process.cwd());
+		fork.appendMessage({ role: "user", content: "And on", timestamp: 2 });`,
+	);
+	expect([out, err]).toEqual(["", ""]);
+	const { sessions } = await reader(at).list();
+	expect(sessions.map(({ project, hosts }) => [project, hosts])).toEqual([["shop", ["laptop"]], ["shop", ["laptop"]]]);
+	const stored = await Promise.all(sessions.map(async ({ session }) => (await loadAll(reader(at), session)).lines.length));
+	expect(stored.sort()).toEqual([1, 2]);
+	expect(readdirSync(at.dir)).toHaveLength(2);
+});
+
+test("what follows a session while the process runs stores what is appended", async () => {
+	const at = machine();
+	// It ends by a signal, so that nothing is stored at its end.
+	const { end } = await pi(
+		at,
+		`import { readdirSync } from "node:fs";
+		const manager = SessionManager.create(process.cwd());
+		manager.appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+		setInterval(() => {
+			if (readdirSync(process.env.PI_SESSION_NATIVE_STORE, { recursive: true }).some((name) => name.endsWith(".lines"))) process.kill(process.pid, "SIGKILL");
+		}, 20);`,
+	);
+	expect(end).toBe("SIGKILL");
+	const [stored] = (await reader(at).list()).sessions;
+	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(1);
+});
+
+test.each(["soon", "0", "-5", "1.5", "1e99"])("a timeout of %j is named in one line, and two seconds count", async (timeout) => {
+	// Somebody who takes connections and says nothing.
+	const silent = createServer(() => {});
+	await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+	onTestFinished(() => void silent.close());
+	const at = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: timeout, PI_SESSION_NATIVE_STORE: `s3://bucket?endpoint=http://127.0.0.1:${(silent.address() as AddressInfo).port}`, AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" });
+	const { err } = await pi(at, "");
+	expect(err).toBe(
+		`pi-session-native: PI_SESSION_NATIVE_STORE_TIMEOUT must be a whole number of milliseconds, 1 or more, not "${timeout}"; 2000 is used\n` +
+			"pi-session-native: the store did not answer within 2 s; pi starts with the sessions that are here\n",
+	);
+});
+
+test("a timeout that is set counts, at the start and at the end", async () => {
+	const at = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "1" });
+	const { end, err } = await pi(at, `SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });`);
+	expect(end).toBe(0);
+	expect(err.trim().split("\n")).toEqual([
+		"pi-session-native: the store did not answer within 0.001 s; pi starts with the sessions that are here",
+		"pi-session-native: not all is stored yet (the store did not answer within 0.001 s); the next start goes on with it, or pi-sessions push",
+	]);
+});
