@@ -16,6 +16,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const SPECS = ["unit", "stress", "slow"].map((folder) => `__test__/${folder}/`);
 /** Processes that are killed, counted, limited or watched from outside, and full disks: run on one Node. */
 const LEFT_OUT = [
+	"slow/lists/long-lines",
 	"slow/search/handles",
 	"slow/search/stores",
 	"slow/sizes",
@@ -30,23 +31,30 @@ const LEFT_OUT = [
 const COMMAND = "__test__/integration/cli/";
 /** Node's module hooks change from release to release, so pi is hooked on each that it runs on. */
 export const HOOKED = ["node24", "node26"];
+/** Releases between the oldest and the newest Node: in a quick run, what takes minutes is run on those two alone. */
+const BETWEEN = ["node22", "node24"];
+const LONG = ["__test__/slow/lazy/*", "__test__/end-to-end/register/pi.spec.ts", "__test__/end-to-end/register/tui.spec.ts"];
+/** Random cases beside pi in a quick run. */
+const DIFFERENTIAL_CASES = "300";
 
 /** What vitest is told to run on a runtime: folders, and what of them is left out. */
-function filesOf(name, specs) {
+function filesOf(name, specs, quick) {
 	if (specs !== SPECS) return specs;
 	const more = [...(HOOKED.includes(name) ? ["__test__/end-to-end/register/"] : []), ...(name.startsWith("node") ? [COMMAND] : [])];
-	return [...specs, ...more, ...LEFT_OUT.flatMap((file) => ["--exclude", file])];
+	const leftOut = quick && BETWEEN.includes(name) ? [...LEFT_OUT, ...LONG] : LEFT_OUT;
+	return [...specs, ...more, ...leftOut.flatMap((file) => ["--exclude", file])];
 }
 
 /** Runs the specs on one runtime; gives what `reported` does. */
 function runOn(name, { specs, quick, test }) {
 	const env = { ...process.env, PSN_RUNTIME: name, PSN_COUNTS: quick ? "taste" : (process.env.PSN_COUNTS ?? "full") };
+	if (quick) env.PSN_DIFFERENTIAL_CASES ??= DIFFERENTIAL_CASES;
 	const run = (reporters) => {
 		const { binary, args } = setup(name);
 		if (HOOKED.includes(name)) env.PSN_PI_NODE = binary;
 		// For the processes that vitest and the tests start, too.
 		if (name === "bun") env.BUN_OPTIONS = `--preload=${join(root, "__test__/unit/runtimes/bun-home.cjs")}`;
-		const vitest = [VITEST, "run", "--silent=passed-only", ...filesOf(name, specs), ...(test ? ["-t", test] : []), ...reporters];
+		const vitest = [VITEST, "run", "--silent=passed-only", ...filesOf(name, specs, quick), ...(test ? ["-t", test] : []), ...reporters];
 		const { status, error } = spawnSync(binary, [...args, ...vitest], { cwd: root, env, stdio: "inherit" });
 		if (error) throw error;
 		return status ?? 1;
