@@ -53,7 +53,7 @@ export interface ThinkingContent {
 	thinking: string;
 	/** Opaque proof by which a provider recognises its own reasoning in a later request. */
 	thinkingSignature?: string;
-	/** The provider withheld the reasoning; what it wants back stands in `thinkingSignature`. */
+	/** The provider withheld the reasoning; what it wants back is in `thinkingSignature`. */
 	redacted?: boolean;
 }
 
@@ -493,7 +493,7 @@ export interface CustomAgentMessages {
  */
 export type AgentMessage = Message | CustomAgentMessages[keyof CustomAgentMessages];
 
-// Types of the session format and of its API; those of messages stand in `messages.d.ts`. Written by hand; the build
+// Types of the session format and of its API; those of messages are in `messages.d.ts`. Written by hand; the build
 // puts them above the declarations it generates from the Rust side. They depend on no pi package, yet are assignable to
 // and from pi's own: __test__/integration/types proves it.
 
@@ -510,7 +510,7 @@ export type AgentMessage = Message | CustomAgentMessages[keyof CustomAgentMessag
 export type SessionVersion = 3;
 
 /**
- * First line of a session file. It is no entry and no part of the tree.
+ * First line of a session file. It is not an entry and no part of the tree.
  *
  * @example
  * ```ts
@@ -659,7 +659,7 @@ export interface CompactionEntry<T = unknown> extends SessionEntryBase {
 	usage?: Usage;
 	/** An extension wrote the summary. */
 	fromHook?: boolean;
-	/** Prompt and tools as they stood here. */
+	/** Prompt and tools as they were at this point. */
 	systemMessage?: SystemMessage;
 }
 
@@ -837,7 +837,7 @@ export interface SessionTreeNode {
  * ```
  */
 export interface ProjectedSessionEntry {
-	/** As it stands in the session. */
+	/** As it is in the session. */
 	sourceEntry: SessionEntry;
 	/** Empty for entries that add none or were edited away. */
 	messages: AgentMessage[];
@@ -1139,7 +1139,7 @@ export interface UsageLeftOut {
 	withoutUsage: number;
 	/** Calls of which tokens of a kind, or the cost, are missing. */
 	missing: number;
-	/** Calls with an amount that is no number. */
+	/** Calls with an amount that is not a number. */
 	notNumbers: number;
 	/** Calls with an amount below 0. */
 	negative: number;
@@ -1151,14 +1151,14 @@ export interface UsageLeftOut {
 	withoutModel: number;
 	/** Calls that nothing tells the time of: neither a number nor an ISO text. */
 	withoutTime: number;
-	/** Lines that are no entries. */
+	/** Lines that are not entries. */
 	damagedLines: number;
-	/** Files that could not be read, or are no sessions. */
+	/** Files that could not be read, or are not sessions. */
 	files: { path: string; error: string }[];
 }
 
 // Types of a session file's safety and health: how it is written, what is wrong with it, what was done about it. Those of
-// the format stand in `header.d.ts`.
+// the format are in `header.d.ts`.
 
 /**
  * How a session's file is written. What is not said here is taken from the environment variables
@@ -1192,7 +1192,7 @@ export interface SessionFileOptions {
 }
 
 /**
- * A line of a session file that is no entry. It stays in the file and is passed over.
+ * A line of a session file that is not an entry. It stays in the file and is passed over.
  *
  * @example
  * ```ts
@@ -1209,7 +1209,7 @@ export interface DamagedLine {
 	start: number;
 	/** The byte behind its last. */
 	end: number;
-	/** Why it is no entry, in a few words. */
+	/** Why it is not an entry, in a few words. */
 	reason: string;
 }
 
@@ -1239,7 +1239,7 @@ export interface OrphanEntry {
  * ```
  */
 export interface FaultTotals {
-	/** Lines that are no entries. */
+	/** Lines that are not entries. */
 	damaged: number;
 	/** Entries whose parent is missing. */
 	orphans: number;
@@ -1459,7 +1459,7 @@ export declare class SessionManager {
    */
   appendModelChange(provider: string, modelId: string): string
   /**
-   * Appends usage that is no part of the model's context. Gives the entry.
+   * Appends usage that is not part of the model's context. Gives the entry.
    *
    * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
    * written, is locked by another manager, or holds another session by now. The session is then as it was.
@@ -1488,7 +1488,7 @@ export declare class SessionManager {
    */
   appendCompaction<T = unknown>(summary: string, firstKeptEntryId: string | null, tokensBefore: number, details?: T, fromHook?: boolean, usage?: Usage): string
   /**
-   * Appends an extension's own data, which is no part of the model's context. Gives the entry's id.
+   * Appends an extension's own data, which is not part of the model's context. Gives the entry's id.
    *
    * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
    * written, is locked by another manager, or holds another session by now. The session is then as it was.
@@ -1501,7 +1501,7 @@ export declare class SessionManager {
   /**
    * Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id.
    *
-   * @throws `TypeError` if the name is no string. If the file cannot be written, is
+   * @throws `TypeError` if the name is not a string. If the file cannot be written, is
    * locked by another manager, or holds another session by now. The session is then as it was.
    * @example
    * ```ts
@@ -1552,7 +1552,7 @@ export declare class SessionManager {
    * Takes in what others wrote to the file since; the leaf stays. A file that was deleted or renamed away is written
    * again, whole; one that was replaced is adopted if it holds the same session, else it is an error.
    *
-   * @throws If another session, or none, stands in the file's place, or the file cannot be read or written.
+   * @throws If another session, or none, is in the file's place, or the file cannot be read or written.
    * @example
    * ```ts
    * SessionManager.open(file).appendCustomEntry("from elsewhere");
@@ -1578,7 +1578,7 @@ export declare class SessionManager {
    * but does not wait for the disk. The manager can still be used: it opens the file again when it needs it, and an
    * exclusive one takes the lock again with its next append.
    *
-   * @throws If another session, or none, stands in the file's place, or it cannot be read or written: the lock is let
+   * @throws If another session, or none, is in the file's place, or it cannot be read or written: the lock is let
    * go of, the file stays open, for it may be the only copy of what was appended.
    * @example
    * ```ts
@@ -1641,7 +1641,7 @@ export declare class SessionManager {
   /**
    * Switches to another session file, keeping the working directory and the session directory.
    *
-   * @throws If the file is there and is no session: `Session file is not a valid pi session: <path>`.
+   * @throws If the file is there and is not a session: `Session file is not a valid pi session: <path>`.
    * @example
    * ```ts
    * manager.setSessionFile(file);
@@ -1710,7 +1710,7 @@ export declare class SessionManager {
    * The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
    * many of them, those nearest to the entry: a view of a huge session makes what it shows and no more.
    *
-   * @throws `TypeError` if the limit is no whole number from 0 on.
+   * @throws `TypeError` if the limit is not a whole number from 0 on.
    * @example
    * ```ts
    * console.log(manager.getBranch().map((entry) => entry.type).join()); // → message,message
@@ -1723,7 +1723,7 @@ export declare class SessionManager {
    * and, where there is a file, written. What it throws is reported as an uncaught exception; the append stands.
    * Gives the function that ends it. Entries of other processes are not reported.
    *
-   * @throws `TypeError` if the listener is no function.
+   * @throws `TypeError` if the listener is not a function.
    * @example
    * ```ts
    * const stop = manager.onAppend((entry) => console.log(entry.type)); // → custom
@@ -1965,7 +1965,7 @@ export declare class SessionManager {
    * The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
    * is the header's unless one is given, the session directory the file's.
    *
-   * @throws If the file is no session: `Session file is not a valid pi session: <path>`; the file stays as it is.
+   * @throws If the file is not a session: `Session file is not a valid pi session: <path>`; the file stays as it is.
    * @example
    * ```ts
    * const session = SessionManager.open(file, undefined, undefined, { durability: "fsync" });
@@ -2031,7 +2031,7 @@ export declare class SessionManager {
    * The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
    * Reads headers alone.
    *
-   * @throws `TypeError` for a directory that is no string, or no path.
+   * @throws `TypeError` for a directory that is not a string, or no path.
    * @example
    * ```ts
    * console.log(SessionManager.findById(cwd, manager.getSessionId(), dir) === file); // → true
@@ -2062,7 +2062,7 @@ export declare class SessionManager {
   static listAll(...args: [onProgress?: SessionListProgress, signal?: AbortSignal] | [sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal]): Promise<SessionInfo[]>
   /**
    * Finds what users and assistants said, names, labels and summaries in all sessions, those of one working directory
-   * or those in one directory; the best hits first. Each part of the query that white space sets apart must stand in
+   * or those in one directory; the best hits first. Each part of the query that white space sets apart must be in
    * a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
    * indexed yet is indexed first, which takes time once; what cannot be indexed is looked for in the files.
    *
@@ -2084,7 +2084,7 @@ export declare class SessionManager {
    * counted in `leftOut`.
    *
    * @throws `TypeError` for an option of a wrong type, the signal's reason, if it is or becomes aborted, the system's error
-   * if no file can be opened, and for `path` if the file cannot be read or is no session: the promise is rejected with it.
+   * if no file can be opened, and for `path` if the file cannot be read or is not a session: the promise is rejected with it.
    * @example
    * ```ts
    * const { total, by } = await SessionManager.usage({ dir, by: ["day", "model"] });
@@ -2153,7 +2153,7 @@ export declare const CURRENT_SESSION_VERSION: SessionVersion
  * The session file of a directory that was changed last, optionally of one working directory alone; null if there is
  * none.
  *
- * @throws `TypeError` for a directory that is no string, or no path. One that is not there or cannot be read has none.
+ * @throws `TypeError` for a directory that is not a string, or no path. One that is not there or cannot be read has none.
  * @example
  * ```ts
  * console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null
@@ -2198,8 +2198,8 @@ export declare function getDefaultSessionDir(cwd: string, agentDir?: string): st
 export declare function getLatestCompactionEntry(entries: SessionEntry[]): CompactionEntry | null
 
 /**
- * The header and entries of a session file as they stand there, nothing migrated; empty if there is no such file or
- * it is no session.
+ * The header and entries of a session file as they are there, nothing migrated; empty if there is no such file or
+ * it is not a session.
  *
  * @throws If the file is there and cannot be read.
  * @example
@@ -2263,7 +2263,7 @@ export declare function migrateSessionEntries(entries: FileEntry[]): void
 /**
  * Every value in a text of JSON lines; lines that do not parse are passed over.
  *
- * @throws `TypeError` if the content is no string.
+ * @throws `TypeError` if the content is not a string.
  * @example
  * ```ts
  * const values = parseSessionEntries(`{"type":"session","id":"s"}
@@ -2276,7 +2276,7 @@ export declare function parseSessionEntries(content: string): FileEntry[]
 /**
  * The messages that one entry gives to the model after an edit.
  *
- * @throws `TypeError` if the entry is no object.
+ * @throws `TypeError` if the entry is not an object.
  * @example
  * ```ts
  * console.log(projectContextEntry(manager.getEntry(id)!, undefined).length); // → 1
@@ -2287,7 +2287,7 @@ export declare function projectContextEntry(entry: SessionEntry, edit: ContextEd
 /**
  * The messages that one entry gives to the model by itself.
  *
- * @throws `TypeError` if the entry is no object.
+ * @throws `TypeError` if the entry is not an object.
  * @example
  * ```ts
  * console.log(sessionEntryToContextMessages(manager.getEntry(id)!)[0]?.role); // → user

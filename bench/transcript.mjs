@@ -203,7 +203,7 @@ export function* transcript({ seed, sizes, compactEvery, imageShare, wideShare, 
 		return compacted;
 	}
 
-	/** What stands between turns: settings, names, marks, data of extensions. */
+	/** What is between turns: settings, names, marks, data of extensions. */
 	function* aside() {
 		if (random.chance(0.05)) yield entry("model_change", { provider: PROVIDER, modelId: MODEL });
 		if (random.chance(0.05)) {

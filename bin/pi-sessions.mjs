@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `pi-sessions`: what it can do stands in `lib/cli/program.mjs`.
+// The command `pi-sessions`: what it can do is in `lib/cli/program.mjs`.
 import { main } from "../lib/cli/main.mjs";
 
 process.exitCode = await main(process.argv.slice(2));

@@ -17,7 +17,7 @@ const linked = new Set(
 );
 const { packages } = JSON.parse(cargo("metadata", "--format-version", "1", "--locked"));
 
-/** The text of the license that is chosen: MIT where it is offered, else whatever stands in the crate. */
+/** The text of the license that is chosen: MIT where it is offered, else whatever is in the crate. */
 function licenseText(manifest) {
 	const dir = dirname(manifest);
 	const files = readdirSync(dir).filter((name) => /^(licen[cs]e|unlicense|copying)/i.test(name));

@@ -73,7 +73,7 @@ export async function reported(run, { env = process.env, again = (file) => `npx 
 				// Where the file failed, that is why its tests did not run.
 				else if (status !== "failed" && !isFiltered) names.push(failure(`${path} > ${test.fullName}`, "skipped", repeat));
 			}
-			// What stands before or after the tests, or the file itself.
+			// What is before or after the tests, or the file itself.
 			if (status === "failed" && failed.length === 0) names.push(failure(`${path}, not one of its tests:`, message, repeat));
 		}
 		const result = { code: lacksFile && names.length === 0 ? 0 : code, passed: numPassedTests, failed: names.length, notRun: missing.length, names, missing };

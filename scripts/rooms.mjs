@@ -1,7 +1,7 @@
 // Checks how the Rust sources import each other: `node scripts/rooms.mjs [root]`.
 //
-// A folder of src/core or src/js is a room. A room may import rooms that stand before it in the order below, never one
-// that stands behind it, and no two files may import each other, directly or through others. An import is a `use` line,
+// A folder of src/core or src/js is a room. A room may import rooms that are before it in the order below, never one
+// that is behind it, and no two files may import each other, directly or through others. An import is a `use` line,
 // a path in the code (`crate::…`, `super::…`, or one that begins with an imported module), or the call of a method
 // that another file adds to a type (`impl Type` outside of the file that defines it). Tests are not read.
 import { readFileSync, readdirSync } from "node:fs";
@@ -34,7 +34,7 @@ export function importProblems(sources) {
 	];
 }
 
-/** Whether an import leads to a room that stands behind the importing one. */
+/** Whether an import leads to a room that is behind the importing one. */
 function isUpward({ from, to }) {
 	if (from.half !== to.half) return from.half === "core";
 	if (from.room === undefined || from.room === to.room) return false;
@@ -80,7 +80,7 @@ function blank(source) {
 	return text + source.slice(at);
 }
 
-/** Blanks items under `#[cfg(test)]`, and tells the modules among them that stand in files of their own. */
+/** Blanks items under `#[cfg(test)]`, and tells the modules among them that are in files of their own. */
 function withoutTests(source) {
 	const testModules = [];
 	let text = source;

@@ -66,7 +66,7 @@ async function main(args) {
 	await showSession(module, file);
 }
 
-// `npm start | head` is no failure.
+// `npm start | head` is not a failure.
 process.stdout.on("error", (error) => {
 	if (error.code !== "EPIPE") throw error;
 	process.exit();

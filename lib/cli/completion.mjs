@@ -16,7 +16,7 @@ const ARGUMENTS = /** @type {const} */ ({ "<folder>": "folder", "<file>": "file"
 function commands(program) {
 	const visible = program.createHelp().visibleCommands(program);
 	const names = visible.flatMap((command) => [command.name(), ...command.aliases()]);
-	/** @type {Record<string, string[]>} what stands after the command's name, where it is one of a few words */
+	/** @type {Record<string, string[]>} what is after the command's name, where it is one of a few words */
 	const words = { completion: Object.keys(SHELLS), help: names };
 	return visible.map((command) => ({
 		names: [command.name(), ...command.aliases()],
@@ -91,7 +91,7 @@ function bash(known) {
 			`\t\telse ${choices.length > 0 ? `_pi_sessions_words ${choices.join(" ")}` : sessions ? "_pi_sessions_ids; _pi_sessions_paths -f" : ":"}; fi ;;`,
 		].join("\n");
 	});
-	// `compgen -W` would expand its words, and run what stands in them: nothing here is given to it.
+	// `compgen -W` would expand its words, and run what is in them: nothing here is given to it.
 	return `# Completion of pi-sessions for bash.
 _pi_sessions_words() {
 	local one

@@ -111,7 +111,7 @@ export class FreeColumns {
 	}
 
 	/**
-	 * Takes the first column from `from` on in which nothing stands in `row`, nor right above it: the line that leads to
+	 * Takes the first column from `from` on in which nothing is in `row`, nor right above it: the line that leads to
 	 * `row` runs there.
 	 * @param {number} from
 	 * @param {number} row

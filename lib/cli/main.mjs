@@ -6,7 +6,7 @@ import { buildProgram } from "./program.mjs";
 
 /**
  * Runs one command line.
- * @param {string[]} args what stands after `pi-sessions`
+ * @param {string[]} args what is after `pi-sessions`
  * @returns {Promise<number>} the exit code
  */
 export async function main(args) {

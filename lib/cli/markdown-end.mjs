@@ -26,11 +26,11 @@ const expanded = (/** @type {string} */ line) => {
  * @typedef {object} Open a block that was begun
  * @property {(line: string) => boolean} isEnd whether a line ends it
  * @property {string} [end] the line to add; without one, an empty line ends it
- * @property {number} column of the list item it stands in, 0 for none
+ * @property {number} column of the list item it is in, 0 for none
  */
 
 /**
- * The line that ends what a text leaves open; nothing where it leaves nothing open. What stands in a list item or a
+ * The line that ends what a text leaves open; nothing where it leaves nothing open. What is in a list item or a
  * quotation ends with that.
  * @param {string} text
  * @returns {string | undefined}
@@ -53,7 +53,7 @@ export function missingEnd(text) {
 			continue;
 		}
 		const indent = line.length - line.trimStart().length;
-		// A line that only goes on with a paragraph may stand further to the left.
+		// A line that only goes on with a paragraph may be further to the left.
 		if (inParagraph && !open && !startsBlock(line.trimStart())) continue;
 		while (items.length > 0 && indent < (items.at(-1) ?? 0)) items.pop();
 		if (open && open.column > (items.at(-1) ?? 0)) open = undefined;
@@ -102,7 +102,7 @@ function isParagraph(line, goesOn) {
  * @returns {Open | undefined}
  */
 function begun(line, items, inParagraph) {
-	// What stands deeper in one line is as good as a text: nobody writes so, and each item looks at all the rest of the line.
+	// What is deeper in one line is as good as a text: nobody writes so, and each item looks at all the rest of the line.
 	for (let column = items.at(-1) ?? 0, depth = 0; depth < DEEPEST; column = items.at(-1) ?? 0, depth++) {
 		const rest = line.slice(column);
 		// Four more are code.

@@ -9,7 +9,7 @@ import { onSignal } from "./signals.mjs";
 import { clip, escapes, safeBlock, widthOf } from "./text.mjs";
 
 /**
- * Ends the command when its output can go nowhere. `pi-sessions list | head` is no failure: who reads has seen enough. A
+ * Ends the command when its output can go nowhere. `pi-sessions list | head` is not a failure: who reads has seen enough. A
  * full disk is one.
  * @param {boolean} asJson whether errors are JSON
  */
@@ -207,7 +207,7 @@ export function table(all, rows) {
 	const widths = [...natural];
 	for (let over = taken(widths) - width; over > 0; over--) {
 		const open = [...kept].filter((column) => (widths[column] ?? 0) > (least[column] ?? 0));
-		// Where even that is too much, the text on the right gives way to what stands before it.
+		// Where even that is too much, the text on the right gives way to what is before it.
 		const column = open.length > 0 ? open.reduce((one, other) => ((widths[other] ?? 0) > (widths[one] ?? 0) ? other : one)) : [...kept].findLast((one) => all[one]?.least !== undefined && (widths[one] ?? 0) > 4);
 		if (column === undefined) break;
 		widths[column] = (widths[column] ?? 0) - 1;

@@ -20,7 +20,7 @@ export const hash = (text) => `'sha256-${createHash("sha256").update(text).diges
  */
 export function pageFile(option) {
 	if (typeof option !== "string") return undefined;
-	// A session that stands behind --html is taken for its value.
+	// A session after --html is taken for its value.
 	if (option !== "-" && !/\.html?$/i.test(option)) throw new UsageError(`--html expects a file name that ends in .html, got ${JSON.stringify(option)}. Put the session before --html`);
 	return outputPath(option);
 }

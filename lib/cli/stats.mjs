@@ -150,7 +150,7 @@ function csv(grouping, rows) {
 const largestOf = ({ largest }) => largest.map(({ path, sessionId, entryId, kind, bytes, offset }) => ({ bytes, session: sessionId, id: entryId, role: kind, text: textAt(path, offset, bytes) }));
 
 /**
- * What the entry in these bytes of a file says; nothing if it stands there no longer.
+ * What the entry in these bytes of a file says; nothing if it is there no longer.
  * @param {string} path
  * @param {number} offset
  * @param {number} bytes

@@ -51,7 +51,7 @@ function viewOf(manager, limit) {
 }
 
 /**
- * What is still to be drawn: a run, and what stands before its first line and before the others.
+ * What is still to be drawn: a run, and what is before its first line and before the others.
  * @typedef {{ run: Run, first: string, rest: string, depth: number } | { folded: Run[], first: string }} Waiting
  */
 
@@ -152,7 +152,7 @@ function entryLine(node, rail, view, width) {
 }
 
 /**
- * What stands before a line; of a deep one, where the terminal is narrow, the end.
+ * What is before a line; of a deep one, where the terminal is narrow, the end.
  * @param {string} rail
  * @param {number} width
  */

@@ -192,7 +192,7 @@ function indexOf(manager) {
 }
 
 /**
- * @typedef {object} Strip what stands in one column: a run and those that go on below it
+ * @typedef {object} Strip what is in one column: a run and those that go on below it
  * @property {{ nodes: Node[], last: { place: number } }[]} runs
  * @property {{ place: number }} fork the entry it leaves, once that has its place
  * @property {Strip | undefined} from the strip of that entry

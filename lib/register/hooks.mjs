@@ -11,7 +11,7 @@ const require = module.createRequire(import.meta.url);
 const GUARD = new URL("guard.mjs", import.meta.url).href;
 const APP = new URL("app.mjs", import.meta.url).href;
 const OURS = new URL("../../index.js", import.meta.url).href;
-/** The module that stands in the place of a pi's manager; no file: `load` makes it. */
+/** The module that is in the place of a pi's manager; no file: `load` makes it. */
 const STAND_IN = new URL("stand-in.mjs", import.meta.url).href;
 /** Ends the URL of an edited module, so that V8's compile cache never has it under the URL of pi's file. */
 const EDITED = "?pi-session-native";
@@ -210,7 +210,7 @@ const moduleAt = (bundle, name) => ({
 
 /**
  * An entry module's source with one import before all others. When it runs, everything that the entry imports is
- * resolved, and nothing of it has run. It stands on a line that is there already, so that no line moves.
+ * resolved, and nothing of it has run. It is on a line that is there already, so that no line moves.
  */
 function guarded(source, pi) {
 	const hashbang = /^#!.*\n?/.exec(source)?.[0] ?? "";

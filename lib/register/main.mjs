@@ -73,7 +73,7 @@ function install(settings) {
 	return packages;
 }
 
-/** Options by which Node runs what stands in its command line: the first argument is then no script. */
+/** Options by which Node runs what is in its command line: the first argument is then no script. */
 const EVALUATES = /^(?:-e|-p|-pe|--eval(?:=.*)?|--print(?:=.*)?)$/s;
 
 /** The script that Node was started with, if it is a file: `given` as it was named, and its `real` path. */
@@ -85,7 +85,7 @@ function mainScript() {
 	return path !== undefined && statSync(path).isFile() ? { given: path, real: realpathSync(path) } : undefined;
 }
 
-/** Stops the start of a pi that is no script of Node's. What is not named as pi is none of our business. */
+/** Stops the start of a pi that is not a script of Node's. What is not named as pi is none of our business. */
 function refuseOthers({ given, real }, settings) {
 	const { isBinary, isNamedAsPi, refuseLauncher, singleBinary } = require("./find.mjs");
 	const isNamed = [given, real].some((path) => isNamedAsPi(path, settings));

@@ -38,7 +38,7 @@ function valueText({ name, start, end, declares }, bytes) {
 	const follows = declares
 		? /(^|[\s;}])$/.test(before) && /^class\s/.test(text) && text.slice(5).trimStart().startsWith(name) && text.endsWith("}")
 		: before.endsWith(`${name}=`) && /^[\s,]/.test(before) && /[;,\n]/.test(after);
-	// No comma and no semicolon may stand there, so a text that is cut short or too long is none.
+	// No comma and no semicolon may be there, so a text that is cut short or too long is none.
 	return follows && compiles(`0?${text}\n:0`) ? text : undefined;
 }
 

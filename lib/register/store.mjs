@@ -1,6 +1,6 @@
 // A store of sessions (PI_SESSION_NATIVE_STORE) while pi runs: what it has of this project is pulled before pi starts, what pi
 // appends follows, and what is left when pi ends is stored then. Processes of their own do the first and the last, for
-// both have two seconds and pi's own start and end wait for nothing else. No call to the store stands between a prompt and its answer.
+// both have two seconds and pi's own start and end wait for nothing else. No call to the store is between a prompt and its answer.
 import { spawnSync } from "node:child_process";
 import { existsSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -186,7 +186,7 @@ const CASES = {
 		assert.equal(seen.size, writers.length * 40);
 		const all = await loadAll(reader, SESSION);
 		assert.equal(all.lines.length, seen.size);
-		// Each writer's lines stand in the order in which it wrote them.
+		// Each writer's lines are in the order in which it wrote them.
 		for (const at of writers.keys()) {
 			const own = texts(all).filter((text) => text.includes(`"id":"w${at}-`));
 			assert.deepEqual(own, asTexts(Array.from({ length: 40 }, (_, n) => entry(`w${at}-${n >> 1}-${n & 1}`))));
@@ -287,7 +287,7 @@ const CASES = {
 			await rejects(store.load(SESSION, cursor), "invalid");
 			await rejects(append(store, entries("a", 1), cursor), "invalid");
 		}
-		// @ts-expect-error: text is no line
+		// @ts-expect-error: text is not a line
 		await rejects(append(store, ['{"type":"message","id":"x"}']), "invalid");
 		assert.deepEqual(await store.list(), { sessions: [], problems: [] });
 		await rejects(open("../host"), "invalid");

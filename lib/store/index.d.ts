@@ -36,12 +36,12 @@ export type Cursor = string;
 export interface Append {
 	/** The line of the session's header, without line break. Kept from whoever appends first. */
 	header: Uint8Array;
-	/** Lines of entries, without line breaks. What is no entry is refused. */
+	/** Lines of entries, without line breaks. What is not an entry is refused. */
 	lines: readonly Uint8Array[];
 	/** What the session is a part of, by a name that is the same on every machine. Kept from whoever appends first. */
 	project?: string;
 	/**
-	 * What this host has seen: the lines stand behind all of that and are none of it. They are compared with what this host
+	 * What this host has seen: the lines are behind all of that and are none of it. They are compared with what this host
 	 * appended since; without a cursor, with all that it ever appended.
 	 */
 	after?: Cursor;
@@ -79,7 +79,7 @@ export interface Page {
 	lines: StoredLine[];
 	/** Load after this next. */
 	cursor: Cursor;
-	/** All lines stand behind everything that the cursor had passed: they can be added at the end. */
+	/** All lines are behind everything that the cursor had passed: they can be added at the end. */
 	behind: boolean;
 	/** There was more than one page holds. */
 	more: boolean;
@@ -228,7 +228,7 @@ export interface OpenStoreOptions {
  */
 export function openStore(address: string, options: OpenStoreOptions): Promise<LineStore>;
 
-/** Negative if `a` stands before `b` in the order of the store. That order is the same on every host. */
+/** Negative if `a` is before `b` in the order of the store. That order is the same on every host. */
 export function compareLines(a: StoredLine, b: StoredLine): number;
 
 /** All pages of a session in one, in the store's order, each line once. */

@@ -4,15 +4,15 @@
 // host that appended first. Whoever writes appends to the file, and to the store later; no call to a store ever stands
 // between a prompt and its answer.
 //
-// - A line is bytes, never text: what is no UTF-8, escapes of lone surrogates and of NUL come back as they were. Only
+// - A line is bytes, never text: what is not UTF-8, escapes of lone surrogates and of NUL come back as they were. Only
 //   lines of entries are stored. Blank and damaged lines, and the header, stay in the file of their machine.
 // - Two equal lines of a session are one entry, so a line is the key of its own idempotency: `append` may be repeated
 //   after any failure, in other portions, too.
-// - A cursor is what a host has seen. `load` goes on after it; `append` stands behind it. A host that lost its cursor
+// - A cursor is what a host has seen. `load` goes on after it; `append` comes after it. A host that lost its cursor
 //   loses time, nothing else.
 // - The order is the same on every host. A database numbers lines as they commit. Where nothing counts for everybody (a
 //   directory, a bucket) each append carries a clock one higher than all that its cursor had passed, and equal clocks go
-//   by the host's id: who loaded before going on stands behind what was loaded. No order comes from the time of day.
+//   by the host's id: a host that loads before it appends comes after what it loaded. No order comes from the time of day.
 // - An adapter neither repeats calls nor waits: it says by `StoreError.retryable` whether that may help.
 //
 // `docs/stores.md` has the layouts and what readers and writers may rely on.

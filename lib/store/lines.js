@@ -11,7 +11,7 @@ const NEWLINE = 0x0a;
 const buffer = (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /**
- * The value of a line, as sessions read it: invalid UTF-8 is U+FFFD. Undefined if it is no JSON.
+ * The value of a line, as sessions read it: invalid UTF-8 is U+FFFD. Undefined if it is not JSON.
  * @param {Uint8Array} line
  * @returns {unknown}
  */

@@ -12,7 +12,7 @@ const PARALLEL = 16;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * The sessions in a directory, by id; of two files of one session the one whose name comes last. What is no session, or one
+ * The sessions in a directory, by id; of two files of one session the one whose name comes last. What is not a session, or one
  * of an old version, is passed over.
  * @param {string} dir
  */

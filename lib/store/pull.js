@@ -57,7 +57,7 @@ async function pull(options) {
 }
 
 /**
- * What stands before a note's place; undefined if that is not what was noted.
+ * What is before a note's place; undefined if that is not what was noted.
  * @param {string} path
  * @param {Note} note
  */

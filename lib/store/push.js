@@ -4,7 +4,7 @@
 // A followed file is looked at four times a second. What it has grown by goes at once; what it grows by meanwhile goes next. So
 // one entry waits for nothing but the look, and the slower the store answers, the more entries share a call to it.
 //
-// What is known to be stored is a note: a cursor of the store, a place in the file, and a checksum of what stands just
+// What is known to be stored is a note: a cursor of the store, a place in the file, and a checksum of what is just
 // before that place. A note that is lost, or does not fit to the file any more, costs a comparison with all that is
 // stored, and nothing else.
 const { promises: fs, statSync } = require("node:fs");
@@ -18,7 +18,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @typedef {object} Note
  * @property {string} cursor
  * @property {number} offset so many bytes of the file are stored
- * @property {string} check of what stands before that
+ * @property {string} check of what is before that
  * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, or has entries
  *   with other ids than in the store
  */

@@ -1,6 +1,6 @@
 // Segments as objects in a bucket of an S3-compatible store.
 //
-// The package `aws4fetch` signs; what is sent, and what an answer means, stands here. An object is created with
+// The package `aws4fetch` signs; what is sent, and what an answer means, is here. An object is created with
 // `If-None-Match: *`, which S3, R2, MinIO, Ceph and others honour; a server that does not is found out before it is used.
 const { createHash } = require("node:crypto");
 const { StoreError, parseUrl, withoutSecrets } = require("./errors.js");

@@ -24,7 +24,7 @@ async function readAt(file, offset, length) {
 }
 
 /**
- * What tells that a file still is what it was up to a place: the checksum of what stands before it, and of the file's
+ * What tells that a file still is what it was up to a place: the checksum of what is before it, and of the file's
  * number, as a merge makes another file.
  * @param {FileHandle} file
  * @param {number} offset
@@ -35,7 +35,7 @@ async function checkAt(file, offset) {
 }
 
 /**
- * What stands just before a place.
+ * What is just before a place.
  * @param {FileHandle} file
  * @param {number} offset
  */

@@ -9,7 +9,7 @@
 	const CARD = { width: 230, height: 42, across: 262, down: 54 };
 	const SCALE = { least: 0.002, most: 3, text: 0.38 };
 	const CHUNKS_KEPT = 16;
-	/** Places marked in one text: each is an element, and a letter may stand in a text a million times. */
+	/** Places marked in one text: each is an element, and a letter may be in a text a million times. */
 	const MARKS = 1000;
 	/** What one key press or button moves. */
 	const STEP = 1.3;
@@ -303,7 +303,7 @@
 		const words = query.value.trim().toLowerCase();
 		const lower = text.toLowerCase();
 		let [from, places] = [0, 0];
-		// Lower case may be longer than the text (İ): marks would stand in the wrong place.
+		// Lower case may be longer than the text (İ): marks would be in the wrong place.
 		for (let at = lower.indexOf(words); words && lower.length === text.length && at >= 0; at = lower.indexOf(words, from)) {
 			if (places++ < MARKS) into.append(text.slice(from, at), element("mark", text.slice(at, at + words.length)));
 			else if (places === MARKS + 1) into.append(text.slice(from));
@@ -490,7 +490,7 @@
 
 	// ---- The first sight: the leaf, or the entry that the address names -----------------------------------------
 
-	/** What stands behind `#`. Somebody may have typed an id as it is, which need not be how addresses write it. */
+	/** What is behind `#`. Somebody may have typed an id as it is, which need not be how addresses write it. */
 	function addressed() {
 		const text = location.hash.slice(1);
 		try {

@@ -10,7 +10,7 @@ pub fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// Whether the file is no valid catalog: SQLite reports it as corrupt, or tables or values are not those of the schema.
+/// Whether the file is not a valid catalog: SQLite reports it as corrupt, or tables or values are not those of the schema.
 pub fn is_corrupt(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(error, _) => {

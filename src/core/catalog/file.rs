@@ -30,7 +30,7 @@ pub enum CatalogFileState {
     Missing,
     /// A catalog of this format version.
     Catalog,
-    /// A catalog of an older format version, or a file with our own name that is no database.
+    /// A catalog of an older format version, or a file with our own name that is not a database.
     Unusable,
     /// Another program's or another user's file, a catalog of a newer version, no regular file, or one that cannot be read. It is
     /// left alone.
@@ -136,7 +136,7 @@ fn read_header(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The application id and format version of a database's header; None if it is no database.
+/// The application id and format version of a database's header; None if it is not a database.
 fn application_and_version(bytes: &[u8]) -> Option<(i32, i32)> {
     let number = |at: usize| Some(i32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let is_database = bytes.starts_with(MAGIC) && bytes.len() == HEADER_BYTES;

@@ -1,5 +1,5 @@
-//! A path of a session as a session of its own: label entries leave the path, their children are chained anew, and
-//! the labels of entries on the path are written again behind it.
+//! A path of a session as a new session: label entries leave the path, their children get the next ancestor that stays as their
+//! parent, and the labels of entries on the path are written again at the end.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,11 +14,11 @@ use crate::core::tree::tree::{ParentRef, RowNo, Sym, Tree};
 pub struct BranchPlan {
     /// The path's entries that stay, from the root on.
     pub steps: Vec<BranchStep>,
-    /// The labels to write behind them.
+    /// The labels to write after them.
     pub labels: Vec<BranchLabel>,
 }
 
-/// An entry of the path in its new place.
+/// An entry of the path as it is in the new session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchStep {
     pub row: RowNo,
@@ -26,7 +26,7 @@ pub struct BranchStep {
     pub parent: Option<Vec<u8>>,
     /// A compaction's first kept entry, if that was a label: the next entry that stays.
     pub first_kept: Option<Vec<u8>>,
-    /// Whether its line says all that already.
+    /// Whether its line can be copied unchanged.
     pub stays: bool,
 }
 
@@ -78,7 +78,7 @@ pub fn plan(tree: &Tree, to: RowNo) -> BranchPlan {
 }
 
 impl BranchStep {
-    /// The entry's line in its new place: only what changes is written anew. None if the line is no object.
+    /// The entry's line in the new session, with only the changed fields replaced. None if the line is not an object.
     pub fn line(&self, line: &str) -> Option<Vec<u8>> {
         let mut object = ObjectText::read(line)?;
         object.set("parentId", self.parent.as_deref().map_or("null".into(), quoted));
@@ -90,7 +90,7 @@ impl BranchStep {
         Some(out)
     }
 
-    /// The head of the entry in its new place, from its row in the old tree.
+    /// The head of the entry in the new session, from its row in the old tree.
     pub fn head<'a>(&'a self, tree: &'a Tree) -> Option<EntryHead<'a>> {
         let row = tree.row(self.row)?;
         let target = self.first_kept.as_deref().or_else(|| row.target.map(|sym| tree.id_bytes(sym)));

@@ -3,10 +3,10 @@
 use super::projection::Contribution;
 use crate::core::format::agent_message::Role;
 
-/// What an edit puts in the place of an entry's content.
+/// What an edit replaces an entry's content with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replacement {
-    /// The edit has none, and changes nothing.
+    /// The edit has no replacement, and changes nothing.
     Missing,
     /// null: the entry is left out.
     Null,
@@ -16,7 +16,7 @@ pub enum Replacement {
     Blocks,
 }
 
-/// What becomes of a message.
+/// What an edit does to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edited {
     Unchanged,

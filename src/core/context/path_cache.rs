@@ -1,6 +1,6 @@
 //! The cached path to the leaf, and its context. An entry appended at the leaf is added to both; a move of the leaf
-//! changes only what the old and the new path do not share. A context is made anew when a compaction or a context edit comes or
-//! goes.
+//! changes only what the old and the new path do not share. A context is built anew when a compaction or a context edit enters or
+//! leaves the path.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::projection::{Contribution, Projection, Settings, Step};
 use crate::core::format::entry::Kind;
 use crate::core::tree::tree::{Row, RowNo, Sym, Tree};
 
-/// Instead of a count of changes, for a path that is not cached.
+/// The value of `changes` for a path that is not cached.
 const ODD: u64 = u64::MAX;
 
 /// A path and its context, of one tree.
@@ -18,7 +18,7 @@ pub struct PathCache {
     rows: Vec<RowNo>,
     /// The tree's count of changes that affect paths, when `rows` was built.
     changes: u64,
-    /// Positions in `rows` of what decides settings and context, ascending.
+    /// Positions in `rows` of the entries that decide settings and context, ascending.
     thinking: Vec<usize>,
     models: Vec<usize>,
     compactions: Vec<usize>,
@@ -92,7 +92,7 @@ impl PathCache {
         if self.rows.last() == Some(&end) {
             return;
         }
-        // Up from the new end to the cached path, whose rows ascend, or it would not be cached.
+        // Up from the new end to the cached path, whose rows ascend: other paths are not cached.
         let mut new = Vec::new();
         let mut at = Some(end);
         let mut common = 0;
@@ -121,7 +121,7 @@ impl PathCache {
             self.add(tree, row);
         }
         let ascends = self.rows.windows(2).all(|pair| matches!(pair, [before, row] if before < row));
-        // A path that starts inside a cycle is no part of the paths of other rows.
+        // A path that starts inside a cycle is not part of the paths of other rows.
         let rooted = self.rows.first().is_none_or(|&first| tree.parent_row(first).is_none());
         self.changes = if ascends && rooted { tree.path_changes() } else { ODD };
     }

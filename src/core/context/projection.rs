@@ -1,7 +1,7 @@
 //! What the model sees: the compaction-aware choice of entries on a path, and what each contributes.
 //!
-//! The plan names rows; whoever holds the entries' objects makes the messages from it. It reads messages through
-//! [`crate::core::format::agent_message::AgentMessage`]'s head only, so no body is touched to make it.
+//! A projection names rows; the room that has the entries' objects makes the messages from it. It needs only the head of each
+//! message, so no body is read.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ pub enum Contribution {
 }
 
 impl Contribution {
-    /// What an entry gives by itself, edits and older compactions aside.
+    /// What an entry gives by itself, without edits and later compactions.
     pub fn of(row: &Row) -> Self {
         match row.kind {
             Kind::Message => match row.message {

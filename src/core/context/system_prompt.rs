@@ -1,5 +1,5 @@
-//! The replay of system messages: one message that says what all of them together say. A compaction carries it, so
-//! that what it drops of the prompt is not lost.
+//! The replay of system messages: one message with the same meaning as all of them together. A compaction carries it, so
+//! that the prompt does not lose what the compaction drops.
 //!
 //! Section values and tools are the caller's objects; here they are handles of any type.
 
@@ -28,7 +28,7 @@ pub enum Date {
     Given,
 }
 
-/// What a row of system messages says.
+/// What a sequence of system messages says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed<T> {
     pub content: Vec<u8>,
@@ -36,14 +36,14 @@ pub struct Replayed<T> {
     pub tools: Vec<(Vec<u8>, T)>,
 }
 
-/// Replays system messages in order. None if there is none, or none that is dated, and no tool is left.
+/// Replays system messages in order. None if no message has a date and no tool is left.
 pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> Option<Replayed<T>> {
     let mut texts: Vec<Vec<u8>> = Vec::new();
     let mut sections = Named::default();
     let mut tools = Named::default();
     let mut date = Date::Missing;
     for message in messages {
-        // The first date counts; one that is null gives way to the next message's, even to none.
+        // The first date counts; a null is replaced by the next message's date, even by a missing one.
         if date != Date::Given {
             date = message.date;
         }

@@ -99,7 +99,7 @@ pub enum Parent<'a> {
     Id(Cow<'a, [u8]>),
     /// A number. `getChildren` finds such entries by that number.
     Number(f64),
-    /// Any other value: the entry is no child of any.
+    /// Any other value: the entry is not a child of any.
     Other,
 }
 

@@ -15,7 +15,7 @@ use crate::core::io::line_span::LineSpan;
 use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::{RowNo, Tree};
 
-/// A line that is no entry. It may be longer than any [`LineSpan`].
+/// A line that is not an entry. It may be longer than any [`LineSpan`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedLine {
     /// Counted from 1.
@@ -33,12 +33,12 @@ impl DamagedLine {
     }
 }
 
-/// The index of a session: its tree, and where each entry's line stands.
+/// The index of a session: its tree, and where each entry's line is.
 #[derive(Debug, Default)]
 pub struct Index {
     pub tree: Tree,
     path_cache: PathCache,
-    /// Per row; None for an entry that is in no storage.
+    /// Per row; None for an entry that is not in the storage.
     spans: Vec<Option<LineSpan>>,
     /// The large values of entries in the storage, by row.
     bodies: Vec<(RowNo, Body)>,
@@ -59,7 +59,7 @@ pub struct Loaded {
     pub lacks_final_newline: bool,
 }
 
-/// Reads a whole storage. None if its first line that parses is no header.
+/// Reads a whole storage. None if its first line that parses is not a header.
 pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     let mut reader = LineReader::new(storage.reader(0)?, 0, HEAD);
     let mut index = Index::default();
@@ -126,7 +126,7 @@ impl Index {
         self.read_on(storage, reader, size)
     }
 
-    /// Indexes what other processes appended before `end`, where a line of ours starts.
+    /// Indexes what other processes appended before `end`, the start of a line of ours.
     pub fn read_more_until(&mut self, storage: &dyn Storage, end: u64) -> Result<bool> {
         let reader = storage.reader(self.end.offset)?;
         let size = end.saturating_sub(self.end.offset);
@@ -170,7 +170,7 @@ impl Index {
         self.end.offset
     }
 
-    /// Whether the indexed part ends inside of a line that was indexed as a whole one.
+    /// Whether the indexed part ends within a line, whose start was indexed as a whole line.
     pub fn is_mid_line(&self) -> bool {
         self.end.mid_line
     }
@@ -186,7 +186,7 @@ impl Index {
         row
     }
 
-    /// Where an entry's line stands.
+    /// Where an entry's line is.
     pub fn line_span(&self, row: RowNo) -> Option<LineSpan> {
         self.spans.get(row as usize).copied().flatten()
     }
@@ -216,7 +216,7 @@ impl Index {
         rest.get(..count).unwrap_or_default()
     }
 
-    /// The lines that are no entries.
+    /// The lines that are not entries.
     pub fn damaged(&self) -> &[DamagedLine] {
         &self.damaged
     }

@@ -3,8 +3,8 @@
 //! The storage is divided into segments; a line belongs to the segment that it starts in. A thread reads a segment at
 //! once and scans its lines. Lines are handed on in file order.
 //!
-//! The thread that builds the index reads segments, too, while the next one in order is not ready. With reader threads
-//! alone, two cores had one thread too many: opening 128 MB took 77 ms in place of 32.
+//! The thread that builds the index reads segments, too, while the next one in order is not ready. While it
+//! only built the index, two cores had one thread too many: opening 128 MB took 77 ms, and takes 32 ms now.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ use crate::core::storage::storage::{read_into, Storage};
 const SEGMENT: u64 = 1 << 18;
 const LARGE_SEGMENT: u64 = 1 << 20;
 
-/// How much is read at first of a line that reaches beyond its segment.
+/// How many bytes are read at first of a line that reaches beyond its segment.
 const ACROSS: usize = 32 << 10;
 
 /// A line as the index takes it.
@@ -32,7 +32,7 @@ pub struct IndexedLine {
     pub offset: u64,
     /// How many bytes it has, without the newline.
     pub len: u64,
-    /// How many lines it is: blank ones that follow each other are taken as one.
+    /// How many lines it stands for: consecutive blank lines are taken as one.
     pub lines: u64,
     /// Whether a newline ends it.
     pub ended: bool,
@@ -50,7 +50,7 @@ pub enum LineKind {
     Damaged(Damage),
 }
 
-/// The lines of a segment. Blank ones that follow each other are one: there may be millions of them.
+/// The lines of a segment. Consecutive blank lines are one element: there may be millions of them.
 #[derive(Default)]
 struct Segment(Vec<IndexedLine>);
 
@@ -95,7 +95,7 @@ fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut dyn 
         let work = &work;
         for _ in 0..others {
             let done = done.clone();
-            // If no thread can be started, the others do its part.
+            // If no thread can be started, the others scan its segments.
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let mut buffer = Vec::new();
                 while let Some(lines) = work(&mut buffer) {

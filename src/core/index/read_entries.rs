@@ -30,7 +30,7 @@ struct Piece {
 }
 
 impl Index {
-    /// The text of an entry's line, checked to be that entry's. None if it stands in no storage.
+    /// The text of an entry's line, checked to be that entry's. None if it is not in the storage.
     pub fn line(&self, storage: &dyn Storage, row: RowNo) -> Result<Option<String>> {
         let mut found = None;
         self.lines(storage, &[row], &mut |_, line, _| {
@@ -46,7 +46,7 @@ impl Index {
         self.read(storage, &rows.iter().filter_map(whole).collect::<Vec<_>>(), each)
     }
 
-    /// The same without bodies, which are not read: a 0 stands in each one's place.
+    /// The same without bodies, which are not read: a 0 replaces each.
     pub fn lines_without_bodies(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         let mut pieces = Vec::with_capacity(rows.len());
         for &row in rows {
@@ -63,14 +63,14 @@ impl Index {
         self.read(storage, &pieces, each)
     }
 
-    /// How long an entry's line is without its bodies, in bytes; 0 if it stands in no storage.
+    /// How long an entry's line is without its bodies, in bytes; 0 if it is not in the storage.
     pub fn length_without_bodies(&self, row: RowNo) -> usize {
         let bodies: u64 = self.bodies(row).iter().map(|(_, body)| u64::from(body.len)).sum();
         self.line_span(row).map_or(0, |span| u64::from(span.len).saturating_sub(bodies) as usize)
     }
 
-    /// The JSON text of a body, read where the index has it. None unless the line around it is whole, the entry's, and
-    /// lacks this very body: then it must be looked for in the whole line.
+    /// The JSON text of a body, read where the index has it. The rest of the line is read as well and must be the entry's line
+    /// without this body. None if it is not, or if the text is not JSON: the body must be looked for in the whole line then.
     pub fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf) -> Result<Option<String>> {
         let body = self.bodies(row).iter().map(|(_, body)| *body).find(|body| body.of == of);
         let (Some(span), Some(body)) = (self.line_span(row), body) else {
@@ -109,7 +109,7 @@ impl Index {
         Ok(String::from_utf8(bytes).ok().filter(|text| is_json(text)))
     }
 
-    /// Hands on a row's line without its bodies, a 0 in each one's place, and their codes.
+    /// Calls `then` with a row's line, a 0 in place of each body, and the codes of these bodies.
     fn without_bodies<T>(&self, row: RowNo, line: &[u8], then: impl FnOnce(&[u8], u8) -> T) -> T {
         let mut joined = Vec::new();
         let (mut from, mut omitted) = (0, 0);
@@ -210,8 +210,8 @@ impl Index {
         matches!(line, Line::Entry(head) if *head.id == *self.tree.id_of(row) && Some(head.kind) == kind)
     }
 
-    /// Whether a line begins like this row's entry as pi or we write it. Nearly every line does, and need not be parsed
-    /// to be checked.
+    /// Whether a line begins as pi and this package write this row's entry. Nearly every line does, and then it is not
+    /// parsed.
     fn shows(&self, row: RowNo, line: &[u8]) -> bool {
         let kind = self.tree.row(row).map(|row| row.kind);
         starts_with(line).is_some_and(|(found, rest)| Some(found) == kind && shows_id(rest, self.tree.id_of(row)))
@@ -230,7 +230,7 @@ fn starts_with(line: &[u8]) -> Option<(Kind, &[u8])> {
     Some((Kind::from_name(name), rest))
 }
 
-/// Whether a line goes on with this id behind its kind.
+/// Whether this id follows the kind in a line.
 fn shows_id(rest: &[u8], id: &[u8]) -> bool {
     let rest = rest.strip_prefix(b"\",\"id\":\"");
     let ends = rest.and_then(|rest| rest.strip_prefix(id)).is_some_and(|rest| rest.starts_with(b"\""));

@@ -1,9 +1,9 @@
 //! The torn tail: a last line that lacks its newline. Another process may be writing it at this moment, or a power cut
-//! may have left it. Nothing that is found at opening is cut off:
-//! - One that is no JSON, or white space, is not indexed: it is read again when there is more of the file.
-//! - One that is a whole entry is indexed. What follows it then is the rest of that line.
-//! - Before its first append the storage ends the line with a newline ([`crate::core::storage::file`]): a torn one
-//!   becomes a damaged line, and no line of ours continues it.
+//! may have left it. It is never cut off:
+//! - If it is not JSON, or white space, it is not indexed. It is read again when the file has grown.
+//! - If it is a whole entry, it is indexed. Bytes that are appended later are the rest of that line.
+//! - Before its first append the storage ends the line with a newline ([`crate::core::storage::file`]): an incomplete line
+//!   becomes a damaged line, and our line does not continue it.
 
 use super::parallel_scan::{IndexedLine, LineKind};
 use crate::core::format::entry::Damage;
@@ -11,14 +11,14 @@ use crate::core::format::entry::Damage;
 /// How far a storage was indexed.
 #[derive(Debug, Default)]
 pub struct IndexedEnd {
-    /// Where the next line starts that was not indexed for good.
+    /// The start of the first line that was not indexed for good.
     pub offset: u64,
-    /// Whether that is inside of a line, whose start was indexed as a whole one.
+    /// Whether `offset` is within a line, whose start was indexed as a whole line.
     pub mid_line: bool,
 }
 
 impl IndexedEnd {
-    /// Moves behind a line, and tells how many lines it counts as: 0 for a torn one, and for the end of one that was
+    /// Moves to the end of a line. Returns how many lines it counts as: 0 for a torn line, and for the rest of one that was
     /// indexed before it had its newline.
     pub fn advance(&mut self, line: &IndexedLine) -> u64 {
         let may_be_torn = matches!(line.kind, LineKind::Nothing | LineKind::Damaged(Damage::NotJson | Damage::TooLong));

@@ -385,7 +385,7 @@ pub mod tests {
         }
     }
 
-    /// The value's text and where it ends; None if it is no JSON.
+    /// The value's text and where it ends; None if it is not JSON.
     fn in_memory(text: &str) -> Option<(Vec<u8>, u64)> {
         let bytes = text.as_bytes();
         let mut scanner = Scanner::new(bytes);

@@ -15,7 +15,7 @@ use crate::core::io::session_files::{session_files, SessionName};
 use crate::core::io::{fs, open};
 use crate::core::summary::header_scan::header_among_others;
 
-/// The header of a file in a directory. A file that cannot be read, or is very large without a header, is no session.
+/// The header of a file in a directory. A file that cannot be read, or is very large without a header, is not a session.
 fn header_in_dir(file: &SessionName, dir: &str) -> Option<Header> {
     header_among_others(file.open(dir).ok()?).ok().flatten()
 }

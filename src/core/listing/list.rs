@@ -112,7 +112,7 @@ pub enum ListEvent {
     Found(usize),
     /// Dates of the file at this position that only the host can parse, a JSON array. They come before the file itself.
     Dates(usize, String),
-    /// The file at this position was read; None if it is no session.
+    /// The file at this position was read; None if it is not a session.
     Read(usize, Option<Box<ListedFile>>),
 }
 

@@ -37,7 +37,7 @@ fn in_reading_order(jobs: &mut [Job<'_>]) {
     });
 }
 
-/// Calls `each` with the position of each file and what a list shows of it; None for a file that is no session or cannot be
+/// Calls `each` with the position of each file and what a list shows of it; None for a file that is not a session or cannot be
 /// read. Rows of the catalog at `location` that are valid are used, and what is read is written there before the last call.
 /// Once `cancelled` is set the remaining calls are not made. Gives the catalog, if there is one that works. An error if no file
 /// descriptor is left for a file.

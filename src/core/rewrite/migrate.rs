@@ -1,5 +1,5 @@
 //! Migration of old files. Version 1 has no tree: entries get ids and a linear chain of parents. Version 2 calls custom
-//! messages `hookMessage`. Only the keys that change are edited; a line that is no entry is copied as it is.
+//! messages `hookMessage`. Only the keys that change are edited; a line that is not an entry is copied as it is.
 
 use std::io::Write;
 
@@ -36,7 +36,7 @@ pub struct Chained {
 #[derive(Debug)]
 pub struct Migrator {
     version: Version,
-    /// The id that each value got so far; values that are no entries have none. A `firstKeptEntryIndex` counts them all.
+    /// The id that each value got so far; values that are not entries have none. A `firstKeptEntryIndex` counts them all.
     given: Vec<Option<String>>,
     taken: std::collections::HashSet<String>,
     previous: Option<String>,
@@ -53,12 +53,12 @@ impl Migrator {
         self.version == Version::V1
     }
 
-    /// Counts a value that is no entry: the header, or one that cannot carry an id.
+    /// Counts a value that is not an entry: the header, or a value that cannot have an id.
     pub fn pass(&mut self) {
         self.given.push(None);
     }
 
-    /// Gives the next entry its place in the chain. `first_kept_index` is a compaction's index of its first kept
+    /// Gives the next entry its id and parent. `first_kept_index` is a compaction's index of its first kept
     /// entry, in which the header counts as 0.
     pub fn chain(&mut self, first_kept_index: Option<f64>) -> Chained {
         let id = entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)));
@@ -136,7 +136,7 @@ impl Rewrite for Migration {
         while let Some(line) = lines.next_line().map_err(|error| Error::io("read", old.name(), error))? {
             read.add_line(&line);
             let ended = match line.skipped {
-                // Copied without holding it in memory.
+                // A line that is too long for memory is copied in pieces.
                 Some(_) => {
                     let (from, to, ended) = (line.offset, line.offset + line.length(), line.ended);
                     copy_bytes(old, from, to, &mut |bytes| write_line(out, bytes, false, old.name()))?;

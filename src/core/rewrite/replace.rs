@@ -1,7 +1,7 @@
 //! Replacing a whole file: a reader sees the old version or the new one, never a mixture, and the old one is kept.
 //!
 //! Other programs may append to the old file at any time: pi takes no lock. The file is therefore held by a handle, and
-//! locked against other processes that run this module. Lines that are appended after the file was read are carried over:
+//! locked against other processes that replace it. Lines that are appended after the file was read are carried over:
 //! before the rename, and after it for as long as something still writes to the old file. The identity of the file is
 //! checked right before the rename: if the path leads to another file, nothing is done.
 //!
@@ -31,7 +31,7 @@ const HOLD_TRIES: u32 = 5000;
 const HOLD_PAUSE: Duration = Duration::from_millis(2);
 /// How often appended lines are carried over before the rename happens even though more may come.
 const CARRY_ROUNDS: u32 = 3;
-/// The old file is left after this many checks in a row without an appended line, and after `CHECKS` in any case.
+/// The old file is no longer watched after this many checks in a row without an appended line, and after `CHECKS` at the latest.
 const QUIET_CHECKS: u32 = 3;
 const CHECKS: u32 = 200;
 const CHECK_PAUSE: Duration = Duration::from_millis(1);
@@ -54,7 +54,7 @@ pub enum Backup {
 pub struct ReadTo {
     /// The bytes before this one were read.
     end: u64,
-    /// Where the last line starts, if it is torn: no newline ends it, and it is no JSON.
+    /// Where the last line starts, if it is torn: no newline ends it, and it is not JSON.
     torn_line_start: Option<u64>,
     /// Whether the new version ends without a newline.
     lacks_final_newline: bool,
@@ -107,7 +107,7 @@ pub struct RewriteTarget {
 }
 
 impl RewriteTarget {
-    /// Opens and locks the file at `path`. If another process replaces it, waits up to ten seconds and takes the new one.
+    /// Opens and locks the file at `path`. If another process is replacing it, waits up to ten seconds and opens the new file.
     pub fn hold(path: &str) -> Result<Self> {
         let fail = |syscall| move |error| Error::io(syscall, path, error);
         let mut tries = 0;
@@ -158,7 +158,7 @@ impl RewriteTarget {
     /// or truncated meanwhile, or its torn last line was continued: the caller starts over.
     pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<PathBuf>> {
         sweep_if_due(&self.target);
-        // A rename needs rights to the directory alone: a file that may not be written is not to be replaced either.
+        // A rename needs rights to the directory only, but a file that may not be written must not be replaced either.
         open::regular(&self.target, Access::Append).map_err(self.fail("open"))?;
         let temporary = Temporary::beside(&self.target).map_err(self.fail("open"))?;
         let meta = fs::metadata_of(&self.file).map_err(self.fail("fstat"))?;
@@ -170,7 +170,7 @@ impl RewriteTarget {
             writer.flush().map_err(self.fail("write"))?;
             read
         };
-        // Dropped again unless the rename succeeds.
+        // Removed again unless the rename succeeds.
         let kept = self.keep_backup(backup, read.end).map_err(self.fail("link"))?;
         let link = kept.path.as_deref().filter(|_| kept.linked);
         if !self.carry_before(&temporary, &mut read, rewrite)? || !self.is_there(link)? {
@@ -234,7 +234,7 @@ impl RewriteTarget {
             if size > seen || last && from < size && seen > read.end {
                 let (mut lines, rest) = self.lines_from(from, size, rewrite)?;
                 if let Some(rest) = rest.filter(|_| last) {
-                    // A torn line that nothing continues.
+                    // A torn line that nobody continued.
                     lines.push((rest, size));
                 }
                 from = lines.last().map_or(from, |(_, end)| *end);
@@ -275,7 +275,7 @@ impl RewriteTarget {
         let mut lines = Vec::new();
         while let Some(line) = reader.next_line().map_err(self.fail("read"))? {
             if line.skipped.is_some() {
-                // Longer than any program writes, and than is held in memory.
+                // No program writes such a line, and it does not fit into memory.
                 return Err(self.fail("read")(io::ErrorKind::OutOfMemory.into()));
             }
             if !line.ended {
@@ -332,7 +332,7 @@ impl RewriteTarget {
         }
     }
 
-    /// Whether a name is one of the old file itself.
+    /// Whether a path leads to the old file itself.
     fn is_at(&self, path: &Path) -> io::Result<bool> {
         let is_file = fs::entry_at(path)?.is_some_and(|found| found.is_file());
         Ok(is_file && fs::stat_path(path)?.is_some_and(|stat| stat.identity == self.identity))

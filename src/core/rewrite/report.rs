@@ -1,4 +1,4 @@
-//! What reports tell of damage: lines that are no entries, and entries that do not make one tree.
+//! Damage as reports show it: lines that are not entries, and entries that do not form one tree.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::core::index::load::DamagedLine;
 use crate::core::tree::tree::{ParentRef, RowNo, Tree};
 use crate::core::tree::tree_integrity::TreeErrors;
 
-/// A line that is no entry.
+/// A line that is not an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReportedDamage {
     /// Counted from 1.
@@ -33,29 +33,29 @@ pub struct Orphan {
     pub parent_id: String,
 }
 
-/// An id that several entries carry.
+/// An id that several entries have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DuplicateId {
     pub id: String,
     /// The first of them.
     pub lines: Vec<u64>,
-    /// How many entries carry it.
+    /// How many entries have it.
     pub count: u64,
 }
 
 /// Entries that are each other's ancestors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cycle {
-    /// Each the child of the one before it, the first of the last; the first in file order stands first.
+    /// Each is the child of the one before it, and the first is the child of the last. The first is the first in file order.
     pub ids: Vec<String>,
     /// How many entries it has.
     pub count: u64,
 }
 
-/// How many things of a kind a report tells one by one. There may be millions of them in a file.
+/// How many errors of each kind a report lists. A file may have millions of them.
 pub const REPORT_LIMIT: usize = 1_000;
 
-/// How many things of each kind are wrong with a session, those counted that a report does not tell one by one.
+/// How many errors of each kind there are, listed or not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Totals {
@@ -65,7 +65,7 @@ pub struct Totals {
     pub cycles: u64,
 }
 
-/// A tree's findings as reports show them, the first of each kind.
+/// A tree's errors as reports show them, the first of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TreeErrorReport {
     pub orphans: Vec<Orphan>,
@@ -74,8 +74,8 @@ pub struct TreeErrorReport {
 }
 
 impl TreeErrorReport {
-    /// What reports show of these findings. `line` gives a row's line.
-    pub fn of(tree: &Tree, findings: &TreeErrors, line: &dyn Fn(RowNo) -> u64) -> Self {
+    /// What reports show of these errors. `line` gives a row's line number.
+    pub fn of(tree: &Tree, errors: &TreeErrors, line: &dyn Fn(RowNo) -> u64) -> Self {
         let id = |no: RowNo| to_string_lossy(tree.id_of(no)).into_owned();
         let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {
             Some(ParentRef::Id(sym)) => to_string_lossy(tree.id_bytes(sym)).into_owned(),
@@ -93,21 +93,21 @@ impl TreeErrorReport {
             count: rows.len() as u64,
         };
         Self {
-            orphans: findings.orphans.iter().take(REPORT_LIMIT).map(orphan).collect(),
-            duplicate_ids: findings.duplicates.iter().take(REPORT_LIMIT).map(duplicate).collect(),
-            cycles: findings.cycles.iter().take(REPORT_LIMIT).map(cycle).collect(),
+            orphans: errors.orphans.iter().take(REPORT_LIMIT).map(orphan).collect(),
+            duplicate_ids: errors.duplicates.iter().take(REPORT_LIMIT).map(duplicate).collect(),
+            cycles: errors.cycles.iter().take(REPORT_LIMIT).map(cycle).collect(),
         }
     }
 }
 
 impl Totals {
-    /// How much was found, and so many damaged lines.
-    pub fn of(findings: &TreeErrors, damaged: u64) -> Self {
+    /// The totals of these errors and this many damaged lines.
+    pub fn of(errors: &TreeErrors, damaged: u64) -> Self {
         Self {
             damaged,
-            orphans: findings.orphans.len() as u64,
-            duplicate_ids: findings.duplicates.len() as u64,
-            cycles: findings.cycles.len() as u64,
+            orphans: errors.orphans.len() as u64,
+            duplicate_ids: errors.duplicates.len() as u64,
+            cycles: errors.cycles.len() as u64,
         }
     }
 }

@@ -27,7 +27,7 @@ pub struct VerifyReport {
     pub version: Option<f64>,
     pub session_id: Option<String>,
     pub bytes: u64,
-    /// Lines of every kind, blank ones and one without a newline among them.
+    /// Lines of every kind, including blank ones and a last one without a newline.
     pub lines: u64,
     pub entries: u64,
     pub damaged: Vec<ReportedDamage>,
@@ -49,7 +49,7 @@ pub struct SurveyedLine {
 }
 
 impl SurveyedLine {
-    /// The span of a line that was read, and so is not too long for one.
+    /// The span of a line that was read. Such a line is not too long for one.
     pub fn span(&self) -> LineSpan {
         LineSpan::of(self.offset, self.len as usize)
     }
@@ -58,7 +58,7 @@ impl SurveyedLine {
 /// The class of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineClass {
-    /// The session's header, though it may stand in the wrong place.
+    /// The session's header, which may be in a later line.
     Header,
     Entry,
     Blank,
@@ -174,7 +174,7 @@ impl Survey {
             Line::Damaged(Damage::NoId) if first_version => LineClass::Entry,
             Line::Damaged(damage) => LineClass::Damaged(LineDamage::Damage(damage)),
         });
-        // A header in the wrong place is better than none.
+        // A header that is not in the first line is better than none.
         let late_header = found == LineClass::Damaged(LineDamage::LateHeader) && self.header.is_none();
         match late_header && self.read_header(text) {
             true => LineClass::Header,
@@ -195,9 +195,9 @@ impl Survey {
     /// The report on the file.
     pub fn report(&self, path: &str) -> VerifyReport {
         let line = |no: RowNo| self.row_lines.get(no as usize).copied().unwrap_or_default();
-        let findings = check_integrity(&self.tree);
-        let totals = Totals::of(&findings, self.damaged_count);
-        let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(&self.tree, &findings, &line);
+        let errors = check_integrity(&self.tree);
+        let totals = Totals::of(&errors, self.damaged_count);
+        let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(&self.tree, &errors, &line);
         VerifyReport {
             path: path.to_owned(),
             ok: self.header.is_some() && totals == Totals::default() && self.ends_with_newline,
@@ -216,7 +216,7 @@ impl Survey {
     }
 }
 
-/// The head of an entry in a text; None if it is none.
+/// The head of the entry in a text; None if the text is not an entry.
 pub fn entry_in(text: &str) -> Option<EntryHead<'static>> {
     read_line(text, |line| match line {
         Line::Entry(head) => Some(head.into_owned()),

@@ -1,13 +1,13 @@
 //! Appending one line.
 //!
 //! A check before the write (`fstat`) tells whether the file is still there, and whether it has grown. After the write
-//! `lseek` tells where the line is. What other processes wrote in between precedes it, and is read before the append
-//! counts. The line is rolled back and written again
-//! - if it continues a torn line of another process: then on a line of its own;
-//! - if another process has used the same id meanwhile: then with a new id.
+//! `lseek` tells where the line is. What other processes wrote in between is before it and is read first. In two
+//! cases the line is rolled back and written again:
+//! - It continues a torn line of another process: it is written on a line of its own.
+//! - Another process has used the same id meanwhile: it is written with a new id.
 //!
-//! Of two processes that choose one id at the same moment, the one whose line is later in the file sees the other's. So
-//! ids stay unique without a lock.
+//! If two processes choose one id at the same moment, the one whose line is later in the file sees the other's line and takes
+//! its own back. So ids stay unique without a lock.
 
 use crate::core::base::error::{Error, Result};
 use crate::core::base::wtf8::to_string_lossy;
@@ -27,7 +27,7 @@ pub enum ParentChoice {
     /// The leaf.
     Leaf,
     Row(RowNo),
-    /// Nothing: it will be a root.
+    /// None: the entry becomes a root.
     Root,
 }
 
@@ -47,7 +47,7 @@ pub struct NewEntry<'a> {
     pub timestamp: &'a str,
 }
 
-/// What became of a line that was written.
+/// What happened to a line that was written.
 enum Landing {
     Kept,
     /// It was rolled back and must be written again.
@@ -90,7 +90,7 @@ impl Session {
                 }
                 result => result?,
             };
-            // A newline may precede it, which ended another writer's last line.
+            // A newline may precede it that ends another writer's last line.
             let start = span.offset - (text.len() as u64 - 1 - u64::from(span.len));
             if start == self.size && self.index.read_to() == start {
                 self.size = span.end() + 1;
@@ -112,7 +112,7 @@ impl Session {
             return Ok(below);
         };
         let id = moved.old.tree().id_of(old);
-        // Without a row of its own any more, the entry that has its id counts.
+        // If the row is gone, the entry with its id counts.
         let now = moved.rows.iter().position(|before| *before == Some(old)).map(|row| row as RowNo);
         let row = now.or_else(|| self.tree().find(id));
         row.map(ParentChoice::Row).ok_or_else(|| Error::entry_not_found(to_string_lossy(id)))

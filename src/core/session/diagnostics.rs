@@ -8,7 +8,7 @@ use crate::core::rewrite::report::{Cycle, DuplicateId, Orphan, ReportedDamage, T
 use crate::core::tree::tree::RowNo;
 use crate::core::tree::tree_integrity::check_integrity;
 
-/// What a session knows of itself.
+/// The diagnostics of a session.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostics {
@@ -43,9 +43,9 @@ impl Session {
     /// which counts no blank lines.
     pub fn diagnostics(&self) -> Diagnostics {
         let tree = self.tree();
-        let findings = check_integrity(tree);
+        let errors = check_integrity(tree);
         let line = |no: RowNo| self.line_number(no);
-        let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(tree, &findings, &line);
+        let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(tree, &errors, &line);
         let notes = self.notes();
         Diagnostics {
             path: self.file().map(str::to_owned),
@@ -59,7 +59,7 @@ impl Session {
             orphans,
             duplicate_ids,
             cycles,
-            totals: Totals::of(&findings, self.damaged().len() as u64),
+            totals: Totals::of(&errors, self.damaged().len() as u64),
         }
     }
 

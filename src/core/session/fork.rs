@@ -1,4 +1,4 @@
-//! Forking: a session's whole history in a new file under a new header, moved as bytes.
+//! Forking: a session's whole history in a new file under a new header, copied as bytes.
 
 use super::open::OpenResult;
 use super::session::{Persistence, Session};
@@ -34,7 +34,7 @@ impl ForkSource {
     }
 
     /// Writes the fork and opens it: the new header, then every entry, migrated if the source is old. Lines that
-    /// are no entries stay in the source. `id` is the new header's.
+    /// are not entries stay in the source. `id` is the new header's.
     pub fn write_to(&self, target: &str, id: Vec<u8>, header_line: &[u8], options: Options) -> Result<Session> {
         match self.version {
             Version::Current => self.copy_to(target, id, header_line, options),

@@ -1,4 +1,4 @@
-//! One open session: its entries, its file, and the rule when it gets one.
+//! One open session: its entries, its file, and when it gets one.
 
 pub mod append;
 pub mod diagnostics;

@@ -20,9 +20,9 @@ pub enum Change {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Changed {
     pub count: u64,
-    /// Entries that came in with it.
+    /// How many entries came with it.
     pub entries: u64,
-    /// Bytes that came in with it.
+    /// How many bytes came with it.
     pub bytes: u64,
 }
 

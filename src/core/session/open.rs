@@ -119,7 +119,7 @@ impl Session {
     }
 
     /// Writes a header into the empty file that this new session was opened from. False if another process wrote first:
-    /// then it is no new session.
+    /// then it is not a new session.
     pub fn fill_empty_file(&mut self, header_line: &[u8]) -> Result<bool> {
         let Some(path) = self.file.clone().filter(|_| self.persistence == Persistence::File) else {
             return Ok(true);

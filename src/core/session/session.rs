@@ -1,7 +1,7 @@
-//! One session: its identity, its index and its storage, and every question that needs no check of its file.
+//! One session: its identity, its index and its storage, and the calls that need no check of its file.
 //!
-//! Entries come in as heads. Their bodies are lines in the storage, or are kept by the caller while the session has no
-//! file. A call that fails leaves the session as it was.
+//! A session takes the head of each entry. The rest of the entry is in its line in the storage, or is kept by the caller while
+//! the session has no file. A call that fails leaves the session as it was.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -60,7 +60,7 @@ pub struct Session {
     /// The header's text, if it was read and is not long.
     pub(super) header_text: Option<String>,
     pub(super) index: Index,
-    /// The rows that were appended here, not read from the file: what a file in the place of ours must not lack.
+    /// The rows that were appended here, not read from the file: a file that replaces ours must have them.
     pub(super) appended: BTreeSet<RowNo>,
     /// The lines of entries appended here that other processes changed, by id. The caller's objects do not have the change.
     pub(super) altered: HashMap<Vec<u8>, String>,
@@ -132,7 +132,7 @@ impl Session {
         self.index.line_span(row)
     }
 
-    /// The lines that are no entries.
+    /// The lines that are not entries.
     pub fn damaged(&self) -> &[DamagedLine] {
         self.index.damaged()
     }
@@ -171,13 +171,13 @@ impl Session {
         new_entry_id(self.options.ids, |id| self.tree().find(id).is_some())
     }
 
-    /// The envelope of an entry below a row, or of a root, made at `time` (ms since 1970), which reads `timestamp`.
+    /// The envelope of an entry below a row, or of a root, made at `time` (ms since 1970), whose ISO form is `timestamp`.
     pub fn envelope(&self, parent: Option<RowNo>, time: f64, timestamp: String) -> Envelope {
         let tree = self.tree();
         Envelope { id: self.new_entry_id(), parent: parent.map(|row| tree.id_of(row).to_vec()), time, timestamp }
     }
 
-    /// Adds an entry whose body the caller keeps.
+    /// Adds an entry that the caller keeps.
     pub fn push_kept(&mut self, head: &EntryHead<'_>) -> RowNo {
         self.push_local(head, None)
     }
@@ -192,7 +192,7 @@ impl Session {
         self.storage = Some(Box::new(storage.with_durability(self.options.durability)));
     }
 
-    /// The text of an entry's line; None if the caller keeps its body.
+    /// The text of an entry's line; None if the caller keeps the entry.
     pub fn line(&self, row: RowNo) -> Result<Option<String>> {
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.line(&**storage, row)),
@@ -233,7 +233,7 @@ impl Session {
         copy_lines(self.storage.as_deref(), &self.index, out, durability, work)
     }
 
-    /// The text of an entry's line, checked to say all that the index has of it; None if the caller keeps its body.
+    /// The text of an entry's line, checked to say all that the index has of it; None if the caller keeps the entry.
     pub fn line_to_copy(&self, row: RowNo) -> Result<Option<String>> {
         let line = self.line(row)?;
         if let (Some(storage), Some(line)) = (&self.storage, &line) {
@@ -255,7 +255,7 @@ impl Session {
         }
     }
 
-    /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps its body.
+    /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps the entry.
     pub fn length_without_bodies(&self, row: RowNo) -> usize {
         self.index.length_without_bodies(row)
     }
@@ -309,7 +309,7 @@ impl Session {
         }
     }
 
-    /// Adds an entry whose body the caller keeps, or whose line is at `span`.
+    /// Adds an entry that the caller keeps, or whose line is at `span`.
     pub(super) fn push_local(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> RowNo {
         let row = self.index.push(head, span);
         self.appended.insert(row);

@@ -1,8 +1,8 @@
-//! Who may write: an exclusive session has a lock, others make sure that nobody has.
+//! Who may write: an exclusive session holds the session lock, other sessions make sure that nobody holds it.
 //!
-//! They do so before their first line, and again after every path check ([`crate::core::storage::change_clock`]), which is made every ten
-//! milliseconds at most: in between an append costs nothing more. So whoever takes the lock waits that long before it
-//! reads the file, and from then on nobody writes who asks for locks.
+//! They check before their first line, and again after every path check ([`crate::core::storage::change_clock`]), which is made
+//! every ten milliseconds at most, so that most appends cost nothing more. A session that takes the lock waits that long before
+//! it reads the file. From then on no other session of this package writes.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::core::io::fs;
 use crate::core::io::lock_file::{wait_until_free, FileLock};
 use crate::core::storage::change_clock::PATH_CHECK_INTERVAL;
 
-/// How long after the last check of a writer its write is surely done.
+/// The longest time from a writer's check to the end of its write.
 const MARGIN: Duration = Duration::from_millis(2);
 
-/// The lock of one session's file, held here or looked for.
+/// The lock of one session's file, held here or checked for.
 #[derive(Default)]
 pub(super) struct SessionLock {
     held: Option<FileLock>,
@@ -25,7 +25,7 @@ pub(super) struct SessionLock {
 }
 
 impl SessionLock {
-    /// Takes the lock that the session of `file` is to have, if it does not have it.
+    /// Takes the lock that `lock` asks for, if it is not held.
     pub fn take(&mut self, file: &str, lock: Lock) -> Result<()> {
         if self.held.is_some() {
             return Ok(());
@@ -54,7 +54,7 @@ impl SessionLock {
             return Ok(false);
         }
         let waited = match &self.held {
-            // Somebody removed the lock file: whoever came since has the session.
+            // Somebody removed the lock file: another session may hold the lock now.
             Some(held) if !held.is_in_place()? => {
                 self.held = None;
                 self.take(file, lock)?;

@@ -1,35 +1,35 @@
-//! How the file stands to the index, how closely it is checked, and what can have become of it.
+//! Whether a session's file agrees with its index, how closely that is checked, and what can have become of the file.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::core::tree::tree::RowNo;
 
-/// How the file stands to the index.
+/// Whether the file agrees with the index.
 #[derive(Debug, Default)]
 pub(super) enum SyncState {
-    /// As far as known the file is what the index says.
+    /// As far as is known, it does.
     #[default]
     Current,
-    /// Others changed the file and not its size: a line may say something else.
+    /// Others changed the file but not its size: a line may say something else.
     Touched,
     /// A line was not what the index says, or what a check found was not taken in. The next check reads every line.
     Suspect,
-    /// Entries that were appended here, and are not in the file that took the place of ours, are lost unless the caller
-    /// supplies their lines.
+    /// Entries that were appended here are missing in the file that replaced ours. They are lost unless the caller supplies
+    /// their lines.
     MissingLines(Vec<RowNo>),
     /// The caller supplied the lines that it has, for the next check.
     Supplied(HashMap<RowNo, Vec<u8>>),
 }
 
 impl SyncState {
-    /// Whether something is known not to be what the index says.
+    /// Whether the file is known or feared not to agree with the index.
     pub fn is_suspect(&self) -> bool {
         !matches!(self, Self::Current | Self::Touched)
     }
 }
 
-/// The state of one session's file. Reads find out about it, too, on any thread.
+/// The state of one session. Reads on any thread may mark it suspect.
 #[derive(Debug, Default)]
 pub(super) struct SyncStateCell(Mutex<SyncState>);
 
@@ -70,7 +70,7 @@ pub(super) enum CheckDepth {
     Ends,
     /// Every line, where a line may have changed.
     Full,
-    /// The same for a read: nothing is written.
+    /// The same for a read, which writes nothing.
     ForRead,
 }
 
@@ -81,6 +81,6 @@ pub(super) enum PreviousFile {
     Open,
     /// Another file has its name, and what it held cannot be read any more, or not where it was.
     Gone,
-    /// It has other content.
+    /// The same file has other content.
     Rewritten,
 }

@@ -10,10 +10,10 @@ use crate::core::format::header::Header;
 use crate::core::io::open::{self, Access};
 use crate::core::storage::storage::Storage;
 
-/// Within how many bytes a header ends that is found among other files.
+/// How far [`header_among_others`] reads for the end of a header, in bytes.
 pub const HEADER_WITHIN: u64 = 64 << 20;
 
-/// For how many bytes lines that are no JSON are skipped: a file without a header by then is no session.
+/// How many bytes of lines that are not JSON are skipped: a file without a header by then is not a session.
 const NO_JSON_WITHIN: u64 = 1 << 20;
 
 /// The header in the first line that parses; None if that line is something else, or there is none.
@@ -26,7 +26,7 @@ pub fn header_of(path: &Path) -> io::Result<Option<Header>> {
     header_in(open::regular(path, Access::Read)?)
 }
 
-/// The same for one file of many: one that is very large without a header is no session.
+/// The same for one file of many: a very large file without a header is not read to its end and is not a session.
 pub fn header_among_others<R: Read>(source: R) -> io::Result<Option<Header>> {
     header_before(source.take(HEADER_WITHIN), NO_JSON_WITHIN)
 }

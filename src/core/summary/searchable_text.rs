@@ -16,7 +16,7 @@ use crate::core::json::reader::{read, Raw};
 use crate::core::json::{fields, Value};
 
 fields! {
-    /// The fields of an entry that have texts, or tell whose they are.
+    /// The fields of an entry that have texts, or tell whose texts they are.
     struct TextFields<V> {
         kind: V = "type",
         id: V = "id",
@@ -101,9 +101,9 @@ pub enum Completion {
 }
 
 /// Calls `each` with every text in a file's bytes `from..to` that is not empty. `from` is the start of a line after the header,
-/// and `version` the header's; with None the file is read from its start. A last line without a newline counts. Once a flag in
-/// `stops` is set, `each` may do so, nothing more is read. With `most`, a text of more bytes may be cut behind them: what is left
-/// of it has more than `most`.
+/// and `version` the header's; with None the file is read from its start. A last line without a newline counts. Nothing
+/// more is read once a flag in `stops` is set, which `each` may do. With `most`, a longer text may be cut; its rest is still
+/// longer than `most` bytes.
 pub fn read_texts(
     file: &File,
     (from, to): (u64, u64),
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(read.expect("read"), Completion::Complete);
         assert_eq!(kinds, [TextKind::User, TextKind::Assistant, TextKind::Compaction]);
         assert!(buffer.len() <= MOST, "{}", buffer.len());
-        // The list that a search begins with reads the first message likewise.
+        // The list that a search begins with cuts the first message in the same way.
         let never = AtomicBool::new(false);
         let listed = read_on(&file, size, SummaryProgress::default(), Some(MOST), &mut buffer, &never);
         let first = listed.expect("read").and_then(|scan| scan.info()?.first_message.clone()).expect("a message");

@@ -22,7 +22,7 @@ use crate::core::summary::header_scan::HEADER_WITHIN;
 use crate::core::summary::usage::session_usage::SessionUsage;
 
 fields! {
-    /// The fields of an entry that a list looks at.
+    /// The fields of an entry that a list reads.
     struct ListedFields<V> {
         kind: V = "type",
         id: V = "id",
@@ -70,13 +70,13 @@ pub struct ListedSession {
 pub enum FileKind {
     /// No line is JSON so far.
     Undetermined,
-    /// The first line that is JSON is no header.
+    /// The first line that is JSON is not a header.
     NotASession,
     Session(Version, SessionSummary),
 }
 
 impl FileKind {
-    /// The summary; None if it is no session.
+    /// The summary; None if it is not a session.
     pub fn info(&self) -> Option<&SessionSummary> {
         match self {
             FileKind::Session(_, info) => Some(info),
@@ -119,7 +119,7 @@ pub struct SummaryScan {
 }
 
 impl SummaryScan {
-    /// The summary; None if it is no session.
+    /// The summary; None if it is not a session.
     pub fn info(&self) -> Option<&SessionSummary> {
         self.with_tail.as_ref().map_or(&self.progress.kind, |(kind, _)| kind).info()
     }
@@ -131,7 +131,7 @@ impl SummaryScan {
 }
 
 /// Reads a file's bytes `progress.end..size` and continues the summary. `buffer` is reused memory. None if `cancelled` was set.
-/// With `most`, a first message of more bytes may be cut behind them: what is left of it has more than `most`.
+/// With `most`, a longer first message may be cut; its rest is still longer than `most` bytes.
 pub fn read_on(
     file: &File,
     size: u64,
@@ -248,7 +248,7 @@ pub fn with_line<T>(
     let length = to.saturating_sub(from);
     let _alone = (length > GIANT).then(|| GIANTS.lock().unwrap_or_else(PoisonError::into_inner));
     let mut bytes = Vec::new();
-    // Exactly as much as needed; a line that does not fit into memory cannot be read.
+    // Exactly as much as is needed; a line that does not fit into memory is an error.
     let room = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
     bytes.try_reserve_exact(room).map_err(|_| io::ErrorKind::OutOfMemory)?;
     Positioned::new(file, from, to).stopped_by(stops).read_to_end(&mut bytes)?;
@@ -363,7 +363,7 @@ mod tests {
     use crate::core::json::reader::is_json;
 
     impl SessionSummary {
-        /// Every line read whole: slow, and plainly right.
+        /// Every line read whole: slow, and simple enough to compare with.
         pub fn of_lines(text: &str) -> Option<SessionSummary> {
             let mut lines = text.split('\n').skip_while(|line| !is_json(line));
             let FileKind::Session(version, mut info) = Header::read(lines.next()?).map(SessionSummary::of)? else {

@@ -1,9 +1,9 @@
-//! Walks along parents: paths through entries that no [`super::tree::Tree`] holds, the caller's own lists; and cycles.
+//! Walks along parents: paths through lists of entries that are not in a [`super::tree::Tree`], and cycles.
 
 use super::row::RowNo;
 
-/// The path from the root to an entry. It begins where an entry has no parent that is there, or behind one that is not new
-/// to the walk: parents may form a cycle.
+/// The path from the root to an entry. It begins with an entry whose parent is missing, or was visited
+/// before: parents may form a cycle.
 pub fn path_to<E, Error>(
     entry: Option<E>,
     mut is_new: impl FnMut(&E) -> Result<bool, Error>,

@@ -1,4 +1,4 @@
-//! Where a path that starts at the leaf starts, if the leaf's id is empty: JavaScript takes an empty id for none.
+//! A leaf with an empty id, which JavaScript takes for no id.
 
 use super::row::RowNo;
 use super::tree::Tree;

@@ -4,12 +4,12 @@ use crate::core::base::time::Time;
 use crate::core::format::agent_message::{MessageHead, Role};
 use crate::core::format::entry::Kind;
 
-/// A row's place in file order.
+/// The number of a row, in file order from 0.
 pub type RowNo = u32;
 /// An interned id.
 pub type Sym = u32;
 
-/// No row, in lists that are linked by row.
+/// The end of a list that is linked by row numbers.
 pub(super) const NONE: RowNo = RowNo::MAX;
 
 /// Where an entry's parent pointer leads.

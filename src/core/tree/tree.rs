@@ -18,7 +18,7 @@ use super::row::NONE;
 pub use super::row::{ParentRef, Row, RowNo, Sym};
 use crate::core::format::entry::{EntryHead, Kind, Parent};
 
-/// A list of rows with one parent, linked through `next_sibling`.
+/// The rows with one parent, a list linked through `next_sibling`.
 #[derive(Debug, Clone, Copy)]
 struct Children {
     first: RowNo,
@@ -68,7 +68,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Adds an entry. The leaf moves to it if `advance`, or if it takes the leaf's id; else it stays.
+    /// Adds an entry. The leaf moves to it if `advance` is set or the entry has the leaf's id.
     pub fn push(&mut self, head: &EntryHead<'_>, advance: bool) -> RowNo {
         let no = self.rows.len() as RowNo;
         let id = self.intern(&head.id);
@@ -95,7 +95,7 @@ impl Tree {
         self.link_child(parent, no);
         if let Some(symbol) = self.symbols.get_mut(id as usize) {
             self.distinct += usize::from(symbol.last_row == NONE);
-            // An id that comes again, or that was pointed at before it came, is another parent than before.
+            // A repeated id, or one that was referred to before its entry came, changes the parent of other rows.
             self.path_changes += u64::from(symbol.last_row != NONE || symbol.children.first != NONE);
             symbol.last_row = no;
         }
@@ -262,7 +262,7 @@ impl Tree {
         }
     }
 
-    /// Counts what may change the path to a row that was there before.
+    /// How many additions may have changed the path to an older row.
     pub fn path_changes(&self) -> u64 {
         self.path_changes
     }
@@ -330,11 +330,11 @@ impl Tree {
         &self.labels
     }
 
-    /// The whole tree as parent positions: for each row the row of its parent node, or None for a root. Orphans and
-    /// the self-parented are roots, of a cycle the first in file order is.
+    /// The whole tree as parent positions: for each row the row of its parent node, or None for a root. Roots are
+    /// orphans, entries that are their own parent, and the first entry of each cycle in file order.
     pub fn parents(&self) -> Vec<Option<RowNo>> {
         let mut parents: Vec<_> = (0..self.rows.len() as RowNo).map(|no| self.tree_parent(no)).collect();
-        // A row that superseded another of its id may sit below itself: break every cycle at its first row.
+        // A row that superseded another of its id may be below itself: break every cycle at its first row.
         let next = |no: RowNo| parents.get(no as usize).copied().flatten();
         let first = |met: RowNo| {
             let others = std::iter::successors(next(met), |&no| next(no)).take_while(|&no| no != met);

@@ -74,7 +74,7 @@ impl SessionManager {
         self.append_for_id(env, PendingEntry::entry(Kind::ModelChange, own))
     }
 
-    /// Appends usage that is no part of the model's context. Gives the entry.
+    /// Appends usage that is not part of the model's context. Gives the entry.
     ///
     /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
     /// written, is locked by another manager, or holds another session by now. The session is then as it was.
@@ -158,7 +158,7 @@ impl SessionManager {
         self.append_for_id(env, new)
     }
 
-    /// Appends an extension's own data, which is no part of the model's context. Gives the entry's id.
+    /// Appends an extension's own data, which is not part of the model's context. Gives the entry's id.
     ///
     /// @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
     /// written, is locked by another manager, or holds another session by now. The session is then as it was.
@@ -179,7 +179,7 @@ impl SessionManager {
 
     /// Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id.
     ///
-    /// @throws `TypeError` if the name is no string. If the file cannot be written, is
+    /// @throws `TypeError` if the name is not a string. If the file cannot be written, is
     /// locked by another manager, or holds another session by now. The session is then as it was.
     /// @example
     /// ```ts

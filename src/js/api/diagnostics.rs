@@ -29,7 +29,7 @@ impl SessionManager {
     /// Takes in what others wrote to the file since; the leaf stays. A file that was deleted or renamed away is written
     /// again, whole; one that was replaced is adopted if it holds the same session, else it is an error.
     ///
-    /// @throws If another session, or none, stands in the file's place, or the file cannot be read or written.
+    /// @throws If another session, or none, is in the file's place, or the file cannot be read or written.
     /// @example
     /// ```ts
     /// SessionManager.open(file).appendCustomEntry("from elsewhere");
@@ -59,7 +59,7 @@ impl SessionManager {
     /// but does not wait for the disk. The manager can still be used: it opens the file again when it needs it, and an
     /// exclusive one takes the lock again with its next append.
     ///
-    /// @throws If another session, or none, stands in the file's place, or it cannot be read or written: the lock is let
+    /// @throws If another session, or none, is in the file's place, or it cannot be read or written: the lock is let
     /// go of, the file stays open, for it may be the only copy of what was appended.
     /// @example
     /// ```ts

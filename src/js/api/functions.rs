@@ -184,7 +184,7 @@ fn contribution(js: JsEnv<'_>, entry: JsVal<'_>) -> Result<Contribution> {
     if js.is_nullish(entry)? {
         return Err(wrong_argument(js, "entry must be an object"));
     }
-    // What is no object has no type, and gives nothing.
+    // What is not an object has no type, and gives nothing.
     if !js.is_object(entry)? {
         return Ok(Contribution::Nothing);
     }
@@ -195,7 +195,7 @@ fn contribution(js: JsEnv<'_>, entry: JsVal<'_>) -> Result<Contribution> {
 
 /// The messages that one entry gives to the model by itself.
 ///
-/// @throws `TypeError` if the entry is no object.
+/// @throws `TypeError` if the entry is not an object.
 /// @example
 /// ```ts
 /// console.log(sessionEntryToContextMessages(manager.getEntry(id)!)[0]?.role); // → user
@@ -209,7 +209,7 @@ pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: JsVal<'env
 
 /// The messages that one entry gives to the model after an edit.
 ///
-/// @throws `TypeError` if the entry is no object.
+/// @throws `TypeError` if the entry is not an object.
 /// @example
 /// ```ts
 /// console.log(projectContextEntry(manager.getEntry(id)!, undefined).length); // → 1
@@ -271,7 +271,7 @@ pub fn migrate_session_entries(env: &Env, entries: JsVal<'_>) -> Result<()> {
 
 /// Every value in a text of JSON lines; lines that do not parse are passed over.
 ///
-/// @throws `TypeError` if the content is no string.
+/// @throws `TypeError` if the content is not a string.
 /// @example
 /// ```ts
 /// const values = parseSessionEntries(`{"type":"session","id":"s"}
@@ -285,8 +285,8 @@ pub fn parse_session_entries<'env>(env: &'env Env, content: JsVal<'env>) -> Resu
     factory::call(js, FactoryFn::ParseLines, &[content])
 }
 
-/// The header and entries of a session file as they stand there, nothing migrated; empty if there is no such file or
-/// it is no session.
+/// The header and entries of a session file as they are there, nothing migrated; empty if there is no such file or
+/// it is not a session.
 ///
 /// @throws If the file is there and cannot be read.
 /// @example

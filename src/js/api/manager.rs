@@ -94,7 +94,7 @@ impl SessionManager {
 impl SessionManager {
     /// Switches to another session file, keeping the working directory and the session directory.
     ///
-    /// @throws If the file is there and is no session: `Session file is not a valid pi session: <path>`.
+    /// @throws If the file is there and is not a session: `Session file is not a valid pi session: <path>`.
     /// @example
     /// ```ts
     /// manager.setSessionFile(file);
@@ -199,7 +199,7 @@ impl SessionManager {
     /// The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
     /// many of them, those nearest to the entry: a view of a huge session makes what it shows and no more.
     ///
-    /// @throws `TypeError` if the limit is no whole number from 0 on.
+    /// @throws `TypeError` if the limit is not a whole number from 0 on.
     /// @example
     /// ```ts
     /// console.log(manager.getBranch().map((entry) => entry.type).join()); // → message,message
@@ -219,7 +219,7 @@ impl SessionManager {
     /// and, where there is a file, written. What it throws is reported as an uncaught exception; the append stands.
     /// Gives the function that ends it. Entries of other processes are not reported.
     ///
-    /// @throws `TypeError` if the listener is no function.
+    /// @throws `TypeError` if the listener is not a function.
     /// @example
     /// ```ts
     /// const stop = manager.onAppend((entry) => console.log(entry.type)); // → custom

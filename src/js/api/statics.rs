@@ -84,7 +84,7 @@ impl SessionManager {
     /// The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
     /// is the header's unless one is given, the session directory the file's.
     ///
-    /// @throws If the file is no session: `Session file is not a valid pi session: <path>`; the file stays as it is.
+    /// @throws If the file is not a session: `Session file is not a valid pi session: <path>`; the file stays as it is.
     /// @example
     /// ```ts
     /// const session = SessionManager.open(file, undefined, undefined, { durability: "fsync" });
@@ -244,7 +244,7 @@ impl SessionManager {
     /// The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
     /// Reads headers alone.
     ///
-    /// @throws `TypeError` for a directory that is no string, or no path.
+    /// @throws `TypeError` for a directory that is not a string, or no path.
     /// @example
     /// ```ts
     /// console.log(SessionManager.findById(cwd, manager.getSessionId(), dir) === file); // → true
@@ -343,7 +343,7 @@ impl SessionManager {
 #[napi]
 impl SessionManager {
     /// Finds what users and assistants said, names, labels and summaries in all sessions, those of one working directory
-    /// or those in one directory; the best hits first. Each part of the query that white space sets apart must stand in
+    /// or those in one directory; the best hits first. Each part of the query that white space sets apart must be in
     /// a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
     /// indexed yet is indexed first, which takes time once; what cannot be indexed is looked for in the files.
     ///
@@ -375,7 +375,7 @@ impl SessionManager {
     /// counted in `leftOut`.
     ///
     /// @throws `TypeError` for an option of a wrong type, the signal's reason, if it is or becomes aborted, the system's error
-    /// if no file can be opened, and for `path` if the file cannot be read or is no session: the promise is rejected with it.
+    /// if no file can be opened, and for `path` if the file cannot be read or is not a session: the promise is rejected with it.
     /// @example
     /// ```ts
     /// const { total, by } = await SessionManager.usage({ dir, by: ["day", "model"] });
@@ -426,7 +426,7 @@ pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, 
 /// The session file of a directory that was changed last, optionally of one working directory alone; null if there is
 /// none.
 ///
-/// @throws `TypeError` for a directory that is no string, or no path. One that is not there or cannot be read has none.
+/// @throws `TypeError` for a directory that is not a string, or no path. One that is not there or cannot be read has none.
 /// @example
 /// ```ts
 /// console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null

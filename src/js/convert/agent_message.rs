@@ -7,7 +7,7 @@
 //!   line's text ([`super::values`]): long strings from their bytes, the rest by the engine's `JSON.parse`.
 //!   Contents of many bytes are left out and read when somebody looks at them (`factory/lazy.js`).
 //!
-//! No struct of Rust stands between text and object, so unknown fields, the order of keys, the text of numbers and lone
+//! No struct of Rust is between text and object, so unknown fields, the order of keys, the text of numbers and lone
 //! surrogates survive.
 
 use napi::Result;
@@ -16,7 +16,7 @@ use crate::core::format::agent_message::{MessageHead, Role};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
-/// What the index takes from a message; None for what is no object.
+/// What the index takes from a message; None for what is not an object.
 pub fn message_head(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Option<MessageHead>> {
     if !js.is_object(value)? {
         return Ok(None);

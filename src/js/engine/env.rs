@@ -138,7 +138,7 @@ impl<'env> JsVal<'env> {
     }
 
     pub(super) fn into_function(self, js: JsEnv<'env>) -> Result<Function<'env, (), ()>> {
-        // SAFETY: the handle is good; the engine refuses what is no function.
+        // SAFETY: the handle is good; the engine refuses what is not a function.
         unsafe { Function::from_napi_value(js.env, self.value) }
     }
 }

@@ -327,7 +327,7 @@
 				}
 			}
 		},
-		// Gives the class what napi-rs does not: statics with a name that are no constructors, attributes, lengths, and methods that
+		// Gives the class what napi-rs does not: statics with a name that are not constructors, attributes, lengths, and methods that
 		// work on a Proxy of a manager or an object that inherits from one, as tests and hosts call them. The engine runs a
 		// native method on its own instance alone; each finds the manager through a property of it. On anything else they
 		// throw: of a wrong `this` V8 makes a TypeError, but Bun and Deno a plain Error.
@@ -364,7 +364,7 @@
 				Object.defineProperty(value, "length", { value: FUNCTION_LENGTHS[name] ?? 0, configurable: true });
 			}
 		},
-		// A list that is no plain array: a Proxy of one is read as one.
+		// A list that is not a plain array: a Proxy of one is read as one.
 		listOf(value) {
 			if (!isArray(value)) return undefined;
 			const list = [];
@@ -484,7 +484,7 @@
 				try {
 					value = parse(line);
 				} catch {
-					// A line that is no JSON is passed over, as everywhere.
+					// A line that is not JSON is passed over, as everywhere.
 					continue;
 				}
 				put(values, values.length, value);
@@ -519,7 +519,7 @@
 					roots[roots.length] = nodes[at];
 					continue;
 				}
-				// A time that is no number compares false: such siblings are left to the sort, too.
+				// A time that is not a number compares false: such siblings are left to the sort, too.
 				if (times[at] >= newest[parent]) newest[parent] = times[at];
 				else {
 					unsorted ??= new Uint8Array(parents.length);
@@ -658,7 +658,7 @@
 			snippet,
 		}),
 		// For times that are none (a date too far away): only the engine's own sort gives what it gives. Holes, where a file
-		// was no session, are left out.
+		// was not a session, are left out.
 		newestFirst(infos) {
 			const list = [];
 			for (let at = 0; at < infos.length; at++) if (hasOwn(infos, at)) put(list, list.length, infos[at]);

@@ -2,7 +2,7 @@
 // configurable accessor in its key's place, and at the first look it becomes plain data.
 //
 // All accessors of a key are the same two functions, which keeps the objects in the engine's fast shape: which entry
-// an object is of stands in a private field of it. A Proxy of the object, or an object that inherits from it, has no
+// an object is of is in a private field of it. A Proxy of the object, or an object that inherits from it, has no
 // such field; it is found by the object's inspection function there, which `util.inspect` calls to show values instead of
 // accessors.
 (readBody, codes) => {
@@ -44,7 +44,7 @@
 		read(key) {
 			return readBody(this.#source, this.row, this.id, this.codes[key]);
 		}
-		// The same values stand in another file now.
+		// The same values are in another file now.
 		moveTo(row, source) {
 			this.row = row;
 			this.#source = source;
@@ -291,7 +291,7 @@
 				move(entry?.message, entry, row, source);
 			}
 		},
-		// In a new session an entry stands under the id by which its children know it, whatever became of its object.
+		// In a new session an entry is under the id by which its children know it, whatever became of its object.
 		rechained(entry, id, parentId) {
 			const copy = copyOf(entry);
 			if (copy.id !== id) put(copy, "id", id);

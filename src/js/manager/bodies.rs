@@ -143,7 +143,7 @@ fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, row: RowNo, id: &[u8], code:
     let of = BodyOf::from_code(code).ok_or_else(|| Error::from_reason("A body of no kind was asked for"))?;
     let mut was = None;
     let read = reader.with_session(|session| {
-        // An id may stand in several lines; and rows have other numbers once another file was taken in.
+        // An id may be in several lines; and rows have other numbers once another file was taken in.
         let row = if session.tree().id_of(row) == id { Some(row) } else { session.tree().find(id) };
         let gone =
             || CoreError::changed(session.file().unwrap_or_default(), format!("entry {} is gone", to_string_lossy(id)));

@@ -47,7 +47,7 @@ impl ParseBatch {
     pub fn add(&mut self, row: RowNo, line: &str, lacks: u8) {
         let together = if line.is_ascii() { &mut self.ascii } else { &mut self.wide };
         let is_full = !together.text.is_empty() && together.text.len() + line.len() > TOGETHER;
-        // Those made together stand between brackets.
+        // Those made together are between brackets.
         if is_full || line.len() > LONGEST_TEXT - 2 {
             self.alone.push((row, line.to_owned(), lacks));
             return;
@@ -65,7 +65,7 @@ impl ParseBatch {
         together.chain(self.alone.iter().map(|(row, ..)| *row))
     }
 
-    /// Makes the entries in their places of a list. Their bodies are read from `source`. Gives a line that is no entry
+    /// Makes the entries in their places of a list. Their bodies are read from `source`. Gives a line that is not an entry
     /// of its row, if there is one.
     pub fn make(
         &mut self,

@@ -18,7 +18,7 @@ use crate::js::convert::object::Handle;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
-/// The row that an id argument means; None for what is no string, or an id nobody has.
+/// The row that an id argument means; None for what is not a string, or an id nobody has.
 pub fn row_of(state: &RefCell<State>, js: JsEnv<'_>, id: JsVal<'_>) -> Result<Option<RowNo>> {
     let id = js.text(id)?;
     Ok(id.and_then(|id| state.borrow().session.tree().find(&id)))

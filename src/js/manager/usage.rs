@@ -69,7 +69,7 @@ pub fn usage<'env>(state: &RefCell<State>, js: JsEnv<'env>, options: JsVal<'env>
     parse(js, &json)
 }
 
-/// Where a row's line stands in the file, its newline included; in a session without a file its number stands for that.
+/// Where a row's line is in the file, its newline included; in a session without a file its number stands for that.
 fn span(state: &State, row: RowNo, length: usize) -> (u64, u64) {
     match state.session.line_span(row) {
         Some(span) => (span.offset, span.offset + u64::from(span.len) + 1),

@@ -1,5 +1,5 @@
 // Types of a session file's safety and health: how it is written, what is wrong with it, what was done about it. Those of
-// the format stand in `header.d.ts`.
+// the format are in `header.d.ts`.
 
 /**
  * How a session's file is written. What is not said here is taken from the environment variables
@@ -33,7 +33,7 @@ export interface SessionFileOptions {
 }
 
 /**
- * A line of a session file that is no entry. It stays in the file and is passed over.
+ * A line of a session file that is not an entry. It stays in the file and is passed over.
  *
  * @example
  * ```ts
@@ -50,7 +50,7 @@ export interface DamagedLine {
 	start: number;
 	/** The byte behind its last. */
 	end: number;
-	/** Why it is no entry, in a few words. */
+	/** Why it is not an entry, in a few words. */
 	reason: string;
 }
 
@@ -80,7 +80,7 @@ export interface OrphanEntry {
  * ```
  */
 export interface FaultTotals {
-	/** Lines that are no entries. */
+	/** Lines that are not entries. */
 	damaged: number;
 	/** Entries whose parent is missing. */
 	orphans: number;

@@ -1,4 +1,4 @@
-// Types of the session format and of its API; those of messages stand in `messages.d.ts`. Written by hand; the build
+// Types of the session format and of its API; those of messages are in `messages.d.ts`. Written by hand; the build
 // puts them above the declarations it generates from the Rust side. They depend on no pi package, yet are assignable to
 // and from pi's own: __test__/integration/types proves it.
 
@@ -15,7 +15,7 @@
 export type SessionVersion = 3;
 
 /**
- * First line of a session file. It is no entry and no part of the tree.
+ * First line of a session file. It is not an entry and no part of the tree.
  *
  * @example
  * ```ts
@@ -164,7 +164,7 @@ export interface CompactionEntry<T = unknown> extends SessionEntryBase {
 	usage?: Usage;
 	/** An extension wrote the summary. */
 	fromHook?: boolean;
-	/** Prompt and tools as they stood here. */
+	/** Prompt and tools as they were at this point. */
 	systemMessage?: SystemMessage;
 }
 
@@ -342,7 +342,7 @@ export interface SessionTreeNode {
  * ```
  */
 export interface ProjectedSessionEntry {
-	/** As it stands in the session. */
+	/** As it is in the session. */
 	sourceEntry: SessionEntry;
 	/** Empty for entries that add none or were edited away. */
 	messages: AgentMessage[];

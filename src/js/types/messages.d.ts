@@ -53,7 +53,7 @@ export interface ThinkingContent {
 	thinking: string;
 	/** Opaque proof by which a provider recognises its own reasoning in a later request. */
 	thinkingSignature?: string;
-	/** The provider withheld the reasoning; what it wants back stands in `thinkingSignature`. */
+	/** The provider withheld the reasoning; what it wants back is in `thinkingSignature`. */
 	redacted?: boolean;
 }
 

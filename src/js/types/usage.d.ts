@@ -137,7 +137,7 @@ export interface UsageLeftOut {
 	withoutUsage: number;
 	/** Calls of which tokens of a kind, or the cost, are missing. */
 	missing: number;
-	/** Calls with an amount that is no number. */
+	/** Calls with an amount that is not a number. */
 	notNumbers: number;
 	/** Calls with an amount below 0. */
 	negative: number;
@@ -149,8 +149,8 @@ export interface UsageLeftOut {
 	withoutModel: number;
 	/** Calls that nothing tells the time of: neither a number nor an ISO text. */
 	withoutTime: number;
-	/** Lines that are no entries. */
+	/** Lines that are not entries. */
 	damagedLines: number;
-	/** Files that could not be read, or are no sessions. */
+	/** Files that could not be read, or are not sessions. */
 	files: { path: string; error: string }[];
 }

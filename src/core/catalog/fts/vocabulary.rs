@@ -62,7 +62,7 @@ pub fn unused(db: &Connection, stop: &AtomicBool) -> CatalogResult<Vec<Box<str>>
 #[derive(Debug, Clone, Copy)]
 pub struct WordPart<'a> {
     pub text: &'a str,
-    /// Whether it may stand anywhere in a word, or only at its end.
+    /// Whether it may be anywhere in a word, or only at its end.
     pub anywhere: bool,
 }
 

@@ -86,7 +86,7 @@ fn escapes_avx2(block: &[u8; BLOCK]) -> Escapes {
     Escapes { known: !bits([unknown(both[0]), unknown(both[1])]), unicode: equal(both, b'u') }
 }
 
-/// A bit for each quote of sixteen bytes, and for each byte that is no plain character.
+/// A bit for each quote of sixteen bytes, and for each byte that is not a plain character.
 #[inline(always)]
 fn quotes_and_others(start: &[u8; 16]) -> [u32; 2] {
     // SAFETY: there are 16 bytes, and the load needs no alignment; every processor of this architecture has SSE2.

@@ -161,7 +161,7 @@ pub struct Report {
     /// Times in ms since 1970, and how many bytes there were by then.
     pub growth: Vec<(f64, u64)>,
     pub left_out: LeftOutCalls,
-    /// Lines that are no entries.
+    /// Lines that are not entries.
     pub damaged: u64,
 }
 

@@ -1,8 +1,8 @@
 //! New ids where entries of different hosts have one id.
 //!
-//! Two copies of a session that never met may give the same short id to different entries. The one that comes first in the
-//! store's order keeps it. Later ones get an id made of their own bytes, so that every host gives the same one, and what
-//! their host says of the old id afterwards means the new one.
+//! Two copies of a session that never met may give the same short id to different entries. The entry that comes first in
+//! the store's order keeps it. A later one gets an id made of its own bytes, so that every host gives it the same one, and later
+//! references of its host to the old id become references to the new one.
 
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ impl NewIds {
         self.0.insert(old.to_vec(), new.to_owned());
     }
 
-    /// The line of an entry whose references follow, and whose own id becomes `id` if there is one; None if nothing changes.
+    /// An entry's line with new ids in its references, and with the id `id` if one is given; None if nothing changes.
     pub fn edited(&self, line: &[u8], id: Option<&str>) -> Option<Vec<u8>> {
         if self.is_empty() && id.is_none() {
             return None;
@@ -70,15 +70,15 @@ impl NewIds {
 pub struct Ids(HashMap<Vec<u8>, Option<u32>>);
 
 impl Ids {
-    /// Counts an entry of a host; None stands for this file's own entries that are not stored. Gives its new id if another host has
-    /// an entry with its id.
+    /// Adds an entry of a host; None for entries of this file that are not stored. Returns its new id if another host has an
+    /// entry with its id.
     pub fn add(&mut self, id: &[u8], host: Option<u32>, line: &[u8]) -> Option<String> {
         match self.0.entry(id.to_vec()) {
             Entry::Vacant(free) => {
                 free.insert(host);
                 None
             }
-            // A host may use one id twice; its last entry counts then.
+            // A host may use one id twice; then its last entry counts.
             Entry::Occupied(taken) if *taken.get() == host => None,
             Entry::Occupied(_) => {
                 let new = (0..).map(|seed| id_of(line, seed)).find(|id| !self.0.contains_key(id.as_bytes()))?;

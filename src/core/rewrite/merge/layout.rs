@@ -26,7 +26,7 @@ struct Range {
     to: u64,
 }
 
-/// An entry of the file, and the lines behind it that are no entries.
+/// An entry of the file, and the lines behind it that are not entries.
 #[derive(Debug)]
 struct Group {
     id: Vec<u8>,
@@ -48,14 +48,14 @@ pub struct OldFile {
     size: u64,
     torn_line_start: Option<u64>,
     lacks_final_newline: bool,
-    /// What stays in front.
+    /// The lines at the front, which stay as they are.
     front: Vec<Range>,
     /// Ids of stored lines that entries in front have, with the key of the last line that has it.
     front_ids: HashMap<Vec<u8>, u128>,
     has_front_entries: bool,
     groups: Vec<Group>,
     by_key: HashMap<u128, usize>,
-    /// Makes keys that nobody else can foresee: no line is made to be taken for another.
+    /// Makes keys that nobody can predict, so that nobody can craft two lines with one key.
     seed: u64,
 }
 
@@ -64,13 +64,13 @@ pub struct OldFile {
 pub struct Layout<'a> {
     pieces: Vec<Piece<'a>>,
     read: ReadTo,
-    /// Where the old file ends, if without a newline.
+    /// Where the old file ends, if it lacks its last newline.
     unended: Option<u64>,
     /// Stored lines that the file did not have.
     pub added: u64,
     /// Entries of the file that are not stored.
     pub unstored: u64,
-    /// The length of the new file up to the last stored line, and what is attached to it.
+    /// The length of the new file up to the last stored line and the damaged lines behind it.
     pub stored_bytes: u64,
     pub renamed: Vec<RenamedEntry>,
     pub is_changed: bool,
@@ -177,7 +177,7 @@ fn entry_id(text: &str) -> Option<Vec<u8>> {
 }
 
 impl OldFile {
-    /// Takes the group of an entry that is stored.
+    /// Takes an entry that is stored, with the lines behind it, out of the file's own.
     fn take(&mut self, key: u128) -> Option<(Range, Vec<Range>)> {
         let group = self.groups.get_mut(*self.by_key.get(&key)?)?;
         group.is_stored = true;
@@ -186,8 +186,8 @@ impl OldFile {
 }
 
 impl<'a> Layout<'a> {
-    /// The merged file. None if lines behind the front do not suffice: one of them belongs into it, or has an id that stands
-    /// there.
+    /// The merged file. None if the stored lines are not enough, because one of them belongs to the front or has an id that is
+    /// used there.
     pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<Option<Self>> {
         let unended = Some(old.size).filter(|_| old.lacks_final_newline);
         let mut layout = Self::empty(ReadTo::all(old.size, old.torn_line_start), unended);
@@ -258,8 +258,8 @@ impl<'a> Layout<'a> {
         })
     }
 
-    /// Adds the stored lines. False if those in front would have to be known as well. `own` gets the new ids of entries
-    /// that had their old ones in this file: what the file says of them follows.
+    /// Adds the stored lines. False if those at the front are needed as well. `own` gets the new ids of entries that have
+    /// their old ids in this file: the file's references to them follow.
     fn place_stored(
         &mut self,
         old: &mut OldFile,
@@ -277,7 +277,7 @@ impl<'a> Layout<'a> {
             }
             let id = entry_id(&text_of(line.bytes)).unwrap_or_default();
             match old.front_ids.get(&id) {
-                // It stands in front already. A line that comes before it in the store's order belongs there, too.
+                // It is in front already. A line that comes before it in the store's order belongs there, too.
                 Some(&known) if known == key && !has_new => continue,
                 Some(_) => return Ok(false),
                 None => {}
@@ -331,7 +331,7 @@ impl<'a> Layout<'a> {
         self.renamed.push(RenamedEntry { id: to_string_lossy(old).into_owned(), new_id: new.to_owned() });
     }
 
-    /// Adds a range of the old file, to the piece before it if that ends where it begins.
+    /// Adds a range of the old file. It extends the last piece if that ends where the range begins.
     fn push_old(&mut self, range: Range) {
         match self.pieces.last_mut() {
             Some(Piece::Old(last)) if last.to == range.from => last.to = range.to,

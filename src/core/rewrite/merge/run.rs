@@ -23,9 +23,9 @@ const LONGEST_APPEND: usize = 8 << 20;
 /// How far the file is known to hold the stored lines in their order.
 #[derive(Debug, Clone, Copy)]
 pub struct Since<'a> {
-    /// So many bytes of it. All stored lines that are given stand behind those.
+    /// How many bytes of it. The given stored lines all come after those.
     pub bytes: u64,
-    /// The last of these bytes, to know them by.
+    /// The last of these bytes, to recognise them by.
     pub tail: &'a [u8],
 }
 
@@ -41,7 +41,7 @@ pub struct Merged {
     pub added: u64,
     /// Entries of the file that are not stored.
     pub unstored: u64,
-    /// So many bytes of the file hold the stored lines in their order.
+    /// How many bytes of the file hold the stored lines in their order.
     pub stored_bytes: u64,
     pub renamed: Vec<RenamedEntry>,
 }
@@ -84,7 +84,7 @@ pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<S
     }
 }
 
-/// Whether the file begins as it is known to.
+/// Whether the file still begins with the known bytes.
 fn is_known(storage: &dyn Storage, since: Since<'_>) -> Result<bool> {
     let Some(from) = since.bytes.checked_sub(since.tail.len() as u64).filter(|_| since.tail.ends_with(b"\n")) else {
         return Ok(false);

@@ -89,7 +89,7 @@ fn lines_behind_what_is_known_are_put_there() {
     let merged = file.merge_since(&[(0, &a), (1, &b)], Some(since));
     assert_eq!((merged.added, merged.unstored, merged.stored_bytes), (1, 1, bytes + b.len() as u64 + 1));
     assert_eq!(file.lines(), [a.as_str(), &b, &c, "half"]);
-    // What this host appended itself stands in front, and others were faster.
+    // What this host appended itself is in front, and others were faster.
     assert!(file.merge_since(&[(1, &d), (0, &a)], Some(since)).needs_all);
     // The same place holds something else now; an id of the front comes again with another line.
     let other = Since { bytes: bytes + 3, tail: tail.as_bytes() };

@@ -14,13 +14,13 @@ use crate::core::storage::storage::Storage;
 /// A header that is not a line of its own.
 pub struct Salvaged {
     pub text: Vec<u8>,
-    /// The line that it stands in, counted from 1; none if nothing is left of it.
+    /// The line that it is in, counted from 1; none if nothing is left of it.
     pub line: Option<u64>,
-    /// Whether it is unchanged, not composed of what is left.
+    /// Whether it is unchanged; otherwise it is composed of what is left.
     pub whole: bool,
 }
 
-/// The header for a file whose first header is not a line of its own; None if it is one. An error if it is of an older
+/// The header for a file that has none as a line of its own; None if it has one. An error if it is of an older
 /// version. `now` is the time, ms since 1970, and its text.
 pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<Option<Salvaged>> {
     let path = storage.name();
@@ -35,7 +35,7 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
         for piece in pieces(&text).iter().filter(|piece| piece.is_header()) {
             let stated = piece.fields.get("version").and_then(|text| read::<Raw<'_>>(text).ok());
             let header = piece.whole.and_then(|text| Some((text, Header::read(text)?.version)));
-            // Of a torn one without a version it is not known: files of the first have no entries that can be kept.
+            // The version of a torn header may be unknown. It counts as current: entries of version 1 could not be kept anyway.
             let torn_version = || stated.map_or(Version::Current, |stated| Version::of(Some(&stated)));
             if header.map_or_else(torn_version, |(_, version)| version) != Version::Current {
                 let what = "Session cannot be repaired: its header is damaged, and of a version before 3";

@@ -1,6 +1,6 @@
 //! Repair of a damaged session file. The original is kept beside the new file, and every entry that can be read is kept.
 //!
-//! - A line that is no entry is left out. Whole entries inside of it (two lines that were fused, a torn line with a whole one
+//! - A line that is not an entry is left out. Whole entries inside of it (two lines that were fused, a torn line with a whole one
 //!   behind it) are salvaged first.
 //! - The children of a damaged entry become children of its parent if that can be read, else of the entry before it.
 //!   Other entries whose parent is missing become roots, as the tree shows them.

@@ -46,7 +46,7 @@ impl Record {
 /// A damaged entry, or several in a row, and what can be read of the first.
 #[derive(Debug)]
 pub struct MissingEntry {
-    /// How many records stand before it.
+    /// How many records are before it.
     at: usize,
     id: Option<Vec<u8>>,
     parent: Option<Vec<u8>>,
@@ -55,13 +55,13 @@ pub struct MissingEntry {
 /// The parent of a missing entry.
 #[derive(Clone, Copy)]
 enum MissingParent<'a> {
-    /// Known: the missing entry's own parent, or, if that is missing as well, the next ancestor that is not.
+    /// Known: the missing entry's parent, or its next ancestor that is not missing.
     Read(Option<&'a [u8]>),
     /// Unknown: the record before this one is the best guess.
     Before(usize),
 }
 
-/// Longer ids are given to no other entry: with each that refers to it the file would grow by so much.
+/// Longer ids do not become the parent of other entries: the file would grow by their length with each of these.
 const LONGEST_ID: usize = 256;
 
 /// Everything that stays, in file order.
@@ -88,7 +88,7 @@ impl Relinker {
         Ok(())
     }
 
-    /// Adds a missing entry of which these fields are left. Of several in a row of which nothing is left, one is enough.
+    /// Adds a missing entry of which these fields are left. Several in a row of which nothing is left count as one.
     pub fn push_missing(&mut self, fields: &Fields<'_>) {
         let field = |name| Some(string_bytes(fields.get(name)?)?.into_owned());
         let missing = MissingEntry { at: self.records.len(), id: field("id"), parent: field("parentId") };

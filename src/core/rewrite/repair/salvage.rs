@@ -1,9 +1,9 @@
-//! Salvage of whole objects from lines that are no JSON: two lines that were fused, a torn line with a whole one behind it.
+//! Salvage of whole objects from lines that are not JSON: two lines that were fused, a torn line with a whole one behind it.
 //!
-//! The scanner reads a line once and stops at the first byte that is no JSON. If an object begins there, or began with
+//! The scanner reads a line once and stops at the first byte that is not JSON. If an object begins there, or began with
 //! the quote that ended a torn string, the line is cut. Whole objects are salvaged at the start of the line, behind other
 //! whole ones, and behind a cut. An object where a value may be belongs to the torn object around it, however much it
-//! resembles an entry: the arguments of a tool call are no entries. (If a line was torn exactly before a value and then
+//! resembles an entry: the arguments of a tool call are not entries. (If a line was torn exactly before a value and then
 //! fused with a whole one, that one is lost. The backup has it.)
 //!
 //! No byte is read more than twice: only the opening bracket, the white space and the quote at a cut are read again.
@@ -16,11 +16,11 @@ use crate::core::json::scanner::{ScanError, Scanner};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields<'a>(Vec<(&'static str, &'a str)>);
 
-/// The fields that are taken from half a line.
+/// The fields that are taken from a torn line.
 const KNOWN: [&str; 8] = ["type", "id", "parentId", "version", "timestamp", "cwd", "parentSession", "branchedFrom"];
 
 impl<'a> Fields<'a> {
-    /// The text of a field's value; as in JavaScript the last counts.
+    /// The text of a field's value. As in JavaScript, the last one counts.
     pub fn get(&self, name: &str) -> Option<&'a str> {
         self.0.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
@@ -42,14 +42,14 @@ impl Piece<'_> {
     }
 }
 
-/// The pieces of a line, in order. Several damaged ones of which nothing is left are one.
+/// The pieces of a line, in order. Several damaged ones in a row of which nothing is left count as one.
 pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut all: Vec<Piece<'_>> = Vec::new();
     let (mut from, mut is_behind_cut) = (start(text, 0), false);
     while from < text.len() {
         let (fields, end) = scan(text, from);
         let whole = match end {
-            // Behind a cut it must not go on as a part of something else.
+            // After a cut an object must not be a part of something larger.
             End::Whole(end) if !(is_behind_cut && goes_on(text, end)) => text.get(from..end),
             _ => None,
         };
@@ -65,14 +65,13 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     all
 }
 
-/// Where something stands from this byte on: nothing is lost with white space, zeros and their like, and byte order
-/// marks.
+/// Where content begins from this byte on: white space, control characters such as zeros, and byte order marks are skipped.
 fn start(text: &str, from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     text.len() - rest.trim_start_matches(|c: char| c <= ' ' || c == '\u{feff}').len()
 }
 
-/// Whether what ends at this byte is a part of something.
+/// Whether the value that ends at this byte is a part of something larger.
 fn goes_on(text: &str, end: usize) -> bool {
     text.as_bytes().get(start(text, end)).is_some_and(|byte| b",:]}".contains(byte))
 }
@@ -81,7 +80,7 @@ fn goes_on(text: &str, end: usize) -> bool {
 enum End {
     /// It is whole and ends before this byte.
     Whole(usize),
-    /// It broke off; something new begins at this byte, if at any.
+    /// It broke off; a new value begins at this byte, if there is one.
     Torn(Option<usize>),
 }
 

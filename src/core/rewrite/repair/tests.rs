@@ -181,7 +181,7 @@ fn a_locked_file_is_not_repaired() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(crate::core::testing::tests::count("repaired_files")))]
-    /// Whatever stands in a file, a repair ends, makes it good, and keeps every entry that could be read.
+    /// Whatever is in a file, a repair ends, makes it good, and keeps every entry that could be read.
     #[test]
     fn any_file_becomes_a_good_one(
         lines in proptest::collection::vec((0u8..8, 0u8..10, 0u8..9, 0usize..90), 0..14),

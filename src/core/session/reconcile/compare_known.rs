@@ -1,7 +1,7 @@
 //! Compares the index with the file: by its header and last lines, or line by line.
 //!
-//! A file that grew was appended to, or rewritten; its size does not tell which. If the header and the last known entry
-//! are where they were, what is between them was not moved.
+//! A file that grew was appended to or rewritten; its size does not tell which. If the header and the last known entry
+//! are where they were, the lines between them were not moved.
 
 use crate::core::base::error::{Error, Result};
 use crate::core::format::header::{Header, Version};
@@ -86,7 +86,7 @@ fn extent(line: &DamagedLine) -> (u64, u64) {
     (line.offset, line.len)
 }
 
-/// Whether two rows have the same id, kind, length and parent; `closely`: and the same in everything else that is
+/// Whether two rows have the same id, kind, length and parent; with `closely` also the same in everything else that is
 /// indexed.
 pub(in crate::core::session) fn is_same(old: &Index, was: RowNo, new: &Index, row: RowNo, closely: bool) -> bool {
     let (Some(a), Some(b)) = (old.tree.row(was), new.tree.row(row)) else {

@@ -1,8 +1,8 @@
 //! What happens when others change the file of an open session.
 //!
-//! Others' bytes stay, and their entries join at the next reload or append. A file that was deleted is written again
-//! whole. One that was replaced by the same session is gone on with, and what it lacks of ours is added. One that was
-//! replaced by something else is an error.
+//! Bytes that others wrote stay, and their entries join the session at the next reload or append. A deleted file is written
+//! again, whole. If the file was replaced by the same session, the session continues in the new file, and entries that were
+//! appended here and are missing there are added. If it was replaced by something else, that is an error.
 
 pub mod compare_known;
 pub mod rebase;

@@ -33,7 +33,7 @@ impl Session {
         let Some(path) = self.file.clone() else {
             return Ok(SyncState::Current);
         };
-        // A repair copies lines until it is done: lines added before its end would be there twice.
+        // A repair copies lines until it is done: lines that are added before its end would be in the file twice.
         let free = if depth == CheckDepth::ForRead { Ok(()) } else { self.lock.wait(&path) };
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
         let size = storage.size()?;
@@ -55,7 +55,7 @@ impl Session {
             return Err(Error::changed(&path, "it is no session any more"));
         };
         if depth == CheckDepth::ForRead && index.damaged().len() > self.damaged().len() {
-            // The read that met the damage reports it.
+            // The read that found the damage reports it.
             return Err(Error::changed(&path, "lines of it are damaged"));
         }
         storage.set_lacks_final_newline(lacks_final_newline);
@@ -80,7 +80,7 @@ impl Session {
         let appended = (0..index.tree.len() as RowNo).filter(|&row| ids.contains(index.tree.id_of(row)));
         let appended: BTreeSet<RowNo> = appended.collect();
         let altered = altered(&appended, &moved, &index, &storage)?;
-        // A header that is too long to be kept counts as another one.
+        // A header that is too long to be kept counts as changed.
         let same_header = self.header_text.is_some() && self.header_text == header_line;
         let leaf = self.leaf_in(&index);
         index.tree.set_leaf(leaf);
@@ -97,7 +97,7 @@ impl Session {
         self.lock.recheck();
         self.remap = Some(match self.remap.take() {
             None => Box::new(RowRemap { rows: moved, old: before, same_header }),
-            // Moved twice before the caller asked: map rows to those that the caller knows.
+            // The session moved twice before the caller asked: rows map to those that the caller knows.
             Some(mut first) => {
                 let was = |row: RowNo| first.rows.get(row as usize).copied().flatten();
                 first.rows = moved.into_iter().map(|row| row.and_then(was)).collect();
@@ -110,8 +110,8 @@ impl Session {
         Ok(SyncState::Current)
     }
 
-    /// An error if the file in the place of ours belongs neither to this process's user nor to whom ours belonged: it would get
-    /// our entries, and may be readable for others. What ours belonged to is asked of its handle, if that is `open`.
+    /// An error if the file that replaced ours belongs neither to this process's user nor to the owner of ours: it would get
+    /// our entries, and others may be able to read it. The owner of ours is asked of its handle, if that is `open`.
     pub(super) fn check_owner(&self, storage: &FileStorage, open: bool) -> Result<()> {
         let Some(found) = storage.metadata()?.filter(|found| !owner::is_trusted(found)) else { return Ok(()) };
         let before = self.storage.as_ref().filter(|_| open).map(|before| before.metadata()).transpose()?.flatten();

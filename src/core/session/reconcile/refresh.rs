@@ -33,7 +33,7 @@ impl Session {
         self.check_file(CheckDepth::Full)
     }
 
-    /// Takes in what is there now, after a line was not where it was, if that needs no write.
+    /// Takes in the file's state after a read found that a line was not where it was. Writes nothing.
     pub fn recover(&mut self) -> Result<()> {
         self.check_file(CheckDepth::ForRead)
     }
@@ -47,7 +47,7 @@ impl Session {
         }
     }
 
-    /// Checks the file while it is still open, for it may be the only copy of what was appended here, and closes it.
+    /// Checks the file while it is still open, because it may be the only copy of what was appended here, and closes it.
     /// After an error it stays open. If nothing was appended here, a deleted file stays deleted.
     pub fn check_and_close(&mut self) -> Result<()> {
         if !self.appended.is_empty() && self.storage.as_ref().is_some_and(|storage| storage.is_open()) {
@@ -96,7 +96,7 @@ impl Session {
         let mut checks = CHECKS;
         let state = loop {
             match self.take_in(status, depth, &before) {
-                // Another file has its name since its status was asked for.
+                // Another file took its name after the check.
                 Err(error) if error.needs_file_check() && checks > 0 => checks -= 1,
                 done => break done?,
             }
@@ -106,7 +106,7 @@ impl Session {
         Ok(())
     }
 
-    /// Takes in what a check found, and tells how the file stands to the index then.
+    /// Takes in what a check found. Returns the state after it.
     fn take_in(&mut self, found: FileStatus, depth: CheckDepth, before: &SyncState) -> Result<SyncState> {
         let name = self.storage.as_ref().map(|storage| storage.name().to_owned()).unwrap_or_default();
         let was_touched = matches!(before, SyncState::Touched);
@@ -148,7 +148,7 @@ impl Session {
         }
     }
 
-    /// Another writer rolled a part of a line back: the storage ends at `size` now.
+    /// Another writer rolled back an incomplete line: the storage ends at `size` now.
     fn forget_torn_line(&mut self, size: u64) {
         let lacks_final_newline = size > self.index.read_to() || self.index.is_mid_line();
         if let Some(storage) = self.storage.as_mut() {

@@ -1,5 +1,5 @@
-//! Lines that the caller makes from its objects. The caller may have changed an object: id, parent and type are the
-//! tree's.
+//! Lines that the caller makes from its objects. The caller may have changed an object, but id, parent and type stay those of
+//! the tree.
 
 use crate::core::base::error::{Error, Result};
 use crate::core::base::wtf8::to_string_lossy;
@@ -30,7 +30,7 @@ impl Session {
     }
 
     /// The line of an entry object, with the id, parent and type that the tree has: changing them on an object does not
-    /// change the session. An error if it is no object, or if its type is one that only the object knew.
+    /// change the session. An error if it is not an object, or if its type is unknown to the tree and was changed.
     pub fn line_as_known(&self, row: RowNo, line: Vec<u8>) -> Result<Vec<u8>> {
         let is_known = |line: &[u8]| {
             read_line(&text_of(line), |line| matches!(line, Line::Entry(head) if self.is_row(row, &head)))
@@ -48,7 +48,7 @@ impl Session {
                 ParentRef::Null => object.set("parentId", "null"),
                 ParentRef::Id(parent) => object.set("parentId", quoted(self.tree().id_bytes(parent))),
                 ParentRef::Number(number) => object.set("parentId", number.to_string()),
-                // Some value that is no id: the entry has no parent.
+                // Any value that is not an id: the entry has no parent.
                 ParentRef::Other => object.set("parentId", "{}"),
             }
             // An unknown type is not kept in the tree.

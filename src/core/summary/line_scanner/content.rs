@@ -7,9 +7,9 @@ use crate::core::json::window::Window;
 
 type ScanResult<T> = Result<T, ScanError<io::Error>>;
 
-/// Takes a content and gives its JSON text, of at most about `limit` bytes. Of a block only the type and the text are read: other
-/// values, such as an image's data, are skipped, however long, and replaced by a number. With `most` each long text is cut, as
-/// [`Scanner::string_start`] does it.
+/// Takes a content and gives its JSON text, of at most about `limit` bytes. Only the type and the text of a block are read:
+/// other values, such as an image's data, are skipped, however long, and replaced by a number. With `most` each long text is
+/// cut as by [`Scanner::string_start`].
 pub fn texts_only<R: Read>(scanner: &mut Scanner<Window<R>>, most: Option<usize>, limit: usize) -> ScanResult<Vec<u8>> {
     let mut out = Vec::new();
     if scanner.next_token()? != Some(b'[') {
@@ -74,7 +74,7 @@ fn member<R: Read>(
     out: &mut Vec<u8>,
 ) -> ScanResult<()> {
     let key = scanner.key(limit)?;
-    // An escaped key may be any.
+    // An escaped key may be any of them.
     let is_read = matches!(key, b"\"type\"" | b"\"text\"") || key.contains(&b'\\');
     out.extend_from_slice(key);
     out.push(b':');

@@ -7,9 +7,9 @@ use crate::core::json::scanner::ScanError;
 /// Why a line was not scanned to its end.
 #[derive(Debug)]
 pub enum LineScanError {
-    /// It is no JSON object.
+    /// It is not a JSON object.
     NotJson,
-    /// It may be one, of a shape that is not read here.
+    /// It may be one, but has a shape that only the full reader reads.
     NeedsFullParse,
     /// It could not be read.
     Io(io::Error),

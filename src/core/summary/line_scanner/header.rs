@@ -1,4 +1,4 @@
-//! The line in which a header may stand: only the header's own fields are kept.
+//! A line that may be the header: only the header's own fields are kept.
 
 use std::io::{self, Read};
 
@@ -8,7 +8,7 @@ use crate::core::io::line_reader::text_of;
 use crate::core::json::scanner::{ScanError, Scanner};
 use crate::core::json::window::Window;
 
-/// The largest field of a header. A line with a larger one is none.
+/// The largest field of a header. A line with a larger one is not a header.
 const LARGEST: usize = 64 << 20;
 
 /// The fields of a header that the core reads, as keys with their quotes.
@@ -19,9 +19,9 @@ const FIELDS: [&[u8]; 7] =
 #[derive(Debug, Clone, PartialEq)]
 pub enum HeaderLine {
     Header(Header),
-    /// It is JSON, and no header.
+    /// It is JSON, but not a header.
     Other,
-    /// It is no JSON: the header may stand in a later one.
+    /// It is not JSON: the header may be in a later one.
     NoJson,
 }
 

@@ -18,10 +18,10 @@ const LIMIT: usize = 4 << 20;
 pub enum FieldSet {
     /// Names.
     Names,
-    /// Names, and the contents of users' messages. A text of more than `most` bytes may be cut behind them.
+    /// Names, and the contents of users' messages. A text of more than `most` bytes may be cut after them.
     UserTexts { most: Option<usize> },
     /// Names, labels, summaries, ids and the contents of users' and assistants' messages. Texts are cut
-    /// likewise.
+    /// in the same way.
     Texts { most: Option<usize> },
 }
 
@@ -43,7 +43,7 @@ pub struct ScannedLine {
     pub name: Option<Vec<u8>>,
     pub label: Option<Vec<u8>>,
     pub summary: Option<Vec<u8>>,
-    /// The message's content, if the field set has it: its texts alone.
+    /// The texts of the message's content, if the field set has them.
     pub content: Option<Vec<u8>>,
     /// The message's provider, model and usage; the entry's own if there is no message.
     pub provider: Short,
@@ -72,7 +72,7 @@ impl FieldSet {
 }
 
 impl ScannedLine {
-    /// Forgets the values. What stands in short ones is not written over: that would cost more than some lines do.
+    /// Forgets the values. The memory of short ones is not cleared: that would cost more than some lines do.
     fn clear(&mut self) {
         let Self { kind, timestamp, role, message_time, provider, model, tool_name, .. } = self;
         [kind, timestamp, role, message_time, provider, model, tool_name].into_iter().for_each(Short::clear);
@@ -99,7 +99,7 @@ impl<R: Read> LineScanner<R> {
         Self { scanner: Scanner::new(Window::new(source, buffer)), offset }
     }
 
-    /// Scans a file of which only the header is wanted: little of it is read at first.
+    /// Scans a file for its header: little of it is read at first.
     pub fn for_header(source: R) -> Self {
         Self { scanner: Scanner::new(Window::starting_with(source, HEAD)), offset: 0 }
     }
@@ -205,7 +205,7 @@ impl<R: Read> LineScanner<R> {
                 }
                 self.message(line, fields)
             }
-            // Whose they are is for the full reader.
+            // The full reader tells whose they are.
             Key::Provider | Key::Model | Key::Usage if line.has_message => Err(LineScanError::NeedsFullParse),
             Key::Provider => line.provider.set(self.scanner.value(LIMIT)?),
             Key::Model => line.model.set(self.scanner.value(LIMIT)?),
@@ -253,7 +253,7 @@ impl<R: Read> LineScanner<R> {
                     }
                     match (line.role.get(), fields) {
                         (_, FieldSet::Names) => self.scanner.skip_value()?,
-                        // The role comes later, and so whether the content is to be kept.
+                        // Only the role, which comes later, tells whether the content is kept.
                         (None, _) => return Err(LineScanError::NeedsFullParse),
                         (Some(b"\"user\""), _) | (Some(b"\"assistant\""), FieldSet::Texts { .. }) => {
                             line.content = Some(texts_only(&mut self.scanner, fields.most(), fields.content_limit())?);
@@ -278,7 +278,7 @@ impl<R: Read> LineScanner<R> {
     }
 }
 
-/// A key that stands twice needs the full reader.
+/// A key that comes twice needs the full reader.
 fn set_once(field: &mut Option<Vec<u8>>, value: &[u8]) -> LineScan<()> {
     match field.replace(value.to_vec()) {
         None => Ok(()),

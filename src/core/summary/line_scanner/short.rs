@@ -2,7 +2,7 @@
 
 use super::error::{LineScan, LineScanError};
 
-/// The text of a short value as it stands in the file.
+/// The text of a short value as it is in the file.
 #[derive(Debug)]
 pub struct Short {
     bytes: [u8; 62],
@@ -26,7 +26,7 @@ impl Short {
     }
 
     pub(crate) fn set(&mut self, value: &[u8]) -> LineScan<()> {
-        // A key that stands twice, or a value that does not fit, needs the full reader.
+        // A key that comes twice, or a value that does not fit, needs the full reader.
         if self.len > 0 {
             return Err(LineScanError::NeedsFullParse);
         }

@@ -48,7 +48,7 @@ impl CallErrors {
     pub const NO_USAGE: CallErrors = CallErrors(1);
     /// An amount is missing or null.
     pub const MISSING: CallErrors = CallErrors(2);
-    /// An amount is no number.
+    /// An amount is not a number.
     pub const NOT_A_NUMBER: CallErrors = CallErrors(4);
     /// An amount is below 0.
     pub const NEGATIVE: CallErrors = CallErrors(8);
@@ -58,7 +58,7 @@ impl CallErrors {
     pub const UNKNOWN_KIND: CallErrors = CallErrors(32);
     /// The provider or the model has no name.
     pub const NO_MODEL: CallErrors = CallErrors(64);
-    /// Nothing tells the time.
+    /// There is no time.
     pub const NO_TIME: CallErrors = CallErrors(128);
 
     /// Adds the bits of another set.
@@ -97,7 +97,7 @@ pub enum UsageValue {
 /// Longer numbers need the full reader.
 const LONGEST_NUMBER: usize = 1 << 10;
 
-/// The kinds that are part of others, or their sum: they are known, and not added.
+/// Kinds that are part of others, or their sum: they are known, but not added.
 const PARTS: [&[u8]; 3] = [b"totalTokens", b"cacheWrite1h", b"reasoning"];
 
 /// Takes the value of a `usage` key.

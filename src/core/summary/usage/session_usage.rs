@@ -37,7 +37,7 @@ pub struct Minute {
     pub bytes: u64,
 }
 
-/// A large entry. Larger ones are greater, and of equal ones the earlier.
+/// A large entry, ordered by size. Of two entries of one size the earlier is greater.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LargeEntry {
     /// Of its line, the newline included.
@@ -74,7 +74,7 @@ impl Default for SessionUsage {
 }
 
 fields! {
-    /// The fields of an entry that are looked at.
+    /// The fields of an entry that are read.
     struct EntryFields<V> {
         kind: V = "type",
         id: V = "id",
@@ -87,7 +87,7 @@ fields! {
 }
 
 fields! {
-    /// The fields of a message that are looked at.
+    /// The fields of a message that are read.
     struct MessageFields<V> {
         role: V = "role",
         timestamp: V = "timestamp",
@@ -122,7 +122,7 @@ enum Caller<'a> {
 }
 
 impl SessionUsage {
-    /// Nothing yet; so many of the largest entries will be kept.
+    /// Usage of no entry yet, which will keep this many of the largest entries.
     pub fn keeping(keep: usize) -> Self {
         Self {
             calls: Vec::new(),
@@ -136,7 +136,7 @@ impl SessionUsage {
         }
     }
 
-    /// Adds a line that was scanned and stands in these bytes of the file. False if the line has to be read whole, by
+    /// Adds a scanned line that has these bytes of the file. False if the line has to be read whole, by
     /// [`SessionUsage::add_line`]: it has no time, or a message where none belongs.
     pub fn add_scanned(&mut self, line: &ScannedLine, version: Version, span: (u64, u64)) -> bool {
         if version != Version::V1 && line.has_text_id != Some(true) {
@@ -208,7 +208,7 @@ impl SessionUsage {
         self.add(&parts, span);
     }
 
-    /// Counts a line that is no JSON object.
+    /// Counts a line that is not a JSON object.
     pub fn add_damaged(&mut self) {
         self.damaged += 1;
     }
@@ -332,7 +332,7 @@ fn position_of<T>(list: &mut Vec<T>, name: &[u8], name_of: impl Fn(&T) -> &[u8],
 /// A hash of the times, the model and the amounts of a call: forks hold copies of entries with the same. The entry's id
 /// counts where there are no times; it does not otherwise, because entries of version 1 get a new one at each fork.
 fn identity_of(entry: &EntryParts<'_>, model: &[u8], amounts: &Amounts) -> u64 {
-    // Short: one pass over all of it is faster than to hash part by part.
+    // One pass over a short buffer is faster than hashing part by part.
     let mut parts = Vec::with_capacity(256);
     let mut part = |tag: u8, bytes: &[u8]| {
         parts.push(tag);

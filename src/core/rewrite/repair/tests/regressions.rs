@@ -191,7 +191,7 @@ fn a_torn_header_keeps_what_can_be_read_of_it() {
             let has = |field: &str| half.contains(field);
             let kept =
                 |field: &str, value: &str, other: &str| if has(field) { value.to_owned() } else { other.to_owned() };
-            // Without its type half a line is no header's.
+            // Without its type half a line is not a header's.
             if !has("\"session\"") {
                 assert_eq!(header.id, text.as_bytes());
                 continue;
@@ -313,7 +313,7 @@ fn a_file_that_another_replaced_during_a_repair_lost_the_others_work() {
     }
 }
 
-/// Every line that can be read is passed on by what reads them, whatever stands around it.
+/// Every line that can be read is passed on by what reads them, whatever is around it.
 #[test]
 fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
     let (_dir, path) = written(&format!("{HEADER}\n{}\nhalf", entry("a", "null")));

@@ -193,7 +193,7 @@ fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<Call>, bo
     let known = ids(&session);
     let leaf = session.tree().leaf().map(|row| ids(&session)[row as usize].clone());
     THEIRS.with(|theirs| theirs.take());
-    // Whoever wrote it: what stands in the file now stays, byte for byte.
+    // Whoever wrote it: what is in the file now stays, byte for byte.
     let there = fs::read_to_string(&path).unwrap_or_default();
     let (result, made) = with(at, fault, || (scenario.work)(&mut session));
     let theirs = THEIRS.with(|theirs| theirs.take());

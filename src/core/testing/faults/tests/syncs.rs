@@ -22,7 +22,7 @@ fn syncs(made: &Made) -> usize {
     made.calls.iter().filter(|call| **call == Call::Sync).count()
 }
 
-/// The disk has the file at `path` before this returned: a wait for it stands behind the last write to it.
+/// The disk has the file at `path` before this returned: a wait for it is behind the last write to it.
 fn waited_for(made: &Made, path: &str, what: &str) {
     let (writes, syncs) = (made.of(Call::Write, identity(path.as_ref())), made.of(Call::Sync, identity(path.as_ref())));
     assert!(!writes.is_empty() && writes.last() < syncs.last(), "{what}: written at {writes:?}, synced at {syncs:?}");
@@ -128,7 +128,7 @@ fn flush_waits_for_the_file_and_its_name() {
 fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is() {
     const OLD: &str = "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\"}}\n";
     type Work = fn(&Path, Options) -> Result<()>;
-    /// Options, what it is, what stands in `s.jsonl` before, what is done, the file, the call that names it.
+    /// Options, what it is, what is in `s.jsonl` before, what is done, the file, the call that names it.
     type Case = (Options, &'static str, String, Work, &'static str, Call);
     let migrates: Work = |dir, options| Session::open(&at(dir, "s.jsonl"), Persistence::File, options).map(drop);
     let repairs: Work = |dir, _| crate::core::rewrite::repair::repair(&at(dir, "s.jsonl"), (0.0, "t")).map(drop);

@@ -14,7 +14,7 @@ use crate::core::storage::memory::MemoryStorage;
 use crate::core::tree::tree::{ChildrenOf, RowNo, Tree};
 use crate::core::tree::tree_integrity::check_integrity;
 
-/// Ids of the entries that a plain reading finds; None for what is no session.
+/// Ids of the entries that a plain reading finds; None for what is not a session.
 fn plainly(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut lines = bytes.split(|byte| *byte == b'\n').map(text_of);
     let header = lines.find(|line| is_json(line))?;
