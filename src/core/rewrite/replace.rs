@@ -148,14 +148,14 @@ impl RewriteTarget {
         if !file.is(self.identity) || file.size()? != size {
             return Ok(false);
         }
-        let place = file.append(&mut lines.join(&b'\n'))?;
-        Ok(place.offset == size)
+        let span = file.append(&mut lines.join(&b'\n'))?;
+        Ok(span.offset == size)
     }
 
-    /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Gives the
-    /// backup's path, empty without a backup. Symbolic links are followed; mode, owner and
-    /// extended attributes are kept. None, and nothing changed, if the file was replaced
-    /// or truncated meanwhile, or its torn last line was continued: the caller starts over.
+    /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Returns the
+    /// backup's path, empty without a backup. Symbolic links are followed; mode, owner and extended attributes are kept.
+    /// None, and nothing changed, if the file was replaced or truncated meanwhile, or its torn last line was continued: the
+    /// caller starts over.
     pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<PathBuf>> {
         sweep_if_due(&self.target);
         // A rename needs rights to the directory only, but a file that may not be written must not be replaced either.

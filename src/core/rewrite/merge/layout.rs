@@ -160,7 +160,7 @@ impl OldFile {
             return self.groups.last_mut().map_or(&mut self.front, |group| &mut group.rest).push(range);
         };
         let key = self.key(line);
-        // The same entry once more is none.
+        // A repeated entry is not kept again.
         if let Entry::Vacant(free) = self.by_key.entry(key) {
             free.insert(self.groups.len());
             self.groups.push(Group { id, entry: range, rest: Vec::new(), is_stored: false });
@@ -242,7 +242,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The new lines, if they all stand behind the old file of `size` bytes, which ends with a newline.
+    /// The new lines, if they all come after the old file of `size` bytes, which ends with a newline.
     pub fn appended(&self, size: u64) -> Option<Vec<&[u8]>> {
         let (first, rest) = self.pieces.split_first()?;
         let is_whole = matches!(first, Piece::Old(Range { from: 0, to }) if *to == size) && self.unended.is_none();
@@ -250,7 +250,7 @@ impl<'a> Layout<'a> {
         (is_whole && rest.iter().all(is_new)).then(|| self.new_lines().collect())
     }
 
-    /// The lines that are no part of the old file.
+    /// The lines that are not part of the old file.
     pub fn new_lines(&self) -> impl Iterator<Item = &[u8]> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::New(line) => Some(&**line),

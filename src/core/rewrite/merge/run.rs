@@ -49,7 +49,7 @@ pub struct Merged {
 /// Brings stored lines of `session` into the session file at an absolute path. An error, and nothing changed, if it cannot be read
 /// or written, is another session's, or if another process has its lock.
 ///
-/// If all new lines stand behind those of the file they are appended, in one write; otherwise the file is replaced. A process
+/// If all new lines come after those of the file, they are appended in one write; otherwise the file is replaced. A process
 /// that is killed during that write leaves the first of them, and the next merge adds the rest. Lines that other programs append
 /// meanwhile are kept.
 pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<Since<'_>>) -> Result<Merged> {
