@@ -15,14 +15,14 @@ use super::purge::purge;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::threads::ThreadGuard;
 
-/// The catalogs that a thread of this process ingests into, and whether it has to do so once more.
+/// The catalogs that a thread of this process ingests into, and whether it must start once more when it is done.
 static INGESTING: LazyLock<Mutex<HashMap<PathBuf, bool>>> = LazyLock::new(Mutex::default);
 
 fn ingesting() -> MutexGuard<'static, HashMap<PathBuf, bool>> {
     INGESTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How often background work is begun again while another process keeps the catalog locked: 5 s in all.
+/// How often background work is started again while another process keeps the catalog locked: 5 s in all.
 const BUSY_TRIES: usize = 20;
 
 /// Removes a catalog from those that are ingested into, even if the thread panics.
@@ -34,7 +34,7 @@ impl Drop for Unregister<'_> {
     }
 }
 
-/// Ingests the texts that the catalog lacks. If another thread already does, it does this as well.
+/// Ingests the texts that the catalog lacks. If another thread is ingesting already, that thread does it.
 pub fn ingest_pending(mut catalog: Catalog, location: &CatalogLocation, stop: &Arc<AtomicBool>) {
     {
         let mut ingesting = ingesting();
@@ -48,7 +48,7 @@ pub fn ingest_pending(mut catalog: Catalog, location: &CatalogLocation, stop: &A
     let mut busy = 0;
     loop {
         if let Err(error) = ingest_once(&mut catalog, stop) {
-            // Another process writes, which may take seconds. Each try waits in short steps, so that an exit does not.
+            // Another process writes, which may take seconds. Each try waits in short steps, so that an exit need not wait.
             busy += 1;
             if is_busy(&error) && busy < BUSY_TRIES && !stop.load(Ordering::Relaxed) {
                 continue;
@@ -61,7 +61,7 @@ pub fn ingest_pending(mut catalog: Catalog, location: &CatalogLocation, stop: &A
         if !again || stop.load(Ordering::Relaxed) {
             ingesting.remove(&location.path);
             drop(ingesting);
-            // It is done, in one step with the question whether there is more to do.
+            // It was unregistered in one step with the check that there is no more to do.
             std::mem::forget(unregister);
             return catalog.truncate_log();
         }

@@ -22,10 +22,10 @@ pub const LIST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 /// How long the host's own thread waits: it handles the user's keys.
 pub const SHORT_BUSY_TIMEOUT: Duration = Duration::from_millis(20);
 
-/// How often one that waits for a lock looks whether it was cancelled.
+/// The interval at which a wait for a lock checks whether it was cancelled.
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
-/// How long this thread waits for locks, and what ends that.
+/// How long this thread waits for locks, and the flag that ends the wait.
 #[derive(Default)]
 struct LockWait {
     timeout: Duration,
@@ -59,12 +59,12 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Opens the catalog. None if there is none, or it cannot be used. A corrupt one of ours is deleted.
+    /// Opens the catalog. None if there is none, or it cannot be used. A corrupt catalog is deleted.
     pub fn open(location: &CatalogLocation) -> Option<Self> {
         Self::open_within(location, LIST_BUSY_TIMEOUT)
     }
 
-    /// The same, with a busy timeout of its own.
+    /// The same with another busy timeout.
     pub fn open_within(location: &CatalogLocation, busy_timeout: Duration) -> Option<Self> {
         let path = fs::follow(&location.path).ok()?;
         let file = CatalogFile::at(&path);
@@ -90,7 +90,7 @@ impl Catalog {
             }
             crate::core::storage::file::make_dir(dir.to_str()?, Durability::Os).ok()?;
         }
-        // A corrupt one is deleted first, and created in the second round.
+        // A corrupt catalog is deleted in the first round and created in the second.
         for _ in 0..2 {
             let file = CatalogFile::at(&path);
             match inspect(&path) {
@@ -111,12 +111,12 @@ impl Catalog {
         None
     }
 
-    /// Connects for writing; SQLite connects for reading alone where the file cannot be written.
+    /// Connects for writing. SQLite connects read-only if the file cannot be written.
     fn connect(path: &Path, file: &CatalogFile, busy_timeout: Duration) -> CatalogResult<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags)?;
         db.busy_timeout(busy_timeout)?;
-        // A connection to a deleted file would delete the log of the file in its place.
+        // A connection to a deleted file would delete the log of the file that replaced it.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         schema::prepare(&db)?;
         Ok(Self { db, file: file.clone().connected() })
@@ -145,7 +145,7 @@ impl Catalog {
         let log = self.db.path().map(|path| format!("{path}-wal"));
         let is_large = log.and_then(|log| fs::metadata(Path::new(&log)).ok()).is_some_and(|log| log.len() > LARGE);
         if is_large && !self.is_read_only() {
-            // What stays in the log counts as well.
+            // What stays in the log is read from there.
             let _ = self.checkpoint();
         }
     }

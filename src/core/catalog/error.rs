@@ -1,4 +1,4 @@
-//! Errors of the catalog. After any of them the caller does without it; a corrupt one is deleted.
+//! Errors of the catalog. After any error the caller continues without the catalog; a corrupt one is deleted.
 
 use rusqlite::ErrorCode;
 

@@ -1,5 +1,5 @@
 //! The catalog's file: what is at its path, and how it is created and deleted. A setting may name any file, so only a file
-//! that proves to be ours is touched.
+//! that is recognised as ours is touched.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read};
@@ -13,8 +13,8 @@ use crate::core::io::fs;
 use crate::core::io::open::{self, Access};
 use crate::core::io::owner;
 
-/// The catalog's file in the agent's directory. Each format version has a file of its own, so that two releases do not
-/// rebuild each other's.
+/// The catalog's file in the agent's directory. Each format version has another file name, so that two releases do
+/// not rebuild each other's catalog.
 pub const FILE_NAME: &str = "session-catalog-3.sqlite";
 
 /// The beginning of an SQLite file, and the offsets of two numbers in its header.
@@ -32,12 +32,12 @@ pub enum CatalogFileState {
     Catalog,
     /// A catalog of an older format version, or a file with our own name that is not a database.
     Unusable,
-    /// Another program's or another user's file, a catalog of a newer version, no regular file, or one that cannot be read. It is
-    /// left alone.
+    /// Another program's or another user's file, a catalog of a newer version, not a regular file, or one that cannot be
+    /// read. It is not touched.
     Foreign,
 }
 
-/// Which file it is: device, inode and creation time. Inode numbers are used again.
+/// Device, inode and creation time: inode numbers are reused.
 type Identity = (u64, u64, Option<SystemTime>);
 
 /// The files that this process has connected to, by path.
@@ -71,11 +71,11 @@ impl CatalogFile {
         &self.path
     }
 
-    /// Remembers that SQLite, which opened it since, has accepted it as a catalog. Gives the file that is open: it is not known
-    /// if another took its place meanwhile.
+    /// Records that SQLite opened the file and accepted it as a catalog. Returns the file that is open; its identity is unknown
+    /// if the file was replaced meanwhile.
     pub fn connected(mut self) -> Self {
         let now = identity(&self.path);
-        // It was empty until SQLite created its tables.
+        // An empty file gets its identity when SQLite has created its tables.
         self.identity = now.filter(|_| self.identity.is_none() || self.identity == now);
         if let Some(identity) = self.identity {
             connected().insert(self.path.clone(), identity);
@@ -101,7 +101,7 @@ impl CatalogFile {
     }
 }
 
-/// What is at a path. A file that this process has connected to is not opened: closing it again would drop SQLite's locks.
+/// What is at a path. A file that this process has connected to is not opened, because closing it would drop SQLite's locks.
 pub fn inspect(path: &Path) -> CatalogFileState {
     let known = connected().get(path).copied();
     match known.is_some() && known == identity(path) {
@@ -128,7 +128,7 @@ fn inspect_header(path: &Path) -> CatalogFileState {
 fn read_header(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES);
     let file = open::regular(path, Access::Read)?;
-    // Another user would choose what lists show, and read what is said in sessions.
+    // Its owner could choose what lists show, and read what is said in sessions.
     if !owner::is_trusted(&fs::metadata_of(&file)?) {
         return Err(ErrorKind::PermissionDenied.into());
     }
@@ -194,7 +194,7 @@ mod tests {
         create();
         outdated.remove_own();
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 2);
-        // A file that took the place of the one that was being opened is not the one that SQLite opened.
+        // A file that replaced the one that was being opened is not the one that SQLite opened.
         let opened = CatalogFile::at(&path);
         create();
         opened.connected().remove_own();

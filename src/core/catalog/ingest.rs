@@ -56,7 +56,7 @@ fn as_pending(row: &Row<'_>) -> CatalogResult<PendingSession> {
     Ok(PendingSession { session: row.get(0)?, dir: row.get(1)?, name: row.get(2)? })
 }
 
-/// Compares ingested texts with files that changed. Texts that differ are left to the purge.
+/// Compares ingested texts with files that changed. The purge deletes texts that differ.
 pub fn revalidate_pending(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
     for session in unverified(catalog.db())? {
         if stop.load(Ordering::Relaxed) {
@@ -68,23 +68,23 @@ pub fn revalidate_pending(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogRe
     Ok(())
 }
 
-/// What became of taking a session's texts.
+/// The result of ingesting a session's texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IngestOutcome {
-    /// All that was pending is there.
+    /// All pending texts are in the catalog.
     Complete,
-    /// The file, or the row, is no longer what it was: the next list will see to it.
+    /// The file or the row has changed: the next list updates the row.
     Changed,
     Cancelled,
 }
 
-/// A session whose texts are being taken.
+/// A session whose texts are being ingested.
 pub struct IngestStart {
     row: CatalogRow,
     version: Version,
-    /// Where the first text that is pending may stand.
+    /// The offset from which on texts are pending.
     pub from: u64,
-    /// The file is open only while it is read: a search has many of these, and handles are few.
+    /// The file is open only while it is read: a search has many of these, and file descriptors are few.
     path: PathBuf,
 }
 
@@ -96,19 +96,19 @@ pub struct IngestChunk {
     pub to: u64,
     /// Rows of texts.
     pub batches: Vec<Batch>,
-    /// Whether these are the last.
+    /// Whether this is the last chunk.
     pub is_last: bool,
 }
 
-/// What became of reading some texts.
+/// The result of reading some texts.
 pub enum ReadOutcome {
     Chunk(IngestChunk),
     Changed,
     Cancelled,
 }
 
-/// Finds where the texts that a session lacks begin, after verifying those that were ingested from an earlier state of its
-/// file. None if nothing is lacking, the file changed since it was listed, or this was cancelled.
+/// Finds where the pending texts of a session begin, after comparing those that were ingested from an earlier state of its
+/// file. None if nothing is pending, the file changed since it was listed, or this was cancelled.
 pub fn begin(
     catalog: &mut Catalog,
     pending: &PendingSession,
@@ -167,8 +167,8 @@ pub fn begin(
     Ok(Ok(Some(IngestStart { row, version, from, path })))
 }
 
-/// Writes the result of comparing a file with its texts, and gives the row's id: a new one leaves the texts to the purge. None
-/// if the row changed meanwhile.
+/// Writes the result of comparing a file with its texts. Returns the row's id, a new one if the texts differ, so that the purge
+/// deletes them. None if the row changed meanwhile.
 fn decide(
     transaction: &Transaction<'_>,
     pending: &PendingSession,
@@ -250,7 +250,7 @@ impl IngestChunk {
     }
 }
 
-/// Ingests the texts that a session lacks.
+/// Ingests the pending texts of a session.
 pub fn ingest_session(
     catalog: &mut Catalog,
     pending: &PendingSession,

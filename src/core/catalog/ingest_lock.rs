@@ -1,5 +1,5 @@
-//! Turns at ingesting into one catalog, so that of searches which start together one ingests the sessions and the others find it
-//! done. Turns come in the order in which they were asked for, and a search that is cancelled waits no longer.
+//! The ingest lock of a catalog, within this process: of searches that start together one ingests the sessions, and the others
+//! find it done. It is given in the order in which it was asked for. A search that is cancelled stops waiting.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -7,36 +7,36 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The tickets of each catalog: the first has its turn, the others wait.
+/// The tickets of each catalog: the first holds the lock, the others wait.
 static QUEUES: LazyLock<Mutex<HashMap<PathBuf, VecDeque<u64>>>> = LazyLock::new(Mutex::default);
 static ENDED: Condvar = Condvar::new();
 static TICKETS: AtomicU64 = AtomicU64::new(0);
 
-/// How often one that waits looks whether it was cancelled.
-const LOOK: Duration = Duration::from_millis(20);
+/// The interval at which a wait checks whether it was cancelled.
+const PAUSE: Duration = Duration::from_millis(20);
 
 fn queues() -> MutexGuard<'static, HashMap<PathBuf, VecDeque<u64>>> {
     QUEUES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A turn, or a place in the queue for it. It ends with this value.
+/// The lock, or a place in the queue for it. It ends with this value.
 pub struct IngestLock {
     path: PathBuf,
     ticket: u64,
 }
 
 impl IngestLock {
-    /// Waits for a turn at ingesting into the catalog at `path`. None if this was cancelled.
+    /// Waits for the ingest lock of the catalog at `path`. None if this was cancelled.
     pub fn wait(path: &Path, cancelled: &AtomicBool) -> Option<Self> {
-        let turn = Self { path: path.to_owned(), ticket: TICKETS.fetch_add(1, Ordering::Relaxed) };
+        let lock = Self { path: path.to_owned(), ticket: TICKETS.fetch_add(1, Ordering::Relaxed) };
         let mut queues = queues();
-        queues.entry(turn.path.clone()).or_default().push_back(turn.ticket);
+        queues.entry(lock.path.clone()).or_default().push_back(lock.ticket);
         while !cancelled.load(Ordering::Relaxed) {
-            if queues.get(path).and_then(VecDeque::front) == Some(&turn.ticket) {
+            if queues.get(path).and_then(VecDeque::front) == Some(&lock.ticket) {
                 drop(queues);
-                return Some(turn);
+                return Some(lock);
             }
-            queues = ENDED.wait_timeout(queues, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            queues = ENDED.wait_timeout(queues, PAUSE).unwrap_or_else(PoisonError::into_inner).0;
         }
         drop(queues);
         None
@@ -68,8 +68,8 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_began_later_had_its_turn_first() {
-        let (path, never) = (Path::new("/none/in/turn"), AtomicBool::new(false));
+    fn a_search_that_began_later_had_the_lock_first() {
+        let (path, never) = (Path::new("/none/in/order"), AtomicBool::new(false));
         let first = IngestLock::wait(path, &never).expect("free");
         let order = Mutex::new(Vec::new());
         thread::scope(|scope| {
@@ -77,7 +77,7 @@ mod tests {
                 let (never, order) = (&never, &order);
                 scope.spawn(move || {
                     for again in 0..2 {
-                        let _turn = IngestLock::wait(path, never).expect("not cancelled");
+                        let _lock = IngestLock::wait(path, never).expect("not cancelled");
                         order.lock().expect("whole").push((again, number));
                     }
                 });
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_was_cancelled_waited_for_the_others_turn() {
+    fn a_search_that_was_cancelled_waited_for_the_lock() {
         let (path, cancelled) = (Path::new("/none/cancelled"), AtomicBool::new(false));
         let held = IngestLock::wait(path, &cancelled).expect("free");
         thread::scope(|scope| {

@@ -1,6 +1,6 @@
-//! Purging: deletes the texts of sessions that are gone, their words from the index, and what is left of both in the log.
+//! Purges the texts of sessions that are gone, their words in the index, and what is left of both in the log.
 //!
-//! It runs in the background, in short transactions with pauses for other writers, and starts again where it was stopped. FTS5
+//! It runs in the background, in short transactions with pauses for other writers, and continues where it was stopped. FTS5
 //! only marks deleted words and drops them when it merges the segments that hold them. Merging writes the whole index anew, so a
 //! large one is not merged after every deletion: what is marked stays pending for a while.
 
@@ -70,7 +70,7 @@ pub fn purge(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
     let merges = catalog.state("pending_merges")?;
     let is_merged = merges == 0 || merge_all(catalog, stop)?;
     if !is_stopped() && catalog.checkpoint()? && is_merged {
-        // A deletion that came meanwhile changed the counter and stays pending.
+        // A deletion that was made meanwhile changed the counter and stays pending.
         catalog.write(|transaction| {
             let mut done = transaction.prepare_cached("UPDATE state SET value = 0 WHERE name = ?1 AND value = ?2")?;
             done.execute(params!["pending_merges", merges])?;

@@ -1,5 +1,5 @@
-//! Whether a file that was changed still has the texts that were ingested from it. A changed mode, owner or time changes the
-//! fingerprint of a file, and so does a copy put in its place: comparing costs far less than indexing again.
+//! Revalidation: whether a changed file still has the texts that were ingested from it. A new mode, owner or time changes the
+//! fingerprint of a file, and so does a copy that replaces it. Comparing the texts costs far less than indexing them again.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +17,7 @@ struct Comparison<'a> {
     /// The ids of the rows that follow, and where each ends in the file.
     rows: std::vec::IntoIter<(i64, u64)>,
     row: Option<(i64, u64)>,
-    /// The current row, made of the file's texts.
+    /// The current row, built from the file's texts.
     made: Batch,
 }
 

@@ -25,7 +25,7 @@ pub struct CatalogRow {
     pub head_tail_hash: u64,
 }
 
-/// What a row is worth for a file with a certain fingerprint.
+/// Whether a row can be used for a file with a certain fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheValidity {
     /// The file is unchanged.
@@ -39,7 +39,7 @@ pub enum CacheValidity {
 }
 
 impl CatalogRow {
-    /// What the row is worth for a file with this fingerprint.
+    /// Whether the row can be used for a file with this fingerprint.
     pub fn validity(&self, now: &FileFingerprint) -> CacheValidity {
         if *now == self.fingerprint {
             return match self.fingerprint.would_tell(self.seen) {
@@ -171,10 +171,10 @@ pub struct Update {
     pub usage: Vec<u8>,
 }
 
-/// How many bytes of a file's summary are cached: a text that it begins with may be most of it.
+/// The largest summary that is cached, in bytes: a first message may be most of its file.
 pub const MAX_SUMMARY_BYTES: usize = 1 << 20;
 
-/// More usage of one session is not cached: each report reads its file.
+/// The largest usage of one session that is cached, in bytes. Reports read the file of a session that has more.
 const MAX_USAGE_BYTES: usize = 16 << 20;
 
 /// Whether a summary is small enough to be cached. A file with a larger one is read by each list and search.
@@ -215,7 +215,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64>
     };
     let info = file.progress.kind.info();
     let unparsed_dates = info.map(|info| info.unparsed_dates.to_lines()).filter(|all| !all.is_empty());
-    // A row that is not updated is replaced by one with a new id: its texts are left to the purge.
+    // A row that is not updated is replaced by one with a new id, so that the purge deletes its texts.
     let mut replace =
         transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2 AND id IS NOT ?3")?;
     replace.execute(params![dir, name, goes_on])?;
@@ -288,7 +288,7 @@ pub fn revalidate(transaction: &Transaction<'_>, row: i64) -> CatalogResult<()> 
     revalidate.execute([row]).map(|_| ())
 }
 
-/// Gives a row a new id and leaves its texts to be purged.
+/// Gives a row a new id, so that its texts are purged.
 pub fn rekey(transaction: &Transaction<'_>, row: i64) -> CatalogResult<i64> {
     transaction.prepare_cached("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'session'")?.execute([])?;
     transaction.prepare_cached("UPDATE state SET value = value + 1 WHERE name = 'pending_checkpoints'")?.execute([])?;

@@ -11,16 +11,16 @@ pub const APPLICATION_ID: i32 = 0x7069_7363;
 /// older version is rebuilt, one of a newer version is left alone.
 pub const FORMAT_VERSION: i32 = 3;
 
-/// Large pages make fewer of them for rows of texts.
+/// Rows of texts are large, and need fewer pages if these are.
 const PAGE_SIZE: i64 = 16 << 10;
 
 /// - `session`: one row per session file. `texts_to` is how far its texts were ingested; `texts_before` is how far they were
 ///   ingested from an earlier state of the file, until they are compared with the current one.
-/// - `usage`: what the calls of a session used, packed. A session with too much of it has no row.
+/// - `usage`: what the calls of a session used, packed. A session whose usage is too large has no row.
 /// - `text`: the texts of sessions, several in a row.
 /// - `word_index`: the words of each text. Its rowids are made of the `text` row's id and the text's number in that row.
 /// - `word`: every distinct word of the index, for finding words by a part of them.
-/// - `word_term`: the same as the index has it, for deleting rows of `word` that nothing uses any more.
+/// - `word_term`: FTS5's own list of the words, for deleting rows of `word` that are not in it any more.
 /// - `state`: `pending_merges` counts deletions of texts whose words may still be in the index, `pending_checkpoints` those of
 ///   sessions that may still be in the log.
 const TABLES: &str = "
@@ -81,7 +81,7 @@ pub fn prepare(db: &Connection) -> CatalogResult<()> {
     db.pragma_update(None, "temp_store", "MEMORY")?;
     // The catalog holds what people said: deleted content is overwritten.
     db.pragma_update(None, "secure_delete", "ON")?;
-    // Enough for lists; pages of texts are not worth caching.
+    // Enough for lists. Caching pages of texts gains nothing.
     db.pragma_update(None, "cache_size", -8000)?;
     if !is_prepared(db)? {
         create_tables(db)?;
@@ -100,7 +100,7 @@ pub fn prepare(db: &Connection) -> CatalogResult<()> {
 
 /// Creates the tables in one transaction, before the log exists: a file that is not empty shows that it is ours.
 fn create_tables(db: &Connection) -> CatalogResult<()> {
-    // What is lost here is made anew.
+    // What a power cut loses is created again.
     db.pragma_update(None, "synchronous", "OFF")?;
     db.pragma_update(None, "page_size", PAGE_SIZE)?;
     db.execute_batch("BEGIN IMMEDIATE")?;

@@ -62,7 +62,7 @@ pub fn text(catalog: Option<&Catalog>, dir: &str, name: &str, state: &ListedStat
     let cached_to = catalog.map_or(Ok(None), |catalog| cached(catalog, dir, name, state, all));
     let is_readable = cached_to.is_ok();
     let from = cached_to.ok().flatten().unwrap_or(0);
-    // A part of it would be neither what was listed nor nothing.
+    // A part of the text must not be given for the whole.
     if from < state.size && !rest(dir, name, state, from, all).unwrap_or(false) {
         all.clear();
     }
@@ -82,7 +82,7 @@ fn cached(
     let Some(row) = rows::of_file(&view, dir, name)? else {
         return Ok(None);
     };
-    // The row of a file that grew since contains what was listed; each text tells where it ends.
+    // The row of a file that has grown contains what was listed; each text has the offset of its end.
     let grown = row.progress.end > state.end;
     if !state.is_of(&row.fingerprint)
         || !(grown || row.progress.end == state.end && row.head_tail_hash == state.head_tail_hash)
@@ -95,7 +95,7 @@ fn cached(
     let Some(ingested) = ingested_to(&view, row.row)? else {
         return Ok(None);
     };
-    // In a file that grew, the incomplete line that was last when it was listed may be another one by now.
+    // In a file that has grown, the incomplete last line of the list may have changed.
     let to = if ingested <= state.size { ingested } else { state.end };
     let mut is_truncated = false;
     of_session(&view, row.row, |texts| {

@@ -1,4 +1,5 @@
-//! The table `text`: what users and assistants said, names, labels and summaries, several texts in a row, in file order.
+//! The table `text`: what users and assistants said, names, labels and summaries. A row of the table holds several texts, in
+//! file order.
 
 use std::borrow::Cow;
 
@@ -28,7 +29,7 @@ fn cut_to(text: &[u8], most: usize) -> &[u8] {
     if text.len() <= most {
         return text;
     }
-    // Not inside a character.
+    // The cut is not within a character.
     let is_start = |at: &usize| text.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
     text.get(..(0..=most).rev().find(is_start).unwrap_or(0)).unwrap_or_default()
 }
@@ -72,7 +73,7 @@ impl Batch {
         self.count += 1;
     }
 
-    /// The row that it is written as.
+    /// The table row that it is written as.
     pub fn as_row(&self) -> TextRow<'_> {
         TextRow { places: Cow::Borrowed(&self.places), texts: Cow::Borrowed(&self.texts) }
     }
@@ -86,7 +87,7 @@ impl Batch {
     }
 }
 
-/// A row of texts.
+/// A row of the table: several texts.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TextRow<'a> {
     places: Cow<'a, [u8]>,

@@ -1,4 +1,4 @@
-//! The files that a list or a search looks at.
+//! The files that a list or a search reads.
 
 use std::io;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub struct Candidate {
     /// Its directory, made absolute, and its name.
     pub dir: String,
     pub name: String,
-    /// None if it is gone, or no file.
+    /// None if it is gone, or not a file.
     pub fingerprint: Option<FileFingerprint>,
 }
 

@@ -1,4 +1,4 @@
-//! A list of sessions from its beginning: files are found, sorted and read, and the caller is told of each.
+//! A list of sessions from its beginning: files are found, sorted and read, and the caller gets an event for each.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
@@ -76,7 +76,7 @@ impl PartialLists {
     const EVERY: usize = 10;
     const EVERY_OF_ALL: usize = 100;
 
-    /// Counts the file at this position. Whether it brings a partial list.
+    /// Counts the file at this position. Returns whether a partial list is published after it.
     pub fn add(&mut self, at: usize, total: usize) -> bool {
         self.loaded += 1;
         self.has_first |= at == 0;
@@ -103,7 +103,7 @@ pub struct ListedFile {
     pub listed: ListedSession,
 }
 
-/// What a list tells.
+/// An event of a list.
 #[derive(Debug)]
 pub enum ListEvent {
     /// Names have to be sorted as the host's language does.
@@ -175,7 +175,7 @@ fn order_of(
     }
 }
 
-/// The host's answer. None if there will be none.
+/// The host's answer; None if the host gives none.
 pub fn received<T>(answer: &Receiver<T>, cancelled: &AtomicBool) -> Option<T> {
     loop {
         match answer.recv_timeout(Duration::from_millis(20)) {
@@ -238,7 +238,7 @@ mod tests {
         let one = ListScope::dir("/d".into(), None);
         let want: Vec<bool> = (1..=12).map(|loaded| matches!(loaded, 1 | 10 | 12)).collect();
         assert_eq!(published(&one, &(0..12).collect::<Vec<_>>()), want);
-        // Of all directories nothing is published before the first file.
+        // A list of all directories publishes nothing before the first file.
         let all = ListScope::all("/d".into());
         assert_eq!(published(&all, &[1, 2, 0, 3]), [false, false, true, true]);
     }

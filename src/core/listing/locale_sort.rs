@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 /// What a file is sorted by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SortKey {
-    /// In ms; the same for all files where only names count.
+    /// In ms; equal for all files if only names count.
     pub time: f64,
     pub name: String,
 }
@@ -16,7 +16,7 @@ pub struct SortKey {
 pub enum Order {
     /// The order in every language.
     Final(Vec<u32>),
-    /// The order of the names' bytes: the host has to sort it, and it is near to the result.
+    /// The order of the names' bytes. The host has to sort them; this order is close to the result.
     ByBytes(Vec<u32>),
 }
 

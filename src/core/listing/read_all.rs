@@ -1,4 +1,4 @@
-//! What a list shows of many session files: from the catalog, or read on several threads.
+//! Reads what a list shows of many session files: from the catalog, or from the files on several threads.
 
 use std::collections::HashMap;
 use std::io;
@@ -26,11 +26,12 @@ struct Job<'a> {
     at: usize,
     file: &'a Candidate,
     row: Option<CatalogRow>,
-    /// What the row's part of the file used. A file whose catalog lacks it is read from its start.
+    /// The usage in the part of the file that the row covers. Without it the file is read from its start.
     usage: Option<SessionUsage>,
 }
 
-/// The first file of the list first, then the largest: a giant that came last would be read by one thread alone.
+/// The first file of the list first, then the largest: a giant file that came last would be read by one thread while the
+/// others wait.
 fn in_reading_order(jobs: &mut [Job<'_>]) {
     jobs.sort_by_key(|job| {
         (job.at != 0, std::cmp::Reverse(job.file.fingerprint.map_or(0, |fingerprint| fingerprint.size)))
@@ -50,7 +51,7 @@ pub fn read_all(
     read(files, location.and_then(Catalog::open), location, Wanted::default(), cancelled, each)
 }
 
-/// The same, and what each session's calls used, with so many of its largest entries.
+/// The same, and what each session's calls used, with this many of its largest entries.
 pub fn read_all_with_usage(
     files: &[Candidate],
     location: Option<&CatalogLocation>,
@@ -58,7 +59,7 @@ pub fn read_all_with_usage(
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<Option<Catalog>> {
-    // The catalog has no more.
+    // The catalog has no more of them.
     let location = location.filter(|_| largest <= LARGEST_KEPT);
     let wanted = Wanted { usage: Some(largest.max(LARGEST_KEPT)), ..Wanted::default() };
     read(files, location.and_then(Catalog::open), location, wanted, cancelled, each)
@@ -76,10 +77,10 @@ pub fn read_with(
     read(files, catalog, location, wanted, cancelled, each)
 }
 
-/// What is wanted of each session besides its summary.
+/// What is read of each session besides its summary.
 #[derive(Debug, Clone, Copy, Default)]
 struct Wanted {
-    /// What its calls used, with so many of its largest entries.
+    /// What its calls used, with this many of its largest entries.
     usage: Option<usize>,
     /// The length beyond which its first message may be cut.
     most: Option<usize>,
@@ -101,7 +102,7 @@ fn read(
         }
     }
     let last = Last { left: AtomicUsize::new(files.len()), held: Mutex::new(None), each };
-    // What cannot be read of the catalog is read from the file.
+    // Usage that the catalog cannot give is read from the file.
     let usage_of = |row: &CatalogRow| rows::usage_of(catalog.as_ref()?.db(), row.row).ok().flatten();
     let mut jobs = Vec::new();
     for (at, file) in files.iter().enumerate() {
@@ -137,7 +138,7 @@ fn read(
     on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
         let Some(job) = jobs.get(job).filter(|_| !is_over()) else { return };
         let read = match read_one(job, wanted, buffer, cancelled) {
-            // The limit says nothing of this file: a list without it would be wrong.
+            // The error says nothing about this file: a list without it would be wrong.
             Err(error) if is_exhausted(&error) => {
                 *locked(&failed) = Some(Error::io("open", &job.file.path, error));
                 return;

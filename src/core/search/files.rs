@@ -1,4 +1,4 @@
-//! Searching session files that the catalog does not have, or not yet.
+//! Searches session files that the catalog does not have, or not yet.
 
 use std::cmp::Reverse;
 use std::fs::File;
@@ -28,7 +28,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The best hits in files, as many as are asked for; fewer if it was cancelled. A file that cannot be read has none; an error
-/// if no file descriptor is left for one. `progress` is told how many files of how many were searched.
+/// if no file descriptor is left for one. `progress` is called with how many files were searched, and how many there are.
 pub fn search_files(
     files: &[SearchFile<'_>],
     query: &Query,
@@ -53,7 +53,7 @@ pub fn search_files(
                 locked(&best).offer(hit.rank, (source.session, Reverse(*end)), hit);
             }
         };
-        // What was read before an error counts.
+        // Texts that were read before an error count.
         let size = file.metadata().map_or(0, |meta| meta.len());
         let _ = read_texts(file, (0, size), None, Some(MAX_TEXT_BYTES), buffer, &[cancelled], &mut each);
     };
@@ -68,7 +68,7 @@ pub fn search_files(
         let Some(source) = files.get(at).filter(|_| !is_over()) else { return };
         match open::regular(source.path, Access::Read) {
             Ok(file) => search_file(source, &file, buffer),
-            // The system's limit says nothing of this file: an answer without it would be wrong.
+            // The error says nothing about this file: an answer without it would be wrong.
             Err(error) if is_exhausted(&error) => {
                 *locked(&failed) = Some(Error::io("open", &source.path.to_string_lossy(), error));
                 return;

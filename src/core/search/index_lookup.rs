@@ -1,4 +1,4 @@
-//! Searching with the index. It gives candidates, which are checked against the texts. Where the index cannot narrow a query
+//! Searches with the index. It gives candidates, which are checked against the texts. Where the index cannot narrow a query
 //! down, all texts are scanned, those of the newest sessions first.
 
 use std::cmp::Reverse;

@@ -1,5 +1,5 @@
-//! Parsing queries. A query is literal: each of its terms, separated by white space, must be in a text, whatever the case;
-//! quotes and operators are characters like others. The index is asked for a superset of the matches.
+//! Parsing queries. A query is literal: each of its terms, separated by white space, must be in a text, in any case;
+//! quotes and operators are ordinary characters. The index is asked for a superset of the matches.
 
 use std::collections::HashSet;
 
@@ -128,7 +128,7 @@ impl Term {
             let (words, may_go_on) = query_words(run);
             let cut = run.kind == RunKind::Word && is_partial(&run.text);
             if cut {
-                // A long word may be stored as pieces, so that its neighbours are no phrase with it.
+                // A long word may be stored as pieces, and then it forms no phrase with its neighbours.
                 flush(&mut phrase, false);
             }
             match first.filter(|_| at == 0) {

@@ -1,4 +1,4 @@
-//! Matching texts with a query, and ranking them.
+//! Matches texts with a query, and ranks them.
 
 use memchr::memmem::{find_iter, Finder};
 

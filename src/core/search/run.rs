@@ -77,7 +77,7 @@ impl IngestReport {
         match error {
             error if is_exhausted(error) => self.is_stuck = true,
             error if is_unreadable(error) => drop(self.unreadable.insert(row)),
-            // What can be read of it is found in the file.
+            // The file is searched, as far as it can be read.
             _ => {}
         }
     }
@@ -94,7 +94,7 @@ pub struct Request<'a> {
     /// Where the catalog is. Without one, the files are searched.
     pub location: Option<&'a CatalogLocation>,
     pub cancelled: &'a Arc<AtomicBool>,
-    /// Told how many of how many sessions that were not indexed have been indexed or searched.
+    /// Called with how many sessions have been indexed or searched, and how many there are that were not indexed.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
@@ -102,7 +102,7 @@ impl Request<'_> {
     /// The hits, the best first, and the catalog, if there is one that works. None if it was cancelled. The only error is that
     /// no file descriptor is left for a file.
     pub fn run(&self) -> Result<Option<(Vec<TextMatch>, Option<Catalog>)>> {
-        // A corrupt one is deleted first, and created in the second round.
+        // A corrupt catalog is deleted in the first round and created in the second.
         for _ in 0..2 {
             let Some(location) = self.location else { break };
             let Some(catalog) = Catalog::open(location).or_else(|| Catalog::create(location)) else { break };
@@ -138,16 +138,16 @@ impl Request<'_> {
         location: &CatalogLocation,
     ) -> CatalogResult<Option<(Vec<TextMatch>, Option<Catalog>)>> {
         catalog.wait_for_locks(BUSY_TIMEOUT, self.cancelled)?;
-        // Of searches that begin together one reads the files.
-        let turn = is_new(&catalog, self.files.len())?.then(|| IngestLock::wait(&location.path, self.cancelled));
-        if matches!(turn, Some(None)) {
+        // Of searches that begin together only one reads the files.
+        let lock = is_new(&catalog, self.files.len())?.then(|| IngestLock::wait(&location.path, self.cancelled));
+        if matches!(lock, Some(None)) {
             return Ok(None);
         }
         let listed = self.list(Some(catalog));
-        drop(turn);
+        drop(lock);
         let (mut sessions, open) = listed.map_err(without_handles)?;
         let was_written = open.is_some();
-        // What was read counts even if it could not be written.
+        // What was read is used even if it could not be written.
         let Some(mut catalog) = open.or_else(|| Catalog::open(location)) else {
             return Err(rusqlite::Error::InvalidQuery);
         };
@@ -169,7 +169,7 @@ impl Request<'_> {
             Search { db: &view, query: self.query, sessions: &rows, options: self.options, cancelled: self.cancelled };
         let Some(hits) = search.run()? else { return Ok(None) };
         drop(view);
-        // A file that changed meanwhile is searched itself.
+        // A file that changed meanwhile is searched without the index.
         let is_missing = |at: usize| {
             let row = sessions.get(at).and_then(|session| session.row);
             !ready.contains(&at) && !row.is_some_and(|row| done.unreadable.contains(&row))
@@ -281,7 +281,7 @@ impl Request<'_> {
         let mut indexer = Indexer::default();
         let mut count = 0;
         for some in todo.chunks(AT_ONCE) {
-            let Some(_turn) = IngestLock::wait(&location.path, self.cancelled) else { return Ok(()) };
+            let Some(_lock) = IngestLock::wait(&location.path, self.cancelled) else { return Ok(()) };
             let (mut taken, mut starts) = (Vec::new(), Vec::new());
             for (row, pending) in some {
                 // Texts ingested after a list are not indexed yet.
@@ -293,7 +293,7 @@ impl Request<'_> {
                         taken.push(*row);
                         starts.push(start);
                     }
-                    // Changed or ingested meanwhile: what is ready says which.
+                    // Changed or ingested meanwhile: `ready` tells which.
                     Some(Ok(None)) | None => {}
                     Some(Err(error)) => done.note(*row, &error),
                 }

@@ -1,4 +1,4 @@
-//! Ingesting and indexing many sessions at once: other threads read files and tokenize texts, this one writes.
+//! Ingests and indexes many sessions at once: other threads read files and tokenize texts, the calling thread writes.
 
 use std::collections::{HashMap, HashSet as Set};
 use std::io;
@@ -15,8 +15,8 @@ use crate::core::catalog::ingest::{IngestChunk, IngestStart, ReadOutcome};
 use crate::core::catalog::text_rows::Batch;
 use crate::core::io::fd_limit::is_exhausted;
 
-/// How many chunks wait to be written, and how many bytes of text one transaction writes: few, so that other writers do not wait
-/// long; enough, so that the index gets few segments.
+/// How many chunks wait to be written, and how many bytes of text one transaction writes. More would make other writers wait;
+/// fewer would give the index more segments.
 const WAITING: usize = 4;
 const CHUNK_BYTES: usize = 8 << 20;
 
@@ -167,7 +167,7 @@ fn write(transaction: &Transaction<'_>, indexer: &Indexer, tokenized: &Tokenized
         let row = batch.put(transaction, session, true)?;
         put_words(transaction, row, words.get(at).map(Vec::as_slice).unwrap_or_default())
     })?;
-    // Even if nothing was written: they will count as known.
+    // Even if no text was written: from here on the words count as known.
     indexer.add(transaction, known)?;
     Ok(is_written)
 }

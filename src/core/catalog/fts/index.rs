@@ -21,7 +21,7 @@ const KNOWN_WORDS: usize = 1 << 20;
 #[derive(Default)]
 pub struct Indexer {
     known: HashSet<Box<str>>,
-    /// SQLite's data version when these were known.
+    /// SQLite's data version when these words were known.
     version: i64,
 }
 
@@ -42,7 +42,7 @@ impl Indexer {
         Ok(())
     }
 
-    /// Adds words to the table, but for known ones.
+    /// Adds the words that are not known yet to the table.
     pub fn add(&self, transaction: &Transaction<'_>, words: &HashSet<Box<str>>) -> CatalogResult<()> {
         vocabulary::add(transaction, words.iter().map(|word| &**word).filter(|word| !self.known.contains(*word)))
     }

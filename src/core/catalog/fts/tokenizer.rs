@@ -1,8 +1,8 @@
 //! The tokenizer: texts and queries as words of the index.
 //!
 //! A word is a run of letters and digits, folded to lower case. Runs of scripts without spaces between words (Chinese,
-//! Japanese, Thai, …) are stored as pairs of neighbouring characters, and the last character alone: a query of one character
-//! is the prefix of a pair, a longer one is a phrase of pairs. Any other character beyond ASCII is a word of its own; ASCII
+//! Japanese, Thai, …) are stored as pairs of neighbouring characters, followed by the last character: a query of one character
+//! is the prefix of a pair, a longer one is a phrase of pairs. Any other character beyond ASCII is one word; ASCII
 //! punctuation only separates. A word longer than [`MAX_WORD_CHARS`] is stored as overlapping pieces, so that every part of it
 //! with at most [`PIECE`] characters is in one of them.
 
@@ -13,7 +13,7 @@ pub const MAX_WORD_CHARS: usize = 64;
 /// The distance between the starts of two pieces.
 pub const PIECE: usize = MAX_WORD_CHARS / 2;
 
-/// What a run is made of.
+/// What a run consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunKind {
     /// Letters and digits.
@@ -158,7 +158,7 @@ fn push(out: &mut String, word: &str) {
 }
 
 fn has_long_word(text: &[u8]) -> bool {
-    // A long word covers at least one of the positions that are looked at.
+    // A long word covers at least one of the positions that are checked.
     let mut at = MAX_WORD_CHARS;
     while let Some(byte) = text.get(at) {
         if byte.is_ascii_alphanumeric() {

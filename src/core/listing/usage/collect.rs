@@ -21,7 +21,7 @@ use crate::core::summary::session_summary::{with_line, ListedSession, SessionSum
 use crate::core::summary::usage::call::time;
 use crate::core::summary::usage::session_usage::LargeEntry;
 
-/// How many characters of a first message stand for a name.
+/// How many characters of the first message are the title of a session without a name.
 const TITLE_CHARS: usize = 200;
 
 /// Which sessions are added up.
@@ -46,12 +46,12 @@ pub struct Collection<'a> {
     /// What a relative path starts from.
     pub cwd: &'a str,
     pub location: Option<&'a CatalogLocation>,
-    /// How many of the largest entries of each session are wanted.
+    /// How many of the largest entries of each session are kept.
     pub largest: usize,
     pub cancelled: &'a AtomicBool,
-    /// Whether a session is wanted.
+    /// Whether a session is added up.
     pub takes: &'a (dyn Fn(&SessionSummary) -> bool + Sync),
-    /// Told how many files were read, and how many there are.
+    /// Called with how many files were read, and how many there are.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 

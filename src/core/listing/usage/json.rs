@@ -1,4 +1,4 @@
-//! A report as JSON, in which it crosses to JavaScript.
+//! A report as JSON, the form in which it is passed to JavaScript.
 
 use std::fmt::{self, Write};
 
@@ -138,7 +138,7 @@ impl All<'_> {
 fn sum(out: &mut String, sum: &Sum) -> fmt::Result {
     write!(out, "\"calls\":{}", sum.calls)?;
     for (name, amount) in ["input", "output", "cacheRead", "cacheWrite", "cost"].iter().zip(sum.amounts.to_array()) {
-        // JSON has no infinity; a number that is too large reads as it.
+        // JSON has no infinity, but a number that is too large is read as infinity.
         match amount.is_finite() {
             true => write!(out, ",\"{name}\":{amount:?}")?,
             false => write!(out, ",\"{name}\":1e999")?,

@@ -1,8 +1,8 @@
 //! The sums over sessions.
 //!
-//! A call that is in several sessions, because one was forked from the other, counts once: as often as the session has it that
-//! has it most often. It counts for the oldest of these sessions, whichever is read first. Sums are made call by call, the
-//! oldest session first and each in the order of its file, so that costs come out the same to the last bit.
+//! A call that is in several sessions, because one was forked from the other, counts once. (If sessions repeat a call, it counts
+//! as often as in the session that has it most often.) It counts for the oldest of these sessions, whichever is read first. Calls
+//! are added one by one, the oldest session first and each in the order of its file, so that costs are the same to the last bit.
 
 use hashbrown::hash_map::Entry;
 use hashbrown::HashMap;
@@ -20,7 +20,7 @@ pub struct UsageSession {
     pub cwd: Vec<u8>,
     /// Its name, else the beginning of the first message.
     pub title: Vec<u8>,
-    /// The header's time in ms since 1970; NaN if it is none.
+    /// The header's time in ms since 1970; NaN if it is not a time.
     pub created: f64,
     pub usage: SessionUsage,
 }
@@ -74,12 +74,12 @@ impl Grouping {
 /// What is added up, and how.
 #[derive(Debug, Clone)]
 pub struct ReportOptions {
-    /// Only calls from this time on, in ms since 1970, and before that one. A call without a time is in an unlimited report
-    /// alone.
+    /// Only calls from this time on, in ms since 1970, and before that one. A call without a time is only in an
+    /// unlimited report.
     pub since: f64,
     pub until: f64,
     pub by: Vec<Grouping>,
-    /// How many of the largest entries are told.
+    /// How many of the largest entries are listed.
     pub largest: usize,
 }
 
@@ -185,7 +185,7 @@ pub fn utc_days(sessions: &[UsageSession]) -> Vec<f64> {
     days
 }
 
-/// Adds sessions up that [`sort_sessions`] sorted.
+/// Adds up sessions, which [`sort_sessions`] has sorted.
 pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOptions) -> Report {
     let mut adding = Adding::new(calendar, options);
     let mut copies = Copies::default();
@@ -211,13 +211,13 @@ struct Copies(HashMap<(u64, u64), Counted>);
 struct Counted {
     /// The most that one session has.
     times: u32,
-    /// The session that was looked at last, and how many it has so far.
+    /// The session that was read last, and how many it has so far.
     session: usize,
     in_session: u32,
 }
 
 impl Copies {
-    /// Whether a session has a call once more than all before it.
+    /// Whether a session has a call more often than every session before it.
     fn is_new(&mut self, session: usize, call: &Call) -> bool {
         match self.0.entry((call.identity, call.time.to_bits())) {
             Entry::Vacant(entry) => {
@@ -457,7 +457,7 @@ fn largest(sessions: &[UsageSession], count: usize) -> Vec<LargeEntryAt> {
     all.into_iter().take(count).map(|(_, position, at)| (position, at)).collect()
 }
 
-/// How many steps growth is told in at most.
+/// The largest number of steps in which growth is given.
 const STEPS: u64 = 60;
 
 /// The bytes of all sessions after equal numbers of entries, in the order of their times, to the minute.
