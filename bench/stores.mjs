@@ -1,8 +1,11 @@
-// What a store costs: appends with a session followed and not, in turns; the way of a large file to a directory and back; and, with a
-// PostgreSQL, the time from an append until it is stored, at several hosts with 20 entries a second each, ten in a process:
+// What a store costs. Appends with a session followed and not, in turns, and the way of a large file to a directory and back; with the
+// address of another store that way, too; with a PostgreSQL also the time from an append until it is stored, at several hosts with 20
+// entries a second each, ten in a process:
 //   npm run bench:stores -- --megabytes 128
-//   npm run bench:stores -- --hosts 100 --seconds 20 --postgres postgres://me:password@127.0.0.1/sessions
+//   npm run bench:stores -- --store s3://bucket?endpoint=http://127.0.0.1:9000
+//   npm run bench:stores -- --store postgres://me:password@127.0.0.1/sessions --hosts 100 --seconds 20
 import { fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -12,12 +15,16 @@ import { setTimeout as pause } from "node:timers/promises";
 import { optionsOf } from "../scripts/options.mjs";
 
 const require = createRequire(import.meta.url);
-const { DirectoryStore, PostgresStore, SessionSync } = require("../lib/store/index.js");
+const { DirectoryStore, PostgresStore, SessionSync, openStore } = require("../lib/store/index.js");
 const { SessionManager } = require("../index.js");
 
-const options = { megabytes: { type: "string" }, hosts: { type: "string" }, seconds: { type: "string" }, postgres: { type: "string" } };
+const options = { megabytes: { type: "string" }, hosts: { type: "string" }, seconds: { type: "string" }, store: { type: "string" } };
 const { values } = optionsOf(import.meta.url, { options }, { counts: ["megabytes", "hosts", "seconds"] });
-const { megabytes = 128, hosts = 1, seconds = 20, postgres } = values;
+const { megabytes = 128, hosts, seconds = 20, store: address } = values;
+if (hosts && !/^postgres(ql)?:/.test(address ?? "")) {
+	console.error("--hosts needs a PostgreSQL: --store postgres://…");
+	process.exit(2);
+}
 const scratch = mkdtempSync(join(tmpdir(), "store-bench-"));
 
 const quantile = (numbers, share) => numbers.sort((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * share))];
@@ -56,10 +63,10 @@ async function appends() {
 	console.log(`append: alone ${milliseconds(alone)}, followed ${milliseconds(followed)} for 2,000 (median of 20 each): ${(followed / alone).toFixed(3)} times`);
 }
 
-async function large() {
-	const path = folder("large");
-	const session = "01972ab8-2280-7be3-8cc7-05ac027b6185";
-	const [a, b] = ["a", "b"].map((host) => syncOf(new DirectoryStore({ path, host }), host));
+async function large(address = folder("large")) {
+	const session = randomUUID();
+	const stores = await Promise.all(["a", "b"].map((host) => openStore(address, { host })));
+	const [a, b] = stores.map((store) => syncOf(store, store.host));
 	const file = join(a.dir, `x_${session}.jsonl`);
 	writeFileSync(file, `{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/x"}\n`);
 	const line = (n, bytes) => `${JSON.stringify({ type: "message", id: `entry-${n}`, parentId: n === 0 ? null : `entry-${n - 1}`, message: { role: "user", content: "x".repeat(bytes) } })}\n`;
@@ -71,10 +78,12 @@ async function large() {
 		console.log(`${what}: ${milliseconds(performance.now() - begin)}`);
 	};
 	await timed(`push of ${megabytes} MB, cold`, () => a.sync.push());
-	await timed(`pull of ${megabytes} MB, cold`, () => b.sync.pull());
+	await timed(`pull of ${megabytes} MB, cold`, () => b.sync.pull({ session }));
 	appendFileSync(file, line(1_000_000, 100));
 	await timed("push after one entry", () => a.sync.push());
-	await timed("pull after one entry", () => b.sync.pull());
+	await timed("pull after one entry", () => b.sync.pull({ session }));
+	await stores[0].delete(session);
+	for (const store of stores) await store.close();
 }
 
 const IN_A_PROCESS = 10;
@@ -82,7 +91,7 @@ const IN_A_PROCESS = 10;
 async function stored() {
 	const children = [];
 	for (let left = hosts; left > 0; left -= IN_A_PROCESS)
-		children.push(fork(process.argv[1], ["--hosts", String(Math.min(left, IN_A_PROCESS)), "--seconds", String(seconds), "--postgres", postgres]));
+		children.push(fork(process.argv[1], ["--hosts", String(Math.min(left, IN_A_PROCESS)), "--seconds", String(seconds), "--store", address]));
 	const said = async () => {
 		const answers = await Promise.all(children.map((child) => Promise.race([once(child, "message"), once(child, "close").then(() => { throw new Error("a process ended"); })])));
 		return answers.flatMap(([message]) => message);
@@ -100,7 +109,7 @@ async function storedHere() {
 	const machines = await Promise.all(
 		Array.from({ length: hosts }, async (_, at) => {
 			const name = `host-${process.pid}-${at}`;
-			const store = new PostgresStore({ url: postgres, host: name, schema: "store_bench" });
+			const store = new PostgresStore({ url: address, host: name, schema: "store_bench" });
 			const begun = new Map();
 			const append = store.append.bind(store);
 			store.append = async (session, what) => {
@@ -139,10 +148,10 @@ async function storedHere() {
 
 try {
 	if (process.send) await storedHere();
-	else if (postgres) await stored();
+	else if (hosts) await stored();
 	else {
-		await appends();
-		await large();
+		if (!address) await appends();
+		await large(address);
 	}
 } finally {
 	rmSync(scratch, { recursive: true, force: true });

@@ -77,7 +77,12 @@ async function syncsOfAll(connection, options) {
  */
 export async function push(query, options) {
 	checkUse(query, options);
-	return withStore(options, (connection) => pushed(connection, query, options), "Everything is stored");
+	const work = async (/** @type {Connection} */ connection) => {
+		// A store that does not answer is said at once, and once, not after some tries with each session.
+		await connection.store.list({ session: "0" });
+		return pushed(connection, query, options);
+	};
+	return withStore(options, work, "Everything is stored");
 }
 
 /** @param {Connection} connection @param {string | undefined} query @param {Options} options */

@@ -325,8 +325,6 @@ export class SessionSync {
 	 * With an epoch the store refuses what a newer claim forbids.
 	 */
 	follow(local: { session: string; file: string; epoch?: () => number | undefined }): void;
-	/** The followed files that hold what is not known to be stored. */
-	unstored(): string[];
 	/** Stores what the followed files hold, now. Gives false if that takes longer than so many milliseconds. */
 	flush(options: { timeout: number }): Promise<boolean>;
 	/** How many bytes of the followed files are not known to be stored. */

@@ -4,6 +4,7 @@ const { createHash, randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { hostname } = require("node:os");
 const { join } = require("node:path");
+const { fileURLToPath } = require("node:url");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
@@ -96,6 +97,7 @@ class Notes {
 function identityOf(address) {
 	if (!/^[a-z][a-z0-9+.-]+:/i.test(address)) return address;
 	const url = new URL(address);
+	if (url.protocol === "file:") return fileURLToPath(url);
 	const telling = TELLING.map((name) => `${name}=${url.searchParams.get(name) ?? ""}`);
 	return `${url.protocol}//${url.host}${url.pathname}?${telling.join("&")}`;
 }

@@ -155,11 +155,6 @@ class SessionSync {
 		push.follow();
 	}
 
-	/** The files that are followed and hold what is not known to be stored. */
-	unstored() {
-		return [...this.#pushes].filter(([, push]) => push.lag() > 0).map(([file]) => file);
-	}
-
 	/**
 	 * Stores what the followed files hold, now. Gives false if that takes longer.
 	 * @param {{ timeout: number }} options in milliseconds

@@ -73,7 +73,8 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	expect(await said(["push"])).toMatchObject({ code: 2, err: "Error: Which store? --store <url>, or PI_SESSION_NATIVE_STORE" });
 	const missing = join(laptop.cwd, "no-such");
 	const before = snapshot(join(laptop.agent, "sessions"));
-	expect(await said(["pull", "--store", missing])).toMatchObject({ code: 1, err: expect.stringContaining("there is no such directory") });
+	for (const command of ["pull", "push", "sync", "remote"])
+		expect(await said([command, "--store", missing])).toMatchObject({ code: 1, err: expect.stringContaining("there is no such directory"), out: "" });
 	expect(await said(["pull", "--store", "ftp://me:s3cret@x/y"])).toMatchObject({ code: 1, err: "Error: No store is known for addresses that begin with ftp:" });
 	expect(await said(["pull", "--store", "postgres://me:s3cret@[x"])).toMatchObject({ code: 1, err: expect.stringContaining("is no URL") });
 	const refused = await said(["pull", "--store", "postgres://me:s3cret@127.0.0.1:1/x?password=s3cret"]);

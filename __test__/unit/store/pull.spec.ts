@@ -252,7 +252,6 @@ test("a followed file is stored as it grows, from before it is there, until it i
 	await vi.waitFor(async () => expect((await b.store.load(SESSION)).lines).toHaveLength(1), { timeout: 60_000 });
 	appendFileSync(a.file, text(...entries("n", 3)));
 	expect(a.sync.lag()).toBeGreaterThan(0);
-	expect(a.sync.unstored()).toEqual([a.file]);
 	expect(await a.sync.flush({ timeout: 60_000 })).toBe(true);
 	expect(a.sync.lag()).toBe(0);
 	await a.sync.stop();
