@@ -1,4 +1,4 @@
-//! Setting the addon up in a JavaScript environment, and clearing up when that ends.
+//! Sets the addon up in a JavaScript environment, and cleans up when the environment ends.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

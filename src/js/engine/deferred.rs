@@ -8,15 +8,15 @@ use napi::{sys, Result};
 
 use super::env::{JsEnv, JsVal};
 
-/// The other end of a promise. Its copies settle the same promise, which is settled once.
+/// The handle that settles a promise. Copies settle the same promise, which is settled once.
 //
-// napi-rs's own `JsDeferred` settles by way of a thread-safe function: behind the progress calls that are still queued,
-// and in a later turn of the event loop.
+// napi-rs's own `JsDeferred` settles through a thread-safe function: after progress calls that are still queued, and in a
+// later turn of the event loop.
 #[derive(Clone)]
 pub struct Deferred(Rc<Cell<Option<sys::napi_deferred>>>);
 
 impl Deferred {
-    /// A promise and its other end.
+    /// A promise and the handle that settles it.
     pub fn promise(js: JsEnv<'_>) -> Result<(Self, JsVal<'_>)> {
         let (mut deferred, mut promise) = (null_mut(), null_mut());
         // SAFETY: both receive what the engine makes.
@@ -30,7 +30,7 @@ impl Deferred {
         self.0.get().is_none()
     }
 
-    /// Resolves the promise, or rejects it; nothing if it is settled.
+    /// Resolves the promise, or rejects it. Does nothing if it is settled.
     pub fn settle(&self, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
         let Some(deferred) = self.0.take() else { return Ok(()) };
         let settle = if resolves { sys::napi_resolve_deferred } else { sys::napi_reject_deferred };

@@ -1,4 +1,4 @@
-//! The engine as a call into the addon sees it, and handles to its values.
+//! The JavaScript engine during a call into the addon, and handles to its values.
 //!
 //! A [`JsVal`] is good as long as the handle scope that it was made in, which is its lifetime: one that outlives its
 //! scope does not compile.
@@ -44,7 +44,7 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The engine, within one handle scope. Cheap to copy.
+/// The JavaScript engine within one handle scope. Cheap to copy.
 #[derive(Clone, Copy)]
 pub struct JsEnv<'env> {
     env: sys::napi_env,
@@ -60,7 +60,7 @@ pub struct JsVal<'env> {
     scope: PhantomData<&'env ()>,
 }
 
-/// Names an environment. An id may be used again when its environment has ended.
+/// The id of an environment. It may be reused when its environment has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnvId(usize);
 
@@ -100,7 +100,7 @@ impl<'env> JsEnv<'env> {
         }
     }
 
-    /// Runs work in a scope of its own, whose handles are released at its end: for loops that make many.
+    /// Runs work in a new handle scope, whose handles are released at its end. For loops that make many handles.
     pub fn scoped<T>(
         self,
         work: impl for<'inner> FnOnce(JsEnv<'inner>, Within<'inner, 'env>) -> Result<T>,

@@ -4,17 +4,17 @@ use napi::{sys, Env};
 
 use super::env::JsEnv;
 
-/// The engine is told of a change from this many bytes on.
+/// The least change, in bytes, that is reported to the engine.
 const STEP: i64 = 256 << 10;
 
-/// An amount of memory that the engine counts as its own until this is dropped: it collects garbage when there is much.
+/// An amount of memory that the engine adds to its own until this is dropped: with more memory it collects garbage sooner.
 #[derive(Default)]
 pub struct ExternalMemory {
     counted: Option<(sys::napi_env, i64)>,
 }
 
 impl ExternalMemory {
-    /// Says how many bytes it is now.
+    /// Sets the amount, in bytes.
     pub fn set(&mut self, js: JsEnv<'_>, bytes: usize) {
         let (_, before) = *self.counted.get_or_insert((js.raw(), 0));
         let now = i64::try_from(bytes).unwrap_or(i64::MAX);

@@ -8,7 +8,7 @@ use napi::{sys, Env, Error, JsValue as _, Result};
 use super::env::{JsEnv, JsVal};
 
 impl<'env> JsEnv<'env> {
-    /// A function that does this work with its arguments. An error is thrown, and so is a panic.
+    /// A function that calls `work` with its arguments. An error is thrown, and so is a panic.
     pub fn function<F>(self, name: &str, work: F) -> Result<JsVal<'env>>
     where
         F: for<'call> Fn(JsEnv<'call>, &[JsVal<'call>]) -> Result<JsVal<'call>> + 'static,

@@ -1,5 +1,5 @@
-//! Messages from other threads to the JavaScript thread, handled there in the order they were sent, a slice at a time:
-//! between two slices the event loop turns, so that whatever else waits there is not kept waiting.
+//! Messages from other threads to the JavaScript thread, handled there in the order in which they were sent, a slice at a time.
+//! The event loop turns between two slices, so that other events do not wait.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -13,14 +13,14 @@ use napi::{Result, Status};
 
 use super::env::{JsEnv, JsVal};
 
-/// How long a slice goes on, and over how many messages at most. The one that crosses the line is finished.
+/// How long a slice takes, and how many messages it handles at most. The last message is always finished.
 const SLICE: Duration = Duration::from_millis(2);
 const SLICE_MESSAGES: usize = 64;
 
 /// Handles a message on the JavaScript thread. An exception that it leaves pending becomes an uncaught one.
 pub type Handler<T> = Box<dyn FnMut(JsEnv<'_>, T) -> Result<()>>;
 
-/// Calls the JavaScript function that has the next slice handled. It keeps the process alive.
+/// Calls the JavaScript function that schedules the next slice. It keeps the process alive.
 type Schedule = ThreadsafeFunction<(), (), (), Status, false>;
 
 /// Sends messages from any thread. The queue ends when the last sender is dropped, or with its environment.
@@ -34,7 +34,7 @@ struct Queue<T> {
     inbox: Arc<Mutex<Inbox<T>>>,
 }
 
-/// What was sent and not handled yet.
+/// The messages that were not handled yet.
 struct Inbox<T> {
     messages: VecDeque<T>,
     /// Whether a slice is scheduled that will handle them.
@@ -51,8 +51,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A queue to this environment's thread. `slices` is the factory's function that has a function called in turns of the
-/// event loop of its own, as long as that gives true.
+/// A queue to this environment's thread. `slices` is the factory's function that calls a function in separate turns of the
+/// event loop, as long as it returns true.
 pub fn queue<T: Send + 'static>(js: JsEnv<'_>, slices: JsVal<'_>, handler: Handler<T>) -> Result<Sender<T>> {
     let inbox = Arc::new(Mutex::new(Inbox { messages: VecDeque::new(), is_scheduled: false }));
     let slice = Slice { handler: RefCell::new(handler), inbox: inbox.clone() };
@@ -94,7 +94,7 @@ impl<T: Send> Sender<T> {
 }
 
 impl<T: Send + 'static> Slice<T> {
-    /// Handles some messages. Whether there may be more, for another slice.
+    /// Handles some messages. Returns whether there may be more, for another slice.
     fn run(&self, js: JsEnv<'_>) -> bool {
         let start = Instant::now();
         // Taken already where a callback runs the event loop by itself: the slice that it interrupts goes on later.
@@ -109,7 +109,7 @@ impl<T: Send + 'static> Slice<T> {
             let Some(message) = message else { return false };
             let handled = catch_unwind(AssertUnwindSafe(|| js.scoped(|js, _| handler(js, message))));
             if !matches!(handled, Ok(Ok(()))) {
-                // What a callback could not deal with is an exception of the process, as in any callback.
+                // An exception of a callback is an uncaught one, as in any callback.
                 if let Ok(Some(exception)) = js.take_exception() {
                     let _ = js.throw_uncaught(exception);
                 }

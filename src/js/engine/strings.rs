@@ -1,7 +1,7 @@
 //! Strings of the engine from bytes, and back.
 //!
-//! Text is WTF-8: UTF-8 that may hold lone surrogates. Long text beyond ASCII is converted here, for the engine reads
-//! UTF-8 a byte at a time.
+//! Text is WTF-8: UTF-8 that may hold lone surrogates. Long text beyond ASCII is converted here, because the engine
+//! reads UTF-8 a byte at a time.
 
 use std::cell::{Cell, RefCell};
 use std::ptr::null_mut;
@@ -12,7 +12,7 @@ use super::env::{JsEnv, JsVal};
 use crate::core::base::string_buffer::{Form, StringBuffer};
 use crate::core::base::wtf8;
 
-/// From how many bytes on text beyond ASCII is converted here.
+/// The least length of a text beyond ASCII that is converted here, in bytes.
 const LONG_TEXT: usize = 1 << 10;
 /// Room for most strings, in units.
 const SHORT: usize = 512;
@@ -84,7 +84,7 @@ impl<'env> JsEnv<'env> {
         }
     }
 
-    /// Does something with a string's UTF-16 units. The engine gives them at memory speed, and UTF-8 letter by letter.
+    /// Calls `work` with a string's UTF-16 units. The engine copies these at memory speed, but converts to UTF-8 letter by letter.
     pub fn with_units<T>(self, value: JsVal<'_>, work: impl FnOnce(&[u16]) -> T) -> Result<T> {
         let mut units = UNITS.take();
         units.reserve(SHORT);

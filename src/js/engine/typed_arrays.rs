@@ -31,8 +31,8 @@ typed_arrays! {
 /// How many numbers a scratch array has.
 const COUNT: usize = 4;
 
-/// A `Float64Array` that the factory writes and the addon reads where it is. It is made here, not by the caller's
-/// `Float64Array`, and given to the factory alone, which neither transfers nor resizes it.
+/// A `Float64Array` that the factory writes and the addon reads in place. It is made here, not by the caller's
+/// `Float64Array`, and only the factory gets it, which neither transfers nor resizes it.
 pub struct Scratch {
     numbers: *const [f64; COUNT],
     /// Keeps the numbers where they are.

@@ -1,4 +1,4 @@
-//! The numbers that stand for names between the core and the factory: made here once, from the core's own types.
+//! The numbers that the core and the factory use for names, made here from the core's types.
 
 use napi::Result;
 use serde_json::json;

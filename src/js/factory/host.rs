@@ -26,7 +26,7 @@ impl JsHost<'_> {
     }
 }
 
-/// An exception that is pending in the engine crosses the core as an error of its own and comes out as itself.
+/// Turns an exception that is pending in the engine into an error of the core. The exception itself stays pending.
 fn crossing<T>(result: Result<T>) -> CoreResult<T> {
     result.map_err(|error| CoreError::argument(error.reason.to_string()))
 }
@@ -59,7 +59,7 @@ impl paths::Host for JsHost<'_> {
     }
 
     fn give_up(&self) {
-        // Whether one was pending is no matter.
+        // It does not matter whether one was pending.
         let _ = self.0.take_exception();
     }
 }

@@ -10,7 +10,7 @@ use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
-/// How many bytes of a first message are given that is longer than a string may be.
+/// How many bytes are shown of a first message that is longer than a string may be.
 const SHOWN_OF_ENDLESS: usize = 1 << 20;
 
 /// What the object is made of.

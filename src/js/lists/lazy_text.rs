@@ -19,13 +19,12 @@ use crate::js::factory::{self, FactoryFn};
 /// How many bytes are kept for the next text: fresh memory costs most here.
 const KEPT_BYTES: usize = 8 << 20;
 
-/// For how long texts are read from their files after the catalog could not be read: waiting for it again at every text would
-/// keep the user waiting.
+/// How long texts are read from their files after the catalog could not be read: waiting for it at each text would be slow.
 const AVOIDED: Duration = Duration::from_secs(5);
 
 /// The state of a catalog when it was last used.
 enum CachedCatalog {
-    /// Open, and the fingerprint of its file: another file may take its place.
+    /// Open, with the fingerprint of its file, which may be replaced.
     Open(FileFingerprint, Catalog),
     /// Locked or unreadable since then.
     Avoided(Instant),
@@ -80,7 +79,7 @@ fn string_of<'env>(js: JsEnv<'env>, text: &mut Vec<u8>) -> Result<JsVal<'env>> {
     string
 }
 
-/// Calls `work` with the catalog, if there is one that can be used. `work` says whether it could be read.
+/// Calls `work` with the catalog, if there is one that can be used. `work` returns whether it could be read.
 fn with_catalog(path: PathBuf, work: impl FnOnce(Option<&Catalog>) -> bool) {
     CATALOG.with(|seen| {
         let mut seen = seen.borrow_mut();

@@ -114,7 +114,7 @@ impl List {
         task.hold(js, Held::Results, js.array(total)?)
     }
 
-    /// Has the host find the newest of some dates of a file.
+    /// Asks the host for the newest of some dates of a file.
     fn parse_dates(&self, js: JsEnv<'_>, at: usize, times: &str) -> Result<()> {
         let newest = js.number_value(factory::call(js, FactoryFn::NewestTime, &[parse(js, times)?])?)?;
         if let Some(newest) = newest {
@@ -196,7 +196,7 @@ fn sort(js: JsEnv<'_>, request: SortRequest) -> Result<()> {
     let sorted = factory::call(js, FactoryFn::SortFiles, &[js.u32s(&order)?, js.f64s(&times)?, names])?;
     let position = |at: u32| js.scoped(|js, _| Ok(js.number_value(js.at(sorted, at)?)?.unwrap_or_default() as u32));
     let sorted = (0..order.len() as u32).map(position).collect::<Result<_>>()?;
-    // Without a receiver the list is over.
+    // If nobody receives it, the list is over.
     let _ = answer.send(sorted);
     Ok(())
 }

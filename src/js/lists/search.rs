@@ -25,7 +25,7 @@ use crate::js::factory::host::HostSnapshot;
 use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::session_dir::{search_dir, SearchDir};
 
-/// How many hits there are at most, unless told.
+/// The default limit of hits.
 const LIMIT: usize = 50;
 /// How many hits are handed over at once.
 const AT_ONCE: usize = 32;

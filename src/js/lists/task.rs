@@ -1,4 +1,5 @@
-//! A promise that another thread settles: what it sends is handled here in slices, until the last of it or an abort.
+//! A promise that is settled by the work of another thread. The events that the thread sends are handled here in slices, until
+//! the last one or an abort.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -66,13 +67,13 @@ pub struct Task {
     deferred: Deferred,
     /// A list with what is [`Held`]; None when the task is over.
     held: RefCell<Option<Persistent>>,
-    /// Set when nobody waits any more.
+    /// Set when the result is no longer needed.
     cancelled: Arc<AtomicBool>,
 }
 
 impl Drop for Task {
     fn drop(&mut self) {
-        // The environment may end in the middle of it: nobody waits for the threads then.
+        // The environment may end before the task: then nobody waits for its threads.
         self.cancelled.store(true, Ordering::Relaxed);
     }
 }
@@ -97,7 +98,7 @@ impl Task {
         }
         let none = js.undefined()?;
         let given = |value, is_given| if is_given { value } else { none };
-        // As long as it will be: what is missing in a list is looked for in its prototype.
+        // The list has its final length: a missing element would be looked up in the prototype.
         let held = js.array_of(&[given(signal, has_signal), given(on_progress, is_function), none, none, none])?;
         Ok(Self { deferred, held: RefCell::new(Some(js.keep(held)?)), cancelled: Arc::new(AtomicBool::new(false)) })
     }
@@ -126,7 +127,7 @@ impl Task {
         begin().or_else(|error| task.end(js, reason_of(js, &error)?, false))
     }
 
-    /// Has the signal's abort end the task.
+    /// Makes an abort of the signal end the task.
     fn listen<E: Send + 'static>(&self, js: JsEnv<'_>, sender: WeakSender<Message<E>>) -> Result<()> {
         let Some(signal) = self.held(js, Held::Signal)? else { return Ok(()) };
         let cancelled = self.cancelled.clone();
@@ -180,13 +181,13 @@ impl Task {
         self.end(js, reason, false)
     }
 
-    /// Settles the promise and lets everything go: to be called when nothing is borrowed. The threads stop by themselves.
+    /// Settles the promise and releases everything. To be called while nothing is borrowed. The threads stop by themselves.
     pub fn end(&self, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
         self.cancelled.store(true, Ordering::Relaxed);
         let unlisten = self.held(js, Held::Unlisten)?;
         let held = self.held.take();
         let settled = self.deferred.settle(js, value, resolves);
-        // After it was settled: nothing that the signal throws changes the answer.
+        // The promise is settled: what the signal throws changes nothing.
         if unlisten.is_some_and(|unlisten| js.call(unlisten, &[]).is_err()) {
             js.take_exception()?;
         }

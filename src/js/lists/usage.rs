@@ -57,7 +57,7 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
     let host = on_paths(js, HostSnapshot::of)?;
     let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
     let asked = UsageRequest { source, options: report_options, is_utc, location, host };
-    // No texts are ingested afterwards: a command that asks for sums alone would begin hours of work.
+    // No texts are ingested afterwards: a command that only asks for sums would start hours of work.
     task.run(js, ("usage", None), handle, move |events, stop| asked.answer(stop, events).map(|()| None))
 }
 
@@ -103,7 +103,7 @@ fn handle(js: JsEnv<'_>, task: &Task, event: Event) -> Result<()> {
             None => Ok(()),
         },
         Event::Days(days, answer) => {
-            // Without a receiver the report is over.
+            // If nobody receives it, the report is over.
             let _ = answer.send(local_calendar(js, &days)?);
             Ok(())
         }

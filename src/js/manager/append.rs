@@ -1,7 +1,7 @@
 //! Appending: own fields in, line out, entry object kept.
 //!
-//! What may run the caller's code (`toJSON`, getters, the clock) runs first, with nothing borrowed; then envelope,
-//! line and index change in one go, to the session as it is then; if the manager went to another one, that is an error.
+//! What may run the caller's code (`toJSON`, getters, the clock) runs first, while nothing is borrowed. Then envelope, line and
+//! index change in one step. If the caller's code moved the manager to another session, that is an error.
 
 use std::cell::RefCell;
 
@@ -31,9 +31,9 @@ const ATTEMPTS: usize = 16;
 /// An entry to append.
 pub struct PendingEntry<'env> {
     pub kind: Kind,
-    /// The entry's own fields in their order.
+    /// The entry's own fields, in order.
     pub own: OwnFields<'env>,
-    /// Their text, if it was made already.
+    /// Their JSON text, if it was made already.
     pub text: Option<Vec<u8>>,
     pub head: NewHead,
     pub below: ParentChoice,
@@ -72,7 +72,7 @@ impl<'env> ListSlot<'env> {
 }
 
 impl<'env> OwnFields<'env> {
-    /// The object, which is in no list from here on: where the caller's code may run, it may append, and what it
+    /// Takes the object out of the list, if it is in it: the caller's code may append where it runs, and the entry that it
     /// appends takes this index.
     pub fn taken_out(&mut self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         let value = match *self {
@@ -94,7 +94,7 @@ impl<'env> PendingEntry<'env> {
         Self::with_own(kind, OwnFields::Given(own))
     }
 
-    /// The same of own fields wherever they are.
+    /// The same with own fields that may be in the list.
     pub fn with_own(kind: Kind, own: OwnFields<'env>) -> Self {
         Self { kind, own, text: None, head: NewHead::default(), below: ParentChoice::Leaf, id: None, time: None }
     }
@@ -108,10 +108,10 @@ impl<'env> PendingEntry<'env> {
 /// What an append is going to do, and to which state of the session.
 #[derive(PartialEq, Eq)]
 enum Plan {
-    /// The caller's object is all there is.
+    /// Keep the caller's object: nothing is written.
     Keep,
     WriteLine,
-    /// Serialise everything; the number of entries tells whether that is still everything.
+    /// Write a file with all entries. Their number tells whether an entry was added since they were serialised.
     MakeFile {
         entries: usize,
     },
@@ -130,7 +130,7 @@ fn plan(state: &State, head: &NewHead) -> Plan {
 /// An entry that was appended.
 pub enum Appended<'env> {
     Row(RowNo),
-    /// Listeners were told of it. They may have taken the manager elsewhere, where rows are others.
+    /// Listeners were called. They may have moved the manager to another session, where rows have other numbers.
     Notified {
         id: JsVal<'env>,
         entry: JsVal<'env>,
@@ -155,7 +155,7 @@ impl<'env> Appended<'env> {
     }
 }
 
-/// Appends an entry and tells those who listen.
+/// Appends an entry and calls the listeners.
 pub fn append<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: PendingEntry<'env>) -> Result<Appended<'env>> {
     let appended = Appended::Row(append_silently(state, js, new)?);
     if !state.borrow().listens {
@@ -183,7 +183,7 @@ fn append_silently<'env>(state: &RefCell<State>, js: JsEnv<'env>, mut new: Pendi
             let in_place = slot.index == row && js.same(slot.list, state.cache.list(js)?)?;
             match in_place {
                 true => state.cache.mark_own(row),
-                // Entries of other processes came in before it, or rows have other numbers now.
+                // Entries of other processes came in before it, or rows were renumbered.
                 false => state.cache.set_own(js, row, js.at(slot.list, slot.index)?)?,
             }
             Ok(row)
@@ -198,7 +198,7 @@ fn add<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: &mut PendingEntry<'en
     for _ in 0..ATTEMPTS {
         let planned = plan(&state.borrow(), &new.head);
         if planned != Plan::Keep && text.is_none() {
-            // The caller's code runs here, once; what is to be done is looked at again after it.
+            // The caller's code runs here, once. The plan is made again after it.
             text = Some(line_of(js, new.own.taken_out(js)?)?);
             continue;
         }
@@ -220,9 +220,9 @@ fn add<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: &mut PendingEntry<'en
                 true => {
                     let text = text.as_deref().unwrap_or_default();
                     let row = write(&mut state.session, new, (time, timestamp), text, &kept);
-                    // Rows may come in even if that fails: what others wrote stays theirs.
+                    // Entries of others may have come in even if that failed.
                     if state.settle(js)? {
-                        // The list is another one, too.
+                        // The list was replaced, too.
                         new.own.taken_out(js)?;
                     }
                     Some(row)

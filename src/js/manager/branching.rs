@@ -1,4 +1,4 @@
-//! `createBranchedSession`: a path as a session of its own.
+//! `createBranchedSession`: a path as a new session.
 
 use std::cell::RefCell;
 
@@ -48,7 +48,7 @@ pub fn branched_session(state: &RefCell<State>, js: JsEnv<'_>, to: RowNo) -> Res
     };
     let writes = on_disk && conversation;
     if !writes {
-        // The new session's entries are kept as objects: all of them must be there.
+        // The new session's entries are kept as objects: all of them must have been made.
         ensure(state, js, plan.steps.iter().map(|step| step.row))?;
     }
     ensure(state, js, plan.labels.iter().map(|label| label.from))?;
@@ -67,7 +67,7 @@ pub fn branched_session(state: &RefCell<State>, js: JsEnv<'_>, to: RowNo) -> Res
         }
     }
     if writes {
-        // What was not read of the entries is in their own file by now, as it was in the one that was left.
+        // Bodies that were not read yet are in the new file now.
         if let Some(source) = source(state, js)? {
             let list = state.borrow().cache.list(js)?;
             factory::call(js, FactoryFn::MoveTo, &[list, source])?;
@@ -112,9 +112,9 @@ impl Branched {
         }
     }
 
-    /// Makes the objects of the new session: its labels, and entries of the path that there are objects of. Gives their
-    /// lines in file order, the header's first, if it `writes`: what was made goes out as the object says. None stands
-    /// for a line that the file has as the object says it, bodies that nobody looked at included.
+    /// Makes the objects of the new session: its labels, and the entries of the path that have objects. If it `writes`, returns
+    /// their lines in file order, the header's first, made from the objects. None for an entry whose line in the old file is
+    /// what its object would be written as.
     fn own_lines(
         &mut self,
         state: &RefCell<State>,
@@ -154,7 +154,7 @@ impl Branched {
         Ok(lines)
     }
 
-    /// Writes the new session's file. `own` are the lines of what is made; all others are copied from the old one.
+    /// Writes the new session's file. `own` are the lines that were made from objects; all others are copied from the old file.
     fn write(
         &mut self,
         old: &Session,
@@ -198,7 +198,7 @@ impl Branched {
     }
 }
 
-/// Whether an entry that bodies are left of to read would be written as its line in the file says, in its new place.
+/// Whether an entry with bodies that were not read yet would be written as its line in the old file, with the new parent.
 /// The caller's code may run.
 fn is_as_in_file(state: &RefCell<State>, js: JsEnv<'_>, step: &BranchStep, entry: JsVal<'_>) -> Result<bool> {
     let from = match &state.borrow().bodies {
@@ -225,7 +225,7 @@ fn is_made(state: &State, row: RowNo) -> bool {
     state.cache.has(row) || state.cache.has_own(row)
 }
 
-/// The object of a label written again.
+/// The object of a label entry that is written again.
 fn label_entry<'env>(state: &RefCell<State>, js: JsEnv<'env>, label: &BranchLabel) -> Result<JsVal<'env>> {
     let from = object(state, js, label.from)?;
     let args = [
@@ -238,7 +238,7 @@ fn label_entry<'env>(state: &RefCell<State>, js: JsEnv<'env>, label: &BranchLabe
     factory::call(js, FactoryFn::LabelEntry, &args)
 }
 
-/// Serialising runs the caller's code, which may have taken the manager to another session.
+/// An error if serialising, which runs the caller's code, moved the manager to another session.
 fn same_session(state: &RefCell<State>, js: JsEnv<'_>, epoch: u64) -> Result<()> {
     match state.borrow().epoch == epoch {
         true => Ok(()),
@@ -246,7 +246,7 @@ fn same_session(state: &RefCell<State>, js: JsEnv<'_>, epoch: u64) -> Result<()>
     }
 }
 
-/// A new object of an entry in its new place, around the same payload.
+/// A new object of an entry with its new parent, around the same values.
 fn rechained<'env>(state: &RefCell<State>, js: JsEnv<'env>, step: &BranchStep) -> Result<JsVal<'env>> {
     let entry = object(state, js, step.row)?;
     let parent = match &step.parent {

@@ -7,7 +7,7 @@ use crate::core::tree::tree::RowNo;
 pub struct CollectedUsage {
     pub usage: SessionUsage,
     pub epoch: u64,
-    /// How many rows it is of, and the id of the last of them: rows move where others wrote before ours.
+    /// How many rows it covers, and the id of the last one: rows move if others wrote before ours.
     pub rows: RowNo,
     pub last: Vec<u8>,
 }

@@ -16,7 +16,7 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
 fields! {
-    /// What a migration of objects looks at.
+    /// The fields that a migration of objects reads.
     struct OldFields<V> {
         kind: V = "type",
         message: V = "message",
@@ -41,8 +41,8 @@ fn type_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {
     Ok(js.text(js.get(value, c"type")?)?.unwrap_or_default())
 }
 
-/// A session of these objects: adopted as they are. Their header's id wins; old ones are migrated in place. Without a
-/// header they follow a new one.
+/// A session of these objects, which become its entries as they are. It has their header's id; without a header it gets a new
+/// one. Objects of an old version are migrated in place.
 pub fn adopt(
     js: JsEnv<'_>,
     config: &ManagerConfig,
@@ -130,7 +130,7 @@ fn migrate(js: JsEnv<'_>, values: &[JsVal<'_>], version: Version) -> Result<()> 
                 if let Some(id) = chained.first_kept {
                     assign(js, *value, c"firstKeptEntryId", js.string(id.as_bytes())?)?;
                 } else if let Some(later) = later_entry(js, values, at, index)? {
-                    // An entry that is still to come has the id it came with, mostly none.
+                    // A later entry has the id that it came with, which is usually none.
                     assign(js, *value, c"firstKeptEntryId", js.get(later, c"id")?)?;
                 }
                 factory::call(js, FactoryFn::Remove, &[*value, js.string(b"firstKeptEntryIndex")?])?;

@@ -1,7 +1,7 @@
 //! Releases sessions that JavaScript no longer references, without waiting for finalisers.
 //!
 //! The engine runs finalisers when the event loop turns, so a loop that opens session after session without a turn
-//! would keep all of them in memory. Every opening therefore looks which of the earlier ones were collected.
+//! would keep all of them in memory. So every opening checks which of the earlier ones were collected.
 
 use std::cell::RefCell;
 use std::rc::Weak;
@@ -10,7 +10,7 @@ use napi::Result;
 
 use crate::js::engine::{EnvId, JsEnv, Persistent};
 
-/// One of this many registered objects is checked per opening, on average.
+/// Each opening checks one in this many registered objects, on average.
 const SHARE: usize = 16;
 
 /// A manager's state.
@@ -58,7 +58,7 @@ pub fn register_manager(js: JsEnv<'_>, manager: Weak<dyn Collectable>) {
     with_registry(js, |registry| registry.managers.push(manager));
 }
 
-/// Registers the reader of a session that its manager left. From here on JavaScript alone holds it.
+/// Registers the reader of a session that its manager left. From here on only JavaScript holds it.
 pub fn register_reader(js: JsEnv<'_>, reader: Weak<dyn Releasable>, held: Persistent) -> Result<()> {
     js.weaken(&held)?;
     let mut held = Some(held);
@@ -70,8 +70,8 @@ pub fn register_reader(js: JsEnv<'_>, reader: Weak<dyn Releasable>, held: Persis
     }
 }
 
-/// Releases the sessions of managers and readers that were collected, before another session is opened. Where many are
-/// registered this does nothing at most openings.
+/// Releases the sessions of managers and readers that were collected, before another session is opened. If many are
+/// registered, most openings do nothing here.
 pub fn collect(js: JsEnv<'_>) -> Result<()> {
     let due = with_registry(js, |registry| {
         registry.opened += 1;

@@ -2,8 +2,8 @@
 //!
 //! An entry that was appended here is kept as its own fields until somebody reads it: most never are.
 //!
-//! The objects belong to the manager's JavaScript object, through its anchor, and are only remembered here: what this
-//! side holds strongly, an entry that refers to its manager would keep alive for ever.
+//! The objects belong to the manager's JavaScript object, through its anchor. Here they are only referenced weakly: an entry
+//! that refers to its manager would otherwise keep both alive for ever.
 
 use napi::Result;
 
@@ -28,7 +28,7 @@ pub struct IdentityCache {
     header: Option<Persistent>,
     slots: Vec<Slot>,
     missing: usize,
-    /// The object that holds the others and lives as long as the manager. Before there is one they are held here.
+    /// The object that holds the others and lives as long as the manager. Without one they are held here.
     anchor: Option<Persistent>,
 }
 
@@ -39,7 +39,7 @@ impl IdentityCache {
         Ok(Self { entries, header: None, slots: vec![Slot::Empty; rows], missing: rows, anchor: None })
     }
 
-    /// Gives the objects to an anchor, in place of those it held before.
+    /// Gives the objects to an anchor, which drops those that it held before.
     pub fn hold_by(&mut self, js: JsEnv<'_>, anchor: JsVal<'_>) -> Result<()> {
         js.set(anchor, c"entries", js.kept(&self.entries)?)?;
         js.weaken(&self.entries)?;
@@ -64,7 +64,7 @@ impl IdentityCache {
         self.anchor.as_ref().map_or(Ok(false), |anchor| js.is_gone(anchor))
     }
 
-    /// Forgets what was made, after everything is gone.
+    /// Forgets the objects after they were collected.
     pub fn clear(&mut self) {
         (self.slots, self.missing) = (Vec::new(), 0);
     }
@@ -85,7 +85,7 @@ impl IdentityCache {
         }
     }
 
-    /// Follows rows that have other numbers now: for each the one it had before, if it was there.
+    /// Renumbers rows. `rows` has for each row the number that it had before, if it had one.
     pub fn follow(&mut self, js: JsEnv<'_>, rows: &[Option<RowNo>]) -> Result<()> {
         let old = self.list(js)?;
         let new = js.array(rows.len())?;
@@ -174,7 +174,7 @@ impl IdentityCache {
         Ok(())
     }
 
-    /// Says that the own fields of an entry are in the list.
+    /// Notes that the own fields of an entry are in the list.
     pub fn mark_own(&mut self, row: RowNo) {
         self.grow(row as usize + 1);
         if let Some(slot) = self.slots.get_mut(row as usize) {
@@ -190,7 +190,7 @@ impl IdentityCache {
         }
     }
 
-    /// Says that the objects of these rows are in the list.
+    /// Notes that the objects of these rows are in the list.
     pub fn mark_made(&mut self, rows: impl Iterator<Item = RowNo>) {
         rows.for_each(|row| self.mark(row));
     }

@@ -1,4 +1,4 @@
-//! A message on its way into a session: everything that is needed of it, by one call into JavaScript.
+//! A message that is appended: everything that is needed of it, read by one call into JavaScript.
 
 use napi::Result;
 
@@ -31,7 +31,7 @@ pub fn new_message<'env>(
     let head = MessageHead { role: Role::from_code(role as usize), lacks_content: lacks_content != 0.0 };
     let slot = ListSlot { list, index: index as u32 };
     let text = text_of(js, text).map_err(|error| slot.take_back(js, error))?;
-    // The caller's code has run. It may have taken the manager elsewhere, or given it another list.
+    // The caller's code has run. It may have moved the manager to another session, or replaced the list.
     let (elsewhere, list_now) = {
         let state = state.borrow();
         (state.epoch != epoch, state.cache.list(js)?)

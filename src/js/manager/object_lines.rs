@@ -13,8 +13,8 @@ use crate::js::convert::text::text_of;
 use crate::js::engine::JsEnv;
 use crate::js::factory::{self, FactoryFn};
 
-/// The lines of the header and every entry that the manager holds as objects, serialised now: what the objects say, in
-/// the tree's structure.
+/// The lines of the header and of every entry that the manager holds as objects, serialised now. Ids, parents and types are
+/// those of the tree.
 pub fn kept_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<Vec<Vec<u8>>> {
     let rows = state.borrow().session.tree().len() as RowNo;
     ensure(state, js, 0..rows)?;

@@ -46,7 +46,7 @@ pub fn system_message<'env>(state: &RefCell<State>, js: JsEnv<'env>, timestamp: 
     Ok(Some(object))
 }
 
-/// What of the context at the leaf may be a system message: no other entry is made, or read, to find one.
+/// The entries of the context at the leaf that may be system messages. No other entry is read to find one.
 fn prompts(state: &RefCell<State>) -> Projection {
     let mut projection = leaf_projection(state);
     let state = state.borrow();
@@ -85,7 +85,7 @@ fn read<'env>(js: JsEnv<'env>, message: JsVal<'env>) -> Result<SystemMessage<JsV
     Ok(SystemMessage { text: content_text(js, js.get(message, c"content")?)?, sections, removed, added, date })
 }
 
-/// A tool's name as a key. A name that is no text is told from every text.
+/// A tool's name as a key. A name that is not a text gets a key that no text has.
 fn key(js: JsEnv<'_>, tool: JsVal<'_>) -> Result<Vec<u8>> {
     if js.is_nullish(tool)? {
         return Err(wrong_argument(js, "A system message's tools must be objects"));

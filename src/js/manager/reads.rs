@@ -34,7 +34,7 @@ pub fn list_of<'env>(state: &RefCell<State>, js: JsEnv<'env>, rows: &[RowNo]) ->
     }
 }
 
-/// Where rows that follow each other start and end: most paths are one such run.
+/// The start and the end of consecutive rows; None if they are not. Most paths are one such run.
 fn run_of(rows: &[RowNo]) -> Option<(f64, f64)> {
     let (first, last) = (*rows.first()?, *rows.last()?);
     let runs = rows.windows(2).all(|pair| matches!(pair, [before, row] if before + 1 == *row));

@@ -1,5 +1,5 @@
-//! What the core needs of the objects when the file under a session is gone or another one: entries that cannot be
-//! read any more are in memory alone.
+//! Gives the core lines that only objects still have: when the file of a session was deleted or replaced, entries that cannot be
+//! read any more exist only in memory.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::text::line_of;
 use crate::js::engine::JsEnv;
 
-/// The help that one call has had: each kind is given once.
+/// What was done for one call so far: each step is taken once.
 #[derive(Default)]
 pub struct Resupply {
     recreated: bool,
@@ -29,7 +29,7 @@ impl Resupply {
         (error.is_lost() && !self.recreated) || (error.needs_lines() && !self.supplied)
     }
 
-    /// Does it, so that the call can be tried again; else throws the error. The caller's code may run.
+    /// Does it, so that the call can be tried again. Throws the error if nothing can be done. The caller's code may run.
     pub fn give(&mut self, state: &RefCell<State>, js: JsEnv<'_>, error: CoreError) -> Result<()> {
         if !self.can(&error) {
             return Err(thrown(js, &error));
@@ -39,7 +39,7 @@ impl Resupply {
                 self.recreated = true;
                 let rows = state.borrow().session.tree().len() as RowNo;
                 if ensure(state, js, 0..rows).is_err() {
-                    // What cannot be read now is what the error says is lost.
+                    // The entries that cannot be made are those that the error reports as lost.
                     js.take_exception()?;
                     return Err(thrown(js, &error));
                 }
@@ -53,7 +53,8 @@ impl Resupply {
     }
 }
 
-/// Does something that looks at the file, with all the help there is; the objects follow what comes in.
+/// Runs work that needs the file. Recreates the file or supplies lines if the core asks for it, and renumbers the objects if
+/// rows have changed.
 pub fn with_file(state: &RefCell<State>, js: JsEnv<'_>, work: impl Fn(&mut Session) -> CoreResult<()>) -> Result<()> {
     let mut resupply = Resupply::default();
     loop {
@@ -70,7 +71,7 @@ pub fn with_file(state: &RefCell<State>, js: JsEnv<'_>, work: impl Fn(&mut Sessi
     }
 }
 
-/// Reads; where a line is not where it was, takes in what is there now and reads again.
+/// Reads. If a line is not where it was, takes in the file's changes and reads again.
 pub fn reading<T>(state: &RefCell<State>, js: JsEnv<'_>, read: impl Fn() -> Result<T>) -> Result<T> {
     let result = read();
     if result.is_ok() || !state.borrow().session.is_suspect() {
@@ -90,7 +91,7 @@ pub fn reading<T>(state: &RefCell<State>, js: JsEnv<'_>, read: impl Fn() -> Resu
     }
 }
 
-/// Gives the lines of entries that the file in the place of ours lacks, as the caller has them now.
+/// Supplies the lines of entries that are missing in the file that replaced ours, made from the caller's objects.
 fn supply_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
     let (epoch, missing) = {
         let state = state.borrow();
@@ -106,15 +107,15 @@ fn supply_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
             continue;
         }
         let line = js.scoped(|js, _| line_of(js, object(state, js, row)?));
-        // An object that cannot be its entry any more is as good as none.
+        // An object that cannot be written as its entry counts as missing.
         let line = line.and_then(|line| {
             let known = state.borrow().session.line_as_known(row, line);
             known.map_err(|error| thrown(js, &error))
         });
         match line {
             Ok(line) => drop(lines.insert(row, line)),
-            // A body that nobody looked at went with the file. Without an ancestor its children are orphans; without
-            // an entry that was appended here the look that follows is an error.
+            // A body that was never read is lost with the file. Without an ancestor its children become orphans;
+            // without an entry that was appended here the next check is an error.
             Err(_) => drop(js.take_exception()?),
         }
     }
@@ -126,7 +127,7 @@ fn supply_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Writes a session whose file is lost again, from the objects that were made of it: an error if not all were.
+/// Writes the lost file of a session again from its objects. An error if not all entries have one.
 fn recreate_file(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
     let (epoch, rows) = {
         let state = state.borrow();

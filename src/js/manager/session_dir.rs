@@ -31,13 +31,13 @@ pub fn session_file(dir: &str, timestamp: &str, id: &[u8]) -> String {
     paths::join(dir, &name)
 }
 
-/// A directory in which sessions are looked for, and the working directory to filter by, if it needs one.
+/// A directory to search for sessions, and the working directory to filter them by, if needed.
 pub struct SearchDir {
     pub dir: String,
     pub filter: Option<String>,
 }
 
-/// Where a working directory's sessions are looked for. A directory that was given, and is not the default one, may
+/// Where to search for a working directory's sessions. A directory that was given, and is not the default one, may
 /// hold other working directories' sessions too.
 pub fn search_dir(js: JsEnv<'_>, cwd: JsVal<'_>, given: JsVal<'_>, durability: Durability) -> Result<SearchDir> {
     let cwd = args::path(js, cwd, "cwd")?;

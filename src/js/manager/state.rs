@@ -1,5 +1,5 @@
-//! What a manager holds: its session and the objects made of it. Construction lives here; every way to make or switch
-//! a session builds a new session and cache first and swaps them in when nothing can fail any more.
+//! What a manager holds: its session and the objects made of it. Sessions are created and switched here:
+//! the new session and its cache are built first, and swapped in when nothing can fail any more.
 
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -41,9 +41,9 @@ pub struct State {
     pub cache: IdentityCache,
     /// Counts the sessions this manager has had.
     pub epoch: u64,
-    /// What its calls used, as far as somebody asked.
+    /// What its calls used, as far as it was asked for.
     pub usage: Option<CollectedUsage>,
-    /// What reads bodies of this session for its entries; None until one is needed.
+    /// The reader of this session's bodies; None until one is needed.
     pub bodies: Option<Bodies>,
     /// Whether somebody listens to appends.
     pub listens: bool,
@@ -78,7 +78,7 @@ impl ManagerConfig {
         Ok(Self { cwd, dir: String::new(), persistence: Persistence::Memory, options: Options::default() })
     }
 
-    /// A manager's state here with this session.
+    /// The state of a manager with this session.
     pub fn with(self, (session, cache): (Session, IdentityCache)) -> Rc<RefCell<State>> {
         let ManagerConfig { cwd, dir, persistence, options } = self;
         Rc::new_cyclic(|me| {
@@ -103,9 +103,9 @@ impl ManagerConfig {
     }
 }
 
-/// How a session's file is written, from the options of a static; from the environment where they do not say.
+/// How a session's file is written: from the options of a static, or else from the environment.
 pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<Options> {
-    // With what names it in an error, and whether it is the environment's.
+    // The value, its name in errors, and whether it comes from the environment.
     let named = |key: &CStr, variable: &str| -> Result<Option<(Vec<u8>, String, bool)>> {
         let value = match js.is_nullish(given)? {
             true => js.undefined()?,
@@ -154,7 +154,7 @@ pub fn session_id(js: JsEnv<'_>, options: JsVal<'_>, now: f64) -> Result<Vec<u8>
     Ok(id)
 }
 
-/// A new session with a header of its own. In memory `file` stays what it was; on disk a file is named after the
+/// A new session with a new header. In memory `file` stays what it was; on disk a file is named after the
 /// session unless one is given.
 pub fn new_session(
     js: JsEnv<'_>,
@@ -209,7 +209,7 @@ pub fn open_session(js: JsEnv<'_>, config: &ManagerConfig, file: String) -> Resu
             match write_header(js, &mut session, &cache) {
                 Ok(true) => Ok((session, cache)),
                 Ok(false) => {
-                    // Another process has just begun the session: this is not a new one.
+                    // Another process has just written the session: it is not a new one.
                     drop(session);
                     cache.release(js)?;
                     open_session(js, config, file)
@@ -236,7 +236,7 @@ fn write_header(js: JsEnv<'_>, session: &mut Session, cache: &IdentityCache) -> 
 
 impl Collectable for RefCell<State> {
     fn is_held(&self, js: JsEnv<'_>) -> Result<bool> {
-        // A manager that is in the middle of a call is held.
+        // A manager whose call is running is still referenced.
         let Ok(mut state) = self.try_borrow_mut() else { return Ok(true) };
         if !state.cache.is_collected(js)? {
             return Ok(true);
@@ -256,7 +256,7 @@ impl bodies::Manager for RefCell<State> {
     fn with_current_session(&self, js: JsEnv<'_>, work: &mut dyn FnMut(&Session)) -> Result<()> {
         if self.borrow().session.is_suspect() {
             let mut state = self.try_borrow_mut().map_err(|error| Error::from_reason(error.to_string()))?;
-            // Whether it could be taken in shows in what is found.
+            // If that failed, the body is not found below.
             let _ = state.session.recover();
             state.settle(js)?;
         }
@@ -266,14 +266,14 @@ impl bodies::Manager for RefCell<State> {
 }
 
 impl State {
-    /// Lets the objects follow rows that came in or moved: after every call that looks at the file, failed or not.
-    /// Tells whether they moved.
+    /// Adjusts the cache to rows that came in or were renumbered: after every call that checks the file, even a failed one.
+    /// Returns whether rows were renumbered.
     pub fn settle(&mut self, js: JsEnv<'_>) -> Result<bool> {
         let moved = self.session.take_remap();
         let has_moved = moved.is_some();
         if let Some(RowRemap { rows, old, same_header }) = moved {
             self.epoch += 1;
-            // Entries made before read their bodies from where they were then.
+            // Entries that were made before read their bodies from the old file.
             let left = self.bodies.take().map_or(Ok(()), |bodies| {
                 let mut memory = ExternalMemory::default();
                 memory.set(js, old.memory());
@@ -305,23 +305,23 @@ impl State {
         }
     }
 
-    /// Lets go of everything that is held; entries that may still read their bodies keep the session.
+    /// Releases everything. Entries that may still read their bodies keep the session.
     pub fn leave(mut self, js: JsEnv<'_>) -> Result<()> {
         let left = self.release_session(js);
         self.cache.release(js)?;
         left
     }
 
-    /// Lets go of the session of a manager that is gone.
+    /// Releases the session of a manager that was collected.
     pub fn release_session(&mut self, js: JsEnv<'_>) -> Result<()> {
         self.cache.clear();
         self.replace(js, Session::new(Vec::new(), Persistence::Memory, None))
     }
 
-    /// Puts another session in the place of the one that is left to the entries that may read their bodies.
+    /// Replaces the session. Entries that may still read their bodies keep the old one.
     fn replace(&mut self, js: JsEnv<'_>, session: Session) -> Result<()> {
         let mut session = std::mem::replace(&mut self.session, session);
-        // Its entries may be held for long; nobody writes to it from here.
+        // Its entries may live long, and nothing is written to it any more.
         session.release_lock();
         self.epoch += 1;
         self.lazy = None;
@@ -333,7 +333,7 @@ impl State {
     }
 }
 
-/// Puts another session in a manager's place.
+/// Replaces a manager's session.
 pub fn swap(state: &RefCell<State>, js: JsEnv<'_>, (session, mut cache): (Session, IdentityCache)) -> Result<()> {
     if let Some(anchor) = state.borrow().cache.anchor(js)? {
         cache.hold_by(js, anchor)?;
