@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 /** The spec runner, to be started by whichever runtime is meant. */
 export const VITEST = join(root, "node_modules/vitest/vitest.mjs");
+const HANGING = join(root, "scripts/hanging.mjs");
 /** Of a message: what it says comes first, differences and stacks later. */
 const MESSAGE_LINES = 4;
 /** What decides about random cases and comes from outside. */
@@ -15,7 +16,7 @@ const DECIDES = /^(?:PSN_(?:COUNTS|SEED|MODULE|RULES|FUZZ_\w+|[A-Z_]+S)|PROPTEST
 /** What a test or its file says that lacks a program: the line that installs it. */
 const LACKS = /\S+ is (?:missing|needed): \S+ install .*/;
 
-const isForeignFrame = (line) => /^\s+at .*node_modules/.test(line);
+const isForeignFrame = (line) => /^\s+at .*(?:node_modules|<anonymous>)/.test(line);
 const start = (message = "") =>
 	message
 		.trim()
@@ -51,7 +52,7 @@ export async function reported(run, { env = process.env, again = (file) => `npx 
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-report-"));
 	try {
 		const file = join(scratch, "report.json");
-		const code = await run(["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]);
+		const code = await run(["--reporter=default", "--reporter=json", `--reporter=${HANGING}`, `--outputFile.json=${file}`]);
 		const { numPassedTests, testResults } = JSON.parse(readFileSync(file, "utf8"));
 		const names = [];
 		const missing = [];
@@ -68,7 +69,9 @@ export async function reported(run, { env = process.env, again = (file) => `npx 
 			}
 			for (const test of failed)
 				names.push(failure(`${path} > ${test.fullName}`, test.failureMessages[0], `${repeat} -t ${quoted(literally(test.fullName))}`));
-			for (const test of assertionResults.filter(({ status }) => ["skipped", "pending", "todo", "disabled"].includes(status))) {
+			const unfinished = assertionResults.filter((test) => test.status === "pending");
+			if (unfinished.length > 0) names.push(failure(`${path}, its process ended before its tests did:`, `not run to the end: ${unfinished.map((test) => test.fullName).join(", ")}`, repeat));
+			for (const test of assertionResults.filter(({ status }) => ["skipped", "todo", "disabled"].includes(status))) {
 				if (test.meta?.missing) missing.push(test.meta.missing);
 				// Where the file failed, that is why its tests did not run.
 				else if (status !== "failed" && !isFiltered) names.push(failure(`${path} > ${test.fullName}`, "skipped", repeat));
@@ -96,6 +99,13 @@ export function reportedByCargo(code, output, env = process.env) {
 		const panic = printed?.slice(Math.max(0, printed.search(/^thread .* panicked at/m)));
 		return failure(`cargo test ${name}`, panic, `${variables(env)}cargo test --lib -- --exact ${name}`);
 	});
+	// Each test is named when it ends, by one thread before it begins, too.
+	const signal = /process didn't exit successfully: .*\(signal: (.*?)\)/.exec(output)?.[1];
+	const long = [...output.matchAll(/^test (\S+) has been running for over/gm)].map(([, name]) => name);
+	const hanging = results.length > 0 ? [] : long.filter((name) => !output.includes(`\ntest ${name} ... `));
+	const repeat = `${variables(env)}cargo test --lib -- --test-threads=1`;
+	if (signal) names.push(failure("cargo test: the process ended in the middle", `signal: ${signal}; the last test that the next command names is the cause`, repeat));
+	else for (const name of hanging) names.push(failure(`cargo test ${name}`, "did not end", `${variables(env)}cargo test --lib -- --exact ${name}`));
 	const ignored = sum(3);
 	if (ignored > 0) names.push(`cargo test: ${ignored} tests are ignored`);
 	return { code, passed: sum(1), failed: Math.max(names.length, sum(2)), notRun: 0, names, missing: [] };

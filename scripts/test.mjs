@@ -35,14 +35,33 @@ const total = { passed: 0, failed: 0, notRun: 0 };
 const failures = [];
 const missing = new Set();
 
+/** A command that prints nothing for so long hangs. */
+const LIMIT_MINUTES = 25;
+
 /** Runs a command; gives its exit code and its output. */
 function run(command, args) {
 	return new Promise((resolve) => {
 		const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
+		const streams = [child.stdout, child.stderr];
 		let output = "";
-		for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
-		child.on("error", (error) => resolve({ code: 1, output: `${output}${error}\n` }));
-		child.on("close", (code) => resolve({ code: code ?? 1, output }));
+		const limit = setTimeout(() => {
+			output += `\nEnded: it printed nothing for ${LIMIT_MINUTES} minutes\n`;
+			child.kill();
+			// Processes that it started may keep them open.
+			for (const stream of streams) stream.destroy();
+		}, LIMIT_MINUTES * 60_000);
+		for (const stream of streams) {
+			stream.setEncoding("utf8").on("data", (text) => {
+				output += text;
+				limit.refresh();
+			});
+		}
+		const end = (result) => {
+			clearTimeout(limit);
+			resolve(result);
+		};
+		child.on("error", (error) => end({ code: 1, output: `${output}${error}\n` }));
+		child.on("close", (code) => end({ code: code ?? 1, output }));
 	});
 }
 

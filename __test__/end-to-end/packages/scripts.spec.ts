@@ -124,6 +124,11 @@ test("what failed before or after the tests of a file was not named; each failur
 		],
 		missing: ["fish is missing: apt-get install -y fish"],
 	});
+	const crashed = [file("g.spec.ts", "passed", "", [["ten", "passed"], ["eleven", "pending"], ["twelve", "pending"]])];
+	expect(await run({ numPassedTests: 1, testResults: crashed }, 1)).toMatchObject({
+		failed: 1,
+		names: [`g.spec.ts, its process ended before its tests did:\n      not run to the end: eleven, twelve\n      ${before} g.spec.ts`],
+	});
 	// The whole file needs it, as its `beforeAll` says.
 	const lacks = [file("f.spec.ts", "failed", "Error: initdb is missing: apt-get install -y postgresql\nat x", [["eight", "skipped"], ["nine", "skipped"]])];
 	expect(await run({ numPassedTests: 0, testResults: lacks }, 1)).toMatchObject({ code: 0, failed: 0, notRun: 2, names: [], missing: Array(2).fill("initdb is missing: apt-get install -y postgresql") });
@@ -153,5 +158,19 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
 		names: [
 			"cargo test core::b\n      thread 'core::b' panicked at src/b.rs:1:1:\n      lines: input 3 fails, seed: 5\n      seed: 5\n      again: PSN_FUZZ_SEED=5 cargo test --lib -- --exact core::b",
 		],
+	});
+});
+
+test("tests of the core that crashed or never ended were not told from a build that failed", async () => {
+	const { reportedByCargo } = await report();
+	const crash = "test core::a ... ok\nerror: test failed, to rerun pass `--lib`\n\nCaused by:\n  process didn't exit successfully: `target/debug/deps/x-1 --test-threads=8` (signal: 6, SIGABRT: process abort signal)\n";
+	expect(reportedByCargo(101, crash, {})).toMatchObject({
+		failed: 1,
+		names: [expect.stringMatching(/^cargo test: the process ended in the middle\n      signal: 6, SIGABRT: process abort signal;.*\n      again: cargo test --lib -- --test-threads=1$/)],
+	});
+	const long = (name: string) => `test ${name} has been running for over 60 seconds\n`;
+	expect(reportedByCargo(1, `${long("core::slow")}${long("core::stuck")}test core::slow ... ok\n`, {})).toMatchObject({
+		failed: 1,
+		names: ["cargo test core::stuck\n      did not end\n      again: cargo test --lib -- --exact core::stuck"],
 	});
 });

@@ -1,0 +1,46 @@
+// A reporter of vitest that ends a run which hangs. A test's limit of time ends one that waits, not one whose process never
+// comes back to its event loop. The report then names the files that were running.
+import { writeFileSync } from "node:fs";
+
+const LIMIT_MINUTES = 20;
+
+export default class {
+	#running = new Map();
+	#last = Date.now();
+
+	onInit() {
+		setInterval(() => Date.now() - this.#last > LIMIT_MINUTES * 60_000 && this.#end(), 10_000).unref();
+	}
+
+	onTestModuleStart({ moduleId }) {
+		this.#note(moduleId, "before its tests");
+	}
+
+	onTestCaseReady(test) {
+		this.#note(test.module.moduleId, `in its test "${test.fullName}"`);
+	}
+
+	onTestCaseResult(test) {
+		this.#note(test.module.moduleId, `after its test "${test.fullName}"`);
+	}
+
+	onTestModuleEnd({ moduleId }) {
+		this.#last = Date.now();
+		this.#running.delete(moduleId);
+	}
+
+	#note(file, place) {
+		this.#last = Date.now();
+		this.#running.set(file, place);
+	}
+
+	#end() {
+		const testResults = [...this.#running].map(([name, place]) => {
+			return { name, status: "failed", message: `Nothing happened for ${LIMIT_MINUTES} minutes ${place}`, assertionResults: [] };
+		});
+		const file = process.argv.find((arg) => arg.startsWith("--outputFile.json="))?.replace(/^[^=]*=/, "");
+		if (file) writeFileSync(file, JSON.stringify({ numPassedTests: 0, testResults }));
+		for (const { name, message } of testResults) console.error(`${name}: ${message}`);
+		process.exit(1);
+	}
+}
