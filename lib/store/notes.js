@@ -74,16 +74,21 @@ class Notes {
 		}
 	}
 
-	/** @param {string} session @param {Note} note */
-	set(session, note) {
+	/**
+	 * Keeps a note. The rename may wait for the disk, so not on the caller's thread.
+	 * @param {string} session
+	 * @param {Note} note
+	 */
+	async set(session, note) {
 		const path = this.#path(session);
 		const draft = `${path}.${randomBytes(6).toString("hex")}`;
-		fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+		await fs.promises.mkdir(this.#folder, { recursive: true, mode: 0o700 });
 		try {
-			fs.writeFileSync(draft, JSON.stringify(note), { mode: 0o600 });
-			fs.renameSync(draft, path);
-		} finally {
-			fs.rmSync(draft, { force: true });
+			await fs.promises.writeFile(draft, JSON.stringify(note), { mode: 0o600 });
+			await fs.promises.rename(draft, path);
+		} catch (error) {
+			await fs.promises.rm(draft, { force: true });
+			throw error;
 		}
 	}
 

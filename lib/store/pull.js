@@ -18,7 +18,7 @@ const { CURRENT_VERSION, checkAt, tailAt } = require("./session-file.js");
  * @property {string} file
  * @property {Buffer} [header] makes the file, with this header, if it is not there
  * @property {Note} [note] what an earlier push or pull had noted
- * @property {(note: Note) => void} [onNote] is given the new one
+ * @property {(note: Note) => unknown} [onNote] is given the new one, and waited for
  * @property {(lines: number) => void} [onProgress] is given how many lines were loaded
  */
 
@@ -39,7 +39,7 @@ async function pull(options) {
 	if (note && before) {
 		const page = await loadNew(options, note.cursor);
 		if (page?.lines.length === 0) {
-			onNote?.({ ...note, cursor: page.cursor });
+			await onNote?.({ ...note, cursor: page.cursor });
 			return { added: 0, renamed: [], problems: page.problems };
 		}
 		if (page?.behind) {
@@ -106,7 +106,7 @@ function merge({ session, file, header }, page, since) {
 async function done({ file, onNote }, page, { added, renamed, storedBytes: offset }) {
 	const handle = await fs.open(file);
 	try {
-		onNote?.({ cursor: page.cursor, offset, check: await checkAt(handle, offset), needsAll: renamed.length > 0 });
+		await onNote?.({ cursor: page.cursor, offset, check: await checkAt(handle, offset), needsAll: renamed.length > 0 });
 	} finally {
 		await handle.close();
 	}

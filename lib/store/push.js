@@ -30,7 +30,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {string} [project]
  * @property {Note} [note] what an earlier push had noted
  * @property {() => Note | undefined} [readNote] gives the newest note: a pull, or another process, may have made it
- * @property {(note: Note) => void} [onNote] is given each note when it holds
+ * @property {(note: Note) => unknown} [onNote] is given each note when it holds, and waited for
  * @property {(error: Error) => void} [onError] is given each failure; what failed is tried again, but for `reset`
  * @property {() => number | undefined} [epoch] the claim that appends are to go by
  * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored
@@ -189,7 +189,7 @@ class Push {
 			}
 			offset += bytes;
 			this.#note = { ...this.#note, cursor, offset, check: await checkAt(file, offset) };
-			onNote?.(this.#note);
+			await onNote?.(this.#note);
 			onProgress?.(offset);
 			return goesOn || this.#atEnd();
 		} finally {

@@ -83,7 +83,7 @@ class SessionSync {
 			const header = head.isNew ? localHeader(stored, { cwd, parentOf }) : undefined;
 			if (head.isNew) await fs.mkdir(dir, { recursive: true });
 			const listed = listedOf(stored);
-			/** @type {(note: import("./push").Note) => void} */
+			/** @type {(note: import("./push").Note) => Promise<void>} */
 			const onNote = (note) => this.#notes.set(session, { ...note, listed });
 			const note = head.isNew ? undefined : this.#notes.get(session);
 			return { ...head, ...(await pull({ store, session, file, header, note, onNote })) };
