@@ -113,14 +113,18 @@ test("a flush gives up when its time is over, and the store's answer still count
 	const { store, push, noteOf } = setup(entries("a", 1));
 	const real = store.append.bind(store);
 	let answer: () => void = () => {};
-	store.append = async (...args) => {
-		await new Promise<void>((resolve) => (answer = resolve));
-		return real(...args);
-	};
+	const asked = new Promise<void>((begun) => {
+		store.append = async (...args) => {
+			begun();
+			await new Promise<void>((resolve) => (answer = resolve));
+			return real(...args);
+		};
+	});
 	const one = push();
 	expect(await one.flush({ timeout: 50 })).toBe(false);
 	expect(noteOf()).toBeUndefined();
-	await vi.waitFor(() => answer());
+	await asked;
+	answer();
 	store.append = real;
 	await one.stop();
 	expect(noteOf()?.offset).toBe(text(header(), ...entries("a", 1)).length);
