@@ -30,7 +30,7 @@ export function importProblems(sources) {
 	return [
 		...misplaced.map(({ path }) => `${path} is in no room of the list in scripts/rooms.mjs`),
 		...[...upward].map(([found, what]) => `upward: ${found} (${what})`),
-		...circles(imports),
+		...importCycles(imports),
 	];
 }
 
@@ -240,8 +240,8 @@ function implBlocks({ text }) {
 
 const lineOf = (text, at) => text.slice(0, at).split("\n").length;
 
-/** Files that import each other: for each group of them one shortest circle. */
-function circles(imports) {
+/** Files that import each other: one shortest cycle for each group of them. */
+function importCycles(imports) {
 	const next = new Map();
 	for (const one of imports) {
 		const of = next.get(one.from) ?? next.set(one.from, new Map()).get(one.from);
@@ -265,7 +265,7 @@ function circles(imports) {
 		const way = [];
 		for (let at = start; way.length === 0 || at !== start; at = way[0].from) way.unshift(via.get(at));
 		for (const { from } of way) seen.add(from);
-		found.push(`circle: ${way.map(({ from, line, what }) => `${from.path}:${line} (${what})`).join(" → ")} → ${start.path}`);
+		found.push(`cycle: ${way.map(({ from, line, what }) => `${from.path}:${line} (${what})`).join(" → ")} → ${start.path}`);
 	}
 	return found;
 }
@@ -273,6 +273,6 @@ function circles(imports) {
 if (process.argv[1] && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
 	const root = resolve(process.argv[2] ?? join(dirname(fileURLToPath(import.meta.url)), ".."));
 	const problems = importProblems(readSources(root));
-	console.log(problems.length === 0 ? "No circle and no upward import." : problems.join("\n"));
+	console.log(problems.length === 0 ? "No import cycle and no upward import." : problems.join("\n"));
 	process.exitCode = problems.length === 0 ? 0 : 1;
 }

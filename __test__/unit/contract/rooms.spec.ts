@@ -48,8 +48,8 @@ test.each([
 		"core/session/session.rs": "pub struct Session;\nfn close(session: &mut Session) { session.append(1) }",
 		"core/session/append.rs": "use super::session::Session;\nimpl Session { pub fn append(&self, _: u8) {} }",
 	}],
-])("a circle is found: %s", (_, files) => {
-	expect(importProblems(sources(files)).filter((problem) => problem.startsWith("circle: "))).toHaveLength(1);
+])("a cycle of imports is found: %s", (_, files) => {
+	expect(importProblems(sources(files)).filter((problem) => problem.startsWith("cycle: "))).toHaveLength(1);
 });
 
 test("what is no import is none: comments, texts, tests, other crates, methods of another type", () => {
