@@ -81,7 +81,7 @@ describe.each(WAYS)("pi on our session manager, $name", (way) => {
 			},
 		}, way));
 
-	it("forks by path and by id, into another folder too", () =>
+	it("forks by path and by id, into another directory too", () =>
 		sameOnBoth({
 			steps: [{ text: "Origin." }, { text: "First fork." }, { text: "Second fork." }],
 			act: async (run) => {
@@ -177,7 +177,7 @@ describe.each(WAYS)("pi on our session manager, $name", (way) => {
 			},
 		}, way));
 
-	it("leaves no file without a conversation, and uses a session folder of one's own", () =>
+	it("leaves no file without a conversation, and uses a session directory of one's own", () =>
 		sameOnBoth({
 			steps: [{ text: "Forgotten." }, { text: "Kept elsewhere." }, { text: "Found again." }],
 			act: async (run) => {

@@ -44,7 +44,7 @@ describe("the generated session", () => {
 		expect(stdout).toContain(`${sizes.length.toLocaleString("en")} lines`);
 	});
 
-	test("is a tree in which every parent stands before its child, the same for the same seed", () => {
+	test("is a tree in which every parent is before its child, the same for the same seed", () => {
 		const one = generated("--entries", "400", "--seed", "7");
 		const known = new Set<unknown>([null]);
 		for (const { id, parentId } of one.entries) {

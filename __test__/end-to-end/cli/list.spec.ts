@@ -12,7 +12,7 @@ const ids = (out: string): string[] =>
 		.map((line) => line.split(/ {2,}/)[0] ?? "");
 
 describe("ids", () => {
-	test("were told apart among the rows shown alone: the beginning shown named sessions of other folders, too", async () => {
+	test("were told apart among the rows shown alone: the beginning shown named sessions of other directories, too", async () => {
 		const at = world();
 		put(at, "0194aaaa-1111-7000-8000-000000000001", say("said here"));
 		put(at, "0194aaaa-1111-7000-9000-000000000001", say("said there"), { cwd: "/other" });

@@ -46,7 +46,7 @@ test("looking was said to write nothing, and wrote the catalog: these files and 
 	}
 });
 
-test("looking for sessions of a folder that has none made a folder in the store", async () => {
+test("looking for sessions of a directory that has none made a directory in the store", async () => {
 	const at = world();
 	put(at, "s-1", branched);
 	const before = snapshot(join(at.agent, "sessions"));

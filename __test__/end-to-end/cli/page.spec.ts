@@ -136,7 +136,7 @@ describe("the page of a session", () => {
 		await page.close();
 	});
 
-	test("a letter that stands in a text a million times froze the page: the first thousand places are marked", async () => {
+	test("a letter that is in a text a million times froze the page: the first thousand places are marked", async () => {
 		const many = "ab ".repeat(300_000);
 		const { page, errors } = await open([message("a", null, user(many)), message("b", "a", assistant("ab and ab"))], ["--full"], "#a");
 		expect(await find(page, "ab")).toBe("2 found");

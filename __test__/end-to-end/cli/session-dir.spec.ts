@@ -101,7 +101,7 @@ describe("in a working directory that was deleted", () => {
 });
 
 describe("fork", () => {
-	test("goes where the settings of the new session's folder say, not those of the folder it is called in", async () => {
+	test("goes where the settings of the new session's directory say, not those of the directory it is called in", async () => {
 		const at = world();
 		const [here, there] = [put(at, "s-here", branched), join(at.env.HOME as string, "there")];
 		settings(join(there, ".pi"), { sessionDir: "own" });
@@ -131,7 +131,7 @@ describe("fork", () => {
 	});
 });
 
-test("--output=~/x.md, --html=~/x.html and addresses of files made folders of that name, or failed", async () => {
+test("--output=~/x.md, --html=~/x.html and addresses of files made directories of that name, or failed", async () => {
 	const at = world();
 	const path = put(at, "s-1", [message("a", null, user("hello"))]);
 	const home = at.env.HOME as string;

@@ -50,7 +50,7 @@ describe("the pager", () => {
 		expect(out).toContain("Both are mended");
 	});
 
-	test("one that is left early is no failure", async () => {
+	test("one that is left early is not a failure", async () => {
 		const at = world();
 		put(at, "s-1", [message("a", null, user("line\n".repeat(100_000)))]);
 		const { code, out } = await runInTerminal(at, ["show", "--full"], { PAGER: "head -n 1" });
@@ -154,7 +154,7 @@ describe("what cannot be seen", () => {
 	});
 });
 
-test("a reader that leaves early is no failure: pi-sessions … | head", async () => {
+test("a reader that leaves early is not a failure: pi-sessions … | head", async () => {
 	const at = world();
 	put(at, "s-1", Array.from({ length: 30_000 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`step ${index}`))));
 	for (const command of ["show", "tree --limit 0", "tree --json", "export", "show --json"]) {

@@ -48,7 +48,7 @@ async function open(at: World, args: string[] = [], viewport = { width: 1200, he
 const labels = (page: Page): Promise<(string | null)[]> => page.$$eval(".period", (all) => all.map((one) => one.getAttribute("aria-label")));
 
 describe("the page of all sessions", () => {
-	test("shows cost by day stacked by model, by folder and by session, and takes no text for more than text", async () => {
+	test("shows cost by day stacked by model, by directory and by session, and takes no text for more than text", async () => {
 		const { page, requests, errors } = await open(store());
 		expect(await page.$eval("h1", (title) => title.textContent)).toBe("$3.75");
 		expect(await labels(page)).toEqual(["2025-01-01: $2.50, 2 calls, acme/large $2.00, acme/small $0.5000", "2025-01-02: $0.00, 0 calls", "2025-01-03: $1.25, 2 calls, acme/large $1.00, acme/<img src=x onerror=alert(1)> $0.2500"]);

@@ -32,7 +32,7 @@ test("on Windows npm was started without a shell, which alone can start it", () 
 	}
 });
 
-test("the smoke test removed a folder with files of its own open in it, which Windows refuses", () => {
+test("the smoke test removed a directory with files of its own open in it, which Windows refuses", () => {
 	const asks = `const fs = require("node:fs");
 		const { rmSync } = fs;
 		fs.rmSync = (path, options) => {

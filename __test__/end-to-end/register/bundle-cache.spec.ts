@@ -22,7 +22,7 @@ import { Fake, PLANTED, planOf, signed } from "./fake-bundle.js";
 import { node, own, register, write } from "./fake-pi.js";
 
 describe("what is remembered about a bundle", () => {
-	it("is believed in a folder that only its user can write, which is how it is made", () => {
+	it("is believed in a directory that only its user can write, which is how it is made", () => {
 		const fake = new Fake();
 		fake.runs();
 		expect(statSync(fake.cache).mode & 0o777).toBe(0o700);
@@ -134,7 +134,7 @@ describe("what is remembered about a bundle", () => {
 		}
 	});
 
-	it("changes nothing when it is harmed: cut, empty, no JSON, too large, a folder, a pipe", () => {
+	it("changes nothing when it is harmed: cut, empty, no JSON, too large, a directory, a pipe", () => {
 		const fake = new Fake();
 		fake.runs();
 		const { plan } = fake;
@@ -152,7 +152,7 @@ describe("what is remembered about a bundle", () => {
 		fake.runs();
 	});
 
-	it("was code compiled by V8 from a folder that others may write: there is none then", () => {
+	it("was code compiled by V8 from a directory that others may write: there is none then", () => {
 		const fake = new Fake();
 		const tmp = join(fake.cwd, "tmp");
 		mkdirSync(tmp);
@@ -184,7 +184,7 @@ describe("what is remembered about a bundle", () => {
 		expect(readFileSync(join(fake.cwd, "home/.cache"), "utf8")).toBe("a file");
 	});
 
-	it.runIf(process.getuid?.() === 0)("is nowhere in another user's home: root left a folder there that its user could not write", () => {
+	it.runIf(process.getuid?.() === 0)("is nowhere in another user's home: root left a directory there that its user could not write", () => {
 		const fake = new Fake();
 		const home = join(fake.cwd, "home");
 		mkdirSync(home);

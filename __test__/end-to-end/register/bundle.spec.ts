@@ -304,7 +304,7 @@ export async function main([what, path]) {
 		expect(code).toBe(0);
 	});
 
-	it("said ENOENT or ENOTDIR of a module that an update of pi had removed, alone or with its folder", () => {
+	it("said ENOENT or ENOTDIR of a module that an update of pi had removed, alone or with its directory", () => {
 		for (const what of ["remove", "cover"]) {
 			const fake = new Fake({ files: { "dist/main.js": GOING_ON } });
 			const path = late(fake);

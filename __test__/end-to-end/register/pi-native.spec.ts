@@ -91,7 +91,7 @@ describe("pi-native starts", () => {
 		expect(startedFrom(run(cwd, bare(join(cwd, "bin"))))).toBe(dir);
 	});
 
-	it("the pi below the folder that npm installs globally to", () => {
+	it("the pi below the directory that npm installs globally to", () => {
 		const cwd = scratch();
 		const dir = fakePi(moduleDir(join(cwd, "prefix/lib")));
 		write(join(cwd, "bin/npm"), `#!/bin/sh\n[ "$*" = "root -g" ] && echo "${cwd}/prefix/lib/node_modules"\n`, 0o755);
@@ -136,7 +136,7 @@ describe("pi-native starts", () => {
 		expect(startedFrom(run(cwd, env))).toBe(dir);
 	});
 
-	it("the pi that is set, by folder or by name", () => {
+	it("the pi that is set, by directory or by name", () => {
 		const cwd = scratch();
 		const dir = fakePi(join(cwd, "checkout"), { name: "@acme/tau", piConfig: { name: "tau", configDir: ".tau" } });
 		expect(startedFrom(run(cwd, { ...bare(cwd), PI_SESSION_NATIVE_PACKAGE: dir }))).toBe(dir);

@@ -256,7 +256,7 @@ describe("a renamed build", () => {
 		);
 	});
 
-	it("is served under its own name, folder and variables", () => {
+	it("is served under its own name, directory and variables", () => {
 		const env = { PI_SESSION_NATIVE_PACKAGE: "@acme/tau", PI_CODING_AGENT_DIR: "/not/this" };
 		const { cwd, outcome } = start(tau, CLI, [], env);
 		expect(report(outcome)).toMatchObject({
@@ -267,7 +267,7 @@ describe("a renamed build", () => {
 		expect(report(moved.outcome).dir).toBe(join(cwd, "moved/sessions/--x--"));
 	});
 
-	it("may be named by its folder", () => {
+	it("may be named by its directory", () => {
 		const cwd = scratch();
 		const dir = fakePi(join(cwd, "checkout"), tau);
 		const env = { PI_SESSION_NATIVE_PACKAGE: dir };

@@ -101,7 +101,7 @@ test("the columns tell people what is in the line", async () => {
 	]);
 });
 
-test("rows that are no entries, whose checksum is wrong, and headers that lie are named and passed over", async () => {
+test("rows that are not entries, whose checksum is wrong, and headers that lie are named and passed over", async () => {
 	const schema = newSchema();
 	await append(open(schema), entries("a", 5));
 	await admin.query(`UPDATE ${schema}.entries SET line = 'no JSON', sha256 = sha256('no JSON') WHERE sequence = 2`);

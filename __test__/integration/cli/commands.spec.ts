@@ -7,7 +7,7 @@ import { type Json, api, assistant, entry, message, modeOf, root, user } from ".
 import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
 
 describe("list", () => {
-	test("is a table of this folder's sessions, the newest activity first", async () => {
+	test("is a table of this directory's sessions, the newest activity first", async () => {
 		const at = world();
 		const hour = 3_600_000;
 		put(at, "0194aaaa-1111-7000-8000-000000000001", [message("a", null, user("first words", { timestamp: Date.now() - 3 * hour }))]);
@@ -20,7 +20,7 @@ describe("list", () => {
 		expect(rows[1]).toMatch(/^0194aaaa-1112 +2d +[\d.]+ KB +7 +The parser$/);
 	});
 
-	test("--all lists every folder's, --cwd another's, --limit fewer", async () => {
+	test("--all lists every directory's, --cwd another's, --limit fewer", async () => {
 		const at = world();
 		put(at, "here", [message("a", null, user("here"))]);
 		put(at, "there", [message("a", null, user("there"))], { cwd: "/other" });
@@ -77,7 +77,7 @@ describe("list", () => {
 });
 
 describe("a session is named", () => {
-	test("by its file, by the beginning of its id, or not at all: the newest of the folder", async () => {
+	test("by its file, by the beginning of its id, or not at all: the newest of the directory", async () => {
 		const at = world();
 		const path = put(at, "0194bbbb-1111", branched);
 		put(at, "0194cccc-1111", [message("a", null, user("not this"))], { cwd: "/other" });
@@ -275,7 +275,7 @@ describe("tree", () => {
 });
 
 describe("fork", () => {
-	test("copies a whole session, also into another folder, under an id and a name", async () => {
+	test("copies a whole session, also into another directory, under an id and a name", async () => {
 		const at = world();
 		const source = put(at, "s-fork", branched);
 		const target = join(at.cwd, "elsewhere");
@@ -321,7 +321,7 @@ describe("export", () => {
 		expect(await good(at, ["export", "--leaf", "e4"])).toContain("Only the first");
 	});
 
-	test("no text of a tool ends the fence it stands in, and no name makes markup", async () => {
+	test("no text of a tool ends the fence it is in, and no name makes markup", async () => {
 		const at = world();
 		put(at, "s-fence", [
 			message("a", null, user("go")),

@@ -113,7 +113,7 @@ describe("the list is pi's", () => {
 			}
 		}));
 
-	test("when what was no session becomes one, and the other way round", () =>
+	test("when what was not a session becomes one, and the other way round", () =>
 		after(async ({ dir }) => {
 			writeFileSync(join(dir, "empty.jsonl"), "");
 			writeFileSync(join(dir, "torn.jsonl"), "torn {\n");

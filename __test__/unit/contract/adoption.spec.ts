@@ -57,7 +57,7 @@ test("without a header they follow a new one, with the options' id", () => {
 	expect(manager.getLeafEntry()).toBe(a);
 });
 
-test("an empty list is none", () => {
+test("an empty list counts as no list", () => {
 	for (const none of [[], undefined, null]) {
 		const manager = anyManager.inMemory?.("/x", { id: "fresh" }, none);
 		expect([manager.getSessionId(), manager.getEntryCount(), manager.getLeafId()]).toEqual(["fresh", 0, null]);
@@ -87,7 +87,7 @@ test("labels, names and the leaf are those of the adopted entries", () => {
 	expect(ids(manager.getBranch())).toEqual(["a", "l", "n"]);
 });
 
-test("what is no list of objects is refused by name", () => {
+test("what is not a list of objects is refused by name", () => {
 	for (const bad of ["text", { length: 1 }, [null], [header(), undefined], [header(), null], [undefined]]) {
 		const error = caught(() => anyManager.inMemory?.("/x", undefined, bad));
 		expect(error).toBeInstanceOf(TypeError);

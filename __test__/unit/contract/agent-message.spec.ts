@@ -105,7 +105,7 @@ describe("role", () => {
 		}
 	});
 
-	test("a list counts every role, and takes texts and times from users and assistants alone", async () => {
+	test("a list counts every role, and takes texts and times only from users and assistants", async () => {
 		const info = await listed(
 			{ role: "toolResult", content: "tool", timestamp: 9e12 },
 			assistant("said"),

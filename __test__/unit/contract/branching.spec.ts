@@ -39,7 +39,7 @@ test("branchWithSummary names the leaf left behind, or root", () => {
 	expect(manager.getLeafId()).toBe(three.id);
 });
 
-test("a branch moves the leaf alone", () => {
+test("a branch moves only the leaf", () => {
 	const { manager, file } = opened([message("a", null), message("b", "a")]);
 	manager.branch("a");
 	expect([manager.getLeafId(), manager.getEntryCount()]).toEqual(["a", 2]);

@@ -252,7 +252,7 @@ describe("context edits", () => {
 		expect(refused("a", null)).toBe("Entry a is not on the active branch");
 	});
 
-	test("replace content of the roles user, assistant, toolResult and custom alone", () => {
+	test("only replace content of the roles user, assistant, toolResult and custom", () => {
 		const edit = entry("context_edit", "e", null, { targetId: "a", replacement: { content: "new" } }) as any;
 		for (const role of ["user", "assistant", "toolResult", "custom"]) {
 			const [made] = api.projectContextEntry(message("a", null, { role, content: "old" }) as any, edit) as any[];

@@ -37,7 +37,7 @@ test("messages as pi appends them are written the fast way, and to the byte", ()
 	for (const [at, line] of lines.entries()) expect(line.endsWith(`,"message":${JSON.stringify(MESSAGES[at])}}`)).toBe(true);
 });
 
-test("a value with code in it is the engine's", () => {
+test("a value with code in it is left to the engine", () => {
 	const manager = api.SessionManager.create("/somewhere", scratch());
 	manager.appendMessage(user());
 	const odd = [{ toJSON: () => LONG }, new Proxy({ text: LONG }, {}), Object.assign(Object.create(null), { text: LONG })];

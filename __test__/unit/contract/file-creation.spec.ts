@@ -260,7 +260,7 @@ test("a file grown by another process joins at the next append: their bytes stay
 	expect(manager.getChildren("a").map((one) => one.id)).toEqual(["t1", id]);
 });
 
-test("a line that another process left half written is ended, and ours stands on a line of its own", () => {
+test("a line that another process left half written is ended, and ours is on a line of its own", () => {
 	const { manager, file } = opened([message("a", null)]);
 	appendFileSync(file, '{"type":"custom","id":"t1","par');
 	const id = manager.appendCustomEntry("x");

@@ -168,7 +168,7 @@ test("a missing directory has no sessions and is not made", async () => {
 	expect(() => readdirSync(dir)).toThrow();
 });
 
-test("what is no session is left out, and is counted by progress all the same", async () => {
+test("what is not a session is left out, and is counted by progress all the same", async () => {
 	const dir = sessions(2);
 	writeFileSync(join(dir, "junk.jsonl"), "junk\n");
 	writeFileSync(join(dir, "empty.jsonl"), "");

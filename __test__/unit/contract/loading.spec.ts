@@ -19,7 +19,7 @@ import {
 	writeSession,
 } from "../../support/store.js";
 
-describe("a file whose first line that parses is no header", () => {
+describe("a file whose first line that parses is not a header", () => {
 	const NO_SESSION: Record<string, string> = {
 		text: "just some notes\nmore\n",
 		"a number first": `5\n${text([header()])}`,
@@ -44,7 +44,7 @@ describe("a file whose first line that parses is no header", () => {
 	}
 });
 
-test("lines that do not parse may stand before the header, and stay there", () => {
+test("lines that do not parse may be before the header, and stay there", () => {
 	const file = writeSession(scratch(), ["garbage {", "", header(), message("a", null)]);
 	const manager = api.SessionManager.open(file);
 	expect(manager.getSessionId()).toBe("s-1");
@@ -73,7 +73,7 @@ test("an empty file gets its header at once, and a line for every append", () =>
 	expect(linesOf(file)).toHaveLength(2);
 });
 
-test("a later line of type session is no entry", () => {
+test("a later line of type session is not an entry", () => {
 	const { manager } = opened([message("a", null), header({ id: "other" }), message("b", "a")]);
 	expect(ids(manager.getEntries())).toEqual(["a", "b"]);
 	expect(manager.getSessionId()).toBe("s-1");
@@ -86,7 +86,7 @@ test("the leaf is the last entry, whatever lies behind it", () => {
 	expect(ids(manager.getBranch())).toEqual(["a", "c"]);
 });
 
-test("a line that is no JSON, no object, or has no string id is damaged: skipped, and kept in the file", () => {
+test("a line that is not JSON, no object, or has no string id is damaged: skipped, and kept in the file", () => {
 	const damaged = ["{torn", "5", "null", '"text"', "[]", '{"type":"custom"}', '{"type":"custom","id":7}', "{}"];
 	const { manager, file } = opened([message("a", null), ...damaged, message("b", "a")]);
 	expect(ids(manager.getEntries())).toEqual(["a", "b"]);

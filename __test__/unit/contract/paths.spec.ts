@@ -54,7 +54,7 @@ describe("the agent directory", () => {
 	});
 });
 
-describe("the folder of a working directory", () => {
+describe("the session directory of a working directory", () => {
 	test("is its path with separators and colons as dashes, the first separator dropped", () => {
 		const { agent } = ownAgent();
 		for (const [cwd, name] of [

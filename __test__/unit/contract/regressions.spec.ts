@@ -96,7 +96,7 @@ test("a Proxy of a list was refused where the reference takes it", () => {
 	expect(manager.buildSessionContext().messages).toMatchObject([{ content: [{ type: "text", text: "y" }] }]);
 });
 
-test("a walk through ids that are no text, in a circle, never ended", () => {
+test("a walk through ids that are not texts, in a cycle, never ended", () => {
 	const one = { type: "custom", id: 1, parentId: 2 };
 	const two = { type: "custom", id: 2, parentId: 1 };
 	const path = api.buildContextEntries([one, two] as never, 1 as never, new Map<unknown, unknown>([[1, one], [2, two]]) as never);

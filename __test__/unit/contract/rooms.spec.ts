@@ -9,13 +9,13 @@ const root = resolve(__dirname, "../../..");
 /** Sources of these texts; paths are below `src`. */
 const sources = (files: Record<string, string>): Map<string, string> => new Map(Object.entries(files).map(([path, text]) => [`src/${path}`, text]));
 
-test("no room imports one that stands behind it, and no files import each other", () => {
+test("no room imports one that is behind it, and no files import each other", () => {
 	const all = readSources(root);
 	expect(all.size).toBeGreaterThan(100);
 	expect(importProblems(all)).toEqual([]);
 });
 
-test("every room of the list is a folder", () => {
+test("every room of the list is a directory", () => {
 	const folders = new Set([...readSources(root).keys()].map((path) => path.split("/").slice(1, 3).join("/")));
 	for (const half of ["core", "js"] as const) for (const room of ROOMS[half]) expect(folders).toContain(`${half}/${room}`);
 });
@@ -52,7 +52,7 @@ test.each([
 	expect(importProblems(sources(files)).filter((problem) => problem.startsWith("cycle: "))).toHaveLength(1);
 });
 
-test("what is no import is none: comments, texts, tests, other crates, methods of another type", () => {
+test("what is not an import is not counted: comments, texts, tests, other crates, methods of another type", () => {
 	const files = {
 		"core/base/time.rs": [
 			"//! See [`crate::core::tree::tree`].",

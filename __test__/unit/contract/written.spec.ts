@@ -46,7 +46,7 @@ test.each([
 	expect(calls).toEqual([]);
 });
 
-test("a list whose prototype inherits from another one is the engine's to write", () => {
+test("a list whose prototype inherits from another one is left to the engine", () => {
 	const { line, expected } = written(DATA, () => {
 		const before = Object.getPrototypeOf(Array.prototype) as object;
 		Object.setPrototypeOf(Array.prototype, { toJSON: () => "by toJSON" });

@@ -51,7 +51,7 @@ test("grown: their lines come in at the next append, and by reload; our leaf sta
 	expect(manager.getDiagnostics().foreignChanges).toMatchObject([{ kind: "grown", count: 2, entries: 2 }]);
 });
 
-describe("deleted or renamed away: written anew, whole, with its header", () => {
+describe("deleted or renamed away: written again, whole, with its header", () => {
 	test("deleted, noticed by the next append", () => {
 		const { manager, file } = begun();
 		const own = manager.appendCustomEntry("x", { kept: true });

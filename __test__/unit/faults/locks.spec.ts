@@ -226,7 +226,7 @@ test("a manager that had written already went on beside an exclusive one", () =>
 	expect(linesOf(path)).toHaveLength(lines.length + 2);
 });
 
-test("a writer of another process that was at it is refused from then on", async () => {
+test("a process that was writing already is refused from then on", async () => {
 	const path = file();
 	const writer = start(
 		`const manager = SessionManager.open(args[0]);

@@ -120,7 +120,7 @@ describe("closed, and another file at the path", () => {
 	});
 });
 
-describe("written anew in place", () => {
+describe("rewritten in place", () => {
 	test("as long as before: the next append hangs from what is there", () => {
 		const { manager, file } = opened(chain("a", "b"));
 		writeFileSync(file, text([header(), ...chain("c", "d")]));

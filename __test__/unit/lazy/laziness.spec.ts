@@ -80,7 +80,7 @@ test("a context takes the stored messages without looking into them", () => {
 	expect(stillWait(manager).filter((left, at) => left !== ALL[at])).toEqual([""]);
 });
 
-test("an edit of the context looks at the entry that is edited alone", () => {
+test("an edit of the context reads only the entry that is edited", () => {
 	const manager = openLazy(sampleFile());
 	manager.branch("e8");
 	manager.appendContextEdit("e3", null);

@@ -116,7 +116,7 @@ describe("a query finds", () => {
 		expect(await found(dir, "京天")).toEqual([]);
 	});
 
-	test("a part of a very long word, wherever it stands in it", async () => {
+	test("a part of a very long word, wherever it is in it", async () => {
 		const word = Array.from({ length: 60 }, (_, n) => `k${n}`).join("");
 		const dir = saying(`see ${word} there`, "k1 k2");
 		for (const part of [word, word.slice(50, 140), word.slice(3, 30), "k57k58", word.slice(-20)]) {

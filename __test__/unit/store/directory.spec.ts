@@ -67,7 +67,7 @@ test("a segment has its name once it is on the disk, and the append ends once it
 	expect(steps).toEqual(["content", "name", "folder"]);
 });
 
-test("files and folders are open to whom the directory is open to", async () => {
+test("files and directories are open to whom the directory is open to", async () => {
 	const path = emptyDirectory();
 	fs.chmodSync(path, 0o770);
 	const before = process.umask(0);
@@ -161,7 +161,7 @@ describe("a segment that cannot be used is named, those of other hosts are read,
 	});
 });
 
-test("lines that are no entries, and headers that lie, are named and passed over", async () => {
+test("lines that are not entries, and headers that lie, are named and passed over", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 1));
 	const put = (session: string, host: string, said: Buffer, lines: Buffer[]) => {
@@ -210,7 +210,7 @@ describe("a store that cannot be used says why", () => {
 		expect(fs.existsSync(path)).toBe(false);
 	});
 
-	test("a drive that was unmounted in the middle of an append was made as a folder, and written to", async () => {
+	test("a drive that was unmounted in the middle of an append was made as a directory, and written to", async () => {
 		const path = join(emptyDirectory(), "drive");
 		mkdirSync(path);
 		await append(open(path), entries("a", 1));

@@ -29,7 +29,7 @@ function world() {
 	return { path, machine, begin, errors };
 }
 
-test("a session that is not here comes with this machine's folder in its header, every entry byte for byte", async () => {
+test("a session that is not here comes with this machine's directory in its header, every entry byte for byte", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const odd = [Buffer.from(' {"type":"x", "id":"odd", "n":1.0e400,"text":"\\ud800"}\t'), Buffer.concat([Buffer.from('{"id":"utf8","type":"x","text":"'), Buffer.from([0xff]), Buffer.from('"}')])];

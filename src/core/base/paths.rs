@@ -228,7 +228,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_session_folder_is_named_after_its_directory() {
+    fn a_session_directory_is_named_after_the_working_directory() {
         let dir = |cwd: &str| default_session_dir(cwd, None, &Fixed).expect("a path");
         assert_eq!(dir("/a/b:c"), "/home/me/agent/sessions/--a-b-c--");
         assert_eq!(dir("/"), "/home/me/agent/sessions/----");

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_move_of_the_leaf_looks_at_what_is_not_common_to_both_paths_alone() {
+    fn a_move_of_the_leaf_visits_only_what_the_paths_do_not_share() {
         const ROWS: usize = 10_000;
         let mut tree = Tree::default();
         for n in 0..ROWS {

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_without_content_are_mended_by_role() {
+    fn messages_without_content_get_one_by_role() {
         let gives = |message: &str| {
             let tree = tree_of(&[&format!(r#"{{"type":"message","id":"a","message":{message}}}"#)]);
             tree.row(0).map(Contribution::of)

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_are_told_apart() {
+    fn kinds_of_parents_are_distinguished() {
         assert_eq!(parent(r#"{"id":"a"}"#), Some(Parent::Missing));
         assert_eq!(parent(r#"{"id":"a","parentId":null}"#), Some(Parent::Null));
         assert_eq!(parent(r#"{"id":"a","parentId":5}"#), Some(Parent::Number(5.0)));
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_no_entries_say_why() {
+    fn lines_that_are_not_entries_say_why() {
         let damage = |line: &str| {
             read_line(line, |line| match line {
                 Line::Damaged(damage) => Some(damage),

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_stand_in_the_references_order() {
+    fn keys_are_in_the_references_order() {
         let envelope =
             Envelope { id: "a".into(), parent: Some(b"\xED\xA0\xBD".to_vec()), time: 0.0, timestamp: "t".into() };
         let text = |kind, own: &str| String::from_utf8_lossy(&line(kind, &envelope, own.as_bytes())).into_owned();

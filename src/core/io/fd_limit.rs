@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_had_no_handle_counted_as_unreadable() {
+    fn a_file_for_which_no_descriptor_was_left_counted_as_unreadable() {
         assert!(is_exhausted(&none_left()) && !is_unreadable(&none_left()));
         for code in [libc::ENOENT, libc::EACCES, libc::EISDIR, libc::ENOTDIR] {
             let error = io::Error::from_raw_os_error(code);

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn without_hard_links_a_file_gets_a_free_name_alone() {
+    fn without_hard_links_a_file_gets_only_a_free_name() {
         let dir = tempfile::tempdir().expect("a directory");
         let target = dir.path().join("s.jsonl");
         let appear = || {

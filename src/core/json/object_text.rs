@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn edits_leave_the_rest_alone() {
+    fn edits_leave_all_other_bytes_as_they_were() {
         let text = r#"{"type":"x", "n":1.0,"a":"\u00e9" ,"n":-0}"#;
         let mut object = ObjectText::read(text).expect("an object");
         object.set("type", "\"y\"");

@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_blocks_that_were_no_texts_were_listed_as_json() {
+    fn texts_of_blocks_that_were_not_texts_were_listed_as_json() {
         for (json, want) in [
             ("null", ""),
             ("true", "true"),

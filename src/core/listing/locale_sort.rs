@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_digits_need_no_host() {
+    fn names_of_digits_are_sorted_without_the_host() {
         let keys: Vec<_> = (0..1_000).map(|n| SortKey { time: 0.0, name: format!("{n:06}.jsonl") }).collect();
         assert_eq!(sort(&keys), Order::Final((0..1_000).rev().collect()));
     }

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_renames_hook_messages_alone() {
+    fn version_2_renames_only_hook_messages() {
         let lines = [
             r#"{"type":"session","version":2,"id":"s"}"#,
             r#"{"type":"message","id":"a","parentId":null,"message":{"role":"hookMessage"}}"#,

@@ -214,7 +214,7 @@ fn a_session_whose_link_was_deleted_could_never_be_written_again() {
 
 #[test]
 #[cfg(unix)]
-fn a_file_in_its_place_is_not_written_to() {
+fn another_file_that_replaced_it_is_not_written_to() {
     for text in ["something else", "{\"type\":\"session\",\"version\":3,\"id\":\"other\"}\n", "null\n", "{}"] {
         let world = World::with(&["a"]);
         let mut session = opened(&world.path);
@@ -244,7 +244,7 @@ fn another_session_written_over_ours_in_place_is_not_written_to() {
 
 #[test]
 #[cfg(unix)]
-fn the_same_session_in_its_place_is_adopted_and_what_is_ours_added() {
+fn the_same_session_in_another_file_is_adopted_and_our_entries_are_added() {
     let world = World::with(&["a", "b"]);
     let mut session = opened(&world.path);
     let first = append(&mut session);
@@ -329,7 +329,7 @@ fn a_rename_is_noticed_by_reload_and_flush() {
 
 #[test]
 #[cfg(unix)]
-fn an_append_was_an_error_when_another_file_took_the_name_between_the_look_and_the_opening() {
+fn an_append_was_an_error_when_another_file_took_the_name_between_the_check_and_the_opening() {
     for gone in [false, true] {
         let world = World::with(&["a", "b"]);
         let mut session = opened(&world.path);

@@ -96,7 +96,7 @@ mod tests {
     const NOW: i64 = 1_000 * SECOND;
 
     #[test]
-    fn only_times_that_nobody_here_made_tell_of_others() {
+    fn only_times_that_no_write_of_ours_made_show_a_change_by_others() {
         let clock = ChangeClock::of_known(NOW, NOW - SECOND);
         clock.begin_check(NOW);
         assert!(!clock.end_path_check(NOW - SECOND), "as it was when it was read");

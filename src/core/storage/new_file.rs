@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_meanwhile_stays_whose_it_is() {
+    fn a_name_that_another_program_takes_meanwhile_stays_its_own() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("x").to_str().expect("text").to_owned();
         let mut file = NewFile::create(&path).expect("created");

@@ -415,7 +415,7 @@ torn"#,
     }
 
     #[test]
-    fn what_is_no_session_is_not_listed() {
+    fn files_that_are_not_sessions_are_not_listed() {
         assert_eq!(info_of("5\n{\"type\":\"session\",\"id\":\"s\"}\n"), None);
         assert_eq!(info_of(""), None);
     }

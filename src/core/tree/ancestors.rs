@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_leads_from_the_root_and_ends_where_parents_go_round() {
+    fn a_path_leads_from_the_root_and_ends_at_a_cycle_of_parents() {
         assert_eq!(path(&[None, Some(0), Some(1), Some(0)], 2), [0, 1, 2]);
         assert_eq!(path(&[Some(2), Some(0), Some(1)], 1), [2, 0, 1]);
         assert_eq!(path(&[Some(0)], 0), [0]);

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn long_words_are_cut_wherever_they_stand() {
+    fn long_words_are_cut_wherever_they_are() {
         for before in 0..70 {
             let word: String = (0..150u8).map(|n| char::from(b'a' + n % 26)).collect();
             let text = format!("{} {word}.", "x".repeat(before));

@@ -9,7 +9,7 @@ fn says(pid: &str) -> String {
 }
 
 #[test]
-fn one_holds_it_and_the_next_hears_who() {
+fn one_holds_the_lock_and_the_next_is_told_who() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     assert_eq!(held(&session).expect("asked"), None);
@@ -207,7 +207,7 @@ fn a_lock_that_could_not_be_written_leaves_no_file() {
 }
 
 #[test]
-fn locks_of_a_thread_that_ends_are_let_go() {
+fn locks_of_a_thread_that_ends_are_released() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let lock = FileLock::take(&session).expect("taken");
@@ -245,7 +245,7 @@ fn at_lock(number: u32, work: impl FnOnce() + 'static) {
 }
 
 #[test]
-fn many_threads_never_hold_it_together() {
+fn many_threads_never_hold_the_lock_together() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let holders = std::sync::atomic::AtomicUsize::new(0);

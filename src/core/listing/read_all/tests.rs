@@ -201,7 +201,7 @@ fn texts_are_what_was_listed_wherever_they_come_from() {
 }
 
 #[test]
-fn a_text_that_was_fetched_while_it_was_taken_stood_there_twice() {
+fn a_text_that_was_fetched_while_it_was_ingested_was_given_twice() {
     let store = Store::new();
     store.write("a.jsonl", &session("a", &said("m", "user", "once")));
     wait_for_next_file_time();
@@ -294,7 +294,7 @@ proptest! {
 }
 
 #[test]
-fn a_list_that_was_aborted_remembered_nothing() {
+fn a_list_that_was_aborted_cached_nothing() {
     let store = Store::new();
     (0..40).for_each(|n| store.write(&format!("{n}.jsonl"), &session(&n.to_string(), &said("m", "user", "hi"))));
     let files = store.files();
@@ -310,7 +310,7 @@ fn a_list_that_was_aborted_remembered_nothing() {
 }
 
 #[test]
-fn the_first_that_is_shown_is_read_first_then_giants() {
+fn the_first_file_of_the_list_is_read_first_then_the_largest() {
     let store = Store::new();
     for (name, size) in [("a", 10), ("b", 500), ("c", 9_000), ("d", 70)] {
         store.write(&format!("{name}.jsonl"), &session(name, &"\n".repeat(size)));

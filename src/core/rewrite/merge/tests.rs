@@ -70,7 +70,7 @@ fn stored_lines_come_in_their_order_and_those_that_are_not_stored_behind_them() 
 }
 
 #[test]
-fn an_entry_that_stands_twice_becomes_one() {
+fn a_repeated_entry_becomes_one() {
     let [a, b] = ["a", "b"].map(|id| entry(id, "p"));
     let file = file(&[&a, &b, &a]);
     file.merge(&[(0, &b), (0, &b)]);
@@ -78,7 +78,7 @@ fn an_entry_that_stands_twice_becomes_one() {
 }
 
 #[test]
-fn lines_behind_what_is_known_are_put_there() {
+fn lines_after_the_known_ones_are_appended() {
     let [a, b, c, d] = ["a", "b", "c", "d"].map(|id| entry(id, "p"));
     let file = file(&[&a]);
     let bytes = file.size();
@@ -139,7 +139,7 @@ fn an_entry_that_is_not_stored_yet_gives_way_to_a_stored_one_with_its_id() {
 }
 
 #[test]
-fn what_is_no_session_or_another_one_or_old_stays_as_it_is() {
+fn a_file_that_is_another_session_or_an_old_one_or_none_stays_as_it_is() {
     for text in [
         "",
         "no JSON\n",
@@ -240,7 +240,7 @@ fn before_write(at: usize, work: impl FnOnce() + 'static) {
 }
 
 #[test]
-fn what_is_appended_while_lines_are_appended_stands_behind_them() {
+fn what_others_append_meanwhile_comes_after_the_appended_lines() {
     let [a, b, c] = ["a", "b", "c"].map(|id| entry(id, "p"));
     let mut found_there = 0;
     // The lock is written first.

@@ -57,7 +57,7 @@ fn a_good_file_is_left_alone() {
 }
 
 #[test]
-fn children_of_a_damaged_line_hang_from_its_parent() {
+fn children_of_a_damaged_line_become_children_of_its_parent() {
     let torn = &entry("c", "a")[..50];
     let (report, lines) =
         repaired(&[HEADER, &entry("a", "null"), &entry("b", "a"), torn, &entry("d", "c"), &entry("e", "d"), ""]);
@@ -68,7 +68,7 @@ fn children_of_a_damaged_line_hang_from_its_parent() {
 }
 
 #[test]
-fn children_of_a_line_of_which_nothing_is_left_hang_from_the_entry_before_it() {
+fn children_of_a_line_of_which_nothing_is_left_become_children_of_the_entry_before_it() {
     let (_, lines) = repaired(&[HEADER, &entry("a", "null"), "\0\0\0", "?!", &entry("d", "c"), ""]);
     assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("d", "a")]));
     let (_, lines) = repaired(&[HEADER, &entry("a", "null"), &entry("d", "gone"), ""]);
@@ -79,7 +79,7 @@ fn children_of_a_line_of_which_nothing_is_left_hang_from_the_entry_before_it() {
 }
 
 #[test]
-fn a_child_in_front_of_its_lost_parent_hung_from_its_own_descendant() {
+fn a_child_before_its_lost_parent_became_a_child_of_its_own_descendant() {
     let nothing_left = "{\"type\":\"custom\",\"id\":\"c\"";
     let lines = [HEADER, &entry("a", "null"), &entry("d", "c"), &entry("e", "d"), nothing_left, &entry("f", "c"), ""];
     let (_, lines) = repaired(&lines);
@@ -90,7 +90,7 @@ fn a_child_in_front_of_its_lost_parent_hung_from_its_own_descendant() {
 }
 
 #[test]
-fn fused_lines_are_parted() {
+fn fused_lines_are_separated() {
     let block = "{\"type\":\"message\",\"id\":\"m\",\"parentId\":\"a\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"call\",\"name\":\"x\"}]}}";
     let fused = [&entry("a", "null")[..], block, &entry("b", "m")].concat();
     let half = format!("{}{}", &entry("c", "b")[..30], entry("d", "b"));
@@ -121,7 +121,7 @@ fn an_id_means_one_entry_again() {
 }
 
 #[test]
-fn cycles_are_cut_and_selfish_entries_become_roots() {
+fn cycles_are_cut_and_entries_that_are_their_own_parent_become_roots() {
     let (_, lines) = repaired(&[HEADER, &entry("a", "c"), &entry("b", "a"), &entry("c", "b"), &entry("d", "d"), ""]);
     assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("b", "a"), ("c", "b"), ("d", "Null")]));
 }

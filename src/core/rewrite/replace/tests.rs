@@ -41,7 +41,7 @@ fn names(dir: &tempfile::TempDir) -> Vec<String> {
 
 /// What pi appends between the copy and the rename, or to the old file after it.
 #[test]
-fn lines_that_pi_wrote_during_a_migration_were_in_the_backup_alone() {
+fn lines_that_pi_wrote_during_a_migration_were_only_in_the_backup() {
     for moment in [Call::Write, Call::Link, Call::Sync, Call::Rename] {
         let (dir, path) = old_file(OLD);
         let other = path.clone();
@@ -67,7 +67,7 @@ fn lines_that_pi_wrote_during_a_migration_were_in_the_backup_alone() {
 }
 
 #[test]
-fn a_last_line_that_was_ended_during_a_migration_stood_there_twice() {
+fn a_last_line_that_was_ended_during_a_migration_was_in_the_new_file_twice() {
     let last = &PI[..PI.len() - 1];
     for (rest, entries) in [("\n", 2), ("\n\n", 2), (PI, 3), ("\r\n", 2)] {
         for moment in [Call::Sync, Call::Rename] {
@@ -124,7 +124,7 @@ fn a_file_that_pi_migrated_meanwhile_is_pis() {
 }
 
 #[test]
-fn eight_threads_that_opened_one_old_file_each_had_ids_of_their_own() {
+fn eight_threads_that_opened_one_old_file_each_gave_it_other_ids() {
     for _ in 0..10 {
         let (dir, path) = old_file(&(OLD.to_owned() + &PI.repeat(500)));
         let all: Vec<Vec<Vec<u8>>> = std::thread::scope(|scope| {

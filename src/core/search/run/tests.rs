@@ -144,7 +144,7 @@ fn a_search_waited_ten_seconds_for_a_lock_and_then_read_everything_anew() {
 }
 
 #[test]
-fn a_part_of_a_word_was_looked_for_in_the_thousand_shortest_words_alone() {
+fn a_part_of_a_word_was_searched_for_in_only_the_thousand_shortest_words() {
     let store = Store::new();
     let noise: Vec<String> = (0..2_600).map(|n| format!("contr{n:x}")).collect();
     store.say("noise", &[noise.join(" ")]);

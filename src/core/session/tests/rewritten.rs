@@ -103,7 +103,7 @@ fn a_file_written_again_from_objects_counted_as_suspect() {
 
 #[test]
 #[cfg(unix)]
-fn what_ours_hang_from_comes_along_into_an_older_copy() {
+fn ancestors_of_our_entries_are_added_to_an_older_copy_as_well() {
     let world = World::with(&[]);
     let linked = |id: &str, parent: &str| entry(id).replace("null", &format!("\"{parent}\""));
     let old = HEADER.to_owned() + &entry("a");
@@ -120,7 +120,7 @@ fn what_ours_hang_from_comes_along_into_an_older_copy() {
 
 #[test]
 #[cfg(unix)]
-fn a_line_that_stands_nobody_knows_where_is_taken_out_only_if_it_is_the_last() {
+fn a_line_at_an_unknown_offset_is_rolled_back_only_if_it_is_the_last() {
     for others_follow in [false, true] {
         let world = World::with(&["a"]);
         let mut session = opened(&world.path);
@@ -163,7 +163,7 @@ fn a_half_written_line_is_cut_off_under_the_lock() {
 }
 
 #[test]
-fn half_a_line_that_another_process_took_back_is_no_cut() {
+fn half_a_line_that_another_process_rolled_back_is_not_a_truncation() {
     let world = World::with(&["a"]);
     let mut session = opened(&world.path);
     let mine = append(&mut session);

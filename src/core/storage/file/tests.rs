@@ -83,7 +83,7 @@ fn an_unended_line_is_ended_first() {
 }
 
 #[test]
-fn a_line_taken_back_leaves_what_others_wrote() {
+fn a_line_that_is_rolled_back_leaves_what_others_wrote() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("x").to_str().expect("text").to_owned();
     std::fs::write(&path, "one\n").expect("written");
@@ -100,7 +100,7 @@ fn a_line_taken_back_leaves_what_others_wrote() {
 
 #[test]
 #[cfg(unix)]
-fn what_has_no_end_is_no_session_file() {
+fn a_file_without_an_end_is_not_a_session_file() {
     for path in ["/dev/zero", "/dev/tty", "/dev/null"] {
         assert!(FileStorage::open(path).is_err(), "{path}");
     }

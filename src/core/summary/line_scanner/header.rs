@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_no_header() {
+    fn what_is_not_an_object_is_not_a_header() {
         for (line, want) in [
             (&b""[..], HeaderLine::NoJson),
             (b"\0\0\0", HeaderLine::NoJson),

@@ -326,7 +326,7 @@ fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
 }
 
 #[test]
-fn a_text_that_is_no_session_was_made_an_empty_one() {
+fn a_text_that_is_not_a_session_was_made_an_empty_session() {
     for text in ["shopping:\nmilk\n", "#!/bin/sh\n", "{\"key\":\"secret\"}\n", "[1]", "\u{0}\u{0}\u{0}"] {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("notes.txt");

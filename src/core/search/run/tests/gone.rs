@@ -29,7 +29,7 @@ fn said() -> Store {
 
 #[cfg(unix)]
 #[test]
-fn another_mode_threw_the_whole_index_away() {
+fn another_file_mode_made_the_whole_index_be_deleted() {
     use std::os::unix::fs::PermissionsExt;
     let store = said();
     let before = numbers(&store);
@@ -89,7 +89,7 @@ fn texts_of_a_file_that_says_something_else_now_go() {
 }
 
 #[test]
-fn texts_in_doubt_do_not_count_where_nothing_can_be_written() {
+fn unverified_texts_are_not_used_if_the_catalog_cannot_be_written() {
     let store = said();
     store.say("c", &["hello c", "old words"]);
     assert_eq!(store.found("old words").len(), 1);
