@@ -126,10 +126,15 @@ export async function startS3(): Promise<S3> {
 	const front = createHttpServer((incoming, outgoing) => {
 		const forward = () =>
 			new Promise<void>((resolve) => {
+				// Who left before its turn came.
+				if (incoming.destroyed) return resolve();
 				const { method, url, headers } = incoming;
 				const passed = request({ port: inner, host: "127.0.0.1", method, path: url, headers }, (answer) => {
 					outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
 					answer.pipe(outgoing);
+					// Nobody reads the answer to who left meanwhile.
+					if (outgoing.destroyed) answer.resume();
+					outgoing.on("close", () => answer.resume());
 					answer.on("close", resolve);
 				});
 				passed.on("error", () => outgoing.destroy());
