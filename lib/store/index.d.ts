@@ -97,7 +97,7 @@ export interface StoredSession {
 	bytes: number;
 	/** When something was last appended, by the store's own time. For people: no order comes from it. */
 	modified: Date;
-	/** Who uses it exclusively, if anybody does. */
+	/** Who uses it now, if anybody has claimed it. */
 	claim?: { host: string; epoch: number; until: Date };
 }
 
