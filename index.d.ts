@@ -1550,7 +1550,7 @@ export declare class SessionManager {
   appendLabelChange(targetId: string, label: string | undefined): string
   /**
    * Takes in what others wrote to the file since; the leaf stays. A file that was deleted or renamed away is written
-   * again, whole; one that was replaced is adopted if it holds the same session, else it is an error.
+   * again, whole. One that was replaced is adopted if it holds the same session; otherwise that is an error.
    *
    * @throws If another session, or none, is in the file's place, or the file cannot be read or written.
    * @example
@@ -1578,8 +1578,8 @@ export declare class SessionManager {
    * but does not wait for the disk. The manager can still be used: it opens the file again when it needs it, and an
    * exclusive one takes the lock again with its next append.
    *
-   * @throws If another session, or none, is in the file's place, or it cannot be read or written: the lock is let
-   * go of, the file stays open, for it may be the only copy of what was appended.
+   * @throws If another session, or none, is in the file's place, or it cannot be read or written. The lock is released then,
+   * but the file stays open, because it may be the only copy of what was appended.
    * @example
    * ```ts
    * const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
@@ -1611,8 +1611,8 @@ export declare class SessionManager {
    */
   static verify(path: string): VerifyReport
   /**
-   * Makes a good file of a damaged one: damaged lines leave it, their children hang from what was before them. The
-   * original stays beside it. A good file is left as it is.
+   * Repairs a damaged session file: damaged lines are removed, and their children become children of the entry before them.
+   * The original stays beside the file. A good file is left as it is.
    *
    * @throws If the file cannot be read or written, or nothing of a session is in it.
    * @example
@@ -1626,9 +1626,9 @@ export declare class SessionManager {
    */
   static repair(path: string): RepairReport
   /**
-   * Whether a manager has the exclusive lock of a session file, in this process or another.
+   * Whether a manager has the session lock of a session file, in this process or another.
    *
-   * @throws If the lock cannot be asked for.
+   * @throws If the lock cannot be checked.
    * @example
    * ```ts
    * const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
@@ -1720,7 +1720,7 @@ export declare class SessionManager {
   getBranch(fromId?: string, options?: { limit?: number }): SessionEntry[]
   /**
    * Calls a listener with each entry that is appended through this manager from now on, once it is in the session
-   * and, where there is a file, written. What it throws is reported as an uncaught exception; the append stands.
+   * and, where there is a file, written. What it throws is reported as an uncaught exception; the append stays.
    * Gives the function that ends it. Entries of other processes are not reported.
    *
    * @throws `TypeError` if the listener is not a function.
@@ -1733,7 +1733,7 @@ export declare class SessionManager {
    */
   onAppend(listener: (entry: SessionEntry) => void): () => void
   /**
-   * `getBranch` under the name it had at first.
+   * `getBranch` under its first name.
    *
    * @example
    * ```ts
@@ -1790,7 +1790,7 @@ export declare class SessionManager {
   getEntryCount(): number
   /**
    * What the model calls of this session used, those on abandoned branches included. No entry objects are made of a file's entries, and each entry
-   * is read once: a later call looks at what was appended since. Offsets are places in the file; in memory they are the entries' numbers.
+   * is read once: a later call only reads what was appended since. Offsets are positions in the file; in memory they are the entries' numbers.
    *
    * @throws `TypeError` for an option of a wrong type.
    * @example
@@ -1857,7 +1857,7 @@ export declare class SessionManager {
    */
   branchWithSummary(branchFromId: string | null, summary: string, details?: unknown, fromHook?: boolean, usage?: Usage): string
   /**
-   * Moves this manager to a new session that holds the path to an entry alone, labels on it kept. Gives the new
+   * Moves this manager to a new session that holds only the path to an entry, with the labels on it. Gives the new
    * file's path; undefined in memory.
    *
    * @throws If no entry has this id: `Entry <id> not found`.
@@ -1870,8 +1870,8 @@ export declare class SessionManager {
   createBranchedSession(leafId: string): string | undefined
   /**
    * Adds lines that a store has of a session to its file, in the store's order; entries that are not stored yet follow.
-   * Two equal lines are one entry. Where entries of different hosts have one id, the later one gets another, and what its
-   * host says of it follows. New lines behind all others are appended in one write; else the file is replaced as a whole. Open
+   * Two equal lines are one entry. If entries of different hosts have one id, the later one gets a new id, and references of
+   * its host follow. New lines after all others are appended in one write; otherwise the file is replaced as a whole. Open
    * managers keep their leaf.
    *
    * @throws If the file cannot be read or written, is another session's or of an old version, or is locked by another

@@ -27,7 +27,7 @@ pub(super) fn reported<'env>(js: JsEnv<'env>, report: CoreResult<impl Serialize>
 #[napi]
 impl SessionManager {
     /// Takes in what others wrote to the file since; the leaf stays. A file that was deleted or renamed away is written
-    /// again, whole; one that was replaced is adopted if it holds the same session, else it is an error.
+    /// again, whole. One that was replaced is adopted if it holds the same session; otherwise that is an error.
     ///
     /// @throws If another session, or none, is in the file's place, or the file cannot be read or written.
     /// @example
@@ -59,8 +59,8 @@ impl SessionManager {
     /// but does not wait for the disk. The manager can still be used: it opens the file again when it needs it, and an
     /// exclusive one takes the lock again with its next append.
     ///
-    /// @throws If another session, or none, is in the file's place, or it cannot be read or written: the lock is let
-    /// go of, the file stays open, for it may be the only copy of what was appended.
+    /// @throws If another session, or none, is in the file's place, or it cannot be read or written. The lock is released then,
+    /// but the file stays open, because it may be the only copy of what was appended.
     /// @example
     /// ```ts
     /// const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
@@ -106,8 +106,8 @@ impl SessionManager {
         reported(js, verify::verify(&path))
     }
 
-    /// Makes a good file of a damaged one: damaged lines leave it, their children hang from what was before them. The
-    /// original stays beside it. A good file is left as it is.
+    /// Repairs a damaged session file: damaged lines are removed, and their children become children of the entry before them.
+    /// The original stays beside the file. A good file is left as it is.
     ///
     /// @throws If the file cannot be read or written, or nothing of a session is in it.
     /// @example
@@ -126,9 +126,9 @@ impl SessionManager {
         reported(js, repair::repair(&path, (now, &iso(js, now)?)))
     }
 
-    /// Whether a manager has the exclusive lock of a session file, in this process or another.
+    /// Whether a manager has the session lock of a session file, in this process or another.
     ///
-    /// @throws If the lock cannot be asked for.
+    /// @throws If the lock cannot be checked.
     /// @example
     /// ```ts
     /// const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });

@@ -216,7 +216,7 @@ impl SessionManager {
     }
 
     /// Calls a listener with each entry that is appended through this manager from now on, once it is in the session
-    /// and, where there is a file, written. What it throws is reported as an uncaught exception; the append stands.
+    /// and, where there is a file, written. What it throws is reported as an uncaught exception; the append stays.
     /// Gives the function that ends it. Entries of other processes are not reported.
     ///
     /// @throws `TypeError` if the listener is not a function.
@@ -239,7 +239,7 @@ impl SessionManager {
         Ok(end)
     }
 
-    /// `getBranch` under the name it had at first.
+    /// `getBranch` under its first name.
     ///
     /// @example
     /// ```ts
@@ -308,7 +308,7 @@ impl SessionManager {
     }
 
     /// What the model calls of this session used, those on abandoned branches included. No entry objects are made of a file's entries, and each entry
-    /// is read once: a later call looks at what was appended since. Offsets are places in the file; in memory they are the entries' numbers.
+    /// is read once: a later call only reads what was appended since. Offsets are positions in the file; in memory they are the entries' numbers.
     ///
     /// @throws `TypeError` for an option of a wrong type.
     /// @example
@@ -418,7 +418,7 @@ impl SessionManager {
         self.append_for_id(env, new)
     }
 
-    /// Moves this manager to a new session that holds the path to an entry alone, labels on it kept. Gives the new
+    /// Moves this manager to a new session that holds only the path to an entry, with the labels on it. Gives the new
     /// file's path; undefined in memory.
     ///
     /// @throws If no entry has this id: `Entry <id> not found`.
