@@ -1,4 +1,4 @@
-// What an entry says, in parts that every view shows its own way. Files hold what anybody wrote: any field may be
+// The content of an entry, as parts that each view shows in its own way. Anybody may have written the file: any field may be
 // missing or of another type than declared, so each goes through `asText`.
 import { asText } from "./text.mjs";
 
@@ -10,7 +10,7 @@ import { asText } from "./text.mjs";
  * @property {boolean} [failed] the tool or the command failed
  */
 
-/** @typedef {Record<string, any>} Loose an entry or a message as it may really be */
+/** @typedef {Record<string, any>} Loose an entry or a message whose fields may have any type */
 
 /**
  * Who speaks: the role of a message, else the type of the entry.
@@ -129,7 +129,7 @@ export function partsOf(entry) {
 	}
 	const known = own(entryParts, entry.type);
 	if (known) return known(entry);
-	// A kind that was invented later: its own fields, as they stand.
+	// An unknown kind: its own fields, unchanged.
 	return note(asText(Object.fromEntries(Object.entries(entry).filter(([key]) => !BASE.has(key)))));
 }
 
@@ -141,7 +141,7 @@ export function partsOf(entry) {
 const own = (table, key) => (typeof key === "string" && Object.hasOwn(table, key) ? table[key] : undefined);
 
 /**
- * What an entry says, in a beginning of one text.
+ * The beginning of an entry's text.
  * @param {Loose} entry
  */
 export const preview = (entry) => previewOf(partsOf(entry));

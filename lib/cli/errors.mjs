@@ -1,4 +1,4 @@
-// What the command itself refuses. Everything else that is thrown comes from the library and is shown as it says.
+// Errors of the command itself. Every other error comes from the library, and its message is shown unchanged.
 
 /** A failure that is told to the user in one message; `details` join it where output is JSON. */
 export class CommandError extends Error {

@@ -1,5 +1,5 @@
-// New files that the command makes. They are whole or not there, and only their owner can read them: sessions hold what
-// people would not publish.
+// New files that the command writes. They are complete or absent, and only their owner can read them, because sessions are
+// private.
 import { randomUUID } from "node:crypto";
 import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-// `pi-sessions fork` and `pi-sessions export`: a session, or a branch of it, somewhere else.
+// `pi-sessions fork` and `pi-sessions export`: copies of a session, or of a branch of it.
 import { existsSync } from "node:fs";
 import { roleOf } from "./entries.mjs";
 import { CommandError, UsageError } from "./errors.mjs";
@@ -69,7 +69,7 @@ async function forkAt(source, entry, options) {
 	const looked = openReadOnly(source);
 	const { id } = findEntry(looked, entry);
 	if (!looked.isPersisted()) return await forkOldAt(looked, source, id, options);
-	// As for a whole session: where sessions of its working directory are kept, wherever the source lies.
+	// As for a whole session: where sessions of its working directory are kept, wherever the source is.
 	const dir = sessionDirOf(looked.getCwd(), options) ?? getDefaultSessionDir(looked.getCwd());
 	const manager = SessionManager.open(source, dir, undefined, UNLOCKED);
 	manager.createBranchedSession(id);

@@ -1,6 +1,6 @@
 // The shape of a tree for people: runs of entries without a fork, one below the other, and the runs that leave them.
 //
-// At each fork one child goes on in its parent's column: the one that leads to the leaf, else the one with the most
+// At each fork one child continues in its parent's column: the one that leads to the leaf, else the one with the most
 // entries below it. So only side branches indent, and no drawing is deeper than the logarithm of the session: each
 // side branch holds at most half of what its fork holds (one more where the leaf's branch is the smaller).
 import { roleOf } from "./entries.mjs";

@@ -1,4 +1,4 @@
-// The library as the command sees it. Sessions are its business; the command shows what it gives.
+// The library as the command uses it. The library reads and writes sessions; the command only shows them.
 import * as library from "../../index.js";
 
 export const {

@@ -1,4 +1,4 @@
-// `pi-sessions list` and `pi-sessions search`: sessions, and places in them, as tables.
+// `pi-sessions list` and `pi-sessions search`: sessions and search hits as tables.
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename } from "node:path";
@@ -13,7 +13,7 @@ import { age, asText, clip, counted, safeLine, size, widthOf, wrapped } from "./
 /** @typedef {import("./library.mjs").SessionInfo} SessionInfo */
 /** @typedef {import("./sessions.mjs").SessionScope & { json?: boolean }} Options */
 
-/** Ids are UUIDv7: so many characters hold the millisecond. */
+/** Ids are UUIDv7: this many characters contain the millisecond. */
 const ID_SHOWN = 13;
 /** Columns of a whole one. */
 const ID_MOST = 36;
@@ -39,7 +39,7 @@ export async function list(options) {
 	if (all.length === 0) {
 		return await write(options.all ? "No sessions\n" : `No sessions for ${safeLine(workingDirectory(options))}; --all lists those of every folder\n`);
 	}
-	// A beginning is looked for among all sessions, so it must tell this one from all. Of the others their names will do.
+	// A beginning must be unique among all sessions. The ids of those that are not listed are taken from file names.
 	const others = options.all ? all.map(({ id }) => id) : sessionFiles({ ...options, all: true }).map(idInName);
 	const { ids, repeated } = shownIds(sessions, others);
 	const rows = sessions.map((session, index) => [

@@ -1,4 +1,4 @@
-// One run of the command: arguments in, exit code out. 0 is good, 1 a problem or a failure, 2 a usage error.
+// One run of the command: arguments in, exit code out. 0 is success, 1 a problem or a failure, 2 a usage error.
 import { CommanderError } from "commander";
 import { CommandError, UsageError } from "./errors.mjs";
 import { watchOutput, writeError } from "./output.mjs";
@@ -20,7 +20,7 @@ export async function main(args) {
 	} catch (error) {
 		if (error instanceof CommanderError) {
 			if (error.exitCode === 0) return 0;
-			// Without JSON commander has said already what it found wrong.
+			// Without --json commander has printed the error already.
 			if (asJson) writeError(error.message.replace(/^error: /, ""), true);
 			return 2;
 		}

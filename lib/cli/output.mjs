@@ -9,8 +9,8 @@ import { onSignal } from "./signals.mjs";
 import { clip, escapes, safeBlock, widthOf } from "./text.mjs";
 
 /**
- * Ends the command when its output can go nowhere. `pi-sessions list | head` is not a failure: who reads has seen enough. A
- * full disk is one.
+ * Ends the command when its output cannot be written. `pi-sessions list | head` is not a failure: the reader has seen enough.
+ * A full disk is.
  * @param {boolean} asJson whether errors are JSON
  */
 export function watchOutput(asJson) {
@@ -19,7 +19,7 @@ export function watchOutput(asJson) {
 		writeError(`Standard output cannot be written: ${error.message}`, asJson);
 		process.exit(1);
 	});
-	// Nobody hears that nobody hears.
+	// If standard error is gone, nothing can be reported.
 	process.stderr.on("error", (/** @type {NodeJS.ErrnoException} */ error) => process.exit(error.code === "EPIPE" ? (process.exitCode ?? 0) : 1));
 }
 
@@ -33,7 +33,7 @@ export function writeError(message, asJson, details) {
 }
 
 /**
- * Something that the user should know, and that keeps nothing from being done.
+ * A warning: something that the user should know and that does not stop the command.
  * @param {string} message
  * @param {boolean} asJson
  */
@@ -41,7 +41,7 @@ export function writeWarning(message, asJson) {
 	process.stderr.write(asJson ? `${json({ warning: { message } })}\n` : `Warning: ${safeBlock(message)}\n`);
 }
 
-/** Colours are for terminals; `NO_COLOR` takes them away, `FORCE_COLOR` brings them anywhere. */
+/** Colours are for terminals. `NO_COLOR` turns them off, `FORCE_COLOR` turns them on everywhere. */
 function coloured() {
 	const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
 	if (NO_COLOR) return false;
@@ -169,7 +169,7 @@ export async function writePaged(makeLines, { pager = true }) {
 		}
 		child.stdin.end();
 		const code = await ended;
-		// 127: the shell found no such command. The lines are shown without a pager.
+		// 127: the shell did not find the command. The lines are shown without a pager.
 		if (code === 127) await writeLines(makeLines());
 	} finally {
 		process.off("SIGINT", ignore);

@@ -1,4 +1,4 @@
-// What the pages that the command writes have in common: their parts, and what keeps them safe.
+// What the pages that the command writes have in common: their parts, and escaping and content security policies.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { UsageError } from "./errors.mjs";

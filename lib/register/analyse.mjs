@@ -1,5 +1,5 @@
-// Reads a pi's bundle, once for each version of it: where the chunk with the session manager has the names that pi's own
-// module exports, and who takes them from there. Everything is read from syntax trees. A bundle that is not exactly as
+// Analyses pi's bundle, once for each version of pi: where the chunk with the session manager declares the names that pi's own
+// module exports, and which modules import them from there. Everything is read from syntax trees. A bundle that is not exactly as
 // expected is refused with a reason; then pi runs unbundled.
 import { posix } from "node:path";
 import { parse } from "acorn";
@@ -30,7 +30,7 @@ function walk(node, visit) {
 	}
 }
 
-/** The names that a pattern binds or gives values; those of its defaults, too. */
+/** The names that a pattern binds or assigns, including those in its defaults. */
 function patternNames(pattern) {
 	const names = [];
 	walk(pattern, ({ type, name }) => type === "Identifier" && names.push(name));
@@ -52,7 +52,7 @@ function otherBindings(tree) {
 	return names;
 }
 
-/** The names of a class's own methods, but for the constructor's. */
+/** The names of a class's own methods, except the constructor. */
 function methodNames(node) {
 	const named = node.body.body.filter(({ type, computed }) => type === "MethodDefinition" && !computed);
 	return named.flatMap(({ kind, key }) => (kind === "constructor" || key.type !== "Identifier" ? [] : [key.name]));
@@ -80,7 +80,7 @@ function exportsOf(tree) {
 	});
 }
 
-/** What a declaration gives its name: a function, a class, or a variable's first value. */
+/** The value that a declaration gives its name: a function, a class, or a variable's initial value. */
 const valueOf = ({ kind, node }) => (kind === "variable" ? node.init : node);
 
 /** The names of properties in a tree, sorted. A bundler renames variables, never properties. */
@@ -94,7 +94,7 @@ function propertyNames(node) {
 	return [...names].sort().join();
 }
 
-/** What a value has of its source after a bundler's work on it, as text: equal for a function and the same one bundled. */
+/** The part of a value's source that bundling keeps, as text: equal for a function and the same function in a bundle. */
 function outlineOf(node) {
 	if (node.type === "Literal") return `literal ${node.raw}`;
 	const kind = node.type.replace(/Declaration|Expression/, "").toLowerCase();
@@ -144,7 +144,7 @@ class Analysis {
 			refuse(`${MANAGER} does not write each export as a declaration on a line of its own`);
 		for (const name of config.keys()) if (!settings.includes(name)) config.delete(name);
 		const wanted = [...names, ...config.keys()];
-		// A file that does not spell a name cannot bind it.
+		// A file that does not contain a name cannot bind it.
 		const candidates = this.#files.filter((file) => wanted.some((name) => this.#read(file).includes(name)));
 
 		const found = [...originals].map(([name, original]) => this.#find(name, original, candidates));
@@ -211,7 +211,7 @@ class Analysis {
 		);
 	}
 
-	/** Where the bundle declares a name; it is there once, as the same thing as in the unbundled module. */
+	/** Where the bundle declares a name: once, and in the same way as the unbundled module. */
 	#find(name, original, candidates) {
 		const found = candidates.flatMap((file) => {
 			const others = otherBindings(this.#tree(file)).filter((one) => one === name);
@@ -248,7 +248,7 @@ class Analysis {
 		});
 	}
 
-	/** The files that a file imports by statements, at any remove. */
+	/** The files that a file imports by statements, directly or through others. */
 	#reachable(from) {
 		const reached = new Set();
 		const queue = [from];
@@ -314,7 +314,7 @@ class Analysis {
 		return this.#files.filter((file) => posix.dirname(file) === posix.dirname(`${BUNDLE}x`));
 	}
 
-	/** Whether a file does nothing but start one of `guarded`: by a relative path in it, and no other. */
+	/** Whether a file only starts one of `guarded`, by a relative path, and imports nothing else. */
 	#launches(file, guarded) {
 		const leads = [];
 		const strays = [];

@@ -1,5 +1,5 @@
-// Tells our session manager which application it serves. pi's own config module knows the agent's folder: its
-// environment variable, its folder below the home directory and its name differ in renamed builds.
+// Tells our session manager which application it serves. pi's own config module knows the agent's directory:
+// its environment variable, its directory below the home directory and its name differ in renamed builds.
 import { Unfit } from "./package.mjs";
 
 const APP = Symbol.for("pi-session-native.app");

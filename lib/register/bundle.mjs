@@ -1,7 +1,7 @@
-// pi's bundle on our manager. The chunk that holds pi's session manager is loaded with our values in the place of its own:
-// its class is cut out before it exists, its functions are reassigned before anything can call them. How is worked out
-// once for each version of pi (analyse.mjs) and remembered by the content of the bundle's files. What is remembered is
-// offsets and names, checked against the files at every start (plan.mjs); no code is stored.
+// pi's bundle on our manager. The chunk that declares pi's session manager is loaded with our values in place of its own:
+// its class is cut out, and its functions are reassigned before anything can call them. Each version of pi is analysed once
+// (analyse.mjs), and the result is stored under the content of the bundle's files. It has only offsets and names, which are
+// checked against the files at every start (plan.mjs), and no code.
 import { isAscii, isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readdirSync, statSync } from "node:fs";
@@ -13,14 +13,14 @@ import { recall, remember } from "./private-cache.mjs";
 
 const require = module.createRequire(import.meta.url);
 
-/** Counts up with every change to what is stored or to what `analyse` accepts. */
+/** Raised with every change of what is stored or of what `analyse` accepts. */
 const FORMAT = 2;
 /** The name by which an edited module reaches ours. */
 export const HANDLE = "__piSessionNative";
 const HOOKED = new URL("hooked.mjs", import.meta.url).href;
 const GUARD = new URL("guard.mjs", import.meta.url).href;
 const IMPORT = `import{hooked as ${HANDLE}}from${JSON.stringify(HOOKED)};`;
-/** What is analysed besides the bundle. */
+/** The files that are analysed besides the bundle. */
 const BESIDES = ["package.json", MANAGER, MANAGER.replace(/js$/, "d.ts"), CONFIG];
 
 /** Where the checksum is in the fingerprint of a file. */
@@ -35,7 +35,7 @@ const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 const hasFingerprint = ({ size, mtimeMs, ctimeMs, ino }, known) =>
 	size === known[0] && mtimeMs === known[1] && ctimeMs === known[2] && ino === known[3];
 
-/** How old a change must be that a later one has another time for certain. */
+/** The age of a change after which a later change surely has another time. */
 const SETTLED_MS = 2_000;
 
 /**
@@ -82,7 +82,7 @@ function readUnchanged(path, known) {
 /** Most of a bundle is ASCII, which need not be decoded. */
 const asText = (bytes) => bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 
-/** Whether the files are those that a stored outcome is about. What is stored for one that merely was touched is renewed. */
+/** Whether a stored outcome is about these files. The stored times of a file that was only touched are updated. */
 function isAbout(stored, pi) {
 	const names = filesOf(pi);
 	if (names.length !== Object.keys(stored.files).length) return false;
@@ -99,10 +99,10 @@ function isAbout(stored, pi) {
 	return true;
 }
 
-/** What refuses a bundle is printed. */
+/** Whether a text can be printed: the reason why a bundle is refused is. */
 const isPrintable = (text) => typeof text === "string" && !/\p{Cc}/u.test(text);
 
-/** The stored outcome about a pi's bundle, as `{ refused }` or `{ bundle }`; undefined if there is none to rely on. */
+/** The stored outcome about a pi's bundle, as `{ refused }` or `{ bundle }`; undefined if there is none that can be relied on. */
 function recalled(name, pi, release) {
 	try {
 		const stored = recall(name);
@@ -126,7 +126,7 @@ function analysed(name, pi, release) {
 	try {
 		analysis = require("./analyse.mjs");
 	} catch (error) {
-		// It says nothing about the bundle, so it is not stored.
+		// This says nothing about the bundle, so it is not stored.
 		return { refused: `the analysis of bundles does not load: ${error.message.split("\n")[0]}` };
 	}
 	const texts = new Map();
@@ -182,11 +182,11 @@ export class Bundle {
 		return why === undefined ? { bundle } : { refused: why };
 	}
 
-	/** Throws an error if `plan` is none for the bundle of this pi. */
+	/** Throws an error if `plan` does not fit the bundle of this pi. */
 	constructor(pi, plan) {
 		this.#pi = pi;
 		this.#plan = plan;
-		/** The URL of its folder. */
+		/** The URL of its directory. */
 		this.url = pi.url + BUNDLE;
 		const { names, settings } = namesOf((file) => readFileSync(pi.path(file), "utf8"));
 		let chunkBytes;
@@ -235,7 +235,7 @@ export class Bundle {
 		return this.edits(name) ? this.#edited(name, bytes) : asText(bytes);
 	}
 
-	/** The error to throw for one that says that a file of the bundle is gone. */
+	/** The error to throw in place of one that says that a file of the bundle is gone. */
 	explained(error, name) {
 		return isMissing(error) || error.code === "ERR_MODULE_NOT_FOUND" ? this.#changed(name) : error;
 	}

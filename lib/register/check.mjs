@@ -1,8 +1,8 @@
-// Whether a pi can run on our manager: what it imports from its own must exist in ours.
+// Checks whether a pi can run on our manager: every name that it imports from its own session manager must exist in ours.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-// The build without WebAssembly: it is ready at once, so that this package can be loaded by `require`, too.
+// The build without WebAssembly is ready at once, so that this package can also be loaded by `require`.
 import { parse } from "es-module-lexer/js";
 import { declaredMembers, lackedMembers } from "./members.mjs";
 import { Unfit } from "./package.mjs";
@@ -12,7 +12,7 @@ const EVERYTHING = "*";
 
 /** The names that an import takes, as the other module calls them; `head` is the statement up to its specifier. */
 function importedNames(head) {
-	// `import "x"` takes none.
+	// `import "x"` imports no name.
 	if (!/\bfrom\b/.test(head)) return [];
 	const open = head.indexOf("{");
 	const names = [];
@@ -24,7 +24,7 @@ function importedNames(head) {
 	return names;
 }
 
-/** What a module's source takes from the module at `target`, as names. */
+/** The names that a module's source imports from the module at `target`. */
 export function takenFrom(source, url, target) {
 	const [imports, exports] = parse(source, url);
 	const leadsThere = (specifier) => {

@@ -1,6 +1,6 @@
-// Finds the installed pi for `pi-native`: what is set, what is installed beside this package, what `pi` on the path is,
-// what is installed globally. Agents are run in strangers' code: a pi that came with it is none that its user installed,
-// though `npx`, `npm run` and relative entries of the path lead there.
+// Finds the installed pi for `pi-native`: the one that is set, one installed beside this package, `pi` on the path, or one that
+// is installed globally. Agents run in directories with strangers' code. A pi that came with such a directory was not installed
+// by the user, even if `npx`, `npm run` or a relative entry of the path leads there.
 import { spawnSync } from "node:child_process";
 import {
 	accessSync,
@@ -18,7 +18,7 @@ import { fileURLToPath } from "node:url";
 import { Unfit, manifestOf } from "./package.mjs";
 import { PACKAGE_VARIABLE } from "./settings.mjs";
 
-/** How executables of the three systems begin: ELF, PE, and Mach-O in its forms. */
+/** The first bytes of executables: ELF, PE, and the forms of Mach-O. */
 const MAGIC = ["7f454c46", "4d5a", "cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe"];
 
 function headOf(path, length) {
@@ -43,7 +43,7 @@ export function isNamedAsPi(path, { names, folders }) {
 	return packages.flatMap(commandNames).includes(basename(path).replace(/\.exe$/i, ""));
 }
 
-/** Ends the start of a script of a package manager that starts pi by a shell: to Node it is a syntax error. */
+/** Refuses a package manager's shell script that starts pi, which for Node is a syntax error. */
 export function refuseLauncher(path, names) {
 	if (!/^#!.*\b(ba|da|z|k)?sh\b/.test(headOf(path, 80).toString("latin1").split("\n", 1)[0])) return;
 	for (const name of names) {
@@ -61,7 +61,7 @@ export const singleBinary = (path) =>
 			"install the npm package instead (npm install -g @earendil-works/pi-coding-agent)",
 	);
 
-/** The `node_modules` folders that Node would look into from `dir`. */
+/** The `node_modules` directories that Node would search from `dir`. */
 function* modulesUpwards(dir) {
 	for (let at = dir; ; at = dirname(at)) {
 		yield join(at, "node_modules");
@@ -69,7 +69,7 @@ function* modulesUpwards(dir) {
 	}
 }
 
-/** The path may name folders that are not there, or not ours to look into. */
+/** The path may name directories that do not exist or may not be read. */
 function isReadableFile(path) {
 	try {
 		accessSync(path, constants.R_OK);
@@ -79,7 +79,7 @@ function isReadableFile(path) {
 	}
 }
 
-/** This package's folder. */
+/** This package's directory. */
 const OWN = join(dirname(fileURLToPath(import.meta.url)), "../..");
 
 function realOr(path) {
@@ -90,7 +90,7 @@ function realOr(path) {
 	}
 }
 
-/** Of a directory that was deleted Node knows no path. */
+/** Node knows no path of a working directory that was deleted. */
 function workingDirectory() {
 	try {
 		return process.cwd();
@@ -99,7 +99,7 @@ function workingDirectory() {
 	}
 }
 
-/** Whether the working directory is this folder or below it. */
+/** Whether the working directory is this directory or below it. */
 function holdsWorkingDirectory(dir) {
 	const real = realOr(dir);
 	return `${realOr(workingDirectory())}${sep}`.startsWith(real.endsWith(sep) ? real : real + sep);
@@ -107,7 +107,7 @@ function holdsWorkingDirectory(dir) {
 
 /**
  * Whether a path came with the working directory: it leads through the `node_modules` of the working directory or of a
- * folder above it. Not if this package is installed there, too.
+ * directory above it. Not if this package is installed there, too.
  */
 function isOfWorkingDirectory(path) {
 	const above = [];
@@ -116,10 +116,10 @@ function isOfWorkingDirectory(path) {
 	return above.some((modules) => holdsWorkingDirectory(dirname(modules))) && !above.some(isOurs);
 }
 
-/** The same of a folder of the path; a relative one is for the sake of the working directory by itself. */
+/** The same of a directory of the path. A relative one always depends on the working directory. */
 const isStrange = (dir) => !isAbsolute(dir) || [dir, realOr(dir)].some(isOfWorkingDirectory);
 
-/** The folders of the path that the user, and not the working directory, has put there. */
+/** The directories of the path that were set by the user, not by the working directory. */
 const foldersOnPath = (env) =>
 	(env.PATH ?? env.Path ?? "").split(delimiter).filter((dir) => dir !== "" && !isStrange(dir));
 
@@ -132,7 +132,7 @@ function commandsOnPath(names, env) {
 /** What `npm run` and `npx` tell the npm below them: a project's settings, as if the user had set them. */
 const FROM_NPM = /^(?:npm_.*|init_cwd|node_options)$/i;
 
-/** Where npm installs globally to: the user's npm, away from the working directory and what is set there. */
+/** Where npm installs globally. The user's npm is asked, without the settings of the working directory. */
 function globalModules(env) {
 	if (commandsOnPath(["npm"], env).length === 0) return undefined;
 	const kept = Object.entries(env).filter(([name]) => !FROM_NPM.test(name) && !/^path$/i.test(name));
@@ -144,21 +144,21 @@ function globalModules(env) {
 	return status === 0 && root !== "" ? root : undefined;
 }
 
-/** The folder of package `name` that a launcher script of npm or pnpm leads to. */
+/** The directory of package `name` that a launcher script of npm or pnpm leads to. */
 function fromLauncher(path, name) {
 	const text = readFileSync(path, "utf8").replaceAll("\\", "/");
 	const found = text.split(/["'\s]/).find((word) => word.includes(`/node_modules/${name}/`));
 	if (!found) return undefined;
 	const folder = found.slice(0, found.lastIndexOf(`/node_modules/${name}/`) + `/node_modules/${name}`.length);
 	const named = folder.replace(/^(\$basedir|%~dp0|%dp0%)\/?/, `${dirname(path)}/`);
-	// Any other variable is the shell's to expand: without it the path would be taken below the working directory.
+	// The shell expands any other variable. Without it the path would be relative to the working directory.
 	return isAbsolute(named) ? named : undefined;
 }
 
-/** Folders where a package of this name may be, the likeliest first; found one after the other as they are asked for. */
+/** Directories where a package of this name may be, the likeliest first. Each is looked up when it is asked for. */
 function* candidates(name, env) {
 	for (const modules of modulesUpwards(OWN)) yield join(modules, name);
-	// Installed by a link, this package's real folder is elsewhere than the command.
+	// Installed by a link, this package's real directory is elsewhere than the command.
 	if (process.argv[1])
 		for (const modules of modulesUpwards(dirname(resolve(process.argv[1])))) yield join(modules, name);
 	for (const command of commandsOnPath(commandNames(name), env)) {

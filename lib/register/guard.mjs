@@ -1,4 +1,4 @@
-// Imported by pi's entry modules (see hooks.mjs): by an unbundled one before all else, by one of the bundle last.
+// Imported by pi's entry modules (see hooks.mjs): first by an unbundled one, last by one of the bundle.
 import { hooked } from "./hooked.mjs";
 
 hooked.started(new URL(import.meta.url).searchParams.get("pi"));

@@ -1,5 +1,5 @@
-// Between the hooks and the modules that they put into pi's graph or edit. These may be loaded by `require`, and so may
-// wait for nothing; main.mjs waits.
+// What the hooks share with the modules that they add to pi's module graph or edit. These may be loaded by `require`, so they
+// must not wait for anything; main.mjs waits.
 
 export const hooked = {
 	/** `started(dir)`: an entry module of the pi in `dir` begins. Throws, or ends the process, unless its manager is replaced. */

@@ -1,5 +1,5 @@
 // The module hooks: every import of a pi's own session manager gets ours, and its bundle is loaded with ours inside
-// (bundle.mjs). What could leave two managers in one process, or pi on its own one, is an error.
+// (bundle.mjs). Anything that could leave two managers in one process, or pi on its own manager, is an error.
 import module from "node:module";
 import { setApp } from "./app.mjs";
 import { Bundle } from "./bundle.mjs";
@@ -11,7 +11,7 @@ const require = module.createRequire(import.meta.url);
 const GUARD = new URL("guard.mjs", import.meta.url).href;
 const APP = new URL("app.mjs", import.meta.url).href;
 const OURS = new URL("../../index.js", import.meta.url).href;
-/** The module that is in the place of a pi's manager; no file: `load` makes it. */
+/** The module that replaces a pi's manager. It has no file: `load` makes its text. */
 const STAND_IN = new URL("stand-in.mjs", import.meta.url).href;
 /** Ends the URL of an edited module, so that V8's compile cache never has it under the URL of pi's file. */
 const EDITED = "?pi-session-native";
@@ -27,11 +27,11 @@ export class Hooks {
 	/** Why a pi's bundle is not used. */
 	#refused = new Map();
 	#replaced = new Set();
-	/** The folders of pis that run: what fails in one from then on is an exception, as an extension's failure is. */
+	/** The directories of pis that run. A failure in one from then on is an exception, like the failure of an extension. */
 	#running = new Set();
 
 	/**
-	 * `load` gives our module, and is called when a pi comes up: other scripts are none of its business. `release` is
+	 * `load` gives our module, and is called when a pi is loaded: other scripts do not need it. `release` is
 	 * our package's name and version, `say` takes lines for the user, `stop` an error that was found in the middle of pi's modules.
 	 */
 	constructor({ packages, load, release, say, stop }) {
@@ -52,7 +52,7 @@ export class Hooks {
 		hooked.setApp = setApp;
 	}
 
-	/** Runs a hook. What is found unfit before pi runs ends its start; Node would print a stack. */
+	/** Runs a hook. If pi is found unfit before it runs, the process ends with a message; Node would print a stack. */
 	#starting(hook) {
 		try {
 			return hook();
@@ -65,7 +65,7 @@ export class Hooks {
 	/** Throws `Unfit` if this pi cannot run unbundled on our manager. Looks once. */
 	check(pi) {
 		if (this.#checked.has(pi.dir)) return;
-		// Only here: the bundle needs nothing of it.
+		// Imported only here, because the bundle does not need it.
 		const { checkPi } = require("./check.mjs");
 		checkPi(pi, this.#loadOurs(), this.#release);
 		this.#checked.add(pi.dir);
@@ -128,7 +128,7 @@ export class Hooks {
 		if (kind === "bundle") {
 			const bundle = this.bundleOf(pi);
 			if (bundle) return bundle.has(name) ? moduleAt(bundle, name) : resolved;
-			// Within the bundle one piece leads to the next; whoever loads the first is told.
+			// Within the bundle one piece imports the next; only the import of the first is reported.
 			if (unbundledUrl === undefined) return resolved;
 			this.check(pi);
 			return { url: unbundledUrl, format: "module", shortCircuit: true };
@@ -148,7 +148,7 @@ export class Hooks {
 		return undefined;
 	}
 
-	/** What one piece of a bundle that is run imports of another: these are modules, and where they say they are. */
+	/** What one piece of a running bundle imports from another: these are modules, at the paths that the import names. */
 	#withinBundle(specifier, parentUrl) {
 		if (this.#bundles.size === 0 || !specifier.startsWith("./") || parentUrl === undefined) return undefined;
 		const running = this.#bundleAt(parentUrl);

@@ -16,9 +16,9 @@ let hooks;
 /** The store that this process's sessions go to, if one is named. */
 let store;
 let ours;
-/** What `install` gave, once: two hooks in a row would each see the other's work as none of their own. */
+/** What `install` returned. It runs once: of two hooks in a row each would take the other's work for foreign. */
 let installed;
-/** Whether pi itself was started, so that a failure is the end of the process and not an exception in somebody's script. */
+/** Whether pi itself was started. Then a failure ends the process; otherwise it is an exception in somebody's script. */
 let startsPi = false;
 
 const print = (text) => writeSync(2, `${text}\n`);
@@ -55,7 +55,7 @@ function loadOurs() {
 function install(settings) {
 	if (installed) return installed;
 	const { bun, deno, node } = process.versions;
-	// The hooks load by `require` what is a module.
+	// The hooks load modules by `require`.
 	if (typeof module.registerHooks !== "function" || !process.features.require_module || bun || deno) {
 		const runtime = bun ? `Bun ${bun}` : deno ? `Deno ${deno}` : `Node ${node}`;
 		throw new Unfit(
@@ -65,7 +65,7 @@ function install(settings) {
 	if (isMainThread) store = storeOfEnvironment();
 	const { name, version } = require("../../package.json");
 	const packages = new Packages(settings);
-	// A worker's pi is the main thread's, which has said so already.
+	// A worker has the main thread's pi, which was reported already.
 	const say = settings.verbose && isMainThread ? print : () => {};
 	hooks = new Hooks({ packages, load: loadOurs, release: `${name} ${version}`, say, stop });
 	hooks.install();
@@ -85,7 +85,7 @@ function mainScript() {
 	return path !== undefined && statSync(path).isFile() ? { given: path, real: realpathSync(path) } : undefined;
 }
 
-/** Stops the start of a pi that is not a script of Node's. What is not named as pi is none of our business. */
+/** Stops the start of a pi that is not a script of Node's. Scripts that are not named as pi are left alone. */
 function refuseOthers({ given, real }, settings) {
 	const { isBinary, isNamedAsPi, refuseLauncher, singleBinary } = require("./find.mjs");
 	const isNamed = [given, real].some((path) => isNamedAsPi(path, settings));
@@ -111,8 +111,8 @@ export function registerMain() {
 
 /**
  * Keeps the code that V8 compiles, as pi's own command does; where pi asks for it, it is on by then. V8 runs what it finds
- * there, so that the folder is one that no other user can write: Node's usual one is shared. A folder that the user has set
- * in NODE_COMPILE_CACHE stays.
+ * there, so the directory must be one that no other user can write: Node's default is shared. A directory that the user has
+ * set in NODE_COMPILE_CACHE stays.
  */
 function keepCompiled() {
 	if (!module.enableCompileCache || process.env.NODE_COMPILE_CACHE || process.env.NODE_DISABLE_COMPILE_CACHE) return;
@@ -120,7 +120,7 @@ function keepCompiled() {
 	if (folder !== undefined) module.enableCompileCache(folder);
 }
 
-/** Checks the pi whose own script is started. False for a script that merely lies in its folder, an example. */
+/** Checks the pi whose own script is started. False for a script that is only in its directory, such as an example. */
 function checkStart(packages, pi, script) {
 	const name = pi.nameOf(script);
 	if (name.startsWith("src/")) {

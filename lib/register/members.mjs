@@ -1,7 +1,7 @@
 // The public members of pi's class, and which of them ours lacks.
 import { existsSync, readFileSync } from "node:fs";
 
-/** A member's line in a class declaration: modifiers, then its name or `[Symbol.x]`. What is private says so first. */
+/** A member's line in a class declaration: modifiers, then its name or `[Symbol.x]`. A private one begins with its modifier. */
 const MEMBER =
 	/^ {4}((?:(?:public|static|readonly|abstract|override|declare|accessor|get|set)\s+)*)(?:\[Symbol\.(\w+)\]|(["']?)(?!_|constructor\b)([\w$]+)\3)[?!]?\s*[(<:;=]/gm;
 
@@ -27,7 +27,7 @@ export function lackedMembers(members, SessionManager) {
 	const lacked = members.filter(({ name, isStatic }) => {
 		const holder = isStatic ? SessionManager : SessionManager.prototype;
 		const key = name.startsWith("Symbol.") ? Symbol[name.slice("Symbol.".length)] : name;
-		// A symbol of an engine to come.
+		// A symbol that this JavaScript engine does not have yet.
 		return key === undefined || !(key in holder);
 	});
 	return lacked.map(({ name }) => name);

@@ -1,4 +1,4 @@
-// Where things are in an installed pi, and how one is told from other packages.
+// Where things are in an installed pi, and how a pi is recognised.
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -6,7 +6,7 @@ import { PACKAGE_VARIABLE } from "./settings.mjs";
 
 export const MANAGER = "dist/core/session-manager.js";
 export const CONFIG = "dist/config.js";
-/** The unbundled modules that somebody may begin with. Each imports the session manager, at first or second hand. */
+/** The unbundled modules that a program may load first. Each imports the session manager, directly or indirectly. */
 const ENTRIES = ["dist/cli.js", "dist/rpc-entry.js", "dist/index.js"];
 export const BUNDLE = "dist/bundle/";
 
@@ -18,7 +18,7 @@ export class Unfit extends Error {
 	}
 }
 
-/** The `package.json` of a folder, or undefined if there is none that can be read as one. */
+/** The `package.json` of a directory, or undefined if none can be read. */
 export function manifestOf(dir) {
 	try {
 		const value = JSON.parse(readFileSync(join(dir, "package.json"), "utf8").replace(/^\uFEFF/, ""));
@@ -28,11 +28,11 @@ export function manifestOf(dir) {
 	}
 }
 
-/** The nearest folder from `path` upwards that holds a named package, as `{ dir, manifest }`. */
+/** The nearest directory from `path` upwards that holds a named package, as `{ dir, manifest }`. */
 export function packageAround(path) {
 	for (let dir = path; ; dir = dirname(dir)) {
 		const manifest = manifestOf(dir);
-		// A folder of a build may hold a manifest without a name, to say what kind of modules it holds.
+		// A directory of a build may have a manifest without a name, which only says what kind of modules it holds.
 		if (manifest?.name !== undefined) return { dir, manifest };
 		if (dir === dirname(dir)) return undefined;
 	}
@@ -40,7 +40,7 @@ export function packageAround(path) {
 
 const unix = (path) => path.split(sep).join("/");
 
-/** An installed pi. `dir` is its real folder, `url` the same with a slash at its end. */
+/** An installed pi. `dir` is its real directory, `url` the same with a slash at its end. */
 export class Pi {
 	constructor(dir, manifest) {
 		this.dir = dir;
@@ -57,9 +57,9 @@ export class Pi {
 		return `${this.name} ${this.version}`;
 	}
 
-	/** The path of a file of the package; `name` has slashes, and no dots to go up by. */
+	/** The path of a file of the package. `name` has slashes, and no `..`. */
 	path(name) {
-		// Asked at every start for each file of the bundle, which `join` would take a tenth of the start for.
+		// Called at every start for each file of the bundle: `join` would take a tenth of the start.
 		return this.dir + sep + (sep === "/" ? name : name.replaceAll("/", sep));
 	}
 
@@ -75,10 +75,10 @@ export class Pi {
 }
 
 /**
- * The packages that are pi, by folder.
+ * The packages that are pi, by directory.
  *
  * A package is pi if its name is a known one. One that only looks like pi (a renamed build: it has pi's settings and
- * pi's session manager) is an error that names the setting, because to run it unreplaced would not be what was asked.
+ * pi's session manager) is an error that names the setting, because it would run on its own manager, which was not asked for.
  */
 export class Packages {
 	#settings;
@@ -90,7 +90,7 @@ export class Packages {
 		this.#folders = new Set(settings.folders.filter((dir) => existsSync(dir)).map((dir) => realpathSync(dir)));
 	}
 
-	/** The pi in exactly this folder, or undefined. */
+	/** The pi in exactly this directory, or undefined. */
 	in(dir) {
 		let pi = this.#known.get(dir);
 		if (pi === undefined) this.#known.set(dir, (pi = this.#read(dir)));
@@ -117,7 +117,7 @@ export class Packages {
 
 	/**
 	 * What a module's URL is to a pi: `{ pi, kind, name }` with kind `manager`, `entry` or `bundle` (then `unbundledUrl` is that
-	 * of the unbundled module of that name, if there is one); `name` is its path in the package. Undefined for all else.
+	 * of the unbundled module of that name, if there is one); `name` is its path in the package. Undefined for everything else.
 	 */
 	locate(url) {
 		if (!url.startsWith("file:") || !url.includes("/dist/")) return undefined;

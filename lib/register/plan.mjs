@@ -1,10 +1,10 @@
-// The form of a plan, by which a bundle is edited, and the check of one that was stored. Any program of the user's can
-// write the cache, so nothing stored is believed: what a plan could be wrong about is compared with pi's own files.
+// The form of a plan, by which a bundle is edited, and the check of one that was stored. Any program of the user can
+// write the cache, so a stored plan is not trusted: everything in it that could be wrong is compared with pi's own files.
 import { Script } from "node:vm";
 import { BUNDLE, CONFIG, MANAGER } from "./package.mjs";
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
-/** What may stand for a name in an edited module: a local name, or a property of a namespace object. */
+/** What may represent a name in an edited module: a local name, or a property of a namespace object. */
 const BINDING = /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)?$/;
 /** What our manager is told of pi's configuration. */
 const SETTINGS = ["APP_NAME", "getAgentDir"];

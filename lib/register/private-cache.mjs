@@ -1,6 +1,6 @@
-// Small files in a folder that no other user can write. What is found there is a hint that saves time: every doubt about
-// the folder or a file (its owner, its mode, a link, its checksum) reads as "nothing is remembered". The user's other
-// programs may write there, so that whoever recalls a value checks it.
+// Small files in a directory that no other user can write. They only save time: with any doubt about the directory or a file
+// (its owner, its mode, a link, its checksum) nothing is recalled. The user's other programs may write there, so the caller
+// checks a recalled value.
 import { createHash } from "node:crypto";
 import {
 	closeSync,
@@ -21,25 +21,25 @@ import { dirname, isAbsolute, join } from "node:path";
 /** Larger than anything that is written here. */
 const LARGEST_BYTES = 1 << 20;
 
-/** The user's folder for caches, by the custom of the system. */
+/** The user's cache directory, by the convention of the system. */
 function userCacheFolder() {
 	const { env, platform } = process;
 	const given = platform === "win32" ? env.LOCALAPPDATA : env.XDG_CACHE_HOME;
 	if (given && isAbsolute(given)) return given;
 	const usual = { darwin: "Library/Caches", win32: "AppData/Local" }[platform] ?? ".cache";
 	const home = homedir();
-	// `HOME` may be empty or relative: the folder would then be one of the working directory, which others may have filled.
+	// `HOME` may be empty or relative: the directory would then be below the working directory, which others may have filled.
 	if (!isAbsolute(home)) throw new Error(`The home folder is not an absolute path: ${JSON.stringify(home)}`);
 	return join(home, usual);
 }
 
 const cacheFolder = () => join(userCacheFolder(), "pi-session-native");
 
-/** Whether nobody else may write what these are the stats of. Windows keeps others out of the user's folder by itself. */
+/** Whether no other user may write the file with these stats. Windows keeps others out of the user's directory. */
 const isPrivate = ({ uid, mode }) => process.geteuid === undefined || (uid === process.geteuid() && (mode & 0o022) === 0);
 
 function isPrivateFolder(path) {
-	// Not `stat`: a link may lead to a folder of the user's that others chose.
+	// Not `stat`: a link may lead to a directory of the user that others chose.
 	const stats = lstatSync(path);
 	return stats.isDirectory() && isPrivate(stats);
 }
@@ -52,7 +52,7 @@ export function recall(name) {
 	try {
 		const folder = cacheFolder();
 		if (!isPrivateFolder(folder)) return undefined;
-		// Not blocking: a pipe that lies there would wait for a writer.
+		// Non-blocking: a pipe would wait for a writer.
 		const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 		file = openSync(join(folder, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 		const stats = fstatSync(file);
@@ -66,7 +66,7 @@ export function recall(name) {
 	}
 }
 
-/** Makes a folder in one of the user's own: root in somebody's home would leave there what they cannot write. */
+/** Creates a directory in one of the user's own. Root in another user's home would leave there what that user cannot write. */
 function makeFolder(path) {
 	if (lstatSync(path, { throwIfNoEntry: false })) return;
 	const isOwn = process.geteuid === undefined || statSync(dirname(path)).uid === process.geteuid();
@@ -74,16 +74,16 @@ function makeFolder(path) {
 	mkdirSync(path, { mode: 0o700 });
 }
 
-/** The folder that is stored in, made if it is not there. Throws an error if others may write it. */
+/** The directory that values are stored in, created if it does not exist. Throws an error if others may write it. */
 function ownFolder() {
 	const folder = cacheFolder();
-	// One after the other: in a place like /proc, which says that the folder above is missing, `recursive` never returns.
+	// One after the other: below a path like /proc, which says that the parent is missing, `recursive` never returns.
 	for (const path of [dirname(folder), folder]) makeFolder(path);
 	if (!isPrivateFolder(folder)) throw new Error(`others may write ${folder}`);
 	return folder;
 }
 
-/** The path of a folder in it for other files, made if it is not there; undefined where none can be made. */
+/** The path of a directory in it for other files, created if it does not exist; undefined if it cannot be created. */
 export function privateFolder(name) {
 	try {
 		const path = join(ownFolder(), name);

@@ -4,9 +4,9 @@ import { isAbsolute, sep } from "node:path";
 /** The names pi is published under. */
 const PUBLISHED = ["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"];
 
-/** Names a renamed build of pi: the name of its npm package, or its folder. Several are told apart by commas. */
+/** Names a renamed build of pi: the name of its npm package, or its directory. Several are separated by commas. */
 export const PACKAGE_VARIABLE = "PI_SESSION_NATIVE_PACKAGE";
-/** Set to anything but nothing or 0: says in one line that the manager was replaced, and where. */
+/** If set, and not to 0, one line says that the manager was replaced, and where. */
 export const VERBOSE_VARIABLE = "PI_SESSION_NATIVE_VERBOSE";
 
 const isFolder = (text) => isAbsolute(text) || text.startsWith(".") || (sep !== "/" && text.includes(sep));
