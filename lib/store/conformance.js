@@ -1,4 +1,4 @@
-// What every store must do, for whatever test runner:
+// The tests that every store must pass, for any test runner:
 //
 //   for (const { name, run } of conformanceCases) test(name, async () => run({ open: (host) => … }));
 const assert = require("node:assert/strict");
@@ -42,7 +42,7 @@ async function rejects(work, code) {
 }
 
 /**
- * Repeats a call as its caller would: a store may say of any that it is worth trying again.
+ * Repeats a call as its caller would: a store may report any error as retryable.
  * @template T
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
@@ -129,7 +129,7 @@ const CASES = {
 	},
 
 	async "who loaded before going on stands behind what was loaded"({ open }) {
-		// By their ids alone they would stand the other way round.
+		// By their ids they would be in the other order.
 		const [z, a] = [await open("z"), await open("a")];
 		await append(z, entries("z", 3));
 		const seen = (await a.load(SESSION)).cursor;
@@ -305,7 +305,7 @@ const CASES = {
 	async "a claim is one host's, and each new holder's is higher"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
 		if (!a.claim || !b.claim) {
-			// A store that cannot claim must not pretend to.
+			// A store without claims must not accept an epoch.
 			await rejects(a.append(SESSION, { header: headerOf(), lines: entries("a", 1), epoch: 1 }), "unsupported");
 			return;
 		}
@@ -316,7 +316,7 @@ const CASES = {
 		await rejects(b.claim(SESSION, { ttl: 60_000 }), "claimed");
 		assert.equal((await b.list()).sessions[0]?.claim?.host, "a");
 		await a.append(SESSION, { header: headerOf(), lines: entries("b", 1), epoch: first.epoch });
-		// It is said, and locks nobody who does not ask for it.
+		// The claim is listed, but does not refuse appends without an epoch.
 		await append(b, entries("c", 1));
 		const second = await b.claim(SESSION, { ttl: 60_000, force: true });
 		assert(second.epoch > first.epoch);

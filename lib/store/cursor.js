@@ -1,4 +1,4 @@
-// What a host has seen of a session whose lines lie in segments: the highest clock, and for each host how many batches
+// What a host has seen of a session whose lines are in segments: the highest clock, and for each host how many batches
 // and the checksum of the last of them.
 const { StoreError } = require("./errors.js");
 const { isObject } = require("./lines.js");

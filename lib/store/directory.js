@@ -1,7 +1,7 @@
 // Segments as files in a directory.
 //
-// A file is written under another name, synchronised, and linked to its own name, which fails if that is taken: what has
-// the name is whole. File systems without links rename instead, after a look; there two processes of one host could meet.
+// A file is written under another name, synchronised, and linked to its own name, which fails if that is taken. So a file with
+// the name is whole. File systems without links rename after a check instead; there, two processes of one host can collide.
 const { randomUUID } = require("node:crypto");
 const { promises: fs } = require("node:fs");
 const { dirname, join, resolve } = require("node:path");
@@ -11,9 +11,9 @@ const { SegmentStore } = require("./segment-store.js");
 
 /** @typedef {import("./segment-store").Listed} Listed */
 
-/** What drafts are called; no reader takes them for a segment. */
+/** The prefix of drafts; no reader takes a draft for a segment. */
 const DRAFT = ".draft-";
-/** A draft of this age is what a killed process left. */
+/** A draft of this age was left by a killed process. */
 const ABANDONED_MS = 24 * 3600 * 1000;
 const WITHOUT_LINKS = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
 
@@ -74,7 +74,7 @@ class DirectoryObjects {
 	async create(path, bytes) {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
-			// Whom the directory is open to, its files are, too.
+			// Files get the permissions of the directory.
 			const { mode } = await fs.stat(this.#root);
 			await this.#makeFolder(dirname(full), mode & 0o777);
 			const draft = join(dirname(full), `${DRAFT}${randomUUID()}`);
@@ -122,7 +122,7 @@ class DirectoryObjects {
 			try {
 				await fs.rmdir(dir);
 			} catch {
-				// Not empty: somebody else writes there.
+				// Not empty: another process writes there.
 				return;
 			}
 		}

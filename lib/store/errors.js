@@ -1,10 +1,10 @@
 // The one error of stores.
 //
-// It carries no text of the caller's URL: what a driver says is taken over, what it was given is not.
+// It has no text of the caller's URL. A driver's message is included, its arguments are not.
 
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
 
-/** What may pass by itself: the same call is worth trying again. */
+/** Errors that may pass: the same call may succeed later. */
 const RETRYABLE = new Set(["unreachable", "full"]);
 
 class StoreError extends Error {
@@ -22,7 +22,7 @@ class StoreError extends Error {
 }
 
 /**
- * A URL as it may be shown: without password, and without parameters, which may hold keys.
+ * A URL that can be shown: without its password, and without parameters, which may be keys.
  * @param {URL} url
  */
 function withoutSecrets(url) {
@@ -31,7 +31,7 @@ function withoutSecrets(url) {
 }
 
 /**
- * Reads a URL. The error of `URL` itself holds the text it was given, password and all, so it is not passed on.
+ * Parses a URL. The error of `URL` itself contains the whole text, with the password, so it is not passed on.
  * @param {string} text
  */
 function parseUrl(text) {

@@ -1,10 +1,10 @@
-/** What went wrong, for programs. */
+/** What went wrong, as a code for programs. */
 export type StoreErrorCode =
 	/** No answer, or a broken connection. Trying again may help. */
 	| "unreachable"
 	/** No room is left. Trying again may help, once there is. */
 	| "full"
-	/** The store may be read, not written. */
+	/** The store can be read but not written. */
 	| "read-only"
 	/** The store refuses these credentials. */
 	| "denied"
@@ -12,7 +12,7 @@ export type StoreErrorCode =
 	| "newer-schema"
 	/** What the caller passed cannot be used. */
 	| "invalid"
-	/** The session of a cursor is no longer that of the store (it was deleted, or put back from a backup): load it anew. */
+	/** The session of a cursor is no longer that of the store (it was deleted, or restored from a backup): load it from the beginning. */
 	| "reset"
 	/** Another host has claimed the session. */
 	| "claimed"
@@ -30,19 +30,19 @@ export class StoreError extends Error {
 	readonly retryable: boolean;
 }
 
-/** What a host has seen of a session. Each adapter has its own form; keep it, pass it on, do not look into it. */
+/** What a host has seen of a session. It is opaque: each adapter has its own form. */
 export type Cursor = string;
 
 export interface Append {
-	/** The line of the session's header, without line break. Kept from whoever appends first. */
+	/** The line of the session's header, without line break. The store keeps that of the host that appends first. */
 	header: Uint8Array;
-	/** Lines of entries, without line breaks. What is not an entry is refused. */
+	/** Lines of entries, without line breaks. A line that is not an entry is refused. */
 	lines: readonly Uint8Array[];
-	/** What the session is a part of, by a name that is the same on every machine. Kept from whoever appends first. */
+	/** The project of the session: a name that is the same on every machine. The store keeps that of the host that appends first. */
 	project?: string;
 	/**
-	 * What this host has seen: the lines are behind all of that and are none of it. They are compared with what this host
-	 * appended since; without a cursor, with all that it ever appended.
+	 * What this host has seen: the lines come after all of that, and are not among it. They are compared with what this host
+	 * appended since. Without a cursor they are compared with everything that it ever appended.
 	 */
 	after?: Cursor;
 	/** Refuse, with code `claimed`, unless the session's newest claim is this one. */
@@ -52,7 +52,7 @@ export interface Append {
 export interface Appended {
 	/** How many lines were new. */
 	stored: number;
-	/** `after`, and behind the lines that were appended if nobody else appended in between. */
+	/** `after`; it includes the appended lines if no other host appended in between. */
 	cursor: Cursor;
 }
 
@@ -60,12 +60,12 @@ export interface StoredLine {
 	line: Buffer;
 	/** The host that appended it. */
 	host: string;
-	/** The line's place: see `compareLines`. */
+	/** The line's position in the order: see `compareLines`. */
 	clock: number;
 	index: number;
 }
 
-/** Something stored that cannot be used. It is passed over, and the rest is used. */
+/** Something in the store that cannot be used. It is skipped, and the rest is used. */
 export interface Problem {
 	session: string;
 	/** The row, the file or the object. */
@@ -77,11 +77,11 @@ export interface Problem {
 export interface Page {
 	/** In the store's order within the page. A line that was given before may be given again. */
 	lines: StoredLine[];
-	/** Load after this next. */
+	/** The cursor for the next load. */
 	cursor: Cursor;
-	/** All lines are behind everything that the cursor had passed: they can be added at the end. */
+	/** Whether all lines come after everything that the cursor had passed: they can be added at the end. */
 	behind: boolean;
-	/** There was more than one page holds. */
+	/** Whether there are more lines than this page has. */
 	more: boolean;
 	problems: Problem[];
 }
@@ -91,11 +91,11 @@ export interface StoredSession {
 	/** The line of the header, from the host that appended first. */
 	header: Buffer;
 	project?: string;
-	/** Those that appended, sorted. */
+	/** The hosts that appended, sorted. */
 	hosts: string[];
-	/** Size of what is stored, about. */
+	/** The approximate size of what is stored. */
 	bytes: number;
-	/** When something was last appended, by the store's own time. For people: no order comes from it. */
+	/** When something was last appended, by the store's clock. For display: no order depends on it. */
 	modified: Date;
 	/** Who uses it now, if anybody has claimed it. */
 	claim?: { host: string; epoch: number; until: Date };
@@ -113,27 +113,26 @@ export interface Claim {
 }
 
 /**
- * A place where the lines of sessions are kept, for one host. A line is the bytes of an entry; two lines of a session
+ * A store of the lines of sessions, for one host. A line is the bytes of an entry; two lines of a session
  * with equal bytes are one. Every method rejects with a `StoreError`.
  */
 export interface LineStore {
 	readonly host: string;
 	/**
-	 * Stores lines. When it resolves they are as durable as the store makes anything. It may be repeated, whole or in
-	 * other portions, after any failure: what is there already is not stored again. A reader sees all of the lines or
-	 * none.
+	 * Stores lines. When it resolves they are as durable as anything in the store. It may be repeated after any failure, whole
+	 * or in other portions: lines that are stored already are not stored again. A reader sees all of the lines or none.
 	 */
 	append(session: string, append: Append): Promise<Appended>;
 	/** Lines that were stored after a cursor; from the beginning without one. A session that is not there has none. */
 	load(session: string, after?: Cursor): Promise<Page>;
 	/** What is stored, with headers: of every session, of a project, or of one session. */
 	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
-	/** Removes a session and all its lines. One that is not there is removed already. */
+	/** Removes a session and all its lines. Removing a session that is not there succeeds. */
 	delete(session: string): Promise<void>;
 	/**
 	 * Claims a session for this host for some time (milliseconds), or prolongs its claim; 0 gives it up. Each claim by
 	 * another host than before has a higher epoch. Rejects with code `claimed` while another host's claim lasts, unless
-	 * `force` is set. Not every store can.
+	 * `force` is set. Not every store has claims.
 	 */
 	claim?(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
 	/** Ends connections that the store opened itself. */
@@ -145,7 +144,7 @@ export interface DirectoryStoreOptions {
 	host: string;
 }
 
-/** Sessions in a directory: a network drive, a synchronised folder, a checkout. */
+/** Sessions in a directory: a network drive, a synchronised directory, a checkout. */
 export class DirectoryStore implements LineStore {
 	constructor(options: DirectoryStoreOptions);
 	readonly host: string;
@@ -156,7 +155,7 @@ export class DirectoryStore implements LineStore {
 	close(): Promise<void>;
 }
 
-/** What is used of a client or a pool of the package `pg`. */
+/** The part of a client or pool of the package `pg` that is used. */
 export interface Queryable {
 	query(statement: { text: string; values?: unknown[] }): Promise<{ rows: any[] }>;
 }
@@ -194,13 +193,13 @@ export interface S3Credentials {
 export interface S3StoreOptions {
 	host: string;
 	bucket: string;
-	/** What the keys of all objects begin with; none by default. */
+	/** The prefix of the keys of all objects; empty by default. */
 	prefix?: string;
 	/** By default `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or Amazon's for the region. The bucket is put into its path. */
 	endpoint?: string;
 	/** By default `AWS_REGION`, `AWS_DEFAULT_REGION`, or `us-east-1`. */
 	region?: string;
-	/** A function is asked before each request. By default `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`. */
+	/** A function is called before each request. By default `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`. */
 	credentials?: S3Credentials | (() => S3Credentials | Promise<S3Credentials>);
 	/** How long to wait for an answer, in milliseconds; by default 30,000. */
 	timeout?: number;
@@ -238,7 +237,7 @@ export function loadAll(store: LineStore, session: string, after?: Cursor, onPro
 export interface PullReport {
 	/** Lines that the file did not have. */
 	added: number;
-	/** Entries that got a new id, because one of another host came first in the store's order with the same. */
+	/** Entries that got a new id, because an entry of another host with the same id comes first in the store's order. */
 	renamed: { id: string; newId: string }[];
 	problems: Problem[];
 }
@@ -246,7 +245,7 @@ export interface PullReport {
 export interface PullResult extends PullReport {
 	session: string;
 	file: string;
-	/** The file was made. */
+	/** Whether the file was created. */
 	isNew: boolean;
 	/** Why nothing was done: the file is as it was. */
 	error?: Error;
@@ -255,9 +254,9 @@ export interface PullResult extends PullReport {
 export interface PushResult {
 	session: string;
 	file: string;
-	/** How much of the file is known to be stored now that was not before. */
+	/** How many bytes of the file are now known to be stored that were not before. */
 	bytes: number;
-	/** How much is not. */
+	/** How many bytes are not known to be stored. */
 	lag: number;
 	error?: Error;
 }
@@ -285,17 +284,17 @@ export interface SessionSyncOptions {
 	store: LineStore;
 	/** The address of the store. Notes are kept apart for each; nothing secret of it is kept. */
 	address: string;
-	/** A folder of this machine, in which it is noted how far files are stored. It may be lost. */
+	/** A directory of this machine with notes of how far files are stored. It may be lost. */
 	notes: string;
 	/** The directory of the session files. Nothing is written anywhere else. */
 	dir: string;
-	/** The working directory of the sessions: what pulled ones get for their own. */
+	/** The working directory of the sessions, which pulled ones get. */
 	cwd: string;
 	/** The directory has sessions of other working directories, too, which are not pushed. */
 	isShared?: boolean;
 	/** By default `projectOf(cwd)`. */
 	project?: string;
-	/** Is given what fails while files are followed. It is tried again. */
+	/** Is called with errors while files are followed. What failed is tried again. */
 	onError?: (error: Error, session: string) => void;
 }
 
@@ -334,12 +333,12 @@ export class SessionSync {
 }
 
 /**
- * The id of this machine, the same in every process: made once and kept in a folder, or `PI_SESSION_NATIVE_HOST`.
+ * The id of this machine, the same in every process: made once and kept in a directory, or `PI_SESSION_NATIVE_HOST`.
  */
 export function hostId(folder: string): string;
 
 /**
- * What the sessions of a working directory are a part of, by a name that is the same on every machine: the git remote, with
- * the folder below the repository's root; `PI_SESSION_NATIVE_PROJECT` if that is set; else the name of the folder.
+ * The project of a working directory, a name that is the same on every machine: `PI_SESSION_NATIVE_PROJECT` if that is set;
+ * the git remote, with the directory below the repository's root; else the name of the directory.
  */
 export function projectOf(cwd: string): string;

@@ -1,8 +1,8 @@
 // Sessions beyond one machine: where lines are kept.
 //
 // The truth on a machine is its JSONL file. A store holds the same lines of entries, byte for byte, and the header of the
-// host that appended first. Whoever writes appends to the file, and to the store later; no call to a store ever stands
-// between a prompt and its answer.
+// host that appended first. Entries are appended to the file first and to the store later; no prompt waits for a call
+// to a store.
 //
 // - A line is bytes, never text: what is not UTF-8, escapes of lone surrogates and of NUL come back as they were. Only
 //   lines of entries are stored. Blank and damaged lines, and the header, stay in the file of their machine.
@@ -13,7 +13,7 @@
 // - The order is the same on every host. A database numbers lines as they commit. Where nothing counts for everybody (a
 //   directory, a bucket) each append carries a clock one higher than all that its cursor had passed, and equal clocks go
 //   by the host's id: a host that loads before it appends comes after what it loaded. No order comes from the time of day.
-// - An adapter neither repeats calls nor waits: it says by `StoreError.retryable` whether that may help.
+// - An adapter neither repeats calls nor waits: `StoreError.retryable` tells whether a retry may help.
 //
 // `docs/stores.md` has the layouts and what readers and writers may rely on.
 const { fileURLToPath } = require("node:url");

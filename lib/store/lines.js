@@ -1,5 +1,4 @@
-// What counts as a line of an entry and as a header. Lines are bytes from end to end: text is made of them only to look
-// at their keys, and is thrown away.
+// What counts as a line of an entry and as a header. Lines stay bytes: they are decoded only to read their keys.
 const { createHash } = require("node:crypto");
 const { StoreError } = require("./errors.js");
 
@@ -27,7 +26,7 @@ function parse(line) {
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * The ids of a line that is an entry; undefined if it is none. The header is none.
+ * The ids of a line that is an entry; undefined for any other line, the header among them.
  * @param {Uint8Array} line
  */
 function entryOf(line) {

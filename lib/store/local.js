@@ -7,7 +7,7 @@ const { readHeader } = require("./session-file.js");
 
 /** @typedef {{ session: string, file: string, cwd: string | undefined }} LocalSession */
 
-/** How many files are looked into at the same time. */
+/** How many files are read at the same time. */
 const PARALLEL = 16;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -40,7 +40,7 @@ function none(error) {
 /** @param {string} path @returns {Promise<LocalSession | undefined>} */
 async function describe(path) {
 	try {
-		// A pipe would wait for whoever writes to it.
+		// Opening a pipe would wait for a writer.
 		if (!(await fs.stat(path)).isFile()) return undefined;
 		const file = await fs.open(path);
 		try {

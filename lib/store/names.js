@@ -1,12 +1,12 @@
 // Ids of sessions and hosts, and their names in paths and keys.
 //
 // Ids come from headers that other machines wrote, so none is used as a name before it was checked: an id that passes
-// holds no separator and no "..". File systems that fold case would give two ids one folder; capitals are written as
+// holds no separator and no "..". File systems that fold case would give two ids one directory, so capitals are written as
 // "~" and the small letter, and "~" is in no id.
 const { StoreError } = require("./errors.js");
 
 const ID = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;
-/** With every letter a capital the name still fits into the 255 bytes of a file name. */
+/** Even with only capitals, the name fits into the 255 bytes of a file name. */
 const LONGEST = 120;
 
 /** @param {unknown} id @returns {id is string} */

@@ -1,5 +1,5 @@
-// What this machine remembers of its stores: its own id, and for each session of a store how far its file is stored. All of
-// it may be lost; it costs time.
+// What this machine notes about its stores: its own id, and for each session of a store how far its file is stored. Losing it
+// only costs time.
 const { createHash, randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { hostname } = require("node:os");
@@ -11,11 +11,11 @@ const { checkId, isId, nameOf } = require("./names.js");
 
 /** @typedef {import("./push").Note & { listed?: string }} Note `listed`: what the store's list said of it then */
 
-/** Parameters of an address that say which store it is. Others may be secrets. */
+/** Parameters of an address that identify the store. Others may be secrets. */
 const TELLING = ["endpoint", "schema"];
 
 /**
- * The id of this machine, the same in every process here: made once, and kept in the folder.
+ * The id of this machine, the same in every process here: made once, and kept in the directory.
  * @param {string} folder
  */
 function hostId(folder) {

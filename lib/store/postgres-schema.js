@@ -1,12 +1,12 @@
-// The tables, and how they come to be.
+// The tables and their migrations.
 //
-// Whoever comes first makes them, in one transaction behind an advisory lock; hosts that start at the same time wait for
-// it. A step of MIGRATIONS is never changed once it was released: what comes next is another step.
+// The first host creates them, in one transaction under an advisory lock; hosts that start at the same time wait for it. A step
+// of MIGRATIONS is never changed after its release: a later change is another step.
 
 /**
  * `sequence` is given by an update of the session's row in the transaction that inserts. The row stays locked until that
- * commits, so that a higher number is never seen before a lower one: who asks for what comes after n misses nothing.
- * `entry_id` and `parent_id` are for whoever looks into the tables; the line is what counts, and it is `bytea`: `jsonb` and
+ * commits, so that a higher number is never visible before a lower one: a reader of what comes after n misses nothing.
+ * `entry_id` and `parent_id` are for people who query the tables. The line itself is `bytea`: `jsonb` and
  * `text` hold neither NUL nor half a surrogate pair.
  * @type {readonly ((schema: string) => string)[]}
  */

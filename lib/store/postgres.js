@@ -1,5 +1,5 @@
-// Lines in PostgreSQL. Each call is one statement, so that it is all or nothing without a transaction of its own, and
-// works through poolers that give every transaction another connection.
+// Lines in PostgreSQL. Each call is one statement, so that it is atomic without an explicit transaction, and works
+// through poolers that give every transaction another connection.
 const { StoreError, parseUrl, withoutSecrets } = require("./errors.js");
 const { buffer, checkAppend, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
@@ -10,10 +10,10 @@ const { VERSION, migrate, readVersion } = require("./postgres-schema.js");
 
 const SCHEMA = "pi_session_native";
 const TIMEOUT_MS = 30_000;
-/** A page holds so many bytes and one line more, and so many lines. */
+/** The largest page, in bytes (one line may exceed it) and in lines. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 const PAGE_LINES = 5000;
-/** Longer ids are cut in the columns for people: an index takes no more than some 2,700 bytes. */
+/** Longer ids are cut in the columns for people: an index takes at most some 2,700 bytes. */
 const LONGEST_ID = 200;
 
 /** What PostgreSQL's error codes mean here, by code or by class. */
