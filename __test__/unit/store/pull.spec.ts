@@ -105,26 +105,29 @@ test("new lines behind all others are appended, which open managers see; what an
 	expect(append.mock.calls.map(([, { lines }]) => lines.length)).toEqual([1]);
 });
 
-test("a pull that was killed while it appended is finished by the next one, whether a push came first or not", async () => {
-	for (const pushesFirst of [false, true]) {
-		const { machine, begin } = world();
-		const [a, b] = [machine("a"), machine("b")];
-		begin(b, entry("root"));
-		await b.sync.push();
-		await a.sync.pull();
-		const added = entries("n", 3);
-		appendFileSync(b.file, text(...added));
-		await b.sync.push();
-		// It was killed within the second line, before anything was noted.
-		appendFileSync(a.file, text(...added).slice(0, 60));
-		if (pushesFirst) await a.sync.push();
-		expect((await a.sync.pull()).map(({ error }) => error)).toEqual([undefined]);
-		expect(linesOf(a.file).slice(1), String(pushesFirst)).toEqual(linesOf(b.file).slice(1));
-		await a.sync.push();
-		for (const { sync } of [a, b]) await sync.pull();
-		expect(idsIn(b.file)).toEqual(["root", "n0", "n1", "n2"]);
-		expect(idsIn(a.file)).toEqual(idsIn(b.file));
-	}
+test.each(["pull", "push", "append"])("a pull that was killed while it appended is finished by the next one, after a %s", async (next) => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(b, entry("root"));
+	await b.sync.push();
+	await a.sync.pull();
+	const added = entries("n", 3);
+	appendFileSync(b.file, text(...added));
+	await b.sync.push();
+	// It was killed within the second line, before anything was noted.
+	const torn = text(...added).slice(0, 60);
+	appendFileSync(a.file, torn);
+	if (next === "push") await a.sync.push();
+	const mine = next === "append" ? [api.SessionManager.open(a.file, undefined, undefined, { ids: "long" }).appendCustomEntry("mine")] : [];
+	expect((await a.sync.pull()).map(({ error }) => error)).toEqual([undefined]);
+	// What an append has ended is a damaged line, which stays.
+	const damaged = next === "append" ? [torn.split("\n").at(-1)] : [];
+	expect(linesOf(a.file).filter((line) => !line.endsWith("}"))).toEqual(damaged);
+	await a.sync.push();
+	for (const { sync } of [a, b]) await sync.pull();
+	const idsOfEntries = linesOf(a.file).slice(1).filter((line) => line.endsWith("}")).map((line) => JSON.parse(line).id);
+	expect(idsOfEntries).toEqual(["root", "n0", "n1", "n2", ...mine]);
+	expect(idsIn(b.file)).toEqual(idsOfEntries);
 });
 
 test("with a store named in the environment new ids are long, also the ones that are given beforehand", () => {
