@@ -1110,7 +1110,7 @@ export interface UsageRow extends UsageSum {
 export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
 	/** How many sessions were read. */
 	sessions: number;
-	/** How many entries they have. Limits of time apply to `total`, `by` and the calls in `leftOut` alone. */
+	/** How many entries they have. Limits of time apply only to `total`, `by` and the calls in `leftOut`. */
 	entries: number;
 	/** Bytes of these entries in their files. */
 	bytes: number;
@@ -1178,7 +1178,7 @@ export interface SessionFileOptions {
 	 */
 	durability?: "os" | "fsync";
 	/**
-	 * Who may write to the file: anyone (`"none"`, the default), or this manager alone (`"exclusive"`), as far as others
+	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`), as far as others
 	 * ask. Every manager of this module asks before it writes; pi does not. The lock is let go by `close`, and by the end
 	 * of the process however it ends. `PI_SESSION_NATIVE_LOCK=exclusive` asks for it in the name of the process: managers
 	 * that have it so share it.
@@ -2029,7 +2029,7 @@ export declare class SessionManager {
   static forkFrom(sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions): SessionManager
   /**
    * The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
-   * Reads headers alone.
+   * Reads only headers.
    *
    * @throws `TypeError` for a directory that is not a string, or no path.
    * @example
@@ -2150,7 +2150,7 @@ export declare function buildSessionProjection(entries: SessionEntry[], leafId?:
 export declare const CURRENT_SESSION_VERSION: SessionVersion
 
 /**
- * The session file of a directory that was changed last, optionally of one working directory alone; null if there is
+ * The session file of a directory that was changed last, optionally only of one working directory; null if there is
  * none.
  *
  * @throws `TypeError` for a directory that is not a string, or no path. One that is not there or cannot be read has none.

@@ -3,7 +3,7 @@
 #![deny(clippy::undocumented_unsafe_blocks, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 #![deny(clippy::panic, clippy::unreachable, clippy::todo, clippy::unimplemented)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
-// What the tests of Unix alone use stands unused elsewhere.
+// What only the tests of Unix use is unused elsewhere.
 #![cfg_attr(all(test, not(unix)), allow(dead_code, unused_imports))]
 
 pub mod core;

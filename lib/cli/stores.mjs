@@ -171,7 +171,7 @@ async function pulled(connection, query, options) {
 export async function sync(query, options) {
 	checkUse(query, options);
 	const both = async (/** @type {Connection} */ connection) => {
-		// A session that is here alone is nothing to pull.
+		// A session that is only here cannot be pulled.
 		const isStored = query === undefined || (await connection.store.list()).sessions.some(({ session }) => session.startsWith(query));
 		const down = isStored ? await pulled(connection, query, options) : [];
 		return [...down, ...(await pushed(connection, query, options))];

@@ -139,7 +139,7 @@ export class Hooks {
 		return { url: `${STAND_IN}?${new URLSearchParams({ pi: pi.dir })}`, format: "module", shortCircuit: true };
 	}
 
-	/** The bundle that runs and has the module at a URL, with the module's name. By text alone: this is asked for every import. */
+	/** The bundle that runs and has the module at a URL, with the module's name. It compares text only, because it is called for every import. */
 	#bundleAt(url) {
 		for (const bundle of this.#bundles.values()) {
 			if (bundle === undefined || !url.startsWith(bundle.url) || url.includes("%")) continue;

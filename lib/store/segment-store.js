@@ -5,7 +5,7 @@
 //   sessions/<session>/<host>/0000000007.lines         the host's 7th batch
 //   sessions/<session>/<host>/0000000001-0000000064.lines   its first 64, folded into one segment
 //
-// A host writes below its own name alone, so hosts never compete for a name. Processes of one host do: whoever finds a
+// A host writes only below its own name, so hosts never compete for a name. Processes of one host do: whoever finds a
 // batch's name taken looks what was written there and takes the next one. No name and no order comes from a clock.
 //
 // Folding writes the batches of small segments into a larger one and removes the small ones then. Where both are there

@@ -24,7 +24,7 @@ pub fn sync_dir_of(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a directory and those above it, for their owner alone. `synced`: the names of new ones are on disk when this
+/// Creates a directory and those above it, for their owner only. `synced`: the names of new ones are on disk when this
 /// returns.
 pub fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {
     let mut made = Vec::new();

@@ -29,7 +29,7 @@ pub enum Call {
     Lock,
     /// Mode and owner.
     Attributes,
-    /// Extended attributes, which are copied on Linux alone.
+    /// Extended attributes, which are copied only on Linux.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     Xattrs,
     List,
@@ -111,7 +111,7 @@ pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
     fs::read_dir(dir)?.collect()
 }
 
-/// Creates a directory and those above it that are missing, for their owner alone.
+/// Creates a directory and those above it that are missing, for their owner only.
 pub fn create_dirs(path: &Path) -> io::Result<()> {
     inject(Call::Mkdir)?;
     let mut builder = fs::DirBuilder::new();

@@ -1,4 +1,4 @@
-//! Reads a file line by line into a buffer that is reused. Lines end at `\n` alone.
+//! Reads a file line by line into a buffer that is reused. Lines end only at `\n`.
 
 use std::borrow::Cow;
 use std::fs::File;

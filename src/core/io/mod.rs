@@ -1,4 +1,4 @@
-//! Every call to the file system, and what is built on those calls alone.
+//! Every call to the file system, and what needs nothing but those calls.
 
 pub mod at_exit;
 pub mod dirs;

@@ -84,7 +84,7 @@ pub fn lock_file(path: &Path, writes: bool) -> io::Result<File> {
     open_when_released(path, &options)
 }
 
-/// Creates a file for its owner alone; an error if something is there already.
+/// Creates a file for its owner only; an error if something is there already.
 pub fn new_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);

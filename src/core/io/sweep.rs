@@ -35,7 +35,7 @@ pub fn sweep(dir: &Path) {
         if !left || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }
-        // Opened for writing: some systems do not lock a file that is open for reading alone.
+        // Opened for writing: some systems do not lock a file that is open only for reading.
         let file = open::existing(&entry.path(), Access::Overwrite);
         if file.is_ok_and(|file| fs::try_lock(&file).is_ok_and(|free| free)) {
             let _ = fs::remove(&entry.path());

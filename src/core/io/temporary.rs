@@ -25,7 +25,7 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    /// Creates the file, for its owner alone, in the directory of `target`.
+    /// Creates the file, for its owner only, in the directory of `target`.
     pub fn beside(target: &Path) -> io::Result<Self> {
         for _ in 0..TRIES {
             let path = target.with_file_name(format!("{PREFIX}{}{SUFFIX}", uuid::Uuid::new_v4().simple()));

@@ -401,7 +401,7 @@ impl Read for ReadFrom<'_> {
     }
 }
 
-/// Creates a directory and those above it, for their owner alone. With [`Durability::Fsync`] their names are on disk
+/// Creates a directory and those above it, for their owner only. With [`Durability::Fsync`] their names are on disk
 /// when this returns.
 pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
     let made = dirs::make_dirs(Path::new(path), durability == Durability::Fsync);

@@ -26,7 +26,7 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins the file, for its owner alone; an error if something is there already.
+    /// Begins the file, for its owner only; an error if something is there already.
     pub fn create(path: &str) -> Result<Self> {
         Self::at(path, PathBuf::from(path))
     }

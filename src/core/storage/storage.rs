@@ -97,7 +97,7 @@ pub trait Storage: Send + Sync {
     /// Closes the file; it is opened again when it is needed.
     fn close(&mut self) {}
     /// Where the file was when it was opened, links followed; None where there is no file. A file that is gone is written
-    /// again there alone: a link that somebody put in its place later leads elsewhere.
+    /// again only there: a link that somebody creates later leads elsewhere.
     fn target(&self) -> Option<&Path> {
         None
     }

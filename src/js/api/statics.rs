@@ -242,7 +242,7 @@ impl SessionManager {
     }
 
     /// The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
-    /// Reads headers alone.
+    /// Reads only headers.
     ///
     /// @throws `TypeError` for a directory that is not a string, or no path.
     /// @example
@@ -423,7 +423,7 @@ pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, 
     Ok(dir)
 }
 
-/// The session file of a directory that was changed last, optionally of one working directory alone; null if there is
+/// The session file of a directory that was changed last, optionally only of one working directory; null if there is
 /// none.
 ///
 /// @throws `TypeError` for a directory that is not a string, or no path. One that is not there or cannot be read has none.

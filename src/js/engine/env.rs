@@ -82,7 +82,7 @@ impl<'env> JsEnv<'env> {
         self.env
     }
 
-    /// The handle of a value that the engine has just made. Handles are made in the innermost scope alone: one that an
+    /// The handle of a value that the engine has just made. Handles are made only in the innermost scope: one that an
     /// outer scope asked for would be gone before that scope ends.
     pub(super) fn made(self, value: sys::napi_value) -> Result<JsVal<'env>> {
         match self.depth == DEPTH.get() {

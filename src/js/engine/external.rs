@@ -18,7 +18,7 @@ thread_local! {
     static NEXT: std::cell::Cell<usize> = const { std::cell::Cell::new(1) };
 }
 
-// SAFETY: called by the engine alone, once, when the External is collected or the environment ends.
+// SAFETY: called only by the engine, once, when the External is collected or the environment ends.
 unsafe extern "C" fn forget(_env: sys::napi_env, key: *mut c_void, _hint: *mut c_void) {
     // At the end of the thread the values are gone already.
     let _ = HELD.try_with(|held| held.borrow_mut().remove(&(key as usize)));

@@ -117,7 +117,7 @@ impl Bodies {
     }
 }
 
-/// The function `readBody(reader, row, id, code)` for `lazy.js`, which alone gets it.
+/// The function `readBody(reader, row, id, code)` for `lazy.js`; nothing else gets it.
 pub fn reader<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
     js.function("readBody", |js, args| {
         read_body(js, args).map_err(|error| match error.status {

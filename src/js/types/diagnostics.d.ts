@@ -19,7 +19,7 @@ export interface SessionFileOptions {
 	 */
 	durability?: "os" | "fsync";
 	/**
-	 * Who may write to the file: anyone (`"none"`, the default), or this manager alone (`"exclusive"`), as far as others
+	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`), as far as others
 	 * ask. Every manager of this module asks before it writes; pi does not. The lock is let go by `close`, and by the end
 	 * of the process however it ends. `PI_SESSION_NATIVE_LOCK=exclusive` asks for it in the name of the process: managers
 	 * that have it so share it.

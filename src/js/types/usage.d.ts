@@ -108,7 +108,7 @@ export interface UsageRow extends UsageSum {
 export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
 	/** How many sessions were read. */
 	sessions: number;
-	/** How many entries they have. Limits of time apply to `total`, `by` and the calls in `leftOut` alone. */
+	/** How many entries they have. Limits of time apply only to `total`, `by` and the calls in `leftOut`. */
 	entries: number;
 	/** Bytes of these entries in their files. */
 	bytes: number;

@@ -12,7 +12,7 @@ use super::{Call, Identity, Stat};
 pub enum InjectedFault {
     /// It fails with this error number, and every later one too.
     Always(i32),
-    /// It alone fails with this error number.
+    /// Only this call fails, with this error number.
     Once(i32),
     /// A read or write moves half of its bytes. Other calls are not touched.
     Short,

@@ -175,7 +175,7 @@ impl Session {
     }
 
     /// For each row of a new index its row in the old one: the row with the same id (of several the next in order) and
-    /// the same content. Rows appended here are compared by index alone, for the caller's objects are the only other
+    /// the same content. Rows appended here are compared only by index, because the caller's objects are the only other
     /// copy. `added` maps the rows that were just added.
     fn remapped_rows(
         &self,

@@ -1,5 +1,5 @@
 //! The driver: mutates the corpus by a seeded generator, keeps what does something new, and stops at the first failure.
-//! `PSN_FUZZ_SECONDS` makes it run that long, `PSN_FUZZ_SEED` gives its seed, `PSN_FUZZ_TARGET` one target alone.
+//! `PSN_FUZZ_SECONDS` makes it run that long, `PSN_FUZZ_SEED` gives its seed, `PSN_FUZZ_TARGET` only one target.
 
 use std::collections::HashSet;
 use std::fs;
