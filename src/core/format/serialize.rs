@@ -21,19 +21,19 @@ pub struct Envelope {
 
 /// The order of an entry's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub enum KeyOrder {
     /// `type`, the envelope, then its own fields.
     EnvelopeFirst,
     /// `type`, its own fields, then the envelope: custom entries and custom messages.
     EnvelopeLast,
 }
 
-impl Layout {
-    /// The layout of a kind.
+impl KeyOrder {
+    /// the key order of a kind.
     pub fn of(kind: Kind) -> Self {
         match kind {
-            Kind::Custom | Kind::CustomMessage => Layout::EnvelopeLast,
-            _ => Layout::EnvelopeFirst,
+            Kind::Custom | Kind::CustomMessage => KeyOrder::EnvelopeLast,
+            _ => KeyOrder::EnvelopeFirst,
         }
     }
 }
@@ -64,12 +64,12 @@ pub fn line(kind: Kind, envelope: &Envelope, own: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(own.len() + 160);
     out.extend_from_slice(b"{\"type\":");
     push_json_string(&mut out, kind.name().as_bytes());
-    match Layout::of(kind) {
-        Layout::EnvelopeFirst => {
+    match KeyOrder::of(kind) {
+        KeyOrder::EnvelopeFirst => {
             push_envelope(&mut out, envelope);
             push_own(&mut out, own);
         }
-        Layout::EnvelopeLast => {
+        KeyOrder::EnvelopeLast => {
             push_own(&mut out, own);
             push_envelope(&mut out, envelope);
         }

@@ -48,23 +48,23 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
 
 /// The text is not JSON, or not of the requested type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refused;
+pub struct ParseError;
 
-impl fmt::Display for Refused {
+impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not the JSON that was asked for")
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ParseError {}
 
-impl de::Error for Refused {
+impl de::Error for ParseError {
     fn custom<T: fmt::Display>(_message: T) -> Self {
-        Refused
+        ParseError
     }
 }
 
-type ParseResult<T> = Result<T, Refused>;
+type ParseResult<T> = Result<T, ParseError>;
 
 /// Reads a whole text as one value.
 pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> ParseResult<T> {
@@ -85,9 +85,9 @@ struct Reader<'de> {
     scanner: Scanner<&'de [u8]>,
 }
 
-impl From<ScanError<Infallible>> for Refused {
+impl From<ScanError<Infallible>> for ParseError {
     fn from(_error: ScanError<Infallible>) -> Self {
-        Refused
+        ParseError
     }
 }
 
@@ -104,7 +104,7 @@ impl<'de> Reader<'de> {
     fn finish(&mut self) -> ParseResult<()> {
         match self.next_token() {
             None => Ok(()),
-            Some(_) => Err(Refused),
+            Some(_) => Err(ParseError),
         }
     }
 
@@ -113,7 +113,7 @@ impl<'de> Reader<'de> {
         self.next_token();
         let from = self.scanner.at;
         self.scanner.skip_value()?;
-        self.text.get(from..self.scanner.at).ok_or(Refused)
+        self.text.get(from..self.scanner.at).ok_or(ParseError)
     }
 
     /// Takes a short key without escapes, as nearly all are.
@@ -126,17 +126,17 @@ impl<'de> Reader<'de> {
 }
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
-    type Error = Refused;
+    type Error = ParseError;
 
     /// The core's types always request a type by name.
     fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> ParseResult<V::Value> {
-        Err(Refused)
+        Err(ParseError)
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> ParseResult<V::Value> {
         match name == RAW {
             true => visitor.visit_borrowed_str(self.raw()?),
-            false => Err(Refused),
+            false => Err(ParseError),
         }
     }
 
@@ -144,7 +144,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         match string_bytes(self.raw()?) {
             Some(Cow::Borrowed(bytes)) => visitor.visit_borrowed_bytes(bytes),
             Some(Cow::Owned(bytes)) => visitor.visit_byte_buf(bytes),
-            None => Err(Refused),
+            None => Err(ParseError),
         }
     }
 
@@ -189,7 +189,7 @@ struct Elements<'a, 'de> {
 }
 
 impl<'de> MapAccess<'de> for Elements<'_, 'de> {
-    type Error = Refused;
+    type Error = ParseError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> ParseResult<Option<K::Value>> {
         if !self.reader.scanner.next_element(&mut self.first, b'}')? {
@@ -200,7 +200,7 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
                 Some(key) => seed.deserialize(BorrowedBytesDeserializer::new(key)).map(Some),
                 None => seed.deserialize(&mut *self.reader).map(Some),
             },
-            _ => Err(Refused),
+            _ => Err(ParseError),
         }
     }
 
@@ -211,7 +211,7 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
 }
 
 impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
-    type Error = Refused;
+    type Error = ParseError;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> ParseResult<Option<S::Value>> {
         match self.reader.scanner.next_element(&mut self.first, b']')? {

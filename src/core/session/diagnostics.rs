@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::notes::{Change, Changed};
+use super::notes::{Change, ChangeCount};
 use super::session::Session;
 use crate::core::rewrite::report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
 use crate::core::tree::tree::RowNo;
@@ -35,7 +35,7 @@ pub struct RepairMade {
 pub struct ForeignChange {
     pub kind: Change,
     #[serde(flatten)]
-    pub changed: Changed,
+    pub changed: ChangeCount,
 }
 
 impl Session {

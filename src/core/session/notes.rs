@@ -18,7 +18,7 @@ pub enum Change {
 
 /// How often a file changed in one way.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Changed {
+pub struct ChangeCount {
     pub count: u64,
     /// How many entries came with it.
     pub entries: u64,
@@ -29,7 +29,7 @@ pub struct Changed {
 /// What happened to a session since it was opened.
 #[derive(Debug, Default)]
 pub struct Notes {
-    pub(super) changes: BTreeMap<Change, Changed>,
+    pub(super) changes: BTreeMap<Change, ChangeCount>,
     pub(super) repairs: BTreeMap<&'static str, u64>,
 }
 

@@ -10,7 +10,7 @@ use super::state::{source, State};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::time::Time;
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::serialize::Layout;
+use crate::core::format::serialize::KeyOrder;
 use crate::core::session::Session;
 use crate::core::tree::tree::{ParentRef, RowNo};
 use crate::js::convert::args::template_text;
@@ -182,9 +182,9 @@ fn make_appended(state: &RefCell<State>, js: JsEnv<'_>, row: RowNo) -> Result<()
         let Some(entry) = tree.row(row) else {
             return Ok(());
         };
-        let shape = match Layout::of(entry.kind) {
-            Layout::EnvelopeFirst => FactoryFn::EnvelopeFirst,
-            Layout::EnvelopeLast => FactoryFn::EnvelopeLast,
+        let shape = match KeyOrder::of(entry.kind) {
+            KeyOrder::EnvelopeFirst => FactoryFn::EnvelopeFirst,
+            KeyOrder::EnvelopeLast => FactoryFn::EnvelopeLast,
         };
         let parent = match entry.parent {
             ParentRef::Id(sym) => js.string(tree.id_bytes(sym))?,

@@ -12,7 +12,7 @@ use crate::core::rewrite::verify::{LineClass, Survey};
 use crate::core::storage::storage::Storage;
 
 /// A header that is not a line of its own.
-pub struct Salvaged {
+pub struct SalvagedHeader {
     pub text: Vec<u8>,
     /// The line that it is in, counted from 1; none if nothing is left of it.
     pub line: Option<u64>,
@@ -22,7 +22,7 @@ pub struct Salvaged {
 
 /// The header for a file that has none as a line of its own; None if it has one. An error if it is of an older
 /// version. `now` is the time, ms since 1970, and its text.
-pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<Option<Salvaged>> {
+pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<Option<SalvagedHeader>> {
     let path = storage.name();
     let mut torn = None;
     for line in &survey.lines {
@@ -41,14 +41,14 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
                 let what = "Session cannot be repaired: its header is damaged, and of a version before 3";
                 return Err(Error::failed(format!("{what}: {path}")));
             }
-            let salvaged = |text, whole| Some(Salvaged { text, line: Some(line.number), whole });
+            let salvaged = |text, whole| Some(SalvagedHeader { text, line: Some(line.number), whole });
             match header {
                 Some((text, _)) => return Ok(salvaged(text.as_bytes().to_vec(), true)),
                 None => torn = torn.or_else(|| salvaged(composed(path, Some(&piece.fields), now), false)),
             }
         }
     }
-    Ok(torn.or_else(|| Some(Salvaged { text: composed(path, None, now), line: None, whole: false })))
+    Ok(torn.or_else(|| Some(SalvagedHeader { text: composed(path, None, now), line: None, whole: false })))
 }
 
 /// A header composed of what is left of one, the file's name and the time.

@@ -1,6 +1,6 @@
 //! The content of the repaired file: the header and the entries that stay.
 
-use super::header::Salvaged;
+use super::header::SalvagedHeader;
 use super::line_text::{damaged_text, text_of, LineSource};
 use super::relink::{Record, Relinker};
 use super::repair_log::Repairs;
@@ -23,7 +23,7 @@ impl Plan {
     pub fn of(
         storage: &dyn Storage,
         survey: Survey,
-        salvaged: Option<Salvaged>,
+        salvaged: Option<SalvagedHeader>,
         repairs: &mut Repairs,
     ) -> Result<Self> {
         let mut relinker = Relinker::default();

@@ -28,14 +28,14 @@ impl<'a> Fields<'a> {
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub struct SalvagedPiece<'a> {
     /// The text of a whole object; None for something that cannot be read.
     pub whole: Option<&'a str>,
     /// The fields that can be read.
     pub fields: Fields<'a>,
 }
 
-impl Piece<'_> {
+impl SalvagedPiece<'_> {
     /// Whether it is a header, or what is left of one.
     pub fn is_header(&self) -> bool {
         self.fields.get("type") == Some("\"session\"")
@@ -43,8 +43,8 @@ impl Piece<'_> {
 }
 
 /// The pieces of a line, in order. Several damaged ones in a row of which nothing is left count as one.
-pub fn pieces(text: &str) -> Vec<Piece<'_>> {
-    let mut all: Vec<Piece<'_>> = Vec::new();
+pub fn pieces(text: &str) -> Vec<SalvagedPiece<'_>> {
+    let mut all: Vec<SalvagedPiece<'_>> = Vec::new();
     let (mut from, mut is_behind_cut) = (start(text, 0), false);
     while from < text.len() {
         let (fields, end) = scan(text, from);
@@ -54,7 +54,7 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
             _ => None,
         };
         if whole.is_some() || !fields.0.is_empty() || all.last().is_none_or(|last| last.whole.is_some()) {
-            all.push(Piece { whole, fields });
+            all.push(SalvagedPiece { whole, fields });
         }
         (from, is_behind_cut) = match (end, whole) {
             (End::Whole(end), Some(_)) => (start(text, end), false),

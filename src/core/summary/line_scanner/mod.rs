@@ -15,4 +15,4 @@ mod short;
 pub use self::error::{LineScan, LineScanError};
 pub use self::header::HeaderLine;
 pub use self::scanner::{FieldSet, LineScanner, ScannedLine};
-pub use self::short::Short;
+pub use self::short::ShortValue;

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use super::content::{texts_only, value};
 use super::error::{LineScan, LineScanError};
-use super::short::Short;
+use super::short::ShortValue;
 use crate::core::io::line_reader::HEAD;
 use crate::core::json::scanner::Scanner;
 use crate::core::json::window::Window;
@@ -28,16 +28,16 @@ pub enum FieldSet {
 /// The scanned fields of a line. Values are JSON texts in the bytes of the file, which need not be UTF-8.
 #[derive(Default)]
 pub struct ScannedLine {
-    pub kind: Short,
+    pub kind: ShortValue,
     /// Whether the id is a text; None if there is none.
     pub has_text_id: Option<bool>,
     pub id: Option<Vec<u8>>,
-    pub timestamp: Short,
-    pub role: Short,
+    pub timestamp: ShortValue,
+    pub role: ShortValue,
     /// Whether the message has a content.
     pub has_content: bool,
     /// The message's own time.
-    pub message_time: Short,
+    pub message_time: ShortValue,
     /// Whether there is a message object.
     pub has_message: bool,
     pub name: Option<Vec<u8>>,
@@ -46,10 +46,10 @@ pub struct ScannedLine {
     /// The texts of the message's content, if the field set has them.
     pub content: Option<Vec<u8>>,
     /// The message's provider, model and usage; the entry's own if there is no message.
-    pub provider: Short,
-    pub model: Short,
+    pub provider: ShortValue,
+    pub model: ShortValue,
     pub usage: Option<UsageValue>,
-    pub tool_name: Short,
+    pub tool_name: ShortValue,
 }
 
 impl FieldSet {
@@ -75,7 +75,7 @@ impl ScannedLine {
     /// Forgets the values. The memory of short ones is not cleared: that would cost more than some lines do.
     fn clear(&mut self) {
         let Self { kind, timestamp, role, message_time, provider, model, tool_name, .. } = self;
-        [kind, timestamp, role, message_time, provider, model, tool_name].into_iter().for_each(Short::clear);
+        [kind, timestamp, role, message_time, provider, model, tool_name].into_iter().for_each(ShortValue::clear);
         (self.has_text_id, self.has_content, self.has_message) = (None, false, false);
         (self.id, self.name, self.label, self.summary, self.content) = (None, None, None, None, None);
         self.usage = None;

@@ -1,21 +1,21 @@
-//! Short values, kept without an allocation.
+//! ShortValue values, kept without an allocation.
 
 use super::error::{LineScan, LineScanError};
 
 /// The text of a short value as it is in the file.
 #[derive(Debug)]
-pub struct Short {
+pub struct ShortValue {
     bytes: [u8; 62],
     len: u8,
 }
 
-impl Default for Short {
+impl Default for ShortValue {
     fn default() -> Self {
         Self { bytes: [0; 62], len: 0 }
     }
 }
 
-impl Short {
+impl ShortValue {
     /// The text; None if the key was not there.
     pub fn get(&self) -> Option<&[u8]> {
         self.bytes.get(..usize::from(self.len)).filter(|bytes| !bytes.is_empty())

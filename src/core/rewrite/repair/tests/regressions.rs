@@ -8,7 +8,7 @@ use crate::core::io::fs::faults::before_next;
 use crate::core::io::fs::Call;
 use crate::core::io::line_reader::RawLine;
 use crate::core::rewrite::repair::plan::salvaged_entry;
-use crate::core::rewrite::repair::salvage::{pieces, Piece};
+use crate::core::rewrite::repair::salvage::{pieces, SalvagedPiece};
 use crate::core::rewrite::replace::ReadTo;
 use crate::core::rewrite::verify::Survey;
 use crate::core::storage::file::FileStorage;
@@ -90,7 +90,7 @@ const EVIL: &str =
     "{\"type\":\"message\",\"id\":\"evil\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"f\"}}";
 
 fn entries(text: &str) -> Vec<&str> {
-    let whole = |piece: &Piece<'_>| piece.whole.and_then(salvaged_entry).is_some();
+    let whole = |piece: &SalvagedPiece<'_>| piece.whole.and_then(salvaged_entry).is_some();
     pieces(text).iter().filter(|piece| whole(piece)).filter_map(|piece| piece.whole).collect::<Vec<_>>()
 }
 
