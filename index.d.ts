@@ -69,7 +69,7 @@ export interface ImageContent {
 	type: "image";
 	/** The picture's bytes in base64. */
 	data: string;
-	/** `image/png`, say. */
+	/** `image/png`, for example. */
 	mimeType: string;
 }
 
@@ -190,7 +190,7 @@ export interface DiagnosticErrorInfo {
  * ```
  */
 export interface AssistantMessageDiagnostic {
-	/** What kind of trouble, in a word of the writer's. */
+	/** The kind of trouble, a word that the writer chooses. */
 	type: string;
 	/** Milliseconds since 1970. */
 	timestamp: number;
@@ -253,7 +253,7 @@ export interface ToolReference {
 
 /**
  * Instructions and tools from one point of the conversation on. The first is the system prompt; each later one
- * changes it, so that all of them replayed in order give the prompt and the tools of now.
+ * changes it, so that all of them, replayed in order, give the current prompt and tools.
  *
  * @example
  * ```ts
@@ -262,13 +262,13 @@ export interface ToolReference {
  */
 export interface SystemMessage {
 	role: "system";
-	/** Instructions; those of a later message are added. */
+	/** Instructions. A later message adds its own. */
 	content: string | TextContent[];
-	/** Named parts of the prompt. A later message replaces a part by its name; null takes it away. */
+	/** Named parts of the prompt. A later message replaces a part by its name; null removes it. */
 	sections?: Record<string, string | null>;
 	/** Tools that models may use from here on. */
 	toolsAdded?: Tool[];
-	/** Tools that they may not use any more. */
+	/** Tools that models may not use any more. */
 	toolsRemoved?: ToolReference[];
 	/** Milliseconds since 1970. */
 	timestamp: number;
@@ -322,17 +322,17 @@ export interface AssistantMessage {
 	responseId?: string;
 	/** Level of effort in the provider's own words. */
 	providerThinkingLevel?: string;
-	/** Troubles on the way. */
+	/** Problems during the call. */
 	diagnostics?: AssistantMessageDiagnostic[];
 	usage: Usage;
 	stopReason: StopReason;
-	/** Where the answer will be had; with `stopReason` `deferred`. */
+	/** Where to fetch the answer; with `stopReason` `deferred`. */
 	deferred?: DeferredHandle;
 	/** What went wrong; with `stopReason` `error` or `aborted`. */
 	errorMessage?: string;
 	/** Reason in the provider's own words. */
 	rawStopReason?: string;
-	/** Whether the model said itself that its turn is over. */
+	/** Whether the model itself said that its turn is over. */
 	endTurn?: boolean;
 	/** Milliseconds since 1970. */
 	timestamp: number;
@@ -423,19 +423,19 @@ export interface BashExecutionMessage {
  */
 export interface CustomMessage<T = unknown> {
 	role: "custom";
-	/** Names the extension, or what of it this is. */
+	/** Names the extension, or a kind of data of it. */
 	customType: string;
 	content: string | (TextContent | ImageContent)[];
 	/** Whether the user sees it; models do in any case. */
 	display: boolean;
-	/** The extension's own; never sent to a model. */
+	/** Data of the extension; never sent to a model. */
 	details?: T;
 	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
 /**
- * Stands in the context for a branch that was left.
+ * Represents a branch that was left in the context.
  *
  * @example
  * ```ts
@@ -452,7 +452,7 @@ export interface BranchSummaryMessage {
 }
 
 /**
- * Stands in the context for everything before a compaction.
+ * Represents everything before a compaction in the context.
  *
  * @example
  * ```ts
@@ -494,8 +494,8 @@ export interface CustomAgentMessages {
 export type AgentMessage = Message | CustomAgentMessages[keyof CustomAgentMessages];
 
 // Types of the session format and of its API; those of messages are in `messages.d.ts`. Written by hand; the build
-// puts them above the declarations it generates from the Rust side. They depend on no pi package, yet are assignable to
-// and from pi's own: __test__/integration/types proves it.
+// puts them above the declarations it generates from the Rust side. They do not depend on a pi package, but are
+// assignable to and from pi's own types, which __test__/integration/types checks.
 
 // ---- The file ------------------------------------------------------------------------------------------------
 
@@ -539,7 +539,7 @@ export interface SessionHeader {
 }
 
 /**
- * What a new session may be told.
+ * Options of a new session.
  *
  * @example
  * ```ts
@@ -591,7 +591,7 @@ export interface SessionMessageEntry extends SessionEntryBase {
 }
 
 /**
- * From here on the model thinks at another level.
+ * A change of the thinking level from here on.
  *
  * @example
  * ```ts
@@ -605,7 +605,7 @@ export interface ThinkingLevelChangeEntry extends SessionEntryBase {
 }
 
 /**
- * From here on another model answers.
+ * A change of the model from here on.
  *
  * @example
  * ```ts
@@ -629,17 +629,17 @@ export interface ModelChangeEntry extends SessionEntryBase {
  */
 export interface UsageEntry extends SessionEntryBase {
 	type: "usage";
-	/** What they were spent on, in a word of the writer's choice. */
+	/** What they were spent on, a word that the writer chooses. */
 	kind: string;
 	provider: string;
 	model: string;
 	usage: Usage;
-	/** A word for people. */
+	/** A note for people. */
 	note?: string;
 }
 
 /**
- * A summary that takes the place of the conversation before `firstKeptEntryId`.
+ * A summary that replaces the conversation before `firstKeptEntryId`.
  *
  * @example
  * ```ts
@@ -694,7 +694,7 @@ export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
  */
 export interface CustomEntry<T = unknown> extends SessionEntryBase {
 	type: "custom";
-	/** Names the extension, or what of it this is. */
+	/** Names the extension, or a kind of data of it. */
 	customType: string;
 	/** The extension's own. */
 	data?: T;
@@ -710,7 +710,7 @@ export interface CustomEntry<T = unknown> extends SessionEntryBase {
  */
 export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 	type: "custom_message";
-	/** Names the extension, or what of it this is. */
+	/** Names the extension, or a kind of data of it. */
 	customType: string;
 	content: string | (TextContent | ImageContent)[];
 	/** Data of the extension, not seen by models. */
@@ -720,7 +720,7 @@ export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 }
 
 /**
- * Content that a context edit may put in place of an entry's own.
+ * Content with which a context edit replaces an entry's own.
  *
  * @example
  * ```ts
@@ -749,7 +749,7 @@ export interface ContextEditEntry extends SessionEntryBase {
 }
 
 /**
- * Names an entry, or takes its name away.
+ * Sets or clears the label of an entry.
  *
  * @example
  * ```ts
@@ -763,7 +763,7 @@ export interface LabelEntry extends SessionEntryBase {
 }
 
 /**
- * Names the session; an empty name takes the name away.
+ * Sets the session's name; an empty name clears it.
  *
  * @example
  * ```ts
@@ -776,7 +776,7 @@ export interface SessionInfoEntry extends SessionEntryBase {
 }
 
 /**
- * An entry of the tree. Kinds invented later are kept as well, though no type here names them.
+ * An entry of the tree. Kinds without a type here are kept as well.
  *
  * @example
  * ```ts
@@ -822,7 +822,7 @@ export interface SessionTreeNode {
 	entry: SessionEntry;
 	/** Oldest first. */
 	children: SessionTreeNode[];
-	/** The newest on it; absent if it has none, or that was cleared. */
+	/** The newest label; absent if there is none, or it was cleared. */
 	label?: string;
 	/** When the label was set, ISO 8601. */
 	labelTimestamp?: string;
@@ -862,7 +862,7 @@ export interface SessionProjection {
 }
 
 /**
- * What the model is to see.
+ * What the model sees.
  *
  * @example
  * ```ts
@@ -871,7 +871,7 @@ export interface SessionProjection {
  * ```
  */
 export interface SessionContext {
-	/** In order, summaries in place of what was compacted. */
+	/** In order, with summaries in place of what was compacted. */
 	messages: AgentMessage[];
 	/** The newest on the path; `off` if there is none. */
 	thinkingLevel: string;
@@ -923,24 +923,24 @@ export interface SessionInfo {
 	id: string;
 	/** Empty if the file does not say. */
 	cwd: string;
-	/** The newest `session_info`'s. */
+	/** The name in the newest `session_info`. */
 	name?: string;
 	/** File of the session that this one came from. */
 	parentSessionPath?: string;
 	/** When the session was begun, by its header. */
 	created: Date;
-	/** When user or model said the last word; else when the session was begun, or its file was changed. */
+	/** The time of the last message of user or model; else when the session was begun, or its file was changed. */
 	modified: Date;
 	/** Messages of every role, on every branch. */
 	messageCount: number;
-	/** The user's first words, or `(no messages)`. */
+	/** The text of the user's first message, or `(no messages)`. */
 	firstMessage: string;
 	/** All text of user and model, to search in. Fetched when it is first asked for. */
 	allMessagesText: string;
 }
 
 /**
- * Told how far a list has come, in files, now and then with the sessions found so far, newest first.
+ * Called with how many files of a list were read, and how many there are; now and then with the sessions found so far, newest first.
  *
  * @example
  * ```ts
@@ -963,13 +963,13 @@ export interface SearchOptions {
 	cwd?: string;
 	/** Only sessions in this directory, as `listAll(dir)` shows them. */
 	dir?: string;
-	/** How many hits at most; 50 unless told. */
+	/** The largest number of hits; 50 by default. */
 	limit?: number;
 	/** Ends the search; the promise is rejected with its reason. */
 	signal?: AbortSignal;
-	/** Told how many of the sessions that were not indexed yet are by now, or were looked through. Not called when there are none. */
+	/** Called with how many sessions were indexed or searched, and how many there are that were not indexed before. Not called if there are none. */
 	onProgress?: (indexed: number, total: number) => void;
-	/** What is put before and after what was found, in snippets; `["«", "»"]` unless told. */
+	/** The marks before and after a match in a snippet; `["«", "»"]` by default. */
 	mark?: readonly [open: string, close: string];
 }
 
@@ -996,7 +996,7 @@ export interface SearchHit {
 	role: "user" | "assistant" | "session_info" | "label" | "compaction" | "branch_summary";
 	/** The entry's timestamp; empty if it has none. */
 	timestamp: string;
-	/** The place that was found, marked, and what is around it, in one line. */
+	/** The match, marked, and the text around it, in one line. */
 	snippet: string;
 }
 
@@ -1157,12 +1157,11 @@ export interface UsageLeftOut {
 	files: { path: string; error: string }[];
 }
 
-// Types of a session file's safety and health: how it is written, what is wrong with it, what was done about it. Those of
-// the format are in `header.d.ts`.
+// Types of how a session file is written, checked and repaired. Those of the format are in `header.d.ts`.
 
 /**
- * How a session's file is written. What is not said here is taken from the environment variables
- * `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`. In memory none of it matters.
+ * How a session's file is written. The environment variables `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`
+ * give the defaults. Sessions in memory ignore the options.
  *
  * @example
  * ```ts
@@ -1173,26 +1172,26 @@ export interface UsageLeftOut {
  */
 export interface SessionFileOptions {
 	/**
-	 * When an append is done: when the operating system has the line (`"os"`, the default: it outlives this process), or
-	 * when the disk has it (`"fsync"`: it outlives a power cut).
+	 * When an append returns: when the operating system has the line (`"os"`, the default: the line survives the end of this
+	 * process), or when the disk has it (`"fsync"`: it survives a power cut).
 	 */
 	durability?: "os" | "fsync";
 	/**
-	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`), as far as others
-	 * ask. Every manager of this module asks before it writes; pi does not. The lock is let go by `close`, and by the end
-	 * of the process however it ends. `PI_SESSION_NATIVE_LOCK=exclusive` asks for it in the name of the process: managers
-	 * that have it so share it.
+	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`). The session lock is
+	 * advisory: every manager of this package checks it before it writes, pi does not. It is released by `close`, and by the
+	 * end of the process, however it ends. With `PI_SESSION_NATIVE_LOCK=exclusive` the process holds it, and its managers
+	 * share it.
 	 */
 	lock?: "none" | "exclusive";
 	/**
 	 * The ids of new entries: eight digits (`"short"`, the default), or UUIDs (`"long"`), which are unique among copies of
-	 * the session on other machines, too. Where `PI_SESSION_NATIVE_STORE` is set they are long.
+	 * the session on other machines, too. With `PI_SESSION_NATIVE_STORE` the default is `"long"`.
 	 */
 	ids?: "short" | "long";
 }
 
 /**
- * A line of a session file that is not an entry. It stays in the file and is passed over.
+ * A line of a session file that is not an entry. It is skipped, and stays in the file.
  *
  * @example
  * ```ts
@@ -1207,7 +1206,7 @@ export interface DamagedLine {
 	line: number;
 	/** Its bytes are `start` up to `end`, counted from 0, its newline not counted. */
 	start: number;
-	/** The byte behind its last. */
+	/** The byte after its last one. */
 	end: number;
 	/** Why it is not an entry, in a few words. */
 	reason: string;
@@ -1243,14 +1242,14 @@ export interface FaultTotals {
 	damaged: number;
 	/** Entries whose parent is missing. */
 	orphans: number;
-	/** Ids that several entries carry. */
+	/** Ids that several entries have. */
 	duplicateIds: number;
-	/** Rings of parents. */
+	/** Cycles of parents. */
 	cycles: number;
 }
 
 /**
- * An id that several entries carry; it means the last of them.
+ * An id that several entries have; it means the last of them.
  *
  * @example
  * ```ts
@@ -1262,7 +1261,7 @@ export interface DuplicateEntryId {
 	id: string;
 	/** Counted from 1; the first 1,000 of them. `getDiagnostics` counts no blank lines. */
 	lines: number[];
-	/** How many entries carry it. */
+	/** How many entries have it. */
 	count: number;
 }
 
@@ -1283,7 +1282,7 @@ export interface EntryCycle {
 }
 
 /**
- * How often a session's file changed underneath in one way.
+ * How often other processes changed a session's file in one way.
  *
  * @example
  * ```ts
@@ -1297,7 +1296,7 @@ export interface ForeignChange {
 	kind: "grown" | "deleted" | "renamed" | "replaced" | "truncated";
 	/** How often. */
 	count: number;
-	/** Entries that came in with it. */
+	/** Entries that came with it. */
 	entries: number;
 	/** Bytes that were added to the file. */
 	bytes: number;
@@ -1317,7 +1316,7 @@ export interface SessionDiagnostics {
 	path: string | null;
 	/** The first 1,000, as of orphans, ids and cycles; `totals` counts all. */
 	damaged: DamagedLine[];
-	/** What was put right, and how often. */
+	/** What was repaired, and how often. */
 	repairs: { what: string; count: number }[];
 	foreignChanges: ForeignChange[];
 	orphans: OrphanEntry[];
@@ -1344,9 +1343,9 @@ export interface VerifyReport {
 	sessionId: string | null;
 	/** Of the file. */
 	bytes: number;
-	/** Lines of every kind, blank ones and an unfinished last one among them. */
+	/** Lines of every kind, including blank ones and a last one without a newline. */
 	lines: number;
-	/** Lines that are entries; the header is none. */
+	/** Lines that are entries, the header not counted. */
 	entries: number;
 	/** The first 1,000, as of orphans, ids and cycles; `totals` counts all. */
 	damaged: DamagedLine[];
@@ -1389,7 +1388,7 @@ export interface RepairReport {
  * ```
  */
 export interface MergeReport {
-	/** Nothing was done: the lines behind `since` do not suffice, give all of them. */
+	/** Nothing was done: the lines after `since` are not enough, pass all of them. */
 	needsAll: boolean;
 	/** Whether the file was written. */
 	changed: boolean;
@@ -1397,9 +1396,9 @@ export interface MergeReport {
 	added: number;
 	/** Entries of the file that are not stored. */
 	unstored: number;
-	/** So many bytes of the file hold the stored lines in their order. */
+	/** How many bytes of the file hold the stored lines in their order. */
 	storedBytes: number;
-	/** Entries that had the id of another host's. */
+	/** Entries that had the id of another host's entry. */
 	renamed: { id: string; newId: string }[];
 }
 

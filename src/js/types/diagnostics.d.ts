@@ -1,9 +1,8 @@
-// Types of a session file's safety and health: how it is written, what is wrong with it, what was done about it. Those of
-// the format are in `header.d.ts`.
+// Types of how a session file is written, checked and repaired. Those of the format are in `header.d.ts`.
 
 /**
- * How a session's file is written. What is not said here is taken from the environment variables
- * `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`. In memory none of it matters.
+ * How a session's file is written. The environment variables `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`
+ * give the defaults. Sessions in memory ignore the options.
  *
  * @example
  * ```ts
@@ -14,26 +13,26 @@
  */
 export interface SessionFileOptions {
 	/**
-	 * When an append is done: when the operating system has the line (`"os"`, the default: it outlives this process), or
-	 * when the disk has it (`"fsync"`: it outlives a power cut).
+	 * When an append returns: when the operating system has the line (`"os"`, the default: the line survives the end of this
+	 * process), or when the disk has it (`"fsync"`: it survives a power cut).
 	 */
 	durability?: "os" | "fsync";
 	/**
-	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`), as far as others
-	 * ask. Every manager of this module asks before it writes; pi does not. The lock is let go by `close`, and by the end
-	 * of the process however it ends. `PI_SESSION_NATIVE_LOCK=exclusive` asks for it in the name of the process: managers
-	 * that have it so share it.
+	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`). The session lock is
+	 * advisory: every manager of this package checks it before it writes, pi does not. It is released by `close`, and by the
+	 * end of the process, however it ends. With `PI_SESSION_NATIVE_LOCK=exclusive` the process holds it, and its managers
+	 * share it.
 	 */
 	lock?: "none" | "exclusive";
 	/**
 	 * The ids of new entries: eight digits (`"short"`, the default), or UUIDs (`"long"`), which are unique among copies of
-	 * the session on other machines, too. Where `PI_SESSION_NATIVE_STORE` is set they are long.
+	 * the session on other machines, too. With `PI_SESSION_NATIVE_STORE` the default is `"long"`.
 	 */
 	ids?: "short" | "long";
 }
 
 /**
- * A line of a session file that is not an entry. It stays in the file and is passed over.
+ * A line of a session file that is not an entry. It is skipped, and stays in the file.
  *
  * @example
  * ```ts
@@ -48,7 +47,7 @@ export interface DamagedLine {
 	line: number;
 	/** Its bytes are `start` up to `end`, counted from 0, its newline not counted. */
 	start: number;
-	/** The byte behind its last. */
+	/** The byte after its last one. */
 	end: number;
 	/** Why it is not an entry, in a few words. */
 	reason: string;
@@ -84,14 +83,14 @@ export interface FaultTotals {
 	damaged: number;
 	/** Entries whose parent is missing. */
 	orphans: number;
-	/** Ids that several entries carry. */
+	/** Ids that several entries have. */
 	duplicateIds: number;
-	/** Rings of parents. */
+	/** Cycles of parents. */
 	cycles: number;
 }
 
 /**
- * An id that several entries carry; it means the last of them.
+ * An id that several entries have; it means the last of them.
  *
  * @example
  * ```ts
@@ -103,7 +102,7 @@ export interface DuplicateEntryId {
 	id: string;
 	/** Counted from 1; the first 1,000 of them. `getDiagnostics` counts no blank lines. */
 	lines: number[];
-	/** How many entries carry it. */
+	/** How many entries have it. */
 	count: number;
 }
 
@@ -124,7 +123,7 @@ export interface EntryCycle {
 }
 
 /**
- * How often a session's file changed underneath in one way.
+ * How often other processes changed a session's file in one way.
  *
  * @example
  * ```ts
@@ -138,7 +137,7 @@ export interface ForeignChange {
 	kind: "grown" | "deleted" | "renamed" | "replaced" | "truncated";
 	/** How often. */
 	count: number;
-	/** Entries that came in with it. */
+	/** Entries that came with it. */
 	entries: number;
 	/** Bytes that were added to the file. */
 	bytes: number;
@@ -158,7 +157,7 @@ export interface SessionDiagnostics {
 	path: string | null;
 	/** The first 1,000, as of orphans, ids and cycles; `totals` counts all. */
 	damaged: DamagedLine[];
-	/** What was put right, and how often. */
+	/** What was repaired, and how often. */
 	repairs: { what: string; count: number }[];
 	foreignChanges: ForeignChange[];
 	orphans: OrphanEntry[];
@@ -185,9 +184,9 @@ export interface VerifyReport {
 	sessionId: string | null;
 	/** Of the file. */
 	bytes: number;
-	/** Lines of every kind, blank ones and an unfinished last one among them. */
+	/** Lines of every kind, including blank ones and a last one without a newline. */
 	lines: number;
-	/** Lines that are entries; the header is none. */
+	/** Lines that are entries, the header not counted. */
 	entries: number;
 	/** The first 1,000, as of orphans, ids and cycles; `totals` counts all. */
 	damaged: DamagedLine[];
@@ -230,7 +229,7 @@ export interface RepairReport {
  * ```
  */
 export interface MergeReport {
-	/** Nothing was done: the lines behind `since` do not suffice, give all of them. */
+	/** Nothing was done: the lines after `since` are not enough, pass all of them. */
 	needsAll: boolean;
 	/** Whether the file was written. */
 	changed: boolean;
@@ -238,8 +237,8 @@ export interface MergeReport {
 	added: number;
 	/** Entries of the file that are not stored. */
 	unstored: number;
-	/** So many bytes of the file hold the stored lines in their order. */
+	/** How many bytes of the file hold the stored lines in their order. */
 	storedBytes: number;
-	/** Entries that had the id of another host's. */
+	/** Entries that had the id of another host's entry. */
 	renamed: { id: string; newId: string }[];
 }

@@ -1,6 +1,6 @@
 // Types of the session format and of its API; those of messages are in `messages.d.ts`. Written by hand; the build
-// puts them above the declarations it generates from the Rust side. They depend on no pi package, yet are assignable to
-// and from pi's own: __test__/integration/types proves it.
+// puts them above the declarations it generates from the Rust side. They do not depend on a pi package, but are
+// assignable to and from pi's own types, which __test__/integration/types checks.
 
 // ---- The file ------------------------------------------------------------------------------------------------
 
@@ -44,7 +44,7 @@ export interface SessionHeader {
 }
 
 /**
- * What a new session may be told.
+ * Options of a new session.
  *
  * @example
  * ```ts
@@ -96,7 +96,7 @@ export interface SessionMessageEntry extends SessionEntryBase {
 }
 
 /**
- * From here on the model thinks at another level.
+ * A change of the thinking level from here on.
  *
  * @example
  * ```ts
@@ -110,7 +110,7 @@ export interface ThinkingLevelChangeEntry extends SessionEntryBase {
 }
 
 /**
- * From here on another model answers.
+ * A change of the model from here on.
  *
  * @example
  * ```ts
@@ -134,17 +134,17 @@ export interface ModelChangeEntry extends SessionEntryBase {
  */
 export interface UsageEntry extends SessionEntryBase {
 	type: "usage";
-	/** What they were spent on, in a word of the writer's choice. */
+	/** What they were spent on, a word that the writer chooses. */
 	kind: string;
 	provider: string;
 	model: string;
 	usage: Usage;
-	/** A word for people. */
+	/** A note for people. */
 	note?: string;
 }
 
 /**
- * A summary that takes the place of the conversation before `firstKeptEntryId`.
+ * A summary that replaces the conversation before `firstKeptEntryId`.
  *
  * @example
  * ```ts
@@ -199,7 +199,7 @@ export interface BranchSummaryEntry<T = unknown> extends SessionEntryBase {
  */
 export interface CustomEntry<T = unknown> extends SessionEntryBase {
 	type: "custom";
-	/** Names the extension, or what of it this is. */
+	/** Names the extension, or a kind of data of it. */
 	customType: string;
 	/** The extension's own. */
 	data?: T;
@@ -215,7 +215,7 @@ export interface CustomEntry<T = unknown> extends SessionEntryBase {
  */
 export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 	type: "custom_message";
-	/** Names the extension, or what of it this is. */
+	/** Names the extension, or a kind of data of it. */
 	customType: string;
 	content: string | (TextContent | ImageContent)[];
 	/** Data of the extension, not seen by models. */
@@ -225,7 +225,7 @@ export interface CustomMessageEntry<T = unknown> extends SessionEntryBase {
 }
 
 /**
- * Content that a context edit may put in place of an entry's own.
+ * Content with which a context edit replaces an entry's own.
  *
  * @example
  * ```ts
@@ -254,7 +254,7 @@ export interface ContextEditEntry extends SessionEntryBase {
 }
 
 /**
- * Names an entry, or takes its name away.
+ * Sets or clears the label of an entry.
  *
  * @example
  * ```ts
@@ -268,7 +268,7 @@ export interface LabelEntry extends SessionEntryBase {
 }
 
 /**
- * Names the session; an empty name takes the name away.
+ * Sets the session's name; an empty name clears it.
  *
  * @example
  * ```ts
@@ -281,7 +281,7 @@ export interface SessionInfoEntry extends SessionEntryBase {
 }
 
 /**
- * An entry of the tree. Kinds invented later are kept as well, though no type here names them.
+ * An entry of the tree. Kinds without a type here are kept as well.
  *
  * @example
  * ```ts
@@ -327,7 +327,7 @@ export interface SessionTreeNode {
 	entry: SessionEntry;
 	/** Oldest first. */
 	children: SessionTreeNode[];
-	/** The newest on it; absent if it has none, or that was cleared. */
+	/** The newest label; absent if there is none, or it was cleared. */
 	label?: string;
 	/** When the label was set, ISO 8601. */
 	labelTimestamp?: string;
@@ -367,7 +367,7 @@ export interface SessionProjection {
 }
 
 /**
- * What the model is to see.
+ * What the model sees.
  *
  * @example
  * ```ts
@@ -376,7 +376,7 @@ export interface SessionProjection {
  * ```
  */
 export interface SessionContext {
-	/** In order, summaries in place of what was compacted. */
+	/** In order, with summaries in place of what was compacted. */
 	messages: AgentMessage[];
 	/** The newest on the path; `off` if there is none. */
 	thinkingLevel: string;

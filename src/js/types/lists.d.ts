@@ -14,24 +14,24 @@ export interface SessionInfo {
 	id: string;
 	/** Empty if the file does not say. */
 	cwd: string;
-	/** The newest `session_info`'s. */
+	/** The name in the newest `session_info`. */
 	name?: string;
 	/** File of the session that this one came from. */
 	parentSessionPath?: string;
 	/** When the session was begun, by its header. */
 	created: Date;
-	/** When user or model said the last word; else when the session was begun, or its file was changed. */
+	/** The time of the last message of user or model; else when the session was begun, or its file was changed. */
 	modified: Date;
 	/** Messages of every role, on every branch. */
 	messageCount: number;
-	/** The user's first words, or `(no messages)`. */
+	/** The text of the user's first message, or `(no messages)`. */
 	firstMessage: string;
 	/** All text of user and model, to search in. Fetched when it is first asked for. */
 	allMessagesText: string;
 }
 
 /**
- * Told how far a list has come, in files, now and then with the sessions found so far, newest first.
+ * Called with how many files of a list were read, and how many there are; now and then with the sessions found so far, newest first.
  *
  * @example
  * ```ts
@@ -54,13 +54,13 @@ export interface SearchOptions {
 	cwd?: string;
 	/** Only sessions in this directory, as `listAll(dir)` shows them. */
 	dir?: string;
-	/** How many hits at most; 50 unless told. */
+	/** The largest number of hits; 50 by default. */
 	limit?: number;
 	/** Ends the search; the promise is rejected with its reason. */
 	signal?: AbortSignal;
-	/** Told how many of the sessions that were not indexed yet are by now, or were looked through. Not called when there are none. */
+	/** Called with how many sessions were indexed or searched, and how many there are that were not indexed before. Not called if there are none. */
 	onProgress?: (indexed: number, total: number) => void;
-	/** What is put before and after what was found, in snippets; `["«", "»"]` unless told. */
+	/** The marks before and after a match in a snippet; `["«", "»"]` by default. */
 	mark?: readonly [open: string, close: string];
 }
 
@@ -87,6 +87,6 @@ export interface SearchHit {
 	role: "user" | "assistant" | "session_info" | "label" | "compaction" | "branch_summary";
 	/** The entry's timestamp; empty if it has none. */
 	timestamp: string;
-	/** The place that was found, marked, and what is around it, in one line. */
+	/** The match, marked, and the text around it, in one line. */
 	snippet: string;
 }

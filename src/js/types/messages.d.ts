@@ -69,7 +69,7 @@ export interface ImageContent {
 	type: "image";
 	/** The picture's bytes in base64. */
 	data: string;
-	/** `image/png`, say. */
+	/** `image/png`, for example. */
 	mimeType: string;
 }
 
@@ -190,7 +190,7 @@ export interface DiagnosticErrorInfo {
  * ```
  */
 export interface AssistantMessageDiagnostic {
-	/** What kind of trouble, in a word of the writer's. */
+	/** The kind of trouble, a word that the writer chooses. */
 	type: string;
 	/** Milliseconds since 1970. */
 	timestamp: number;
@@ -253,7 +253,7 @@ export interface ToolReference {
 
 /**
  * Instructions and tools from one point of the conversation on. The first is the system prompt; each later one
- * changes it, so that all of them replayed in order give the prompt and the tools of now.
+ * changes it, so that all of them, replayed in order, give the current prompt and tools.
  *
  * @example
  * ```ts
@@ -262,13 +262,13 @@ export interface ToolReference {
  */
 export interface SystemMessage {
 	role: "system";
-	/** Instructions; those of a later message are added. */
+	/** Instructions. A later message adds its own. */
 	content: string | TextContent[];
-	/** Named parts of the prompt. A later message replaces a part by its name; null takes it away. */
+	/** Named parts of the prompt. A later message replaces a part by its name; null removes it. */
 	sections?: Record<string, string | null>;
 	/** Tools that models may use from here on. */
 	toolsAdded?: Tool[];
-	/** Tools that they may not use any more. */
+	/** Tools that models may not use any more. */
 	toolsRemoved?: ToolReference[];
 	/** Milliseconds since 1970. */
 	timestamp: number;
@@ -322,17 +322,17 @@ export interface AssistantMessage {
 	responseId?: string;
 	/** Level of effort in the provider's own words. */
 	providerThinkingLevel?: string;
-	/** Troubles on the way. */
+	/** Problems during the call. */
 	diagnostics?: AssistantMessageDiagnostic[];
 	usage: Usage;
 	stopReason: StopReason;
-	/** Where the answer will be had; with `stopReason` `deferred`. */
+	/** Where to fetch the answer; with `stopReason` `deferred`. */
 	deferred?: DeferredHandle;
 	/** What went wrong; with `stopReason` `error` or `aborted`. */
 	errorMessage?: string;
 	/** Reason in the provider's own words. */
 	rawStopReason?: string;
-	/** Whether the model said itself that its turn is over. */
+	/** Whether the model itself said that its turn is over. */
 	endTurn?: boolean;
 	/** Milliseconds since 1970. */
 	timestamp: number;
@@ -428,14 +428,14 @@ export interface CustomMessage<T = unknown> {
 	content: string | (TextContent | ImageContent)[];
 	/** Whether the user sees it; models do in any case. */
 	display: boolean;
-	/** The extension's own; never sent to a model. */
+	/** Data of the extension; never sent to a model. */
 	details?: T;
 	/** Milliseconds since 1970. */
 	timestamp: number;
 }
 
 /**
- * Stands in the context for a branch that was left.
+ * Represents a branch that was left in the context.
  *
  * @example
  * ```ts
@@ -452,7 +452,7 @@ export interface BranchSummaryMessage {
 }
 
 /**
- * Stands in the context for everything before a compaction.
+ * Represents everything before a compaction in the context.
  *
  * @example
  * ```ts
