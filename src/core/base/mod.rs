@@ -1,3 +1,5 @@
+//! Values without I/O: errors, options, paths, text and times as JavaScript has them, threads.
+
 pub mod error;
 pub mod options;
 pub mod paths;

@@ -1,3 +1,5 @@
+//! What a line of a session file is: header, entry, message, body. Unknown fields are kept.
+
 pub mod agent_message;
 pub mod body;
 pub mod entry;

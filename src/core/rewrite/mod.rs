@@ -1,3 +1,6 @@
+//! Whole-file changes: migration, repair, and merging with a store. A reader sees the old file or the new one, never a
+//! mixture. `verify` is here because a repair begins with it; it changes nothing.
+
 pub mod merge;
 pub mod migrate;
 pub mod repair;

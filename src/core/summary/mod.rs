@@ -1,3 +1,5 @@
+//! One file read once for lists and searches: its list row, usage and searchable text, in bounded memory.
+
 pub mod header_scan;
 pub mod line_scanner;
 pub mod searchable_text;

@@ -1,3 +1,5 @@
+//! Fault scenarios and fuzz targets, compiled for tests only.
+
 pub mod faults;
 pub mod fuzz;
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! What JavaScript sees: the class `SessionManager` and the exported functions. Rules of sessions are in the core.
+
 pub mod appends;
 pub mod diagnostics;
 pub mod functions;

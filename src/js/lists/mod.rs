@@ -1,3 +1,5 @@
+//! `list`, `listAll`, `search` and `usage`: promises that other threads settle, without stalling the event loop.
+
 pub mod info;
 pub mod lazy_text;
 pub mod list;
