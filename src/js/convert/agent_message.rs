@@ -5,7 +5,7 @@
 //!   of the factory's `message`, which leaves the long strings of a plain message to [`super::text`].
 //! - **From a line**: the core indexes the line's fields (`core/format/agent_message.rs`); the object is made of the
 //!   line's text ([`super::values`]): long strings from their bytes, the rest by the engine's `JSON.parse`.
-//!   Contents of many bytes are left out and read when somebody looks at them (`factory/lazy.js`).
+//!   Bodies are left out and read on first access (`factory/lazy.js`).
 //!
 //! No struct of Rust is between text and object, so unknown fields, the order of keys, the text of numbers and lone
 //! surrogates survive.

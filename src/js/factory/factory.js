@@ -1,11 +1,11 @@
-// What is cheaper, or only exact, when JavaScript does it itself: making many small objects, and asking the engine and
-// its host. The addon compiles this once, and calls it with `scratch`, a list of numbers that it reads where they are; it
-// holds no state and takes no decisions: what is made of an entry, and where it hangs in the tree, comes in as numbers.
+// Work that is cheaper, or only exact, in JavaScript: making many small objects, and asking the engine and its host. The addon
+// compiles this once, and calls it with `scratch`, an array of numbers that the addon reads in place. It keeps no state of
+// sessions and decides nothing about them: what an entry contributes, and its position in the tree, come in as numbers.
 (scratch, codes) => {
 	"use strict";
-	// What the engine has is taken now: code that replaces it later changes nothing here. Loops go by position, for an
-	// iterator is looked up each time it is used. The clock, the environment and the directory are the host's, who may change
-	// them.
+	// The engine's functions are taken now, so that code that replaces them later changes nothing here. Loops use indexes,
+	// because an iterator is looked up at each use. The clock, the environment and the working directory are the host's, which
+	// may change them.
 	const world = globalThis;
 	const { Array, Boolean, Date, Error, Float64Array, Map, Set, TypeError, URL, Uint8Array } = world;
 	const { decodeURIComponent, queueMicrotask, setImmediate, setTimeout } = world;
@@ -47,7 +47,7 @@
 
 	const time = (value) => getTime(new Date(value));
 
-	// Plain data, whatever setters or attributes Object.prototype was given.
+	// The descriptor of a plain data property, whatever setters or attributes Object.prototype was given.
 	const plain = (value) => ({ __proto__: null, value, writable: true, enumerable: true, configurable: true });
 	// Sets an element of the list itself, even if arrays were given a setter for its index.
 	function put(list, at, value) {
@@ -104,7 +104,7 @@
 		}
 	}
 
-	// A copy with other content. What is replaced is not read: it may be large, or more than can be read.
+	// A copy with other content. The replaced content is not read: it may be large, or unreadable.
 	function withContent(message, content) {
 		const copy = {};
 		const names = ownKeys(message);
@@ -117,8 +117,7 @@
 		return copy;
 	}
 
-	// The lengths of pi's class, methods and statics, and of its functions; those of our own count the arguments that must
-	// be given.
+	// The `length` of pi's class, methods, statics and functions. For methods that pi does not have: the required arguments.
 	const LENGTHS = {
 		SessionManager: 6,
 		create: 3,
@@ -264,12 +263,12 @@
 
 	const SELF = Symbol("pi-session-native.manager");
 
-	// What managers hold lives and dies with them.
+	// What a manager holds, by the manager: it is collected with it.
 	const anchors = new WeakMap();
 	const has = unbound(WeakMap.prototype.has);
 	const set = unbound(WeakMap.prototype.set);
 
-	// The listeners without one of them, and with another at the end. Lists that are gone through stay as they are.
+	// A new list of listeners without one of them, or with another at the end. A list that is being iterated does not change.
 	function listenersWith(list, added, removed) {
 		const all = { __proto__: null, length: 0 };
 		for (let at = 0; at < (list?.length ?? 0); at++) if (list[at] !== removed) all[all.length++] = list[at];
@@ -305,7 +304,7 @@
 			defineProperty(manager, SELF, { __proto__: null, value: manager });
 			return anchor;
 		},
-		// Adds a listener to a manager's and gives what takes it away again.
+		// Adds a listener to a manager. Returns the function that removes it.
 		subscribe(anchor, listener) {
 			const added = { listener };
 			anchor.listeners = listenersWith(anchor.listeners, added);
@@ -313,7 +312,7 @@
 				anchor.listeners = listenersWith(anchor.listeners, undefined, added);
 			};
 		},
-		// An entry is in the session by now: what a listener throws is an error of its own, not of the append.
+		// The entry is in the session by now, so an exception of a listener does not fail the append.
 		notify(anchor, entry) {
 			const { listeners } = anchor;
 			for (let at = 0; at < (listeners?.length ?? 0); at++) {
@@ -384,7 +383,7 @@
 		appName: () => world[APP]?.name,
 		templateText: (value) => `${value}`,
 		entriesOf: (object) => entries(object),
-		// As an assignment and a deletion in strict code: what the object refuses is a TypeError.
+		// As an assignment and a deletion in strict code: if the object refuses them, that is a TypeError.
 		assign(object, key, value) {
 			object[key] = value;
 		},
@@ -571,7 +570,7 @@
 				? { provider: entry.message.provider, modelId: entry.message.model }
 				: { provider: entry.provider, modelId: entry.modelId },
 
-		// Undefined where none is a time. What throws as one is none.
+		// The newest of these dates; undefined if none is a date. A value whose conversion throws is not one.
 		newestTime(odd) {
 			let newest;
 			for (let next = 0; next < odd.length; next++) {
@@ -583,7 +582,7 @@
 			}
 			return newest;
 		},
-		// When the clock's days begin that these days of UTC have a part in, each with its date as UTC midnight.
+		// The starts of the local days that overlap these UTC days, each with its date as UTC midnight.
 		localDays(utcDays) {
 			const pairs = [];
 			const midnight = (year, month, date) => {
@@ -596,7 +595,7 @@
 				const year = getFullYear(first);
 				const month = getMonth(first);
 				const date = getDate(first);
-				// A day of UTC has a part in two of the clock's; in three where the clock leaves most of one out.
+				// A UTC day overlaps two local days, or three where the local clock skips most of one.
 				for (let next = 0; next < 3; next++) {
 					const start = midnight(year, month, date + next);
 					const shown = new Date(start);
@@ -641,7 +640,7 @@
 				},
 			};
 		},
-		// The infos at these places of a list that has holes.
+		// The infos at these positions of a list that has holes.
 		inOrder(infos, rows) {
 			const list = [];
 			for (let at = 0; at < rows.length; at++) put(list, at, infos[rows[at]]);
@@ -657,8 +656,8 @@
 			timestamp,
 			snippet,
 		}),
-		// For times that are none (a date too far away): only the engine's own sort gives what it gives. Holes, where a file
-		// was not a session, are left out.
+		// For invalid times (a date too far away): only the engine's own sort gives the same order. Holes, where a file was not a
+		// session, are left out.
 		newestFirst(infos) {
 			const list = [];
 			for (let at = 0; at < infos.length; at++) if (hasOwn(infos, at)) put(list, list.length, infos[at]);
@@ -667,7 +666,7 @@
 		// Positions of files, the newest first, those of one time by name, the last first.
 		sortFiles: (order, times, names) =>
 			sort(order, (a, b) => times[b] - times[a] || localeCompare(names[b], names[a]) || a - b),
-		// Puts an info where it belongs among those that are sorted, behind those of its time.
+		// Inserts an info into a sorted list, after those of the same time.
 		insertNewest(infos, info) {
 			const at = getTime(info.modified);
 			let from = 0;
@@ -679,7 +678,7 @@
 			}
 			splice(infos, from, 0, info);
 		},
-		// Gives a function that has `slice` called in later turns of the event loop until it gives false.
+		// Returns a function that calls `slice` in later turns of the event loop until it returns false.
 		slices(slice) {
 			const run = () => {
 				if (slice()) later(run);

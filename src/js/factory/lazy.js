@@ -1,5 +1,5 @@
-// Entries whose large values are read when somebody looks at them. Until then such a value is an own, enumerable,
-// configurable accessor in its key's place, and at the first look it becomes plain data.
+// Entries whose bodies are read on first access. Until then a body is an own, enumerable, configurable accessor under its
+// key; on first access it becomes plain data.
 //
 // All accessors of a key are the same two functions, which keeps the objects in the engine's fast shape: which entry
 // an object is of is in a private field of it. A Proxy of the object, or an object that inherits from it, has no

@@ -1,4 +1,4 @@
-//! Bodies from here to JavaScript: what the accessors of lazy entries (`lazy.js`) call when they are looked at.
+//! Reads bodies for JavaScript: the accessors of lazy entries (`lazy.js`) call this on first access.
 //!
 //! An entry may outlive its manager, or the manager may have gone to another session: what reads bodies is a
 //! [`BodyReader`], which finds the session wherever it is by then, and keeps it when its manager lets it go.

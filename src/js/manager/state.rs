@@ -47,7 +47,7 @@ pub struct State {
     pub bodies: Option<Bodies>,
     /// Whether somebody listens to appends.
     pub listens: bool,
-    /// Whether bodies are read when they are looked at; None until it matters.
+    /// Whether bodies are read on first access; None until it matters.
     pub lazy: Option<bool>,
     /// The session's memory, as the engine counts it.
     memory: ExternalMemory,

@@ -1,4 +1,4 @@
-//! What the calls of an open session used. Each entry is looked at once: when a report is first asked for after it came.
+//! What the calls of an open session used. Each entry is read once, by the first report after it came.
 
 use std::cell::RefCell;
 
