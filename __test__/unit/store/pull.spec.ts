@@ -252,10 +252,10 @@ test("a followed file is stored as it grows, from before it is there, until it i
 	const [a, b] = [machine("a"), machine("b")];
 	a.sync.follow({ session: SESSION, file: a.file });
 	begin(a, entry("x"));
-	await vi.waitFor(async () => expect((await b.store.load(SESSION)).lines).toHaveLength(1), { timeout: 60_000 });
+	await vi.waitFor(async () => expect((await b.store.load(SESSION)).lines).toHaveLength(1), { timeout: 500_000 });
 	appendFileSync(a.file, text(...entries("n", 3)));
 	expect(a.sync.lag()).toBeGreaterThan(0);
-	expect(await a.sync.flush({ timeout: 60_000 })).toBe(true);
+	expect(await a.sync.flush({ timeout: 500_000 })).toBe(true);
 	expect(a.sync.lag()).toBe(0);
 	await a.sync.stop();
 	expect((await b.store.load(SESSION)).lines).toHaveLength(4);

@@ -10,7 +10,7 @@ const { Push } = createRequire(library)("./push.js");
 afterEach(() => vi.restoreAllMocks());
 
 const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
-const minute = { timeout: 60_000 };
+const patient = { timeout: 500_000 };
 
 /** A file, a store, and what was appended to it. */
 function setup(lines: Buffer[] = []) {
@@ -33,14 +33,14 @@ function setup(lines: Buffer[] = []) {
 test("what the file holds is stored, and what other processes append to it", async () => {
 	const { file, store, portions, push } = setup(entries("a", 2));
 	const one = push({ project: "shop" });
-	expect(await one.flush(minute)).toBe(true);
+	expect(await one.flush(patient)).toBe(true);
 	expect(one.lag()).toBe(0);
 	appendFileSync(file, `${text(...entries("b", 1))}\nno JSON\n{"type":"session","id":"x"}\n${text(entry("c"))}{"type":"message","id":"unfin`);
 	expect(one.lag()).toBeGreaterThan(0);
-	expect(await one.flush(minute)).toBe(true);
+	expect(await one.flush(patient)).toBe(true);
 	appendFileSync(file, 'ished"}\n');
 	// Another process, with the note of the first.
-	expect(await push().flush(minute)).toBe(true);
+	expect(await push().flush(patient)).toBe(true);
 	expect(portions).toEqual([["a0", "a1"], ["b0", "c"], ["unfinished"]]);
 	const [session] = (await store.list()).sessions;
 	expect([String(session?.header), session?.project]).toEqual([String(header()), "shop"]);
@@ -49,21 +49,21 @@ test("what the file holds is stored, and what other processes append to it", asy
 test("a long file goes in portions of a megabyte; a longer line goes alone", async () => {
 	const long = (id: string, bytes: number) => Buffer.from(`{"type":"message","id":"${id}","text":"${"x".repeat(bytes)}"}`);
 	const { portions, push, store } = setup([...Array.from({ length: 5 }, (_, at) => long(`n${at}`, 400_000)), long("big", 3_000_000), entry("end")]);
-	expect(await push().flush(minute)).toBe(true);
+	expect(await push().flush(patient)).toBe(true);
 	expect(portions).toEqual([["n0", "n1"], ["n2", "n3"], ["n4"], ["big", "end"]]);
 	expect((await loadAll(store, SESSION)).lines).toHaveLength(7);
 });
 
 test("without its note it stores what is not there; with one of another file too", async () => {
 	const { file, store, portions, push, forget } = setup(entries("a", 3));
-	expect(await push().flush(minute)).toBe(true);
+	expect(await push().flush(patient)).toBe(true);
 	forget();
 	appendFileSync(file, text(entry("b")));
-	expect(await push().flush(minute)).toBe(true);
+	expect(await push().flush(patient)).toBe(true);
 	// A pull brought the lines into another order.
 	const lines = readFileSync(file, "utf8").trimEnd().split("\n");
 	writeFileSync(file, `${[lines[0], ...lines.slice(1).reverse()].join("\n")}\n${text(entry("c"))}`);
-	expect(await push().flush(minute)).toBe(true);
+	expect(await push().flush(patient)).toBe(true);
 	expect(portions).toEqual([["a0", "a1", "a2"], ["b"], ["c"]]);
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "a1", "a2", "b", "c"]);
 });
@@ -71,7 +71,7 @@ test("without its note it stores what is not there; with one of another file too
 test("what fails is told and tried again until it is stored", async () => {
 	const { file, store, errors, push } = setup(entries("a", 1));
 	const one = push();
-	await one.flush(minute);
+	await one.flush(patient);
 	const real = store.append.bind(store);
 	let left = 6;
 	store.append = async (...args) => {
@@ -83,7 +83,7 @@ test("what fails is told and tried again until it is stored", async () => {
 	};
 	appendFileSync(file, text(entry("b")));
 	one.follow();
-	await vi.waitFor(() => expect(one.lag()).toBe(0), { timeout: 60_000 });
+	await vi.waitFor(() => expect(one.lag()).toBe(0), { timeout: 500_000 });
 	expect(errors.map(({ message }) => message)).toEqual(["no answer", "no answer", "no answer", "cut", "cut", "cut"]);
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "b"]);
 	await one.stop();
@@ -100,11 +100,11 @@ test("what is appended while a portion is under way goes at once when that is st
 		appendFileSync(file, text(entry("late"), entry("later")));
 		// The second look from now on begins after this.
 		const before = looksAtFile();
-		await vi.waitFor(() => expect(looksAtFile()).toBeGreaterThan(before + 2), { timeout: 60_000, interval: 1 });
+		await vi.waitFor(() => expect(looksAtFile()).toBeGreaterThan(before + 2), { timeout: 500_000, interval: 1 });
 		return real(...args);
 	};
 	one.follow();
-	await vi.waitFor(() => expect(portions.flat()).toContain("later"), { timeout: 60_000, interval: 1 });
+	await vi.waitFor(() => expect(portions.flat()).toContain("later"), { timeout: 500_000, interval: 1 });
 	await one.stop();
 	expect(portions).toEqual([["a0"], ["late", "later"]]);
 });
@@ -133,10 +133,10 @@ test("a flush gives up when its time is over, and the store's answer still count
 test("a session that was deleted from the store is not put back", async () => {
 	const { file, store, errors, push } = setup(entries("a", 1));
 	const one = push();
-	await one.flush(minute);
+	await one.flush(patient);
 	await store.delete(SESSION);
 	appendFileSync(file, text(entry("b")));
-	expect(await one.flush(minute)).toBe(false);
+	expect(await one.flush(patient)).toBe(false);
 	expect(errors).toMatchObject([{ code: "reset" }]);
 	expect((await store.list()).sessions).toEqual([]);
 });
@@ -148,7 +148,7 @@ test("a killed push is gone on with by the next one, from any of its notes", asy
 	for (let at = 0; at < all.length; at += 4) {
 		appendFileSync(file, text(...all.slice(at, at + 4)));
 		const one = push({ note: notes[(at * 7) % notes.length], onNote: (note: unknown) => notes.push(note) });
-		expect(await one.flush(minute)).toBe(true);
+		expect(await one.flush(patient)).toBe(true);
 	}
 	expect(ids(await loadAll(store, SESSION))).toEqual(all.map((_, at) => `n${at}`));
 });
