@@ -13,11 +13,19 @@ pub fn from_utf16(units: &[u16]) -> Vec<u8> {
     out
 }
 
-/// Appends the same.
-pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) {
+/// Appends units that are all ASCII; false if they are not.
+pub fn push_ascii(out: &mut Vec<u8>, units: &[u16]) -> bool {
     // The compiler makes vector instructions of both loops.
-    if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
+    let is_ascii = units.iter().fold(0, |all, unit| all | unit) < 0x80;
+    if is_ascii {
         out.extend(units.iter().map(|&unit| unit as u8));
+    }
+    is_ascii
+}
+
+/// Appends the WTF-8 of UTF-16 units.
+pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) {
+    if push_ascii(out, units) {
         return;
     }
     let (valid, rest) = units.split_at(utf16_valid_up_to(units));

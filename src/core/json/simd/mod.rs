@@ -14,7 +14,11 @@ mod neon;
 #[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), test))]
 mod plain;
 #[cfg(target_arch = "x86_64")]
+mod utf16;
+#[cfg(target_arch = "x86_64")]
 mod x86;
+
+use crate::core::base::wtf8;
 
 pub use self::block::Skipped;
 #[cfg(target_arch = "aarch64")]
@@ -23,6 +27,19 @@ pub use self::neon::{short_end, skip_string};
 pub use self::plain::{short_end, skip_string};
 #[cfg(target_arch = "x86_64")]
 pub use self::x86::{short_end, skip_string};
+
+/// Appends the WTF-8 of UTF-16 units, with AVX2 where the processor has it.
+pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) {
+    if wtf8::push_ascii(out, units) {
+        return;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the feature that the function needs.
+        return unsafe { utf16::push_utf16_avx2(out, units) };
+    }
+    wtf8::push_utf16(out, units);
+}
 
 #[cfg(test)]
 mod tests;
