@@ -73,12 +73,13 @@ pub fn iso(ms: f64) -> Option<String> {
     }
     // JavaScript's dates reach further than chrono's; the calendar repeats every 400 years.
     let cycles = (ms / CYCLE).floor();
-    let date = DateTime::from_timestamp_millis((ms - cycles * CYCLE) as i64)?;
+    // Without a zone, or each of its parts is asked for in that of UTC.
+    let date = DateTime::from_timestamp_millis((ms - cycles * CYCLE) as i64)?.naive_utc();
     let year = date.year() + 400 * cycles as i32;
     let mut out = String::with_capacity(24);
-    let mut digits = |number: u32, count: u32, after: char| {
-        for place in (0..count).rev() {
-            out.extend(char::from_digit(number / 10u32.pow(place) % 10, 10));
+    let mut digits = |number: u32, count: usize, after: char| {
+        for place in [100_000, 10_000, 1_000, 100, 10, 1].into_iter().skip(6 - count) {
+            out.push(char::from(b'0' + (number / place % 10) as u8));
         }
         out.push(after);
     };
@@ -92,7 +93,7 @@ pub fn iso(ms: f64) -> Option<String> {
     digits(date.hour(), 2, ':');
     digits(date.minute(), 2, ':');
     digits(date.second(), 2, '.');
-    digits(date.timestamp_subsec_millis(), 3, 'Z');
+    digits(date.and_utc().timestamp_subsec_millis(), 3, 'Z');
     Some(match year {
         0..=9999 => out,
         _ => format!("{}{out}", if year < 0 { '-' } else { '+' }),

@@ -26,10 +26,10 @@ pub fn entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
         return id;
     }
     for _ in 0..SHORT_TRIES {
-        let mut id = Uuid::new_v4().simple().to_string();
-        id.truncate(8);
+        let mut digits = Uuid::encode_buffer();
+        let id = Uuid::new_v4().simple().encode_lower(&mut digits).get(..8).unwrap_or_default();
         if !taken(id.as_bytes()) {
-            return id;
+            return id.to_owned();
         }
     }
     Uuid::new_v4().hyphenated().to_string()

@@ -312,7 +312,9 @@ impl Session {
     /// Adds an entry that the caller keeps, or whose line is at `span`.
     pub(super) fn push_local(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> RowNo {
         let row = self.index.push(head, span);
-        self.appended.insert(row);
+        if self.is_persisted() {
+            self.appended.insert(row);
+        }
         row
     }
 

@@ -75,7 +75,7 @@ impl Tree {
         let parent = match &head.parent {
             Parent::Missing => ParentRef::Missing,
             Parent::Null => ParentRef::Null,
-            Parent::Id(parent) => ParentRef::Id(self.intern(parent)),
+            Parent::Id(parent) => ParentRef::Id(self.intern_parent(parent)),
             Parent::Number(number) => ParentRef::Number(*number),
             Parent::Other => ParentRef::Other,
         };
@@ -110,6 +110,12 @@ impl Tree {
             self.leaf = Some(no);
         }
         no
+    }
+
+    /// The symbol of a parent: mostly the last row's, which takes no search.
+    fn intern_parent(&mut self, id: &[u8]) -> Sym {
+        let last = self.rows.last().map(|row| row.id);
+        last.filter(|&last| self.id_bytes(last) == id).unwrap_or_else(|| self.intern(id))
     }
 
     fn intern(&mut self, id: &[u8]) -> Sym {

@@ -47,7 +47,7 @@ pub struct PendingEntry<'env> {
 #[derive(Clone, Copy)]
 pub enum OwnFields<'env> {
     Given(JsVal<'env>),
-    /// It is in the manager's list already.
+    /// It is in the manager's list already: the list of the session that the append began with, and ends with or fails.
     InList(ListSlot<'env>),
 }
 
@@ -180,10 +180,9 @@ fn append_silently<'env>(state: &RefCell<State>, js: JsEnv<'env>, mut new: Pendi
         OwnFields::InList(slot) => {
             let row = row.map_err(|error| slot.take_back(js, error))?;
             let mut state = state.borrow_mut();
-            let in_place = slot.index == row && js.same(slot.list, state.cache.list(js)?)?;
-            match in_place {
+            match slot.index == row {
                 true => state.cache.mark_own(row),
-                // Entries of other processes came in before it, or rows were renumbered.
+                // Entries of other processes came in before it.
                 false => state.cache.set_own(js, row, js.at(slot.list, slot.index)?)?,
             }
             Ok(row)

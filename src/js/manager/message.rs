@@ -31,19 +31,12 @@ pub fn new_message<'env>(
     let head = MessageHead { role: Role::from_code(role as usize), lacks_content: lacks_content != 0.0 };
     let slot = ListSlot { list, index: index as u32 };
     let text = text_of(js, text).map_err(|error| slot.take_back(js, error))?;
-    // The caller's code has run. It may have moved the manager to another session, or replaced the list.
-    let (elsewhere, list_now) = {
-        let state = state.borrow();
-        (state.epoch != epoch, state.cache.list(js)?)
-    };
-    if elsewhere {
+    // The caller's code has run. It may have moved the manager to another session, which has another list.
+    if state.borrow().epoch != epoch {
         let error = wrong_argument(js, "The manager went to another session while a value was written");
         return Err(slot.take_back(js, error));
     }
-    let mut own = OwnFields::InList(slot);
-    if !js.same(slot.list, list_now)? {
-        own.taken_out(js)?;
-    }
     let head = NewHead { message: (role >= 0.0).then_some(head), ..NewHead::default() };
-    Ok(PendingEntry { text, time: Some(time), ..PendingEntry::with_own(Kind::Message, own) }.with_head(head))
+    Ok(PendingEntry { text, time: Some(time), ..PendingEntry::with_own(Kind::Message, OwnFields::InList(slot)) }
+        .with_head(head))
 }
