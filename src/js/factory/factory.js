@@ -191,6 +191,10 @@
 	// How often values and long texts crossed, and how often the engine's JSON alone was used for one. Tests read this.
 	const crossings = { written: 0, writtenByEngine: 0, parsed: 0, parsedByEngine: 0 };
 
+	// What is different in the copies that are being made: position, other value, and so on.
+	let changes;
+	let changed;
+
 	// The value with stand-ins for its long strings, which are put into `texts`; itself if it has none.
 	function withoutTexts(value, texts, depth) {
 		if (typeof value === "string") {
@@ -202,35 +206,48 @@
 		}
 		if (typeof value === "function" || typeof value === "bigint") return NOT_PLAIN;
 		if (typeof value !== "object" || value === null) return value;
-		if (depth === 0 || isProxy(value) || isBoxedPrimitive(value)) return NOT_PLAIN;
+		if (depth === 0 || isProxy(value)) return NOT_PLAIN;
 		const isList = isArray(value);
 		if (getPrototypeOf(value) !== (isList ? LIST : OBJECT) || "toJSON" in value) return NOT_PLAIN;
+		if (!isList && isBoxedPrimitive(value)) return NOT_PLAIN;
 		const names = isList ? undefined : keys(value);
 		const { length } = names ?? value;
 		left -= length;
 		if (left < 0) return NOT_PLAIN;
-		// By position, what is to be another value in the copy: copying reads all, so all is looked at before.
-		let changes;
+		// Copying reads all, so all is looked at before.
+		const first = changed;
 		for (let at = 0; at < length; at++) {
 			const key = isList ? at : names[at];
 			const property = getOwnPropertyDescriptor(value, key);
-			if (property === undefined || !hasOwn(property, "value") || key === STAND_IN) return NOT_PLAIN;
+			if (property === undefined || property.get !== undefined || key === STAND_IN) return NOT_PLAIN;
 			const is = withoutTexts(property.value, texts, depth - 1);
 			if (is === property.value) continue;
 			if (is === NOT_PLAIN) return NOT_PLAIN;
-			changes ??= { __proto__: null };
-			changes[at] = is;
+			changes[changed++] = at;
+			changes[changed++] = is;
 		}
-		if (changes === undefined) return value;
-		const copy = isList ? [] : { ...value };
-		for (let at = 0; at < length; at++) {
+		if (changed === first) return value;
+		const last = changed;
+		changed = first;
+		if (!isList) {
+			const copy = { ...value };
+			for (let next = first; next < last; next += 2) copy[names[changes[next]]] = changes[next + 1];
+			return copy;
+		}
+		const copy = [];
+		for (let at = 0, next = first; at < length; at++) {
 			// An index may have been given a setter for all lists.
-			if (isList && at in copy) return NOT_PLAIN;
-			if (isList) copy[at] = at in changes ? changes[at] : value[at];
-			else if (at in changes) copy[names[at]] = changes[at];
+			if (at in copy) return NOT_PLAIN;
+			const isOther = next < last && changes[next] === at;
+			copy[at] = isOther ? changes[next + 1] : value[at];
+			if (isOther) next += 2;
 		}
 		return copy;
 	}
+
+	// Whether a value can be found plain: what the engine would look up in a prototype is in none.
+	const canTell = () =>
+		isProxy !== undefined && getPrototypeOf(LIST) === OBJECT && !("get" in OBJECT) && !("value" in OBJECT);
 
 	// The JSON text of a value, or a list-like object of the text with stand-ins and the strings that they stand for.
 	function write(value) {
@@ -238,8 +255,10 @@
 		const texts = { __proto__: null, length: 1 };
 		left = MANY;
 		letters = 0;
-		const canTell = isProxy !== undefined && getPrototypeOf(LIST) === OBJECT;
-		const shadow = canTell ? withoutTexts(value, texts, DEEP) : NOT_PLAIN;
+		changes = { __proto__: null };
+		changed = 0;
+		const shadow = canTell() ? withoutTexts(value, texts, DEEP) : NOT_PLAIN;
+		changes = undefined;
 		if (shadow === NOT_PLAIN) crossings.writtenByEngine++;
 		if (shadow === NOT_PLAIN || texts.length === 1) return stringify(value);
 		texts[0] = stringify(shadow);
