@@ -12,6 +12,7 @@ import { median } from "./report.mjs";
 import { starting } from "./start.mjs";
 
 const APPENDS_BEFORE = 200;
+const IMAGE = Buffer.alloc(786_432, "bytes of an image ");
 const now = () => Number(process.hrtime.bigint()) / 1e6;
 
 /** Where results go, so that no JavaScript engine can leave the work undone. */
@@ -263,11 +264,12 @@ export const OPERATIONS = {
 	},
 	"append 10 KB tool result": appendingText('line of output, "quoted"\n'.repeat(410), 4_000),
 	"append 10,000 letters of Japanese": appendingText("日本語の文章がここに続きます。これは長い\n".repeat(476), 4_000),
+	// In one piece, as a host gets it from a file's bytes.
 	"append 1 MB image": appending(200, () => ({
 		role: "user",
 		content: [
 			{ type: "text", text: "look" },
-			{ type: "image", data: "QUJDREVGabc+/123".repeat(65_536), mimeType: "image/png" },
+			{ type: "image", data: IMAGE.toString("base64"), mimeType: "image/png" },
 		],
 		timestamp: 1_750_000_000_000,
 	})),

@@ -29,6 +29,13 @@ const ODD = {
 		};
 		return object;
 	},
+	"setter alone": (inner, log) => ({
+		text: "k".repeat(300),
+		inner,
+		set only(value: unknown) {
+			log.push(`set ${String(value)}`);
+		},
+	}),
 	"hidden getter": (inner, log) =>
 		Object.defineProperty({ inner }, "got", { get: () => log.push("never"), enumerable: false }),
 	toJSON: (inner, log) => ({

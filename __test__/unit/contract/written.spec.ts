@@ -36,7 +36,7 @@ test.each([
 });
 
 test.each([
-	...["text", "list", "value", "1"].map((key) => [`Object.prototype.${key}`, Object.prototype, key] as const),
+	...["text", "list", "value", "get", "set", "1"].map((key) => [`Object.prototype.${key}`, Object.prototype, key] as const),
 	...["0", "1", "2"].map((key) => [`Array.prototype[${key}]`, Array.prototype, key] as const),
 ])("an accessor at %s is not called", (_, holder, key) => {
 	const calls: string[] = [];
@@ -55,6 +55,17 @@ test("a list whose prototype inherits from another one is left to the engine", (
 	expect(expected).toContain("by toJSON");
 	expect(line.startsWith(expected)).toBe(true);
 });
+
+test.each(["", '"', "\\", "\n", "\u007f", "é", "ÿ", "ā", "š", "日", "\ud83d", "\ude00", "🙂", "𝄞"])(
+	"a long text that begins like base64 and has %j further on",
+	(odd) => {
+		const letters = "QUJDREVG+/09".repeat(2000);
+		for (const at of [64, 16_383, 16_384, letters.length - 1, letters.length]) {
+			const { line, expected } = written({ data: letters.slice(0, at) + odd + letters.slice(at) });
+			expect(line.startsWith(expected)).toBe(true);
+		}
+	},
+);
 
 test("a getter behind a long string was called twice, once by the copy of the object", () => {
 	let calls = 0;

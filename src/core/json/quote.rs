@@ -1,6 +1,7 @@
-//! JSON strings from UTF-16 units, the form in which a JavaScript engine gives its strings fastest.
+//! JSON strings from UTF-16 units, the form in which a JavaScript engine gives its strings fastest, and from ASCII letters.
 
-use crate::core::base::wtf8::{push_json_string, push_utf16};
+use super::simd::push_utf16;
+use crate::core::base::wtf8::push_json_string;
 
 /// How many units are converted at once: they stay in the processor's cache from one step to the next.
 const PIECE: usize = 1 << 14;
@@ -15,12 +16,23 @@ pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) {
         rest = later;
         text.clear();
         push_utf16(&mut text, piece);
-        join(out, |out| match simdutf8::basic::from_utf8(&text) {
-            Ok(text) => escape_simd::json::escape_into(text, out),
-            // A lone surrogate.
-            Err(_) => push_json_string(out, &text),
-        });
+        push_piece(out, &text);
     }
+}
+
+/// The same of letters that are all ASCII.
+pub fn push_quoted_ascii(out: &mut Vec<u8>, letters: &[u8]) {
+    out.extend_from_slice(b"\"\"");
+    letters.chunks(PIECE).for_each(|piece| push_piece(out, piece));
+}
+
+/// Appends WTF-8 to the JSON string at the end of `out`.
+fn push_piece(out: &mut Vec<u8>, text: &[u8]) {
+    join(out, |out| match simdutf8::basic::from_utf8(text) {
+        Ok(text) => escape_simd::json::escape_into(text, out),
+        // A lone surrogate.
+        Err(_) => push_json_string(out, text),
+    });
 }
 
 /// Extends the JSON string at the end of `out` by the one that `push` appends: the two quotes between them are removed.
@@ -75,6 +87,17 @@ mod tests {
         #[test]
         fn a_string_is_escaped_as_letter_by_letter(units in units()) {
             prop_assert_eq!(quoted(&units), letter_by_letter(&units));
+        }
+    }
+
+    #[test]
+    fn ascii_letters_are_escaped_as_units_are() {
+        for count in [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 9] {
+            let letters: Vec<u8> = (0..count).map(|at| b"ABCD+/9=\"\\\n\x7f"[at * 7 % 12]).collect();
+            let units: Vec<u16> = letters.iter().copied().map(u16::from).collect();
+            let mut out = b"[".to_vec();
+            push_quoted_ascii(&mut out, &letters);
+            assert_eq!(out, letter_by_letter(&units), "{count} letters");
         }
     }
 

@@ -3,6 +3,8 @@
 //! - **From the caller**: the object itself is kept and later given back. The index takes its role and whether it has
 //!   content ([`message_head`]); the line is what `JSON.stringify` makes of it. An append reads all of that in one call
 //!   of the factory's `message`, which leaves the long strings of a plain message to [`super::text`].
+//!   A walk over the object through Node-API, key by key, takes four times as long as `JSON.stringify` of a message without
+//!   its long strings (2.1 µs and 0.5 µs for a tool result), and would have to know each of its rules.
 //! - **From a line**: the core indexes the line's fields (`core/format/agent_message.rs`); the object is made of the
 //!   line's text ([`super::values`]): long strings from their bytes, the rest by the engine's `JSON.parse`.
 //!   Bodies are left out and read on first access (`factory/lazy.js`).

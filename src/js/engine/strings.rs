@@ -16,17 +16,25 @@ use crate::core::base::wtf8;
 const LONG_TEXT: usize = 1 << 10;
 /// Room for most strings, in units.
 const SHORT: usize = 512;
+/// From how many units on a string that begins like base64 is copied as bytes, if it is ASCII: so many are looked at.
+const LONG_BASE64: usize = 1 << 14;
+const BASE64_START: usize = 64;
 /// How many bytes are kept for the next string.
 const KEPT: usize = 8 << 20;
 
 thread_local! {
     static BUFFER: RefCell<StringBuffer> = RefCell::default();
     static UNITS: Cell<Vec<u16>> = const { Cell::new(Vec::new()) };
+    static LETTERS: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// A Node-API function that makes a string of so many units.
 // SAFETY: whoever calls one gives a good environment, a pointer to so many units, and a place for the handle.
 type Make<T> = unsafe fn(sys::napi_env, *const T, isize, *mut sys::napi_value) -> sys::napi_status;
+
+/// A Node-API function that copies units of a string into a buffer of that many.
+// SAFETY: whoever calls one gives a good environment and value, a buffer or none, and a place for the count.
+type Copy<T> = unsafe fn(sys::napi_env, sys::napi_value, *mut T, usize, *mut usize) -> sys::napi_status;
 
 impl<'env> JsEnv<'env> {
     /// A string of these units; `T` and `U` have the same size.
@@ -105,16 +113,53 @@ impl<'env> JsEnv<'env> {
         Ok(done)
     }
 
-    /// Copies as many units of a string as there is room for, less one for a zero, and gives how many that was. Without
-    /// room it gives how many units there are.
+    /// Does something with the letters of a long string that begins like base64, if all are ASCII; else gives None. The
+    /// engine copies letters as bytes much faster than as units, but cuts those beyond Latin-1, so that all of them must be
+    /// counted first. For other texts the count costs more than that saves.
+    pub fn with_base64<T>(self, value: JsVal<'_>, work: impl FnOnce(&[u8]) -> T) -> Result<Option<T>> {
+        let size = self.copy_units(value, &mut Vec::new())?;
+        if size < LONG_BASE64 {
+            return Ok(None);
+        }
+        let mut start = Vec::with_capacity(BASE64_START + 1);
+        let looked_at = self.copy_units(value, &mut start)?;
+        // SAFETY: the engine has written so many units.
+        unsafe { start.set_len(looked_at) };
+        let is_base64 =
+            |unit: &u16| u8::try_from(*unit).is_ok_and(|byte| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte));
+        if !start.iter().all(is_base64)
+            || self.copy(sys::napi_get_value_string_utf8, value, &mut Vec::<u8>::new())? != size
+        {
+            return Ok(None);
+        }
+        let mut letters = LETTERS.take();
+        letters.reserve(size + 1);
+        let copied = self.copy(sys::napi_get_value_string_latin1, value, &mut letters)?;
+        // SAFETY: the engine has written so many letters.
+        unsafe { letters.set_len(copied) };
+        let done = (copied == size).then(|| work(&letters));
+        letters.clear();
+        if letters.capacity() <= KEPT {
+            LETTERS.set(letters);
+        }
+        Ok(done)
+    }
+
     fn copy_units(self, value: JsVal<'_>, room: &mut Vec<u16>) -> Result<usize> {
+        self.copy(sys::napi_get_value_string_utf16, value, room)
+    }
+
+    /// Copies as many units of a string as there is room for, less one for a zero, and gives how many that was. Without
+    /// room it gives how many units there are. `T` and `U` have the same size.
+    fn copy<T, U>(self, copy: Copy<T>, value: JsVal<'_>, room: &mut Vec<U>) -> Result<usize> {
+        const { assert!(size_of::<T>() == size_of::<U>()) };
         let mut size = 0;
         let (units, capacity) = match room.capacity() {
             0 => (null_mut(), 0),
             capacity => (room.as_mut_ptr(), capacity),
         };
         // SAFETY: the buffer has that much room; without one the engine only tells the length.
-        let status = unsafe { sys::napi_get_value_string_utf16(self.raw(), value.raw(), units, capacity, &mut size) };
+        let status = unsafe { copy(self.raw(), value.raw(), units.cast(), capacity, &mut size) };
         self.check(status, "string value")?;
         Ok(size)
     }
