@@ -133,7 +133,7 @@ fn absolute(path: &str, host: &dyn Host) -> Result<String> {
 }
 
 /// Whether two paths are equal once they are resolved. Links are not followed.
-pub fn same(left: &str, right: &str, host: &dyn Host) -> Result<bool> {
+pub fn is_same_path(left: &str, right: &str, host: &dyn Host) -> Result<bool> {
     let (left, right) = (absolute(left, host)?, absolute(right, host)?);
     Ok(match cfg!(windows) {
         true => left.to_lowercase() == right.to_lowercase(),

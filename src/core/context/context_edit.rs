@@ -34,13 +34,13 @@ pub fn edited(gives: Contribution, role: Role, replacement: Replacement) -> Edit
         Replacement::Null => Edited::LeftOut,
         _ if gives == Contribution::CustomMessage => Edited::WithContent,
         _ if !role.is_editable() && role != Role::Custom => Edited::Unchanged,
-        Replacement::Text if takes_blocks_alone(role) => Edited::WithTextBlock,
+        Replacement::Text if needs_block_list(role) => Edited::WithTextBlock,
         _ => Edited::WithContent,
     }
 }
 
 /// Whether the content of messages of this role is a list of blocks, never a text.
-pub fn takes_blocks_alone(role: Role) -> bool {
+pub fn needs_block_list(role: Role) -> bool {
     matches!(role, Role::Assistant | Role::ToolResult)
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::core::base::error::Result;
-use crate::core::base::paths::{default_session_dir, join, resolve, same, Host};
+use crate::core::base::paths::{default_session_dir, is_same_path, join, resolve, Host};
 use crate::core::base::threads::{locked, on_threads};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::Header;
@@ -30,7 +30,7 @@ impl CwdFilter<'_> {
     /// Whether a header's working directory is this one. An absent, empty or invalid one is not.
     pub fn takes(&self, cwd: Option<&[u8]>) -> bool {
         let Some(cwd) = cwd.map(to_string_lossy).filter(|cwd| !cwd.is_empty()) else { return false };
-        let is_same = resolve(&cwd, self.host).and_then(|cwd| same(&cwd, self.cwd, self.host));
+        let is_same = resolve(&cwd, self.host).and_then(|cwd| is_same_path(&cwd, self.cwd, self.host));
         is_same.unwrap_or_else(|_| {
             self.host.give_up();
             false
@@ -42,7 +42,7 @@ impl CwdFilter<'_> {
 /// hold other working directories' sessions too.
 pub fn lookup_filter(cwd: &str, dir: &str, is_given: bool, host: &dyn Host) -> Result<Option<String>> {
     let default = default_session_dir(cwd, None, host)?;
-    match is_given && !same(dir, &default, host)? {
+    match is_given && !is_same_path(dir, &default, host)? {
         true => resolve(cwd, host).map(Some),
         false => Ok(None),
     }

@@ -49,7 +49,7 @@ impl Migrator {
     }
 
     /// Whether entries get ids.
-    pub fn chains(&self) -> bool {
+    pub fn makes_chain(&self) -> bool {
         self.version == Version::V1
     }
 
@@ -88,7 +88,7 @@ impl Migrator {
             object.set("version", "3");
             return Some(written(&object));
         }
-        if self.chains() {
+        if self.makes_chain() {
             let compaction = *kind == *b"compaction";
             let index = fields.first_kept_index.as_ref().and_then(Value::number).filter(|_| compaction);
             let chained = self.chain(index);
@@ -104,7 +104,7 @@ impl Migrator {
         let message = fields.message.filter(|_| *kind == *b"message");
         match message.and_then(renamed_hook) {
             Some(message) => object.set("message", message),
-            None if !self.chains() => return None,
+            None if !self.makes_chain() => return None,
             None => {}
         }
         Some(written(&object))

@@ -145,7 +145,7 @@ impl RewriteTarget {
     /// did not land there, or another file has the name by now: the caller starts over.
     pub fn append(self, size: u64, lines: &[&[u8]]) -> Result<bool> {
         let mut file = FileStorage::open(&self.path)?.with_durability(Durability::Fsync);
-        if !file.is(self.identity) || file.size()? != size {
+        if !file.has_identity(self.identity) || file.size()? != size {
             return Ok(false);
         }
         let span = file.append(&mut lines.join(&b'\n'))?;
@@ -256,7 +256,7 @@ impl RewriteTarget {
             return Ok(());
         }
         let mut new = FileStorage::open(&self.path)?.with_durability(Durability::Fsync);
-        if !new.is(identity) {
+        if !new.has_identity(identity) {
             return Err(Error::changed(
                 &self.path,
                 "lines that other processes wrote during the replacement are only in the old file",

@@ -100,7 +100,7 @@ impl FileStorage {
     }
 
     /// Whether the file has this identity.
-    pub(crate) fn is(&self, identity: Identity) -> bool {
+    pub(crate) fn has_identity(&self, identity: Identity) -> bool {
         self.identity == identity
     }
 

@@ -6,7 +6,7 @@ use napi_derive::napi;
 use super::manager::SessionManager;
 use crate::core::base::error::Error as CoreError;
 use crate::core::base::wtf8::one_line;
-use crate::core::context::context_edit::takes_blocks_alone;
+use crate::core::context::context_edit::needs_block_list;
 use crate::core::format::entry::Kind;
 use crate::core::format::serialize::NewHead;
 use crate::js::convert::args;
@@ -261,7 +261,7 @@ impl SessionManager {
         let checked = self.state.borrow_mut().session.check_edit(id.as_deref(), || text.clone());
         let row = checked.map_err(|error| thrown(js, &error))?;
         let role = self.state.borrow().session.tree().row(row).and_then(|row| row.role());
-        if let (Some(text), true, true) = (content, is_text, role.is_some_and(takes_blocks_alone)) {
+        if let (Some(text), true, true) = (content, is_text, role.is_some_and(needs_block_list)) {
             let blocks = factory::call(js, FactoryFn::TextBlocks, &[text])?;
             replacement = factory::call(js, FactoryFn::Replacement, &[blocks])?;
         }

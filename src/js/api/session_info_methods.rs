@@ -56,7 +56,9 @@ impl SessionManager {
             let state = self.state.borrow();
             (state.cwd.clone(), state.dir.clone())
         };
-        on_paths(JsEnv::new(env), |host| paths::same(&dir, &paths::default_session_dir(&cwd, None, host)?, host))
+        on_paths(JsEnv::new(env), |host| {
+            paths::is_same_path(&dir, &paths::default_session_dir(&cwd, None, host)?, host)
+        })
     }
 
     /// The session's id.

@@ -119,7 +119,7 @@ fn migrate(js: JsEnv<'_>, values: &[JsVal<'_>], version: Version) -> Result<()> 
             assign(js, *value, c"version", js.number(f64::from(crate::core::format::header::CURRENT_VERSION))?)?;
             continue;
         }
-        if migrator.chains() {
+        if migrator.makes_chain() {
             let compaction = *kind == *b"compaction";
             let index = fields.first_kept_index.as_ref().and_then(Value::number).filter(|_| compaction);
             let chained = migrator.chain(index);

@@ -50,7 +50,7 @@ pub fn pieces(text: &str) -> Vec<SalvagedPiece<'_>> {
         let (fields, end) = scan(text, from);
         let whole = match end {
             // After a cut an object must not be a part of something larger.
-            End::Whole(end) if !(is_behind_cut && goes_on(text, end)) => text.get(from..end),
+            End::Whole(end) if !(is_behind_cut && is_part_of_more(text, end)) => text.get(from..end),
             _ => None,
         };
         if whole.is_some() || !fields.0.is_empty() || all.last().is_none_or(|last| last.whole.is_some()) {
@@ -72,7 +72,7 @@ fn start(text: &str, from: usize) -> usize {
 }
 
 /// Whether the value that ends at this byte is a part of something larger.
-fn goes_on(text: &str, end: usize) -> bool {
+fn is_part_of_more(text: &str, end: usize) -> bool {
     text.as_bytes().get(start(text, end)).is_some_and(|byte| b",:]}".contains(byte))
 }
 
