@@ -1046,7 +1046,7 @@ export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> ex
 	cwd?: string;
 	/** Only sessions in this directory, as `listAll(dir)` shows them. */
 	dir?: string;
-	/** Only the session in this file, which is read without the catalog. */
+	/** Only the session in this file, which is read without the catalog. Not with `cwd` or `dir`. */
 	path?: string;
 	/** Ends the report; the promise is rejected with its reason. */
 	signal?: AbortSignal;
@@ -1153,7 +1153,7 @@ export interface UsageLeftOut {
 	withoutTime: number;
 	/** Lines that are not entries. */
 	damagedLines: number;
-	/** Files that could not be read, or are not sessions. */
+	/** Files that could not be read, or are not sessions, and directories that could not be read. */
 	files: { path: string; error: string }[];
 }
 

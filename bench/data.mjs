@@ -25,6 +25,7 @@ export const dataDir = join(dirname(fileURLToPath(import.meta.url)), "data");
 /** Parameters of a session (see generate.mjs); with `files`, of a directory of sessions that share `bytes`. */
 export const DATA = {
 	"1 MB": { bytes: MIB },
+	"4 MB": { bytes: 4 * MIB },
 	"10 MB": { bytes: 10 * MIB },
 	"128 MB": { bytes: 128 * MIB },
 	small: { entries: 21_000, sizes: "small", compactEvery: 0 },

@@ -51,10 +51,16 @@ function coloured() {
 
 export const paint = picocolors.createColors(coloured());
 
-/** Columns to fill; a pipe has no width of its own. */
+/** @type {number | undefined} */
+let width;
+
+/** Columns to fill; a pipe has no width of its own. They are those of the beginning: lines of one table are equally wide. */
 export function columns() {
-	const told = Number(process.env.COLUMNS);
-	return process.stdout.columns || (told > 0 ? told : 120);
+	if (width === undefined) {
+		const told = Number(process.env.COLUMNS);
+		width = process.stdout.columns || (told > 0 ? told : 120);
+	}
+	return width;
 }
 
 /**

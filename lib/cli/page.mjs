@@ -24,3 +24,13 @@ export function pageFile(option) {
 	if (option !== "-" && !/\.html?$/i.test(option)) throw new UsageError(`--html expects a file name that ends in .html, got ${JSON.stringify(option)}. Put the session before --html`);
 	return outputPath(option);
 }
+
+/**
+ * Refuses options that say something of the page, where none is written.
+ * @param {string | true | undefined} html
+ * @param {Record<string, unknown>} options by their names
+ */
+export function refuseWithoutPage(html, options) {
+	const given = Object.keys(options).find((name) => options[name] !== undefined);
+	if (html === undefined && given !== undefined) throw new UsageError(`--${given} needs --html`);
+}

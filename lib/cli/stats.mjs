@@ -4,7 +4,7 @@ import { preview } from "./entries.mjs";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { columns, paint, progress, table, write, writeJson } from "./output.mjs";
-import { pageFile } from "./page.mjs";
+import { pageFile, refuseWithoutPage } from "./page.mjs";
 import { openRegularFile } from "./regular-file.mjs";
 import { sessionDir } from "./session-dir.mjs";
 import { sessionPath } from "./sessions.mjs";
@@ -31,7 +31,9 @@ export async function stats(query, options) {
 	if (options.csv && options.json) throw new UsageError("--csv cannot be combined with --json");
 	if (options.csv && options.html !== undefined) throw new UsageError("--csv cannot be combined with --html");
 	const file = pageFile(options.html);
+	refuseWithoutPage(options.html, { force: options.force });
 	if (options.html !== undefined) {
+		if (options.by && !isTime(options.by)) throw new UsageError(`--by ${options.by} cannot be combined with --html, whose chart is by day, week or month`);
 		const report = await addUp(query, options, [...PAGE_GROUPINGS]);
 		await writeUsagePage(report, notCounted(report), file ?? "usage.html", options);
 		return tellLeftOut(report, options);
@@ -40,7 +42,12 @@ export async function stats(query, options) {
 	const by = options.by ? [options.by] : options.csv ? ["day"] : ["model", "day"];
 	const report = await addUp(query, options, by);
 	const rows = report.by[/** @type {Grouping} */ (by[0])];
-	if (options.csv) await write(`${csv(/** @type {Grouping} */ (by[0]), rows)}\n`);
+	if (options.csv) {
+		await write(`${csv(/** @type {Grouping} */ (by[0]), rows)}\n`);
+		// Rows have no place for it.
+		const notes = notCounted(report);
+		if (notes !== "") process.stderr.write(`${notes}\n`);
+	}
 	else if (options.json) await writeJson(asJson(report, options));
 	else await write(`${lines(report, options).join("\n")}\n`);
 	return tellLeftOut(report, options);
@@ -109,6 +116,9 @@ function timeOfDay(text, utc, later, option) {
 	} else if (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text))) return Date.parse(text);
 	throw new UsageError(`${option} takes a day (2025-06-01), days ago (7d) or an ISO time: ${JSON.stringify(text)}`);
 }
+
+/** @param {Grouping} grouping */
+const isTime = (grouping) => grouping === "day" || grouping === "week" || grouping === "month";
 
 /** Whether only some of the calls are wanted; entries have no such limits. @param {Options} options */
 const isLimited = ({ since, until }) => since !== undefined || until !== undefined;
@@ -189,18 +199,20 @@ const heading = (text) => ["", paint.bold(paint.cyan(clip(text, columns())))];
  * @param {Options} options
  */
 function lines(report, options) {
-	const { total, leftOut } = report;
-	const sessions = options.all ? `${counted(report.sessions, "session")}, ` : "";
-	const missing = leftOut.files.length > 0 ? `; ${counted(leftOut.files.length, "file")} could not be read` : "";
-	const sums = `${sessions}${counted(report.entries, "entry", "entries")}, ${size(report.bytes)}; ${counted(total.calls, "model call")}, ${dollars(total.cost)}${missing}`;
+	const { total } = report;
+	const sessions = options.all ? [counted(report.sessions, "session")] : [];
+	// Limits of time are of calls alone.
+	const files = isLimited(options) ? sessions : [...sessions, counted(report.entries, "entry", "entries"), size(report.bytes)];
+	const calls = `${counted(total.calls, "model call")}${isLimited(options) ? " in this time" : ""}, ${dollars(total.cost)}`;
+	const sums = [...(files.length > 0 ? [files.join(", ")] : []), calls].join("; ");
 	const tables = total.calls > 0 ? Object.entries(report.by).flatMap(([grouping, rows]) => sumTable(/** @type {Grouping} */ (grouping), rows, total)) : [];
-	const files = isLimited(options) || options.by ? [] : [...kinds(report), ...largest(report, Boolean(options.all)), ...growth(report)];
-	return [...wrapped(sums, columns()), ...wrapped(notCounted(report), columns()).filter(Boolean).map((text) => paint.dim(text)), ...tables, ...files];
+	const rest = isLimited(options) || options.by ? [] : [...kinds(report), ...largest(report, Boolean(options.all)), ...growth(report)];
+	return [...wrapped(sums, columns()), ...wrapped(notCounted(report), columns()).filter(Boolean).map((text) => paint.dim(text)), ...tables, ...rest];
 }
 
 /** What is not in the sums, in words. @param {Report} report */
 function notCounted({ leftOut }) {
-	const { withoutUsage, missing, notNumbers, negative, infinite, unknownKinds, withoutModel, withoutTime, damagedLines } = leftOut;
+	const { withoutUsage, missing, notNumbers, negative, infinite, unknownKinds, withoutModel, withoutTime, damagedLines, files } = leftOut;
 	const calls = [
 		[withoutUsage, "without usage"],
 		[missing, "with amounts missing"],
@@ -214,7 +226,11 @@ function notCounted({ leftOut }) {
 		[withoutTime, "without a time"],
 	];
 	const told = (/** @type {(number | string)[][]} */ all) => all.filter(([number]) => Number(number) > 0).map(([number, what]) => `${counted(Number(number), "call")} ${what}`);
-	const left = [...told(calls), ...(damagedLines > 0 ? [`${counted(damagedLines, "line")} that ${damagedLines === 1 ? "is no entry" : "are no entries"}`] : [])];
+	const others = [
+		...(damagedLines > 0 ? [`${counted(damagedLines, "line")} that ${damagedLines === 1 ? "is not an entry" : "are not entries"}`] : []),
+		...(files.length > 0 ? [`${counted(files.length, "file or directory", "files or directories")} that cannot be read or ${files.length === 1 ? "is not a session" : "are not sessions"}`] : []),
+	];
+	const left = [...told(calls), ...others];
 	return [...(left.length > 0 ? [`Not added: ${left.join(", ")}.`] : []), ...(told(unnamed).length > 0 ? [`Of those added: ${told(unnamed).join(", ")}.`] : [])].join(" ");
 }
 
@@ -236,16 +252,16 @@ const SHOWN = 50;
  * @param {Sum} total
  */
 function sumTable(grouping, all, total) {
-	const isTime = grouping === "day" || grouping === "week" || grouping === "month";
-	const rows = isTime ? all : all.slice(0, SHOWN);
+	const byTime = isTime(grouping);
+	const rows = byTime ? all : all.slice(0, SHOWN);
 	const most = rows.reduce((most, { cost }) => Math.max(most, cost), 0);
 	const mostTokens = rows.reduce((most, row) => Math.max(most, tokens(row)), 0);
 	const share = (/** @type {Sum} */ sum) => (most > 0 ? sum.cost / most : mostTokens > 0 ? tokens(sum) / mostTokens : 0);
-	const name = (/** @type {Row} */ row) => clip(grouping === "session" ? `${row.id} ${row.title}` : row.key, isTime ? 16 : 40);
-	const cells = rows.map((row) => [name(row), ...sumCells(row), ...(isTime ? [bar(share(row), 20)] : [])]);
-	const last = isTime ? [] : [["total", ...sumCells(total)]];
+	const name = (/** @type {Row} */ row) => clip(grouping === "session" ? `${row.id} ${row.title}` : row.key, byTime ? 16 : 40);
+	const cells = rows.map((row) => [name(row), ...sumCells(row), ...(byTime ? [bar(share(row), 20)] : [])]);
+	const last = byTime ? [] : [["total", ...sumCells(total)]];
 	const more = all.length > rows.length ? [paint.dim(`(${count(all.length - rows.length)} more; --json or --csv for all)`)] : [];
-	return [...heading(`Tokens and cost by ${grouping === "project" ? "folder" : grouping}`), table([KEYS[grouping], ...SUM, ...(isTime ? [BAR] : [])], [...cells, ...last]), ...more];
+	return [...heading(`Tokens and cost by ${grouping === "project" ? "folder" : grouping}`), table([KEYS[grouping], ...SUM, ...(byTime ? [BAR] : [])], [...cells, ...last]), ...more];
 }
 
 /** @param {Report} report */

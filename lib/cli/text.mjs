@@ -18,6 +18,10 @@ const SELECTED = /^[\p{Emoji}\p{sc=Han}\p{sc=Mongolian}]$/u;
 const JOINED = /^(?!\p{sc=Latin})[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}]$/u;
 /** England, Scotland and Wales: a black flag and letters made of tags. */
 const FLAGS = ["gbeng", "gbsct", "gbwls"].map((name) => `${[...name].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("")}\u{e007f}`);
+/** Texts of which each character takes one column: the library's expression for emoji is slow, and takes long to make. */
+const NARROW = /^[ -~\u00a0-\u00a8\u00aa-\u00ad\u00af-\u02ff\u0370-\u0482\u048a-\u058f\u2010-\u2027→▁-█●○⋮├│─]*$/;
+/** @type {Map<string, number>} columns of the other characters that were met */
+const widths = new Map();
 /** @type {Intl.Segmenter | undefined} made when a text first needs it: it takes as long to make as a small list to show */
 let graphemes;
 
@@ -96,10 +100,12 @@ function picture(code) {
  * @param {unknown} value
  */
 export function safeLine(value) {
-	return safeBlock(asText(value).replace(/[\s\u0085]+/g, " "))
-		.replace(/\s+/g, " ")
-		.trim();
+	// Taking sequences away may bring spaces together.
+	return safeBlock(asText(value).replace(GAPS, " ")).replace(GAPS, " ").trim();
 }
+
+/** White space other than one space: most is one space between two words, and stays. */
+const GAPS = /(?: (?=[\s\u0085])|[^\S ]|\u0085)[\s\u0085]*/g;
 
 /**
  * The beginning of a text on one line, at most `width` columns wide, with `…` where it was cut. Cost does not grow with
@@ -114,12 +120,12 @@ export function clip(value, width) {
 	// Sequences and runs of white space take no room, hence more than the width; a surrogate pair is not torn.
 	const line = safeLine(text.slice(0, 8 * width + 400).toWellFormed());
 	const cut = text.length > 8 * width + 400;
-	if (/^[ -~]*$/.test(line)) return !cut && line.length <= width ? line : `${line.slice(0, width - 1)}…`;
+	if (NARROW.test(line)) return !cut && line.length <= width ? line : `${line.slice(0, width - 1)}…`;
 	let taken = 0;
 	let kept = "";
 	graphemes ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
 	for (const { segment } of graphemes.segment(line.slice(0, 8 * width))) {
-		taken += segment.length === 1 && segment < "\u0300" ? 1 : stringWidth(segment);
+		taken += segment.length === 1 && segment < "\u0300" ? 1 : charWidth(segment);
 		if (taken > width) return `${kept}…`;
 		// What is kept leaves a column for the sign, should more follow.
 		if (taken < width) kept += segment;
@@ -127,11 +133,22 @@ export function clip(value, width) {
 	return cut || line.length > 8 * width ? `${kept}…` : line;
 }
 
+/** @param {string} char as a reader counts them */
+function charWidth(char) {
+	let width = widths.get(char);
+	if (width === undefined) {
+		width = stringWidth(char);
+		// There is no end of characters that are made of several.
+		if (char.length <= 2) widths.set(char, width);
+	}
+	return width;
+}
+
 /**
  * Columns that a text takes which is safe already.
  * @param {string} text
  */
-export const widthOf = (text) => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
+export const widthOf = (text) => (NARROW.test(text) ? text.length : stringWidth(text));
 
 /**
  * A text in lines no wider than `width`, broken at spaces; a word that is wider stays whole.

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { UsageError } from "./errors.mjs";
 import { write, writeJsonList, writePaged } from "./output.mjs";
-import { pageFile } from "./page.mjs";
+import { pageFile, refuseWithoutPage } from "./page.mjs";
 import { openReadOnly, sessionPath } from "./sessions.mjs";
 import { treeLines, treeRows } from "./tree-lines.mjs";
 import { writeTreePage } from "./tree-page.mjs";
@@ -13,6 +13,7 @@ import { writeTreePage } from "./tree-page.mjs";
  */
 export async function tree(query, options) {
 	const file = pageFile(options.html);
+	refuseWithoutPage(options.html, { full: options.full, "max-entry": options.maxEntry, force: options.force });
 	if (options.full && options.maxEntry !== undefined) throw new UsageError("--full cannot be combined with --max-entry");
 	const path = await sessionPath(query, options);
 	const manager = openReadOnly(path);

@@ -15,6 +15,8 @@ import { clip, count, counted, dollars, safeLine, size } from "./text.mjs";
 export const PAGE_GROUPINGS = /** @type {const} */ (["day", "week", "month", "model", "project", "session"]);
 /** Bars of one chart: what is longer is drawn by week, then by month. */
 const BARS = 92;
+/** Bars that are drawn with their pauses. */
+const MOST_BARS = 4 * BARS;
 /** Models with a colour of their own. */
 const COLOURS = 8;
 const PROJECTS = 20;
@@ -131,16 +133,16 @@ function periodsOf({ by }, wanted) {
 	const known = new Map(rows.map((row) => [row.key, row]));
 	/** @type {Row[]} */
 	const all = [];
-	const end = rows.at(-1)?.key ?? "";
-	for (let at = new Date(rows[0]?.key ?? ""), key = ""; key !== end; ) {
-		key = at.toISOString().slice(0, name === "month" ? 7 : 10);
+	// The loop ends at the end of all dates, too.
+	for (let at = new Date(rows[0]?.key ?? ""); all.length <= MOST_BARS && !Number.isNaN(at.getTime()); ) {
+		const key = at.toISOString().slice(0, name === "month" ? 7 : 10);
 		all.push(known.get(key) ?? { key, calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0, models: [] });
+		if (key === rows.at(-1)?.key) return { name, span, rows: all };
 		if (name === "month") at.setUTCMonth(at.getUTCMonth() + 1);
 		else at = new Date(at.getTime() + (name === "week" ? 7 : 1) * DAY);
-		// A clock that was wrong once must not make the pauses longer than the rest.
-		if (all.length > 4 * BARS) return { name, span, rows };
 	}
-	return { name, span, rows: all };
+	// A clock was wrong once: the pauses would be longer than the rest.
+	return { name, span, rows };
 }
 
 /**

@@ -123,6 +123,7 @@ describe("stats", () => {
 		const out = await good(at, ["stats", "--all", "--by", "month", "--utc"]);
 		expect(out).toMatch(/2025-02 +1 +1 +1 +10 +1 +\$2\.00 +█/);
 		expect(out).not.toContain("What fills it");
+		expect(await good(at, ["stats", "--all", "--utc", "--since", "2025-02-01"])).toMatch(/^2 sessions; 1 model call in this time, \$2\.00\n/);
 		for (const [args, text] of [
 			[["--since", "soon"], '--since takes a day (2025-06-01), days ago (7d) or an ISO time: "soon"'],
 			[["--until", "2025-02-30"], "--until takes a day"],
@@ -143,6 +144,9 @@ describe("stats", () => {
 		expect(await told("--since", "2025-06-02", "--until", "2025-06-01")).toContain("No time lies between --since 2025-06-02 and --until 2025-06-01");
 		expect(await told("--since", "1d", "--until", "2025-06-01T00:00:00.000Z")).toContain("No time lies between --since 1d and --until 2025-06-01T00:00:00.000Z");
 		expect(await told("--html", "s-1")).toContain('--html expects a file name that ends in .html, got "s-1". Put the session before --html');
+		expect(await told("--html", "--by", "model")).toContain("--by model cannot be combined with --html, whose chart is by day, week or month");
+		expect(await told("--force")).toContain("--force needs --html");
+		for (const option of ["--full", "--force", "--max-entry=4"]) expect(await run(at, ["tree", option])).toMatchObject({ code: 2, err: expect.stringContaining(`${option.replace("=4", "")} needs --html`) });
 		// One day is a time.
 		expect(await run(at, ["stats", "--since", "2025-06-01", "--until", "2025-06-01"])).toMatchObject({ code: 1, err: expect.stringContaining("No session for") });
 	});
@@ -165,6 +169,8 @@ describe("stats", () => {
 		expect(leftOut).toEqual({ withoutUsage: 1, missing: 0, notNumbers: 1, negative: 1, infinite: 0, unknownKinds: 1, withoutModel: 0, withoutTime: 0, damagedLines: 0 });
 		expect(total).toMatchObject({ calls: 3, input: 2, output: 2, cost: 3 });
 		expect((await good(at, ["stats"])).replace(/\s+/g, " ")).toContain("Not added: 1 call without usage, 1 call with amounts that are no numbers, 1 call with amounts below 0, 1 call with amounts of unknown kinds.");
+		// Rows for programs have no place for it.
+		expect(await run(at, ["stats", "--csv", "--utc"])).toEqual({ code: 0, out: expect.stringMatching(/^day,.*\n"2025-01-01",3,2,2,30,3,3\n$/), err: expect.stringMatching(/^Not added: 1 call without usage, .*\.\n$/) });
 	});
 
 	test("sums hold when usage is missing or no number", async () => {

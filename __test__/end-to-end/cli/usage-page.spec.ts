@@ -1,5 +1,5 @@
 // The page of `pi-sessions stats --html` in a real browser.
-import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
@@ -90,6 +90,40 @@ describe("the page of all sessions", () => {
 		expect(seen.size).toBe(2);
 		expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
 		await page.close();
+	});
+
+	test("of one session whose models cost nothing: tokens by week, models beyond the colours together, and what is not added", async () => {
+		const at = world();
+		const free = Array.from({ length: 10 }, (_, index) => call(`c${index}`, 1 + 20 * index, `model-${index}`, 0));
+		const odd = message("odd", null, { ...assistant("x"), provider: "acme", model: "model-0", usage: { input: -7, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0, cost: { total: 0 } }, timestamp: Date.UTC(2025, 0, 1) });
+		put(at, "s-free", [...free, odd]);
+		writeFileSync(join(at.cwd, "page.html"), await good(at, ["stats", "--utc", "--html", "-"]));
+		const page = await (browser as Browser).newPage();
+		await page.goto(pathToFileURL(join(at.cwd, "page.html")).href);
+		expect(await page.$eval("h1", (title) => title.textContent)).toBe("150 tokens");
+		expect(await page.$eval("#periods", (title) => title.textContent)).toBe("Tokens by week, by model");
+		expect(await page.$eval(".notes", (notes) => notes.textContent)).toBe("Not added: 1 call with amounts below 0.");
+		// Every week has a bar, also those without calls.
+		const said = await labels(page);
+		expect([said.length, said[0], said[1]]).toEqual([27, "2024-12-30: 15 tokens, 2 calls, acme/model-0 15 tokens", "2025-01-06: 0 tokens, 0 calls"]);
+		// Three models have the last colour.
+		expect(await page.$$eval(".chart rect.m7", (bars) => bars.length)).toBe(3);
+		expect(await page.$$eval(".swatch.m7", (swatches) => swatches.length)).toBe(3);
+		await page.close();
+	});
+
+	test("a clock that was wrong for one call neither ended the command nor drew the pause", async () => {
+		const at = store();
+		const late = (timestamp: number): Json => message(`t${timestamp}`, null, { ...assistant("x"), provider: "acme", model: "large", usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost: { total: 1 } }, timestamp });
+		put(at, "s-3", [late(8.64e15), late(-8.64e15), late(-1e12)]);
+		for (const [by, last] of [["day", "+275760-09-13"], ["week", "+275760-09-08"], ["month", "+275760-09"]] as const) {
+			const { page } = await open(at, ["--by", by]);
+			const said = await labels(page);
+			expect(said.at(-1)).toMatch(`${last}: $1.00`);
+			// Two of the five days are in one week.
+			expect(said).toHaveLength(by === "day" ? 5 : 4);
+			await page.close();
+		}
 	});
 
 	test("a session whose tree was written beside the page is a link to it", async () => {

@@ -218,10 +218,28 @@ describe("usage", () => {
 		expect(leftOut.files).toEqual([{ path: join(dir, "poem.jsonl"), error: expect.stringContaining("is not a valid pi session") }]);
 		expect(by.session).toMatchObject([{ key: path, cwd: "/project", title: "go", calls: 1, models: [{ key: "acme/large", cost: 0.5 }] }]);
 		expect([by.week[0]?.key, by.month[0]?.key]).toEqual(["2025-03-24", "2025-03"]);
+		expect((await usage({ dir, largest: Infinity })).largest).toHaveLength(2);
 		const [one] = largest;
 		const line = readFileSync(path).subarray(one?.offset, (one?.offset ?? 0) + (one?.bytes ?? 0));
 		expect(JSON.parse(String(line))).toMatchObject({ id: one?.entryId });
 		expect(existsSync(join(agent, "session-catalog-3.sqlite"))).toBe(true);
+	});
+
+	test("of a file that grew only the rest is read", async () => {
+		ownAgent();
+		const dir = api.getDefaultSessionDir("/project");
+		const filler = (id: string) => message(id, null, user("x".repeat(10_000)));
+		const path = writeSession(dir, [header(), filler("a"), message("b", null, call(1, START)), filler("c")]);
+		const cost = async () => (await usage({ dir })).total.cost;
+		expect(await cost()).toBe(1);
+		await tick();
+		// A change in the middle that pi never makes: who reads all of the file sees it.
+		const text = readFileSync(path, "utf8");
+		writeFileSync(path, text.replace('"total":1}', '"total":2}'), { flag: "r+" });
+		appendFileSync(path, `${JSON.stringify(message("d", null, call(0.5, START + 1)))}\n`);
+		expect(await cost()).toBe(1.5);
+		setEnv({ PI_SESSION_CATALOG: "off" });
+		expect(await cost()).toBe(2.5);
 	});
 
 	test("reports progress, and ends with the reason of its signal", async () => {
@@ -248,6 +266,9 @@ describe("usage", () => {
 			[{ until: {} }, "until must be a time"],
 			[{ largest: -1 }, "largest must be a number that is not negative"],
 			[{ path: 5 }, "path must be a string"],
+			[{ path: "/a.jsonl", dir: "/a" }, "path cannot be combined with cwd or dir"],
+			[{ path: "/a.jsonl", cwd: "/a" }, "path cannot be combined with cwd or dir"],
+			[{ largest: Number.NaN }, "largest must be a number that is not negative"],
 		] as const) {
 			await expect((anyManager as any).usage(options)).rejects.toThrow(TypeError);
 			await expect((anyManager as any).usage(options)).rejects.toThrow(text);

@@ -355,10 +355,15 @@ impl<I: Input> Scanner<I> {
         if !self.peek()?.is_some_and(|byte| byte.is_ascii_digit()) {
             return Err(ScanError::Malformed);
         }
-        while self.peek()?.is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
+        loop {
+            let rest = self.input.bytes().get(self.at..).unwrap_or_default();
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let is_end = digits < rest.len();
+            self.at += digits;
+            if is_end || !self.read_more()? {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 }
 

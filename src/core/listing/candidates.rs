@@ -33,6 +33,16 @@ pub fn in_dir(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
 
 /// The session files in every directory of `root`.
 pub fn in_all_dirs(root: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
+    let mut files = Vec::new();
+    for dir in dirs_in(root)? {
+        files.append(&mut names_in(&dir, cwd)?);
+    }
+    read_fingerprints(&mut files);
+    Ok(files)
+}
+
+/// The directories in `root`, and links that may lead to some, in name order.
+pub fn dirs_in(root: &str) -> io::Result<Vec<String>> {
     let mut dirs = Vec::new();
     for entry in open::list(Path::new(root))? {
         let kind = entry.file_type()?;
@@ -41,12 +51,7 @@ pub fn in_all_dirs(root: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
         }
     }
     dirs.sort_unstable();
-    let mut files = Vec::new();
-    for dir in &dirs {
-        files.append(&mut names_in(dir, cwd)?);
-    }
-    read_fingerprints(&mut files);
-    Ok(files)
+    Ok(dirs)
 }
 
 fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {

@@ -1,10 +1,11 @@
 //! A list of sessions from its beginning: files are found, sorted and read, and the caller gets an event for each.
 
+use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use super::candidates::{in_all_dirs, in_dir, Candidate};
+use super::candidates::{dirs_in, in_all_dirs, in_dir, Candidate};
 use super::find_session::CwdFilter;
 use super::locale_sort::{sort, Order, SortKey};
 use super::read_all::read_all;
@@ -14,6 +15,7 @@ use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::location::CatalogLocation;
 use crate::core::io::fd_limit::is_exhausted;
+use crate::core::io::session_files::session_files;
 use crate::core::summary::session_summary::ListedSession;
 
 /// Which sessions are listed.
@@ -45,6 +47,19 @@ impl ListScope {
             Err(error) if is_exhausted(&error) => Err(Error::io("scandir", &self.dir, error)),
             found => Ok(found.unwrap_or_default()),
         }
+    }
+
+    /// The directories that are there and cannot be read, and why. [`ListScope::find`] passes over them.
+    pub fn unreadable_dirs(&self) -> Vec<(String, io::Error)> {
+        let dirs = if self.is_all { dirs_in(&self.dir) } else { Ok(vec![self.dir.clone()]) };
+        let mut unreadable = match dirs {
+            Ok(dirs) => {
+                dirs.into_iter().filter_map(|dir| session_files(&dir).err().map(|error| (dir, error))).collect()
+            }
+            Err(error) => vec![(self.dir.clone(), error)],
+        };
+        unreadable.retain(|(_, error)| !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory));
+        unreadable
     }
 
     /// Whether only sessions of one working directory are listed.

@@ -16,6 +16,7 @@ use crate::core::listing::usage::collect::{entry_id, Collection, UsageSource};
 use crate::core::listing::usage::json::to_json;
 use crate::core::listing::usage::report::{report, utc_days, Grouping, ReportOptions};
 use crate::core::summary::session_summary::SessionSummary;
+use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::{on_paths, resolved};
 use crate::js::convert::usage::{local_calendar, report_options};
 use crate::js::convert::values::parse;
@@ -48,10 +49,11 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
     let (report_options, is_utc) = report_options(js, options)?;
     let given = !js.is_nullish(options)?;
     let option = |name| if given { js.get(options, name) } else { js.undefined() };
-    let path = option(c"path")?;
+    let [path, cwd, dir] = [option(c"path")?, option(c"cwd")?, option(c"dir")?];
     let source = match js.is_nullish(path)? {
-        false => UsageSource::File(resolved(js, path, "path")?),
-        true => UsageSource::Sessions(search::scope(js, option(c"cwd")?, option(c"dir")?)?),
+        false if js.is_nullish(cwd)? && js.is_nullish(dir)? => UsageSource::File(resolved(js, path, "path")?),
+        false => return Err(wrong_argument(js, "path cannot be combined with cwd or dir")),
+        true => UsageSource::Sessions(search::scope(js, cwd, dir)?),
     };
     let (location, _) = surroundings(js)?;
     let host = on_paths(js, HostSnapshot::of)?;

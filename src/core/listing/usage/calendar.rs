@@ -50,7 +50,8 @@ impl Period {
             Period::Week => date - (date / DAY_MS + 3.0).rem_euclid(7.0) * DAY_MS,
             Period::Day | Period::Month => date,
         };
-        let iso = iso(day).unwrap_or_default();
+        // The Monday may be before all dates.
+        let iso = iso(day).or_else(|| iso(date)).unwrap_or_default();
         let date = iso.split('T').next().unwrap_or_default();
         match self {
             Period::Month => date.rsplit_once('-').map_or(date, |(month, _)| month).to_owned(),
@@ -81,5 +82,6 @@ mod tests {
         assert_eq!(labels(date), ["2024-11-24", "2024-11-18", "2024-11"]);
         assert_eq!(labels(date + DAY_MS), ["2024-11-25", "2024-11-25", "2024-11"]);
         assert_eq!(labels(8.64e15 - DAY_MS)[2], "+275760-09");
+        assert_eq!(labels(-8.64e15), ["-271821-04-20", "-271821-04-20", "-271821-04"]);
     }
 }

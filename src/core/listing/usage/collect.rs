@@ -59,12 +59,16 @@ impl Collection<'_> {
     /// Collects. None if it was cancelled. An error if no file descriptor is left, or if the one file cannot be read or is no
     /// session.
     pub fn run(&self) -> Result<Option<Collected>> {
-        let (files, location) = match self.source {
-            UsageSource::Sessions(scope) => (scope.find(self.cwd)?, self.location),
+        let (files, location, unreadable) = match self.source {
+            UsageSource::Sessions(scope) => (scope.find(self.cwd)?, self.location, scope.unreadable_dirs()),
             // A list of its directory would take the rows of the other files for those of deleted ones.
-            UsageSource::File(path) => (vec![candidate(path, self.cwd)], None),
+            UsageSource::File(path) => (vec![candidate(path, self.cwd)], None, Vec::new()),
         };
-        let collected = Mutex::new(Collected::default());
+        let left_out = unreadable.into_iter().map(|(path, error)| {
+            let error = Error::io("scandir", &path, error).to_string();
+            LeftOutFile { path, error }
+        });
+        let collected = Mutex::new(Collected { left_out: left_out.collect(), ..Collected::default() });
         let count = AtomicUsize::new(0);
         let each = |at: usize, listed: Option<ListedSession>| {
             let Some(file) = files.get(at) else { return };

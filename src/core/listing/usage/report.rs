@@ -25,7 +25,7 @@ pub struct UsageSession {
     pub usage: SessionUsage,
 }
 
-/// A file that is not in the sums, and why.
+/// A file that is not in the sums, or a directory whose files are not, and why.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LeftOutFile {
     pub path: String,
@@ -262,6 +262,8 @@ struct Group {
     grouping: Grouping,
     /// Of periods and projects.
     names: Names,
+    /// A date in each period, or minus infinity.
+    dates: Vec<f64>,
     /// Of sessions: their positions.
     sessions: Vec<usize>,
     rows: Vec<Row>,
@@ -288,6 +290,7 @@ impl<'a> Adding<'a> {
         let group = |grouping: &Grouping| Group {
             grouping: *grouping,
             names: Names::default(),
+            dates: Vec::new(),
             sessions: Vec::new(),
             rows: Vec::new(),
             current: None,
@@ -390,7 +393,12 @@ impl Group {
                     None => {
                         self.date = date;
                         let label = if date.is_nan() { "(no date)".to_owned() } else { period.label(date) };
-                        self.names.position(label.as_bytes())
+                        let at = self.names.position(label.as_bytes());
+                        // The names of years beyond 9999 begin with a sign.
+                        if at == self.dates.len() {
+                            self.dates.push(if date.is_nan() { f64::NEG_INFINITY } else { date });
+                        }
+                        at
                     }
                 }
             }
@@ -412,11 +420,14 @@ impl Group {
             rows.sort_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| path(a.0).cmp(&path(b.0))));
             return Table::Sessions(rows);
         }
-        let mut rows: Vec<_> = self.names.names.into_iter().zip(rows).collect();
-        match self.grouping {
-            Grouping::Period(_) => rows.sort_by(|a, b| a.0.cmp(&b.0)),
-            _ => rows.sort_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| a.0.cmp(&b.0))),
+        let rows = self.names.names.into_iter().zip(rows);
+        if let Grouping::Period(_) = self.grouping {
+            let mut rows: Vec<_> = self.dates.into_iter().zip(rows).collect();
+            rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+            return Table::Named(self.grouping, rows.into_iter().map(|(_, row)| row).collect());
         }
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| a.0.cmp(&b.0)));
         Table::Named(self.grouping, rows)
     }
 }
@@ -464,7 +475,7 @@ const STEPS: u64 = 60;
 fn growth(sessions: &[UsageSession]) -> Vec<(f64, u64)> {
     let mut minutes: Vec<_> = sessions.iter().flat_map(|session| &session.usage.minutes).collect();
     minutes.sort_by_key(|minute| minute.minute);
-    let all: u64 = minutes.iter().map(|minute| minute.entries).sum();
+    let all = minutes.iter().map(|minute| minute.entries).sum::<u64>().max(1);
     let mut steps: Vec<(f64, u64)> = Vec::new();
     let (mut entries, mut bytes) = (0, 0);
     for (at, minute) in minutes.iter().enumerate() {

@@ -97,8 +97,34 @@ pub enum UsageValue {
 /// Longer numbers need the full reader.
 const LONGEST_NUMBER: usize = 1 << 10;
 
-/// Kinds that are part of others, or their sum: they are known, but not added.
-const PARTS: [&[u8]; 3] = [b"totalTokens", b"cacheWrite1h", b"reasoning"];
+/// The keys of a usage and of its cost.
+#[derive(Debug, Clone, Copy)]
+enum Key {
+    Input,
+    Output,
+    CacheRead,
+    CacheWrite,
+    Cost,
+    Total,
+    /// An amount that is part of another, or a sum: it is known, and not added.
+    Part,
+    Unknown,
+}
+
+impl Key {
+    fn of(key: &[u8]) -> Self {
+        match key {
+            b"input" => Key::Input,
+            b"output" => Key::Output,
+            b"cacheRead" => Key::CacheRead,
+            b"cacheWrite" => Key::CacheWrite,
+            b"cost" => Key::Cost,
+            b"total" => Key::Total,
+            b"totalTokens" | b"cacheWrite1h" | b"reasoning" => Key::Part,
+            _ => Key::Unknown,
+        }
+    }
+}
 
 /// Takes the value of a `usage` key.
 pub fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<UsageValue, I> {
@@ -111,13 +137,13 @@ pub fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<UsageValue, 
     let mut errors = CallErrors::default();
     members(scanner, |key, scanner| {
         match key {
-            b"input" => input = amount(scanner)?,
-            b"output" => output = amount(scanner)?,
-            b"cacheRead" => cache_read = amount(scanner)?,
-            b"cacheWrite" => cache_write = amount(scanner)?,
-            b"cost" => cost = total(scanner)?,
-            key if PARTS.contains(&key) => scanner.skip_value()?,
-            _ => {
+            Key::Input => input = amount(scanner)?,
+            Key::Output => output = amount(scanner)?,
+            Key::CacheRead => cache_read = amount(scanner)?,
+            Key::CacheWrite => cache_write = amount(scanner)?,
+            Key::Cost => cost = total(scanner)?,
+            Key::Part => scanner.skip_value()?,
+            Key::Total | Key::Unknown => {
                 if is_number(scanner.next_token()?) {
                     errors.add(CallErrors::UNKNOWN_KIND);
                 }
@@ -177,7 +203,7 @@ fn total<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
     let mut found = Amount::Missing;
     members(scanner, |key, scanner| {
         match key {
-            b"total" => found = amount(scanner)?,
+            Key::Total => found = amount(scanner)?,
             _ => scanner.skip_value()?,
         }
         Ok(())
@@ -188,27 +214,17 @@ fn total<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
 /// Takes an object, whose bracket comes next, and calls `member` with each key, at its value.
 fn members<I: Input>(
     scanner: &mut Scanner<I>,
-    mut member: impl FnMut(&[u8], &mut Scanner<I>) -> ScanResult<(), I>,
+    mut member: impl FnMut(Key, &mut Scanner<I>) -> ScanResult<(), I>,
 ) -> ScanResult<(), I> {
     /// Longer keys need the full reader.
     const LONGEST_KEY: usize = 1 << 20;
     scanner.expect(b'{')?;
     let mut first = true;
-    let mut key = [0; 16];
     while scanner.next_element(&mut first, b'}')? {
         let quoted = scanner.key(LONGEST_KEY)?;
-        let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
-        // The key is copied: the scanner moves on.
-        let long;
-        let key = match key.get_mut(..inner.len()) {
-            Some(short) if !inner.contains(&b'\\') => {
-                short.copy_from_slice(inner);
-                &*short
-            }
-            _ => {
-                long = string_bytes(&text_of(quoted)).unwrap_or_default().into_owned();
-                &long
-            }
+        let key = match quoted.get(1..quoted.len() - 1).unwrap_or_default() {
+            escaped if escaped.contains(&b'\\') => Key::of(&string_bytes(&text_of(quoted)).unwrap_or_default()),
+            key => Key::of(key),
         };
         scanner.expect(b':')?;
         member(key, scanner)?;
@@ -219,9 +235,10 @@ fn members<I: Input>(
 /// The text of a JSON string in any bytes; None if it is none.
 pub fn plain(json: &[u8]) -> Option<Cow<'_, [u8]>> {
     let inner = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    match inner.iter().all(|byte| *byte < 0x80 && *byte != b'\\') {
-        true => Some(Cow::Borrowed(inner)),
-        false => string_bytes(&text_of(json)).map(|text| Cow::Owned(text.into_owned())),
+    // Without a way out of the loop it takes many bytes at once.
+    match inner.iter().fold(false, |is_odd, byte| is_odd | (*byte >= 0x80) | (*byte == b'\\')) {
+        false => Some(Cow::Borrowed(inner)),
+        true => string_bytes(&text_of(json)).map(|text| Cow::Owned(text.into_owned())),
     }
 }
 
@@ -241,8 +258,12 @@ pub fn time(json: &[u8]) -> Option<f64> {
 /// The number of a JSON text, if it is one.
 pub fn number(json: &[u8]) -> Option<f64> {
     // Nearly all are small and whole.
-    if (1..=15).contains(&json.len()) && json.iter().all(u8::is_ascii_digit) {
-        return Some(json.iter().fold(0u64, |number, digit| number * 10 + u64::from(digit - b'0')) as f64);
+    if (1..=15).contains(&json.len()) {
+        let mut digits = json.iter().map(|byte| byte.wrapping_sub(b'0'));
+        let whole = digits.try_fold(0u64, |number, digit| (digit < 10).then(|| number * 10 + u64::from(digit)));
+        if let Some(whole) = whole {
+            return Some(whole as f64);
+        }
     }
     is_number(json.first().copied()).then(|| std::str::from_utf8(json).ok()?.parse().ok()).flatten()
 }

@@ -98,17 +98,17 @@ fields! {
     }
 }
 
-/// An entry's values. Texts are WTF-8, times JSON texts.
+/// The JSON texts of an entry's values, and its usage.
 #[derive(Default)]
 struct EntryParts<'a> {
-    kind: Option<Cow<'a, [u8]>>,
-    role: Option<Cow<'a, [u8]>>,
-    id: Option<Cow<'a, [u8]>>,
+    kind: Option<&'a [u8]>,
+    role: Option<&'a [u8]>,
+    id: Option<&'a [u8]>,
     timestamp: Option<&'a [u8]>,
     message_time: Option<&'a [u8]>,
-    provider: Option<Cow<'a, [u8]>>,
-    model: Option<Cow<'a, [u8]>>,
-    tool_name: Option<Cow<'a, [u8]>>,
+    provider: Option<&'a [u8]>,
+    model: Option<&'a [u8]>,
+    tool_name: Option<&'a [u8]>,
     usage: Option<UsageValue>,
 }
 
@@ -143,22 +143,19 @@ impl SessionUsage {
             self.damaged += 1;
             return true;
         }
-        fn text(json: Option<&[u8]>) -> Option<Cow<'_, [u8]>> {
-            json.and_then(plain)
-        }
         let parts = EntryParts {
-            kind: text(line.kind.get()),
-            role: text(line.role.get()),
+            kind: line.kind.get(),
+            role: line.role.get(),
             id: None,
             timestamp: line.timestamp.get(),
             message_time: line.message_time.get(),
-            provider: text(line.provider.get()),
-            model: text(line.model.get()),
-            tool_name: text(line.tool_name.get()),
+            provider: line.provider.get(),
+            model: line.model.get(),
+            tool_name: line.tool_name.get(),
             usage: line.usage,
         };
         let has_time = [parts.timestamp, parts.message_time].into_iter().flatten().any(|time| time != b"null");
-        let is_message = parts.kind.as_deref() == Some(b"message");
+        let is_message = parts.kind.and_then(plain).as_deref() == Some(b"message");
         if !has_time || is_message != line.has_message {
             return false;
         }
@@ -172,36 +169,32 @@ impl SessionUsage {
             self.damaged += u64::from(!line.trim_ascii().is_empty());
             return;
         };
-        fn text<'a>(value: &'a Option<Raw<'_>>) -> Option<Cow<'a, [u8]>> {
-            value.as_ref().and_then(Value::text)
-        }
         fn json<'a>(value: &'a Option<Raw<'_>>) -> Option<&'a [u8]> {
             value.as_ref().map(|raw| raw.get().as_bytes())
         }
-        let id = text(&entry.id);
-        if version != Version::V1 && id.is_none() {
+        if version != Version::V1 && entry.id.as_ref().and_then(Value::text).is_none() {
             self.damaged += 1;
             return;
         }
         let usage =
             |value: &Option<Raw<'_>>| value.and_then(|raw| scan_usage(&mut Scanner::new(raw.get().as_bytes())).ok());
-        let kind = text(&entry.kind);
-        let mut parts = EntryParts { kind, id, timestamp: json(&entry.timestamp), ..EntryParts::default() };
+        let (kind, id, timestamp) = (json(&entry.kind), json(&entry.id), json(&entry.timestamp));
+        let mut parts = EntryParts { kind, id, timestamp, ..EntryParts::default() };
         let message = entry.message.and_then(|raw| read::<MessageFields<Raw<'_>>>(raw.get()).ok());
-        match (parts.kind.as_deref(), &message) {
+        match (kind.and_then(plain).as_deref(), &message) {
             (Some(b"message"), Some(message)) => {
-                parts.role = text(&message.role);
+                parts.role = json(&message.role);
                 parts.message_time = json(&message.timestamp);
-                parts.provider = text(&message.provider);
-                parts.model = text(&message.model);
-                parts.tool_name = text(&message.tool_name);
+                parts.provider = json(&message.provider);
+                parts.model = json(&message.model);
+                parts.tool_name = json(&message.tool_name);
                 parts.usage = usage(&message.usage);
             }
             (Some(b"message"), None) => {}
             _ => {
                 parts.message_time = message.as_ref().and_then(|message| json(&message.timestamp));
-                parts.provider = text(&entry.provider);
-                parts.model = text(&entry.model);
+                parts.provider = json(&entry.provider);
+                parts.model = json(&entry.model);
                 parts.usage = usage(&entry.usage);
             }
         }
@@ -214,11 +207,12 @@ impl SessionUsage {
     }
 
     fn add(&mut self, entry: &EntryParts<'_>, (from, to): (u64, u64)) {
-        let kind = entry.kind.as_deref().unwrap_or(b"(no type)");
+        let (kind, role) = (entry.kind.and_then(plain), entry.role.and_then(plain));
+        let kind = kind.as_deref().unwrap_or(b"(no type)");
         let name = match kind {
             // A later header.
             b"session" => return,
-            b"message" => entry.role.as_deref().unwrap_or(b"message"),
+            b"message" => role.as_deref().unwrap_or(b"message"),
             kind => kind,
         };
         let bytes = to.saturating_sub(from);
@@ -249,36 +243,21 @@ impl SessionUsage {
             (None | Some(UsageValue::Null), Caller::Tool | Caller::Summary(_)) => return,
             _ => (Amounts::default(), CallErrors::NO_USAGE),
         };
-        let named = |name: &'_ Option<Cow<'_, [u8]>>, none: &'static [u8]| {
-            name.as_deref().filter(|name| !name.is_empty()).unwrap_or(none).to_vec()
-        };
-        let model = match caller {
-            Caller::Model => {
-                let (provider, model) = (named(&entry.provider, b""), named(&entry.model, b""));
-                if provider.is_empty() || model.is_empty() {
-                    errors.add(CallErrors::NO_MODEL);
-                }
-                match (&*provider, &*model) {
-                    (b"", b"") => b"(no model)".to_vec(),
-                    (b"", model) => [b"(no provider)/", model].concat(),
-                    (provider, b"") => [provider, b"/(no model)"].concat(),
-                    (provider, model) => [provider, b"/", model].concat(),
-                }
-            }
-            Caller::Tool => [b"(tool ", &*named(&entry.tool_name, b"without a name"), b")"].concat(),
-            Caller::Summary(kind) => [b"(", kind, b")"].concat(),
-        };
+        // The model's name, and behind it what the identity is made of.
+        let mut text = Vec::with_capacity(320);
+        if !put_name(&mut text, entry, &caller) {
+            errors.add(CallErrors::NO_MODEL);
+        }
+        let model = position_of(&mut self.models, &text, |name| name, |name| name);
+        let identity = identity_of(text, entry, &amounts);
         // A message's own time counts if it is a number.
-        let message_time = entry.message_time.filter(|json| number(json).is_some());
-        let time = match message_time {
+        let time = match entry.message_time.filter(|json| number(json).is_some()) {
             Some(json) => time(json),
             None => entry_time,
         };
         if time.is_none() {
             errors.add(CallErrors::NO_TIME);
         }
-        let identity = identity_of(entry, &model, &amounts);
-        let model = position_of(&mut self.models, &model, |name| name, |name| name);
         self.calls.push(Call { identity, time: time.unwrap_or(f64::NAN), model, errors, amounts });
     }
 
@@ -297,7 +276,7 @@ impl SessionUsage {
             return;
         }
         self.largest.push(entry);
-        if self.largest.len() >= 2 * self.keep + LARGEST_KEPT {
+        if self.largest.len() >= self.keep.saturating_mul(2).saturating_add(LARGEST_KEPT) {
             self.settle();
         }
     }
@@ -329,15 +308,43 @@ fn position_of<T>(list: &mut Vec<T>, name: &[u8], name_of: impl Fn(&T) -> &[u8],
     }) as u32
 }
 
+/// Writes the name of what made a call. False if a model or its provider has none.
+fn put_name(out: &mut Vec<u8>, entry: &EntryParts<'_>, caller: &Caller<'_>) -> bool {
+    let [provider, model, tool] = [entry.provider, entry.model, entry.tool_name].map(|json| json.and_then(plain));
+    let named = |name: &'_ Option<Cow<'_, [u8]>>| name.as_deref().is_some_and(|name| !name.is_empty());
+    let mut put = |parts: [&[u8]; 3]| parts.iter().for_each(|part| out.extend_from_slice(part));
+    match caller {
+        Caller::Model => {
+            let (has_provider, has_model) = (named(&provider), named(&model));
+            let provider = provider.as_deref().filter(|_| has_provider).unwrap_or(b"(no provider)");
+            let model = model.as_deref().filter(|_| has_model).unwrap_or(b"(no model)");
+            match has_provider || has_model {
+                true => put([provider, b"/", model]),
+                false => put([model, b"", b""]),
+            }
+            has_provider && has_model
+        }
+        Caller::Tool => {
+            put([b"(tool ", tool.as_deref().filter(|name| !name.is_empty()).unwrap_or(b"without a name"), b")"]);
+            true
+        }
+        Caller::Summary(kind) => {
+            put([b"(", kind, b")"]);
+            true
+        }
+    }
+}
+
 /// A hash of the times, the model and the amounts of a call: forks hold copies of entries with the same. The entry's id
 /// counts where there are no times; it does not otherwise, because entries of version 1 get a new one at each fork.
-fn identity_of(entry: &EntryParts<'_>, model: &[u8], amounts: &Amounts) -> u64 {
+/// `text` is the model's name.
+fn identity_of(mut text: Vec<u8>, entry: &EntryParts<'_>, amounts: &Amounts) -> u64 {
     // One pass over a short buffer is faster than hashing part by part.
-    let mut parts = Vec::with_capacity(256);
+    let model = text.len();
     let mut part = |tag: u8, bytes: &[u8]| {
-        parts.push(tag);
-        parts.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        parts.extend_from_slice(bytes);
+        text.push(tag);
+        text.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        text.extend_from_slice(bytes);
     };
     let mut has_time = false;
     for json in [entry.timestamp, entry.message_time].into_iter().flatten().filter(|json| *json != b"null") {
@@ -349,13 +356,15 @@ fn identity_of(entry: &EntryParts<'_>, model: &[u8], amounts: &Amounts) -> u64 {
         }
     }
     if !has_time {
-        part(b'i', entry.id.as_deref().unwrap_or_default());
+        part(b'i', &entry.id.and_then(plain).unwrap_or_default());
     }
-    part(b'm', model);
+    text.extend_from_slice(b"m");
+    text.extend_from_slice(&(model as u64).to_le_bytes());
+    text.extend_from_within(..model);
     for amount in amounts.to_array() {
-        parts.extend_from_slice(&amount.to_bits().to_le_bytes());
+        text.extend_from_slice(&amount.to_bits().to_le_bytes());
     }
-    xxh3_64(&parts)
+    xxh3_64(text.get(model..).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -102,6 +102,23 @@ fn calls_outside_the_limits_and_those_without_a_time_are_left_out() {
 }
 
 #[test]
+fn a_year_beyond_9999_came_before_all_others() {
+    let year = 365.25 * 24.0;
+    let lines = [9_000.0, 1.0, -3_000.0, 200.0]
+        .map(|years: f64| call("a", 0, "m", "1").replace(":0}}", &format!(":{}}}}}", (years * year).trunc() * HOUR)));
+    let untimed = r#"{"type":"usage","id":"u","provider":"p","model":"m","usage":{}}"#.to_owned();
+    let lines: Vec<String> = lines.into_iter().chain([untimed]).collect();
+    let periods = [Period::Day, Period::Month].map(Grouping::Period);
+    let (report, _) = reported(vec![session("/a", 1.0, &lines)], &options(&periods));
+    for (table, length) in report.tables.iter().zip([6, 3]) {
+        let names: Vec<String> = named(table).into_iter().map(|(name, ..)| name).collect();
+        assert_eq!(names[0], "(no date)");
+        let years: Vec<&str> = names[1..].iter().map(|name| &name[..name.len() - length]).collect();
+        assert_eq!(years, ["-001031", "1971", "2170", "+010970"]);
+    }
+}
+
+#[test]
 fn kinds_growth_and_the_largest_are_of_all_sessions() {
     let entry = |minute: u32, more: usize| {
         format!(
