@@ -423,7 +423,7 @@ export interface BashExecutionMessage {
  */
 export interface CustomMessage<T = unknown> {
 	role: "custom";
-	/** Names the extension, or what of it this is. */
+	/** Names the extension, or a kind of data of it. */
 	customType: string;
 	content: string | (TextContent | ImageContent)[];
 	/** Whether the user sees it; models do in any case. */
