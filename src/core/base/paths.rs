@@ -167,7 +167,8 @@ pub fn default_session_dir(cwd: &str, agent: Option<&str>, host: &dyn Host) -> R
     Ok(join(&sessions, &encoded(&resolve(cwd, host)?)))
 }
 
-/// The name of a working directory's session directory. A name that is too long for a file system is cut, and a hash keeps it unique.
+/// The name of a working directory's session directory. A name that is too long for a file system is cut, and a hash keeps
+/// it unique.
 fn encoded(cwd: &str) -> String {
     let flat = |text: &str| text.replace(['/', '\\', ':'], "-");
     let tail = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);

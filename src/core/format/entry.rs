@@ -155,7 +155,8 @@ impl Damage {
     }
 }
 
-/// Reads a line of a file of version 2 or later and hands on what it is. Entries of version 1 have no id, and so count as damaged lines.
+/// Reads a line of a file of version 2 or later and hands on what it is. Entries of version 1 have no id, and so count as
+/// damaged lines.
 pub fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> T {
     read_line_and_bodies(line, usize::MAX, |line, _| then(line))
 }

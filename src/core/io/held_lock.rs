@@ -46,14 +46,14 @@ impl HeldLock {
         let Some(file) = self.file.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return;
         };
-        // Removed while it is still held, so that no other process's file is removed. Elsewhere than on Unix it must be closed first.
         if fs::is_at(&self.path, &file).unwrap_or(false) {
             let _ = remove(&self.path, file);
         }
     }
 }
 
-/// Removes a lock file that is held here, so that no other process's file is removed. Elsewhere than on Unix it must be closed first.
+/// Removes a lock file that is held here, so that no other process's file is removed. Elsewhere than on Unix it must be
+/// closed first.
 pub fn remove(path: &Path, file: File) -> io::Result<()> {
     let _held = cfg!(unix).then_some(file);
     fs::remove(path)

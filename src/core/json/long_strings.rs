@@ -63,7 +63,8 @@ fn is_key(bytes: &[u8], from: usize) -> bool {
     rest.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) == Some(&b':')
 }
 
-/// Appends the WTF-8 of a valid JSON string's text, without its quotes. False if it is not a string; the bytes that were appended are meaningless then.
+/// Appends the WTF-8 of a valid JSON string's text, without its quotes. False if it is not a string; the bytes that were
+/// appended are meaningless then.
 pub fn push_unescaped(out: &mut Vec<u8>, string: &[u8]) -> bool {
     let mut rest = string;
     let mut units = Vec::new();

@@ -56,7 +56,8 @@ pub enum FileStatus {
     Replaced { readable: bool },
 }
 
-/// Stores a session's lines. Methods with a default are about files: only [`crate::core::storage::file::FileStorage`] overrides them.
+/// Stores a session's lines. Methods with a default are about files: only [`crate::core::storage::file::FileStorage`]
+/// overrides them.
 pub trait Storage: Send + Sync {
     /// Fills `into` from `offset`; an error if there are not that many bytes.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;

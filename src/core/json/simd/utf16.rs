@@ -42,7 +42,7 @@ fn load(block: &[u16; BLOCK]) -> __m256i {
     unsafe { _mm256_loadu_si256(block.as_ptr().cast()) }
 }
 
-/// How many units stand before the first that is marked by ones.
+/// How many units are before the first that is marked by ones.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn before(marks: __m256i) -> usize {

@@ -6,8 +6,8 @@
 //!   Other entries whose parent is missing become roots, as the tree shows them.
 //! - If several entries have one id, all but the first get a new id, and later references to it follow. A line that
 //!   is repeated byte by byte is kept once. A cycle is cut at its first entry, as the tree shows it.
-//! - A header is salvaged from a damaged line like an entry; of a torn one, id, time and working directory are kept. A file without a
-//!   header gets one. The last line gets its newline.
+//! - A header is salvaged from a damaged line like an entry; of a torn one, id, time and working directory are kept. A
+//!   file without a header gets one. The last line gets its newline.
 
 mod header;
 mod line_text;

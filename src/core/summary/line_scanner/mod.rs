@@ -3,8 +3,8 @@
 //!
 //! Most of a file is tool output and texts that no list shows. They are skipped, whatever their length: neither a line nor a
 //! text has to fit into memory. A line of an unusual shape (escaped or repeated keys, a content
-//! before its role, a text of more than 4 MB that is kept whole) is [`LineScanError::NeedsFullParse`]: the caller reads it whole, one long
-//! line at a time, with the reader that knows every shape.
+//! before its role, a text of more than 4 MB that is kept whole) is [`LineScanError::NeedsFullParse`]: the caller reads it
+//! whole, one long line at a time, with the reader that knows every shape.
 
 mod content;
 mod error;
