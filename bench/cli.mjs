@@ -66,6 +66,9 @@ try {
 		const ratio = median(taken.against.map((other, at) => other / taken.ours[at]));
 		console.log(`| ${one.name} | ${names.length > 1 ? `${time(median(taken.against))} | ` : ""}${time(median(taken.ours))}${names.length > 1 ? ` | ${times(ratio)}` : ""} |`);
 	}
+} catch (error) {
+	console.error(error.message);
+	process.exitCode = 1;
 } finally {
 	rmSync(scratch, { recursive: true, force: true });
 }

@@ -53,6 +53,7 @@ test("a number of kills that was none meant no kills, all found", () => {
 		["scripts/fuzz", "target", "opne", "one of lines, open, operations, repair"],
 		["scripts/differential", "cases", "1e3", "a whole number"],
 		["bench/run", "rounds", "", "a number of at least 1"],
+		["bench/cli", "rounds", "0", "a number of at least 1"],
 		["bench/generate", "images", "90", "a share from 0 to 1"],
 	] as const) {
 		const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, `${script}.mjs`), `--${option}=${value}`], { encoding: "utf8" });
