@@ -7,4 +7,5 @@ pub mod string_buffer;
 pub mod threads;
 pub mod time;
 pub mod unparsed_dates;
+pub mod varint;
 pub mod wtf8;

@@ -16,6 +16,11 @@ pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The value of a mutex that is not needed any more.
+pub fn into_inner<T>(mutex: Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Runs the jobs `0..jobs` on several threads. Each thread keeps one state across its jobs.
 pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) {
     let threads = cores().min(8);
@@ -37,6 +42,22 @@ pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) 
         }
         run();
     });
+}
+
+/// The same for jobs that can fail: after the first error no others are begun. Gives an error.
+pub fn try_on_threads<S: Default, E: Send>(
+    jobs: usize,
+    work: impl Fn(&mut S, usize) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let failed = Mutex::new(None);
+    on_threads(jobs, |state, job| {
+        if locked(&failed).is_none() {
+            if let Err(error) = work(state, job) {
+                *locked(&failed) = Some(error);
+            }
+        }
+    });
+    into_inner(failed).map_or(Ok(()), Err)
 }
 
 /// The stop flags of the threads that work in the background.

@@ -1,40 +1,22 @@
-//! Context edits: what the newest one on an entry makes of the messages that the entry gives.
+//! Context edits: what a replacement does to the messages that the edited entry gives.
 
-use super::projection::Contribution;
 use crate::core::format::agent_message::Role;
 
-/// What an edit replaces an entry's content with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replacement {
-    /// The edit has no replacement, and changes nothing.
-    Missing,
-    /// null: the entry is left out.
-    Null,
-    /// A text.
-    Text,
-    /// Anything else: a list of content blocks, as a rule.
-    Blocks,
-}
-
-/// What an edit does to a message.
+/// What a replacement does to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edited {
     Unchanged,
-    LeftOut,
     /// A copy with the replacement for its content.
     WithContent,
     /// A copy with the replacement, a text, as its only content block.
     WithTextBlock,
 }
 
-/// What an edit makes of a message of this role that an entry gives.
-pub fn edited(gives: Contribution, role: Role, replacement: Replacement) -> Edited {
-    match replacement {
-        Replacement::Missing => Edited::Unchanged,
-        Replacement::Null => Edited::LeftOut,
-        _ if gives == Contribution::CustomMessage => Edited::WithContent,
-        _ if !role.is_editable() && role != Role::Custom => Edited::Unchanged,
-        Replacement::Text if needs_block_list(role) => Edited::WithTextBlock,
+/// What a replacement makes of a message of this role: a text, or anything else, as a rule a list of content blocks.
+pub fn edited(role: Role, is_text: bool) -> Edited {
+    match role {
+        role if !role.is_editable() && role != Role::Custom => Edited::Unchanged,
+        role if is_text && needs_block_list(role) => Edited::WithTextBlock,
         _ => Edited::WithContent,
     }
 }
@@ -52,18 +34,16 @@ mod tests {
     fn edits_follow_the_role_and_the_replacement() {
         use Edited::*;
         let cases = [
-            (Contribution::Message, Role::User, Replacement::Text, WithContent),
-            (Contribution::Message, Role::Assistant, Replacement::Text, WithTextBlock),
-            (Contribution::MessageEmptyList, Role::ToolResult, Replacement::Blocks, WithContent),
-            (Contribution::Message, Role::Custom, Replacement::Text, WithContent),
-            (Contribution::Message, Role::System, Replacement::Text, Unchanged),
-            (Contribution::Compaction, Role::CompactionSummary, Replacement::Blocks, Unchanged),
-            (Contribution::Compaction, Role::CompactionSummary, Replacement::Null, LeftOut),
-            (Contribution::CustomMessage, Role::Custom, Replacement::Text, WithContent),
-            (Contribution::Message, Role::User, Replacement::Missing, Unchanged),
+            (Role::User, true, WithContent),
+            (Role::Assistant, true, WithTextBlock),
+            (Role::Assistant, false, WithContent),
+            (Role::ToolResult, false, WithContent),
+            (Role::Custom, true, WithContent),
+            (Role::System, true, Unchanged),
+            (Role::CompactionSummary, false, Unchanged),
         ];
-        for (gives, role, replacement, expected) in cases {
-            assert_eq!(edited(gives, role, replacement), expected, "{gives:?} {role:?} {replacement:?}");
+        for (role, is_text, expected) in cases {
+            assert_eq!(edited(role, is_text), expected, "{role:?} {is_text}");
         }
     }
 }

@@ -65,38 +65,27 @@ pub enum Role {
 }
 
 impl Role {
+    /// The roles that have names of their own. A role's code is its index here.
+    pub const NAMED: [(Self, &'static str); 9] = [
+        (Role::User, "user"),
+        (Role::Assistant, "assistant"),
+        (Role::ToolResult, "toolResult"),
+        (Role::System, "system"),
+        (Role::BashExecution, "bashExecution"),
+        (Role::Custom, "custom"),
+        (Role::BranchSummary, "branchSummary"),
+        (Role::CompactionSummary, "compactionSummary"),
+        (Role::HookMessage, "hookMessage"),
+    ];
+
     /// The role that a message's `role` names.
     pub fn from_name(name: &[u8]) -> Self {
-        match name {
-            b"user" => Role::User,
-            b"assistant" => Role::Assistant,
-            b"toolResult" => Role::ToolResult,
-            b"system" => Role::System,
-            b"bashExecution" => Role::BashExecution,
-            b"custom" => Role::Custom,
-            b"branchSummary" => Role::BranchSummary,
-            b"compactionSummary" => Role::CompactionSummary,
-            b"hookMessage" => Role::HookMessage,
-            _ => Role::Other,
-        }
+        Self::NAMED.iter().find(|(_, known)| known.as_bytes() == name).map_or(Role::Other, |(role, _)| *role)
     }
-
-    /// The roles that have names of their own. A role's code is its index here.
-    pub const NAMES: [&'static str; 9] = [
-        "user",
-        "assistant",
-        "toolResult",
-        "system",
-        "bashExecution",
-        "custom",
-        "branchSummary",
-        "compactionSummary",
-        "hookMessage",
-    ];
 
     /// The role with a code; [`Role::Other`] for any other number.
     pub fn from_code(code: usize) -> Self {
-        Self::NAMES.get(code).map_or(Role::Other, |name| Role::from_name(name.as_bytes()))
+        Self::NAMED.get(code).map_or(Role::Other, |(role, _)| *role)
     }
 
     /// Whether a message of this role is conversation: it makes a new session's file, and counts as activity.

@@ -26,22 +26,29 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The kinds that have a `type` of their own.
+    const NAMED: [(Self, &'static str); 11] = [
+        (Kind::Message, "message"),
+        (Kind::ThinkingLevelChange, "thinking_level_change"),
+        (Kind::ModelChange, "model_change"),
+        (Kind::Usage, "usage"),
+        (Kind::Compaction, "compaction"),
+        (Kind::BranchSummary, "branch_summary"),
+        (Kind::Custom, "custom"),
+        (Kind::CustomMessage, "custom_message"),
+        (Kind::ContextEdit, "context_edit"),
+        (Kind::Label, "label"),
+        (Kind::SessionInfo, "session_info"),
+    ];
+
     /// The kind with this `type`.
     pub fn from_name(name: &[u8]) -> Self {
-        match name {
-            b"message" => Kind::Message,
-            b"thinking_level_change" => Kind::ThinkingLevelChange,
-            b"model_change" => Kind::ModelChange,
-            b"usage" => Kind::Usage,
-            b"compaction" => Kind::Compaction,
-            b"branch_summary" => Kind::BranchSummary,
-            b"custom" => Kind::Custom,
-            b"custom_message" => Kind::CustomMessage,
-            b"context_edit" => Kind::ContextEdit,
-            b"label" => Kind::Label,
-            b"session_info" => Kind::SessionInfo,
-            _ => Kind::Unknown,
-        }
+        Self::NAMED.iter().find(|(_, known)| known.as_bytes() == name).map_or(Kind::Unknown, |(kind, _)| *kind)
+    }
+
+    /// The `type` that an entry of this kind is written with; empty for an unknown one.
+    pub fn name(self) -> &'static str {
+        Self::NAMED.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| *name)
     }
 }
 

@@ -7,6 +7,7 @@ use uuid::{Timestamp, Uuid};
 
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::EntryIds;
+use crate::core::base::threads::locked;
 
 /// How often a short id is tried before a full UUID is taken.
 const SHORT_TRIES: usize = 100;
@@ -41,7 +42,7 @@ static SESSION_IDS: Mutex<Option<ContextV7>> = Mutex::new(None);
 /// A new session id: a UUIDv7 of the time `ms`. Ids made later sort later.
 pub fn session_id(ms: f64) -> String {
     let ms = if ms.is_finite() { ms.clamp(0.0, 281_474_976_710_655.0) as u64 } else { 0 };
-    let mut guard = SESSION_IDS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut guard = locked(&SESSION_IDS);
     let context = guard.get_or_insert_with(ContextV7::new);
     let timestamp = Timestamp::from_unix(&*context, ms / 1000, (ms % 1000) as u32 * 1_000_000);
     Uuid::new_v7(timestamp).hyphenated().to_string()

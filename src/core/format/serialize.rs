@@ -38,26 +38,6 @@ impl KeyOrder {
     }
 }
 
-impl Kind {
-    /// The `type` that an entry of this kind is written with.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Message => "message",
-            Kind::ThinkingLevelChange => "thinking_level_change",
-            Kind::ModelChange => "model_change",
-            Kind::Usage => "usage",
-            Kind::Compaction => "compaction",
-            Kind::BranchSummary => "branch_summary",
-            Kind::Custom => "custom",
-            Kind::CustomMessage => "custom_message",
-            Kind::ContextEdit => "context_edit",
-            Kind::Label => "label",
-            Kind::SessionInfo => "session_info",
-            Kind::Unknown => "",
-        }
-    }
-}
-
 /// An entry's line without its newline. `own` is the JSON text of an object that holds its own fields.
 pub fn line(kind: Kind, envelope: &Envelope, own: &[u8]) -> Vec<u8> {
     let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}")).unwrap_or_default();

@@ -1,10 +1,11 @@
 //! Removes the lock files of a thread or process that ends without dropping its locks.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::{self, ThreadId};
 
 use super::held_lock::HeldLock;
+use crate::core::base::threads::locked;
 
 /// The locks that are held, and the threads that have them.
 static TAKEN: Mutex<Vec<(ThreadId, Weak<HeldLock>)>> = Mutex::new(Vec::new());
@@ -12,7 +13,7 @@ static TAKEN: Mutex<Vec<(ThreadId, Weak<HeldLock>)>> = Mutex::new(Vec::new());
 /// Notes that this thread has a lock; several may share one.
 pub(crate) fn remember(held: &Arc<HeldLock>) {
     let me = (thread::current().id(), Arc::downgrade(held));
-    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut taken = locked(&TAKEN);
     taken.retain(|(_, other)| other.strong_count() > 0);
     if !taken.iter().any(|(thread, other)| *thread == me.0 && other.ptr_eq(&me.1)) {
         taken.push(me);
@@ -24,7 +25,7 @@ pub(crate) fn remember(held: &Arc<HeldLock>) {
 /// The lock at `path`, if this process holds it as a shared one. This thread then holds it, too.
 pub(crate) fn shared(path: &Path) -> Option<Arc<HeldLock>> {
     let held = {
-        let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = locked(&TAKEN);
         taken.iter().filter_map(|(_, held)| held.upgrade()).find(|held| held.is_shared && held.path() == path)
     };
     held.filter(|held| held.is_in_place().unwrap_or(false)).inspect(remember)
@@ -33,7 +34,7 @@ pub(crate) fn shared(path: &Path) -> Option<Arc<HeldLock>> {
 /// Releases every lock that only this thread has, because its environment ends.
 pub fn release_all() {
     let me = thread::current().id();
-    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut taken = locked(&TAKEN);
     let (mut mine, others): (Vec<_>, Vec<_>) =
         std::mem::take(&mut *taken).into_iter().partition(|(thread, _)| *thread == me);
     mine.retain(|(_, held)| !others.iter().any(|(_, other)| other.ptr_eq(held)));

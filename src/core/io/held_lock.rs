@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::fs;
+use crate::core::base::threads::locked;
 
 /// A locked lock file and its name. The lock ends, and the file goes, when this value does.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ impl HeldLock {
 
     /// Whether the file still has its name.
     pub fn is_in_place(&self) -> io::Result<bool> {
-        match &*self.file.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*locked(&self.file) {
             Some(file) => fs::is_at(&self.path, file),
             None => Ok(false),
         }
@@ -43,7 +44,7 @@ impl HeldLock {
 
     /// Removes the file and ends the lock.
     pub fn release(&self) {
-        let Some(file) = self.file.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+        let Some(file) = locked(&self.file).take() else {
             return;
         };
         if fs::is_at(&self.path, &file).unwrap_or(false) {

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Take};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::fs::read_at;
+use super::fs::At;
 
 /// How many bytes are read at once from a file that is read whole: more would not stay in the processor's cache.
 pub const WHOLE: usize = 1 << 18;
@@ -66,26 +66,17 @@ pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Reads a file from a position on, independently of other readers of the same handle.
+/// Reads a part of a file, independently of other readers of the same handle.
 pub struct Positioned<'a> {
-    file: &'a File,
-    at: u64,
-    /// Nothing is read from here on.
-    end: u64,
-    /// Once one of these is set, reads fail.
+    source: Take<At<'a>>,
     stops: &'a [&'a AtomicBool],
 }
 
 impl<'a> Positioned<'a> {
-    /// The file's bytes in `from..end`, as far as there are any.
-    pub fn new(file: &'a File, from: u64, end: u64) -> Self {
-        Self { file, at: from, end, stops: &[] }
-    }
-
-    /// The same; once one of the flags is set, the next read fails. A line may be as long as the file, so a
-    /// cancellation cannot wait for its end.
-    pub fn stopped_by(self, stops: &'a [&'a AtomicBool]) -> Self {
-        Self { stops, ..self }
+    /// The file's bytes in `from..end`, as far as there are any. Once one of the flags is set, the next read fails: a line may be
+    /// as long as the file, so a cancellation cannot wait for its end.
+    pub fn new(file: &'a File, from: u64, end: u64, stops: &'a [&'a AtomicBool]) -> Self {
+        Self { source: At { file, offset: from }.take(end.saturating_sub(from)), stops }
     }
 }
 
@@ -99,10 +90,7 @@ impl Read for Positioned<'_> {
         if is_stopped(self.stops) {
             return Err(io::Error::other("it was stopped"));
         }
-        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX).min(into.len());
-        let read = read_at(self.file, self.at, into.get_mut(..left).unwrap_or_default())?;
-        self.at += read as u64;
-        Ok(read)
+        self.source.read(into)
     }
 }
 

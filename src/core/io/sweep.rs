@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::fs;
 use super::lock_file;
 use super::open::{self, Access};
 use super::temporary::{PREFIX, SUFFIX};
+use crate::core::base::threads::locked;
 
 /// The directories that this process swept.
 static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
@@ -15,7 +16,7 @@ static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
 /// Sweeps the directory of a file that is to be written, if this process did not do so before.
 pub fn sweep_if_due(target: &Path) {
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut swept = locked(&SWEPT);
     let is_due = swept.get_or_insert_default().insert(dir.to_owned());
     drop(swept);
     if is_due {

@@ -16,8 +16,8 @@ use std::time::Duration;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
 use crate::core::io::dirs;
-use crate::core::io::fs::{self, Identity, Writer};
-use crate::core::io::line_reader::{LineReader, Positioned, RawLine, HEAD};
+use crate::core::io::fs::{self, At, Identity, Writer};
+use crate::core::io::line_reader::{LineReader, RawLine, HEAD};
 use crate::core::io::open::{self, Access};
 use crate::core::io::sidecar_names;
 use crate::core::io::sweep::sweep_if_due;
@@ -270,7 +270,7 @@ impl RewriteTarget {
     /// The new versions of the whole lines in `from..to` of the old file, each with where the old one ends, and what
     /// follows them.
     fn lines_from(&self, from: u64, to: u64, rewrite: &mut dyn Rewrite) -> Result<(Vec<LateLine>, Option<Vec<u8>>)> {
-        let source = Positioned::new(&self.file, from, to);
+        let source = At { file: &self.file, offset: from }.take(to.saturating_sub(from));
         let mut reader = LineReader::new(source, from, CHUNK);
         let mut lines = Vec::new();
         while let Some(line) = reader.next_line().map_err(self.fail("read"))? {
@@ -346,7 +346,7 @@ fn is_taken(error: &io::Error) -> bool {
 /// The first bytes of a file, as many as hold a usual header.
 fn head_of(file: &File) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    Positioned::new(file, 0, HEAD as u64).read_to_end(&mut head)?;
+    At { file, offset: 0 }.take(HEAD as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::core::base::threads::locked;
 use crate::core::tree::tree::RowNo;
 
 /// Whether the file agrees with the index.
@@ -35,7 +36,7 @@ pub(super) struct SyncStateCell(Mutex<SyncState>);
 
 impl SyncStateCell {
     fn lock(&self) -> MutexGuard<'_, SyncState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     pub fn get_mut(&mut self) -> &mut SyncState {

@@ -41,14 +41,14 @@ pub enum TextKind {
     BranchSummary,
 }
 
-/// Every kind, in the order of their codes.
-const TEXT_KINDS: [TextKind; 6] = [
-    TextKind::User,
-    TextKind::Assistant,
-    TextKind::Name,
-    TextKind::Label,
-    TextKind::Compaction,
-    TextKind::BranchSummary,
+/// Every kind, in the order of their codes, and its name in a search hit: a message's role, else the entry's type.
+const TEXT_KINDS: [(TextKind, &str); 6] = [
+    (TextKind::User, "user"),
+    (TextKind::Assistant, "assistant"),
+    (TextKind::Name, "session_info"),
+    (TextKind::Label, "label"),
+    (TextKind::Compaction, "compaction"),
+    (TextKind::BranchSummary, "branch_summary"),
 ];
 
 impl TextKind {
@@ -59,7 +59,7 @@ impl TextKind {
 
     /// The kind with a code.
     pub fn from_code(code: u8) -> Option<Self> {
-        TEXT_KINDS.get(usize::from(code)).copied()
+        TEXT_KINDS.get(usize::from(code)).map(|(kind, _)| *kind)
     }
 
     /// Whether it is part of `allMessagesText`.
@@ -67,16 +67,9 @@ impl TextKind {
         matches!(self, TextKind::User | TextKind::Assistant)
     }
 
-    /// Its name in a search hit: a message's role, else the entry's type.
+    /// Its name in a search hit.
     pub fn name(self) -> &'static str {
-        match self {
-            TextKind::User => "user",
-            TextKind::Assistant => "assistant",
-            TextKind::Name => "session_info",
-            TextKind::Label => "label",
-            TextKind::Compaction => "compaction",
-            TextKind::BranchSummary => "branch_summary",
-        }
+        TEXT_KINDS.get(self as usize).map_or("", |(_, name)| *name)
     }
 }
 
@@ -113,7 +106,7 @@ pub fn read_texts(
     stops: &[&AtomicBool],
     each: &mut dyn FnMut(SearchableText),
 ) -> io::Result<Completion> {
-    let source = Positioned::new(file, from, to).stopped_by(stops);
+    let source = Positioned::new(file, from, to, stops);
     let mut lines = LineScanner::new(source, from, std::mem::take(buffer));
     let read = read_lines(file, version, most, &mut lines, stops, each);
     *buffer = lines.into_buffer();

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::line_scanner::header::HeaderLine;
 use super::line_scanner::{FieldSet, LineScanError, LineScanner, ScannedLine};
+use crate::core::base::threads::locked;
 use crate::core::base::time::Time;
 use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::base::wtf8::trim;
@@ -141,7 +142,7 @@ pub fn read_on(
     cancelled: &AtomicBool,
 ) -> io::Result<Option<SummaryScan>> {
     let stops = [cancelled];
-    let source = Positioned::new(file, progress.end, size).stopped_by(&stops);
+    let source = Positioned::new(file, progress.end, size, &stops);
     let mut lines = LineScanner::new(source, progress.end, std::mem::take(buffer));
     let mut found = read_lines(file, progress, most, &mut lines, &stops);
     if let Ok(Some(found)) = &mut found {
@@ -246,12 +247,12 @@ pub fn with_line<T>(
     work: impl FnOnce(&str) -> T,
 ) -> io::Result<T> {
     let length = to.saturating_sub(from);
-    let _alone = (length > GIANT).then(|| GIANTS.lock().unwrap_or_else(PoisonError::into_inner));
+    let _alone = (length > GIANT).then(|| locked(&GIANTS));
     let mut bytes = Vec::new();
     // Exactly as much as is needed; a line that does not fit into memory is an error.
     let room = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
     bytes.try_reserve_exact(room).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    Positioned::new(file, from, to).stopped_by(stops).read_to_end(&mut bytes)?;
+    Positioned::new(file, from, to, stops).read_to_end(&mut bytes)?;
     Ok(work(&text_of(&bytes)))
 }
 

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use napi::bindgen_prelude::Function;
@@ -12,6 +12,7 @@ use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Result, Status};
 
 use super::env::{JsEnv, JsVal};
+use crate::core::base::threads::locked;
 
 /// How long a slice takes, and how many messages it handles at most. The last message is always finished.
 const SLICE: Duration = Duration::from_millis(2);
@@ -45,10 +46,6 @@ struct Inbox<T> {
 struct Slice<T> {
     handler: RefCell<Handler<T>>,
     inbox: Arc<Mutex<Inbox<T>>>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A queue to this environment's thread. `slices` is the factory's function that calls a function in separate turns of the

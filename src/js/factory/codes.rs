@@ -14,8 +14,8 @@ use crate::js::engine::{JsEnv, JsVal};
 /// The object that the factory takes its codes from.
 pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
     let codes = json!({
-        "roles": Role::NAMES,
-        "conversation": Role::NAMES.map(|name| Role::from_name(name.as_bytes()).is_conversation()),
+        "roles": Role::NAMED.map(|(_, name)| name),
+        "conversation": Role::NAMED.map(|(role, _)| role.is_conversation()),
         "contribution": {
             "NOTHING": Contribution::Nothing as u8,
             "MESSAGE": Contribution::Message as u8,

@@ -2,7 +2,7 @@
 
 use napi::{Result, ValueType};
 
-use crate::core::context::context_edit::{edited, Edited, Replacement};
+use crate::core::context::context_edit::{edited, Edited};
 use crate::core::context::projection::{Contribution, Projection};
 use crate::core::format::agent_message::Role;
 use crate::js::convert::errors::wrong_argument;
@@ -44,15 +44,13 @@ pub fn edited_messages<'env>(
     edit: JsVal<'env>,
 ) -> Result<JsVal<'env>> {
     let value = js.get(edit, c"replacement")?;
-    let (replacement, content) = match js.kind(value)? {
+    match js.kind(value)? {
         ValueType::Undefined => return messages(js, entry, gives),
         ValueType::Null => return js.array(0),
-        _ => {
-            let content = js.get(value, c"content")?;
-            let is_text = js.kind(content)? == ValueType::String;
-            (if is_text { Replacement::Text } else { Replacement::Blocks }, content)
-        }
-    };
+        _ => {}
+    }
+    let content = js.get(value, c"content")?;
+    let is_text = js.kind(content)? == ValueType::String;
     if gives == Contribution::CustomMessage {
         return js.array_of(&[factory::call(js, FactoryFn::CustomMessage, &[entry, content])?]);
     }
@@ -65,12 +63,11 @@ pub fn edited_messages<'env>(
         }
         let role = js.text(js.get(message, c"role")?)?;
         let role = role.map_or(Role::Other, |name| Role::from_name(&name));
-        let content = match edited(gives, role, replacement) {
+        let content = match edited(role, is_text) {
             Edited::Unchanged => {
                 changed.push(message);
                 continue;
             }
-            Edited::LeftOut => continue,
             Edited::WithContent => content,
             Edited::WithTextBlock => factory::call(js, FactoryFn::TextBlocks, &[content])?,
         };

@@ -86,7 +86,7 @@ pub fn with<T>(at: usize, fault: InjectedFault, work: impl FnOnce() -> T) -> (T,
 }
 
 /// What a file system lacks, or does in its own way.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct FileSystem {
     /// The calls that it refuses, and the error numbers.
     pub refused: &'static [(Call, i32)],
@@ -105,8 +105,9 @@ pub struct FileSystem {
     pub owner: Option<u32>,
 }
 
-thread_local! {
-    static FILE_SYSTEM: Cell<FileSystem> = const { Cell::new(FileSystem {
+impl FileSystem {
+    /// A usual one.
+    pub const PLAIN: Self = Self {
         refused: &[],
         create: None,
         open_for_writing: None,
@@ -115,7 +116,11 @@ thread_local! {
         has_coarse_times: false,
         folds_case: false,
         owner: None,
-    }) };
+    };
+}
+
+thread_local! {
+    static FILE_SYSTEM: Cell<FileSystem> = const { Cell::new(FileSystem::PLAIN) };
 }
 
 /// Runs work on such a file system.
@@ -128,7 +133,7 @@ pub fn on_file_system<T>(file_system: FileSystem, work: impl FnOnce() -> T) -> T
 
 /// Runs work on a file system that reports a link count of 0 for every file.
 pub fn without_link_counts<T>(work: impl FnOnce() -> T) -> T {
-    on_file_system(FileSystem { counts_no_links: true, ..FileSystem::default() }, work)
+    on_file_system(FileSystem { counts_no_links: true, ..FileSystem::PLAIN }, work)
 }
 
 /// Whether every file is said to have no link.

@@ -74,7 +74,7 @@ fn another_users_file_with_the_same_session_got_our_entries() {
     session.close();
     let theirs = HEADER.to_owned() + &entry("a") + &entry("theirs");
     world.replace(&theirs);
-    let another = FileSystem { owner: Some(4711), ..FileSystem::default() };
+    let another = FileSystem { owner: Some(4711), ..FileSystem::PLAIN };
     let error = on_file_system(another, || append_as(&mut session, None)).expect_err("it is another user's");
     assert!(error.to_string().contains("another user's file"), "{error}");
     assert_eq!(world.text(), theirs);

@@ -5,6 +5,9 @@ use std::io::{self, Read};
 use crate::core::json::scanner::{ScanError, Scanner};
 use crate::core::json::window::Window;
 
+/// The fields of a block that are read, as keys with their quotes.
+const BLOCK_FIELDS: [&[u8]; 2] = [b"\"type\"", b"\"text\""];
+
 type ScanResult<T> = Result<T, ScanError<io::Error>>;
 
 /// Takes a content and gives its JSON text, of at most about `limit` bytes. Only the type and the text of a block are read:
@@ -22,7 +25,7 @@ pub fn texts_only<R: Read>(scanner: &mut Scanner<Window<R>>, most: Option<usize>
             out.push(b'0');
             return Ok(());
         }
-        elements(scanner, b"{}", out, limit, |scanner, out| member(scanner, most, limit, out))
+        members(scanner, &BLOCK_FIELDS, most, limit, out)
     })?;
     Ok(out)
 }
@@ -67,22 +70,26 @@ fn elements<R: Read>(
     Ok(())
 }
 
-fn member<R: Read>(
+/// Copies an object with the values of these keys, and of those with an escape, which may be any. Other values are replaced by a
+/// number.
+pub fn members<R: Read>(
     scanner: &mut Scanner<Window<R>>,
+    keys: &[&[u8]],
     most: Option<usize>,
     limit: usize,
     out: &mut Vec<u8>,
 ) -> ScanResult<()> {
-    let key = scanner.key(limit)?;
-    // An escaped key may be any of them.
-    let is_read = matches!(key, b"\"type\"" | b"\"text\"") || key.contains(&b'\\');
-    out.extend_from_slice(key);
-    out.push(b':');
-    scanner.expect(b':')?;
-    if is_read {
-        return value(scanner, most, limit, out);
-    }
-    scanner.skip_value()?;
-    out.push(b'0');
-    Ok(())
+    elements(scanner, b"{}", out, limit, |scanner, out| {
+        let key = scanner.key(limit)?;
+        let is_read = keys.contains(&key) || key.contains(&b'\\');
+        out.extend_from_slice(key);
+        out.push(b':');
+        scanner.expect(b':')?;
+        if is_read {
+            return value(scanner, most, limit, out);
+        }
+        scanner.skip_value()?;
+        out.push(b'0');
+        Ok(())
+    })
 }

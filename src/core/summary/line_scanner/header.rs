@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use super::content::members;
 use super::scanner::LineScanner;
 use crate::core::format::header::Header;
 use crate::core::io::line_reader::text_of;
@@ -41,39 +42,13 @@ impl<R: Read> LineScanner<R> {
 fn header_or_other<R: Read>(scanner: &mut Scanner<Window<R>>) -> Result<HeaderLine, ScanError<io::Error>> {
     let mut fields = Vec::new();
     match scanner.next_token()? {
-        Some(b'{') => copy_fields(scanner, &mut fields)?,
+        Some(b'{') => members(scanner, &FIELDS, None, LARGEST, &mut fields)?,
         _ => scanner.skip_value()?,
     }
     match scanner.next_token()? {
         None | Some(b'\n') => Ok(Header::read(&text_of(&fields)).map_or(HeaderLine::Other, HeaderLine::Header)),
         Some(_) => Err(ScanError::Malformed),
     }
-}
-
-/// Copies the fields that matter, and those whose key has an escape and may be one of them, as an object of their own.
-fn copy_fields<R: Read>(scanner: &mut Scanner<Window<R>>, out: &mut Vec<u8>) -> Result<(), ScanError<io::Error>> {
-    scanner.expect(b'{')?;
-    out.push(b'{');
-    let mut first = true;
-    while scanner.next_element(&mut first, b'}')? {
-        let key = scanner.key(LARGEST)?;
-        let matters = FIELDS.contains(&key) || key.contains(&b'\\');
-        if matters {
-            if out.len() > 1 {
-                out.push(b',');
-            }
-            out.extend_from_slice(key);
-            out.push(b':');
-        }
-        scanner.expect(b':')?;
-        match matters {
-            true => out.extend_from_slice(scanner.value(LARGEST)?),
-            false => scanner.skip_value()?,
-        }
-    }
-    scanner.expect(b'}')?;
-    out.push(b'}');
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::call::{Amounts, Call, CallErrors};
 use super::session_usage::{KindSize, LargeEntry, Minute, SessionUsage};
+use crate::core::base::varint::{put_bytes, put_number, Bytes};
 
 /// Whole numbers from here on are written as doubles.
 const WHOLE_BELOW: f64 = (1u64 << 50) as f64;
@@ -89,20 +90,6 @@ pub fn unpack(bytes: &[u8]) -> Option<SessionUsage> {
     bytes.0.is_empty().then_some(usage)
 }
 
-/// Seven bits a byte, the lowest first.
-fn put_number(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_number(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
 fn is_small(number: f64) -> bool {
     number.fract() == 0.0 && (0.0..WHOLE_BELOW).contains(&number) && number.is_sign_positive()
 }
@@ -132,34 +119,7 @@ fn put_time(out: &mut Vec<u8>, time: f64, last: &mut f64) {
     }
 }
 
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*taken)
-    }
-
-    fn number(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let [byte] = self.take()?;
-            number |= u64::from(byte & 0x7F) << shift;
-            if byte < 0x80 {
-                return Some(number);
-            }
-        }
-        None
-    }
-
-    fn bytes(&mut self) -> Option<&'a [u8]> {
-        let length = usize::try_from(self.number()?).ok()?;
-        let (taken, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
+impl Bytes<'_> {
     fn double(&mut self) -> Option<f64> {
         match self.number()? {
             1 => self.take().map(|bits| f64::from_bits(u64::from_le_bytes(bits))),

@@ -52,19 +52,8 @@ struct Kind {
     fails: &'static [Work],
 }
 
-const PLAIN: FileSystem = FileSystem {
-    refused: &[],
-    create: None,
-    open_for_writing: None,
-    sync_dir: None,
-    counts_no_links: false,
-    has_coarse_times: false,
-    folds_case: false,
-    owner: None,
-};
-
 const fn refusing(refused: &'static [(Call, i32)]) -> FileSystem {
-    FileSystem { refused, ..PLAIN }
+    FileSystem { refused, ..FileSystem::PLAIN }
 }
 
 /// Everything but the catalog, without which a list reads the files.
@@ -81,7 +70,7 @@ const WRITES: &[Work] = &[
 ];
 
 const KINDS: &[Kind] = &[
-    Kind { name: "a usual one", file_system: PLAIN, fails: &[] },
+    Kind { name: "a usual one", file_system: FileSystem::PLAIN, fails: &[] },
     Kind { name: "no modes", file_system: refusing(&[(Call::Attributes, libc::EPERM)]), fails: &[] },
     Kind { name: "no hard links", file_system: refusing(&[(Call::Link, libc::EPERM)]), fails: &[] },
     Kind { name: "hard links not supported", file_system: refusing(&[(Call::Link, libc::ENOTSUP)]), fails: &[] },
@@ -93,13 +82,21 @@ const KINDS: &[Kind] = &[
     },
     Kind {
         name: "no sync of directories",
-        file_system: FileSystem { sync_dir: Some(libc::EINVAL), ..PLAIN },
+        file_system: FileSystem { sync_dir: Some(libc::EINVAL), ..FileSystem::PLAIN },
         fails: &[],
     },
     Kind { name: "no extended attributes", file_system: refusing(&[(Call::Xattrs, libc::ENOTSUP)]), fails: &[] },
-    Kind { name: "link counts of 0", file_system: FileSystem { counts_no_links: true, ..PLAIN }, fails: &[] },
-    Kind { name: "times in steps of 2 s", file_system: FileSystem { has_coarse_times: true, ..PLAIN }, fails: &[] },
-    Kind { name: "names without case", file_system: FileSystem { folds_case: true, ..PLAIN }, fails: &[] },
+    Kind {
+        name: "link counts of 0",
+        file_system: FileSystem { counts_no_links: true, ..FileSystem::PLAIN },
+        fails: &[],
+    },
+    Kind {
+        name: "times in steps of 2 s",
+        file_system: FileSystem { has_coarse_times: true, ..FileSystem::PLAIN },
+        fails: &[],
+    },
+    Kind { name: "names without case", file_system: FileSystem { folds_case: true, ..FileSystem::PLAIN }, fails: &[] },
     Kind {
         name: "a memory stick: no modes, links, attributes or case, coarse times",
         file_system: FileSystem {
@@ -107,7 +104,7 @@ const KINDS: &[Kind] = &[
             sync_dir: Some(libc::EINVAL),
             has_coarse_times: true,
             folds_case: true,
-            ..PLAIN
+            ..FileSystem::PLAIN
         },
         fails: &[],
     },
@@ -124,7 +121,7 @@ const KINDS: &[Kind] = &[
             ],
             create: Some(libc::EROFS),
             open_for_writing: Some(libc::EROFS),
-            ..PLAIN
+            ..FileSystem::PLAIN
         },
         fails: WRITES,
     },
@@ -271,7 +268,7 @@ fn every_write_works_on_every_file_system_or_says_why_not() {
 fn where_names_have_no_case_a_session_has_one_lock() {
     let dir = scratch();
     fs::write(at(dir.path(), "s.jsonl"), three()).expect("written");
-    on_file_system(FileSystem { folds_case: true, ..PLAIN }, || {
+    on_file_system(FileSystem { folds_case: true, ..FileSystem::PLAIN }, || {
         let exclusive = Options { lock: Lock::Exclusive, ..OS };
         let mut first = opened(&at(dir.path(), "S.jsonl"), exclusive);
         append(&mut first).expect("appended");
