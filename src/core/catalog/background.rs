@@ -1,87 +1,60 @@
 //! Background work on the catalog: after a list or a search has answered, its thread ingests what the catalog lacks.
 
-use std::collections::HashMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::connection::{discard_if_corrupt, Catalog, LIST_BUSY_TIMEOUT};
 use super::error::{is_busy, CatalogResult};
-use super::ingest::{forget_empty_dirs, ingest_session, pending, revalidate_pending, IngestOutcome};
+use super::ingest::{forget_empty_dirs, ingest_session, pending};
 use super::location::CatalogLocation;
 use super::purge::purge;
 use crate::core::base::error::{Error, Result};
-use crate::core::base::threads::ThreadGuard;
+use crate::core::base::threads::{locked, ThreadGuard};
 
 /// The catalogs that a thread of this process ingests into, and whether it must start once more when it is done.
-static INGESTING: LazyLock<Mutex<HashMap<PathBuf, bool>>> = LazyLock::new(Mutex::default);
-
-fn ingesting() -> MutexGuard<'static, HashMap<PathBuf, bool>> {
-    INGESTING.lock().unwrap_or_else(PoisonError::into_inner)
-}
+static INGESTING: Mutex<BTreeMap<PathBuf, bool>> = Mutex::new(BTreeMap::new());
 
 /// How often background work is started again while another process keeps the catalog locked: 5 s in all.
 const BUSY_TRIES: usize = 20;
 
-/// Removes a catalog from those that are ingested into, even if the thread panics.
-struct Unregister<'a>(&'a CatalogLocation);
-
-impl Drop for Unregister<'_> {
-    fn drop(&mut self) {
-        ingesting().remove(&self.0.path);
-    }
-}
-
 /// Ingests the texts that the catalog lacks. If another thread is ingesting already, that thread does it.
-pub fn ingest_pending(mut catalog: Catalog, location: &CatalogLocation, stop: &Arc<AtomicBool>) {
-    {
-        let mut ingesting = ingesting();
-        if let Some(again) = ingesting.get_mut(&location.path) {
-            *again = true;
-            return;
-        }
-        ingesting.insert(location.path.clone(), false);
+pub fn ingest_pending(mut catalog: Catalog, location: &CatalogLocation, stop: &AtomicBool) {
+    match locked(&INGESTING).entry(location.path.clone()) {
+        Entry::Occupied(mut again) => return *again.get_mut() = true,
+        Entry::Vacant(none) => drop(none.insert(false)),
     }
-    let unregister = Unregister(location);
-    let mut busy = 0;
+    let mut tries = 0..BUSY_TRIES;
     loop {
-        if let Err(error) = ingest_once(&mut catalog, stop) {
-            // Another process writes, which may take seconds. Each try waits in short steps, so that an exit need not wait.
-            busy += 1;
-            if is_busy(&error) && busy < BUSY_TRIES && !stop.load(Ordering::Relaxed) {
-                continue;
-            }
+        // Another process may write for seconds. Each try is short, so that an exit need not wait long.
+        let is_locked = ingest_once(&mut catalog, stop).is_err_and(|error| {
             discard_if_corrupt(catalog.file(), &error);
-            stop.store(true, Ordering::Relaxed);
-        }
-        let mut ingesting = ingesting();
+            is_busy(&error) && tries.next().is_some()
+        });
+        let mut ingesting = locked(&INGESTING);
         let again = ingesting.get_mut(&location.path).is_some_and(std::mem::take);
-        if !again || stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) || !(is_locked || again) {
             ingesting.remove(&location.path);
-            drop(ingesting);
-            // It was unregistered in one step with the check that there is no more to do.
-            std::mem::forget(unregister);
-            return catalog.truncate_log();
+            break;
         }
     }
+    catalog.truncate_log();
 }
 
-fn ingest_once(catalog: &mut Catalog, stop: &Arc<AtomicBool>) -> CatalogResult<()> {
-    catalog.wait_for_locks(LIST_BUSY_TIMEOUT, stop)?;
+fn ingest_once(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
+    catalog.set_busy_timeout(LIST_BUSY_TIMEOUT)?;
     // Deletions first. The process may end at any time; the next one continues.
     forget_empty_dirs(catalog)?;
-    revalidate_pending(catalog, stop)?;
     purge(catalog, stop)?;
     let mut buffer = Box::default();
-    for session in pending(catalog.db(), None)? {
-        // A file that cannot be read has no texts.
-        if matches!(ingest_session(catalog, &session, &mut buffer, stop)?, Ok(IngestOutcome::Cancelled))
-            || stop.load(Ordering::Relaxed)
-        {
-            return Ok(());
+    for session in pending(catalog.db())? {
+        if stop.load(Ordering::Relaxed) {
+            break;
         }
+        ingest_session(catalog, &session, &mut buffer, stop)?;
     }
     Ok(())
 }

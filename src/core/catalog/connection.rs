@@ -1,10 +1,7 @@
 //! A connection to the catalog.
 
-use std::cell::RefCell;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -21,36 +18,6 @@ pub const LIST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// How long the host's own thread waits: it handles the user's keys.
 pub const SHORT_BUSY_TIMEOUT: Duration = Duration::from_millis(20);
-
-/// The interval at which a wait for a lock checks whether it was cancelled.
-const BUSY_PAUSE: Duration = Duration::from_millis(10);
-
-/// How long this thread waits for locks, and the flag that ends the wait.
-#[derive(Default)]
-struct LockWait {
-    timeout: Duration,
-    cancelled: Arc<AtomicBool>,
-    begin: Option<Instant>,
-}
-
-thread_local! {
-    static LOCK_WAIT: RefCell<LockWait> = RefCell::default();
-}
-
-/// SQLite calls this on the thread that waits, with the number of calls before. False ends the wait.
-fn wait_for_lock(calls: i32) -> bool {
-    let goes_on = LOCK_WAIT.with_borrow_mut(|wait| {
-        if calls == 0 {
-            wait.begin = Some(Instant::now());
-        }
-        let begin = *wait.begin.get_or_insert_with(Instant::now);
-        begin.elapsed() < wait.timeout && !wait.cancelled.load(Ordering::Relaxed)
-    });
-    if goes_on {
-        std::thread::sleep(BUSY_PAUSE);
-    }
-    goes_on
-}
 
 /// An open catalog.
 pub struct Catalog {
@@ -127,10 +94,9 @@ impl Catalog {
         &self.file
     }
 
-    /// Sets how long this connection, which this thread uses, waits for another process that writes, and what ends the wait.
-    pub fn wait_for_locks(&self, timeout: Duration, cancelled: &Arc<AtomicBool>) -> CatalogResult<()> {
-        LOCK_WAIT.replace(LockWait { timeout, cancelled: cancelled.clone(), begin: None });
-        self.db.busy_handler(Some(wait_for_lock))
+    /// Sets how long this connection waits for another process that writes.
+    pub fn set_busy_timeout(&self, timeout: Duration) -> CatalogResult<()> {
+        self.db.busy_timeout(timeout)
     }
 
     /// Whether it can only be read.
@@ -186,7 +152,6 @@ pub fn discard_if_corrupt(file: &CatalogFile, error: &rusqlite::Error) {
 mod tests {
     use super::*;
     use crate::core::catalog::error::corrupt;
-    use crate::core::catalog::error::is_busy;
     use std::fs;
     use std::os::unix::fs::MetadataExt;
 
@@ -222,30 +187,6 @@ mod tests {
         assert_eq!(other.state("pending_merges").expect("read"), 7);
         discard_if_corrupt(new.file(), &corrupt("its pages"));
         assert_eq!(names().len(), 0);
-    }
-
-    #[test]
-    fn a_wait_for_another_process_did_not_end_with_what_was_cancelled() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
-        let writing = Catalog::create(&location).expect("created");
-        writing.db().execute_batch("BEGIN IMMEDIATE").expect("locked");
-        let cancelled = Arc::new(AtomicBool::new(false));
-        std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| {
-                let mut catalog = Catalog::open(&location).expect("opened");
-                catalog.wait_for_locks(Duration::from_secs(3600), &cancelled).expect("set");
-                catalog.write(|_| Ok(()))
-            });
-            cancelled.store(true, Ordering::Relaxed);
-            let error = waiting.join().expect("no panic").expect_err("it is locked");
-            assert!(is_busy(&error), "{error}");
-        });
-        let mut other = Catalog::open(&location).expect("opened");
-        other.wait_for_locks(Duration::from_millis(1), &Arc::default()).expect("set");
-        assert!(is_busy(&other.write(|_| Ok(())).expect_err("it is locked")));
-        writing.db().execute_batch("COMMIT").expect("unlocked");
-        other.write(|_| Ok(())).expect("free");
     }
 
     #[test]

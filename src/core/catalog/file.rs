@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use super::schema::{APPLICATION_ID, FORMAT_VERSION};
+use crate::core::base::threads::locked;
 use crate::core::io::file_version::FileFingerprint;
 use crate::core::io::fs;
 use crate::core::io::open::{self, Access};
@@ -15,7 +16,7 @@ use crate::core::io::owner;
 
 /// The catalog's file in the agent's directory. Each format version has another file name, so that two releases do
 /// not rebuild each other's catalog.
-pub const FILE_NAME: &str = "session-catalog-3.sqlite";
+pub const FILE_NAME: &str = "session-catalog-4.sqlite";
 
 /// The beginning of an SQLite file, and the offsets of two numbers in its header.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -44,7 +45,7 @@ type Identity = (u64, u64, Option<SystemTime>);
 static CONNECTED: LazyLock<Mutex<HashMap<PathBuf, Identity>>> = LazyLock::new(Mutex::default);
 
 fn connected() -> MutexGuard<'static, HashMap<PathBuf, Identity>> {
-    CONNECTED.lock().unwrap_or_else(PoisonError::into_inner)
+    locked(&CONNECTED)
 }
 
 fn identity(path: &Path) -> Option<Identity> {
@@ -209,7 +210,7 @@ mod tests {
         use crate::core::io::fs::faults::{on_file_system, FileSystem};
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("named.db");
-        let another = FileSystem { owner: Some(4711), ..FileSystem::default() };
+        let another = FileSystem { owner: Some(4711), ..FileSystem::PLAIN };
         for bytes in [Vec::new(), database(APPLICATION_ID, FORMAT_VERSION), database(APPLICATION_ID, 1)] {
             fs::write(&path, &bytes).expect("written");
             on_file_system(another, || {

@@ -13,7 +13,6 @@ pub mod ingest;
 pub mod ingest_lock;
 pub mod location;
 pub mod purge;
-pub mod revalidation;
 pub mod rows;
 pub mod schema;
 pub mod session_text;

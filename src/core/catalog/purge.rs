@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use super::connection::Catalog;
 use super::error::CatalogResult;
 use super::fts::vocabulary::{delete_unused, unused};
 use super::text_rows::ROW_TEXTS;
+use crate::core::base::threads::locked;
 
 /// How many rows of texts, pages of the index and words one transaction deletes: a few tens of milliseconds each.
 const ROWS_AT_ONCE: i64 = 32;
@@ -82,7 +83,7 @@ pub fn purge(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
 
 /// Merges the whole index and deletes the words that are in no text any more. False if it was stopped, or not due.
 fn merge_all(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<bool> {
-    let merged = || MERGED.lock().unwrap_or_else(PoisonError::into_inner);
+    let merged = || locked(&MERGED);
     let (path, begin) = (catalog.file().path().to_owned(), Instant::now());
     if !is_merge_due(merged().get_or_insert_default().get(&path), begin) {
         return Ok(false);

@@ -32,7 +32,8 @@ pub enum CacheValidity {
     Valid,
     /// The file is unchanged, but its last line has no newline and is read again.
     RereadLastLine,
-    /// The file has grown. If its prefix has the same hash, only the rest is read.
+    /// The file has grown, only its change time differs, or its times are too recent to tell. If its prefix has the same hash, only
+    /// the rest is read.
     IfSamePrefix,
     /// The file is read again.
     Invalid,
@@ -41,14 +42,12 @@ pub enum CacheValidity {
 impl CatalogRow {
     /// Whether the row can be used for a file with this fingerprint.
     pub fn validity(&self, now: &FileFingerprint) -> CacheValidity {
-        if *now == self.fingerprint {
-            return match self.fingerprint.would_tell(self.seen) {
-                false => CacheValidity::Invalid,
-                true if self.is_whole() => CacheValidity::Valid,
-                true => CacheValidity::RereadLastLine,
-            };
+        let FileFingerprint { size, modified, .. } = self.fingerprint;
+        if *now == self.fingerprint && self.fingerprint.would_tell(self.seen) {
+            return if self.is_whole() { CacheValidity::Valid } else { CacheValidity::RereadLastLine };
         }
-        match now.is_same_file(&self.fingerprint) && now.size > self.fingerprint.size {
+        // A new mode, owner or link sets the change time and leaves the content: backups do that every night.
+        match now.is_same_file(&self.fingerprint) && (now.size > size || now.size == size && now.modified == modified) {
             true => CacheValidity::IfSamePrefix,
             false => CacheValidity::Invalid,
         }
@@ -200,25 +199,24 @@ pub fn is_cacheable(summary: &SessionSummary) -> bool {
     sizes.into_iter().chain(texts).sum::<usize>() <= MAX_SUMMARY_BYTES
 }
 
-/// Writes a row, unless another process read the file later and wrote it first. Gives the row's id.
-pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64> {
+/// Writes a row, unless another process read the file later and wrote it first.
+pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> {
     let Update { dir, name, goes_on, found, file, usage } = update;
     // A row that the list began with is replaced, whatever its time: the clock may have been set back.
     let other = of_file(transaction, dir, name)?;
     let is_known = |row: &CatalogRow| *found == Some((row.row, row.seen));
-    if let Some(newer) = other.as_ref().filter(|row| !is_known(row) && row.seen > file.seen) {
-        return Ok(newer.row);
+    if other.as_ref().is_some_and(|row| !is_known(row) && row.seen > file.seen) {
+        return Ok(());
     }
-    let goes_on = match (goes_on, other) {
-        (None, Some(row)) if invalidate(transaction, row.row, file)? => Some(row.row),
-        (goes_on, _) => *goes_on,
-    };
+    // A row whose texts the file has is updated: the one that was read on, or that of another list which read the same state.
+    let state = |row: &CatalogRow| (row.fingerprint, row.progress.end, row.head_tail_hash);
+    let kept = other.filter(|row| *goes_on == Some(row.row) || state(row) == state(file)).map(|row| row.row);
+    if kept.is_none() {
+        // The row in its place gets a new id, so that the purge deletes the old texts.
+        forget(transaction, dir, name)?;
+    }
     let info = file.progress.kind.info();
     let unparsed_dates = info.map(|info| info.unparsed_dates.to_lines()).filter(|all| !all.is_empty());
-    // A row that is not updated is replaced by one with a new id, so that the purge deletes its texts.
-    let mut replace =
-        transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2 AND id IS NOT ?3")?;
-    replace.execute(params![dir, name, goes_on])?;
     let mut put = transaction.prepare_cached(
         "INSERT INTO session (id, dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, state,
            session_id, cwd, title, parent, created, active, unparsed_dates, messages, first)
@@ -228,16 +226,10 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64>
            active = ?18, unparsed_dates = ?19, messages = ?20, first = ?21
          RETURNING id",
     )?;
-    // Another process may have deleted the row.
-    let mut there = transaction.prepare_cached("SELECT id FROM session WHERE id = ?1")?;
-    let id: Option<i64> = match goes_on {
-        Some(id) => there.query_row([id], |row| row.get(0)).optional()?,
-        None => None,
-    };
     let FileFingerprint { device, inode, size, modified, changed } = file.fingerprint;
-    let row = put.query_row(
+    let row: i64 = put.query_row(
         params![
-            id,
+            kept,
             dir,
             name,
             device as i64,
@@ -267,36 +259,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<i64>
             .execute(params![row, usage])?,
         false => transaction.prepare_cached("DELETE FROM usage WHERE session = ?1")?.execute([row])?,
     };
-    Ok(row)
-}
-
-/// Marks the row's texts unverified until they are compared with the changed file. False if there are none that could be
-/// the same.
-fn invalidate(transaction: &Transaction<'_>, row: i64, now: &CatalogRow) -> CatalogResult<bool> {
-    let mut invalidate = transaction.prepare_cached(
-        "UPDATE session SET texts_before = max(texts_to, texts_before), texts_to = 0
-         WHERE id = ?1 AND max(texts_to, texts_before) BETWEEN 1 AND ?2",
-    )?;
-    let is_session = matches!(now.progress.kind, FileKind::Session(..));
-    Ok(is_session && invalidate.execute(params![row, now.fingerprint.size as i64])? == 1)
-}
-
-/// Marks the row's texts verified: its file still has them.
-pub fn revalidate(transaction: &Transaction<'_>, row: i64) -> CatalogResult<()> {
-    let mut revalidate =
-        transaction.prepare_cached("UPDATE session SET texts_to = texts_before, texts_before = 0 WHERE id = ?1")?;
-    revalidate.execute([row]).map(|_| ())
-}
-
-/// Gives a row a new id, so that its texts are purged.
-pub fn rekey(transaction: &Transaction<'_>, row: i64) -> CatalogResult<i64> {
-    transaction.prepare_cached("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'session'")?.execute([])?;
-    transaction.prepare_cached("UPDATE state SET value = value + 1 WHERE name = 'pending_checkpoints'")?.execute([])?;
-    let mut rekey = transaction.prepare_cached(
-        "UPDATE session SET id = (SELECT seq FROM sqlite_sequence WHERE name = 'session'), texts_to = 0, texts_before = 0
-         WHERE id = ?1 RETURNING id",
-    )?;
-    rekey.query_row([row], |row| row.get(0))
+    Ok(())
 }
 
 /// Deletes the row of a file.

@@ -9,13 +9,12 @@ pub const APPLICATION_ID: i32 = 0x7069_7363;
 
 /// The version of the tables. Raise it, and the number in the catalog's file name, with every change of them: a catalog of an
 /// older version is rebuilt, one of a newer version is left alone.
-pub const FORMAT_VERSION: i32 = 3;
+pub const FORMAT_VERSION: i32 = 4;
 
 /// Rows of texts are large, and need fewer pages if these are.
 const PAGE_SIZE: i64 = 16 << 10;
 
-/// - `session`: one row per session file. `texts_to` is how far its texts were ingested; `texts_before` is how far they were
-///   ingested from an earlier state of the file, until they are compared with the current one.
+/// - `session`: one row per session file. `texts_to` is how far its texts were ingested.
 /// - `usage`: what the calls of a session used, packed. A session whose usage is too large has no row.
 /// - `text`: the texts of sessions, several in a row.
 /// - `word_index`: the words of each text. Its rowids are made of the `text` row's id and the text's number in that row.
@@ -47,7 +46,6 @@ CREATE TABLE session (
   messages INTEGER,
   first BLOB,
   texts_to INTEGER NOT NULL DEFAULT 0,
-  texts_before INTEGER NOT NULL DEFAULT 0,
   UNIQUE (dir, name)
 );
 CREATE TABLE usage (session INTEGER PRIMARY KEY, packed BLOB NOT NULL);
@@ -55,7 +53,6 @@ CREATE TABLE text (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   session INTEGER NOT NULL,
   is_indexed INTEGER NOT NULL DEFAULT 0,
-  read_to INTEGER NOT NULL,
   places BLOB NOT NULL,
   texts BLOB NOT NULL
 );
@@ -70,9 +67,6 @@ INSERT INTO state VALUES ('pending_merges', 0), ('pending_checkpoints', 0);
 CREATE TRIGGER session_deleted AFTER DELETE ON session BEGIN
   UPDATE state SET value = value + 1 WHERE name = 'pending_checkpoints';
   DELETE FROM usage WHERE session = OLD.id;
-END;
-CREATE TRIGGER session_rekeyed AFTER UPDATE OF id ON session WHEN OLD.id <> NEW.id BEGIN
-  UPDATE usage SET session = NEW.id WHERE session = OLD.id;
 END;
 ";
 

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::connection::Catalog;
 use super::error::CatalogResult;
-use super::ingest::is_line_end;
 use super::rows;
 use super::text_rows::{ingested_to, of_session};
 use crate::core::io::file_version::FileFingerprint;
@@ -95,8 +94,7 @@ fn cached(
     let Some(ingested) = ingested_to(&view, row.row)? else {
         return Ok(None);
     };
-    // In a file that has grown, the incomplete last line of the list may have changed.
-    let to = if ingested <= state.size { ingested } else { state.end };
+    let to = ingested.min(state.end);
     let mut is_truncated = false;
     of_session(&view, row.row, |texts| {
         for text in texts.iter() {
@@ -111,8 +109,7 @@ fn cached(
     Ok((!is_truncated).then_some(to))
 }
 
-/// Appends the texts from an offset on, or all texts if an incomplete line ended there that has grown since. False if the file
-/// is not what was listed.
+/// Appends the texts from the start of a line on. False if the file is not what was listed.
 fn rest(dir: &str, name: &str, state: &ListedState, from: u64, all: &mut Vec<u8>) -> io::Result<bool> {
     let path = Path::new(dir).join(name);
     let file = open::regular(&path, Access::Read)?;
@@ -120,14 +117,10 @@ fn rest(dir: &str, name: &str, state: &ListedState, from: u64, all: &mut Vec<u8>
     if !state.is_of(&now) || now.size < state.size || head_tail_hash(&file, state.end)? != state.head_tail_hash {
         return Ok(false);
     }
-    let version = match from > 0 && is_line_end(&file, from)? {
-        true => header_in(open::regular(&path, Access::Read)?)?.map(|header| header.version),
-        false => None,
+    let version = match from {
+        0 => None,
+        _ => header_in(open::regular(&path, Access::Read)?)?.map(|header| header.version),
     };
-    let from = if version.is_some() { from } else { 0 };
-    if from == 0 {
-        all.clear();
-    }
     let mut each = |text: SearchableText| join(all, text.kind, &text.text);
     let read = read_texts(&file, (from, state.size), version, None, &mut Box::default(), &[], &mut each)?;
     Ok(read == Completion::Complete)

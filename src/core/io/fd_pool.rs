@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
-use super::fd_limit::is_exhausted;
 use super::fs;
+use crate::core::base::threads::locked;
 
 /// How many session files are kept open at once. Node raises its process's limit to what the system allows, mostly
 /// thousands.
@@ -31,7 +31,7 @@ impl Slot {
     /// Closes the file; false if it was not open. A deleted file stays open: its handle may be the only way to its content. Where
     /// live files have a link count of 0, the path tells whether it was deleted.
     fn close_if_named(&self) -> bool {
-        let mut handle = lock(&self.handle);
+        let mut handle = locked(&self.handle);
         let is_deleted = |file: &File| {
             fs::stat(file).is_ok_and(|stat| stat.deleted) && !fs::is_at(&self.path, file).unwrap_or(false)
         };
@@ -44,10 +44,6 @@ impl Slot {
 
 /// The open files, the longest open first.
 static OPEN: Mutex<VecDeque<Weak<Slot>>> = Mutex::new(VecDeque::new());
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
 
 /// A file's handle in the pool, as long as it is open.
 pub struct PooledFile(Arc<Slot>);
@@ -62,20 +58,20 @@ impl PooledFile {
 
     /// The handle, if the file is open.
     pub fn get(&self) -> Option<Handle> {
-        lock(&self.0.handle).clone()
+        locked(&self.0.handle).clone()
     }
 
     /// Whether the file is open.
     pub fn is_open(&self) -> bool {
-        lock(&self.0.handle).is_some()
+        locked(&self.0.handle).is_some()
     }
 
     /// Sets the handle, as the newest of the pool; too many others are closed.
     pub fn put(&self, handle: Handle) {
-        *lock(&self.0.handle) = Some(handle);
-        let mut open = lock(&OPEN);
+        *locked(&self.0.handle) = Some(handle);
+        let mut open = locked(&OPEN);
         open.retain(|other| {
-            other.upgrade().is_some_and(|other| !Arc::ptr_eq(&other, &self.0) && lock(&other.handle).is_some())
+            other.upgrade().is_some_and(|other| !Arc::ptr_eq(&other, &self.0) && locked(&other.handle).is_some())
         });
         let surplus = (open.len() + 1).saturating_sub(MAX_OPEN);
         close_some(&mut open, surplus);
@@ -84,7 +80,7 @@ impl PooledFile {
 
     /// Closes the file.
     pub fn close(&self) {
-        lock(&self.0.handle).take();
+        locked(&self.0.handle).take();
     }
 }
 
@@ -101,12 +97,24 @@ fn close_some(open: &mut VecDeque<Weak<Slot>>, count: usize) -> usize {
     open.drain(..count).filter(|slot| slot.upgrade().is_some_and(|slot| slot.close_if_named())).count()
 }
 
+/// Whether an error says that there is no file descriptor left, or no memory for one. It says nothing of the file, which must
+/// not count as unreadable.
+pub fn is_exhausted(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    return matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM));
+    #[cfg(not(unix))]
+    {
+        let _ = error;
+        false
+    }
+}
+
 /// Opens something. If no file descriptor is left, pooled files are closed and it is tried once more.
 pub fn retry_on_emfile<T>(open: impl Fn() -> io::Result<T>) -> io::Result<T> {
     match open() {
         Err(error) if is_exhausted(&error) => {
             // Others may have closed files meanwhile.
-            let mut pooled = lock(&OPEN);
+            let mut pooled = locked(&OPEN);
             let half = pooled.len().div_ceil(2);
             while close_some(&mut pooled, half) == 0 && !pooled.is_empty() {}
             drop(pooled);
@@ -118,5 +126,5 @@ pub fn retry_on_emfile<T>(open: impl Fn() -> io::Result<T>) -> io::Result<T> {
 
 #[cfg(test)]
 pub fn open_count() -> usize {
-    lock(&OPEN).len()
+    locked(&OPEN).len()
 }

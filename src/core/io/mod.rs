@@ -2,7 +2,6 @@
 
 pub mod at_exit;
 pub mod dirs;
-pub mod fd_limit;
 pub mod fd_pool;
 pub mod file_version;
 pub mod fs;

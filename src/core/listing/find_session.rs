@@ -3,11 +3,11 @@
 use std::fs::DirEntry;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::core::base::error::Result;
 use crate::core::base::paths::{default_session_dir, is_same_path, join, resolve, Host};
-use crate::core::base::threads::{locked, on_threads};
+use crate::core::base::threads::{into_inner, locked, on_threads};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::Header;
 use crate::core::io::file_version::FileFingerprint;
@@ -65,7 +65,7 @@ fn times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
         let some: Vec<_> = entries.iter().skip(share * TIMES).take(TIMES).filter_map(time_of).collect();
         locked(&files).extend(some);
     });
-    files.into_inner().unwrap_or_else(PoisonError::into_inner)
+    into_inner(files)
 }
 
 /// The most recently modified session file of a directory. Unreadable files and dangling links are skipped.
@@ -113,7 +113,7 @@ fn first_with_id(dir: &str, files: &[SessionName], id: &[u8]) -> Option<(usize, 
             }
         }
     });
-    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+    into_inner(found)
 }
 
 fn matches(header: &Header, filter: Option<&CwdFilter<'_>>) -> bool {

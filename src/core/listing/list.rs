@@ -14,7 +14,7 @@ use crate::core::base::paths::{join, Host};
 use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::location::CatalogLocation;
-use crate::core::io::fd_limit::is_exhausted;
+use crate::core::io::fd_pool::is_exhausted;
 use crate::core::io::session_files::session_files;
 use crate::core::summary::session_summary::ListedSession;
 

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::candidates::Candidate;
 use crate::core::base::error::{Error, Result};
-use crate::core::base::threads::{locked, on_threads};
+use crate::core::base::threads::{into_inner, locked, try_on_threads};
 use crate::core::catalog::connection::{discard_if_corrupt, Catalog};
 use crate::core::catalog::error::CatalogResult;
 use crate::core::catalog::location::CatalogLocation;
 use crate::core::catalog::rows::{self, CacheValidity, CatalogRow, Update, MAX_SUMMARY_BYTES};
-use crate::core::io::fd_limit::is_exhausted;
+use crate::core::io::fd_pool::is_exhausted;
 use crate::core::io::file_version::{now, FileFingerprint};
 use crate::core::io::head_tail_hash::head_tail_hash;
 use crate::core::io::open::{self, Access};
@@ -84,6 +84,8 @@ struct Wanted {
     usage: Option<usize>,
     /// The length beyond which its first message may be cut.
     most: Option<usize>,
+    /// Whether there is, or may be, a catalog to write it to.
+    is_cached: bool,
 }
 
 fn read(
@@ -94,6 +96,7 @@ fn read(
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<Option<Catalog>> {
+    let wanted = Wanted { is_cached: catalog.is_some() || location.is_some(), ..wanted };
     let mut rows = Rows::default();
     if let Some(open) = &catalog {
         if let Err(error) = rows.load(open, files) {
@@ -133,36 +136,27 @@ fn read(
     }
     in_reading_order(&mut jobs);
     let updates = Mutex::new(Vec::new());
-    let failed = Mutex::new(None);
-    let is_over = || cancelled.load(Ordering::Relaxed) || locked(&failed).is_some();
-    on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
-        let Some(job) = jobs.get(job).filter(|_| !is_over()) else { return };
+    let done = try_on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
+        let Some(job) = jobs.get(job).filter(|_| !cancelled.load(Ordering::Relaxed)) else { return Ok(()) };
         let read = match read_one(job, wanted, buffer, cancelled) {
             // The error says nothing about this file: a list without it would be wrong.
-            Err(error) if is_exhausted(&error) => {
-                *locked(&failed) = Some(Error::io("open", &job.file.path, error));
-                return;
-            }
+            Err(error) if is_exhausted(&error) => return Err(Error::io("open", &job.file.path, error)),
             read => read.ok().flatten(),
         };
-        if read.is_none() && cancelled.load(Ordering::Relaxed) {
-            return;
+        if read.is_some() || !cancelled.load(Ordering::Relaxed) {
+            let (found, update) = read.unwrap_or_default();
+            locked(&updates).extend(update);
+            last.give(job.at, found);
         }
-        let (found, update) = read.map_or((None, None), |(found, update)| (found, Some(update)));
-        locked(&updates).extend(update);
-        last.give(job.at, found);
+        Ok(())
     });
-    let updates = updates.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Results read before a cancellation are cached as well.
-    catalog = write_rows(catalog, location, &updates, &rows);
-    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        _ if cancelled.load(Ordering::Relaxed) => Ok(catalog),
-        Some(error) => Err(error),
-        None => {
-            last.finish();
-            Ok(catalog)
-        }
+    catalog = write_rows(catalog, location, &into_inner(updates), &rows);
+    if !cancelled.load(Ordering::Relaxed) {
+        done?;
+        last.finish();
     }
+    Ok(catalog)
 }
 
 /// Holds the last call back until everything else is done.
@@ -200,7 +194,7 @@ fn read_one(
     wanted: Wanted,
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
-) -> io::Result<Option<(Option<ListedSession>, Update)>> {
+) -> io::Result<Option<(Option<ListedSession>, Option<Update>)>> {
     let file = open::regular(Path::new(&job.file.path), Access::Read)?;
     let seen = now();
     let fingerprint = FileFingerprint::of(&file.metadata()?);
@@ -227,15 +221,15 @@ fn read_one(
     let usage = wanted.usage.map_or_else(SessionUsage::default, |_| found.usage().clone());
     let listed =
         found.info().map(|info| ListedSession { summary: info.clone(), fingerprint, end, head_tail_hash, usage });
-    let usage = pack(&std::mem::take(&mut found.progress.usage));
-    let update = Update {
+    let usage = std::mem::take(&mut found.progress.usage);
+    let update = wanted.is_cached.then(|| Update {
         dir: job.file.dir.clone(),
         name: job.file.name.clone(),
         goes_on: row.map(|row| row.row),
         found: job.row.as_ref().map(|row| (row.row, row.seen)),
         file: CatalogRow { row: 0, fingerprint, seen, progress: found.progress, head_tail_hash },
-        usage,
-    };
+        usage: pack(&usage),
+    });
     Ok(Some((listed, update)))
 }
 

@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use super::hits::{Hit, HitBuilder, TopK};
 use super::query::{Options, Query};
 use crate::core::base::error::{Error, Result};
-use crate::core::base::threads::on_threads;
+use crate::core::base::threads::{into_inner, locked, try_on_threads};
 use crate::core::catalog::text_rows::{cut, StoredText, MAX_TEXT_BYTES};
-use crate::core::io::fd_limit::is_exhausted;
+use crate::core::io::fd_pool::is_exhausted;
 use crate::core::io::open::{self, Access};
 use crate::core::summary::searchable_text::{read_texts, SearchableText};
 
@@ -21,10 +21,6 @@ pub struct SearchFile<'a> {
     /// The position of its session, the newest first.
     pub session: usize,
     pub path: &'a Path,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The best hits in files, as many as are asked for; fewer if it was cancelled. A file that cannot be read has none; an error
@@ -62,23 +58,18 @@ pub fn search_files(
         *done += 1;
         progress(*done, files.len());
     };
-    let failed = Mutex::new(None);
-    let is_over = || cancelled.load(Ordering::Relaxed) || locked(&failed).is_some();
-    on_threads(files.len(), |buffer: &mut Box<[u8]>, at| {
-        let Some(source) = files.get(at).filter(|_| !is_over()) else { return };
+    try_on_threads(files.len(), |buffer: &mut Box<[u8]>, at| {
+        let Some(source) = files.get(at).filter(|_| !cancelled.load(Ordering::Relaxed)) else { return Ok(()) };
         match open::regular(source.path, Access::Read) {
             Ok(file) => search_file(source, &file, buffer),
             // The error says nothing about this file: an answer without it would be wrong.
             Err(error) if is_exhausted(&error) => {
-                *locked(&failed) = Some(Error::io("open", &source.path.to_string_lossy(), error));
-                return;
+                return Err(Error::io("open", &source.path.to_string_lossy(), error));
             }
             Err(_) => {}
         }
         tell();
-    });
-    if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(error);
-    }
-    Ok(best.into_inner().unwrap_or_else(PoisonError::into_inner).into_vec())
+        Ok(())
+    })?;
+    Ok(into_inner(best).into_vec())
 }

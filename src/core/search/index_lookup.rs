@@ -75,7 +75,7 @@ impl Search<'_> {
     /// Calls `work` with the text of a rowid of the index.
     fn text<T>(&self, id: i64, work: impl FnOnce(&StoredText<'_>) -> T) -> CatalogResult<T> {
         let at = usize::try_from(id.rem_euclid(ROW_TEXTS)).unwrap_or(0);
-        let found = row(self.db, id.div_euclid(ROW_TEXTS), |_, texts| texts.iter().nth(at).map(|text| work(&text)))?;
+        let found = row(self.db, id.div_euclid(ROW_TEXTS), |texts| texts.iter().nth(at).map(|text| work(&text)))?;
         found.flatten().ok_or_else(|| corrupt("a text is missing"))
     }
 
@@ -134,7 +134,7 @@ impl Search<'_> {
     fn verify(&self, candidates: &mut Vec<(f64, usize, i64)>, builder: &mut HitBuilder<'_>) -> CatalogResult<()> {
         let Some((.., first)) = candidates.first() else { return Ok(()) };
         let wanted: HashSet<i64> = candidates.iter().map(|(.., id)| id.rem_euclid(ROW_TEXTS)).collect();
-        let held = row(self.db, first.div_euclid(ROW_TEXTS), |_, texts| {
+        let held = row(self.db, first.div_euclid(ROW_TEXTS), |texts| {
             let texts = texts.iter().enumerate().map(|(at, text)| (at as i64, text));
             let held = texts.filter(|(at, text)| wanted.contains(at) && builder.takes(text.text));
             held.map(|(at, _)| at).collect::<HashSet<i64>>()
@@ -232,7 +232,7 @@ impl Search<'_> {
             let is_candidate = |number: i64| {
                 !seen.contains(&number) && candidates.as_ref().is_none_or(|all| all.binary_search(&number).is_ok())
             };
-            let ranked: Option<Vec<(Rank, i64)>> = row(self.db, id, |_, texts| {
+            let ranked: Option<Vec<(Rank, i64)>> = row(self.db, id, |texts| {
                 let numbered = texts.iter().enumerate().map(|(at, text)| (id * ROW_TEXTS + at as i64, text));
                 let wanted = numbered.filter(|(number, _)| is_candidate(*number));
                 wanted.filter_map(|(number, text)| Some((builder.rank(text.text)?, number))).collect()

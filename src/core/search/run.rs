@@ -2,7 +2,6 @@
 //! the catalog does not have are searched in their files.
 
 use std::collections::{HashMap, HashSet};
-use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,6 +14,7 @@ use super::hits::Hit;
 use super::index_lookup::Search;
 use super::query::{Options, Query};
 use crate::core::base::error::{Error, Result};
+use crate::core::base::threads::{into_inner, locked};
 use crate::core::catalog::connection::{discard_if_corrupt, Catalog};
 use crate::core::catalog::error::{is_corrupt, CatalogResult};
 use crate::core::catalog::fts::build::build;
@@ -22,7 +22,6 @@ use crate::core::catalog::fts::index::Indexer;
 use crate::core::catalog::ingest::{begin, pending, PendingSession};
 use crate::core::catalog::ingest_lock::IngestLock;
 use crate::core::catalog::location::CatalogLocation;
-use crate::core::io::fd_limit::{is_exhausted, is_unreadable};
 use crate::core::listing::candidates::Candidate;
 use crate::core::listing::read_all::read_with;
 use crate::core::summary::session_summary::{ListedSession, SessionSummary};
@@ -59,28 +58,6 @@ struct SearchedSession {
     listed: ListedSession,
     /// The id of its row in the catalog, if that is for this state of the file.
     row: Option<i64>,
-}
-
-/// The result of ingesting, by row ids.
-#[derive(Default)]
-struct IngestReport {
-    /// All texts are ingested and indexed.
-    taken: HashSet<i64>,
-    /// The files cannot be read any more.
-    unreadable: HashSet<i64>,
-    /// Whether the catalog cannot be written now, or no file descriptor is left.
-    is_stuck: bool,
-}
-
-impl IngestReport {
-    fn note(&mut self, row: i64, error: &io::Error) {
-        match error {
-            error if is_exhausted(error) => self.is_stuck = true,
-            error if is_unreadable(error) => drop(self.unreadable.insert(row)),
-            // The file is searched, as far as it can be read.
-            _ => {}
-        }
-    }
 }
 
 /// A search.
@@ -137,44 +114,32 @@ impl Request<'_> {
         catalog: Catalog,
         location: &CatalogLocation,
     ) -> CatalogResult<Option<(Vec<TextMatch>, Option<Catalog>)>> {
-        catalog.wait_for_locks(BUSY_TIMEOUT, self.cancelled)?;
-        // Of searches that begin together only one reads the files.
-        let lock = is_new(&catalog, self.files.len())?.then(|| IngestLock::wait(&location.path, self.cancelled));
-        if matches!(lock, Some(None)) {
-            return Ok(None);
-        }
-        let listed = self.list(Some(catalog));
-        drop(lock);
-        let (mut sessions, open) = listed.map_err(without_handles)?;
+        catalog.set_busy_timeout(BUSY_TIMEOUT)?;
+        let (mut sessions, open) = self.list(Some(catalog)).map_err(without_handles)?;
         let was_written = open.is_some();
         // What was read is used even if it could not be written.
         let Some(mut catalog) = open.or_else(|| Catalog::open(location)) else {
             return Err(rusqlite::Error::InvalidQuery);
         };
-        catalog.wait_for_locks(BUSY_TIMEOUT, self.cancelled)?;
+        catalog.set_busy_timeout(BUSY_TIMEOUT)?;
         self.find_rows(&catalog, &mut sessions)?;
-        let done = match was_written && !self.is_cancelled() {
-            true => self.complete((&mut catalog, location), &sessions)?,
-            false => IngestReport::default(),
-        };
+        if was_written && !self.is_cancelled() {
+            self.complete((&mut catalog, location), &sessions)?;
+        }
         if self.is_cancelled() {
             return Ok(None);
         }
         // One snapshot for what is ready and for the search.
         let view = catalog.db().unchecked_transaction()?;
-        let ready = ready(&view, &sessions, &done)?;
+        let ready = ready(&view, &sessions)?;
         let rows = sessions.iter().enumerate().filter(|(at, _)| ready.contains(at));
         let rows = rows.filter_map(|(at, session)| Some((session.row?, at))).collect();
         let search =
             Search { db: &view, query: self.query, sessions: &rows, options: self.options, cancelled: self.cancelled };
         let Some(hits) = search.run()? else { return Ok(None) };
         drop(view);
-        // A file that changed meanwhile is searched without the index.
-        let is_missing = |at: usize| {
-            let row = sessions.get(at).and_then(|session| session.row);
-            !ready.contains(&at) && !row.is_some_and(|row| done.unreadable.contains(&row))
-        };
-        let hits = self.merged(Some(hits), &sessions, &is_missing).map_err(without_handles)?;
+        // A file that changed meanwhile, or could not be ingested, is searched without the index.
+        let hits = self.merged(Some(hits), &sessions, &|at| !ready.contains(&at)).map_err(without_handles)?;
         Ok((!self.is_cancelled()).then(|| (found(hits, sessions), Some(catalog))))
     }
 
@@ -190,10 +155,10 @@ impl Request<'_> {
             listed.summary.first_message = None;
             let whole = PathBuf::from(crate::core::base::paths::join(&file.dir, &file.name));
             let session = SearchedSession { path: file.path.clone(), file: whole, listed, row: None };
-            sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(session);
+            locked(&sessions).push(session);
         };
         let catalog = read_with(self.files, catalog, None, self.cancelled, &each)?;
-        let mut sessions = sessions.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut sessions = into_inner(sessions);
         sessions.sort_by(|left, right| {
             let time = |session: &SearchedSession| session.listed.summary.active.unwrap_or(0.0);
             time(right).total_cmp(&time(left)).then_with(|| right.path.cmp(&left.path))
@@ -249,75 +214,51 @@ impl Request<'_> {
         &self,
         (catalog, location): (&mut Catalog, &CatalogLocation),
         sessions: &[SearchedSession],
-    ) -> CatalogResult<IngestReport> {
-        let mut done = IngestReport { is_stuck: catalog.is_read_only(), ..IngestReport::default() };
+    ) -> CatalogResult<()> {
+        if catalog.is_read_only() {
+            return Ok(());
+        }
         let rows: HashSet<i64> = sessions.iter().filter_map(|session| session.row).collect();
-        let todo = if done.is_stuck { Vec::new() } else { rows_to_index(catalog, &rows)? };
-        let tell = |count: usize| {
-            if !todo.is_empty() {
-                (self.progress)(count, todo.len());
-            }
-        };
+        let todo = rows_to_index(catalog, &rows)?;
+        if todo.is_empty() {
+            return Ok(());
+        }
+        let tell = |count: usize| (self.progress)(count, todo.len());
         tell(0);
-        match self.take_all((catalog, location), &todo, &mut done, &tell) {
-            Ok(()) => {}
+        match self.ingest_all((catalog, location), &todo, &tell) {
+            Ok(()) if !self.is_cancelled() => tell(todo.len()),
             Err(error) if is_corrupt(&error) => return Err(error),
             // Locked, or a full disk: what the catalog has can be searched.
-            Err(_) => done.is_stuck = true,
+            Ok(()) | Err(_) => {}
         }
-        if !done.is_stuck && !self.is_cancelled() {
-            tell(todo.len());
-        }
-        Ok(done)
+        Ok(())
     }
 
-    fn take_all(
+    fn ingest_all(
         &self,
         (catalog, location): (&mut Catalog, &CatalogLocation),
         todo: &[(i64, Option<PendingSession>)],
-        done: &mut IngestReport,
         tell: &dyn Fn(usize),
     ) -> CatalogResult<()> {
         let mut indexer = Indexer::default();
         let mut count = 0;
         for some in todo.chunks(AT_ONCE) {
             let Some(_lock) = IngestLock::wait(&location.path, self.cancelled) else { return Ok(()) };
-            let (mut taken, mut starts) = (Vec::new(), Vec::new());
+            let mut starts = Vec::new();
             for (row, pending) in some {
                 // Texts ingested after a list are not indexed yet.
                 if !indexer.index(catalog, *row, self.cancelled)? {
                     return Ok(());
                 }
-                match pending.as_ref().map(|pending| begin(catalog, pending, self.cancelled)).transpose()? {
-                    Some(Ok(Some(start))) => {
-                        taken.push(*row);
-                        starts.push(start);
-                    }
-                    // Changed or ingested meanwhile: `ready` tells which.
-                    Some(Ok(None)) | None => {}
-                    Some(Err(error)) => done.note(*row, &error),
+                if let Some(pending) = pending {
+                    starts.extend(begin(catalog, pending)?);
                 }
             }
-            let built = build(catalog, &mut indexer, &starts, self.cancelled, &|built| tell(count + built))?;
-            done.taken.extend(built.done.into_iter().filter_map(|at| taken.get(at)));
-            for (at, error) in built.failed {
-                if let Some(row) = taken.get(at) {
-                    done.note(*row, &error);
-                }
-            }
-            if done.is_stuck {
-                return Ok(());
-            }
+            build(catalog, &mut indexer, &starts, self.cancelled, &|built| tell(count + built))?;
             count += some.len();
         }
         Ok(())
     }
-}
-
-/// Whether the catalog has so few rows that most of the files have to be read.
-fn is_new(catalog: &Catalog, files: usize) -> CatalogResult<bool> {
-    let known: i64 = catalog.db().query_row("SELECT count(*) FROM session", [], |row| row.get(0))?;
-    Ok(usize::try_from(known).unwrap_or(0) < files / 2)
 }
 
 /// Makes the search go on without the catalog, whose connection holds file descriptors.
@@ -337,7 +278,7 @@ fn found(hits: Vec<Hit>, sessions: Vec<SearchedSession>) -> Vec<TextMatch> {
 
 /// The rows with texts to ingest or to index, the least recently modified first.
 fn rows_to_index(catalog: &Catalog, rows: &HashSet<i64>) -> CatalogResult<Vec<(i64, Option<PendingSession>)>> {
-    let mut todo: Vec<_> = pending(catalog.db(), None)?
+    let mut todo: Vec<_> = pending(catalog.db())?
         .into_iter()
         .filter(|pending| rows.contains(&pending.session))
         .map(|pending| (pending.session, Some(pending)))
@@ -354,18 +295,17 @@ fn rows_to_index(catalog: &Catalog, rows: &HashSet<i64>) -> CatalogResult<Vec<(i
 }
 
 /// The positions of the sessions whose texts are all indexed. Other processes may have replaced some rows meanwhile.
-fn ready(db: &Connection, sessions: &[SearchedSession], done: &IngestReport) -> CatalogResult<HashSet<usize>> {
+fn ready(db: &Connection, sessions: &[SearchedSession]) -> CatalogResult<HashSet<usize>> {
     let mut statement = db.prepare_cached(
         "SELECT texts_to, EXISTS (SELECT 1 FROM text WHERE session = ?1 AND is_indexed = 0) FROM session WHERE id = ?1",
     )?;
     let mut ready = HashSet::new();
     for (at, session) in sessions.iter().enumerate() {
-        let Some(row) = session.row.filter(|row| !done.unreadable.contains(row)) else { continue };
+        let Some(row) = session.row else { continue };
         let found = statement.query_row([row], |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, bool>(1)?)));
-        // A last line without a newline may have a text, and is ingested anew every time.
+        // A last line without a newline may have a text, which is not ingested.
         let ListedSession { fingerprint, end, .. } = &session.listed;
-        let is_known = |taken: u64| taken >= *end && (taken >= fingerprint.size || done.taken.contains(&row));
-        if matches!(found.optional()?, Some((taken, false)) if is_known(taken)) {
+        if matches!(found.optional()?, Some((to, false)) if to >= *end && *end == fingerprint.size) {
             ready.insert(at);
         }
     }

@@ -1,7 +1,5 @@
 //! Ingests and indexes many sessions at once: other threads read files and tokenize texts, the calling thread writes.
 
-use std::collections::{HashMap, HashSet as Set};
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 
@@ -11,23 +9,13 @@ use rusqlite::Transaction;
 use super::index::{put_words, tokenized, Indexer};
 use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::error::CatalogResult;
-use crate::core::catalog::ingest::{IngestChunk, IngestStart, ReadOutcome};
+use crate::core::catalog::ingest::{IngestChunk, IngestStart};
 use crate::core::catalog::text_rows::Batch;
-use crate::core::io::fd_limit::is_exhausted;
 
 /// How many chunks wait to be written, and how many bytes of text one transaction writes. More would make other writers wait;
 /// fewer would give the index more segments.
 const WAITING: usize = 4;
 const CHUNK_BYTES: usize = 8 << 20;
-
-/// The sessions that were ingested or failed, by their positions.
-#[derive(Default)]
-pub struct IngestResult {
-    /// Completely written.
-    pub done: Set<usize>,
-    /// Their files could not be read.
-    pub failed: HashMap<usize, io::Error>,
-}
 
 /// A chunk and the words of its texts, row by row.
 struct TokenizedChunk {
@@ -37,11 +25,11 @@ struct TokenizedChunk {
     size: usize,
 }
 
-/// What a reading thread sends about a session.
+/// What a reading thread sends.
 enum IngestEvent {
     Chunk(TokenizedChunk),
-    Failed(io::Error),
-    Changed,
+    /// A session's file changed or cannot be read.
+    Failed,
 }
 
 /// Ingests and indexes the texts that sessions lack. `progress` is told how many sessions are finished.
@@ -51,17 +39,17 @@ pub fn build(
     starts: &[IngestStart],
     cancelled: &AtomicBool,
     progress: &dyn Fn(usize),
-) -> CatalogResult<IngestResult> {
+) -> CatalogResult<()> {
     let next = AtomicUsize::new(0);
     let (sender, events) = sync_channel(WAITING);
     std::thread::scope(|scope| {
-        let read = |sender: SyncSender<(usize, IngestEvent)>| {
+        let read = |sender: SyncSender<IngestEvent>| {
             let mut buffer = Box::default();
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(start) = starts.get(at) else { return };
                 // The receiver is gone: writing failed, or this was cancelled.
-                if read_session(start, &mut buffer, cancelled, &|events| sender.send((at, events)).is_ok()).is_none() {
+                if read_session(start, &mut buffer, cancelled, &|event| sender.send(event).is_ok()).is_none() {
                     return;
                 }
             }
@@ -86,15 +74,8 @@ fn read_session(
 ) -> Option<()> {
     let mut from = start.from;
     loop {
-        let chunk = match start.read(from, buffer, cancelled) {
-            Ok(ReadOutcome::Chunk(chunk)) => chunk,
-            Ok(ReadOutcome::Changed) => return tell(IngestEvent::Changed).then_some(()),
-            Ok(ReadOutcome::Cancelled) => return None,
-            Err(error) => {
-                // The next file would find no descriptor either.
-                let goes_on = !is_exhausted(&error);
-                return (tell(IngestEvent::Failed(error)) && goes_on).then_some(());
-            }
+        let Ok(Some(chunk)) = start.read(from, buffer, cancelled) else {
+            return tell(IngestEvent::Failed).then_some(());
         };
         from = chunk.to;
         let is_last = chunk.is_last;
@@ -117,57 +98,47 @@ fn tokenize(chunk: IngestChunk) -> TokenizedChunk {
 fn write_all(
     catalog: &mut Catalog,
     indexer: &mut Indexer,
-    events: Receiver<(usize, IngestEvent)>,
+    events: Receiver<IngestEvent>,
     cancelled: &AtomicBool,
     progress: &dyn Fn(usize),
-) -> CatalogResult<IngestResult> {
-    let mut built = IngestResult::default();
+) -> CatalogResult<()> {
     let mut ended = 0;
     while let Ok(first) = events.recv() {
         let mut chunks = Vec::new();
         let mut size = 0;
         let mut next = Some(first);
-        while let Some((at, event)) = next {
+        while let Some(event) = next {
             match event {
                 IngestEvent::Chunk(chunk) => {
                     size += chunk.size;
-                    chunks.push((at, chunk));
+                    chunks.push(chunk);
                 }
-                IngestEvent::Failed(error) => {
-                    ended += usize::from(built.failed.insert(at, error).is_none());
-                }
-                IngestEvent::Changed => ended += 1,
+                IngestEvent::Failed => ended += 1,
             }
             next = if size < CHUNK_BYTES { events.try_recv().ok() } else { None };
         }
         if cancelled.load(Ordering::Relaxed) {
             break;
         }
-        let written = catalog.write(|transaction| {
+        catalog.write(|transaction| {
             indexer.refresh(transaction)?;
-            chunks.iter().map(|(_, chunk)| write(transaction, indexer, chunk)).collect::<CatalogResult<Vec<bool>>>()
+            chunks.iter().try_for_each(|chunk| write(transaction, indexer, chunk))
         })?;
-        for ((at, tokenized), is_written) in chunks.into_iter().zip(written) {
+        for tokenized in chunks {
             indexer.learn(tokenized.known);
-            if tokenized.chunk.is_last {
-                ended += 1;
-                if is_written {
-                    built.done.insert(at);
-                }
-            }
+            ended += usize::from(tokenized.chunk.is_last);
         }
         progress(ended);
     }
-    Ok(built)
+    Ok(())
 }
 
-fn write(transaction: &Transaction<'_>, indexer: &Indexer, tokenized: &TokenizedChunk) -> CatalogResult<bool> {
+fn write(transaction: &Transaction<'_>, indexer: &Indexer, tokenized: &TokenizedChunk) -> CatalogResult<()> {
     let TokenizedChunk { chunk, words, known, .. } = tokenized;
-    let is_written = chunk.write(transaction, |at, batch, session| {
+    chunk.write(transaction, |at, batch, session| {
         let row = batch.put(transaction, session, true)?;
         put_words(transaction, row, words.get(at).map(Vec::as_slice).unwrap_or_default())
     })?;
     // Even if no text was written: from here on the words count as known.
-    indexer.add(transaction, known)?;
-    Ok(is_written)
+    indexer.add(transaction, known)
 }

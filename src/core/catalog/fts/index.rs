@@ -94,7 +94,7 @@ fn tokenize(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> CatalogR
     let mut tokenized = TokenizedRows { rows: Vec::new(), words: HashSet::new() };
     let mut size = 0;
     for &id in rows {
-        let texts = row(catalog.db(), id, |_, texts| {
+        let texts = row(catalog.db(), id, |texts| {
             size += texts.size();
             self::tokenized(texts, &mut tokenized.words)
         })?;
