@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
-/// An object's key as WTF-8: a key may have escapes and lone surrogates.
+/// A string as WTF-8, mostly an object's key: it may have escapes and lone surrogates.
 pub struct Key<'de>(pub Cow<'de, [u8]>);
 
 impl<'de> Deserialize<'de> for Key<'de> {
@@ -14,19 +14,13 @@ impl<'de> Deserialize<'de> for Key<'de> {
         impl<'de> Visitor<'de> for KeyVisitor {
             type Value = Key<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a key")
+                f.write_str("a string")
             }
             fn visit_borrowed_bytes<E: de::Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
                 Ok(Key(Cow::Borrowed(bytes)))
             }
             fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
                 Ok(Key(Cow::Owned(bytes.to_vec())))
-            }
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Borrowed(text.as_bytes())))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Owned(text.as_bytes().to_vec())))
             }
         }
         deserializer.deserialize_bytes(KeyVisitor)

@@ -1,32 +1,19 @@
 //! JSON strings: their text as WTF-8, and back.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{self, Deserializer, Visitor};
+use serde::Deserialize;
 
+use super::fields::Key;
 use crate::core::base::wtf8::push_json_string;
 
 /// The WTF-8 of a JSON string's text, quotes included; None if it is not a string.
 pub fn string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
-    struct Bytes;
-    impl<'de> Visitor<'de> for Bytes {
-        type Value = Cow<'de, [u8]>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a string")
-        }
-        fn visit_borrowed_bytes<E: de::Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-            Ok(Cow::Borrowed(bytes))
-        }
-        fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-            Ok(Cow::Owned(bytes.to_vec()))
-        }
-    }
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner.as_bytes()));
     }
-    serde_json::Deserializer::from_str(raw).deserialize_bytes(Bytes).ok()
+    Key::deserialize(&mut serde_json::Deserializer::from_str(raw)).ok().map(|Key(text)| text)
 }
 
 /// The JSON text of a string.
