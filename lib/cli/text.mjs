@@ -224,4 +224,4 @@ export const counted = (value, noun, several = `${noun}s`) => `${count(value)} $
  * US dollars; small sums keep the digits that say something.
  * @param {number} value
  */
-export const dollars = (value) => `$${value.toFixed(value !== 0 && Math.abs(value) < 1 ? 4 : 2)}`;
+export const dollars = (value) => `$${value.toFixed(value !== 0 && Math.abs(value) < 1 ? 4 : 2).replace(/\B(?=(?:\d{3})+\.)/g, ",")}`;

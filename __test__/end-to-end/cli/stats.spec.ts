@@ -161,6 +161,14 @@ describe("stats", () => {
 		expect(one).toContain(`,"'=1+""2""",5,206,57,50,5,`);
 	});
 
+	test("large sums are grouped, tokens and dollars", async () => {
+		const at = world();
+		put(at, "s-large", [message("a", null, { ...assistant("x"), provider: "acme", model: "large", usage: usage(1_234_567, 999, 35_200.754), timestamp: Date.UTC(2025, 0, 1) })]);
+		const out = await good(at, ["stats", "--by", "model"]);
+		expect(out).toMatch(/; 1 model call, \$35,200\.75\n/);
+		expect(out).toMatch(/acme\/large +1 +1,234,567 +999 +10 +1 +\$35,200\.75\n/);
+	});
+
 	test("what is not added is told", async () => {
 		const at = world();
 		const odd = (id: string, more: Json): Json => message(id, null, { ...assistant("x"), provider: "acme", model: "large", usage: { ...usage(1, 1, 1), ...more }, timestamp: Date.UTC(2025, 0, 1) });
