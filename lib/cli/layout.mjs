@@ -71,7 +71,7 @@ function parted(nodes, byFirst, active) {
  * @returns {(Node | Node[])[]} entries, and lists of those left out between them
  */
 export function folded(nodes, limit, leafId) {
-	// A fold takes a line as well: one entry is never folded away alone.
+	// A fold takes a line as well, so a single entry is never folded.
 	if (nodes.length <= limit + 1) return nodes;
 	/** @type {number[][]} */
 	const ranks = [[], [], [], []];

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { createRequire } from "node:module";
 import { safeBlock } from "./text.mjs";
 
-/** Each command is loaded when it runs: what the others need takes longer to load than most of them run. */
+/** Each command is loaded when it runs: loading all takes longer than most of them run. */
 const completeIds = async (/** @type {Parameters<typeof import("./completion.mjs").completeIds>} */ ...args) => (await import("./completion.mjs")).completeIds(...args);
 const completion = async (/** @type {Parameters<typeof import("./completion.mjs").completion>} */ ...args) => (await import("./completion.mjs")).completion(...args);
 const exportSession = async (/** @type {Parameters<typeof import("./fork-and-export.mjs").exportSession>} */ ...args) => (await import("./fork-and-export.mjs")).exportSession(...args);
@@ -29,7 +29,7 @@ function wholeNumber(text) {
 }
 
 /**
- * A command, and the options that all have.
+ * A command with the options that all commands have.
  * @param {Command} program
  * @param {string} usage
  * @param {string} summary

@@ -15,9 +15,9 @@ import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "./te
 const OUTPUT_LINES = 4;
 /** Columns of a tool's name, at most. */
 const TITLE = 100;
-/** What ends a line like `\n`. */
+/** Characters that end a line like `\n`. */
 const LINE_END = /\r\n|[\u2028\u2029]/g;
-/** Lines of what was said, likewise: whoever pasted a log as a message did not mean to read it. */
+/** Lines of a message that are shown unless all are asked for: a log that was pasted as a message need not be read. */
 const TEXT_LINES = 200;
 
 /**
@@ -28,7 +28,7 @@ export async function show(query, options) {
 	const path = await sessionPath(query, options);
 	const manager = openReadOnly(path);
 	const leaf = options.leaf === undefined ? undefined : findEntry(manager, options.leaf).id;
-	// A window of a huge session makes only what it shows.
+	// A window of a huge session makes only the entries that it shows.
 	const entries = manager.getBranch(leaf, options.limit > 0 ? { limit: options.limit } : undefined);
 	if (options.json) {
 		const head = { path, header: manager.getHeader(), leafId: leaf ?? manager.getLeafId() };
@@ -47,7 +47,7 @@ function* conversation(manager, path, entries, full) {
 	const header = manager.getHeader();
 	yield paint.bold(clip(manager.getSessionName() ?? "(no name)", columns()));
 	const about = [clip(manager.getSessionId(), ID_COLUMNS), safeLine(header?.timestamp), safeLine(header?.cwd)].filter(Boolean);
-	// What is to be copied stays whole, on a line of its own if need be.
+	// Ids, which may be copied, are not cut; if need be they get their own line.
 	for (const line of about.join("  ").length <= columns() ? [about.join("  ")] : about) yield paint.dim(line);
 	yield paint.dim(safeLine(path));
 	if (entries[0] && manager.getEntry(entries[0].parentId ?? "")) {
@@ -58,7 +58,7 @@ function* conversation(manager, path, entries, full) {
 		yield "";
 		const head = headOf(entry, manager.getLabel(entry.id));
 		const [only = ""] = lines;
-		// What only notes something needs no line of its own, if there is room.
+		// A note shares the line of its title if there is room.
 		const quiet = entry.type !== "message" && lines.length === 1 && widthOf(stripVTControlCharacters(`${head}  ${only}`)) <= columns();
 		yield* quiet ? [`${head}  ${only}`] : [head, ...lines];
 	}
@@ -122,7 +122,7 @@ function folded(text, limit, indent) {
 	for (let at = lined.indexOf("\n"); at >= 0; at = lined.indexOf("\n", at + 1)) {
 		if (count++ === limit) end = at;
 	}
-	// A fold takes a line as well: one line is never folded away alone.
+	// A fold takes a line as well, so a single line is never folded.
 	if (count <= limit + 1) return safeBlock(lined).split("\n");
 	return [...safeBlock(lined.slice(0, end)).split("\n"), `${indent}… ${counted(count - limit, "more line")} (--full)`];
 }

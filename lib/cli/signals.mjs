@@ -1,12 +1,12 @@
-// Signals that end the command: what it has begun is put right first.
+// Signals that end the command: it first cleans up what it has begun.
 
 const SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
 
-/** How long signals wait, and whoever else has a turn of the event loop coming, in milliseconds. */
+/** How long signals and other events wait at most, in milliseconds. */
 const YIELD_INTERVAL_MS = 50;
 
 /**
- * Does something before a signal ends the process, which then dies of that signal.
+ * Does something before a signal ends the process, which then ends by that signal.
  * @param {() => void} clean
  * @returns {() => void} takes it back
  */
@@ -23,7 +23,7 @@ export function onSignal(clean) {
 	return off;
 }
 
-/** For loops that never wait: gives signals their turn now and then. */
+/** For loops that never wait: lets signals be handled now and then. */
 export function yieldToSignals() {
 	let last = Date.now();
 	return async () => {

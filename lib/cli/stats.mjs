@@ -19,7 +19,7 @@ import { PAGE_GROUPINGS, writeUsagePage } from "./usage-page.mjs";
 /** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean, csv?: boolean, utc?: boolean, html?: string | true, force?: boolean, since?: string, until?: string, by?: Grouping, top: number }} Options */
 
 const BARS = "▁▂▃▄▅▆▇█";
-/** What is read of a large entry for its text. */
+/** How many bytes of a large entry are read for its text. */
 const READ_AT_MOST = 64 << 20;
 
 /**
@@ -44,7 +44,7 @@ export async function stats(query, options) {
 	const rows = report.by[/** @type {Grouping} */ (by[0])];
 	if (options.csv) {
 		await write(`${csv(/** @type {Grouping} */ (by[0]), rows)}\n`);
-		// Rows have no place for it.
+		// Rows have no column for it.
 		const notes = notCounted(report);
 		if (notes !== "") process.stderr.write(`${notes}\n`);
 	}
@@ -84,7 +84,7 @@ async function addUp(query, options, by) {
 }
 
 /**
- * The limits of time that are asked for.
+ * The time limits of the options.
  * @param {Options} options
  * @param {boolean} utc
  */
@@ -147,7 +147,7 @@ function asJson(report, options) {
 function csv(grouping, rows) {
 	const about = grouping === "session" ? /** @type {const} */ (["id", "cwd", "title"]) : [];
 	const sums = /** @type {const} */ (["calls", "input", "output", "cacheRead", "cacheWrite", "cost"]);
-	// A program that calculates must not take a text for a formula.
+	// A spreadsheet must not take a text for a formula.
 	const cell = (/** @type {unknown} */ text) => `"${safeLine(text).replace(/^[=+\-@]/, "'$&").replaceAll('"', '""')}"`;
 	return [[grouping, ...about, ...sums].join(","), ...rows.map((row) => [cell(row.key), ...about.map((key) => cell(row[key])), ...sums.map((key) => row[key])].join(","))].join("\n");
 }
@@ -160,7 +160,7 @@ function csv(grouping, rows) {
 const largestOf = ({ largest }) => largest.map(({ path, sessionId, entryId, kind, bytes, offset }) => ({ bytes, session: sessionId, id: entryId, role: kind, text: textAt(path, offset, bytes) }));
 
 /**
- * What the entry in these bytes of a file says; nothing if it is there no longer.
+ * What the entry in these bytes of a file says; nothing if it is no longer there.
  * @param {string} path
  * @param {number} offset
  * @param {number} bytes
@@ -174,7 +174,7 @@ function textAt(path, offset, bytes) {
 		const line = Buffer.alloc(bytes);
 		return clip(preview(JSON.parse(line.toString("utf8", 0, readSync(file, line, 0, bytes, offset)))), 200);
 	} catch {
-		// The session was written again, or deleted, since it was added up.
+		// The session was rewritten or deleted since it was added up.
 		return "";
 	} finally {
 		if (file !== undefined) closeSync(file);
@@ -185,7 +185,7 @@ function textAt(path, offset, bytes) {
 const numbers = (title, rank) => ({ title, align: "right", ...(rank === undefined ? {} : { rank }) });
 /** @type {import("./output.mjs").Column} */
 const BAR = { title: "", rank: 9, paint: paint.green };
-/** What a sum shows; cost says most, then calls. */
+/** The columns of a sum, the most important first: cost, then calls. */
 const SUM = [numbers("CALLS", 1), numbers("INPUT", 3), numbers("OUTPUT", 2), numbers("CACHE READ", 5), numbers("CACHE WRITE", 6), numbers("COST")];
 /** @type {(sum: Sum) => string[]} */
 const sumCells = (sum) => [count(sum.calls), count(sum.input), count(sum.output), count(sum.cacheRead), count(sum.cacheWrite), dollars(sum.cost)];
@@ -201,7 +201,7 @@ const heading = (text) => ["", paint.bold(paint.cyan(clip(text, columns())))];
 function lines(report, options) {
 	const { total } = report;
 	const sessions = options.all ? [counted(report.sessions, "session")] : [];
-	// Limits of time are of calls alone.
+	// Time limits apply only to calls.
 	const files = isLimited(options) ? sessions : [...sessions, counted(report.entries, "entry", "entries"), size(report.bytes)];
 	const calls = `${counted(total.calls, "model call")}${isLimited(options) ? " in this time" : ""}, ${dollars(total.cost)}`;
 	const sums = [...(files.length > 0 ? [files.join(", ")] : []), calls].join("; ");

@@ -78,7 +78,7 @@ async function syncsOfAll(connection, options) {
 export async function push(query, options) {
 	checkUse(query, options);
 	const work = async (/** @type {Connection} */ connection) => {
-		// A store that does not answer is said at once, and once, not after some tries with each session.
+		// A store that does not answer is reported once, and at once, not after several tries with each session.
 		await connection.store.list({ session: "0" });
 		return pushed(connection, query, options);
 	};
@@ -135,7 +135,7 @@ async function pulled(connection, query, options) {
 		const { sessions } = await connection.store.list();
 		const items = sessions.map((stored) => ({ id: stored.session, project: stored.project ?? "" }));
 		session = items[findByIdPrefix(query, items, ({ id, project }) => `${clip(id, 64)}  ${clip(project, 60)}`)]?.id;
-		// Where its file is already; else the working directory.
+		// The directory of its file if it has one; else the working directory.
 		for (const sync of await syncsOfAll(connection, options)) if ((await sync.local(session)).length > 0) syncs = [sync];
 	} else if (options.all) syncs = await syncsOfAll(connection, options);
 	if (syncs.length === 0) syncs = [syncHere(connection, options)];

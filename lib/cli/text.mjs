@@ -6,8 +6,8 @@ import stringWidth from "string-width";
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 /**
- * Characters that show nothing of themselves: zero width ones, direction marks, tags, fillers, variation selectors. They
- * turn text around, or hide in it.
+ * Invisible characters: zero width ones, direction marks, tags, fillers, variation selectors. They can reverse text, or hide
+ * in it.
  */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]+/gu;
 /** What something is written with: one variation selector, then one joiner. */
@@ -26,7 +26,7 @@ const widths = new Map();
 let graphemes;
 
 /**
- * Any value as text. Fields hold what anybody wrote: whatever is no text reads as its JSON, and what is missing as nothing.
+ * Any value as text. Anybody may have written the fields: a value that is not a text becomes its JSON, a missing one the empty text.
  * @param {unknown} value
  * @returns {string}
  */
@@ -42,7 +42,7 @@ export function asText(value) {
 }
 
 /**
- * The time that a field names, in milliseconds; NaN if it names none.
+ * The time in a field, in milliseconds; NaN if it is not a time.
  * @param {unknown} value
  */
 export const timeOf = (value) => (typeof value === "string" ? Date.parse(value) : NaN);
@@ -138,14 +138,14 @@ function charWidth(char) {
 	let width = widths.get(char);
 	if (width === undefined) {
 		width = stringWidth(char);
-		// There is no end of characters that are made of several.
+		// Characters that consist of several code points have no limit of length.
 		if (char.length <= 2) widths.set(char, width);
 	}
 	return width;
 }
 
 /**
- * Columns that a text takes which is safe already.
+ * How many columns a text takes that is safe already.
  * @param {string} text
  */
 export const widthOf = (text) => (NARROW.test(text) ? text.length : stringWidth(text));
@@ -208,7 +208,7 @@ export function age(then, now = Date.now()) {
  */
 export function count(value) {
 	const rounded = Math.round(value);
-	// A thousand times as quick as the formatter, which also has to be made first.
+	// A thousand times as fast as the formatter, which also has to be created first.
 	return rounded < 1e21 ? String(rounded).replace(/\B(?=(?:\d{3})+$)/g, ",") : value.toLocaleString("en-US");
 }
 

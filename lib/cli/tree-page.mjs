@@ -1,4 +1,4 @@
-// `pi-sessions tree --html`: one page that holds a session's tree and needs nothing else, no network either.
+// `pi-sessions tree --html`: one page that holds a session's tree and needs nothing else, and no network.
 import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
 import { partsOf, previewOf, roleOf } from "./entries.mjs";
@@ -33,9 +33,9 @@ import { asText, clip, counted, safeBlock, safeLine, size } from "./text.mjs";
 
 /** Characters of one chunk of bodies before it is packed: what a click waits for. */
 const CHUNK = 1 << 20;
-/** How much of each entry a page holds at most, in characters, unless it is told: the first that keeps it below the room. */
+/** Limits of an entry's text in a page, in characters. Unless one is given, the first that keeps the page small enough is used. */
 const MOST = [64, 32, 16, 8, 4].map((kilo) => kilo * 1024);
-/** Characters of a page whose limit is findByIdPrefix, before they are packed to about a third. */
+/** The largest page for which a limit is chosen, in characters before they are packed to about a third. */
 const ROOM = 32 << 20;
 /** What `img` shows; anything else (SVG above all) stays text. */
 const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
@@ -83,7 +83,7 @@ function* page(manager, path, laid, most) {
 	const name = manager.getSessionName() ?? basename(path);
 	const facts = [counted(manager.getEntryCount(), "entry", "entries"), manager.getHeader()?.timestamp, manager.getCwd()];
 	const about = facts.map(safeLine).filter(Boolean).join(", ");
-	// Nothing is fetched, nothing runs but this script, images are part of the page.
+	// Nothing is fetched, only this script runs, and images are part of the page.
 	const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data:; base-uri 'none'; form-action 'none'`;
 	/** @type {Record<string, string>} */
 	const values = { policy: escaped(policy), title: escaped(safeLine(name)), about: escaped(about), style, script };
@@ -141,10 +141,10 @@ function bodyOf(entry, most) {
 	return { time: safeLine(entry.timestamp), ...about, parts };
 }
 
-/** @typedef {{ index: PageIndex, nodes: Node[], lengths: number[] }} Laid entries, where they stand, and how long what they say is */
+/** @typedef {{ index: PageIndex, nodes: Node[], lengths: number[] }} Laid entries, their positions, and the lengths of their texts */
 
 /**
- * Where each entry stands: a column for each branch, a row for each step from its root. A side branch takes the first
+ * The position of each entry: a column for each branch, a row for each step from its root. A side branch takes the first
  * column right of its fork's that is free over its whole length.
  * @param {Manager} manager
  * @returns {Laid}

@@ -11,11 +11,11 @@ import { clip, count, counted, dollars, safeLine, size } from "./text.mjs";
 /** @typedef {import("./library.mjs").UsageSum} Sum */
 /** @typedef {{ json?: boolean, force?: boolean, utc?: boolean, by?: string }} Options */
 
-/** What a page adds up by. */
+/** The groupings of a page. */
 export const PAGE_GROUPINGS = /** @type {const} */ (["day", "week", "month", "model", "project", "session"]);
-/** Bars of one chart: what is longer is drawn by week, then by month. */
+/** The largest number of bars in a chart: longer times are drawn by week, then by month. */
 const BARS = 92;
-/** Bars that are drawn with their pauses. */
+/** The largest number of bars that is drawn with empty periods. */
 const MOST_BARS = 4 * BARS;
 /** Models with a colour of their own. */
 const COLOURS = 8;
@@ -23,7 +23,7 @@ const PROJECTS = 20;
 const SESSIONS = 30;
 const DAY = 86_400_000;
 
-/** The chart, in units of its own: it is drawn as wide as the page. */
+/** The size of the chart in its own units: it is drawn as wide as the page. */
 const CHART = { width: 960, height: 280, left: 64, bottom: 28, top: 34 };
 
 /**
@@ -117,7 +117,7 @@ function rowsOf(rows, measure, shown, name, title) {
 }
 
 /**
- * The rows of a chart: of every day, week or month from the first to the last, so that no pause is hidden.
+ * The rows of a chart: of every day, week or month from the first to the last, so that empty periods are shown.
  * @param {Report} report
  * @param {string | undefined} wanted
  * @returns {{ name: string, span: string, rows: Row[] }}
@@ -133,7 +133,7 @@ function periodsOf({ by }, wanted) {
 	const known = new Map(rows.map((row) => [row.key, row]));
 	/** @type {Row[]} */
 	const all = [];
-	// The loop ends at the end of all dates, too.
+	// The loop also ends at the last possible date.
 	for (let at = new Date(rows[0]?.key ?? ""); all.length <= MOST_BARS && !Number.isNaN(at.getTime()); ) {
 		const key = at.toISOString().slice(0, name === "month" ? 7 : 10);
 		all.push(known.get(key) ?? { key, calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0, models: [] });
@@ -141,12 +141,12 @@ function periodsOf({ by }, wanted) {
 		if (name === "month") at.setUTCMonth(at.getUTCMonth() + 1);
 		else at = new Date(at.getTime() + (name === "week" ? 7 : 1) * DAY);
 	}
-	// A clock was wrong once: the pauses would be longer than the rest.
+	// If a clock was wrong once, the empty periods would be longer than the rest.
 	return { name, span, rows };
 }
 
 /**
- * Stacked bars. What a bar stands for is shown above while it is pointed at or has the focus.
+ * Stacked bars. The values of a bar are shown above it while it is pointed at or has the focus.
  * @param {Row[]} rows
  * @param {(sum: Sum) => number} measure
  * @param {(amount: number) => string} shown

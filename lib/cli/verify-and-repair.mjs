@@ -1,4 +1,4 @@
-// `pi-sessions verify` and `pi-sessions repair`: the library checks and mends, this shows what it says.
+// `pi-sessions verify` and `pi-sessions repair`: the library checks and repairs, this shows its reports.
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { paint, progress, write, writeJson } from "./output.mjs";
@@ -10,7 +10,7 @@ import { count, counted, safeLine, size } from "./text.mjs";
 /** @typedef {{ path: string, ok: false, error: string }} Failure a file, or a name of one, that led to no report */
 /** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean }} Options */
 
-/** Faults of one kind that are listed one by one; `--json` has as many as a report does. */
+/** How many faults of one kind are listed; `--json` has all of a report. */
 const SHOWN = 20;
 
 /**
@@ -112,7 +112,7 @@ function some(items, total, show) {
 }
 
 /**
- * Mends a session. Gives the exit code: 1 if faults are left.
+ * Repairs a session. Gives the exit code: 1 if faults are left.
  * @param {string} query
  * @param {Options & { dryRun?: boolean }} options
  */

@@ -9,7 +9,7 @@
 	const CARD = { width: 230, height: 42, across: 262, down: 54 };
 	const SCALE = { least: 0.002, most: 3, text: 0.38 };
 	const CHUNKS_KEPT = 16;
-	/** Places marked in one text: each is an element, and a letter may be in a text a million times. */
+	/** Matches marked in one text: each is an element, and a letter may be in a text a million times. */
 	const MARKS = 1000;
 	/** What one key press or button moves. */
 	const STEP = 1.3;
@@ -379,7 +379,7 @@
 		}
 	});
 
-	// ---- Hands ------------------------------------------------------------------------------------------------
+	// ---- Input ------------------------------------------------------------------------------------------------
 
 	/** @param {number} x @param {number} y on the canvas */
 	function nodeAt(x, y) {
@@ -488,9 +488,9 @@
 	byId("leaf").addEventListener("click", () => index.leaf >= 0 && go(index.leaf));
 	new ResizeObserver(redraw).observe(canvas);
 
-	// ---- The first sight: the leaf, or the entry that the address names -----------------------------------------
+	// ---- The first view: the leaf, or the entry that the address names -----------------------------------------
 
-	/** What is behind `#`. Somebody may have typed an id as it is, which need not be how addresses write it. */
+	/** What follows `#`. Somebody may have typed an id without the escapes of addresses. */
 	function addressed() {
 		const text = location.hash.slice(1);
 		try {
