@@ -1,4 +1,4 @@
-// What is done with a store before pi starts, and when it has ended (see store.mjs): a task on standard input, what became of it on
+// Pulls before pi starts, and pushes after it has ended (see store.mjs). The task comes on standard input, the result goes to
 // standard output.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,7 +9,7 @@ const { SessionSync, hostId, openStore } = require("../store/index.js");
 const address = process.env.PI_SESSION_NATIVE_STORE;
 const task = JSON.parse(readFileSync(0, "utf8"));
 
-/** Before pi starts: what this project's sessions lack. */
+/** Before pi starts: pulls what this project's sessions lack. */
 async function pullProject() {
 	const { defaultDir, sessionDir, sessionsRoot } = await import("../cli/session-dir.mjs");
 	const cwd = process.cwd();
@@ -25,14 +25,14 @@ async function pullProject() {
 		...renamed.map(({ id, newId }) => `session ${session}: entry ${id} is ${newId} now, another host's came first with that id`),
 		...problems.map(told),
 	]);
-	// What an earlier process could not store any more.
+	// What an earlier process did not manage to store.
 	const known = (await sync.local()).filter((local) => sync.isNoted(local.session) && sync.lagOf(local) > 0);
 	return { errors: [...problems.map(told), ...errors], inUse, leftover: known.map((local) => ({ ...local, cwd })) };
 }
 
 const told = ({ session, where, message }) => `session ${session}: ${where}: ${message}`;
 
-/** After pi has ended: what is not stored yet. */
+/** After pi has ended: pushes what is not stored yet. */
 async function pushRest() {
 	const { notes, sessions, claimed } = task;
 	const store = await openStore(address, { host: hostId(notes) });

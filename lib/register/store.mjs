@@ -1,6 +1,6 @@
-// A store of sessions (PI_SESSION_NATIVE_STORE) while pi runs: what it has of this project is pulled before pi starts, what pi
-// appends follows, and what is left when pi ends is stored then. Processes of their own do the first and the last, for
-// both have two seconds and pi's own start and end wait for nothing else. No call to the store is between a prompt and its answer.
+// A store of sessions (PI_SESSION_NATIVE_STORE) while pi runs: this project's sessions are pulled before pi starts, what pi
+// appends is pushed while it runs, and the rest when it ends. Separate processes do the first and the last: both have two seconds,
+// and pi's start and end wait for nothing else. No call to the store is between a prompt and its answer.
 import { spawnSync } from "node:child_process";
 import { existsSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -22,7 +22,7 @@ const CLAIM_MS = 60_000;
 const RENEW_MS = 20_000;
 /** Statics that give a manager with a file. */
 const STATICS = ["create", "open", "continueRecent", "forkFrom"];
-/** Arguments of pi that show no session. */
+/** Arguments with which pi shows no session. */
 const SHOWS_NOTHING = new Set(["--help", "-h", "--version", "-v", "--list-models"]);
 
 /** The store that the environment names, or undefined. */
@@ -88,7 +88,7 @@ class StoreInPi {
 			Object.defineProperty(SessionManager, name, { ...declared, value });
 		}
 		const tick = setInterval(() => void this.#tick(), TICK_MS);
-		// pi ends when it wants to.
+		// The timer does not keep pi running.
 		tick.unref();
 		process.on("exit", () => this.#end());
 	}
@@ -103,7 +103,7 @@ class StoreInPi {
 		return manager;
 	}
 
-	/** What the managers have open now: they may have gone on to another session since. */
+	/** What the managers have open now: they may have moved to another session since. */
 	#sessions() {
 		const sessions = new Map();
 		for (const ref of this.#managers) {
@@ -141,7 +141,7 @@ class StoreInPi {
 		return sync;
 	}
 
-	/** Says that this host uses a session, where the store can tell others. */
+	/** Claims a session for this host, if the store has claims. */
 	async #claim(session, isStored) {
 		const last = this.#claims.get(session);
 		if (!this.#store.claim || !isStored || (last && performance.now() - last.at < RENEW_MS)) return;
@@ -156,7 +156,7 @@ class StoreInPi {
 		}
 	}
 
-	/** What time may mend is tried again, and told in the end if it did not. */
+	/** Errors that may pass are retried, and reported at the end if they did not. */
 	#fail(error, session) {
 		if (!error.retryable) this.#tell(`session ${session} is not stored: ${error.message}`);
 	}
@@ -201,7 +201,7 @@ const say = (line) => writeSync(2, `pi-session-native: ${line}\n`);
 
 const isExclusive = () => process.env.PI_SESSION_NATIVE_LOCK === "exclusive";
 
-/** The folder of a pi's settings and sessions: renamed builds have their own. */
+/** The directory of a pi's settings and sessions: renamed builds have their own. */
 function agentDirOf(pi) {
 	const { name = "pi", configDir = ".pi" } = manifestOf(pi.dir)?.piConfig ?? {};
 	return process.env[`${name.toUpperCase()}_CODING_AGENT_DIR`] || join(homedir(), configDir, "agent");

@@ -1,17 +1,17 @@
-// What a session is a part of, by a name that is the same on every machine: the git remote of its working directory, in
-// one spelling whatever protocol and user it was cloned with.
+// The project of a session, a name that is the same on every machine: the git remote of its working directory, in one spelling
+// whatever protocol and user it was cloned with.
 const { execFileSync } = require("node:child_process");
 const { basename } = require("node:path");
 
 /** A repository on a broken network drive must not keep anybody waiting. */
 const TIMEOUT_MS = 2000;
-/** These would lead git elsewhere than to the directory it is asked about. */
+/** Variables that would make git use another directory. */
 const MISLEADING = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"];
 
 /**
  * One spelling for a remote: `github.com/me/shop` for `git@github.com:me/shop.git` and `https://me:token@GitHub.com/Me/Shop/`.
- * Small letters, as the services know no case; no port, as each protocol has its own. Undefined for a path, which is
- * another one on another machine.
+ * Lower case, because the services ignore case; no port, because each protocol has its own. Undefined for a path, which differs
+ * between machines.
  * @param {string} remote
  */
 function normalizeRemote(remote) {
@@ -35,14 +35,14 @@ function git(cwd, ...args) {
 	try {
 		return execFileSync("git", ["-C", cwd, ...args], { encoding: "utf8", env, stdio: ["ignore", "pipe", "ignore"], timeout: TIMEOUT_MS }).trim();
 	} catch {
-		// No git, no repository, or not of that name.
+		// No git, no repository, or no remote of that name.
 		return "";
 	}
 }
 
 /**
- * The project of a working directory: what is set, else the remote `origin`, or the only one there is, with the folder below the repository's
- * root behind a colon (`github.com/me/shop:packages/cart`); without a remote the name of the folder.
+ * The project of a working directory: the one that is set, else the remote `origin` or the only remote, with the directory below the
+ * repository's root after a colon (`github.com/me/shop:packages/cart`); without a remote the name of the directory.
  * @param {string} cwd
  */
 function projectOf(cwd) {

@@ -1,8 +1,8 @@
-// The way of a session from a store to its file.
+// Pulls a session from a store into its file.
 //
-// Where the store only went on from what is noted, its new lines are put behind that. Otherwise everything is loaded. The addon
-// (`SessionManager.merge`) brings the file into the store's order: it appends the new lines if they all stand at the end, and
-// replaces the file otherwise.
+// If the store only has new lines after those that are noted, only these are loaded; otherwise everything is. The addon
+// (`SessionManager.merge`) brings the file into the store's order: it appends the new lines if they all come last, and replaces
+// the file otherwise.
 const { promises: fs } = require("node:fs");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
@@ -25,7 +25,7 @@ const { CURRENT_VERSION, checkAt, tailAt } = require("./session-file.js");
 const NEWLINE = Buffer.from("\n");
 
 /** @returns {typeof import("../../index").SessionManager} */
-// Only who pulls needs the addon.
+// Loaded here, because only a pull needs the addon.
 const sessionManager = () => require("../../index.js").SessionManager;
 
 /**
@@ -50,14 +50,14 @@ async function pull(options) {
 	const page = await loadAll(store, session, undefined, options.onProgress);
 	if (page.lines.length === 0) {
 		if (options.header) throw new StoreError("not-found", `Session ${session} has no lines in the store`);
-		// Whoever deleted it from the store does not want it back there: the old note stays.
+		// It was deleted from the store, and a push must not put it back: the old note stays.
 		return { added: 0, renamed: [], problems: page.problems };
 	}
 	return await done(options, page, merge(options, page));
 }
 
 /**
- * What is before a note's place; undefined if that is not what was noted.
+ * The bytes before a note's offset; undefined if they are not what was noted.
  * @param {string} path
  * @param {Note} note
  */
@@ -114,7 +114,7 @@ async function done({ file, onNote }, page, { added, renamed, storedBytes: offse
 }
 
 /**
- * The header of this machine's copy of a session: with this machine's folder, and with the parent session's file here.
+ * The header of this machine's copy of a session: with this machine's working directory, and the parent session's file here.
  * @param {import("./index").StoredSession} stored
  * @param {{ cwd: string, parentOf: (name: string) => string | undefined }} here
  */

@@ -1,12 +1,11 @@
-// The way of a session's file to a store. The file is the outbox: what was appended to it, by whatever process, is read
-// from it and stored, in portions of at most a megabyte or one line.
+// Pushes a session's file to a store. The file is the outbox: lines that any process appended to it are read from it and stored,
+// in portions of at most a megabyte or one line.
 //
-// A followed file is looked at four times a second. What it has grown by goes at once; what it grows by meanwhile goes next. So
-// one entry waits for nothing but the look, and the slower the store answers, the more entries share a call to it.
+// A followed file is checked four times a second. New lines are stored at once; lines that are appended meanwhile go with the
+// next call. So a single entry only waits for the check, and the slower the store answers, the more entries share a call.
 //
-// What is known to be stored is a note: a cursor of the store, a place in the file, and a checksum of what is just
-// before that place. A note that is lost, or does not fit to the file any more, costs a comparison with all that is
-// stored, and nothing else.
+// A note says how much is known to be stored: a cursor of the store, an offset in the file, and a checksum of the bytes just
+// before that offset. If a note is lost, or does not match the file any more, the file is compared with all that is stored.
 const { promises: fs, statSync } = require("node:fs");
 const { StoreError } = require("./errors.js");
 const { entryOf, lineKey } = require("./lines.js");
@@ -34,7 +33,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {(error: Error) => void} [onError] is given each failure; what failed is tried again, but for `reset`
  * @property {() => number | undefined} [epoch] the claim that appends are to go by
  * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored
- * @property {number} [poll] how often a followed file is looked at, in milliseconds
+ * @property {number} [poll] the interval at which a followed file is checked, in milliseconds
  * @property {number} [retry] the first wait after a failure, in milliseconds; it doubles up to a minute
  */
 
@@ -68,8 +67,8 @@ class Push {
 	}
 
 	/**
-	 * Looks at the file again and again, and stores what it finds. It keeps no process alive and costs appends nothing: the
-	 * file system tells that the file grew.
+	 * Checks the file again and again, and stores new lines. It keeps no process alive and costs appends nothing: the file's
+	 * size shows that it grew.
 	 */
 	follow() {
 		let [before, isLooking] = [-1, false];
@@ -82,7 +81,7 @@ class Push {
 			if (size < 0 || size === before) return;
 			before = size;
 			this.#hasGrown = true;
-			// After a failure it is tried again by itself.
+			// After a failure the timer tries again.
 			if (!this.#timer) this.#start();
 		};
 		this.#following ??= setInterval(look, this.#options.poll).unref();
@@ -113,7 +112,7 @@ class Push {
 		return false;
 	}
 
-	/** Ends it. What is under way is waited for. */
+	/** Stops, after a call that is under way has ended. */
 	async stop() {
 		this.#isStopped = true;
 		clearTimeout(this.#timer);
@@ -144,13 +143,13 @@ class Push {
 		this.#running = this.#run().finally(() => {
 			this.#running = undefined;
 			if (this.#isStopped) return;
-			// A process that has nothing else to do may end; the next one goes on.
+			// A process that has nothing else to do may end; the next one continues.
 			if (this.#failures > 0) this.#timer = setTimeout(() => this.#start(), this.#wait()).unref();
 			else if (this.#hasGrown) this.#start();
 		});
 	}
 
-	/** Half of it is chance, so that hosts that failed together do not come back together. */
+	/** Half of the delay is random, so that hosts that failed together do not retry together. */
 	#wait() {
 		return Math.min(LONGEST_RETRY_MS, this.#options.retry * 2 ** (this.#failures - 1)) * (0.5 + Math.random() / 2);
 	}
@@ -162,7 +161,7 @@ class Push {
 			this.#failures = 0;
 		} catch (error) {
 			this.#failures++;
-			// Who deleted the session from the store would find it there again.
+			// The session was deleted from the store, and must not come back.
 			if (error instanceof StoreError && error.code === "reset") this.#isStopped = true;
 			this.#options.onError?.(error instanceof Error ? error : new Error(String(error)));
 		}

@@ -1,7 +1,7 @@
 // Segments as objects in a bucket of an S3-compatible store.
 //
 // The package `aws4fetch` signs; what is sent, and what an answer means, is here. An object is created with
-// `If-None-Match: *`, which S3, R2, MinIO, Ceph and others honour; a server that does not is found out before it is used.
+// `If-None-Match: *`, which S3, R2, MinIO, Ceph and others honour; a server that does not is detected before it is used.
 const { createHash } = require("node:crypto");
 const { StoreError, parseUrl, withoutSecrets } = require("./errors.js");
 const { isObject } = require("./lines.js");
@@ -71,7 +71,7 @@ class S3Objects {
 	/** @param {string} path @param {Buffer} body */
 	async create(path, body) {
 		const answer = await this.#ask("PUT", this.#url(path), { body, headers: { "if-none-match": "*" } });
-		// 409: somebody else is creating it, and may yet fail; the caller looks what is there.
+		// 409: another process is creating it, and may still fail; the caller checks what is there.
 		if (answer.status === 412 || answer.status === 409) return false;
 		if (answer.status !== 200) throw this.#refusal(answer);
 		return true;
@@ -157,7 +157,7 @@ const codeOf = (answer) => textIn(answer.body.toString("utf8"), "Code");
 const ENTITIES = /** @type {Record<string, string>} */ ({ lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" });
 
 /**
- * The text of the first element of a name. Answers of S3 are this plain.
+ * The text of the first element with a name. Answers of S3 are simple enough for that.
  * @param {string} xml
  * @param {string} name
  */
@@ -179,7 +179,7 @@ function requireSigner() {
 	}
 }
 
-/** What the environment says, by the names that AWS gave. */
+/** The settings in the environment, by AWS's names. */
 function fromEnvironment() {
 	const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } = process.env;
 	if (!accessKeyId || !secretAccessKey)
@@ -200,7 +200,7 @@ class S3Store extends SegmentStore {
 }
 
 /**
- * The options that an address stands for.
+ * The options in an address.
  * @param {URL} url
  */
 function s3Options(url) {

@@ -5,12 +5,12 @@
 //   sessions/<session>/<host>/0000000007.lines         the host's 7th batch
 //   sessions/<session>/<host>/0000000001-0000000064.lines   its first 64, folded into one segment
 //
-// A host writes only below its own name, so hosts never compete for a name. Processes of one host do: whoever finds a
-// batch's name taken looks what was written there and takes the next one. No name and no order comes from a clock.
+// A host writes only below its own name, so hosts never compete for a name. Processes of one host do: one that
+// finds a batch's name taken reads that batch and takes the next name. Neither names nor order depend on a clock.
 //
 // Folding writes the batches of small segments into a larger one and removes the small ones then. Where both are there
 // the larger one counts. A reader whose list is older finds a segment gone and lists again. A writer that was held up
-// could create a batch whose number was used, folded and removed since it looked; so it lists once more after writing,
+// could create a batch whose number was used, folded and removed since it listed; so it lists once more after writing,
 // and writes its lines again if a larger segment covers the number.
 const { StoreError } = require("./errors.js");
 const { SegmentCursor } = require("./cursor.js");
@@ -39,13 +39,13 @@ const SESSIONS = "sessions/";
 const NAME = /^([^/]+)\/([^/]+)\/(\d{10})(?:-(\d{10}))?\.lines$/;
 /** Segments of this size stay as they are. */
 const LARGE = 1024 * 1024;
-/** So many smaller ones in a row are folded. */
+/** How many smaller ones in a row are folded. */
 const FOLD_AT = 64;
 /** A page ends after the segment that reaches this. */
 const PAGE_BYTES = 8 * 1024 * 1024;
-/** How often a list is made anew because a segment was gone; then it is missing. */
+/** How often a list is read again because a segment was gone; after that it counts as missing. */
 const RELISTS = 5;
-/** How much is read at the same time. */
+/** How many bytes are read at the same time. */
 const PARALLEL = 16;
 
 class SegmentStore {
@@ -133,7 +133,7 @@ class SegmentStore {
 		checkId(session, "session");
 		await this.#prepareToRead();
 		const all = await this.#objects.list(`${SESSIONS}${nameOf(session)}/`);
-		// The last ones first: what a kill leaves is the session as it was earlier.
+		// The last ones first: a kill leaves an earlier state of the session.
 		await this.#objects.remove(all.map(({ path }) => path).sort().reverse());
 	}
 
@@ -352,7 +352,7 @@ class SegmentStore {
 	async #prepareToRead() {
 		if (this.#prepared.read) return;
 		const mark = await this.#objects.get(MARK);
-		// Without it nothing was ever written.
+		// Without it nothing has been written.
 		if (!mark) return;
 		const value = parse(mark);
 		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
@@ -365,7 +365,7 @@ class SegmentStore {
 	async #prepareToWrite() {
 		if (this.#prepared.write) return;
 		const mark = Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION })}\n`);
-		// Everything rests on this: who replaces what is there loses somebody's lines.
+		// Everything depends on this: a writer that replaces an existing object loses lines.
 		if ((await this.#objects.create(MARK, mark)) && (await this.#objects.create(MARK, mark)))
 			throw new StoreError("unsupported", `${this.#objects.name()} replaces objects that it was told to keep (If-None-Match)`);
 		await this.#prepareToRead();
@@ -387,7 +387,7 @@ function checkCursor(session, cursor, hosts) {
 }
 
 /**
- * The segments of each host of each session. Other names are nobody's.
+ * The segments of each host of each session. Other names are ignored.
  * @param {Listed[]} listed
  */
 function groupBySession(listed) {
@@ -435,7 +435,7 @@ function coverOf(segments, from = 1) {
 	for (let next = from; next <= lastOf(segments); ) {
 		const segment = covering(segments, next);
 		if (segment) cover.push(segment);
-		// A gap: on with what follows it.
+		// A gap: continue after it.
 		next = segment ? segment.to + 1 : Math.min(...segments.map((one) => one.from).filter((first) => first > next));
 	}
 	return cover;

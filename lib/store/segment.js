@@ -63,7 +63,7 @@ function readMeta(bytes, start) {
 }
 
 /**
- * The batches of a segment. `fault` says why the rest of it, or all of it, cannot be used.
+ * The batches of a segment. `fault` tells why the rest of it, or all of it, cannot be used.
  * @param {Uint8Array} segment
  * @param {{ session: string, host: string, from: number, to: number }} named what its path says of it
  * @returns {{ batches: Batch[], fault?: string }}

@@ -1,4 +1,4 @@
-// Reading a session's file: its lines, its header, and what tells that it is still the same up to some place.
+// Reads a session's file: its lines, its header, and checksums that show that it is unchanged up to some offset.
 const { StoreError } = require("./errors.js");
 const { isObject, parse, sha256 } = require("./lines.js");
 
@@ -8,7 +8,7 @@ const { isObject, parse, sha256 } = require("./lines.js");
 const BATCH_BYTES = 1024 * 1024;
 /** Enough for most headers. */
 const HEAD_BYTES = 4096;
-/** So many bytes before a place tell that it is the same one. */
+/** How many bytes before an offset are compared. */
 const CHECKED_BYTES = 256;
 const CURRENT_VERSION = 3;
 const NEWLINE = 0x0a;
@@ -24,8 +24,8 @@ async function readAt(file, offset, length) {
 }
 
 /**
- * What tells that a file still is what it was up to a place: the checksum of what is before it, and of the file's
- * number, as a merge makes another file.
+ * Shows that a file is unchanged up to an offset: a checksum of the bytes before it and of the file's inode, because a merge
+ * makes another file.
  * @param {FileHandle} file
  * @param {number} offset
  */
@@ -35,7 +35,7 @@ async function checkAt(file, offset) {
 }
 
 /**
- * What is just before a place.
+ * The bytes just before an offset.
  * @param {FileHandle} file
  * @param {number} offset
  */
@@ -45,7 +45,7 @@ async function tailAt(file, offset) {
 }
 
 /**
- * The whole lines that follow a place, a megabyte or one line, and whether the file goes on after what was read. A line that has no
+ * The whole lines after an offset, a megabyte or one line, and whether the file goes on after what was read. A line that has no
  * end yet is still being written.
  * @param {FileHandle} file
  * @param {number} offset

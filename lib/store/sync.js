@@ -12,7 +12,7 @@ const { Push } = require("./push.js");
 /** @typedef {import("./local").LocalSession} LocalSession */
 /** @typedef {import("./index").SyncItem} SyncItem */
 
-/** How many sessions are worked on at the same time. */
+/** How many sessions are pulled or pushed at the same time. */
 const PARALLEL = 8;
 /** How often a push that was asked for is tried in a row, some seconds in all. */
 const TRIES = 5;
@@ -45,7 +45,7 @@ class SessionSync {
 			const file = local.get(stored.session)?.file;
 			/** @type {SyncItem["state"]} */
 			let state = file === undefined ? "new" : note?.listed === listedOf(stored) ? "same" : "changed";
-			// What was deleted here comes back for whoever names it.
+			// A session that was deleted here comes back if it is named.
 			if (file === undefined && note && session === undefined) state = "deleted";
 			return { session: stored.session, stored, file: file ?? fileFor(dir, stored), state };
 		});
@@ -53,7 +53,7 @@ class SessionSync {
 	}
 
 	/**
-	 * Adds what is stored to the files of this machine, each for itself: what fails is in the report of its session. Throws if
+	 * Adds what is stored to the files of this machine, each separately: an error is in the report of its session. Throws if
 	 * the store cannot be asked.
 	 * @param {import("./index").SyncOptions & { items?: SyncItem[] }} [options]
 	 * @returns {Promise<import("./index").PullResult[]>}
@@ -169,7 +169,7 @@ class SessionSync {
 		return [...this.#pushes.values()].reduce((sum, push) => sum + push.lag(), 0);
 	}
 
-	/** Follows no file any more. What is under way is waited for; the store stays open. */
+	/** Stops following files, after calls that are under way have ended. The store stays open. */
 	async stop() {
 		await Promise.all([...this.#pushes.values()].map((push) => push.stop()));
 		this.#pushes.clear();
@@ -192,7 +192,7 @@ class SessionSync {
 }
 
 /**
- * What a list says of a session: if it says the same again there is nothing new.
+ * What a list says of a session: if it is the same again there is nothing new.
  * @param {StoredSession} stored
  */
 const listedOf = ({ bytes, modified, hosts }) => `${bytes} ${modified.getTime()} ${hosts.join(" ")}`;
@@ -217,7 +217,7 @@ async function each(items, signal, work) {
 		}
 	};
 	await Promise.all(Array.from({ length: PARALLEL }, one));
-	// Without those that were not begun any more.
+	// Without those that were not started because of the abort.
 	return results.filter(() => true);
 }
 
