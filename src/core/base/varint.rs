@@ -39,7 +39,7 @@ impl<'a> Bytes<'a> {
         None
     }
 
-    /// Takes bytes of which the length stands before them.
+    /// Takes bytes that follow their length.
     pub fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.number()?).ok()?;
         let (taken, rest) = self.0.split_at_checked(length)?;
