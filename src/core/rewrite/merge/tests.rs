@@ -240,25 +240,28 @@ fn before_write(at: usize, work: impl FnOnce() + 'static) {
 }
 
 #[test]
-fn what_others_append_meanwhile_comes_after_the_appended_lines() {
+fn appended_lines_neither_precede_nor_continue_what_others_append_meanwhile() {
     let [a, b, c] = ["a", "b", "c"].map(|id| entry(id, "p"));
-    let mut found_there = 0;
-    // The lock is written first.
-    for at in 0..4 {
-        let file = file(&[&a]);
-        let since = Since { bytes: file.size(), tail: b"}\n" };
-        let (path, text) = (file.path.clone(), format!("{c}\n"));
-        before_write(at, move || {
-            let mut other = fs::OpenOptions::new().append(true).open(path).expect("opened");
-            other.write_all(text.as_bytes()).expect("written");
-        });
-        let merged = file.merge_since(&[(1, &b)], Some(since));
-        let was_meddled = file.lines().len() == 3;
-        // The second try finds it there.
-        found_there += usize::from((merged.added, merged.unstored) == (0, 1));
-        assert_eq!(file.lines(), [a.as_str(), &b, &c][..if was_meddled { 3 } else { 2 }], "write {at}");
+    let half = "half a line".to_owned();
+    for (theirs, expected) in [(format!("{c}\n"), [&a, &b, &c]), (half.clone(), [&a, &half, &b])] {
+        let mut meddled = 0;
+        // The lock is written first.
+        for at in 0..4 {
+            let file = file(&[&a]);
+            let since = Since { bytes: file.size(), tail: b"}\n" };
+            let (path, text) = (file.path.clone(), theirs.clone());
+            before_write(at, move || {
+                let mut other = fs::OpenOptions::new().append(true).open(path).expect("opened");
+                other.write_all(text.as_bytes()).expect("written");
+            });
+            let merged = file.merge_since(&[(1, &b)], Some(since));
+            assert_eq!(merged.added, 1, "write {at}");
+            let lines = file.lines();
+            meddled += usize::from(lines.len() == 3);
+            assert!(lines.iter().eq(expected) || lines == [a.as_str(), &b], "write {at}: {lines:?}");
+        }
+        assert!(meddled > 1, "during the append, too");
     }
-    assert_eq!(found_there, 1);
 }
 
 #[test]
