@@ -66,7 +66,7 @@ describe("when their manager went on to another session", () => {
 
 describe("when their manager is gone", () => {
 	/** Drops a manager, waits until it was collected, and gives the entries that are left. */
-	async function orphans(file: string, more: (manager: SessionManager) => void = () => {}): Promise<any[]> {
+	async function orphans(file: string, more: (manager: SessionManager) => void = () => {}, turns = 3): Promise<any[]> {
 		const entries: any[] = [];
 		const gone = (() => {
 			const manager = openLazy(file);
@@ -80,9 +80,19 @@ describe("when their manager is gone", () => {
 		}
 		expect(gone.deref()).toBeUndefined();
 		// What runs when it was collected runs in a later turn.
-		for (let turn = 0; turn < 3; turn++) await new Promise((done) => setImmediate(done));
+		for (let turn = 0; turn < turns; turn++) await new Promise((done) => setImmediate(done));
 		return entries;
 	}
+
+	test("its entries find what was moved in the file before its finaliser ran", async () => {
+		const file = sampleFile();
+		const expected = asPiReads(file);
+		const entries = await orphans(file, undefined, 0);
+		const [head, ...lines] = readFileSync(file, "utf8").split("\n");
+		const first = JSON.stringify(message("first", null, user("in front of all others")));
+		writeFileSync(file, [head, first, ...lines].join("\n"));
+		expect(entries.map(shape)).toEqual(expected);
+	});
 
 	test("its entries still read what they lack", async () => {
 		const file = sampleFile();

@@ -23,7 +23,41 @@ pub enum Form<'a> {
     Utf16(&'a [u16]),
 }
 
+/// The code units of a text, in memory of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Units {
+    Latin1(Box<[u8]>),
+    Utf16(Box<[u16]>),
+}
+
+impl Units {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Units::Latin1(units) => units.len(),
+            Units::Utf16(units) => units.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 impl StringBuffer {
+    /// The code units of a text in WTF-8.
+    pub fn units_of(&mut self, text: &[u8]) -> Units {
+        if text.is_ascii() {
+            return Units::Latin1(text.into());
+        }
+        self.set(text);
+        match self.get() {
+            Form::Latin1(units) => Units::Latin1(units.into()),
+            Form::Utf16(units) => Units::Utf16(units.into()),
+        }
+    }
+
     /// Converts a text in WTF-8, in place of the last one.
     pub fn set(&mut self, text: &[u8]) {
         self.is_wide = !is_utf8_latin1(text);

@@ -3,5 +3,6 @@
 pub mod copy;
 pub mod load;
 pub mod parallel_scan;
+pub mod read_ahead;
 pub mod read_entries;
 pub mod torn_tail;

@@ -4,11 +4,11 @@
 use super::load::Index;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::body::BodyOf;
+use crate::core::format::body::{Body, BodyOf};
 use crate::core::format::entry::{read_line, Kind, Line};
 use crate::core::io::line_reader::{text_of, WHOLE};
 use crate::core::io::line_span::LineSpan;
-use crate::core::json::reader::is_json;
+use crate::core::json::long_strings::{Parts, Scratch};
 use crate::core::storage::storage::{bytes_at, read_into, Storage};
 use crate::core::tree::tree::RowNo;
 
@@ -27,6 +27,39 @@ struct Piece {
     span: LineSpan,
     /// The code of the body behind it; None for the last piece.
     before: Option<u8>,
+}
+
+/// What the index knows of an entry's line: enough to tell whether a line is still that entry's.
+pub struct ExpectedLine {
+    pub id: Box<[u8]>,
+    kind: Kind,
+    pub bodies: Vec<Body>,
+}
+
+impl ExpectedLine {
+    /// A body of a line. None unless it is JSON and the line around it is whole and this entry's.
+    pub fn body(&self, line: &[u8], of: BodyOf, scratch: &mut Scratch) -> Option<Parts> {
+        let body = *self.bodies.iter().find(|body| body.of == of)?;
+        if !self.is_around(line) {
+            return None;
+        }
+        Parts::of(line.get(body.from as usize..body.end() as usize)?, scratch)
+    }
+
+    /// Whether a line is this entry, its bodies aside.
+    pub fn is_around(&self, line: &[u8]) -> bool {
+        let mut joined = Vec::with_capacity(1 << 10);
+        let mut from = 0;
+        for body in &self.bodies {
+            joined.extend_from_slice(line.get(from..body.from as usize).unwrap_or_default());
+            joined.push(b'0' + PLACEHOLDER);
+            from = body.end() as usize;
+        }
+        joined.extend_from_slice(line.get(from..).unwrap_or_default());
+        let is_entry =
+            |line: &Line<'_>| matches!(line, Line::Entry(head) if *head.id == *self.id && head.kind == self.kind);
+        !joined.contains(&b'\n') && read_line(&text_of(&joined), |line| is_entry(&line))
+    }
 }
 
 impl Index {
@@ -69,58 +102,36 @@ impl Index {
         self.line_span(row).map_or(0, |span| u64::from(span.len).saturating_sub(bodies) as usize)
     }
 
-    /// The JSON text of a body, read where the index has it. The rest of the line is read as well and must be the entry's line
+    /// The text of a body, read where the index has it. The rest of the line is read as well and must be the entry's line
     /// without this body. None if it is not, or if the text is not JSON: the body must be looked for in the whole line then.
-    pub fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf) -> Result<Option<String>> {
+    pub fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf, scratch: &mut Scratch) -> Result<Option<Parts>> {
         let body = self.bodies(row).iter().map(|(_, body)| *body).find(|body| body.of == of);
         let (Some(span), Some(body)) = (self.line_span(row), body) else {
             return Ok(None);
         };
         // Most of the line is the body: the whole line is read at once.
-        let mut bytes = Vec::new();
-        let is_most = body.len > span.len / 2;
-        if is_most {
+        if body.len > span.len / 2 {
             let Ok(line) = bytes_at(storage, span) else { return Ok(None) };
-            bytes = line;
+            let Some(expected) = self.expected(row) else { return Ok(None) };
+            return Ok(expected.body(&line, of, scratch));
         }
         let mut fits = false;
         let mut take = |_, line: &str, omitted: u8| {
             fits = omitted & of as u8 != 0 && !line.contains('\n') && read_line(line, |line| self.is_entry(row, &line));
             Ok(())
         };
-        let around = match is_most {
-            true => {
-                self.without_bodies(row, &bytes, |line, omitted| self.hand_on(storage, row, line, omitted, &mut take))
-            }
-            false => self.lines_without_bodies(storage, &[row], &mut take),
-        };
-        if around.is_err() || !fits {
+        if self.lines_without_bodies(storage, &[row], &mut take).is_err() || !fits {
             return Ok(None);
         }
-        match is_most {
-            true => {
-                bytes.truncate(body.end() as usize);
-                bytes.drain(..body.from as usize);
-            }
-            false => {
-                bytes = bytes_at(storage, LineSpan { offset: span.offset + u64::from(body.from), len: body.len })?;
-            }
-        }
-        Ok(String::from_utf8(bytes).ok().filter(|text| is_json(text)))
+        let bytes = bytes_at(storage, LineSpan { offset: span.offset + u64::from(body.from), len: body.len })?;
+        Ok(Parts::of(&bytes, scratch))
     }
 
-    /// Calls `then` with a row's line, a 0 in place of each body, and the codes of these bodies.
-    fn without_bodies<T>(&self, row: RowNo, line: &[u8], then: impl FnOnce(&[u8], u8) -> T) -> T {
-        let mut joined = Vec::new();
-        let (mut from, mut omitted) = (0, 0);
-        for (_, body) in self.bodies(row) {
-            joined.extend_from_slice(line.get(from..body.from as usize).unwrap_or_default());
-            joined.push(b'0' + PLACEHOLDER);
-            omitted |= body.of as u8;
-            from = body.end() as usize;
-        }
-        joined.extend_from_slice(line.get(from..).unwrap_or_default());
-        then(&joined, omitted)
+    /// What the line of a row must be.
+    pub fn expected(&self, row: RowNo) -> Option<ExpectedLine> {
+        let kind = self.tree.row(row)?.kind;
+        let bodies = self.bodies(row).iter().map(|(_, body)| *body).collect();
+        Some(ExpectedLine { id: self.tree.id_of(row).into(), kind, bodies })
     }
 
     fn read(&self, storage: &dyn Storage, pieces: &[Piece], each: &mut Each<'_>) -> Result<()> {

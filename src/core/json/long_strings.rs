@@ -1,29 +1,67 @@
 //! Takes the long strings out of a JSON text. A JavaScript engine makes a string from bytes ten times as fast as it parses
 //! one, so it parses only the rest.
 
+use super::reader::is_json;
 use super::simd::{skip_string, Skipped};
+use crate::core::base::string_buffer::{StringBuffer, Units};
 use crate::core::base::wtf8::push_utf16;
 
 /// What replaces a long string in a text. The string's number follows where the text is parsed again. It needs no escape.
 pub const STAND_IN: &str = "\u{7f}";
 /// The least length of a long string, in bytes of JSON text.
 const LONG: usize = 256;
+/// A text of fewer bytes is taken apart though its long strings are few, or none.
+const SHORT: usize = 4 << 10;
 /// Texts that are nested deeper keep their strings: the code that puts strings back is recursive.
 const DEEP: usize = 64;
+/// How many bytes are kept for the next string.
+const KEPT: usize = 8 << 20;
+/// How many bytes of a string are looked at together.
+const WORD: usize = 8;
 
-/// A JSON text and the long strings that were taken out of it.
-pub struct Apart<'a> {
-    /// The text with a stand-in for each string.
-    pub rest: Vec<u8>,
-    /// The strings' JSON texts, without quotes.
-    pub strings: Vec<&'a [u8]>,
+/// A JSON text in the form that a JavaScript engine takes fastest.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// The text as it is.
+    Whole(String),
+    /// The text with a stand-in for each long string.
+    Apart(Apart),
 }
 
-/// Takes the long strings out of a text, which must be JSON. None if that is not worth it, or if a string of the text
-/// could be mistaken for a stand-in.
-pub fn take_apart(text: &str) -> Option<Apart<'_>> {
+/// A JSON text without its long strings.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Apart {
+    /// The text with a stand-in for each long string.
+    pub rest: Vec<u8>,
+    /// These strings.
+    pub strings: Vec<Units>,
+}
+
+/// Memory that the next text uses again.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    unescaped: Vec<u8>,
+    buffer: StringBuffer,
+}
+
+impl Parts {
+    /// The parts of a text; None if it is no JSON.
+    pub fn of(bytes: &[u8], scratch: &mut Scratch) -> Option<Self> {
+        let text = simdutf8::basic::from_utf8(bytes).ok()?;
+        match take_apart(text, scratch) {
+            // A long string that is closed is a valid one.
+            Some(apart) => std::str::from_utf8(&apart.rest).is_ok_and(is_json).then_some(Parts::Apart(apart)),
+            None if is_json(text) => Some(Parts::Whole(text.to_owned())),
+            None => None,
+        }
+    }
+}
+
+/// Takes the long strings out of a text. None if that is not worth it, if a string of the text could be mistaken for a
+/// stand-in, or if the text is not JSON.
+pub fn take_apart(text: &str, scratch: &mut Scratch) -> Option<Apart> {
     let bytes = text.as_bytes();
-    let mut apart = Apart { rest: Vec::new(), strings: Vec::new() };
+    let Apart { mut rest, mut strings } = Apart::default();
     let (mut at, mut copied, mut depth) = (0, 0, 0usize);
     let mut taken = 0;
     while let Some(&byte) = bytes.get(at) {
@@ -38,10 +76,10 @@ pub fn take_apart(text: &str) -> Option<Apart<'_>> {
                     return None;
                 }
                 if string.len() >= LONG && !is_key(bytes, end) {
-                    apart.rest.extend_from_slice(bytes.get(copied..at)?);
-                    apart.rest.extend_from_slice(STAND_IN.as_bytes());
-                    apart.rest.extend_from_slice(apart.strings.len().to_string().as_bytes());
-                    apart.strings.push(string);
+                    rest.extend_from_slice(bytes.get(copied..at)?);
+                    rest.extend_from_slice(STAND_IN.as_bytes());
+                    rest.extend_from_slice(strings.len().to_string().as_bytes());
+                    strings.push(scratch.units_of(string));
                     copied = end - 1;
                     taken += string.len();
                 }
@@ -53,8 +91,24 @@ pub fn take_apart(text: &str) -> Option<Apart<'_>> {
             return None;
         }
     }
-    apart.rest.extend_from_slice(bytes.get(copied..)?);
-    (taken > text.len() / 2).then_some(apart)
+    rest.extend_from_slice(bytes.get(copied..)?);
+    (taken > text.len() / 2 || text.len() < SHORT).then_some(Apart { rest, strings })
+}
+
+impl Scratch {
+    /// The code units that a valid JSON string without its quotes stands for.
+    fn units_of(&mut self, string: &[u8]) -> Units {
+        let units = match unescape(string, &mut self.unescaped) {
+            Some((text, true)) => Units::Latin1(text.into()),
+            Some((text, false)) => self.buffer.units_of(text),
+            None => self.buffer.units_of(string),
+        };
+        if self.unescaped.len() > KEPT {
+            self.unescaped = Vec::new();
+        }
+        self.buffer.trim();
+        units
+    }
 }
 
 /// Whether a colon comes next.
@@ -63,42 +117,78 @@ fn is_key(bytes: &[u8], from: usize) -> bool {
     rest.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) == Some(&b':')
 }
 
-/// Appends the WTF-8 of a valid JSON string's text, without its quotes. False if it is not a string; the bytes that were
-/// appended are meaningless then.
-pub fn push_unescaped(out: &mut Vec<u8>, string: &[u8]) -> bool {
-    let mut rest = string;
-    let mut units = Vec::new();
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        let (before, escape) = rest.split_at(at);
-        out.extend_from_slice(before);
-        let [_, kind, ..] = escape else { return false };
-        rest = escape.get(2..).unwrap_or_default();
-        out.push(match kind {
-            b'"' | b'\\' | b'/' => *kind,
+/// The WTF-8 of a valid JSON string's text, given without its quotes, and whether it is all ASCII; None if it is no string.
+/// `room` is memory for it.
+fn unescape<'a>(string: &[u8], room: &'a mut Vec<u8>) -> Option<(&'a [u8], bool)> {
+    const SLASHES: u64 = u64::from_ne_bytes([b'\\'; WORD]);
+    const ONES: u64 = u64::from_ne_bytes([1; WORD]);
+    const HIGH: u64 = u64::from_ne_bytes([0x80; WORD]);
+    // What an escape stands for is shorter than the escape; a word more is written than is used.
+    if room.len() < string.len() + WORD {
+        room.resize(string.len() + WORD, 0);
+    }
+    let (mut at, mut to, mut all) = (0, 0, 0u64);
+    loop {
+        let rest = string.get(at..)?;
+        if let Some(word) = rest.first_chunk::<WORD>() {
+            room.get_mut(to..to + WORD)?.copy_from_slice(word);
+            let word = u64::from_le_bytes(*word);
+            all |= word;
+            // The lowest bit that is set is of the first backslash.
+            let found = word ^ SLASHES;
+            let found = found.wrapping_sub(ONES) & !found & HIGH;
+            let length = if found == 0 { WORD } else { found.trailing_zeros() as usize / 8 };
+            at += length;
+            to += length;
+            if found == 0 {
+                continue;
+            }
+        } else {
+            let Some(&byte) = rest.first() else { break };
+            if byte != b'\\' {
+                *room.get_mut(to)? = byte;
+                all |= u64::from(byte);
+                at += 1;
+                to += 1;
+                continue;
+            }
+        }
+        let escape = string.get(at..)?;
+        let byte = match escape.get(1)? {
+            kind @ (b'"' | b'\\' | b'/') => *kind,
             b'b' => 0x08,
             b'f' => 0x0c,
             b'n' => b'\n',
             b'r' => b'\r',
             b't' => b'\t',
             b'u' => {
-                // Escapes that follow one another may be the two halves of a character.
-                units.clear();
-                rest = escape;
-                while let Some(unit) = unit_of(rest) {
-                    units.push(unit);
-                    rest = rest.get(6..).unwrap_or_default();
-                }
-                if units.is_empty() {
-                    return false;
-                }
-                push_utf16(out, &units);
+                let (units, length) = units_of(escape)?;
+                let mut text = Vec::new();
+                push_utf16(&mut text, &units);
+                room.get_mut(to..to + text.len())?.copy_from_slice(&text);
+                all |= text.iter().fold(0, |all, byte| all | u64::from(*byte));
+                at += length;
+                to += text.len();
                 continue;
             }
-            _ => return false,
-        });
+            _ => return None,
+        };
+        *room.get_mut(to)? = byte;
+        at += 2;
+        to += 1;
     }
-    out.extend_from_slice(rest);
-    true
+    Some((room.get(..to)?, all & HIGH == 0))
+}
+
+/// The units of the `\uXXXX` escapes that the bytes begin with, as two that follow one another may be the halves of a
+/// character, and how many bytes they take.
+fn units_of(escapes: &[u8]) -> Option<(Vec<u16>, usize)> {
+    let mut units = Vec::new();
+    while let Some(unit) = unit_of(escapes.get(6 * units.len()..).unwrap_or_default()) {
+        units.push(unit);
+    }
+    let length = 6 * units.len();
+    (length > 0).then_some((units, length))
 }
 
 /// The unit of an escape like `\u65e5`, which the bytes begin with.
@@ -115,8 +205,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn unescaped(string: &str) -> Option<Vec<u8>> {
-        let mut out = Vec::new();
-        push_unescaped(&mut out, string.as_bytes()).then_some(out)
+        // What was there before does not matter.
+        let mut room = b"before".repeat(9);
+        let (text, is_ascii) = unescape(string.as_bytes(), &mut room)?;
+        assert!(!is_ascii || text.is_ascii());
+        Some(text.to_owned())
     }
 
     proptest! {
@@ -143,21 +236,20 @@ mod tests {
     fn long_strings_are_taken_out_and_keys_are_not() {
         let long = "x".repeat(LONG);
         let text = format!(r#"{{"{long}" : 1,"a":["{long}\n",{{"b":"{long}"}},"short"],"c":"{long}{long}"}}"#);
-        let apart = take_apart(&text).expect("long strings");
+        let apart = |text: &str| take_apart(text, &mut Scratch::default());
+        let Apart { rest: found, strings } = apart(&text).expect("long strings");
         let rest = format!("{{\"{long}\" : 1,\"a\":[\"\x7f0\",{{\"b\":\"\x7f1\"}},\"short\"],\"c\":\"\x7f2\"}}");
-        assert_eq!(String::from_utf8_lossy(&apart.rest), rest);
-        assert_eq!(
-            apart.strings,
-            [format!("{long}\\n").as_bytes(), long.as_bytes(), [&*long, &*long].concat().as_bytes()]
-        );
-        for none in ["", "[1]", &format!(r#"["{}"]"#, "x".repeat(LONG - 1))] {
-            assert!(take_apart(none).is_none(), "{none}");
-        }
+        assert_eq!(String::from_utf8_lossy(&found), rest);
+        let units = |text: String| Units::Latin1(text.into_bytes().into());
+        assert_eq!(strings, [units(format!("{long}\n")), units(long.clone()), units([&*long, &*long].concat())]);
+        let short = format!(r#"["{}"]"#, "x".repeat(LONG - 1));
+        assert_eq!(apart(&short), Some(Apart { rest: short.clone().into(), strings: Vec::new() }));
+        assert_eq!(apart(&format!("[{}1]", "1,".repeat(SHORT))), None);
         // One that begins with a mark could be mistaken.
         for marked in ["\x7f0", r"\u007f0", r"\u007F"] {
-            assert!(take_apart(&format!(r#"["{long}","{marked}"]"#)).is_none(), "{marked}");
+            assert!(apart(&format!(r#"["{long}","{marked}"]"#)).is_none(), "{marked}");
         }
         let deep = format!("{}\"{long}\"{}", "[".repeat(DEEP + 1), "]".repeat(DEEP + 1));
-        assert!(take_apart(&deep).is_none());
+        assert!(apart(&deep).is_none());
     }
 }

@@ -17,9 +17,11 @@ use crate::core::format::ids::new_entry_id;
 use crate::core::format::serialize::{Envelope, NewHead};
 use crate::core::index::copy::{copy_lines, Copier};
 use crate::core::index::load::{DamagedLine, Index};
+use crate::core::index::read_ahead::{AheadBody, ReadAhead};
 use crate::core::index::read_entries::Each;
 use crate::core::io::line_reader::LONGEST;
 use crate::core::io::line_span::LineSpan;
+use crate::core::json::long_strings::{Parts, Scratch};
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::{bytes_at, Storage};
@@ -247,12 +249,22 @@ impl Session {
         self.index.bodies(row)
     }
 
-    /// The JSON text of a body; None if it is not where the index has it.
-    pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<String>> {
+    /// A body's text; None if it is not where the index has it.
+    pub fn body(&self, row: RowNo, of: BodyOf, scratch: &mut Scratch) -> Result<Option<Parts>> {
         match &self.storage {
-            Some(storage) => self.index.body(&**storage, row, of),
+            Some(storage) => self.index.body(&**storage, row, of, scratch),
             None => Ok(None),
         }
+    }
+
+    /// Starts to read bodies on another thread: those of about so many bytes of lines from a row on.
+    pub fn read_ahead(&self, from: RowNo, bytes: usize) -> Option<ReadAhead> {
+        self.storage.as_ref().and_then(|storage| self.index.read_ahead(&**storage, from, bytes))
+    }
+
+    /// The bodies that were read ahead, in the order of their lines. None if the file or its index has changed since.
+    pub fn finish_read_ahead(&self, ahead: ReadAhead) -> Option<Vec<AheadBody>> {
+        self.index.finish_read_ahead(ahead)
     }
 
     /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps the entry.

@@ -261,6 +261,10 @@ impl Storage for FileStorage {
         })
     }
 
+    fn file(&self) -> Option<Arc<File>> {
+        self.handle(false).ok().map(|handle| handle.file)
+    }
+
     fn reader(&self, offset: u64) -> Result<Box<dyn Read + '_>> {
         Ok(Box::new(ReadFrom { storage: self, offset }))
     }

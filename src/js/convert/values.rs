@@ -4,25 +4,43 @@
 //! bytes than a string can have is read by a serde visitor. What the visitor cannot do exactly (lone surrogates, numbers out of
 //! range, deep nesting) it refuses, and the text goes to `JSON.parse` after all, which tells what is wrong.
 
+use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::result::Result;
 
-use crate::core::json::long_strings::{push_unescaped, take_apart, Apart};
+use crate::core::base::string_buffer::Units;
+use crate::core::json::long_strings::{take_apart, Apart, Parts, Scratch};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
 /// How long a text may be that the engine takes as a string, in UTF-16 units: V8's limit. Other engines take more.
 pub const LONGEST_TEXT: usize = (1 << 29) - 24;
 
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Does something with memory that this thread uses again.
+pub fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
+    SCRATCH.with_borrow_mut(work)
+}
+
 /// The value of a JSON text.
 pub fn parse<'env>(js: JsEnv<'env>, text: &str) -> napi::Result<JsVal<'env>> {
-    if let Some(apart) = take_apart(text) {
-        if let Some(value) = put_together(js, &apart)? {
-            return Ok(value);
-        }
+    match with_scratch(|scratch| take_apart(text, scratch)) {
+        Some(apart) if can_be_strings(&apart.strings) => put_together(js, apart),
+        _ => parse_whole(js, text),
     }
+}
+
+/// Whether each of the strings can be one of the engine's.
+pub fn can_be_strings(strings: &[Units]) -> bool {
+    strings.iter().all(|string| string.len() <= LONGEST_TEXT)
+}
+
+fn parse_whole<'env>(js: JsEnv<'env>, text: &str) -> napi::Result<JsVal<'env>> {
     if text.len() > LONGEST_TEXT {
         if let Some(value) = from_bytes(js, text) {
             return Ok(value);
@@ -31,31 +49,53 @@ pub fn parse<'env>(js: JsEnv<'env>, text: &str) -> napi::Result<JsVal<'env>> {
     parse_by_engine(js, text)
 }
 
-/// The value of a text that long strings were taken out of; None if one of them is longer than a string can be.
-fn put_together<'env>(js: JsEnv<'env>, apart: &Apart<'_>) -> napi::Result<Option<JsVal<'env>>> {
-    let strings = js.array(apart.strings.len())?;
-    let mut text = Vec::new();
-    for (at, &string) in apart.strings.iter().enumerate() {
-        let made = js.scoped(|js, _| {
-            let string = match memchr::memchr(b'\\', string) {
-                None => string,
-                Some(_) => {
-                    text.clear();
-                    push_unescaped(&mut text, string);
-                    &text
-                }
-            };
-            let fits = string.len() <= LONGEST_TEXT;
-            if fits {
-                js.set_at(strings, at as u32, js.string(string)?)?;
-            }
-            Ok(fits)
-        });
-        if !made? {
-            return Ok(None);
-        }
+/// The value of a JSON text in parts.
+pub fn value_of<'env>(js: JsEnv<'env>, parts: Parts) -> napi::Result<JsVal<'env>> {
+    match parts {
+        Parts::Whole(text) => parse_whole(js, &text),
+        Parts::Apart(apart) if can_be_strings(&apart.strings) => put_together(js, apart),
+        Parts::Apart(_) => Err(napi::Error::from_reason("A string is too long")),
     }
-    factory::call(js, FactoryFn::ParseApart, &[js.string(&apart.rest)?, strings]).map(Some)
+}
+
+/// The value of a text that long strings were taken out of.
+fn put_together<'env>(js: JsEnv<'env>, apart: Apart) -> napi::Result<JsVal<'env>> {
+    let Apart { rest, strings } = apart;
+    if strings.is_empty() {
+        return factory::call(js, FactoryFn::Parse, &[js.string(&rest)?]);
+    }
+    let list = list_of(js, strings.into_iter())?;
+    factory::call(js, FactoryFn::ParseApart, &[js.string(&rest)?, list])
+}
+
+/// A list of the values of texts that long strings were taken out of, all of them made by one call.
+pub fn values_of<'env>(js: JsEnv<'env>, all: Vec<Apart>) -> napi::Result<JsVal<'env>> {
+    let mut text = vec![b'['];
+    let mut starts = Vec::with_capacity(all.len());
+    let mut count = 0;
+    for apart in &all {
+        if !starts.is_empty() {
+            text.push(b',');
+        }
+        text.extend_from_slice(&apart.rest);
+        starts.push(count);
+        count += apart.strings.len() as u32;
+    }
+    text.push(b']');
+    let list = list_of(js, all.into_iter().flat_map(|apart| apart.strings))?;
+    let text = match text.is_ascii() {
+        true => js.owned_string(Units::Latin1(text.into()))?,
+        false => js.string(&text)?,
+    };
+    factory::call(js, FactoryFn::ParseAllApart, &[text, list, js.u32s(&starts)?])
+}
+
+fn list_of<'env>(js: JsEnv<'env>, strings: impl Iterator<Item = Units>) -> napi::Result<JsVal<'env>> {
+    let list = js.array(0)?;
+    for (at, string) in strings.enumerate() {
+        js.scoped(|js, _| js.set_at(list, at as u32, js.owned_string(string)?))?;
+    }
+    Ok(list)
 }
 
 /// The value of a JSON text, by the engine's own `JSON.parse`.

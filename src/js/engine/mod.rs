@@ -2,6 +2,7 @@
 //!
 //! Invariants: no safe function takes or gives a bare pointer of the engine; a handle does not outlive its scope.
 
+mod adopted_strings;
 mod deferred;
 mod env;
 mod external;

@@ -8,8 +8,9 @@ use std::ptr::null_mut;
 
 use napi::{sys, Result, ValueType};
 
+use super::adopted_strings::Adopted;
 use super::env::{JsEnv, JsVal};
-use crate::core::base::string_buffer::{Form, StringBuffer};
+use crate::core::base::string_buffer::{Form, StringBuffer, Units};
 use crate::core::base::wtf8;
 
 /// The least length of a text beyond ASCII that is converted here, in bytes.
@@ -69,6 +70,20 @@ impl<'env> JsEnv<'env> {
             buffer.trim();
             string
         })
+    }
+
+    /// A string of these units. The memory of many units becomes the string's own.
+    pub fn owned_string(self, units: Units) -> Result<JsVal<'env>> {
+        match units {
+            Units::Latin1(units) => match self.adopted_latin1(units)? {
+                Adopted::String(string) => Ok(string),
+                Adopted::Refused(units) => self.latin1(&units),
+            },
+            Units::Utf16(units) => match self.adopted_utf16(units)? {
+                Adopted::String(string) => Ok(string),
+                Adopted::Refused(units) => self.make_string(sys::napi_create_string_utf16, &units),
+            },
+        }
     }
 
     /// A string of a buffer's text.

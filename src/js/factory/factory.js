@@ -265,16 +265,19 @@
 		return texts;
 	}
 
-	// Puts long strings back into a value that was parsed without them.
-	function putBack(value, texts) {
-		if (typeof value === "string") return value.length > 1 && value[0] === STAND_IN ? texts[value] : value;
+	// Puts long strings back into a value that was parsed without them: behind each stand-in is the number of its string,
+	// counted from `first`.
+	function putBack(value, texts, first) {
+		if (typeof value === "string") {
+			return value.length > 1 && value[0] === STAND_IN ? texts[first + +substring(value, 1)] : value;
+		}
 		if (typeof value !== "object" || value === null) return value;
 		const names = isArray(value) ? undefined : keys(value);
 		const { length } = names ?? value;
 		for (let at = 0; at < length; at++) {
 			const key = names === undefined ? at : names[at];
 			const was = value[key];
-			const is = putBack(was, texts);
+			const is = putBack(was, texts, first);
 			if (is !== was) value[key] = is;
 		}
 		return value;
@@ -306,11 +309,16 @@
 			return parse(text);
 		},
 		// The value of a text that these long strings were taken out of.
-		parseApart(text, strings) {
+		parseApart(text, texts) {
 			crossings.parsed++;
-			const texts = { __proto__: null };
-			for (let at = 0; at < strings.length; at++) texts[STAND_IN + at] = strings[at];
-			return putBack(parse(text), texts);
+			return putBack(parse(text), texts, 0);
+		},
+		// The same for the elements of a list; `starts` has the place of each one's first string.
+		parseAllApart(text, texts, starts) {
+			const values = parse(text);
+			crossings.parsed += values.length;
+			for (let at = 0; at < values.length; at++) values[at] = putBack(values[at], texts, starts[at]);
+			return values;
 		},
 		write,
 		messages,

@@ -8,10 +8,10 @@
 (readBody, codes) => {
 	"use strict";
 	// What the engine has is taken now, and loops go by position, for the same reason as in factory.js.
-	const { Boolean, TypeError } = globalThis;
+	const { Boolean, TypeError, queueMicrotask } = globalThis;
 	const { parse, stringify } = JSON;
-	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf } = Object;
-	const { getOwnPropertySymbols, isFrozen, keys, prototype, setPrototypeOf } = Object;
+	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf, hasOwn } = Object;
+	const { getOwnPropertyNames, getOwnPropertySymbols, isFrozen, keys, prototype, setPrototypeOf } = Object;
 	const { bind, call } = Function.prototype;
 	const unbound = bind.bind(call);
 	const propertyIsEnumerable = unbound(prototype.propertyIsEnumerable);
@@ -25,6 +25,28 @@
 	const ANY_OF_ENTRY = OF_ENTRY.content | OF_ENTRY.details | OF_ENTRY.data;
 	// Stands for a value that is not read, here as in lines without their bodies.
 	const PLACEHOLDER = codes.placeholder;
+
+	// Values that were read ahead of who reads one entry after another, in the order of their rows. They are used until the
+	// running job ends: later the file may be another one.
+	let ahead;
+	const NOT_AHEAD = Symbol("not read ahead");
+	const dropAhead = () => {
+		ahead = undefined;
+	};
+
+	function takeAhead(source, row, id, code) {
+		const { rows } = ahead;
+		if (ahead.source !== source) return NOT_AHEAD;
+		while (ahead.at < rows.length && rows[ahead.at] < row) ahead.at++;
+		for (let { at } = ahead; rows[at] === row; at++) {
+			if (ahead.lacks[at] !== code || ahead.ids[at] !== id) continue;
+			const value = ahead.values[at];
+			// It belongs to the entry alone from here on.
+			ahead.values[at] = NOT_AHEAD;
+			return value;
+		}
+		return NOT_AHEAD;
+	}
 
 	// What it takes to read an object's values. The caller's code never gets one.
 	class Cell {
@@ -42,7 +64,9 @@
 			this.inspect = undefined;
 		}
 		read(key) {
-			return readBody(this.#source, this.row, this.id, this.codes[key]);
+			const code = this.codes[key];
+			const value = ahead === undefined ? NOT_AHEAD : takeAhead(this.#source, this.row, this.id, code);
+			return value === NOT_AHEAD ? readBody(this.#source, this.row, this.id, code) : value;
 		}
 		// The same values are in another file now.
 		moveTo(row, source) {
@@ -80,6 +104,15 @@
 		}
 	}
 
+	// What was read of an object.
+	const NOT_READ = Symbol("not read");
+	class Values {
+		content = NOT_READ;
+		details = NOT_READ;
+		data = NOT_READ;
+	}
+	setPrototypeOf(Values.prototype, null);
+
 	const plain = (value) => ({ __proto__: null, value, writable: true, enumerable: true, configurable: true });
 
 	// The cell of an object, or of the one that it is a Proxy of or inherits from: that one's inspection function has the
@@ -89,6 +122,20 @@
 		if (cell !== undefined) return cell;
 		const inspect = holder[INSPECT];
 		return typeof inspect === "function" ? Marked.cellOf(inspect) : undefined;
+	}
+
+	// Attributes of a property, one object for all: making one takes longer than defining the property. It is not used
+	// where Object.prototype would lend it a getter or a setter.
+	const ATTRIBUTES = { value: undefined, writable: true, enumerable: true, configurable: true };
+	function define(object, key, value, enumerable) {
+		if ("get" in prototype || "set" in prototype) {
+			return defines(object, key, { __proto__: null, value, writable: true, enumerable, configurable: true });
+		}
+		ATTRIBUTES.value = value;
+		ATTRIBUTES.enumerable = enumerable;
+		const defined = defines(object, key, ATTRIBUTES);
+		ATTRIBUTES.value = undefined;
+		return defined;
 	}
 
 	function settled(cell, key) {
@@ -102,20 +149,27 @@
 
 	const isOurs = (object, key) => getOwnPropertyDescriptor(object, key)?.get === ACCESSORS[key].get;
 
+	// Whether a property is an accessor of ours that can be exchanged.
+	const canSettle = (property, key) => property?.get === ACCESSORS[key].get && property.configurable;
+
 	// Puts a value in an accessor's place; false where the object does not let go of it.
 	function settle(object, key, value) {
-		const { enumerable, configurable } = getOwnPropertyDescriptor(object, key);
-		return defines(object, key, { __proto__: null, value, writable: true, enumerable, configurable });
+		const property = getOwnPropertyDescriptor(object, key);
+		return property.configurable && define(object, key, value, property.enumerable);
 	}
 
 	function touch(cell, key) {
 		const { object } = cell;
 		if (cell.given && key in cell.given) return cell.given[key];
-		cell.values ??= { __proto__: null };
-		const { values } = cell;
-		if (!(key in values)) values[key] = cell.read(key);
+		const values = (cell.values ??= new Values());
+		if (values[key] === NOT_READ) values[key] = cell.read(key);
 		// A frozen object keeps its accessor, which gives the same value every time.
-		if (isOurs(object, key) && settle(object, key, values[key])) settled(cell, key);
+		const property = getOwnPropertyDescriptor(object, key);
+		if (canSettle(property, key)) {
+			// In this order: V8 takes four times as long to exchange the accessor first.
+			settled(cell, key);
+			define(object, key, values[key], property.enumerable);
+		}
 		return values[key];
 	}
 
@@ -175,24 +229,34 @@
 	const DATA = accessor("data");
 	const ACCESSORS = { content: CONTENT, details: DETAILS, data: DATA };
 
+	// Whether assigning to a new object makes an own property, whatever its key but `__proto__`, and a loop over an object's
+	// keys gives its own: nobody has changed what Object.prototype has.
+	const BUILT_IN = getOwnPropertyNames(prototype);
+	function isAssignable() {
+		if (getOwnPropertyNames(prototype).length !== BUILT_IN.length) return false;
+		for (let at = 0; at < BUILT_IN.length; at++) {
+			const key = BUILT_IN[at];
+			const property = getOwnPropertyDescriptor(prototype, key);
+			if (property === undefined || property.enumerable || (key !== "__proto__" && property.writable !== true)) return false;
+		}
+		return true;
+	}
+	let assignable = false;
+
 	// The object with accessors in place of the values it lacks.
 	function withAccessors(from, codes, waiting) {
 		const object = {};
-		const names = keys(from);
-		for (let at = 0; at < names.length; at++) {
-			const key = names[at];
+		for (const key in from) {
+			if (!assignable && !hasOwn(from, key)) continue;
 			if (key === "content" && (codes.content & waiting) !== 0) defineProperty(object, key, CONTENT);
 			else if (key === "details" && (codes.details & waiting) !== 0) defineProperty(object, key, DETAILS);
 			else if (key === "data" && (codes.data & waiting) !== 0) defineProperty(object, key, DATA);
 			// Assigning to what Object.prototype has, or was given, would not make a property.
-			else if (key in prototype) defineProperty(object, key, plain(from[key]));
+			else if (assignable ? key === "__proto__" : key in prototype) defineProperty(object, key, plain(from[key]));
 			else object[key] = from[key];
 		}
 		return object;
 	}
-
-	// The attributes of an inspection function: one object for all, as each entry needs them.
-	const SHOWN = { __proto__: null, value: undefined, writable: true, enumerable: false, configurable: true };
 
 	// Gives an object with accessors its cell.
 	function attach(cell) {
@@ -212,9 +276,7 @@
 		};
 		new Marked(object, cell);
 		new Marked(cell.inspect, cell);
-		SHOWN.value = cell.inspect;
-		defineProperty(object, INSPECT, SHOWN);
-		SHOWN.value = undefined;
+		define(object, INSPECT, cell.inspect, false);
 		return object;
 	}
 
@@ -229,7 +291,7 @@
 		return attach(new Cell(withAccessors(entry, OF_ENTRY, waiting), source, row, entry.id, OF_ENTRY, waiting));
 	}
 
-	const hasRead = (cell, key) => Boolean(cell.values && key in cell.values) || Boolean(cell.given && key in cell.given);
+	const hasRead = (cell, key) => (cell.values !== undefined && cell.values[key] !== NOT_READ) || Boolean(cell.given && key in cell.given);
 
 	// The codes of an object's values that were not read yet.
 	function unread(object) {
@@ -271,7 +333,7 @@
 		for (let at = 0; at < symbols.length; at++) {
 			if (propertyIsEnumerable(entry, symbols[at])) put(copied.object, symbols[at], entry[symbols[at]]);
 		}
-		cell.values ??= { __proto__: null };
+		cell.values ??= new Values();
 		copied.values = cell.values;
 		return attach(copied);
 	}
@@ -283,6 +345,14 @@
 
 	return {
 		defer,
+		// Keeps values that were read ahead, and gives the one of a place; `undefined` for a place that is none of them.
+		keepAhead(source, rows, lacks, ids, values, at) {
+			const value = values[at];
+			if (at < values.length) values[at] = NOT_AHEAD;
+			if (ahead === undefined) queueMicrotask(dropAhead);
+			ahead = { __proto__: null, source, rows, lacks, ids, values, at: 0 };
+			return value;
+		},
 		// The entries of a list are read from a session of their own from here on: each row's from its line there.
 		moveTo(objects, source) {
 			for (let row = 0; row < objects.length; row++) {
@@ -336,6 +406,8 @@
 				if (typeof id !== "string" || !startsWith(ids, id, read) || ids[read + id.length] !== "\n") return false;
 				read += id.length + 1;
 			}
+			// None of the caller's code runs until all are made.
+			assignable = isAssignable();
 			for (let at = 0; at < rows.length; at++) {
 				const value = lacks[at] === 0 ? values[at] : defer(values[at], rows[at], lacks[at], source);
 				const row = rows[at];
@@ -343,6 +415,7 @@
 				if (row in objects) defineProperty(objects, row, plain(value));
 				else objects[row] = value;
 			}
+			assignable = false;
 			return true;
 		},
 	};

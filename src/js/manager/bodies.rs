@@ -13,12 +13,17 @@ use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::body::BodyOf;
 use crate::core::format::entry::{read_line_and_bodies, Kind, Line};
+use crate::core::index::read_ahead::{AheadBody, ReadAhead, FIRST, NEAR};
+use crate::core::json::long_strings::Parts;
 use crate::core::session::Session;
 use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::thrown;
-use crate::js::convert::values::parse;
+use crate::js::convert::values::{can_be_strings, value_of, values_of, with_scratch};
 use crate::js::engine::{ExternalMemory, JsEnv, JsVal, Persistent};
 use crate::js::factory::{self, FactoryFn};
+
+/// From how many bodies on, asked for one after another, the next ones are read ahead.
+const LONG_SEQUENCE: usize = 8;
 
 /// The environment variable that turns laziness off.
 const SWITCH: &str = "PI_SESSION_LAZY_BODIES";
@@ -37,8 +42,48 @@ pub trait Manager {
 pub struct BodyReader {
     manager: Weak<dyn Manager>,
     epoch: u64,
+    sequence: RefCell<Sequence>,
     /// The session, once its manager has let it go.
     left: RefCell<Option<(Session, ExternalMemory)>>,
+}
+
+/// Which bodies are asked for, one after another, and what is read ahead for that reason.
+#[derive(Default)]
+struct Sequence {
+    last: RowNo,
+    /// The row behind those that were read ahead and handed to JavaScript, which asks for none of them again.
+    end: RowNo,
+    /// How many bodies were asked for in order.
+    length: usize,
+    ahead: Option<ReadAhead>,
+}
+
+impl Sequence {
+    /// Notes that a row's body is asked for. Gives those that were read ahead, if it is one of them.
+    fn next(&mut self, session: &Session, row: RowNo) -> Vec<AheadBody> {
+        let is_next = row >= self.last && row < self.last.max(self.end) + NEAR;
+        (self.length, self.last) = (if is_next { self.length + 1 } else { 0 }, row);
+        if self.length < LONG_SEQUENCE {
+            self.ahead = None;
+            return Vec::new();
+        }
+        match self.ahead.take() {
+            Some(ahead) if ahead.has(row) => {
+                let (end, bytes) = ahead.next();
+                self.end = end;
+                self.ahead = session.read_ahead(end, bytes);
+                session.finish_read_ahead(ahead).unwrap_or_default()
+            }
+            Some(ahead) if row < self.end => {
+                self.ahead = Some(ahead);
+                Vec::new()
+            }
+            _ => {
+                self.ahead = session.read_ahead(row + 1, FIRST);
+                Vec::new()
+            }
+        }
+    }
 }
 
 impl Releasable for BodyReader {
@@ -63,7 +108,7 @@ impl BodyReader {
 
     /// Finds a body that is not where it was: the manager takes in what is there now, and where it is still at the same
     /// session, it may have the entry elsewhere. None if not.
-    fn find(&self, js: JsEnv<'_>, id: &[u8], of: BodyOf, was: &Was) -> Result<Option<String>> {
+    fn find(&self, js: JsEnv<'_>, id: &[u8], of: BodyOf, was: &Was) -> Result<Option<BodyText>> {
         let Some(manager) = self.manager.upgrade() else {
             return Ok(None);
         };
@@ -73,7 +118,7 @@ impl BodyReader {
             let row = row.filter(|&row| session.tree().row(row).map(|row| row.kind) == was.kind);
             text = row.and_then(|row| body_text(session, row, of).ok());
         })?;
-        Ok(text.filter(|text| was.len.is_none_or(|len| len as usize == text.len())))
+        Ok(text.filter(|text| was.len.is_none_or(|len| len as usize == text.len)))
     }
 }
 
@@ -99,7 +144,7 @@ impl Bodies {
         if matches!(switch.as_slice(), b"off" | b"0" | b"false") {
             return Ok(None);
         }
-        let reader = Rc::new(BodyReader { manager, epoch, left: RefCell::default() });
+        let reader = Rc::new(BodyReader { manager, epoch, sequence: RefCell::default(), left: RefCell::default() });
         let external = js.external(reader.clone())?;
         Ok(Some(Self { reader, external: js.keep(external)? }))
     }
@@ -129,18 +174,66 @@ pub fn reader<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
 }
 
 fn read_body<'env>(js: JsEnv<'env>, args: &[JsVal<'env>]) -> Result<JsVal<'env>> {
-    let &[reader, row, id, code] = args else {
+    let &[source, row, id, code] = args else {
         return Err(Error::from_reason("A body was asked for without its place"));
     };
-    let reader = js.external_value::<BodyReader>(reader)?;
+    let reader = js.external_value::<BodyReader>(source)?;
     let reader = reader.ok_or_else(|| Error::from_reason("A body was asked for without its reader"))?;
     let number = |value| Ok::<_, Error>(js.number_value(value)?.unwrap_or_default());
     let id = js.text(id)?.unwrap_or_default();
-    body(js, &reader, number(row)? as RowNo, &id, number(code)? as u8)
+    let of = BodyOf::from_code(number(code)? as u8);
+    let of = of.ok_or_else(|| Error::from_reason("A body of no kind was asked for"))?;
+    let row = number(row)? as RowNo;
+    match body_ahead(js, &reader, source, row, &id, of)? {
+        Some(value) => Ok(value),
+        None => body(js, &reader, row, &id, of),
+    }
 }
 
-fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, row: RowNo, id: &[u8], code: u8) -> Result<JsVal<'env>> {
-    let of = BodyOf::from_code(code).ok_or_else(|| Error::from_reason("A body of no kind was asked for"))?;
+/// A body that was read ahead. Others that were read with it are handed to `lazy.js`, which needs no call for them.
+fn body_ahead<'env>(
+    js: JsEnv<'env>,
+    reader: &BodyReader,
+    source: JsVal<'env>,
+    row: RowNo,
+    id: &[u8],
+    of: BodyOf,
+) -> Result<Option<JsVal<'env>>> {
+    let (mut rows, mut codes, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    let mut ids = js.undefined()?;
+    let found = reader.with_session(|session| {
+        if session.tree().id_of(row) != id {
+            return Ok(Ok(()));
+        }
+        for AheadBody { row, of, parts } in reader.sequence.borrow_mut().next(session, row) {
+            let Parts::Apart(apart) = parts else { continue };
+            if can_be_strings(&apart.strings) {
+                rows.push(row);
+                codes.push(of as u8);
+                all.push(apart);
+            }
+        }
+        Ok(js.array(0).and_then(|list| {
+            ids = list;
+            let each = |(at, &row): (usize, &RowNo)| js.set_at(list, at as u32, js.string(session.tree().id_of(row))?);
+            rows.iter().enumerate().try_for_each(each)
+        }))
+    })?;
+    if let Ok(made) = found {
+        made?;
+    }
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let at = rows.iter().zip(&codes).position(|(&at, &code)| at == row && code == of as u8);
+    let values = values_of(js, all)?;
+    let place = js.number(at.unwrap_or(rows.len()) as f64)?;
+    let value =
+        factory::call(js, FactoryFn::KeepAhead, &[source, js.u32s(&rows)?, js.u8s(&codes)?, ids, values, place])?;
+    Ok(at.map(|_| value))
+}
+
+fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, row: RowNo, id: &[u8], of: BodyOf) -> Result<JsVal<'env>> {
     let mut was = None;
     let read = reader.with_session(|session| {
         // An id may be in several lines; and rows have other numbers once another file was taken in.
@@ -163,12 +256,12 @@ fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, row: RowNo, id: &[u8], code:
         (Err(error), Some(was)) => reader.find(js, id, of, &was)?.ok_or_else(|| thrown(js, &error))?,
         (Err(error), None) => return Err(thrown(js, &error)),
     };
-    parse(js, &text).map_err(|_| match js.take_exception() {
+    value_of(js, text.parts).map_err(|_| match js.take_exception() {
         Ok(Some(exception)) => js.throw(exception),
         _ => {
             let file = reader.with_session(|session| Ok(session.file().unwrap_or_default().to_owned()));
             let file = file.ok().and_then(CoreResult::ok).unwrap_or_default();
-            thrown(js, &CoreError::too_long(&file, &to_string_lossy(id), of.name(), text.len()))
+            thrown(js, &CoreError::too_long(&file, &to_string_lossy(id), of.name(), text.len))
         }
     })
 }
@@ -177,16 +270,24 @@ fn id_of(session: &Session, row: RowNo) -> String {
     to_string_lossy(session.tree().id_of(row)).into_owned()
 }
 
-/// The JSON text of a body, found in the entry's line as it is now.
-fn body_text(session: &Session, row: RowNo, of: BodyOf) -> CoreResult<String> {
-    if let Some(text) = session.body(row, of)? {
-        return Ok(text);
+/// A body's text and its length in bytes.
+struct BodyText {
+    parts: Parts,
+    len: usize,
+}
+
+/// The text of a body, found in the entry's line as it is now.
+fn body_text(session: &Session, row: RowNo, of: BodyOf) -> CoreResult<BodyText> {
+    let len = session.bodies(row).iter().find(|(_, body)| body.of == of).map(|(_, body)| body.len as usize);
+    let parts = with_scratch(|scratch| session.body(row, of, scratch))?;
+    if let (Some(parts), Some(len)) = (parts, len) {
+        return Ok(BodyText { parts, len });
     }
     let changed = |what: &str| {
         let what = format!("entry {} {what}", id_of(session, row));
         CoreError::changed(session.file().unwrap_or_default(), what)
     };
-    let Some(mut line) = session.line(row)? else {
+    let Some(line) = session.line(row)? else {
         return Err(changed("has no line"));
     };
     let is_entry = |line: &Line<'_>| session.is_entry(row, line);
@@ -196,7 +297,8 @@ fn body_text(session: &Session, row: RowNo, of: BodyOf) -> CoreResult<String> {
     let Some(body) = found else {
         return Err(changed(&format!("has no {} any more", of.name())));
     };
-    line.truncate(body.end() as usize);
-    line.drain(..body.from as usize);
-    Ok(line)
+    let text = line.as_bytes().get(body.from as usize..body.end() as usize).unwrap_or_default();
+    let len = text.len();
+    let parts = with_scratch(|scratch| Parts::of(text, scratch));
+    parts.map(|parts| BodyText { parts, len }).ok_or_else(|| changed(&format!("has a {} that is no JSON", of.name())))
 }

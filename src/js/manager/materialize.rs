@@ -8,6 +8,7 @@ use napi::{Error, Result};
 use super::parse_batch::{Odd, ParseBatch};
 use super::state::{source, State};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
+use crate::core::base::string_buffer::StringBuffer;
 use crate::core::base::time::Time;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::serialize::KeyOrder;
@@ -82,7 +83,7 @@ fn make_missing(
         Ok(Some(odd)) => Err(Failed::Odd(odd)),
         Err(error) => Err(Failed::Make(error)),
     };
-    let batches = ParseBatches { session, rest: rows, lazy: source.is_some() };
+    let batches = ParseBatches { session, rest: rows, lazy: source.is_some(), buffer: StringBuffer::default() };
     if !batches.are_many() {
         return batches.into_iter().try_for_each(|batch| make(batch.map_err(Failed::Read)?));
     }
@@ -98,7 +99,7 @@ fn make_missing(
         };
         if std::thread::Builder::new().spawn_scoped(scope, read_ahead).is_err() {
             // No thread can be had: this one does it all.
-            let batches = ParseBatches { session, rest: rows, lazy: source.is_some() };
+            let batches = ParseBatches { session, rest: rows, lazy: source.is_some(), buffer: StringBuffer::default() };
             return batches.into_iter().try_for_each(|batch| make(batch.map_err(Failed::Read)?));
         }
         received.into_iter().try_for_each(|batch| make(batch.map_err(Failed::Read)?))
@@ -111,6 +112,7 @@ struct ParseBatches<'a> {
     rest: &'a [RowNo],
     /// Whether bodies are left out.
     lazy: bool,
+    buffer: StringBuffer,
 }
 
 impl ParseBatches<'_> {
@@ -156,6 +158,7 @@ impl Iterator for ParseBatches<'_> {
             true => self.session.lines_without_bodies(rows, &mut take),
             false => self.session.lines(rows, &mut take),
         };
+        batch.finish(&mut self.buffer);
         Some(read.map(|()| batch))
     }
 }

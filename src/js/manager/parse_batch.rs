@@ -5,6 +5,7 @@
 
 use napi::Result;
 
+use crate::core::base::string_buffer::{StringBuffer, Units};
 use crate::core::tree::tree::{RowNo, Tree};
 use crate::js::convert::values::{parse, LONGEST_TEXT};
 use crate::js::engine::{JsEnv, JsVal};
@@ -27,6 +28,8 @@ pub struct ParseBatch {
 struct Together {
     /// A list of the lines.
     text: Vec<u8>,
+    /// The whole of it, as the engine takes it.
+    units: Option<Units>,
     /// Where each of them ends in the text.
     ends: Vec<usize>,
     rows: Vec<RowNo>,
@@ -57,6 +60,14 @@ impl ParseBatch {
         together.ends.push(together.text.len());
         together.rows.push(row);
         together.lacks.push(lacks);
+    }
+
+    /// Ends the batch. This takes no engine, and is done by the thread that reads the lines.
+    pub fn finish(&mut self, buffer: &mut StringBuffer) {
+        for together in [&mut self.ascii, &mut self.wide] {
+            together.text.push(b']');
+            together.units = Some(buffer.units_of(&together.text));
+        }
     }
 
     /// The rows that were added.
@@ -90,10 +101,9 @@ impl ParseBatch {
 
 impl Together {
     fn make(&mut self, to: &To<'_, '_>) -> Result<Option<Odd>> {
-        if self.rows.is_empty() {
+        let Some(text) = self.units.take().filter(|_| !self.rows.is_empty()) else {
             return Ok(None);
-        }
-        self.text.push(b']');
+        };
         let mut ids = Vec::with_capacity(self.rows.len() * 9);
         for &row in &self.rows {
             ids.extend_from_slice(to.tree.id_of(row));
@@ -104,7 +114,7 @@ impl Together {
             let filled = factory::call(
                 js,
                 FactoryFn::Fill,
-                &[to.list, rows, lacks, to.source, js.string(&self.text)?, js.string(&ids)?],
+                &[to.list, rows, lacks, to.source, js.owned_string(text)?, js.string(&ids)?],
             )?;
             js.is_truthy(filled)
         })?;

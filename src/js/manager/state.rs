@@ -279,8 +279,12 @@ impl State {
                 memory.set(js, old.memory());
                 bodies.leave(js, old, memory)
             });
-            self.cache.follow(js, &rows)?;
-            if !same_header {
+            // Entries may outlive their manager, whose other objects are gone then.
+            match self.cache.is_collected(js)? {
+                true => self.cache.clear(),
+                false => self.cache.follow(js, &rows)?,
+            }
+            if !same_header && !self.cache.is_collected(js)? {
                 self.cache.forget_header(js)?;
             }
             left?;

@@ -1,0 +1,128 @@
+// Who reads one entry after another gets bodies that were read ahead on another thread: the same values, in any order.
+import { readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { type Json, caught, entry, header, message, scratch, shape, user, writeSession } from "../../support/store.js";
+import { openLazy, waits } from "./support.js";
+
+const COUNT = 400;
+const TEXTS = [
+	(at: number) => `plain ascii ${at}, and more of it. `,
+	(at: number) => `line ${at}\n\t"quoted" \\ and \u0007\u007f `,
+	(at: number) => `Übergrößenträger ${at} `,
+	(at: number) => `日本語の文章 ${at} 🙂 `,
+	(at: number) => `\ud83d alone ${at} \udc00 `,
+];
+const text = (at: number): string => (TEXTS[at % TEXTS.length] as (at: number) => string)(at).repeat(40 + ((at * 37) % 300));
+
+/** What a body may be: text, blocks, data of many small values, and strings that look like what stands for a long one. */
+const CONTENTS: ((at: number) => Json | Json[] | string)[] = [
+	(at) => text(at),
+	(at) => [{ type: "text", text: text(at) }],
+	(at) => [
+		{ type: "thinking", thinking: text(at + 1), thinkingSignature: "abc" },
+		{ type: "toolCall", id: `call_${at}`, name: "write", arguments: { path: "a", content: text(at), 7: [1.5, null, true] } },
+	],
+	(at) => Array.from({ length: 300 }, (_, number) => ({ number, name: `n${at}` })),
+	(at) => ["\u007f0", "\u007f1", text(at)],
+	(at) => JSON.parse(`${"[".repeat(100)}${JSON.stringify(text(at))}${"]".repeat(100)}`),
+	(at) => JSON.parse(`{"__proto__":${JSON.stringify(text(at))},"b":1,"2":"two","1":${JSON.stringify(text(at + 1))}}`),
+];
+
+const ENTRIES = Array.from({ length: COUNT }, (_, at) => {
+	const parent = at === 0 ? null : `e${at - 1}`;
+	const content = (CONTENTS[at % CONTENTS.length] as (at: number) => Json)(at);
+	if (at % 11 === 5) return entry("custom", `e${at}`, parent, { customType: "state", data: content });
+	if (at % 13 === 7) return message(`e${at}`, parent, user("short"));
+	return message(`e${at}`, parent, { role: "toolResult", content, details: at % 3 === 0 ? { more: text(at + 2) } : 1, isError: false });
+});
+
+/** A session that was written a while ago. */
+function file(): string {
+	const path = writeSession(scratch(), [header(), ...ENTRIES]);
+	utimesSync(path, 1_700_000_000, 1_700_000_000);
+	return path;
+}
+const WANTED = ENTRIES.map((one) => shape(JSON.parse(JSON.stringify(one))));
+
+const ascending = Array.from({ length: COUNT }, (_, at) => at);
+const ORDERS: Record<string, number[]> = {
+	"from the first to the last": ascending,
+	"from the last to the first": ascending.toReversed(),
+	"each third, then the others": [...ascending.filter((at) => at % 3 === 0), ...ascending.filter((at) => at % 3 !== 0)],
+	"forward with steps back": ascending.flatMap((at) => (at % 50 === 49 ? [at, Math.max(0, at - 70), at] : [at])),
+	"one half, then the other": [...ascending.slice(COUNT / 2), ...ascending.slice(0, COUNT / 2)],
+	"all over": ascending.map((at) => (at * 181) % COUNT),
+};
+
+for (const [name, order] of Object.entries(ORDERS)) {
+	test(`entries that are read ${name} are what is in the file`, () => {
+		const entries = openLazy(file()).getEntries() as any[];
+		for (const at of order) {
+			const one = entries[at];
+			expect(shape(one), `${at}`).toBe(WANTED[at]);
+			expect(one.message === undefined || one.message.content === one.message.content).toBe(true);
+		}
+		expect(entries.map(shape)).toEqual(WANTED);
+	});
+}
+
+test("two sessions that are read in turns keep their values apart", () => {
+	const [one, other] = [openLazy(file()), openLazy(file())].map((manager) => manager.getEntries() as any[]) as [any[], any[]];
+	for (const at of ascending) {
+		expect(shape(one[at])).toBe(WANTED[at]);
+		expect(shape(other[COUNT - 1 - at])).toBe(WANTED[COUNT - 1 - at]);
+	}
+	for (const at of ascending) if (one[at].message) expect(one[at].message).not.toBe(other[at].message);
+});
+
+test("one value of an entry that has two is read ahead, the other when it is looked at", () => {
+	const entries = openLazy(file()).getEntries() as any[];
+	for (const at of ascending) if (entries[at].message) expect(shape(entries[at].message.details)).toBe(shape((ENTRIES[at] as any).message.details));
+	expect(entries.some((one) => one.message && waits(one.message, "content"))).toBe(true);
+	expect(entries.map(shape)).toEqual(WANTED);
+});
+
+/** Whether the content of a message can be read. */
+function isReadable(message: any): boolean {
+	try {
+		return message.content !== undefined;
+	} catch {
+		return false;
+	}
+}
+
+test("what was read ahead is used until the job ends, and no longer", async () => {
+	let [ahead, left] = [0, 0];
+	for (let count = 40; count < 100; count += 15) {
+		const path = file();
+		const entries = openLazy(path).getEntries() as any[];
+		for (const one of entries.slice(0, count)) shape(one);
+		// Nothing of it can be read any more, but what was read before.
+		writeFileSync(path, Buffer.alloc(statSync(path).size, "x"));
+		const waiting = entries.slice(count, count + 30).filter((one) => one.message && waits(one.message, "content"));
+		for (const one of waiting) {
+			if (!isReadable(one.message)) continue;
+			expect(shape(one.message.content)).toBe(shape((ENTRIES[entries.indexOf(one)] as any).message.content));
+			ahead++;
+		}
+		await undefined;
+		for (const one of waiting.filter((one) => waits(one.message, "content"))) {
+			expect(caught(() => one.message.content)).toBeInstanceOf(Error);
+			left++;
+		}
+	}
+	expect(ahead).toBeGreaterThan(10);
+	expect(left).toBeGreaterThan(10);
+});
+
+test("what other processes write meanwhile is read", async () => {
+	const path = file();
+	const entries = openLazy(path).getEntries() as any[];
+	for (const one of entries.slice(0, 100)) shape(one);
+	await undefined;
+	const text = readFileSync(path, "utf8").replaceAll("plain ascii", "PLAIN ASCII");
+	writeFileSync(path, text);
+	const changed = text.split("\n").slice(1, -1).map((line) => shape(JSON.parse(line)));
+	for (const at of ascending.slice(100)) expect(shape(entries[at]), `${at}`).toBe(changed[at]);
+	expect(changed).not.toEqual(WANTED);
+});

@@ -1,0 +1,142 @@
+//! Strings whose units stay in memory that was ours: the engine neither copies them nor moves them when it collects
+//! garbage, which takes longer than all else that is done for a text of some kilobytes.
+//!
+//! The functions are part of Node-API from version 10 on (Node 22.14); Node 20, Bun and Deno have them, too. They are
+//! looked up by name, and where they are missing, or copy, the engine is given a copy as before. On Windows a worker's end
+//! may unload the addon before the engine has given the memory back, so they are not used there.
+
+use std::ffi::{c_char, c_void};
+use std::sync::OnceLock;
+
+use napi::{sys, Env, Result};
+
+use super::env::{JsEnv, JsVal};
+
+/// Strings of fewer bytes are copied: what is kept for an adopted one takes some hundred bytes.
+const LEAST: usize = 1 << 10;
+
+/// How much memory is freed before it is given back to the system.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const TRIM_STEP: usize = 32 << 20;
+
+/// A string, or the units if the engine does not adopt them.
+pub(super) enum Adopted<'env, T> {
+    String(JsVal<'env>),
+    Refused(Box<[T]>),
+}
+
+type Finalize = unsafe extern "C" fn(sys::napi_env, *mut c_void, *mut c_void);
+
+/// A Node-API function that makes a string of so many units, and tells whether it copied them. The finalizer gets the
+/// pointer to the units and the hint.
+// SAFETY: whoever calls one gives a good environment, units that stay as they are until the finalizer is called, and places
+// for what is written.
+type Adopt<T> = unsafe extern "C" fn(
+    sys::napi_env,
+    *mut T,
+    usize,
+    Option<Finalize>,
+    *mut c_void,
+    *mut sys::napi_value,
+    *mut bool,
+) -> sys::napi_status;
+
+struct Functions {
+    latin1: Adopt<c_char>,
+    utf16: Adopt<u16>,
+}
+
+/// The engine's functions; None where it lacks one.
+fn functions() -> Option<&'static Functions> {
+    static FUNCTIONS: OnceLock<Option<Functions>> = OnceLock::new();
+    let find = || {
+        let latin1 = symbol(c"node_api_create_external_string_latin1")?;
+        let utf16 = symbol(c"node_api_create_external_string_utf16")?;
+        // SAFETY: functions with these names have these types.
+        Some(unsafe {
+            Functions {
+                latin1: std::mem::transmute::<*mut c_void, Adopt<c_char>>(latin1),
+                utf16: std::mem::transmute::<*mut c_void, Adopt<u16>>(utf16),
+            }
+        })
+    };
+    FUNCTIONS.get_or_init(find).as_ref()
+}
+
+#[cfg(unix)]
+fn symbol(name: &std::ffi::CStr) -> Option<*mut c_void> {
+    // SAFETY: the name ends with a zero.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}
+
+#[cfg(not(unix))]
+fn symbol(_: &std::ffi::CStr) -> Option<*mut c_void> {
+    None
+}
+
+/// Frees the units of a string that was collected; `len` is their number.
+// SAFETY: called by the engine alone, once, with what `adopted` gave it. `env` is null when the environment has ended.
+unsafe extern "C" fn free<T>(env: sys::napi_env, units: *mut c_void, len: *mut c_void) {
+    let len = len as usize;
+    // SAFETY: `adopted` made this pointer of a box of so many units.
+    drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(units.cast::<T>(), len)) });
+    trim(len * size_of::<T>());
+    if !env.is_null() {
+        count(env, -size::<T>(len));
+    }
+}
+
+/// Gives freed memory back to the system when there is much: glibc keeps what other threads have allocated.
+fn trim(freed: usize) {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        static FREED: AtomicUsize = AtomicUsize::new(0);
+        if FREED.fetch_add(freed, Ordering::Relaxed) + freed >= TRIM_STEP {
+            FREED.store(0, Ordering::Relaxed);
+            // SAFETY: it may be called at any time, on any thread.
+            unsafe { libc::malloc_trim(0) };
+        }
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    let _ = freed;
+}
+
+fn size<T>(len: usize) -> i64 {
+    i64::try_from(len * size_of::<T>()).unwrap_or(i64::MAX)
+}
+
+/// Counts memory as the engine's own, which collects garbage when there is much.
+fn count(env: sys::napi_env, bytes: i64) {
+    let _ = Env::from_raw(env).adjust_external_memory(bytes);
+}
+
+impl<'env> JsEnv<'env> {
+    pub(super) fn adopted_latin1(self, units: Box<[u8]>) -> Result<Adopted<'env, u8>> {
+        self.adopted(functions().map(|functions| functions.latin1), units)
+    }
+
+    pub(super) fn adopted_utf16(self, units: Box<[u16]>) -> Result<Adopted<'env, u16>> {
+        self.adopted(functions().map(|functions| functions.utf16), units)
+    }
+
+    /// `T` and `U` have the same size.
+    fn adopted<T, U>(self, adopt: Option<Adopt<T>>, units: Box<[U]>) -> Result<Adopted<'env, U>> {
+        const { assert!(size_of::<T>() == size_of::<U>()) };
+        let Some(adopt) = adopt.filter(|_| size_of_val(&*units) >= LEAST) else {
+            return Ok(Adopted::Refused(units));
+        };
+        let len = units.len();
+        let pointer = Box::into_raw(units).cast::<U>();
+        let (mut out, mut copied) = (std::ptr::null_mut(), false);
+        // SAFETY: the units are good until `free` is called, and nobody else has them. Where they were copied, or could not
+        // be, the engine has called `free`, or never will.
+        let status = unsafe {
+            adopt(self.raw(), pointer.cast(), len, Some(free::<U>), len as *mut c_void, &mut out, &mut copied)
+        };
+        self.check(status, "string")?;
+        count(self.raw(), size::<U>(len));
+        self.made(out).map(Adopted::String)
+    }
+}
