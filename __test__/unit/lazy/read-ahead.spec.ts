@@ -47,7 +47,7 @@ const WANTED = ENTRIES.map((one) => shape(JSON.parse(JSON.stringify(one))));
 const ascending = Array.from({ length: COUNT }, (_, at) => at);
 const ORDERS: Record<string, number[]> = {
 	"from the first to the last": ascending,
-	"from the last to the first": ascending.toReversed(),
+	"from the last to the first": [...ascending].reverse(),
 	"each third, then the others": [...ascending.filter((at) => at % 3 === 0), ...ascending.filter((at) => at % 3 !== 0)],
 	"forward with steps back": ascending.flatMap((at) => (at % 50 === 49 ? [at, Math.max(0, at - 70), at] : [at])),
 	"one half, then the other": [...ascending.slice(COUNT / 2), ...ascending.slice(0, COUNT / 2)],
