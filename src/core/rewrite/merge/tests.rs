@@ -3,7 +3,9 @@ use std::io::Write as _;
 
 use super::*;
 use crate::core::base::options::Options;
-use crate::core::io::fs::faults::{before_next, with, InjectedFault};
+use crate::core::io::fs::faults::before_next;
+#[cfg(unix)]
+use crate::core::io::fs::faults::{with, InjectedFault};
 use crate::core::io::fs::{stat_path, Call, Identity};
 use crate::core::session::{OpenResult, Persistence, Session};
 
@@ -210,6 +212,7 @@ fn an_append_that_was_killed_at_any_byte_is_finished_by_the_next_merge() {
 }
 
 #[test]
+#[cfg(unix)]
 fn an_append_that_fails_leaves_the_file_as_it_was() {
     let [a, b, c] = ["a", "b", "c"].map(|id| entry(id, "p"));
     let stored = format!("{b}\n{c}\n");
