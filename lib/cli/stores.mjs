@@ -146,7 +146,7 @@ async function pulled(connection, query, options) {
 		for (const { session: id, where, message } of problems) rows.push({ session: id, file: "", what: "", error: `${where}: ${message}` });
 		const fresh = items.filter(({ state }) => state === "new" || state === "changed");
 		if (options.dryRun) {
-			rows.push(...fresh.map((item) => ({ session: item.session, file: item.file, what: item.state === "new" ? `${size(item.stored.bytes)} to be pulled` : "changed in the store since the last pull" })));
+			rows.push(...fresh.map((item) => ({ session: item.session, file: item.file, what: item.state === "new" ? `${size(item.stored.bytes)} to be pulled` : "changed since the last pull" })));
 			continue;
 		}
 		const bar = progress("Pulling sessions");

@@ -18,7 +18,7 @@ const { CURRENT_VERSION, checkAt, tailAt } = require("./session-file.js");
  * @property {string} file
  * @property {Buffer} [header] makes the file, with this header, if it is not there
  * @property {Note} [note] what an earlier push or pull had noted
- * @property {(note: Note) => unknown} [onNote] is given the new one, and waited for
+ * @property {(note: Note, problems: import("./index").Problem[]) => unknown} [onNote] is given the new one, and what could not be read, and waited for
  * @property {(lines: number) => void} [onProgress] is given how many lines were loaded
  */
 
@@ -39,7 +39,7 @@ async function pull(options) {
 	if (note && before) {
 		const page = await loadNew(options, note.cursor);
 		if (page?.lines.length === 0) {
-			await onNote?.({ ...note, cursor: page.cursor });
+			await onNote?.({ ...note, cursor: page.cursor }, page.problems);
 			return { added: 0, renamed: [], problems: page.problems };
 		}
 		if (page?.behind) {
@@ -69,6 +69,13 @@ async function known(path, note) {
 		await file?.close();
 	}
 }
+
+/**
+ * Whether a file is still what a note says.
+ * @param {string} path
+ * @param {Note} note
+ */
+const isAsNoted = async (path, note) => (await known(path, note)) !== undefined;
 
 /**
  * What was stored after a cursor; undefined if the store does not know the cursor any more.
@@ -106,7 +113,7 @@ function merge({ session, file, header }, page, since) {
 async function done({ file, onNote }, page, { added, renamed, storedBytes: offset }) {
 	const handle = await fs.open(file);
 	try {
-		await onNote?.({ cursor: page.cursor, offset, check: await checkAt(handle, offset), needsAll: renamed.length > 0 });
+		await onNote?.({ cursor: page.cursor, offset, check: await checkAt(handle, offset), needsAll: renamed.length > 0 }, page.problems);
 	} finally {
 		await handle.close();
 	}
@@ -133,5 +140,6 @@ function localHeader({ session, header }, { cwd, parentOf }) {
 	return Buffer.from(JSON.stringify(value));
 }
 
+exports.isAsNoted = isAsNoted;
 exports.localHeader = localHeader;
 exports.pull = pull;

@@ -5,7 +5,7 @@ const { StoreError } = require("./errors.js");
 const { fileFor, localSessions } = require("./local.js");
 const { Notes } = require("./notes.js");
 const { projectOf } = require("./project.js");
-const { localHeader, pull } = require("./pull.js");
+const { isAsNoted, localHeader, pull } = require("./pull.js");
 const { Push } = require("./push.js");
 
 /** @typedef {import("./index").StoredSession} StoredSession */
@@ -40,13 +40,15 @@ class SessionSync {
 		const { store, dir } = this.#options;
 		const { sessions, problems } = await store.list(session === undefined ? { project: this.project } : { session });
 		const local = await localSessions(dir);
-		const items = sessions.map((stored) => {
+		const items = await each(sessions, undefined, async (stored) => {
 			const note = this.#notes.get(stored.session);
 			const file = local.get(stored.session)?.file;
 			/** @type {SyncItem["state"]} */
-			let state = file === undefined ? "new" : note?.listed === listedOf(stored) ? "same" : "changed";
+			let state = "new";
+			// A file that was put back from an old copy lacks lines, too.
+			if (file !== undefined) state = note?.listed === listedOf(stored) && (await isAsNoted(file, note)) ? "same" : "changed";
 			// A session that was deleted here comes back if it is named.
-			if (file === undefined && note && session === undefined) state = "deleted";
+			else if (note && session === undefined) state = "deleted";
 			return { session: stored.session, stored, file: file ?? fileFor(dir, stored), state };
 		});
 		return { items, problems };
@@ -83,8 +85,9 @@ class SessionSync {
 			const header = head.isNew ? localHeader(stored, { cwd, parentOf }) : undefined;
 			if (head.isNew) await fs.mkdir(dir, { recursive: true });
 			const listed = listedOf(stored);
-			/** @type {(note: import("./push").Note) => Promise<void>} */
-			const onNote = (note) => this.#notes.set(session, { ...note, listed });
+			/** @type {NonNullable<import("./pull").PullOptions["onNote"]>} */
+			// What could not be read is asked for again: put back, it may look in the list as it does now.
+			const onNote = (note, problems) => this.#notes.set(session, { ...note, listed: problems.length === 0 ? listed : undefined });
 			const note = head.isNew ? undefined : this.#notes.get(session);
 			return { ...head, ...(await pull({ store, session, file, header, note, onNote })) };
 		} catch (error) {
