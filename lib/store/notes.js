@@ -92,6 +92,15 @@ class Notes {
 		}
 	}
 
+	/**
+	 * Leaves a note that matches no file, if there is one.
+	 * @param {string} session
+	 */
+	async invalidate(session) {
+		const note = this.get(session);
+		if (note) await this.set(session, { ...note, check: "" });
+	}
+
 	/** @param {string} session */
 	#path(session) {
 		return join(this.#folder, `${nameOf(checkId(session, "session"))}.json`);

@@ -18,6 +18,7 @@ const { CURRENT_VERSION, checkAt, tailAt } = require("./session-file.js");
  * @property {string} file
  * @property {Buffer} [header] makes the file, with this header, if it is not there
  * @property {Note} [note] what an earlier push or pull had noted
+ * @property {() => unknown} [onMerge] is called before the file changes, and waited for: notes do not hold from then on
  * @property {(note: Note, problems: import("./index").Problem[]) => unknown} [onNote] is given the new one, and what could not be read, and waited for
  * @property {(lines: number) => void} [onProgress] is given how many lines were loaded
  */
@@ -43,7 +44,7 @@ async function pull(options) {
 			return { added: 0, renamed: [], problems: page.problems };
 		}
 		if (page?.behind) {
-			const merged = merge(options, page, { bytes: note.offset, tail: before });
+			const merged = await merge(options, page, { bytes: note.offset, tail: before });
 			if (!merged.needsAll) return await done(options, page, merged);
 		}
 	}
@@ -53,7 +54,7 @@ async function pull(options) {
 		// It was deleted from the store, and a push must not put it back: the old note stays.
 		return { added: 0, renamed: [], problems: page.problems };
 	}
-	return await done(options, page, merge(options, page));
+	return await done(options, page, await merge(options, page));
 }
 
 /**
@@ -96,11 +97,12 @@ async function loadNew({ store, session, onProgress }, cursor) {
  * @param {import("./index").Page} page
  * @param {{ bytes: number, tail: Uint8Array }} [since]
  */
-function merge({ session, file, header }, page, since) {
+async function merge({ session, file, header, onMerge }, page, since) {
 	const names = [...new Set(page.lines.map(({ host }) => host))].sort();
 	const numbers = new Map(names.map((name, at) => [name, at]));
 	const hosts = Uint32Array.from(page.lines, ({ host }) => numbers.get(host) ?? 0);
 	const lines = Buffer.concat(page.lines.flatMap(({ line }) => [line, NEWLINE]));
+	await onMerge?.();
 	return sessionManager().merge(file, { session, lines, hosts, header, since });
 }
 

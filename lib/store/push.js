@@ -45,6 +45,8 @@ class Push {
 	#options;
 	/** @type {Note | undefined} */
 	#note;
+	/** What was last read or kept. @type {Note | undefined} */
+	#kept;
 	/** Lines that the store had when there was no note, until the file was read to its end. @type {Set<string>} */
 	#known = new Set();
 	/** @type {Buffer | undefined} */
@@ -156,7 +158,8 @@ class Push {
 
 	async #run() {
 		try {
-			this.#note = this.#options.readNote?.() ?? this.#note;
+			this.#kept = this.#options.readNote?.();
+			this.#note = this.#kept ?? this.#note;
 			while (!this.#isStopped && (await this.#step()));
 			this.#failures = 0;
 		} catch (error) {
@@ -169,8 +172,10 @@ class Push {
 
 	/** Stores one portion. Gives whether there may be more. */
 	async #step() {
-		const { store, session, project, onNote, onProgress } = this.#options;
-		const file = await fs.open(this.#options.file);
+		const { store, session, project, readNote, onNote, onProgress } = this.#options;
+		const file = await fs.open(this.#options.file).catch(unlessAbsent);
+		// A session gets its file with its first message.
+		if (!file) return false;
 		try {
 			if (!this.#note || (await checkAt(file, this.#note.offset)) !== this.#note.check) {
 				const page = await loadAll(store, session);
@@ -187,7 +192,15 @@ class Push {
 				({ cursor } = await store.append(session, append));
 			}
 			offset += bytes;
-			this.#note = { ...this.#note, cursor, offset, check: await checkAt(file, offset) };
+			const check = await checkAt(file, offset);
+			const now = readNote?.();
+			if (readNote && !isSame(now, this.#kept)) {
+				// A pull, or another process, made a newer one meanwhile.
+				[this.#note, this.#kept] = [now, now];
+				return true;
+			}
+			this.#note = { ...this.#note, cursor, offset, check };
+			this.#kept = this.#note;
 			await onNote?.(this.#note);
 			onProgress?.(offset);
 			return goesOn || this.#atEnd();
@@ -201,5 +214,13 @@ class Push {
 		return false;
 	}
 }
+
+/** @param {NodeJS.ErrnoException} error @returns {undefined} */
+function unlessAbsent(error) {
+	if (error.code !== "ENOENT") throw error;
+}
+
+/** @param {Note | undefined} a @param {Note | undefined} b */
+const isSame = (a, b) => a?.cursor === b?.cursor && a?.offset === b?.offset && a?.check === b?.check && Boolean(a?.needsAll) === Boolean(b?.needsAll);
 
 exports.Push = Push;

@@ -89,7 +89,9 @@ class SessionSync {
 			// What could not be read is asked for again: put back, it may look in the list as it does now.
 			const onNote = (note, problems) => this.#notes.set(session, { ...note, listed: problems.length === 0 ? listed : undefined });
 			const note = head.isNew ? undefined : this.#notes.get(session);
-			return { ...head, ...(await pull({ store, session, file, header, note, onNote })) };
+			// Whoever pushes after a pull that was killed compares the file with everything.
+			const onMerge = () => this.#notes.invalidate(session);
+			return { ...head, ...(await pull({ store, session, file, header, note, onMerge, onNote })) };
 		} catch (error) {
 			return { ...head, added: 0, renamed: [], problems: [], error: asError(error) };
 		}

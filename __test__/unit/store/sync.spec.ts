@@ -1,11 +1,17 @@
 // What a pull and a push note of a session, and what they do when that does not hold any more.
 import { appendFileSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { SESSION, entry } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
+import { api } from "../../support/store.js";
+
+afterEach(() => vi.restoreAllMocks());
 
 const idsIn = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line).id);
+/** What a machine has noted. */
+const notesOf = ({ notes }: { notes: string }) =>
+	readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json")).map((name) => JSON.parse(readFileSync(join(notes, name), "utf8")));
 
 test("a file that was put back from an old copy after a pull had found nothing new gets its lines again", async () => {
 	const { machine, begin } = world();
@@ -46,4 +52,65 @@ test("damage in the store is reported by every pull, and what was put back with 
 	expect(await b.sync.pull()).toMatchObject([{ added: 1, problems: [] }]);
 	expect(idsIn(b.file)).toEqual(["first", "second"]);
 	expect(await b.sync.pull()).toEqual([]);
+});
+
+test("a pull that ended while a push waited for the store's answer is not undone by the push's older note", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("root"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(entry("theirs")));
+	await b.sync.push();
+	appendFileSync(a.file, text(entry("mine")));
+	const real = a.store.append.bind(a.store);
+	let noted: unknown;
+	a.store.append = async (...args) => {
+		a.store.append = real;
+		const appended = await real(...args);
+		expect(await a.again().pull()).toMatchObject([{ added: 1 }]);
+		noted = notesOf(a);
+		return appended;
+	};
+	expect(await a.sync.push()).toMatchObject([{ lag: 0 }]);
+	expect(notesOf(a)).toEqual(noted);
+	for (const { sync } of [a, b]) await sync.pull();
+	expect(idsIn(a.file)).toEqual(idsIn(b.file));
+	expect(idsIn(a.file).sort()).toEqual(["mine", "root", "theirs"]);
+});
+
+test("after a pull that was killed before its note a push compares with everything, and the next pull finishes it", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("root"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(entry("theirs")));
+	await b.sync.push();
+	// The pull ends within the merge.
+	const { merge } = api.SessionManager;
+	vi.spyOn(api.SessionManager, "merge").mockImplementation((...args) => {
+		merge.call(api.SessionManager, ...args);
+		throw new Error("killed");
+	});
+	expect(await a.sync.pull()).toMatchObject([{ error: { message: "killed" } }]);
+	vi.restoreAllMocks();
+	expect(notesOf(a)).toMatchObject([{ check: "" }]);
+	const load = vi.spyOn(a.store, "load");
+	const append = vi.spyOn(a.store, "append");
+	await a.again().push();
+	expect(load.mock.calls[0]?.[1]).toBeUndefined();
+	expect(append).not.toHaveBeenCalled();
+	expect(await a.again().pull()).toMatchObject([{ added: 0, problems: [] }]);
+	expect(idsIn(a.file)).toEqual(["root", "theirs"]);
+	expect(await a.again().pull()).toEqual([]);
+});
+
+test("to flush a session that has no file yet takes no time and is no error", async () => {
+	const { machine, errors } = world();
+	const a = machine("a");
+	a.sync.follow({ session: SESSION, file: a.file });
+	expect(await a.sync.flush({ timeout: Infinity })).toBe(true);
+	expect([a.sync.lag(), errors]).toEqual([0, []]);
+	await a.sync.stop();
 });
