@@ -77,6 +77,9 @@ function pathsIn(folder) {
 	}
 }
 
+/** Whether what names a session is a path: else it is an id or its beginning. @param {string} query */
+export const isPath = (query) => /[\\/]/.test(query) || query.endsWith(".jsonl") || existsSync(query);
+
 /**
  * The file of a session: a path, the beginning of an id, or nothing for the newest of the working directory.
  * @param {string | undefined} query
@@ -85,7 +88,7 @@ function pathsIn(folder) {
  */
 export async function sessionPath(query, scope) {
 	if (query === undefined) return newestSession(scope);
-	if (/[\\/]/.test(query) || query.endsWith(".jsonl") || existsSync(query)) {
+	if (isPath(query)) {
 		const path = pathOf(query);
 		const stats = statSync(path, { throwIfNoEntry: false });
 		if (!stats) throw new CommandError(`No such file: ${query}`);

@@ -6,7 +6,7 @@ import local from "../store/local.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, progress, table, write, writeJson } from "./output.mjs";
 import { defaultDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
-import { findByIdPrefix, sessionFiles, sessionPath } from "./sessions.mjs";
+import { findByIdPrefix, isPath, sessionFiles, sessionPath } from "./sessions.mjs";
 import { age, clip, counted, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("../store/index.js").LineStore} LineStore */
@@ -33,7 +33,7 @@ async function withStore(options, work, nothing) {
 async function connect(options) {
 	const address = options.store ?? process.env.PI_SESSION_NATIVE_STORE;
 	if (!address) throw new UsageError("Which store? --store <url>, or PI_SESSION_NATIVE_STORE");
-	const isUrl = /^[a-z][a-z0-9+.-]+:/i.test(address);
+	const isUrl = errors.isUrl(address);
 	const shown = isUrl ? errors.withoutSecrets(errors.parseUrl(address)) : pathOf(address);
 	const notes = join(dirname(sessionsRoot()), "session-stores");
 	const place = isUrl ? address : shown;
@@ -72,6 +72,21 @@ async function syncsOfAll(connection, options) {
 }
 
 /**
+ * The session here that an id, its beginning or a path names.
+ * @param {string} query
+ * @param {Options} options
+ */
+async function localSession(query, options) {
+	const path = await sessionPath(query, options);
+	const found = [...(await local.localSessions(dirname(path))).values()].find(({ file }) => file === path);
+	if (!found) throw new CommandError(`Not a session of the current version with an id that a store takes: ${path}`);
+	return found;
+}
+
+/** @param {Connection} connection @param {import("../store/local.js").LocalSession} local @param {Options} options */
+const syncOf = (connection, { file, cwd }, options) => syncIn(connection, dirname(file), cwd ?? workingDirectory(options), false);
+
+/**
  * @param {string | undefined} query
  * @param {Options} options
  */
@@ -91,11 +106,9 @@ async function pushed(connection, query, options) {
 	let syncs;
 	if (query === undefined) syncs = options.all ? await syncsOfAll(connection, options) : [syncHere(connection, options)];
 	else {
-		const path = await sessionPath(query, options);
-		const found = [...(await local.localSessions(dirname(path))).values()].find(({ file }) => file === path);
-		if (!found) throw new CommandError(`Not a session of the current version with an id that a store takes: ${path}`);
+		const found = await localSession(query, options);
 		session = found.session;
-		syncs = [syncIn(connection, dirname(path), found.cwd ?? workingDirectory(options), false)];
+		syncs = [syncOf(connection, found, options)];
 	}
 	/** @type {Row[]} */
 	const rows = [];
@@ -131,7 +144,11 @@ async function pulled(connection, query, options) {
 	let session;
 	/** @type {SessionSync[]} */
 	let syncs = [];
-	if (query !== undefined) {
+	if (query !== undefined && isPath(query)) {
+		const found = await localSession(query, options);
+		session = found.session;
+		syncs = [syncOf(connection, found, options)];
+	} else if (query !== undefined) {
 		const { sessions } = await connection.store.list();
 		const items = sessions.map((stored) => ({ id: stored.session, project: stored.project ?? "" }));
 		session = items[findByIdPrefix(query, items, ({ id, project }) => `${clip(id, 64)}  ${clip(project, 60)}`)]?.id;
@@ -171,8 +188,8 @@ async function pulled(connection, query, options) {
 export async function sync(query, options) {
 	checkUse(query, options);
 	const both = async (/** @type {Connection} */ connection) => {
-		// A session that is only here cannot be pulled.
-		const isStored = query === undefined || (await connection.store.list()).sessions.some(({ session }) => session.startsWith(query));
+		// An id that is only here cannot be found in the store.
+		const isStored = query === undefined || isPath(query) || (await connection.store.list()).sessions.some(({ session }) => session.startsWith(query));
 		const down = isStored ? await pulled(connection, query, options) : [];
 		return [...down, ...(await pushed(connection, query, options))];
 	};

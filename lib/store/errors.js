@@ -31,6 +31,18 @@ function withoutSecrets(url) {
 }
 
 /**
+ * Whether the address of a store is a URL: else it is a path. What is neither, but may hold a password, is refused without its text.
+ * @param {string} address
+ */
+function isUrl(address) {
+	// A path, on Windows too, where a drive looks like a scheme of one letter.
+	if (/^[a-z][a-z0-9+.-]+:/i.test(address)) return true;
+	if (/password\s*=/i.test(address) || /^[a-z][a-z0-9+.-]*\/\/[^@]*@/i.test(address))
+		throw new StoreError("invalid", "The address of the store is neither a path nor a URL such as postgres://user@host/database");
+	return false;
+}
+
+/**
  * Parses a URL. The error of `URL` itself contains the whole text, with the password, so it is not passed on.
  * @param {string} text
  */
@@ -44,5 +56,6 @@ function parseUrl(text) {
 }
 
 exports.StoreError = StoreError;
+exports.isUrl = isUrl;
 exports.parseUrl = parseUrl;
 exports.withoutSecrets = withoutSecrets;

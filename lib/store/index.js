@@ -18,7 +18,7 @@
 // `docs/stores.md` has the layouts and what readers and writers may rely on.
 const { fileURLToPath } = require("node:url");
 const { DirectoryStore } = require("./directory.js");
-const { StoreError, parseUrl } = require("./errors.js");
+const { StoreError, isUrl, parseUrl } = require("./errors.js");
 const { compareLines } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { hostId } = require("./notes.js");
@@ -29,8 +29,7 @@ const { SessionSync } = require("./sync.js");
 
 /** @type {typeof import("./index").openStore} */
 async function openStore(address, { host }) {
-	// A path, on Windows too, where a drive looks like a scheme of one letter.
-	if (!/^[a-z][a-z0-9+.-]+:/i.test(address)) return new DirectoryStore({ path: address, host });
+	if (!isUrl(address)) return new DirectoryStore({ path: address, host });
 	const url = parseUrl(address);
 	switch (url.protocol) {
 		case "file:":

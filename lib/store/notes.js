@@ -5,7 +5,7 @@ const fs = require("node:fs");
 const { hostname } = require("node:os");
 const { join } = require("node:path");
 const { fileURLToPath } = require("node:url");
-const { StoreError } = require("./errors.js");
+const { StoreError, isUrl } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
 
@@ -109,7 +109,7 @@ class Notes {
 
 /** @param {string} address */
 function identityOf(address) {
-	if (!/^[a-z][a-z0-9+.-]+:/i.test(address)) return address;
+	if (!isUrl(address)) return address;
 	const url = new URL(address);
 	if (url.protocol === "file:") return fileURLToPath(url);
 	const telling = TELLING.map((name) => `${name}=${url.searchParams.get(name) ?? ""}`);

@@ -77,6 +77,8 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 		expect(await said([command, "--store", missing])).toMatchObject({ code: 1, err: expect.stringContaining("there is no such directory"), out: "" });
 	expect(await said(["pull", "--store", "ftp://me:s3cret@x/y"])).toMatchObject({ code: 1, err: "Error: No store is known for addresses that begin with ftp:" });
 	expect(await said(["pull", "--store", "postgres://me:s3cret@[x"])).toMatchObject({ code: 1, err: expect.stringContaining("is no URL") });
+	for (const mistyped of ["host=127.0.0.1 user=me password=s3cret dbname=x", "postgres//me:s3cret@127.0.0.1/x"])
+		expect(await said(["pull", "--json", "--store", mistyped])).toMatchObject({ code: 1, err: expect.stringContaining("neither a path nor a URL") });
 	const refused = await said(["pull", "--store", "postgres://me:s3cret@127.0.0.1:1/x?password=s3cret"]);
 	expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("postgres://me@127.0.0.1:1/x") });
 	expect(await said(["push", ID, "--all"], missing)).toMatchObject({ code: 2, err: "Error: --all cannot be combined with a session" });
@@ -85,6 +87,20 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	// Notes are kept under a checksum of the address.
 	const kept = JSON.stringify(snapshot(laptop.agent));
 	expect(kept).not.toContain("s3cret");
+});
+
+test("a session that is named by its path is pulled, too", async () => {
+	const { laptop, desktop } = team();
+	const file = put(laptop, ID, [message("a", null, user("hello"))]);
+	await good(laptop, ["sync", file]);
+	await good(desktop, ["pull"]);
+	const [pulled] = filesOf(desktop) as [string];
+	for (const [id, command] of [["b", "sync"], ["c", "pull"]] as const) {
+		appendFileSync(pulled, `${JSON.stringify(message(id, "a", user("and on")))}\n`);
+		await good(desktop, ["push"]);
+		expect(await good(laptop, [command, file])).toMatch(/^1 line added/);
+	}
+	expect(readFileSync(file, "utf8").split("\n").slice(1)).toEqual(readFileSync(pulled, "utf8").split("\n").slice(1));
 });
 
 test("one bad file of the store keeps no other session back", async () => {
