@@ -30,7 +30,9 @@ pub fn ingest_pending(mut catalog: Catalog, location: &CatalogLocation, stop: &A
     let mut tries = 0..BUSY_TRIES;
     loop {
         // Another process may write for seconds. Each try is short, so that an exit need not wait long.
-        let is_locked = ingest_once(&mut catalog, stop).is_err_and(|error| {
+        let ingested = catch_unwind(AssertUnwindSafe(|| ingest_once(&mut catalog, stop)));
+        // A panic has said why. Later lists must find this catalog free.
+        let is_locked = ingested.unwrap_or(Ok(())).is_err_and(|error| {
             discard_if_corrupt(catalog.file(), &error);
             is_busy(&error) && tries.next().is_some()
         });

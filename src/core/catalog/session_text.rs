@@ -81,11 +81,13 @@ fn cached(
     let Some(row) = rows::of_file(&view, dir, name)? else {
         return Ok(None);
     };
-    // The row of a file that has grown contains what was listed; each text has the offset of its end.
+    // The row of a file that has grown contains what was listed; each text has the offset of its end. One of an older state
+    // stays where the catalog cannot be written.
     let grown = row.progress.end > state.end;
-    if !state.is_of(&row.fingerprint)
-        || !(grown || row.progress.end == state.end && row.head_tail_hash == state.head_tail_hash)
-    {
+    let is_same = row.progress.end == state.end
+        && row.head_tail_hash == state.head_tail_hash
+        && row.fingerprint.changed as u64 == state.changed;
+    if !(state.is_of(&row.fingerprint) && (grown || is_same)) {
         return Ok(None);
     }
     if !matches!(row.progress.kind, FileKind::Session(..)) {

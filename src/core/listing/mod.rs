@@ -4,6 +4,5 @@ pub mod candidates;
 pub mod find_session;
 pub mod list;
 pub mod locale_sort;
-#[allow(clippy::module_inception)]
 pub mod read_all;
 pub mod usage;

@@ -22,11 +22,12 @@ use crate::core::catalog::fts::index::Indexer;
 use crate::core::catalog::ingest::{begin, pending, PendingSession};
 use crate::core::catalog::ingest_lock::IngestLock;
 use crate::core::catalog::location::CatalogLocation;
+use crate::core::io::file_version::FileFingerprint;
 use crate::core::listing::candidates::Candidate;
 use crate::core::listing::read_all::read_with;
 use crate::core::summary::session_summary::{ListedSession, SessionSummary};
 
-/// How long a search waits for another process that writes.
+/// How long a search waits for another process that writes. So long an exit of this process may wait for the search.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// How many sessions are ingested at once.
@@ -186,24 +187,27 @@ impl Request<'_> {
         Ok(hits)
     }
 
-    /// Sets the sessions' row ids.
+    /// Sets the ids of the rows that were read from the files as they are. A row of an older state stays where the catalog
+    /// cannot be written.
     fn find_rows(&self, catalog: &Catalog, sessions: &mut [SearchedSession]) -> CatalogResult<()> {
         let mut rows = HashMap::new();
         let dirs: HashSet<&str> = self.files.iter().map(|file| file.dir.as_str()).collect();
-        let mut statement = catalog
-            .db()
-            .prepare_cached("SELECT name, id, size, read_to, head_tail_hash FROM session WHERE dir = ?1")?;
+        let mut statement = catalog.db().prepare_cached(
+            "SELECT name, id, device, inode, size, modified, read_to, head_tail_hash FROM session WHERE dir = ?1",
+        )?;
         for dir in dirs {
             let mut found = statement.query([dir])?;
             while let Some(row) = found.next()? {
-                let state: [i64; 3] = [row.get(2)?, row.get(3)?, row.get(4)?];
+                let state: [i64; 6] = [row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?];
                 let file = PathBuf::from(crate::core::base::paths::join(dir, &row.get::<_, String>(0)?));
                 rows.insert(file, (row.get::<_, i64>(1)?, state));
             }
         }
         for session in sessions {
             let ListedSession { fingerprint, end, head_tail_hash, .. } = &session.listed;
-            let state = [fingerprint.size as i64, *end as i64, *head_tail_hash as i64];
+            let FileFingerprint { device, inode, size, modified, .. } = *fingerprint;
+            let [device, inode, size] = [device, inode, size].map(|number| number as i64);
+            let state = [device, inode, size, modified, *end as i64, *head_tail_hash as i64];
             session.row = rows.get(&session.file).filter(|(_, of)| *of == state).map(|(row, _)| *row);
         }
         Ok(())

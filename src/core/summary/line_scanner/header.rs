@@ -9,7 +9,7 @@ use crate::core::io::line_reader::text_of;
 use crate::core::json::scanner::{ScanError, Scanner};
 use crate::core::json::window::Window;
 
-/// The largest field of a header. A line with a larger one is not a header.
+/// How many bytes a header may have that are kept: its keys and the fields that are read. A line with more is not a header.
 const LARGEST: usize = 64 << 20;
 
 /// The fields of a header that the core reads, as keys with their quotes.

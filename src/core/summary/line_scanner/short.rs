@@ -1,4 +1,4 @@
-//! ShortValue values, kept without an allocation.
+//! Short values, kept without an allocation.
 
 use super::error::{LineScan, LineScanError};
 
