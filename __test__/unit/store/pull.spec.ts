@@ -84,18 +84,16 @@ test("an open manager keeps its leaf, and goes on", async () => {
 	expect(idsIn(b.file)).toEqual(idsIn(a.file));
 });
 
-test("new lines behind all others are appended, which open managers see; what another process appends meanwhile stays behind them", async () => {
+test("an open manager sees what a pull added, and goes on after its own leaf", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(b, entry("root"));
 	await b.sync.push();
 	await a.sync.pull();
 	const manager = api.SessionManager.open(a.file, undefined, undefined, { ids: "long" });
-	const { ino } = statSync(a.file);
 	appendFileSync(b.file, text(...entries("n", 3)));
 	await b.sync.push();
 	expect(await a.sync.pull()).toMatchObject([{ added: 3 }]);
-	expect(statSync(a.file).ino).toBe(ino);
 	const mine = manager.appendCustomEntry("mine");
 	expect([manager.getEntryCount(), manager.getEntry(mine)?.parentId]).toEqual([5, "root"]);
 	expect(idsIn(a.file)).toEqual(["root", "n0", "n1", "n2", mine]);
@@ -103,31 +101,6 @@ test("new lines behind all others are appended, which open managers see; what an
 	const append = vi.spyOn(a.store, "append");
 	await a.sync.push();
 	expect(append.mock.calls.map(([, { lines }]) => lines.length)).toEqual([1]);
-});
-
-test.each(["pull", "push", "append"])("a pull that was killed while it appended is finished by the next one, after a %s", async (next) => {
-	const { machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	begin(b, entry("root"));
-	await b.sync.push();
-	await a.sync.pull();
-	const added = entries("n", 3);
-	appendFileSync(b.file, text(...added));
-	await b.sync.push();
-	// It was killed within the second line, before anything was noted.
-	const torn = text(...added).slice(0, 60);
-	appendFileSync(a.file, torn);
-	if (next === "push") await a.sync.push();
-	const mine = next === "append" ? [api.SessionManager.open(a.file, undefined, undefined, { ids: "long" }).appendCustomEntry("mine")] : [];
-	expect((await a.sync.pull()).map(({ error }) => error)).toEqual([undefined]);
-	// What an append has ended is a damaged line, which stays.
-	const damaged = next === "append" ? [torn.split("\n").at(-1)] : [];
-	expect(linesOf(a.file).filter((line) => !line.endsWith("}"))).toEqual(damaged);
-	await a.sync.push();
-	for (const { sync } of [a, b]) await sync.pull();
-	const idsOfEntries = linesOf(a.file).slice(1).filter((line) => line.endsWith("}")).map((line) => JSON.parse(line).id);
-	expect(idsOfEntries).toEqual(["root", "n0", "n1", "n2", ...mine]);
-	expect(idsIn(b.file)).toEqual(idsOfEntries);
 });
 
 test("with a store named in the environment new ids are long, also the ones that are given beforehand", () => {

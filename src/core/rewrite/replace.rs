@@ -141,25 +141,6 @@ impl RewriteTarget {
         move |error| Error::io(syscall, &self.path, error)
     }
 
-    /// Appends lines, given without their newlines, to the file of `size` bytes, in one write, and syncs them. False, and they are
-    /// rolled back, if they did not land there, or another file has the name by now: the caller starts over.
-    pub fn append(self, size: u64, lines: &[&[u8]]) -> Result<bool> {
-        let mut file = FileStorage::open(&self.path)?.with_durability(Durability::Fsync);
-        if !file.has_identity(self.identity) || file.size()? != size {
-            return Ok(false);
-        }
-        let mut bytes = lines.join(&b'\n');
-        let span = file.append(&mut bytes)?;
-        if span.offset == size {
-            return Ok(true);
-        }
-        // Another program was faster, and its line may lack its end. The rollback takes the lock that `self` holds.
-        drop(self);
-        bytes.pop();
-        file.rollback_append(span, &bytes)?;
-        Ok(false)
-    }
-
     /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Returns the
     /// backup's path, empty without a backup. Symbolic links are followed; mode, owner and extended attributes are kept.
     /// None, and nothing changed, if the file was replaced or truncated meanwhile, or its torn last line was continued: the

@@ -49,7 +49,7 @@ pub struct MergeSince {
 impl SessionManager {
     /// Adds lines that a store has of a session to its file, in the store's order; entries that are not stored yet follow.
     /// Two equal lines are one entry. If entries of different hosts have one id, the later one gets a new id, and references of
-    /// its host follow. New lines after all others are appended in one write; otherwise the file is replaced as a whole. Open
+    /// its host follow. The file is replaced as a whole. Open
     /// managers keep their leaf.
     ///
     /// @throws If the file cannot be read or written, is another session's or of an old version, or is locked by another

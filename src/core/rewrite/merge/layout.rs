@@ -79,8 +79,6 @@ pub struct Layout<'a> {
 impl OldFile {
     /// Reads the file of a session. The first `front` bytes, whole lines, stay as they are; at least everything up to the header
     /// does. An error if it is the file of another session, or of an old version.
-    ///
-    /// A torn last line that one of the stored lines begins with is left out: an append of that line was interrupted.
     pub fn read(storage: &dyn Storage, session: &str, front: u64, stored: StoredLines<'_>) -> Result<Self> {
         let mut old = Self::empty();
         let stored_ids: HashSet<_> = match front {
@@ -94,12 +92,7 @@ impl OldFile {
             (old.size, old.lacks_final_newline) = (range.to, !line.ended);
             let text = text_of(line.bytes);
             let parses = (header.is_none() || !line.ended) && line.skipped.is_none() && is_json(&text);
-            if !line.ended && !parses {
-                old.torn_line_start = Some(range.from);
-                if stored.iter().any(|one| one.bytes.starts_with(line.bytes)) {
-                    break;
-                }
-            }
+            old.torn_line_start = Some(range.from).filter(|_| !line.ended && !parses);
             if header.is_none() && parses {
                 header = Some(Header::read(&text).ok_or_else(|| Error::not_a_session(storage.name()))?);
             }
@@ -122,11 +115,6 @@ impl OldFile {
             Version::Current => Ok(old),
             _ => Err(Error::changed(storage.name(), "it is of an old version; open it once, which migrates it")),
         }
-    }
-
-    /// Its length in bytes.
-    pub fn size(&self) -> u64 {
-        self.size
     }
 
     fn empty() -> Self {
@@ -240,14 +228,6 @@ impl<'a> Layout<'a> {
             renamed: Vec::new(),
             is_changed: false,
         }
-    }
-
-    /// The new lines, if they all come after the old file of `size` bytes, which ends with a newline.
-    pub fn appended(&self, size: u64) -> Option<Vec<&[u8]>> {
-        let (first, rest) = self.pieces.split_first()?;
-        let is_whole = matches!(first, Piece::Old(Range { from: 0, to }) if *to == size) && self.unended.is_none();
-        let is_new = |piece: &Piece<'_>| matches!(piece, Piece::New(_));
-        (is_whole && rest.iter().all(is_new)).then(|| self.new_lines().collect())
     }
 
     /// The lines that are not part of the old file.

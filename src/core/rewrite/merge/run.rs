@@ -17,9 +17,6 @@ use crate::core::storage::storage::{read_into, Storage};
 /// How often a merge starts over because the file changed.
 const TRIES: usize = 20;
 
-/// More bytes than this go into a new file: the longer an append takes, the likelier is it cut.
-const LONGEST_APPEND: usize = 8 << 20;
-
 /// How far the file is known to hold the stored lines in their order.
 #[derive(Debug, Clone, Copy)]
 pub struct Since<'a> {
@@ -49,8 +46,7 @@ pub struct Merged {
 /// Brings stored lines of `session` into the session file at an absolute path. An error, and nothing changed, if it cannot be read
 /// or written, is another session's, or if another process has its lock.
 ///
-/// If all new lines come after those of the file, they are appended in one write; otherwise the file is replaced. A process
-/// that is killed during that write leaves the first of them, and the next merge adds the rest. Lines that other programs append
+/// The file is replaced as a whole: a process that is killed leaves the old one or the new one. Lines that other programs append
 /// meanwhile are kept.
 pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<Since<'_>>) -> Result<Merged> {
     let _lock = FileLock::take(path)?;
@@ -61,17 +57,10 @@ pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<S
             break;
         }
         let old = OldFile::read(storage, session, since.map_or(0, |since| since.bytes), stored)?;
-        let size = old.size();
         let Some(mut layout) = Layout::of(storage, old, stored)? else { break };
-        if layout.is_changed {
-            let is_short = |lines: &Vec<&[u8]>| lines.iter().map(|line| line.len()).sum::<usize>() <= LONGEST_APPEND;
-            let is_done = match layout.appended(size).filter(is_short) {
-                Some(lines) => original.append(size, &lines)?,
-                None => original.replace(Backup::None, &mut layout)?.is_some(),
-            };
-            if !is_done {
-                continue;
-            }
+        let size = storage.size()?;
+        if layout.is_changed && original.replace(Backup::None, &mut layout)?.is_none() {
+            continue;
         }
         let Layout { added, unstored, stored_bytes, renamed, is_changed: changed, .. } = layout;
         // A last line without its newline gets it with the next change.

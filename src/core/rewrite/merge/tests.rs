@@ -4,9 +4,7 @@ use std::io::Write as _;
 use super::*;
 use crate::core::base::options::Options;
 use crate::core::io::fs::faults::before_next;
-#[cfg(unix)]
-use crate::core::io::fs::faults::{with, InjectedFault};
-use crate::core::io::fs::{stat_path, Call, Identity};
+use crate::core::io::fs::Call;
 use crate::core::session::{OpenResult, Persistence, Session};
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/here"}"#;
@@ -46,10 +44,6 @@ impl Scratch {
         let hosts: Vec<u32> = stored.iter().map(|(host, _)| *host).collect();
         let stored = StoredLines::new(bytes.as_bytes(), &hosts).expect("lines");
         merge(&self.path, "s", stored, since).expect("merged")
-    }
-
-    fn inode(&self) -> Identity {
-        stat_path(self.path.as_ref()).expect("asked").expect("there").identity
     }
 
     fn size(&self) -> u64 {
@@ -172,111 +166,6 @@ fn a_new_file_has_the_header_and_the_lines() {
     let merged = create(&file.path, "s", HEADER.as_bytes(), stored).expect("made");
     assert_eq!((merged.added, merged.stored_bytes), (1, file.size()));
     assert_eq!(file.lines(), [entry("a", "p")]);
-}
-
-#[test]
-fn new_lines_behind_those_of_the_file_are_appended_to_it() {
-    let [a, b, c] = ["a", "b", "c"].map(|id| entry(id, "p"));
-    let file = file(&["no JSON", &a]);
-    let (inode, bytes) = (file.inode(), file.size());
-    let since = Since { bytes, tail: b"}\n" };
-    let merged = file.merge_since(&[(1, &b), (1, &c)], Some(since));
-    let stored_bytes = file.size();
-    assert_eq!(merged, Merged { changed: true, added: 2, stored_bytes, ..Merged::default() });
-    assert_eq!(file.lines(), ["no JSON", &a, &b, &c]);
-    assert_eq!(file.inode(), inode);
-    // Also where everything was given; not where they belong before something.
-    assert_eq!(file.merge(&[(0, &a), (1, &b), (1, &c), (1, &entry("d", "p"))]).added, 1);
-    assert_eq!(file.inode(), inode);
-    file.merge(&[(0, &entry("first", "p"))]);
-    assert_ne!(file.inode(), inode);
-}
-
-#[test]
-fn an_append_that_was_killed_at_any_byte_is_finished_by_the_next_merge() {
-    let [a, b, c] = ["a", "b", "c"].map(|id| entry(id, "p"));
-    let stored = [(1, b.as_str()), (1, &c)];
-    let added = format!("{b}\n{c}\n");
-    for cut in 0..=added.len() {
-        let file = file(&[&a]);
-        let since = Since { bytes: file.size(), tail: b"}\n" };
-        let mut killed = fs::OpenOptions::new().append(true).open(&file.path).expect("opened");
-        killed.write_all(&added.as_bytes()[..cut]).expect("written");
-        file.merge_since(&stored, Some(since));
-        // A last entry that lacks only its newline gets it with the next append.
-        let text = fs::read_to_string(&file.path).expect("read");
-        assert_eq!(text.trim_end(), format!("{HEADER}\n{a}\n{b}\n{c}"), "cut at {cut}");
-        file.merge(&[(0, &a), (1, &b), (1, &c), (1, &entry("d", "p"))]);
-        assert_eq!(file.lines(), [a.clone(), b.clone(), c.clone(), entry("d", "p")], "cut at {cut}");
-    }
-}
-
-#[test]
-#[cfg(unix)]
-fn an_append_that_fails_leaves_the_file_as_it_was() {
-    let [a, b, c] = ["a", "b", "c"].map(|id| entry(id, "p"));
-    let stored = format!("{b}\n{c}\n");
-    let stored = StoredLines::new(stored.as_bytes(), &[0, 0]).expect("lines");
-    for fault in [InjectedFault::Once(libc::ENOSPC), InjectedFault::ShortThen(libc::EIO)] {
-        let mut failures = 0;
-        for at in 0.. {
-            let file = file(&[&a]);
-            let since = Since { bytes: file.size(), tail: b"}\n" };
-            let (merged, made) = with(at, fault, || merge(&file.path, "s", stored, Some(since)));
-            if made.calls.len() <= at {
-                break;
-            }
-            failures += usize::from(merged.is_err());
-            let expected: &[&str] = if merged.is_ok() { &[&a, &b, &c] } else { &[&a] };
-            assert_eq!(file.lines(), expected, "{fault:?} at {at}, {merged:?}");
-        }
-        assert!(failures > 0, "{fault:?}");
-    }
-}
-
-/// Runs `work` before the write number `at` from now on.
-fn before_write(at: usize, work: impl FnOnce() + 'static) {
-    before_next(Call::Write, move || match at {
-        0 => work(),
-        _ => before_write(at - 1, work),
-    });
-}
-
-#[test]
-fn appended_lines_neither_precede_nor_continue_what_others_append_meanwhile() {
-    let [a, b, c] = ["a", "b", "c"].map(|id| entry(id, "p"));
-    let half = "half a line".to_owned();
-    for (theirs, expected) in [(format!("{c}\n"), [&a, &b, &c]), (half.clone(), [&a, &half, &b])] {
-        let mut meddled = 0;
-        // The lock is written first.
-        for at in 0..4 {
-            let file = file(&[&a]);
-            let since = Since { bytes: file.size(), tail: b"}\n" };
-            let (path, text) = (file.path.clone(), theirs.clone());
-            before_write(at, move || {
-                let mut other = fs::OpenOptions::new().append(true).open(path).expect("opened");
-                other.write_all(text.as_bytes()).expect("written");
-            });
-            let merged = file.merge_since(&[(1, &b)], Some(since));
-            assert_eq!(merged.added, 1, "write {at}");
-            let lines = file.lines();
-            meddled += usize::from(lines.len() == 3);
-            assert!(lines.iter().eq(expected) || lines == [a.as_str(), &b], "write {at}: {lines:?}");
-        }
-        assert!(meddled > 1, "during the append, too");
-    }
-}
-
-#[test]
-fn an_open_session_keeps_its_leaf_and_sees_what_was_appended() {
-    let [a, b, c] = [entry("a", "p"), entry("b", "a"), entry("c", "b")];
-    let file = file(&[&a]);
-    let opened = Session::open(&file.path, Persistence::File, Options::default()).expect("opened");
-    let OpenResult::Session(mut session) = opened else { panic!("there is a session") };
-    file.merge_since(&[(1, &b), (1, &c)], Some(Since { bytes: file.size(), tail: b"}\n" }));
-    session.refresh().expect("read");
-    let tree = session.tree();
-    assert_eq!((tree.len(), tree.leaf().map(|leaf| tree.id_of(leaf))), (3, Some(&b"a"[..])));
 }
 
 #[test]
