@@ -87,6 +87,13 @@ const ODD = {
 		Object.defineProperty([inner, "r".repeat(300)], 0, { get: () => (log.push("get"), inner), enumerable: true }),
 	frozen: (inner) => Object.freeze({ inner, text: "q".repeat(300) }),
 	"hidden text": (inner) => Object.defineProperty({ inner }, "text", { value: "p".repeat(300), enumerable: false }),
+	"symbol with a getter": (inner, log) => ({
+		get [Symbol("s")]() {
+			return log.push("get of a symbol");
+		},
+		inner,
+		text: "o".repeat(300),
+	}),
 	symbol: (inner) => ({ [Symbol("s")]: "o".repeat(300), inner, of: Symbol("t") }),
 	"boxed text": (inner) => ({ boxed: Object("n".repeat(300)), inner }),
 	"boxed number": (inner, log) => ({ boxed: Object.assign(Object(5), { valueOf: () => (log.push("valueOf"), 6) }), inner }),

@@ -7,7 +7,7 @@ use std::thread::{Builder, JoinHandle};
 use super::load::Index;
 use super::read_entries::ExpectedLine;
 use crate::core::format::body::BodyOf;
-use crate::core::io::file_version::Nanos;
+use crate::core::io::file_version::{now, would_tell, Nanos};
 use crate::core::io::fs;
 use crate::core::io::line_reader::WHOLE;
 use crate::core::io::line_span::LineSpan;
@@ -55,7 +55,7 @@ impl Index {
     /// be done.
     pub fn read_ahead(&self, storage: &dyn Storage, from: RowNo, bytes: usize) -> Option<ReadAhead> {
         let file = storage.file()?;
-        let before = state_of(&file)?;
+        let before = state_of(&file).filter(|(_, changed)| would_tell(*changed, now()))?;
         let bytes = bytes.min(MOST);
         let mut lines = Vec::new();
         let (mut row, mut size) = (from, 0);
@@ -157,6 +157,7 @@ mod tests {
     use crate::core::index::load::load;
     use crate::core::storage::file::FileStorage;
     use crate::core::storage::memory::MemoryStorage;
+    use crate::core::testing::tests::wait_for_next_file_time;
 
     /// A session in a file: in each third entry a body, or two.
     fn session(dir: &tempfile::TempDir) -> (String, String) {
@@ -175,6 +176,7 @@ mod tests {
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}", entries.collect::<String>());
         let path = dir.path().join("session.jsonl").to_str().expect("a path in UTF-8").to_owned();
         std::fs::write(&path, &text).expect("written");
+        wait_for_next_file_time();
         (path, text)
     }
 
@@ -210,6 +212,9 @@ mod tests {
         assert!(index.finish_read_ahead(ahead).is_none());
         // Lines that are no longer those of the index are left out.
         std::fs::write(&path, text.replace("\"e3\"", "\"x3\"")).expect("written");
+        // The times of a file that has just changed would not tell another change.
+        assert!(index.read_ahead(&storage, 0, MOST).is_none());
+        wait_for_next_file_time();
         let ahead = index.read_ahead(&storage, 0, MOST).expect("started");
         let bodies = index.finish_read_ahead(ahead).expect("unchanged");
         assert!(bodies.iter().all(|body| body.row != 3) && bodies.iter().any(|body| body.row == 5));

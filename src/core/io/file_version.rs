@@ -36,6 +36,12 @@ pub fn now() -> Nanos {
     nanos(Ok(SystemTime::now()))
 }
 
+/// Whether a change after this time would give the file another change time.
+pub fn would_tell(changed: Nanos, at: Nanos) -> bool {
+    let tick = if changed % SECOND == 0 { COARSE_TICK } else { TICK };
+    changed < at.saturating_sub(tick)
+}
+
 impl FileFingerprint {
     /// The fingerprint of a file.
     #[cfg(unix)]
@@ -64,8 +70,7 @@ impl FileFingerprint {
 
     /// Whether a change after this time would change the fingerprint.
     pub fn would_tell(&self, at: Nanos) -> bool {
-        let tick = if self.changed % SECOND == 0 { COARSE_TICK } else { TICK };
-        self.changed < at.saturating_sub(tick)
+        would_tell(self.changed, at)
     }
 
     /// The modification time in ms since 1970, in the precision that JavaScript sees.

@@ -1,9 +1,10 @@
 //! Strings whose units stay in memory that was ours: the engine neither copies them nor moves them when it collects
 //! garbage, which takes longer than all else that is done for a text of some kilobytes.
 //!
-//! The functions are part of Node-API from version 10 on (Node 22.14); Node 20, Bun and Deno have them, too. They are
-//! looked up by name, and where they are missing, or copy, the engine is given a copy as before. On Windows a worker's end
-//! may unload the addon before the engine has given the memory back, so they are not used there.
+//! The functions are part of Node-API from version 10 on (Node 22.14); Node 20 has them, too. They are looked up by name, and
+//! where they are missing, or copy, the engine is given a copy. They are not used in these engines: Bun, which
+//! gives memory back at a turn of the event loop only, and none when a worker ends; Deno, which is not told apart from Bun; and
+//! on Windows, where a worker's end may unload the addon before the engine has given the memory back.
 
 use std::ffi::{c_char, c_void};
 use std::sync::OnceLock;
@@ -50,6 +51,8 @@ struct Functions {
 fn functions() -> Option<&'static Functions> {
     static FUNCTIONS: OnceLock<Option<Functions>> = OnceLock::new();
     let find = || {
+        // Node exports what V8 makes such strings with; Bun and Deno do not.
+        symbol(c"_ZN2v86String18NewExternalOneByteEPNS_7IsolateEPNS0_29ExternalOneByteStringResourceE")?;
         let latin1 = symbol(c"node_api_create_external_string_latin1")?;
         let utf16 = symbol(c"node_api_create_external_string_utf16")?;
         // SAFETY: functions with these names have these types.

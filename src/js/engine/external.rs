@@ -4,6 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::ptr::null_mut;
 use std::rc::Rc;
 
@@ -14,7 +15,8 @@ use super::env::{JsEnv, JsVal};
 thread_local! {
     /// The values that an External of ours holds, by the External's pointer, which is never followed: whoever has an
     /// External of somebody else's can hand us that.
-    static HELD: RefCell<HashMap<usize, Rc<dyn Any>>> = RefCell::default();
+    /// At the end of the process they stay: dropping them may wait for a thread that is gone by then.
+    static HELD: ManuallyDrop<RefCell<HashMap<usize, Rc<dyn Any>>>> = ManuallyDrop::default();
     static NEXT: std::cell::Cell<usize> = const { std::cell::Cell::new(1) };
 }
 

@@ -13,7 +13,7 @@
 	const { max, round } = Math;
 	const { isNaN } = Number;
 	const { apply, defineProperty: defines, ownKeys } = Reflect;
-	const { defineProperty, entries, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, keys } = Object;
+	const { defineProperty, entries, getOwnPropertyDescriptor, getOwnPropertySymbols, getPrototypeOf, hasOwn, keys } = Object;
 	const { isArray } = Array;
 	// A method as a function of what it is called on and its arguments.
 	const { bind, call } = Function.prototype;
@@ -230,6 +230,8 @@
 		const last = changed;
 		changed = first;
 		if (!isList) {
+			// The copy would call getters of symbols, which V8 does not look at.
+			if (getOwnPropertySymbols(value).length > 0) return NOT_PLAIN;
 			const copy = { ...value };
 			for (let next = first; next < last; next += 2) copy[names[changes[next]]] = changes[next + 1];
 			return copy;

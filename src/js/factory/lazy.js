@@ -8,7 +8,7 @@
 (readBody, codes) => {
 	"use strict";
 	// What the engine has is taken now, and loops go by position, for the same reason as in factory.js.
-	const { Boolean, TypeError, queueMicrotask } = globalThis;
+	const { Boolean, TypeError } = globalThis;
 	const { parse, stringify } = JSON;
 	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf, hasOwn } = Object;
 	const { getOwnPropertyNames, getOwnPropertySymbols, isFrozen, keys, prototype, setPrototypeOf } = Object;
@@ -30,7 +30,8 @@
 	// running job ends: later the file may be another one.
 	let ahead;
 	const NOT_AHEAD = Symbol("not read ahead");
-	const dropAhead = () => {
+	const dropAhead = async () => {
+		await undefined;
 		ahead = undefined;
 	};
 
@@ -349,8 +350,9 @@
 		keepAhead(source, rows, lacks, ids, values, at) {
 			const value = values[at];
 			if (at < values.length) values[at] = NOT_AHEAD;
-			if (ahead === undefined) queueMicrotask(dropAhead);
+			const isFirst = ahead === undefined;
 			ahead = { __proto__: null, source, rows, lacks, ids, values, at: 0 };
+			if (isFirst) dropAhead();
 			return value;
 		},
 		// The entries of a list are read from a session of their own from here on: each row's from its line there.

@@ -88,7 +88,23 @@ impl Sequence {
 
 impl Releasable for BodyReader {
     fn release(&self) {
+        self.sequence.take();
         self.left.take();
+    }
+}
+
+thread_local! {
+    /// The reader whose bodies are read ahead: one on each thread, for it keeps a file open and up to 1 MB of memory.
+    static AHEAD: RefCell<Weak<BodyReader>> = const { RefCell::new(Weak::new()) };
+}
+
+/// Ends the reading ahead of all other readers.
+fn end_other_sequences(reader: &Rc<BodyReader>) {
+    let is_other = |last: &RefCell<Weak<BodyReader>>| last.borrow().as_ptr() != Rc::as_ptr(reader);
+    if AHEAD.with(is_other) {
+        if let Some(other) = AHEAD.replace(Rc::downgrade(reader)).upgrade() {
+            other.sequence.take();
+        }
     }
 }
 
@@ -156,6 +172,8 @@ impl Bodies {
 
     /// Leaves the session to the entries that may still read their bodies from it.
     pub fn leave(self, js: JsEnv<'_>, session: Session, memory: ExternalMemory) -> Result<()> {
+        // What is read ahead keeps the file open.
+        self.reader.sequence.take();
         self.reader.left.replace(Some((session, memory)));
         let reader = Rc::downgrade(&self.reader);
         gc::register_reader(js, reader, self.external)
@@ -193,7 +211,7 @@ fn read_body<'env>(js: JsEnv<'env>, args: &[JsVal<'env>]) -> Result<JsVal<'env>>
 /// A body that was read ahead. Others that were read with it are handed to `lazy.js`, which needs no call for them.
 fn body_ahead<'env>(
     js: JsEnv<'env>,
-    reader: &BodyReader,
+    reader: &Rc<BodyReader>,
     source: JsVal<'env>,
     row: RowNo,
     id: &[u8],
@@ -201,6 +219,7 @@ fn body_ahead<'env>(
 ) -> Result<Option<JsVal<'env>>> {
     let (mut rows, mut codes, mut all) = (Vec::new(), Vec::new(), Vec::new());
     let mut ids = js.undefined()?;
+    end_other_sequences(reader);
     let found = reader.with_session(|session| {
         if session.tree().id_of(row) != id {
             return Ok(Ok(()));
