@@ -1,6 +1,6 @@
-// Pulls before pi starts, and pushes after it has ended (see store.mjs). The task comes on standard input, the result goes to
-// standard output.
-import { readFileSync } from "node:fs";
+// Pulls before pi starts, and pushes after it has ended (see store.mjs). The task comes on standard input; lines of results, of
+// which the later add to the ones before, go to standard output.
+import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
@@ -15,8 +15,11 @@ async function pullProject() {
 	const cwd = process.cwd();
 	const own = sessionDir({ dir: task.dir, cwd });
 	const notes = join(dirname(sessionsRoot()), "session-stores");
+	const options = { address, notes, dir: own ?? defaultDir(cwd), isShared: own !== undefined, cwd };
+	// First, because the store may not answer before this process is stopped.
+	answer({ leftover: await leftovers(new SessionSync(options)) });
 	const store = await openStore(address, { host: hostId(notes) });
-	const sync = new SessionSync({ store, address, notes, dir: own ?? defaultDir(cwd), isShared: own !== undefined, cwd });
+	const sync = new SessionSync({ ...options, store });
 	const { items, problems } = await sync.compare();
 	const inUse = items.flatMap(({ session, stored }) => (stored.claim && stored.claim.host !== store.host ? [{ session, host: stored.claim.host }] : []));
 	const results = await sync.pull({ items });
@@ -25,9 +28,13 @@ async function pullProject() {
 		...renamed.map(({ id, newId }) => `session ${session}: entry ${id} is ${newId} now, another host's came first with that id`),
 		...problems.map(told),
 	]);
-	// What an earlier process did not manage to store.
-	const known = (await sync.local()).filter((local) => sync.isNoted(local.session) && sync.lagOf(local) > 0);
-	return { errors: [...problems.map(told), ...errors], inUse, leftover: known.map((local) => ({ ...local, cwd })) };
+	return { errors: [...problems.map(told), ...errors], inUse, leftover: await leftovers(sync) };
+}
+
+/** What an earlier process did not manage to store. */
+async function leftovers(sync) {
+	const found = (await sync.local()).filter((local) => sync.isNoted(local.session) && sync.lagOf(local) > 0);
+	return found.map((local) => ({ ...local, cwd: process.cwd() }));
 }
 
 const told = ({ session, where, message }) => `session ${session}: ${where}: ${message}`;
@@ -35,6 +42,8 @@ const told = ({ session, where, message }) => `session ${session}: ${where}: ${m
 /** After pi has ended: pushes what is not stored yet. */
 async function pushRest() {
 	const { notes, sessions, claimed } = task;
+	// First, for the same reason. Those that ended soon were not followed.
+	for (const { session, cwd } of sessions) new SessionSync({ address, notes, dir: "", cwd }).mark(session);
 	const store = await openStore(address, { host: hostId(notes) });
 	const errors = [];
 	for (const { session, file, cwd } of sessions) {
@@ -45,5 +54,11 @@ async function pushRest() {
 	return { errors };
 }
 
-const result = await (task.task === "pull" ? pullProject() : pushRest()).catch((error) => ({ errors: [error.message], inUse: [], leftover: [] }));
-process.stdout.write(JSON.stringify(result), () => process.exit());
+/** At once: this process may be stopped any time. */
+function answer(result) {
+	const bytes = Buffer.from(`${JSON.stringify(result)}\n`);
+	for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
+}
+
+answer(await (task.task === "pull" ? pullProject() : pushRest()).catch((error) => ({ errors: [error.message], inUse: [] })));
+process.exit();

@@ -51,7 +51,10 @@ class StoreInPi {
 	#library;
 	#store;
 	#notes;
+	/** What earlier processes did not manage to store. */
 	#leftover = [];
+	/** By file; managers may have gone on to other sessions since. */
+	#followed = new Map();
 	/** What was said while pi runs, and what waits until it has ended. */
 	#told = new Set();
 	#untold = [];
@@ -66,14 +69,14 @@ class StoreInPi {
 		if (args.some((arg) => SHOWS_NOTHING.has(arg))) return;
 		const at = args.findIndex((arg) => arg === "--session-dir");
 		const dir = at < 0 ? args.find((arg) => arg.startsWith("--session-dir="))?.slice("--session-dir=".length) : args[at + 1];
-		const { result, error } = this.#run({ task: "pull", dir }, { PI_CODING_AGENT_DIR: agentDirOf(pi) });
+		const { result, leftover = [], error } = this.#run({ task: "pull", dir }, { PI_CODING_AGENT_DIR: agentDirOf(pi) });
+		this.#leftover = leftover;
 		if (!result) return say(error === "timeout" ? `${this.#lateness()}; pi starts with the sessions that are here` : `the store was not asked: ${error}`);
 		for (const line of result.errors) say(line);
 		for (const { session, host } of result.inUse) {
 			this.#inUse.set(session, host);
 			say(`session ${session} is in use on ${host}`);
 		}
-		this.#leftover = result.leftover;
 	}
 
 	/** Follows the sessions that managers of this class have from now on. */
@@ -121,6 +124,7 @@ class StoreInPi {
 			try {
 				const sync = await this.#syncOf(one.cwd);
 				sync.follow({ ...one, epoch: () => (isExclusive() ? this.#claims.get(one.session)?.epoch : undefined) });
+				this.#followed.set(one.file, one);
 				await this.#claim(one.session, sync.lagOf(one) === 0);
 			} catch (error) {
 				this.#fail(error, one.session);
@@ -170,7 +174,8 @@ class StoreInPi {
 	}
 
 	#end() {
-		const left = [...this.#sessions()].filter(({ file }) => existsSync(file));
+		const all = new Map([...this.#leftover, ...this.#followed.values(), ...this.#sessions()].map((one) => [one.file, one]));
+		const left = [...all.values()].filter(({ file }) => existsSync(file));
 		const unstored = left.filter((one) => (this.#syncs.get(one.cwd)?.lagOf(one) ?? 1) > 0);
 		const claimed = [...this.#claims].filter(([, { epoch }]) => epoch !== undefined).map(([session]) => session);
 		for (const line of this.#untold) say(line);
@@ -184,16 +189,23 @@ class StoreInPi {
 	#run(task, env = {}) {
 		const options = { input: JSON.stringify(task), encoding: "utf8", timeout: this.#timeout, killSignal: "SIGKILL", windowsHide: true };
 		const { stdout, stderr, error } = spawnSync(process.execPath, [WORKER], { ...options, env: { ...process.env, ...env } });
-		try {
-			if (!error) return { result: JSON.parse(stdout) };
-		} catch {
-			// What it said in place of an answer.
-		}
-		return { error: error?.code === "ETIMEDOUT" ? "timeout" : (error?.message ?? (stderr.trim().split("\n").pop() || "no answer")) };
+		const result = Object.assign({}, ...(stdout ?? "").split("\n").map(parsed));
+		if (!error && result.errors) return { result, leftover: result.leftover };
+		const why = error?.code === "ETIMEDOUT" ? "timeout" : (error?.message ?? (stderr.trim().split("\n").pop() || "no answer"));
+		return { leftover: result.leftover, error: why };
 	}
 
 	#lateness() {
 		return `the store did not answer within ${this.#timeout / 1000} s`;
+	}
+}
+
+/** An answer of the worker; nothing if it was stopped within the line. */
+function parsed(line) {
+	try {
+		return JSON.parse(line);
+	} catch {
+		return {};
 	}
 }
 

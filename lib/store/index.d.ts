@@ -315,8 +315,10 @@ export class SessionSync {
 	push(options?: SyncOptions & { tries?: number }): Promise<PushResult[]>;
 	/** The sessions of this machine that `push` is about. */
 	local(session?: string): Promise<{ session: string; file: string; cwd: string | undefined }[]>;
-	/** Whether something of a session is known to be stored. */
+	/** Whether a session was pushed, pulled, followed or marked here, also if nothing of it could be stored. */
 	isNoted(session: string): boolean;
+	/** Marks a session as one that is to be stored, so that another process can go on with it. `follow` does. */
+	mark(session: string): void;
 	/** How many bytes of a session's file are not known to be stored. */
 	lagOf(local: { session: string; file: string }): number;
 	/**

@@ -5,7 +5,7 @@ const fs = require("node:fs");
 const { hostname } = require("node:os");
 const { join } = require("node:path");
 const { fileURLToPath } = require("node:url");
-const { StoreError, isUrl } = require("./errors.js");
+const { StoreError, isUrl, parseUrl } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
 
@@ -75,6 +75,23 @@ class Notes {
 	}
 
 	/**
+	 * Marks a session as one that is to be stored, before there is a note of it.
+	 * @param {string} session
+	 */
+	mark(session) {
+		const path = this.#path(session);
+		if (fs.existsSync(path)) return;
+		fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+		// Another process may have made a note meanwhile.
+		fs.closeSync(fs.openSync(path, "a", 0o600));
+	}
+
+	/** Whether there is a note or a mark. @param {string} session */
+	has(session) {
+		return fs.existsSync(this.#path(session));
+	}
+
+	/**
 	 * Keeps a note. The rename may wait for the disk, so not on the caller's thread.
 	 * @param {string} session
 	 * @param {Note} note
@@ -110,7 +127,7 @@ class Notes {
 /** @param {string} address */
 function identityOf(address) {
 	if (!isUrl(address)) return address;
-	const url = new URL(address);
+	const url = parseUrl(address);
 	if (url.protocol === "file:") return fileURLToPath(url);
 	const telling = TELLING.map((name) => `${name}=${url.searchParams.get(name) ?? ""}`);
 	return `${url.protocol}//${url.host}${url.pathname}?${telling.join("&")}`;

@@ -139,9 +139,18 @@ class SessionSync {
 		return all.filter((one) => !isShared || one.cwd === cwd);
 	}
 
-	/** Whether something of a session is known to be stored. @param {string} session */
+	/** Whether a session was pushed, pulled or followed here, also if nothing of it could be stored. @param {string} session */
 	isNoted(session) {
-		return this.#notes.get(session) !== undefined;
+		return this.#notes.has(session);
+	}
+
+	/** Marks a session as one that is to be stored, so that another process can go on with it. @param {string} session */
+	mark(session) {
+		try {
+			this.#notes.mark(session);
+		} catch (error) {
+			this.#options.onError?.(asError(error), session);
+		}
 	}
 
 	/** How many bytes of a session's file are not known to be stored. @param {{ session: string, file: string }} local */
@@ -157,6 +166,7 @@ class SessionSync {
 		if (this.#pushes.has(file)) return;
 		const push = this.#pushOf({ session, file }, { epoch });
 		this.#pushes.set(file, push);
+		this.mark(session);
 		push.follow();
 	}
 

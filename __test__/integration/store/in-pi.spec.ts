@@ -1,11 +1,12 @@
 // A store in the environment of a process whose managers the register hook watches, without pi: its start, its end, and what is said.
-import { execFile } from "node:child_process";
-import { appendFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
+import { DirectoryStore, SessionSync, loadAll } from "../../../lib/store/index.js";
 import { SESSION, emptyDirectory, entries, entry, header } from "../../support/lines.js";
 import { snapshot } from "../../support/store.js";
 
@@ -42,7 +43,7 @@ function node({ work, env }: Machine, args: string[], input = ""): Promise<{ end
 	});
 }
 
-const ask = async (at: Machine, task: object) => JSON.parse((await node(at, [worker], JSON.stringify(task))).out);
+const ask = async (at: Machine, task: object) => JSON.parse(`${(await node(at, [worker], JSON.stringify(task))).out.trim().split("\n").at(-1)}`);
 
 /** What pi does with the hook: the store is asked, managers are watched, and something is said. */
 const program = (body: string) => `
@@ -135,6 +136,50 @@ test("what follows a session while the process runs stores what is appended", as
 	expect(end).toBe("SIGKILL");
 	const [stored] = (await reader(at).list()).sessions;
 	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(1);
+});
+
+test("a session that was made while the store was away is stored by a later process, of which the store answers only then", async () => {
+	const at = machine();
+	renameSync(at.address, `${at.address}.away`);
+	const made = await pi(at, `SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });`);
+	expect(made.err).toContain("the next start goes on with it");
+	// The store comes back after the start, when it was asked in vain.
+	const { out, err } = await pi(at, `(await import("node:fs")).renameSync(${JSON.stringify(`${at.address}.away`)}, ${JSON.stringify(at.address)});`);
+	expect([out, err.trim().split("\n").length]).toEqual(["", 1]);
+	const [stored] = (await reader(at).list()).sessions;
+	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(1);
+});
+
+test("the worker names what an earlier process could not store before the store has answered", async () => {
+	const silent = createServer(() => {});
+	await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+	onTestFinished(() => void silent.close());
+	const address = `s3://bucket?endpoint=http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+	const at = machine({ PI_SESSION_NATIVE_STORE: address, AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" });
+	const file = join(at.dir, NAME);
+	writeFileSync(file, text(header(), entry("mine")));
+	new SessionSync({ store: reader(at), address, notes: join(at.agent, "session-stores"), dir: at.dir, cwd: at.work }).mark(SESSION);
+	const child = spawn(process.execPath, [worker], { cwd: at.work, env: at.env as NodeJS.ProcessEnv, stdio: ["pipe", "pipe", "inherit"] });
+	onTestFinished(() => void child.kill("SIGKILL"));
+	child.stdin.end(JSON.stringify({ task: "pull" }));
+	const [first] = (await once(child.stdout, "data")) as [Buffer];
+	expect(JSON.parse(String(first))).toEqual({ leftover: [{ session: SESSION, file, cwd: at.work }] });
+});
+
+test("what a manager appended before it went on to another session is stored at the end", async () => {
+	const at = machine();
+	const { err } = await pi(
+		at,
+		`const manager = SessionManager.create(process.cwd());
+		manager.appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+		const { readdirSync } = await import("node:fs");
+		while (!readdirSync(process.env.PI_SESSION_NATIVE_STORE, { recursive: true }).some((name) => name.endsWith(".lines"))) await new Promise((resolve) => setTimeout(resolve, 20));
+		manager.appendMessage({ role: "user", content: "And on", timestamp: 2 });
+		manager.newSession();`,
+	);
+	expect(err).toBe("");
+	const [stored] = (await reader(at).list()).sessions;
+	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(2);
 });
 
 test("a timeout that is none is named in one line, and two seconds count", async () => {
