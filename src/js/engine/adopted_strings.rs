@@ -15,6 +15,8 @@ use super::env::{JsEnv, JsVal};
 
 /// Strings of fewer bytes are copied: what is kept for an adopted one takes some hundred bytes.
 const LEAST: usize = 1 << 10;
+/// Longer ones, in units, are copied: the copy fails where a string may not be so long.
+const LONGEST: usize = 1 << 28;
 
 /// How much memory is freed before it is given back to the system.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -127,7 +129,7 @@ impl<'env> JsEnv<'env> {
     /// `T` and `U` have the same size.
     fn adopted<T, U>(self, adopt: Option<Adopt<T>>, units: Box<[U]>) -> Result<Adopted<'env, U>> {
         const { assert!(size_of::<T>() == size_of::<U>()) };
-        let Some(adopt) = adopt.filter(|_| size_of_val(&*units) >= LEAST) else {
+        let Some(adopt) = adopt.filter(|_| size_of_val(&*units) >= LEAST && units.len() <= LONGEST) else {
             return Ok(Adopted::Refused(units));
         };
         let len = units.len();
