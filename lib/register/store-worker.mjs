@@ -8,6 +8,8 @@ const require = createRequire(import.meta.url);
 const { SessionSync, hostId, openStore } = require("../store/index.js");
 const address = process.env.PI_SESSION_NATIVE_STORE;
 const task = JSON.parse(readFileSync(0, "utf8"));
+/** How long a claim counts if this process is stopped before it gives it up. */
+const CLAIM_MS = 60_000;
 
 /** Before pi starts: pulls what this project's sessions lack. */
 async function pullProject() {
@@ -46,12 +48,30 @@ async function pushRest() {
 	for (const { session, cwd } of sessions) new SessionSync({ address, notes, dir: "", cwd }).mark(session);
 	const store = await openStore(address, { host: hostId(notes) });
 	const errors = [];
-	for (const { session, file, cwd } of sessions) {
+	const released = [...claimed];
+	for (const { session, file, cwd, epoch } of sessions) {
 		const sync = new SessionSync({ store, address, notes, dir: dirname(file), cwd });
-		for (const { error } of await sync.push({ session, tries: 1 })) if (error) errors.push(error.message);
+		try {
+			const own = epoch ?? (await claimOf(store, session));
+			if (own !== undefined) released.push(session);
+			for (const { error } of await sync.push({ session, tries: 1, epoch: own })) if (error) errors.push(error.message);
+		} catch (error) {
+			errors.push(error.message);
+		}
 	}
-	for (const session of claimed) await store.claim?.(session, { ttl: 0 }).catch(() => {});
+	for (const session of new Set(released)) await store.claim?.(session, { ttl: 0 }).catch(() => {});
 	return { errors };
+}
+
+/** A claim of a session that this host is to have alone, if it is stored already, and the store has claims. */
+async function claimOf(store, session) {
+	if (process.env.PI_SESSION_NATIVE_LOCK !== "exclusive" || !store.claim) return undefined;
+	try {
+		return (await store.claim(session, { ttl: CLAIM_MS })).epoch;
+	} catch (error) {
+		if (error.code === "not-found") return undefined;
+		throw error;
+	}
 }
 
 /** At once: this process may be stopped any time. */

@@ -20,6 +20,7 @@ const TICK_MS = 400;
 /** How long a session counts as in use here after the last claim, and when that is renewed. */
 const CLAIM_MS = 60_000;
 const RENEW_MS = 20_000;
+const IN_USE = "another host uses it, and PI_SESSION_NATIVE_LOCK=exclusive asks for it alone";
 /** Statics that give a manager with a file. */
 const STATICS = ["create", "open", "continueRecent", "forkFrom"];
 /** Arguments with which pi shows no session. */
@@ -123,9 +124,9 @@ class StoreInPi {
 			if (!existsSync(one.file)) continue;
 			try {
 				const sync = await this.#syncOf(one.cwd);
-				sync.follow({ ...one, epoch: () => (isExclusive() ? this.#claims.get(one.session)?.epoch : undefined) });
+				sync.follow({ ...one, epoch: () => this.#epochOf(one.session) });
 				this.#followed.set(one.file, one);
-				await this.#claim(one.session, sync.lagOf(one) === 0);
+				await this.#claim(one.session, sync.lagOf(one) === 0 || this.#inUse.has(one.session));
 			} catch (error) {
 				this.#fail(error, one.session);
 			}
@@ -153,11 +154,19 @@ class StoreInPi {
 		try {
 			const { epoch } = await this.#store.claim(session, { ttl: CLAIM_MS });
 			this.#claims.set(session, { at: performance.now(), epoch });
+			this.#inUse.delete(session);
 		} catch (error) {
 			if (error.code !== "claimed") throw error;
 			if (!this.#inUse.has(session)) this.#tell(`${error.message}: its lines will be another branch of the tree`);
 			this.#inUse.set(session, error.message);
 		}
+	}
+
+	/** The claim that appends go by where this host is to have the session alone. Throws if another host has it. */
+	#epochOf(session) {
+		if (!isExclusive()) return undefined;
+		if (this.#inUse.has(session)) throw new this.#library.StoreError("claimed", IN_USE);
+		return this.#claims.get(session)?.epoch;
 	}
 
 	/** Errors that may pass are retried, and reported at the end if they did not. */
@@ -177,11 +186,16 @@ class StoreInPi {
 		const all = new Map([...this.#leftover, ...this.#followed.values(), ...this.#sessions()].map((one) => [one.file, one]));
 		const left = [...all.values()].filter(({ file }) => existsSync(file));
 		const unstored = left.filter((one) => (this.#syncs.get(one.cwd)?.lagOf(one) ?? 1) > 0);
+		const isRefused = ({ session }) => isExclusive() && this.#inUse.has(session);
+		const sessions = unstored.filter((one) => !isRefused(one)).map((one) => ({ ...one, epoch: this.#epochOf(one.session) }));
 		const claimed = [...this.#claims].filter(([, { epoch }]) => epoch !== undefined).map(([session]) => session);
 		for (const line of this.#untold) say(line);
-		if (unstored.length === 0 && claimed.length === 0) return;
-		const { result, error } = this.#run({ task: "push", notes: this.#notes(), sessions: unstored, claimed });
-		const why = result?.errors[0] ?? (result ? undefined : error === "timeout" ? this.#lateness() : error);
+		const { session: refused } = unstored.find(isRefused) ?? {};
+		let why = refused === undefined ? undefined : `session ${refused}: ${IN_USE}`;
+		if (sessions.length > 0 || claimed.length > 0) {
+			const { result, error } = this.#run({ task: "push", notes: this.#notes(), sessions, claimed });
+			why = (result ? result.errors[0] : error === "timeout" ? this.#lateness() : error) ?? why;
+		}
 		if (why !== undefined) say(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
 	}
 

@@ -311,8 +311,11 @@ export class SessionSync {
 	 * @throws If the store cannot be asked.
 	 */
 	pull(options?: SyncOptions & { items?: SyncItem[] }): Promise<PullResult[]>;
-	/** Stores what the files of this machine hold; 5 `tries` in a row by default. What fails is in the result of its session. */
-	push(options?: SyncOptions & { tries?: number }): Promise<PushResult[]>;
+	/**
+	 * Stores what the files of this machine hold; 5 `tries` in a row by default. What fails is in the result of its session.
+	 * With an epoch the store refuses what a newer claim forbids.
+	 */
+	push(options?: SyncOptions & { tries?: number; epoch?: number }): Promise<PushResult[]>;
 	/** The sessions of this machine that `push` is about. */
 	local(session?: string): Promise<{ session: string; file: string; cwd: string | undefined }[]>;
 	/** Whether a session was pushed, pulled, followed or marked here, also if nothing of it could be stored. */

@@ -99,10 +99,10 @@ class SessionSync {
 
 	/**
 	 * Stores what the files of this machine hold, each for itself. Of one session, or of all of the working directory.
-	 * @param {import("./index").SyncOptions & { tries?: number }} [options]
+	 * @param {import("./index").SyncOptions & { tries?: number, epoch?: number }} [options]
 	 * @returns {Promise<import("./index").PushResult[]>}
 	 */
-	async push({ session, signal, tries = TRIES, onProgress } = {}) {
+	async push({ session, signal, tries = TRIES, epoch, onProgress } = {}) {
 		const wanted = await this.local(session);
 		const sizes = await Promise.all(wanted.map(async ({ file }) => (await fs.stat(file)).size));
 		const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -116,7 +116,7 @@ class SessionSync {
 				done.set(session, bytes);
 				onProgress?.([...done.values()].reduce((sum, size) => sum + size, 0), total);
 			};
-			const push = this.#pushOf({ session, file }, { onProgress: told, onError: (error) => failures.push(error) });
+			const push = this.#pushOf({ session, file }, { epoch: () => epoch, onProgress: told, onError: (error) => failures.push(error) });
 			const before = this.#notes.get(session)?.offset ?? 0;
 			const isInVain = () => failures.length >= tries || failures.some((error) => !(error instanceof StoreError) || !error.retryable);
 			const isStored = await push.flush({ timeout: Infinity, until: isInVain });

@@ -97,11 +97,12 @@ test("a store that is not there, or does not answer, keeps pi from nothing", asy
 	expect(held).toMatchObject({ code: 0, stdout: "Hello\n" });
 	expect(held.stderr).toContain("the store did not answer within 2 s; pi starts with the sessions that are here");
 	expect(held.stderr).not.toContain("s3cret");
-	// What could not be stored goes with the next start.
+	// What could not be stored goes with the next start: the session that it continues, and the one that nobody opens again.
 	mkdirSync(gone);
 	expect(await one.run(["-p", "--continue", "Hi"], { PI_SESSION_NATIVE_STORE: gone })).toMatchObject({ code: 0, stderr: "" });
 	const { sessions } = await new DirectoryStore({ path: gone, host: "reader" }).list();
-	expect(sessions).toHaveLength(1);
+	expect(sessions.map(({ session }) => session).sort()).toEqual(one.files().map((file) => entriesOf(file)[0].id).sort());
+	expect(sessions).toHaveLength(2);
 });
 
 test("a damaged store is said in a line, and what is whole is pulled", async () => {
