@@ -41,9 +41,7 @@ function file(): string {
 	const path = writeSession(scratch(), [header(), ...ENTRIES]);
 	utimesSync(path, 1_700_000_000, 1_700_000_000);
 	// A file whose last change is so recent that its times would not tell another one is not read ahead.
-	const { ctimeMs } = statSync(path);
-	const waits = new Int32Array(new SharedArrayBuffer(4));
-	while (Date.now() < ctimeMs + 40) Atomics.wait(waits, 0, 0, 5);
+	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 40);
 	return path;
 }
 const WANTED = ENTRIES.map((one) => shape(JSON.parse(JSON.stringify(one))));

@@ -68,6 +68,11 @@ fn functions() -> Option<&'static Functions> {
     FUNCTIONS.get_or_init(find).as_ref()
 }
 
+/// Whether the engine takes long strings without a copy.
+pub fn adopts_strings() -> bool {
+    functions().is_some()
+}
+
 #[cfg(unix)]
 fn symbol(name: &std::ffi::CStr) -> Option<*mut c_void> {
     // SAFETY: the name ends with a zero.

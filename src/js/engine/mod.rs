@@ -15,6 +15,7 @@ mod strings;
 mod typed_arrays;
 mod values;
 
+pub use adopted_strings::adopts_strings;
 pub use deferred::Deferred;
 pub use env::{EnvId, JsEnv, JsVal};
 pub use external_memory::ExternalMemory;

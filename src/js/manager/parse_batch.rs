@@ -8,7 +8,7 @@ use napi::Result;
 use crate::core::base::string_buffer::{StringBuffer, Units};
 use crate::core::tree::tree::{RowNo, Tree};
 use crate::js::convert::values::{parse, LONGEST_TEXT};
-use crate::js::engine::{JsEnv, JsVal};
+use crate::js::engine::{adopts_strings, JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
 /// How many bytes of lines are made together, a longer line aside: one text may not have as many as one likes.
@@ -28,7 +28,7 @@ pub struct ParseBatch {
 struct Together {
     /// A list of the lines.
     text: Vec<u8>,
-    /// The whole of it, as the engine takes it.
+    /// The whole of it, as an engine takes it that does not copy it.
     units: Option<Units>,
     /// Where each of them ends in the text.
     ends: Vec<usize>,
@@ -66,7 +66,7 @@ impl ParseBatch {
     pub fn finish(&mut self, buffer: &mut StringBuffer) {
         for together in [&mut self.ascii, &mut self.wide] {
             together.text.push(b']');
-            together.units = Some(buffer.units_of(&together.text));
+            together.units = adopts_strings().then(|| buffer.units_of(&together.text));
         }
     }
 
@@ -101,9 +101,9 @@ impl ParseBatch {
 
 impl Together {
     fn make(&mut self, to: &To<'_, '_>) -> Result<Option<Odd>> {
-        let Some(text) = self.units.take().filter(|_| !self.rows.is_empty()) else {
+        if self.rows.is_empty() {
             return Ok(None);
-        };
+        }
         let mut ids = Vec::with_capacity(self.rows.len() * 9);
         for &row in &self.rows {
             ids.extend_from_slice(to.tree.id_of(row));
@@ -111,11 +111,12 @@ impl Together {
         }
         let filled = to.js.scoped(|js, _| {
             let (rows, lacks) = (js.u32s(&self.rows)?, js.u8s(&self.lacks)?);
-            let filled = factory::call(
-                js,
-                FactoryFn::Fill,
-                &[to.list, rows, lacks, to.source, js.owned_string(text)?, js.string(&ids)?],
-            )?;
+            let text = match self.units.take() {
+                Some(units) => js.owned_string(units)?,
+                None => js.string(&self.text)?,
+            };
+            let filled =
+                factory::call(js, FactoryFn::Fill, &[to.list, rows, lacks, to.source, text, js.string(&ids)?])?;
             js.is_truthy(filled)
         })?;
         match filled {
