@@ -28,6 +28,8 @@ pub(super) enum Adopted<'env, T> {
     Refused(Box<[T]>),
 }
 
+/// Frees the units of a string.
+// SAFETY: the engine calls one once, with the pointer and the hint that it got with the string.
 type Finalize = unsafe extern "C" fn(sys::napi_env, *mut c_void, *mut c_void);
 
 /// A Node-API function that makes a string of so many units, and tells whether it copied them. The finalizer gets the
