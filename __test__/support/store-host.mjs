@@ -1,5 +1,6 @@
 // A machine of a test: it appends to one session, pushes and pulls at random, and says each entry once it is appended. It ends when
 // it is killed, or by a line on standard input once everything is stored and pulled.
+import { randomUUID } from "node:crypto";
 import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { setTimeout as pause } from "node:timers/promises";
@@ -41,10 +42,15 @@ while (!isHere()) {
 	await sync.pull({ session }).catch(() => {});
 	await pause(20);
 }
-const manager = SessionManager.open(file, undefined, undefined, { ids: "long" });
+// Some processes know of no store, and give short ids.
+const manager = SessionManager.open(file, undefined, undefined, { ids: random() < 0.7 ? "long" : "short" });
 sync.follow({ session, file });
-for (let n = 0; !isEnding; n++) {
-	if (random() < 0.7) say({ appended: manager.appendCustomEntry("n", { host, n, text: "x".repeat(random() * 2000) }) });
+while (!isEnding) {
+	if (random() < 0.7) {
+		const name = randomUUID();
+		manager.appendCustomEntry("n", { name, text: "x".repeat(random() * 2000) });
+		say({ appended: name });
+	}
 	// What fails is tried again; a partition ends.
 	if (random() < 0.2) for (const { error } of await sync.pull().catch((error) => [{ error }])) if (error && !error.retryable) say({ failed: error.message });
 	if (random() < 0.2) await sync.flush({ timeout: 200 });

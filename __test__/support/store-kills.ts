@@ -9,6 +9,7 @@ import { Random } from "../stress/differential/random.js";
 import { emptyDirectory } from "./lines.js";
 
 const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
+const HEADER = `{"type":"session","version":3,"id":"${SESSION}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/x"}\n`;
 const HOSTS = ["ann", "ben", "cyd", "dan"];
 const HOUR = 3_600_000;
 
@@ -64,6 +65,17 @@ class Machine {
 		child.on("close", (code) => code && this.failed.push(`${this.host} ended with ${code}: ${said.slice(-2000)}`));
 	}
 
+	/** Writes the file that it had before it knew of the store: its entries have the short ids that other machines gave to theirs. */
+	writeEarlierFile(): void {
+		const names = Array.from({ length: 20 }, (_, nth) => `${this.host}'s earlier entry ${nth}`);
+		const lines = names.map((name, nth) => {
+			const parentId = nth > 0 ? `c0ffee${nth + 9}` : null;
+			return `${JSON.stringify({ type: "custom", customType: "n", data: { name }, id: `c0ffee${nth + 10}`, parentId, timestamp: "2025-06-01T09:00:01.000Z" })}\n`;
+		});
+		writeFileSync(this.file, HEADER + lines.join(""));
+		this.appended.push(...names);
+	}
+
 	/** Waits until it works. */
 	async atWork(): Promise<void> {
 		while (this.appended.length === this.before && this.failed.length === 0) await pause(2);
@@ -107,7 +119,7 @@ export async function killMachines(options: { kills: number; seed: number; wayOf
 	onTestFinished(async () => {
 		for (const machine of machines) await machine.kill();
 	});
-	writeFileSync((machines[0] as Machine).file, `{"type":"session","version":3,"id":"${SESSION}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/x"}\n`);
+	machines.forEach((machine, at) => (at === 0 || random.chance(0.5)) && machine.writeEarlierFile());
 	for (const machine of machines) machine.start();
 	// Each gets its file.
 	for (const machine of machines) await machine.atWork();
@@ -130,11 +142,12 @@ export async function killMachines(options: { kills: number; seed: number; wayOf
 		const at = other.findIndex((line, at) => line !== first?.[at]);
 		expect({ at, lines: other.length }, what).toEqual({ at: -1, lines: first?.length });
 	}
-	const ids = (first ?? []).map((line) => JSON.parse(line).id);
-	expect(new Set(ids).size, what).toBe(ids.length);
-	const there = new Set(ids);
+	const entries = (first ?? []).map((line) => JSON.parse(line));
+	const names = entries.map(({ data }) => data.name);
+	for (const once of [entries.map(({ id }) => id), names]) expect(new Set(once).size, what).toBe(once.length);
+	const there = new Set(names);
 	const said = machines.flatMap(({ appended }) => appended);
-	expect(said.filter((id) => !there.has(id)), what).toEqual([]);
+	expect(said.filter((name) => !there.has(name)), what).toEqual([]);
 	console.log(`${options.kills} kills and as many partitions, ${what}: ${said.length} acknowledged entries on four machines, all found once, in one order`);
 }
 
