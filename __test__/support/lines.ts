@@ -19,7 +19,7 @@ export const entries = (letter: string, count: number): Buffer[] => Array.from({
 
 export const ids = (page: Page): string[] => page.lines.map(({ line }) => JSON.parse(line.toString()).id);
 
-export const append = (store: LineStore, lines: Buffer[], after?: string) => store.append(SESSION, { header: header(), lines, after });
+export const append = (store: LineStore, lines: Buffer[], after?: string, epoch?: number) => store.append(SESSION, { header: header(), lines, after, epoch });
 
 /** A directory of the running test's own. */
 export function emptyDirectory(): string {

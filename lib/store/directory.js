@@ -95,6 +95,22 @@ class DirectoryObjects {
 		});
 	}
 
+	/**
+	 * By the clock of the drive, which may be another machine's; by this machine's if it cannot be written to.
+	 * @param {string} path
+	 */
+	async now(path) {
+		const probe = join(dirname(join(this.#root, path)), `${DRAFT}${randomUUID()}`);
+		try {
+			await fs.writeFile(probe, "", { flag: "wx" });
+			return (await fs.stat(probe)).mtimeMs;
+		} catch {
+			return Date.now();
+		} finally {
+			await fs.rm(probe, { force: true }).catch(() => {});
+		}
+	}
+
 	/** @param {string[]} paths */
 	async remove(paths) {
 		return this.#guard(async () => {

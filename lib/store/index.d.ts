@@ -132,7 +132,7 @@ export interface LineStore {
 	/**
 	 * Claims a session for this host for some time (milliseconds), or prolongs its claim; 0 gives it up. Each claim by
 	 * another host than before has a higher epoch. Rejects with code `claimed` while another host's claim lasts, unless
-	 * `force` is set. Not every store has claims.
+	 * `force` is set. In a directory or a bucket a claim lasts a day at most. An adapter may go without claims.
 	 */
 	claim?(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
 	/** Ends connections that the store opened itself. */
@@ -152,6 +152,7 @@ export class DirectoryStore implements LineStore {
 	load(session: string, after?: Cursor): Promise<Page>;
 	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
 	delete(session: string): Promise<void>;
+	claim(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
 	close(): Promise<void>;
 }
 
@@ -213,6 +214,7 @@ export class S3Store implements LineStore {
 	load(session: string, after?: Cursor): Promise<Page>;
 	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
 	delete(session: string): Promise<void>;
+	claim(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
 	close(): Promise<void>;
 }
 

@@ -1,5 +1,6 @@
 // Lines in PostgreSQL. Each call is one statement, so that it is atomic without an explicit transaction, and works
 // through poolers that give every transaction another connection.
+const { checkTtl, claimedError } = require("./claim.js");
 const { StoreError, parseUrl, withoutSecrets } = require("./errors.js");
 const { buffer, checkAppend, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
@@ -180,7 +181,7 @@ class PostgresStore {
 	 */
 	async claim(session, { ttl, force = false }) {
 		checkId(session, "session");
-		if (!Number.isFinite(ttl) || ttl < 0) throw new StoreError("invalid", `A claim's ttl must be a number of milliseconds, 0 or more, not ${ttl}`);
+		checkTtl(ttl);
 		const [row] = await this.#query(
 			`UPDATE $.sessions SET owner = CASE WHEN $3 > 0 THEN $2 END, lease = now() + $3 * interval '1 millisecond',
 				epoch = epoch + CASE WHEN owner = $2 OR $3 = 0 THEN 0 ELSE 1 END
@@ -206,7 +207,7 @@ class PostgresStore {
 		if (!row && append?.after === undefined) return new StoreError("not-found", `There is no session ${session}`);
 		const held = row && append && (append.epoch === undefined || (Number(row.epoch) === append.epoch && row.owner === this.host));
 		if (!row || held) return reset(session);
-		return new StoreError("claimed", `Session ${session} is claimed by ${row.owner === null ? "nobody" : `host ${row.owner}`} (epoch ${row.epoch})`);
+		return claimedError(session, { host: row.owner, epoch: row.epoch });
 	}
 
 	/**

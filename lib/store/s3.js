@@ -20,7 +20,9 @@ class S3Objects {
 	#options;
 	#base;
 	#prefix;
-	/** How far this machine's clock is behind the server's, which refuses signatures of another time. */
+	/** How far the server's clock is ahead of this machine's, by its last answer. */
+	#ahead = 0;
+	/** The same for signatures: a server refuses those of another time. */
 	#skew = 0;
 
 	/** @param {Required<Omit<import("./index").S3StoreOptions, "host">>} options */
@@ -77,6 +79,11 @@ class S3Objects {
 		return true;
 	}
 
+	/** By the server's clock, as its last answer told it. */
+	async now() {
+		return Date.now() + this.#ahead;
+	}
+
 	/** @param {string[]} paths */
 	async remove(paths) {
 		for (let at = 0; at < paths.length; at += PARALLEL)
@@ -101,10 +108,11 @@ class S3Objects {
 	 */
 	async #ask(method, url, request = {}) {
 		const answer = await this.#send(method, url, request);
-		if (answer.status !== 403 || codeOf(answer) !== "RequestTimeTooSkewed") return answer;
 		const there = Date.parse(answer.headers.get("date") ?? "");
 		if (Number.isNaN(there)) return answer;
-		this.#skew = there - Date.now();
+		this.#ahead = there - Date.now();
+		if (answer.status !== 403 || codeOf(answer) !== "RequestTimeTooSkewed") return answer;
+		this.#skew = this.#ahead;
 		return this.#send(method, url, request);
 	}
 

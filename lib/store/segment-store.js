@@ -4,18 +4,21 @@
 //   store.json                                         the layout's version
 //   sessions/<session>/<host>/0000000007.lines         the host's 7th batch
 //   sessions/<session>/<host>/0000000001-0000000064.lines   its first 64, folded into one segment
+//   sessions/<session>/.claims/                        who uses the session (segment-claims.js)
 //
-// A host writes only below its own name, so hosts never compete for a name. Processes of one host do: one that
+// A host writes segments only below its own name, so hosts never compete for one. Processes of one host do: one that
 // finds a batch's name taken reads that batch and takes the next name. Neither names nor order depend on a clock.
 //
 // Folding writes the batches of small segments into a larger one and removes the small ones then. Where both are there
 // the larger one counts. A reader whose list is older finds a segment gone and lists again. A writer that was held up
 // could create a batch whose number was used, folded and removed since it listed; so it lists once more after writing,
 // and writes its lines again if a larger segment covers the number.
+const { checkTtl } = require("./claim.js");
 const { StoreError } = require("./errors.js");
 const { SegmentCursor } = require("./cursor.js");
 const { buffer, checkAppend, compareLines, compareText, entryOf, headerFault, isObject, lineKey, parse } = require("./lines.js");
 const { checkId, idOf, nameOf } = require("./names.js");
+const { SegmentClaims } = require("./segment-claims.js");
 const { HEAD_BYTES, decodeSegment, encodeBatch, readHead } = require("./segment.js");
 
 /** @typedef {import("./index").Page} Page */
@@ -30,6 +33,7 @@ const { HEAD_BYTES, decodeSegment, encodeBatch, readHead } = require("./segment.
  * @property {(path: string, length?: number) => Promise<Buffer | undefined>} get the whole, or its first bytes; undefined if it is not there
  * @property {(path: string, bytes: Buffer) => Promise<boolean>} create durable, whole or not at all; false if the path is taken
  * @property {(paths: string[]) => Promise<void>} remove
+ * @property {(path: string) => Promise<number>} now what time an object would get that is created at the path, in milliseconds
  * @property {() => string} name for messages
  */
 
@@ -51,11 +55,13 @@ const PARALLEL = 16;
 class SegmentStore {
 	/** @type {Objects} */
 	#objects;
+	#claims;
 	#prepared = { read: false, write: false };
 
 	/** @param {Objects} objects @param {string} host */
 	constructor(objects, host) {
 		this.#objects = objects;
+		this.#claims = new SegmentClaims(objects, host);
 		/** @readonly */
 		this.host = checkId(host, "host");
 	}
@@ -70,9 +76,9 @@ class SegmentStore {
 		/** @type {Map<string, Buffer>} */
 		const lines = new Map(checkAppend(session, append).map(({ line }) => [lineKey(line), line]));
 		const cursor = new SegmentCursor(append.after);
-		if (append.epoch !== undefined) throw new StoreError("unsupported", `${this.#objects.name()} does not support claims`);
 		await this.#prepareToWrite();
 		for (;;) {
+			if (append.epoch !== undefined) await this.#claims.check(session, folderOf(session), append.epoch);
 			await this.#passOwn(session, cursor, lines);
 			if (lines.size === 0) return { stored: 0, cursor: cursor.toString() };
 			const { count, sum: prev } = cursor.of(this.host);
@@ -112,15 +118,18 @@ class SegmentStore {
 	async list({ session, project } = {}) {
 		if (session !== undefined) checkId(session, "session");
 		await this.#prepareToRead();
-		const prefix = session === undefined ? SESSIONS : `${SESSIONS}${nameOf(session)}/`;
-		const found = groupBySession(await this.#objects.list(prefix));
+		const listed = await this.#objects.list(session === undefined ? SESSIONS : folderOf(session));
+		const found = groupBySession(listed);
+		const claims = claimsByFolder(listed);
 		/** @type {import("./index").SessionList} */
 		const list = { sessions: [], problems: [] };
 		const queue = [...found.keys()];
 		const work = async () => {
 			for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
 				const stored = await this.#describe(id, found.get(id) ?? new Map(), list.problems);
-				if (stored && (project === undefined || stored.project === project)) list.sessions.push(stored);
+				if (!stored || (project !== undefined && stored.project !== project)) continue;
+				const claim = await this.#claims.holder(folderOf(id), claims.get(folderOf(id)) ?? []);
+				list.sessions.push({ ...stored, ...(claim && { claim }) });
 			}
 		};
 		await Promise.all(Array.from({ length: PARALLEL }, work));
@@ -132,9 +141,21 @@ class SegmentStore {
 	async delete(session) {
 		checkId(session, "session");
 		await this.#prepareToRead();
-		const all = await this.#objects.list(`${SESSIONS}${nameOf(session)}/`);
+		const all = await this.#objects.list(folderOf(session));
 		// The last ones first: a kill leaves an earlier state of the session.
 		await this.#objects.remove(all.map(({ path }) => path).sort().reverse());
+	}
+
+	/**
+	 * @param {string} session
+	 * @param {{ ttl: number, force?: boolean }} claim
+	 * @returns {Promise<import("./index").Claim>}
+	 */
+	async claim(session, { ttl, force = false }) {
+		checkId(session, "session");
+		checkTtl(ttl);
+		await this.#prepareToRead();
+		return this.#claims.claim(session, folderOf(session), { ttl, force });
 	}
 
 	async close() {}
@@ -333,20 +354,20 @@ class SegmentStore {
 
 	/** @param {string} session @returns {Promise<Map<string, Segment[]>>} */
 	async #hostsOf(session) {
-		const listed = await this.#objects.list(`${SESSIONS}${nameOf(session)}/`);
+		const listed = await this.#objects.list(folderOf(session));
 		return groupBySession(listed).get(session) ?? new Map();
 	}
 
 	/** @param {string} session @param {string} host @returns {Promise<Segment[]>} */
 	async #segmentsOf(session, host) {
-		const listed = await this.#objects.list(`${SESSIONS}${nameOf(session)}/${nameOf(host)}/`);
+		const listed = await this.#objects.list(`${folderOf(session)}${nameOf(host)}/`);
 		return groupBySession(listed).get(session)?.get(host) ?? [];
 	}
 
 	/** @param {string} session @param {number} from @param {string} [host] @param {number} [to] */
 	#path(session, from, host = this.host, to = from) {
 		const digits = [...new Set([from, to])].map((count) => String(count).padStart(10, "0"));
-		return `${SESSIONS}${nameOf(session)}/${nameOf(host)}/${digits.join("-")}.lines`;
+		return `${folderOf(session)}${nameOf(host)}/${digits.join("-")}.lines`;
 	}
 
 	async #prepareToRead() {
@@ -372,6 +393,9 @@ class SegmentStore {
 		this.#prepared.write = true;
 	}
 }
+
+/** @param {string} session */
+const folderOf = (session) => `${SESSIONS}${nameOf(session)}/`;
 
 /** @param {string} session */
 const reset = (session) => new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
@@ -408,6 +432,22 @@ function groupBySession(listed) {
 		sessions.set(session, hosts);
 	}
 	return sessions;
+}
+
+/**
+ * The claims of each session, by its folder.
+ * @param {Listed[]} listed
+ */
+function claimsByFolder(listed) {
+	/** @type {Map<string, Listed[]>} */
+	const folders = new Map();
+	for (const one of listed) {
+		const end = one.path.indexOf("/.claims/") + 1;
+		if (end === 0) continue;
+		const folder = one.path.slice(0, end);
+		folders.set(folder, [...(folders.get(folder) ?? []), one]);
+	}
+	return folders;
 }
 
 /** @param {Segment[]} segments */

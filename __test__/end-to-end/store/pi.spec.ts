@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
-import { DirectoryStore, PostgresStore, loadAll } from "../../../lib/store/index.js";
+import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
 import { piNative, register } from "../register/fake-pi.js";
 import { emptyDirectory } from "../../support/lines.js";
-import { PASSWORD, startPostgres } from "../../support/servers.js";
+import { PASSWORD } from "../../support/servers.js";
+import { type SharedStore, inBucket, inDirectory, inPostgres } from "../../support/shared-stores.js";
 
 interface Outcome {
 	code: number | null;
@@ -119,20 +120,20 @@ test("a damaged store is said in a line, and what is whole is pulled", async () 
 	expect(desktop.files().length).toBeGreaterThan(1);
 });
 
-test("a session that another host uses is said in a line; where pi is to have it alone that is an error", async () => {
-	const server = await startPostgres();
-	onTestFinished(() => server.stop());
+const stores: Record<string, () => Promise<SharedStore>> = { PostgreSQL: inPostgres, "a bucket": inBucket, "a directory": inDirectory };
+
+test.each(Object.entries(stores))("%s: a session that another host uses is said in a line; where pi is to have it alone that is an error", async (_, start) => {
+	const store = await start();
 	const path = emptyDirectory();
-	const env = { PI_SESSION_NATIVE_STORE: server.url() };
+	const env = { PI_SESSION_NATIVE_STORE: store.address, ...store.env };
 	const laptop = await machine(path, "laptop", [{ text: "One" }, { text: "Two" }]);
 	expect(await laptop.run(["-p", "a"], env)).toMatchObject({ code: 0, stdout: "One\n", stderr: "" });
-	const desktop = new PostgresStore({ url: server.url(), host: "desktop" });
-	onTestFinished(() => desktop.close());
+	const desktop = store.open("desktop");
 	const [stored] = (await desktop.list()).sessions;
 	const session = stored?.session as string;
 	// The laptop gave up its own claim when pi ended.
 	expect(stored?.claim).toBeUndefined();
-	await desktop.claim(session, { ttl: 600_000 });
+	await desktop.claim?.(session, { ttl: 600_000 });
 	const alone = await laptop.run(["-p", "--continue", "b"], { ...env, PI_SESSION_NATIVE_LOCK: "exclusive" });
 	expect(alone.code).not.toBe(0);
 	expect(alone.stderr).toContain(`${session} is in use on desktop, and PI_SESSION_NATIVE_LOCK=exclusive asks for it alone`);

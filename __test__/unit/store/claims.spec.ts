@@ -1,0 +1,117 @@
+// Claims in a directory. That a claim is one host's and that epochs grow is part of the conformance suite.
+import fs, { readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { DirectoryStore } from "../../../lib/store/index.js";
+import { SESSION, append, emptyDirectory, entries, entry } from "../../support/lines.js";
+
+afterEach(() => {
+	vi.restoreAllMocks();
+	vi.useRealTimers();
+});
+
+const HOUR = 3_600_000;
+const folder = (path: string): string => join(path, "sessions", SESSION, ".claims");
+const changes = (path: string): string[] => readdirSync(folder(path));
+
+async function stored(): Promise<{ path: string; laptop: DirectoryStore; desktop: DirectoryStore }> {
+	const path = emptyDirectory();
+	const [laptop, desktop] = ["laptop", "desktop"].map((host) => new DirectoryStore({ path, host })) as [DirectoryStore, DirectoryStore];
+	await append(laptop, entries("a", 1));
+	return { path, laptop, desktop };
+}
+
+const claimIn = async (store: DirectoryStore) => (await store.list()).sessions[0]?.claim;
+
+test("of hosts that claim at the same time one has the session", async () => {
+	const { path } = await stored();
+	const hosts = Array.from({ length: 8 }, (_, at) => new DirectoryStore({ path, host: `host${at}` }));
+	const results = await Promise.allSettled(hosts.map((host) => host.claim(SESSION, { ttl: HOUR })));
+	const winners = results.flatMap(({ status }, at) => (status === "fulfilled" ? [`host${at}`] : []));
+	expect(winners).toHaveLength(1);
+	for (const result of results) if (result.status === "rejected") expect(result.reason).toMatchObject({ code: "claimed", message: `Session ${SESSION} is claimed by host ${winners[0]} (epoch 1)` });
+	expect(await claimIn(hosts[0] as DirectoryStore)).toMatchObject({ host: winners[0], epoch: 1 });
+});
+
+test("of hosts that take a session over at the same time one has it in the end, and the epochs of the others are refused", async () => {
+	const { path } = await stored();
+	const hosts = Array.from({ length: 8 }, (_, at) => new DirectoryStore({ path, host: `host${at}` }));
+	const claims = await Promise.all(hosts.map((host) => host.claim(SESSION, { ttl: HOUR, force: true })));
+	const holder = await claimIn(hosts[0] as DirectoryStore);
+	for (const [at, host] of hosts.entries()) {
+		const epoch = (claims[at] as { epoch: number }).epoch;
+		const appended = append(host, [entry(host.host)], undefined, epoch);
+		if (host.host === holder?.host) await appended;
+		else await expect(appended).rejects.toMatchObject({ code: "claimed" });
+	}
+	expect(new Set(claims.map(({ epoch }) => epoch)).size).toBe(8);
+});
+
+test.each([-HOUR, HOUR])("a claim lasts by the clock of the drive, whatever that of the host says (%i ms)", async (wrong) => {
+	const { path, laptop, desktop } = await stored();
+	const now = Date.now();
+	const { epoch } = await laptop.claim(SESSION, { ttl: 60_000 });
+	vi.useFakeTimers({ now: now + wrong, toFake: ["Date"] });
+	expect(await claimIn(desktop)).toMatchObject({ host: "laptop", epoch });
+	await expect(desktop.claim(SESSION, { ttl: 60_000 })).rejects.toMatchObject({ code: "claimed" });
+	const old = new Date(now - 61_000);
+	utimesSync(join(folder(path), "0000000001.json"), old, old);
+	expect(await claimIn(desktop)).toBeUndefined();
+	expect((await desktop.claim(SESSION, { ttl: 60_000 })).epoch).toBeGreaterThan(epoch);
+});
+
+test("a claim that is prolonged, given up and taken again leaves one small file", async () => {
+	const { path, laptop, desktop } = await stored();
+	for (let nth = 0; nth < 5; nth++) expect((await laptop.claim(SESSION, { ttl: HOUR })).epoch).toBe(1);
+	expect((await laptop.claim(SESSION, { ttl: 0 })).epoch).toBe(1);
+	expect(await claimIn(desktop)).toBeUndefined();
+	expect((await desktop.claim(SESSION, { ttl: HOUR })).epoch).toBe(7);
+	expect(changes(path)).toEqual(["0000000007.json"]);
+	await desktop.delete(SESSION);
+	expect(fs.existsSync(join(path, "sessions"))).toBe(false);
+});
+
+test("a host that was held up while its change's number was used and removed has no claim", async () => {
+	const { laptop, desktop } = await stored();
+	// The laptop found nobody, and writes its claim when the desktop has claimed twice and removed the first change.
+	const link = fs.promises.link;
+	const spy = vi.spyOn(fs.promises, "link").mockImplementation(async (from, to) => {
+		spy.mockImplementation(link);
+		for (let nth = 0; nth < 2; nth++) await desktop.claim(SESSION, { ttl: HOUR });
+		return link(from, to);
+	});
+	await expect(laptop.claim(SESSION, { ttl: HOUR })).rejects.toMatchObject({ code: "claimed", message: `Session ${SESSION} is claimed by host desktop (epoch 1)` });
+	expect(await claimIn(laptop)).toMatchObject({ host: "desktop" });
+});
+
+test("a change that is removed between the list and the read is looked for again", async () => {
+	const { laptop, desktop } = await stored();
+	const { epoch } = await laptop.claim(SESSION, { ttl: HOUR });
+	const read = fs.promises.readFile;
+	const spy = vi.spyOn(fs.promises, "readFile").mockImplementation(async (...args: any[]) => {
+		if (String(args[0]).includes(".claims")) {
+			spy.mockImplementation(read);
+			await laptop.claim(SESSION, { ttl: HOUR });
+		}
+		return (read as any)(...args);
+	});
+	expect(await claimIn(desktop)).toMatchObject({ host: "laptop", epoch });
+});
+
+test("a damaged change holds nothing, and the next epoch is higher all the same", async () => {
+	const { path, laptop, desktop } = await stored();
+	for (let nth = 0; nth < 3; nth++) await laptop.claim(SESSION, { ttl: HOUR });
+	writeFileSync(join(folder(path), "0000000003.json"), "{");
+	expect(await claimIn(desktop)).toBeUndefined();
+	await expect(append(laptop, [entry("b")], undefined, 1)).rejects.toMatchObject({ code: "claimed", message: `Session ${SESSION} is claimed by nobody (epoch 3)` });
+	expect((await desktop.claim(SESSION, { ttl: HOUR })).epoch).toBe(4);
+});
+
+test.each([
+	[-1, /must be a number of milliseconds, 0 or more, not -1$/],
+	[Number.NaN, /not NaN$/],
+	[25 * HOUR, /is 86400000 milliseconds at most, not 90000000$/],
+])("a ttl of %d is refused", async (ttl, message) => {
+	const { laptop } = await stored();
+	await expect(laptop.claim(SESSION, { ttl })).rejects.toMatchObject({ code: "invalid", message: expect.stringMatching(message) });
+});
