@@ -1,6 +1,6 @@
 //! JavaScript values as JSON text, exactly as `JSON.stringify` gives it.
 //!
-//! Of a plain value the factory takes the long strings out (`write` in `factory.js`): the engine writes the rest, and they
+//! Of a plain value the factory takes the long strings out (`write` in `values.js`): the engine writes the rest, and they
 //! are escaped here, which is ten times as fast. Any other value is the engine's alone.
 
 use napi::{Result, ValueType};

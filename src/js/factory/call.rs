@@ -10,8 +10,14 @@ use super::codes::codes;
 use super::functions::{FactoryFn, NAMES};
 use crate::js::engine::{EnvId, JsEnv, JsVal, Persistent, Scratch};
 
-const FACTORY: &str = include_str!("factory.js");
+const SHARED: &str = include_str!("shared.js");
+const HOST: &str = include_str!("host.js");
+const OBJECTS: &str = include_str!("objects.js");
+const VALUES: &str = include_str!("values.js");
+const ENTRIES: &str = include_str!("entries.js");
 const LAZY: &str = include_str!("lazy.js");
+const MANAGER_CLASS: &str = include_str!("manager_class.js");
+const LISTS: &str = include_str!("lists.js");
 
 thread_local! {
     /// One thread may hold several environments (vm contexts load the addon once each).
@@ -27,12 +33,26 @@ struct Factory {
 pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>) -> Result<()> {
     let codes = codes(js)?;
     let (scratch, numbers) = Scratch::new(js)?;
-    let factory = js.call(js.run(FACTORY)?, &[numbers, codes])?;
-    let lazy = js.call(js.run(LAZY)?, &[read_body, codes])?;
+    let compile = |script: &str, args: &[JsVal<'_>]| js.call(js.run(script)?, args);
+    let shared = compile(SHARED, &[])?;
+    let values = compile(VALUES, &[shared, codes])?;
+    let scripts = [
+        compile(HOST, &[])?,
+        compile(OBJECTS, &[shared])?,
+        values,
+        compile(ENTRIES, &[shared, codes, numbers, values])?,
+        compile(LAZY, &[shared, codes, read_body])?,
+        compile(MANAGER_CLASS, &[shared, values])?,
+        compile(LISTS, &[shared, numbers])?,
+    ];
     let function = |name: &CStr| {
-        let function = js.get(factory, name)?;
-        let function = if js.is_undefined(function)? { js.get(lazy, name)? } else { function };
-        js.keep(function)
+        for script in scripts {
+            let function = js.get(script, name)?;
+            if !js.is_undefined(function)? {
+                return js.keep(function);
+            }
+        }
+        Err(napi::Error::from_reason(format!("No script of the factory has {}", name.to_string_lossy())))
     };
     let functions = NAMES.iter().map(|name| function(name)).collect::<Result<Vec<Persistent>>>()?;
     FACTORIES.with(|all| all.borrow_mut().push((js.id(), Rc::new(Factory { functions, scratch }))));

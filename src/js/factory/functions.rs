@@ -1,4 +1,4 @@
-//! The functions that `factory.js` and `lazy.js` export, by name.
+//! The functions that the scripts of this room export, by name.
 
 use std::ffi::CStr;
 

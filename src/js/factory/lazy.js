@@ -5,15 +5,13 @@
 // an object is of is in a private field of it. A Proxy of the object, or an object that inherits from it, has no
 // such field; it is found by the object's inspection function there, which `util.inspect` calls to show values instead of
 // accessors.
-(readBody, codes) => {
+(shared, codes, readBody) => {
 	"use strict";
-	// What the engine has is taken now, and loops go by position, for the same reason as in factory.js.
+	const { plain, unbound } = shared;
 	const { Boolean, TypeError } = globalThis;
 	const { parse, stringify } = JSON;
 	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf, hasOwn } = Object;
 	const { getOwnPropertyNames, getOwnPropertySymbols, isFrozen, keys, prototype, setPrototypeOf } = Object;
-	const { bind, call } = Function.prototype;
-	const unbound = bind.bind(call);
 	const propertyIsEnumerable = unbound(prototype.propertyIsEnumerable);
 	const startsWith = unbound(String.prototype.startsWith);
 	const { defineProperty: defines, deleteProperty: deletes } = Reflect;
@@ -113,8 +111,6 @@
 		data = NOT_READ;
 	}
 	setPrototypeOf(Values.prototype, null);
-
-	const plain = (value) => ({ __proto__: null, value, writable: true, enumerable: true, configurable: true });
 
 	// The cell of an object, or of the one that it is a Proxy of or inherits from: that one's inspection function has the
 	// mark, too. No function of the caller's is called to find it.

@@ -1,4 +1,4 @@
-//! `factory.js` and `lazy.js`, the calls into them, and the host's clock and environment.
+//! The scripts that the addon compiles once, the calls into them, and the host's clock and environment.
 
 mod call;
 mod codes;

@@ -1,0 +1,150 @@
+// Listed sessions, hits of a search, and the dates of both.
+(shared, scratch) => {
+	"use strict";
+	const { plain, put, time, unbound } = shared;
+	const { Array, Date, setImmediate, setTimeout } = globalThis;
+	const { max, round } = Math;
+	const { isNaN } = Number;
+	const { defineProperty: defines } = Reflect;
+	const { hasOwn } = Object;
+	const localeCompare = unbound(String.prototype.localeCompare);
+	const sort = unbound(Array.prototype.sort);
+	const splice = unbound(Array.prototype.splice);
+	const getDate = unbound(Date.prototype.getDate);
+	const getFullYear = unbound(Date.prototype.getFullYear);
+	const getMonth = unbound(Date.prototype.getMonth);
+	const getTime = unbound(Date.prototype.getTime);
+	const setFullYear = unbound(Date.prototype.setFullYear);
+	const setHours = unbound(Date.prototype.setHours);
+	const setUTCFullYear = unbound(Date.prototype.setUTCFullYear);
+
+	/** The addon's own function that fetches a listed session's text. */
+	let listedText;
+	// A list settles under the fake timers of a test, too.
+	const later = (callback) => void (setImmediate ? setImmediate(callback) : setTimeout(callback, 0));
+
+	return {
+		// The newest of these dates; undefined if none is a date. A value whose conversion throws is not one.
+		newestTime(odd) {
+			let newest;
+			for (let next = 0; next < odd.length; next++) {
+				let at = NaN;
+				try {
+					at = time(odd[next]);
+				} catch {}
+				if (!isNaN(at)) newest = max(newest ?? at, at);
+			}
+			return newest;
+		},
+		// The starts of the local days that overlap these UTC days, each with its date as UTC midnight.
+		localDays(utcDays) {
+			const pairs = [];
+			const midnight = (year, month, date) => {
+				const at = new Date(0);
+				setFullYear(at, year, month, date);
+				return setHours(at, 0, 0, 0, 0);
+			};
+			for (let at = 0; at < utcDays.length; at++) {
+				const first = new Date(utcDays[at] * 86_400_000);
+				const year = getFullYear(first);
+				const month = getMonth(first);
+				const date = getDate(first);
+				// A UTC day overlaps two local days, or three where the local clock skips most of one.
+				for (let next = 0; next < 3; next++) {
+					const start = midnight(year, month, date + next);
+					const shown = new Date(start);
+					const named = setUTCFullYear(new Date(0), getFullYear(shown), getMonth(shown), getDate(shown));
+					if (isNaN(named)) continue;
+					put(pairs, pairs.length, start);
+					put(pairs, pairs.length, named);
+				}
+			}
+			return pairs;
+		},
+		// `source` says which state of the file was listed, `catalog` where its text may be; the text is fetched when it
+		// is asked for, and is a plain property from then on. Leaves in the scratch when it was modified.
+		info(path, id, cwd, name, parent, headerTime, active, fileTime, counts, first, file, source, catalog) {
+			const created = new Date(headerTime);
+			const fromHeader = typeof headerTime === "string" ? getTime(created) : NaN;
+			let modified = new Date(round(fileTime));
+			if (active > 0) modified = new Date(active);
+			else if (!isNaN(fromHeader)) modified = new Date(fromHeader);
+			scratch[0] = getTime(modified);
+			const settle = (object, value) => defines(object, "allMessagesText", plain(value));
+			let text;
+			return {
+				path,
+				id,
+				cwd,
+				name,
+				parentSessionPath: parent,
+				created,
+				modified,
+				messageCount: counts,
+				firstMessage: first,
+				get allMessagesText() {
+					if (text === undefined) {
+						text = listedText(file, source, catalog);
+						settle(this, text);
+					}
+					return text;
+				},
+				set allMessagesText(value) {
+					settle(this, value);
+				},
+			};
+		},
+		// The infos at these positions of a list that has holes.
+		inOrder(infos, rows) {
+			const list = [];
+			for (let at = 0; at < rows.length; at++) put(list, at, infos[rows[at]]);
+			return list;
+		},
+		hit: (path, id, name, cwd, entryId, role, timestamp, snippet) => ({
+			path,
+			id,
+			name,
+			cwd,
+			entryId,
+			role,
+			timestamp,
+			snippet,
+		}),
+		// For invalid times (a date too far away): only the engine's own sort gives the same order. Holes, where a file was not a
+		// session, are left out.
+		newestFirst(infos) {
+			const list = [];
+			for (let at = 0; at < infos.length; at++) if (hasOwn(infos, at)) put(list, list.length, infos[at]);
+			return sort(list, (a, b) => getTime(b.modified) - getTime(a.modified));
+		},
+		// Positions of files, the newest first, those of one time by name, the last first.
+		sortFiles: (order, times, names) =>
+			sort(order, (a, b) => times[b] - times[a] || localeCompare(names[b], names[a]) || a - b),
+		// Inserts an info into a sorted list, after those of the same time.
+		insertNewest(infos, info) {
+			const at = getTime(info.modified);
+			let from = 0;
+			let to = infos.length;
+			while (from < to) {
+				const middle = (from + to) >> 1;
+				if (getTime(infos[middle].modified) >= at) from = middle + 1;
+				else to = middle;
+			}
+			splice(infos, from, 0, info);
+		},
+		// Returns a function that calls `slice` in later turns of the event loop until it returns false.
+		slices(slice) {
+			const run = () => {
+				if (slice()) later(run);
+			};
+			return () => later(run);
+		},
+		useText(read) {
+			listedText = read;
+		},
+		listen(signal, callback) {
+			signal.addEventListener("abort", callback, { once: true });
+			return () => signal.removeEventListener("abort", callback);
+		},
+	};
+};

@@ -1,0 +1,143 @@
+// The class `SessionManager` beyond what napi-rs makes of it, and what each manager owns.
+(shared, values) => {
+	"use strict";
+	const { unbound } = shared;
+	const { crossings } = values;
+	const { Object, Symbol, TypeError, WeakMap, queueMicrotask } = globalThis;
+	const { apply } = Reflect;
+	const { defineProperty } = Object;
+
+	// The `length` of pi's class, methods, statics and functions. For methods that pi does not have: the required arguments.
+	const LENGTHS = {
+		SessionManager: 6,
+		create: 3,
+		open: 3,
+		continueRecent: 2,
+		forkFrom: 4,
+		findById: 3,
+		list: 4,
+		listAll: 3,
+		search: 1,
+		usage: 0,
+		verify: 1,
+		repair: 1,
+		isLocked: 1,
+		setSessionFile: 1,
+		newSession: 1,
+		appendMessage: 1,
+		appendThinkingLevelChange: 1,
+		appendModelChange: 2,
+		appendUsage: 5,
+		appendCompaction: 6,
+		appendCustomEntry: 2,
+		appendSessionInfo: 1,
+		appendCustomMessageEntry: 4,
+		appendContextEdit: 2,
+		appendLabelChange: 2,
+		getEntry: 1,
+		getChildren: 1,
+		getLabel: 1,
+		getBranch: 1,
+		onAppend: 1,
+		branch: 1,
+		branchWithSummary: 5,
+		createBranchedSession: 1,
+	};
+	const FUNCTION_LENGTHS = {
+		assertValidSessionId: 1,
+		getDefaultSessionDir: 1,
+		findMostRecentSession: 2,
+		buildContextEntries: 3,
+		buildSessionContext: 3,
+		buildSessionProjection: 3,
+		parseSessionEntries: 1,
+		projectContextEntry: 2,
+		loadEntriesFromFile: 1,
+		migrateSessionEntries: 1,
+		getLatestCompactionEntry: 1,
+		sessionEntryToContextMessages: 1,
+	};
+
+	const SELF = Symbol("pi-session-native.manager");
+
+	// What a manager holds, by the manager: it is collected with it.
+	const anchors = new WeakMap();
+	const has = unbound(WeakMap.prototype.has);
+	const set = unbound(WeakMap.prototype.set);
+
+	// A new list of listeners without one of them, or with another at the end. A list that is being iterated does not change.
+	function listenersWith(list, added, removed) {
+		const all = { __proto__: null, length: 0 };
+		for (let at = 0; at < (list?.length ?? 0); at++) if (list[at] !== removed) all[all.length++] = list[at];
+		if (added !== undefined) all[all.length++] = added;
+		return all;
+	}
+
+	return {
+		anchor(manager) {
+			const anchor = { entries: undefined, header: undefined, listeners: undefined };
+			set(anchors, manager, anchor);
+			defineProperty(manager, SELF, { __proto__: null, value: manager });
+			return anchor;
+		},
+		// Adds a listener to a manager. Returns the function that removes it.
+		subscribe(anchor, listener) {
+			const added = { listener };
+			anchor.listeners = listenersWith(anchor.listeners, added);
+			return () => {
+				anchor.listeners = listenersWith(anchor.listeners, undefined, added);
+			};
+		},
+		// The entry is in the session by now, so an exception of a listener does not fail the append.
+		notify(anchor, entry) {
+			const { listeners } = anchor;
+			for (let at = 0; at < (listeners?.length ?? 0); at++) {
+				const { listener } = listeners[at];
+				try {
+					listener(entry);
+				} catch (error) {
+					queueMicrotask(() => {
+						throw error;
+					});
+				}
+			}
+		},
+		// Gives the class what napi-rs does not: statics with a name that are not constructors, attributes, lengths, and methods that
+		// work on a Proxy of a manager or an object that inherits from one, as tests and hosts call them. The engine runs a
+		// native method only on its own instance; each finds the manager through a property of it. On anything else they
+		// throw: of a wrong `this` V8 makes a TypeError, but Bun and Deno a plain Error.
+		finishClass(SessionManager, functions) {
+			const { prototype } = SessionManager;
+			const wrap = (holder, name, method) => {
+				const value = method(holder[name]);
+				Object.defineProperty(value, "length", { value: LENGTHS[name] ?? 0, configurable: true });
+				Object.defineProperty(holder, name, { value, writable: true, enumerable: false, configurable: true });
+			};
+			const isMethod = (holder, name) =>
+				name !== "constructor" && typeof Object.getOwnPropertyDescriptor(holder, name).value === "function";
+			for (const name of Object.getOwnPropertyNames(prototype).filter((name) => isMethod(prototype, name))) {
+				wrap(prototype, name, (native) => ({
+					[name](...args) {
+						const manager = this?.[SELF];
+						if (!has(anchors, manager)) throw new TypeError("Illegal invocation");
+						return apply(native, manager, args);
+					},
+				})[name]);
+			}
+			for (const name of Object.getOwnPropertyNames(SessionManager).filter((name) => isMethod(SessionManager, name))) {
+				wrap(SessionManager, name, (native) => ({
+					[name](...args) {
+						return apply(native, SessionManager, args);
+					},
+				})[name]);
+			}
+			Object.defineProperty(SessionManager, "length", { value: LENGTHS.SessionManager, configurable: true });
+			Object.defineProperty(functions, Symbol.for("pi-session-native.crossings"), { value: crossings });
+			for (const name of Object.keys(functions)) {
+				const value = functions[name];
+				if (typeof value !== "function" || value === SessionManager) continue;
+				Object.defineProperty(value, "length", { value: FUNCTION_LENGTHS[name] ?? 0, configurable: true });
+			}
+		},
+	};
+};

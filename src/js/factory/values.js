@@ -1,0 +1,178 @@
+// Values as JSON: writes the caller's, and parses lines. Long strings go apart from the rest, as strings.
+(shared, codes) => {
+	"use strict";
+	const { put, unbound } = shared;
+	const { parse, stringify } = JSON;
+	const { getOwnPropertyDescriptor, getOwnPropertySymbols, getPrototypeOf, keys } = Object;
+	const { isArray } = Array;
+	const indexOf = unbound(String.prototype.indexOf);
+	const substring = unbound(String.prototype.substring);
+	const trim = unbound(String.prototype.trim);
+	const { isProxy, isBoxedPrimitive } = globalThis.process?.getBuiltinModule?.("node:util")?.types ?? {};
+
+	// Writing values. Of a plain one (own data in plain objects and lists, nothing that the engine would call) the long
+	// strings are taken out and escaped by the addon: the engine takes ten times as long. Whether a value is plain is found
+	// without running any code of the caller's, and none runs before it is written. So no step here may depend on what the
+	// caller can change: no method of a prototype, no iterator, no element of a list that could have a setter.
+	const OBJECT = Object.prototype;
+	const LIST = Array.prototype;
+	const NOT_PLAIN = Symbol("not plain");
+	const { standIn: STAND_IN } = codes;
+	// Of a shorter string taking it out costs more than it saves.
+	const LONG = 256;
+	const DEEP = 32;
+	// A value of many small ones costs more to look at than its long strings save: so many are looked at, and one more for
+	// so many letters of a long string.
+	const MANY = 64;
+	const LETTERS_EACH = 32;
+	// With more letters the text may be longer than a string can be, which is the engine's error to throw.
+	const MOST_LETTERS = 1 << 26;
+	let left;
+	let letters;
+	// How often values and long texts crossed, and how often the engine's JSON alone was used for one. Tests read this.
+	const crossings = { written: 0, writtenByEngine: 0, parsed: 0, parsedByEngine: 0 };
+
+	// What is different in the copies that are being made: position, other value, and so on.
+	let changes;
+	let changed;
+
+	// The value with stand-ins for its long strings, which are put into `texts`; itself if it has none.
+	function withoutTexts(value, texts, depth) {
+		if (typeof value === "string") {
+			if (value.length < LONG) return value === STAND_IN ? NOT_PLAIN : value;
+			texts[texts.length++] = value;
+			left += value.length / LETTERS_EACH;
+			letters += value.length;
+			return letters > MOST_LETTERS ? NOT_PLAIN : STAND_IN;
+		}
+		if (typeof value === "function" || typeof value === "bigint") return NOT_PLAIN;
+		if (typeof value !== "object" || value === null) return value;
+		if (depth === 0 || isProxy(value)) return NOT_PLAIN;
+		const isList = isArray(value);
+		if (getPrototypeOf(value) !== (isList ? LIST : OBJECT) || "toJSON" in value) return NOT_PLAIN;
+		if (!isList && isBoxedPrimitive(value)) return NOT_PLAIN;
+		const names = isList ? undefined : keys(value);
+		const { length } = names ?? value;
+		left -= length;
+		if (left < 0) return NOT_PLAIN;
+		// Copying reads all, so all is looked at before.
+		const first = changed;
+		for (let at = 0; at < length; at++) {
+			const key = isList ? at : names[at];
+			const property = getOwnPropertyDescriptor(value, key);
+			if (property === undefined || property.get !== undefined || key === STAND_IN) return NOT_PLAIN;
+			const is = withoutTexts(property.value, texts, depth - 1);
+			if (is === property.value) continue;
+			if (is === NOT_PLAIN) return NOT_PLAIN;
+			changes[changed++] = at;
+			changes[changed++] = is;
+		}
+		if (changed === first) return value;
+		const last = changed;
+		changed = first;
+		if (!isList) {
+			// The copy would call getters of symbols, which V8 does not look at.
+			if (getOwnPropertySymbols(value).length > 0) return NOT_PLAIN;
+			const copy = { ...value };
+			for (let next = first; next < last; next += 2) copy[names[changes[next]]] = changes[next + 1];
+			return copy;
+		}
+		const copy = [];
+		for (let at = 0, next = first; at < length; at++) {
+			// An index may have been given a setter for all lists.
+			if (at in copy) return NOT_PLAIN;
+			const isOther = next < last && changes[next] === at;
+			copy[at] = isOther ? changes[next + 1] : value[at];
+			if (isOther) next += 2;
+		}
+		return copy;
+	}
+
+	// Whether a value can be found plain: what the engine would look up in a prototype is in none.
+	const canTell = () =>
+		isProxy !== undefined && getPrototypeOf(LIST) === OBJECT && !("get" in OBJECT) && !("value" in OBJECT);
+
+	// The JSON text of a value, or a list-like object of the text with stand-ins and the strings that they stand for.
+	function write(value) {
+		crossings.written++;
+		const texts = { __proto__: null, length: 1 };
+		left = MANY;
+		letters = 0;
+		changes = { __proto__: null };
+		changed = 0;
+		const shadow = canTell() ? withoutTexts(value, texts, DEEP) : NOT_PLAIN;
+		changes = undefined;
+		if (shadow === NOT_PLAIN) crossings.writtenByEngine++;
+		if (shadow === NOT_PLAIN || texts.length === 1) return stringify(value);
+		texts[0] = stringify(shadow);
+		return texts;
+	}
+
+	// Puts long strings back into a value that was parsed without them: behind each stand-in is the number of its string,
+	// counted from `first`.
+	function putBack(value, texts, first) {
+		if (typeof value === "string") {
+			return value.length > 1 && value[0] === STAND_IN ? texts[first + +substring(value, 1)] : value;
+		}
+		if (typeof value !== "object" || value === null) return value;
+		const names = isArray(value) ? undefined : keys(value);
+		const { length } = names ?? value;
+		for (let at = 0; at < length; at++) {
+			const key = names === undefined ? at : names[at];
+			const was = value[key];
+			const is = putBack(was, texts, first);
+			if (is !== was) value[key] = is;
+		}
+		return value;
+	}
+
+	return {
+		// For the other scripts.
+		LONG,
+		crossings,
+
+		parse(text) {
+			if (text.length >= 2 * LONG) crossings.parsedByEngine++;
+			return parse(text);
+		},
+		// The value of a text that these long strings were taken out of.
+		parseApart(text, texts) {
+			crossings.parsed++;
+			return putBack(parse(text), texts, 0);
+		},
+		// The same for the elements of a list; `starts` has the place of each one's first string.
+		parseAllApart(text, texts, starts) {
+			const values = parse(text);
+			crossings.parsed += values.length;
+			for (let at = 0; at < values.length; at++) values[at] = putBack(values[at], texts, starts[at]);
+			return values;
+		},
+		write,
+		// Each value's line; undefined for one that has none.
+		lines(values) {
+			const all = [];
+			for (let at = 0; at < values.length; at++) put(all, at, write(values[at]));
+			return all;
+		},
+		parseLines(text) {
+			const values = [];
+			const all = trim(text);
+			for (let from = 0; from < all.length; ) {
+				const found = indexOf(all, "\n", from);
+				const to = found < 0 ? all.length : found;
+				const line = substring(all, from, to);
+				from = to + 1;
+				if (!trim(line)) continue;
+				let value;
+				try {
+					value = parse(line);
+				} catch {
+					// A line that is not JSON is passed over, as everywhere.
+					continue;
+				}
+				put(values, values.length, value);
+			}
+			return values;
+		},
+	};
+};
