@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use pi_session_native::core::base::options::Options;
+use pi_session_native::core::base::options::SessionFileOptions;
 use pi_session_native::core::format::entry::Kind;
 use pi_session_native::core::format::serialize::{line, NewHead};
 use pi_session_native::core::session::{NewEntry, OpenResult, ParentChoice, Persistence, Session};
@@ -30,7 +30,7 @@ fn median(mut times: Vec<f64>) -> f64 {
 
 fn session(path: &str) -> Box<Session> {
     std::fs::write(path, HEADER).expect("written");
-    match Session::open(path, Persistence::File, Options::default()).expect("opened") {
+    match Session::open(path, Persistence::File, SessionFileOptions::default()).expect("opened") {
         OpenResult::Session(session) => session,
         _ => panic!("a session was written there"),
     }

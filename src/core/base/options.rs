@@ -44,7 +44,7 @@ pub enum EntryIds {
 
 /// How a session's file is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct SessionFileOptions {
     pub durability: Durability,
     pub lock: Lock,
     pub ids: EntryIds,

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use super::schema::{APPLICATION_ID, FORMAT_VERSION};
 use crate::core::base::threads::locked;
-use crate::core::io::file_version::FileFingerprint;
+use crate::core::io::file_fingerprint::FileFingerprint;
 use crate::core::io::fs;
 use crate::core::io::open::{self, Access};
 use crate::core::io::owner;
@@ -39,16 +39,16 @@ pub enum CatalogFileState {
 }
 
 /// Device, inode and creation time: inode numbers are reused.
-type Identity = (u64, u64, Option<SystemTime>);
+type CatalogFileId = (u64, u64, Option<SystemTime>);
 
 /// The files that this process has connected to, by path.
-static CONNECTED: LazyLock<Mutex<HashMap<PathBuf, Identity>>> = LazyLock::new(Mutex::default);
+static CONNECTED: LazyLock<Mutex<HashMap<PathBuf, CatalogFileId>>> = LazyLock::new(Mutex::default);
 
-fn connected() -> MutexGuard<'static, HashMap<PathBuf, Identity>> {
+fn connected() -> MutexGuard<'static, HashMap<PathBuf, CatalogFileId>> {
     locked(&CONNECTED)
 }
 
-fn identity(path: &Path) -> Option<Identity> {
+fn file_id(path: &Path) -> Option<CatalogFileId> {
     let meta = fs::metadata(path).ok()?;
     let FileFingerprint { device, inode, size, .. } = FileFingerprint::of(&meta);
     (inode != 0 && size > 0).then(|| (device, inode, meta.created().ok()))
@@ -58,13 +58,13 @@ fn identity(path: &Path) -> Option<Identity> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogFile {
     path: PathBuf,
-    identity: Option<Identity>,
+    file_id: Option<CatalogFileId>,
 }
 
 impl CatalogFile {
     /// What is there now.
     pub fn at(path: &Path) -> Self {
-        Self { path: path.to_owned(), identity: identity(path) }
+        Self { path: path.to_owned(), file_id: file_id(path) }
     }
 
     /// The catalog's path.
@@ -72,14 +72,14 @@ impl CatalogFile {
         &self.path
     }
 
-    /// Records that SQLite opened the file and accepted it as a catalog. Returns the file that is open; its identity is unknown
+    /// Records that SQLite opened the file and accepted it as a catalog. Returns the file that is open; its id is unknown
     /// if the file was replaced meanwhile.
     pub fn connected(mut self) -> Self {
-        let now = identity(&self.path);
-        // An empty file gets its identity when SQLite has created its tables.
-        self.identity = now.filter(|_| self.identity.is_none() || self.identity == now);
-        if let Some(identity) = self.identity {
-            connected().insert(self.path.clone(), identity);
+        let now = file_id(&self.path);
+        // An empty file gets its id when SQLite has created its tables.
+        self.file_id = now.filter(|_| self.file_id.is_none() || self.file_id == now);
+        if let Some(file_id) = self.file_id {
+            connected().insert(self.path.clone(), file_id);
         }
         self
     }
@@ -87,7 +87,7 @@ impl CatalogFile {
     /// Deletes the catalog's files, if they are ours and the file still is this one. Connections of other processes continue on
     /// the deleted files.
     pub fn remove_own(&self) {
-        if self.identity.is_none() || identity(&self.path) != self.identity {
+        if self.file_id.is_none() || file_id(&self.path) != self.file_id {
             return;
         }
         connected().remove(&self.path);
@@ -105,7 +105,7 @@ impl CatalogFile {
 /// What is at a path. A file that this process has connected to is not opened, because closing it would drop SQLite's locks.
 pub fn inspect(path: &Path) -> CatalogFileState {
     let known = connected().get(path).copied();
-    match known.is_some() && known == identity(path) {
+    match known.is_some() && known == file_id(path) {
         true => CatalogFileState::Catalog,
         false => inspect_header(path),
     }

@@ -13,7 +13,7 @@ use super::error::CatalogResult;
 use super::rows::{self, CatalogRow};
 use super::text_rows::{advance_ingest, ingested_to, Batch, MAX_TEXT_BYTES};
 use crate::core::format::header::Version;
-use crate::core::io::file_version::FileFingerprint;
+use crate::core::io::file_fingerprint::FileFingerprint;
 use crate::core::io::head_tail_hash::head_tail_hash;
 use crate::core::io::open::{self, Access};
 use crate::core::io::session_files::session_files;

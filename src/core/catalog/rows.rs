@@ -6,7 +6,7 @@ use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 use super::error::CatalogResult;
 use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::format::header::{ParentSession, Version};
-use crate::core::io::file_version::{FileFingerprint, Nanos};
+use crate::core::io::file_fingerprint::{FileFingerprint, Nanos};
 use crate::core::summary::session_summary::{FileKind, SessionSummary, SummaryProgress};
 use crate::core::summary::usage::pack::unpack;
 use crate::core::summary::usage::session_usage::SessionUsage;
@@ -43,7 +43,7 @@ impl CatalogRow {
     /// Whether the row can be used for a file with this fingerprint.
     pub fn validity(&self, now: &FileFingerprint) -> CacheValidity {
         let FileFingerprint { size, modified, .. } = self.fingerprint;
-        if *now == self.fingerprint && self.fingerprint.would_tell(self.seen) {
+        if *now == self.fingerprint && self.fingerprint.would_show_change(self.seen) {
             return if self.is_whole() { CacheValidity::Valid } else { CacheValidity::RereadLastLine };
         }
         // A new mode, owner or link sets the change time and leaves the content: backups do that every night.

@@ -7,7 +7,7 @@ use super::connection::Catalog;
 use super::error::CatalogResult;
 use super::rows;
 use super::text_rows::{ingested_to, of_session};
-use crate::core::io::file_version::FileFingerprint;
+use crate::core::io::file_fingerprint::FileFingerprint;
 use crate::core::io::head_tail_hash::head_tail_hash;
 use crate::core::io::open::{self, Access};
 use crate::core::summary::header_scan::header_in;

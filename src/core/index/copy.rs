@@ -36,7 +36,7 @@ pub fn copy_lines<T>(
     match from {
         Some(from) => {
             // Without copied lines the file is not needed, and may be gone.
-            let copies = copier.parts.iter().any(|part| matches!(part, Part::Run(_)));
+            let copies = copier.parts.iter().any(|part| matches!(part, CopyPart::Run(_)));
             let size = if copies { from.size()? } else { 0 };
             CopySource { from, index, size }.write(&copier.parts, &out)?;
         }
@@ -48,11 +48,11 @@ pub fn copy_lines<T>(
 /// What a new file is to be, see [`copy_lines`].
 pub struct Copier<'a> {
     index: &'a Index,
-    parts: Vec<Part>,
+    parts: Vec<CopyPart>,
     size: u64,
 }
 
-enum Part {
+enum CopyPart {
     /// A new line.
     Own(Vec<u8>),
     Run(Run),
@@ -61,7 +61,7 @@ enum Part {
 /// Neighbouring lines and their rows.
 type Run = Vec<(LineSpan, RowNo)>;
 
-impl Part {
+impl CopyPart {
     /// How many bytes of the new file it is.
     fn size(&self) -> u64 {
         match self {
@@ -80,7 +80,7 @@ impl Copier<'_> {
         let line = line.into();
         let span = LineSpan::of(self.size, line.len());
         self.size += line.len() as u64 + 1;
-        self.parts.push(Part::Own(line));
+        self.parts.push(CopyPart::Own(line));
         span
     }
 
@@ -90,8 +90,8 @@ impl Copier<'_> {
         let copy = LineSpan { offset: self.size, len: span.len };
         self.size += u64::from(span.len) + 1;
         match self.parts.last_mut() {
-            Some(Part::Run(run)) if fits(run, span) => run.push((span, row)),
-            _ => self.parts.push(Part::Run(vec![(span, row)])),
+            Some(CopyPart::Run(run)) if fits(run, span) => run.push((span, row)),
+            _ => self.parts.push(CopyPart::Run(vec![(span, row)])),
         }
         Some(copy)
     }
@@ -109,9 +109,9 @@ fn bounds(run: &Run) -> (u64, u64) {
     (start, run.last().map_or(start, |(last, _)| last.end()))
 }
 
-fn write_local(parts: &[Part], out: &mut NewFile) -> Result<()> {
+fn write_local(parts: &[CopyPart], out: &mut NewFile) -> Result<()> {
     for part in parts {
-        if let Part::Own(line) = part {
+        if let CopyPart::Own(line) = part {
             out.line(line)?;
         }
     }
@@ -122,15 +122,15 @@ fn write_local(parts: &[Part], out: &mut NewFile) -> Result<()> {
 struct CopyBatch<'a> {
     at: u64,
     size: u64,
-    parts: &'a [Part],
+    parts: &'a [CopyPart],
 }
 
-fn batches(parts: &[Part]) -> Vec<CopyBatch<'_>> {
+fn batches(parts: &[CopyPart]) -> Vec<CopyBatch<'_>> {
     let mut all = Vec::new();
     let (mut at, mut left) = (0, parts);
     while let Some((first, rest)) = left.split_first() {
         let (mut size, mut count) = (first.size(), 1);
-        for next in rest.iter().map(Part::size) {
+        for next in rest.iter().map(CopyPart::size) {
             if size + next > BATCH_BYTES {
                 break;
             }
@@ -154,7 +154,7 @@ struct CopySource<'a> {
 }
 
 impl CopySource<'_> {
-    fn write(&self, parts: &[Part], out: &NewFile) -> Result<()> {
+    fn write(&self, parts: &[CopyPart], out: &NewFile) -> Result<()> {
         let (large, usual): (Vec<_>, Vec<_>) = batches(parts).into_iter().partition(|batch| batch.size > LARGE);
         try_on_threads(usual.len(), |buffer: &mut Vec<u8>, at| {
             usual.get(at).map_or(Ok(()), |batch| self.copy(batch, buffer, out))
@@ -177,13 +177,13 @@ impl CopySource<'_> {
             let (here, rest) = left.split_at_mut_checked(part.size() as usize).unwrap_or_default();
             left = rest;
             match part {
-                Part::Own(line) => {
+                CopyPart::Own(line) => {
                     if let Some((newline, to)) = here.split_last_mut() {
                         to.copy_from_slice(line);
                         *newline = b'\n';
                     }
                 }
-                Part::Run(run) => self.read(run, here)?,
+                CopyPart::Run(run) => self.read(run, here)?,
             }
         }
         out.bytes_at(batch.at, bytes)

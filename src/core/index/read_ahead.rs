@@ -7,7 +7,7 @@ use std::thread::{Builder, JoinHandle};
 use super::load::Index;
 use super::read_entries::ExpectedLine;
 use crate::core::format::body::BodyOf;
-use crate::core::io::file_version::{now, would_tell, Nanos};
+use crate::core::io::file_fingerprint::{now, would_show_change, Nanos};
 use crate::core::io::fs;
 use crate::core::io::line_reader::WHOLE;
 use crate::core::io::line_span::LineSpan;
@@ -33,7 +33,7 @@ pub struct AheadBody {
 /// Bodies that another thread reads. Dropped, it waits for that thread.
 pub struct ReadAhead {
     file: Arc<File>,
-    before: FileState,
+    before: SizeAndTime,
     lines: Arc<[AheadLine]>,
     /// Which rows are read: from the first to before the second.
     rows: (RowNo, RowNo),
@@ -42,7 +42,7 @@ pub struct ReadAhead {
 }
 
 /// What shows that a file was not changed.
-type FileState = (u64, Nanos);
+type SizeAndTime = (u64, Nanos);
 
 struct AheadLine {
     row: RowNo,
@@ -55,7 +55,7 @@ impl Index {
     /// be done.
     pub fn read_ahead(&self, storage: &dyn Storage, from: RowNo, bytes: usize) -> Option<ReadAhead> {
         let file = storage.file()?;
-        let before = state_of(&file).filter(|(_, changed)| would_tell(*changed, now()))?;
+        let before = state_of(&file).filter(|(_, changed)| would_show_change(*changed, now()))?;
         let bytes = bytes.min(MOST);
         let mut lines = Vec::new();
         let (mut row, mut size) = (from, 0);
@@ -110,7 +110,7 @@ impl Drop for ReadAhead {
     }
 }
 
-fn state_of(file: &File) -> Option<FileState> {
+fn state_of(file: &File) -> Option<SizeAndTime> {
     fs::stat(file).ok().map(|stat| (stat.size, stat.changed))
 }
 

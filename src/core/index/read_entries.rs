@@ -12,7 +12,7 @@ use crate::core::json::long_strings::{Parts, Scratch};
 use crate::core::storage::storage::{bytes_at, read_into, Storage};
 use crate::core::tree::tree::RowNo;
 
-/// Pieces with fewer bytes than this between them are read together.
+/// Parts with fewer bytes than this between them are read together.
 const GAP: u64 = 8 << 10;
 
 /// What replaces a body in a line without it.
@@ -22,10 +22,10 @@ pub const PLACEHOLDER: u8 = 0;
 pub type Each<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
 
 /// A part of a row's line, up to a body or to the line's end.
-struct Piece {
+struct LinePart {
     row: RowNo,
     span: LineSpan,
-    /// The code of the body behind it; None for the last piece.
+    /// The code of the body behind it; None for the last part.
     before: Option<u8>,
 }
 
@@ -75,25 +75,25 @@ impl Index {
 
     /// Hands on the line of each of these rows that is in the storage; neighbours are read together.
     pub fn lines(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
-        let whole = |&row: &RowNo| Some(Piece { row, span: self.line_span(row)?, before: None });
+        let whole = |&row: &RowNo| Some(LinePart { row, span: self.line_span(row)?, before: None });
         self.read(storage, &rows.iter().filter_map(whole).collect::<Vec<_>>(), each)
     }
 
     /// The same without bodies, which are not read: a 0 replaces each.
     pub fn lines_without_bodies(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
-        let mut pieces = Vec::with_capacity(rows.len());
+        let mut parts = Vec::with_capacity(rows.len());
         for &row in rows {
             let Some(LineSpan { offset, len }) = self.line_span(row) else { continue };
             let mut from = 0;
             for (_, body) in self.bodies(row) {
                 let span = LineSpan { offset: offset + u64::from(from), len: body.from.saturating_sub(from) };
-                pieces.push(Piece { row, span, before: Some(body.of as u8) });
+                parts.push(LinePart { row, span, before: Some(body.of as u8) });
                 from = body.end();
             }
             let span = LineSpan { offset: offset + u64::from(from), len: len.saturating_sub(from) };
-            pieces.push(Piece { row, span, before: None });
+            parts.push(LinePart { row, span, before: None });
         }
-        self.read(storage, &pieces, each)
+        self.read(storage, &parts, each)
     }
 
     /// How long an entry's line is without its bodies, in bytes; 0 if it is not in the storage.
@@ -134,40 +134,40 @@ impl Index {
         Some(ExpectedLine { id: self.tree.id_of(row).into(), kind, bodies })
     }
 
-    fn read(&self, storage: &dyn Storage, pieces: &[Piece], each: &mut Each<'_>) -> Result<()> {
+    fn read(&self, storage: &dyn Storage, parts: &[LinePart], each: &mut Each<'_>) -> Result<()> {
         let mut bytes = Vec::new();
         let mut joined = Vec::new();
         let mut omitted = 0;
-        let mut rest = pieces;
+        let mut rest = parts;
         while let Some((first, _)) = rest.split_first() {
             let start = first.span.offset;
-            let end = |piece: &Piece| piece.span.offset + u64::from(piece.span.len);
+            let end = |part: &LinePart| part.span.offset + u64::from(part.span.len);
             let mut reach = end(first);
             let mut count = 1;
             for pair in rest.windows(2) {
-                let [before, piece] = pair else { break };
-                let near = piece.span.offset >= end(before) && piece.span.offset - end(before) < GAP;
-                if !near || end(piece) - start > WHOLE as u64 {
+                let [before, part] = pair else { break };
+                let near = part.span.offset >= end(before) && part.span.offset - end(before) < GAP;
+                if !near || end(part) - start > WHOLE as u64 {
                     break;
                 }
-                reach = end(piece);
+                reach = end(part);
                 count += 1;
             }
             read_into(storage, start, (reach - start) as usize, &mut bytes)?;
             let (batch, later) = rest.split_at(count);
-            for piece in batch {
-                let from = (piece.span.offset - start) as usize;
-                let part = bytes.get(from..from + piece.span.len as usize).unwrap_or_default();
-                match piece.before {
+            for part in batch {
+                let from = (part.span.offset - start) as usize;
+                let text = bytes.get(from..from + part.span.len as usize).unwrap_or_default();
+                match part.before {
                     Some(code) => {
-                        joined.extend_from_slice(part);
+                        joined.extend_from_slice(text);
                         joined.push(b'0' + PLACEHOLDER);
                         omitted |= code;
                     }
-                    None if omitted == 0 => self.hand_on(storage, piece.row, part, 0, each)?,
+                    None if omitted == 0 => self.hand_on(storage, part.row, text, 0, each)?,
                     None => {
-                        joined.extend_from_slice(part);
-                        self.hand_on(storage, piece.row, &joined, omitted, each)?;
+                        joined.extend_from_slice(text);
+                        self.hand_on(storage, part.row, &joined, omitted, each)?;
                         joined.clear();
                         omitted = 0;
                     }

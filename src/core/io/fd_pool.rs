@@ -16,7 +16,7 @@ pub const MAX_OPEN: usize = 512;
 
 /// A file that is open, for reading or for both.
 #[derive(Clone)]
-pub struct Handle {
+pub struct OpenFile {
     pub file: Arc<File>,
     pub appends: bool,
 }
@@ -24,7 +24,7 @@ pub struct Handle {
 /// A file of the pool and its path.
 struct Slot {
     path: PathBuf,
-    handle: Mutex<Option<Handle>>,
+    handle: Mutex<Option<OpenFile>>,
 }
 
 impl Slot {
@@ -50,14 +50,14 @@ pub struct PooledFile(Arc<Slot>);
 
 impl PooledFile {
     /// Adds an open file, to which `path` leads.
-    pub fn new(path: &Path, handle: Handle) -> Self {
+    pub fn new(path: &Path, handle: OpenFile) -> Self {
         let file = Self(Arc::new(Slot { path: path.to_owned(), handle: Mutex::default() }));
         file.put(handle);
         file
     }
 
     /// The handle, if the file is open.
-    pub fn get(&self) -> Option<Handle> {
+    pub fn get(&self) -> Option<OpenFile> {
         locked(&self.0.handle).clone()
     }
 
@@ -67,7 +67,7 @@ impl PooledFile {
     }
 
     /// Sets the handle, as the newest of the pool; too many others are closed.
-    pub fn put(&self, handle: Handle) {
+    pub fn put(&self, handle: OpenFile) {
         *locked(&self.0.handle) = Some(handle);
         let mut open = locked(&OPEN);
         open.retain(|other| {

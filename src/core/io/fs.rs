@@ -7,7 +7,7 @@ use std::fs::{self, DirEntry, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::file_version::{FileFingerprint, Nanos};
+use super::file_fingerprint::{FileFingerprint, Nanos};
 
 /// How much is copied at once.
 const COPIED: usize = 1 << 18;
@@ -56,7 +56,7 @@ use self::faults::folded as named;
 
 /// Which file a path or handle leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub struct FileId {
     pub device: u64,
     pub inode: u64,
 }
@@ -73,7 +73,7 @@ fn has_no_link(count: u64) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub struct Stat {
     pub size: u64,
-    pub identity: Identity,
+    pub file_id: FileId,
     /// Whether no name seems to lead to the file any more; only its path tells for sure. Elsewhere than on Unix an open
     /// file cannot be deleted.
     pub deleted: bool,
@@ -88,7 +88,7 @@ impl Stat {
         #[cfg(not(unix))]
         let deleted = false;
         let FileFingerprint { device, inode, size, changed, .. } = FileFingerprint::of(meta);
-        Self { size, identity: Identity { device, inode }, deleted, changed }
+        Self { size, file_id: FileId { device, inode }, deleted, changed }
     }
 }
 
@@ -163,8 +163,8 @@ pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
 
 /// Whether a path leads to this very file.
 pub fn is_at(path: &Path, file: &File) -> io::Result<bool> {
-    let identity = stat(file)?.identity;
-    Ok(stat_path(path)?.is_some_and(|now| now.identity == identity))
+    let file_id = stat(file)?.file_id;
+    Ok(stat_path(path)?.is_some_and(|now| now.file_id == file_id))
 }
 
 /// The attributes of what is at a path, links not followed; None if nothing is there.

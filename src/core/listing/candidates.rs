@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::core::base::paths::{clean, is_absolute, join};
 use crate::core::base::threads::on_threads;
 use crate::core::io::fd_pool::is_exhausted;
-use crate::core::io::file_version::FileFingerprint;
+use crate::core::io::file_fingerprint::FileFingerprint;
 use crate::core::io::session_files::{session_files, SessionName};
 use crate::core::io::{fs, open};
 

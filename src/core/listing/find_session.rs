@@ -10,7 +10,7 @@ use crate::core::base::paths::{default_session_dir, is_same_path, join, resolve,
 use crate::core::base::threads::{into_inner, locked, on_threads};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::Header;
-use crate::core::io::file_version::FileFingerprint;
+use crate::core::io::file_fingerprint::FileFingerprint;
 use crate::core::io::session_files::{session_files, SessionName};
 use crate::core::io::{fs, open};
 use crate::core::summary::header_scan::header_among_others;

@@ -14,7 +14,7 @@ use crate::core::catalog::error::CatalogResult;
 use crate::core::catalog::location::CatalogLocation;
 use crate::core::catalog::rows::{self, CacheValidity, CatalogRow, Update, MAX_SUMMARY_BYTES};
 use crate::core::io::fd_pool::is_exhausted;
-use crate::core::io::file_version::{now, FileFingerprint};
+use crate::core::io::file_fingerprint::{now, FileFingerprint};
 use crate::core::io::head_tail_hash::head_tail_hash;
 use crate::core::io::open::{self, Access};
 use crate::core::summary::session_summary::{read_on, FileKind, ListedSession, SummaryProgress};
@@ -48,7 +48,7 @@ pub fn read_all(
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<Option<Catalog>> {
-    read(files, location.and_then(Catalog::open), location, Wanted::default(), cancelled, each)
+    read(files, location.and_then(Catalog::open), location, ReadScope::default(), cancelled, each)
 }
 
 /// The same, and what each session's calls used, with this many of its largest entries.
@@ -61,8 +61,8 @@ pub fn read_all_with_usage(
 ) -> Result<Option<Catalog>> {
     // The catalog has no more of them.
     let location = location.filter(|_| largest <= LARGEST_KEPT);
-    let wanted = Wanted { usage: Some(largest.max(LARGEST_KEPT)), ..Wanted::default() };
-    read(files, location.and_then(Catalog::open), location, wanted, cancelled, each)
+    let scope = ReadScope { usage: Some(largest.max(LARGEST_KEPT)), ..ReadScope::default() };
+    read(files, location.and_then(Catalog::open), location, scope, cancelled, each)
 }
 
 /// The list of [`read_all`] with an open catalog. A first message that is too long to be cached may be cut.
@@ -73,13 +73,13 @@ pub fn read_with(
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<Option<Catalog>> {
-    let wanted = Wanted { most: Some(MAX_SUMMARY_BYTES), ..Wanted::default() };
-    read(files, catalog, location, wanted, cancelled, each)
+    let scope = ReadScope { most: Some(MAX_SUMMARY_BYTES), ..ReadScope::default() };
+    read(files, catalog, location, scope, cancelled, each)
 }
 
 /// What is read of each session besides its summary.
 #[derive(Debug, Clone, Copy, Default)]
-struct Wanted {
+struct ReadScope {
     /// What its calls used, with this many of its largest entries.
     usage: Option<usize>,
     /// The length beyond which its first message may be cut.
@@ -92,11 +92,11 @@ fn read(
     files: &[Candidate],
     mut catalog: Option<Catalog>,
     location: Option<&CatalogLocation>,
-    wanted: Wanted,
+    scope: ReadScope,
     cancelled: &AtomicBool,
     each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
 ) -> Result<Option<Catalog>> {
-    let wanted = Wanted { is_cached: catalog.is_some() || location.is_some(), ..wanted };
+    let scope = ReadScope { is_cached: catalog.is_some() || location.is_some(), ..scope };
     let mut rows = Rows::default();
     if let Some(open) = &catalog {
         if let Err(error) = rows.load(open, files) {
@@ -118,7 +118,7 @@ fn read(
         let validity = row.as_ref().map_or(CacheValidity::Invalid, |row| row.validity(fingerprint));
         let usage = match validity {
             CacheValidity::Invalid => None,
-            CacheValidity::Valid if wanted.usage.is_none() => Some(SessionUsage::default()),
+            CacheValidity::Valid if scope.usage.is_none() => Some(SessionUsage::default()),
             _ => row.as_ref().and_then(|row| match row.progress.kind {
                 FileKind::Session(..) => usage_of(row),
                 FileKind::Undetermined | FileKind::NotASession => Some(SessionUsage::default()),
@@ -138,7 +138,7 @@ fn read(
     let updates = Mutex::new(Vec::new());
     let done = try_on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
         let Some(job) = jobs.get(job).filter(|_| !cancelled.load(Ordering::Relaxed)) else { return Ok(()) };
-        let read = match read_one(job, wanted, buffer, cancelled) {
+        let read = match read_one(job, scope, buffer, cancelled) {
             // The error says nothing about this file: a list without it would be wrong.
             Err(error) if is_exhausted(&error) => return Err(Error::io("open", &job.file.path, error)),
             read => read.ok().flatten(),
@@ -191,7 +191,7 @@ fn listed(fingerprint: FileFingerprint, row: CatalogRow, usage: SessionUsage) ->
 /// Reads a file, or the part that its row does not have.
 fn read_one(
     job: &Job<'_>,
-    wanted: Wanted,
+    scope: ReadScope,
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
 ) -> io::Result<Option<(Option<ListedSession>, Option<Update>)>> {
@@ -209,20 +209,20 @@ fn read_one(
     let known = match (row, &job.usage) {
         (Some(row), Some(usage)) => SummaryProgress { usage: usage.clone(), ..row.progress.clone() },
         _ => {
-            let usage = wanted.usage.map_or_else(SessionUsage::default, SessionUsage::keeping);
+            let usage = scope.usage.map_or_else(SessionUsage::default, SessionUsage::keeping);
             SummaryProgress { usage, ..SummaryProgress::default() }
         }
     };
-    let Some(mut found) = read_on(&file, fingerprint.size, known, wanted.most, buffer, cancelled)? else {
+    let Some(mut found) = read_on(&file, fingerprint.size, known, scope.most, buffer, cancelled)? else {
         return Ok(None);
     };
     let end = found.progress.end;
     let head_tail_hash = head_tail_hash(&file, end)?;
-    let usage = wanted.usage.map_or_else(SessionUsage::default, |_| found.usage().clone());
+    let usage = scope.usage.map_or_else(SessionUsage::default, |_| found.usage().clone());
     let listed =
         found.info().map(|info| ListedSession { summary: info.clone(), fingerprint, end, head_tail_hash, usage });
     let usage = std::mem::take(&mut found.progress.usage);
-    let update = wanted.is_cached.then(|| Update {
+    let update = scope.is_cached.then(|| Update {
         dir: job.file.dir.clone(),
         name: job.file.name.clone(),
         goes_on: row.map(|row| row.row),

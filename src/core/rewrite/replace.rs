@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
 use crate::core::io::dirs;
-use crate::core::io::fs::{self, At, Identity, Writer};
+use crate::core::io::fs::{self, At, FileId, Writer};
 use crate::core::io::line_reader::{LineReader, RawLine, HEAD};
 use crate::core::io::open::{self, Access};
 use crate::core::io::sidecar_names;
@@ -100,7 +100,7 @@ pub struct RewriteTarget {
     /// The same without symbolic links.
     target: PathBuf,
     file: File,
-    identity: Identity,
+    file_id: FileId,
     storage: FileStorage,
     /// Its first bytes. A program that rewrites the file in place, as pi's migration does, changes them.
     head: Vec<u8>,
@@ -114,21 +114,21 @@ impl RewriteTarget {
         loop {
             let target = fs::real_path(Path::new(path)).map_err(fail("realpath"))?;
             let file = open::regular(&target, Access::Read).map_err(fail("open"))?;
-            let identity = fs::stat(&file).map_err(fail("fstat"))?.identity;
+            let file_id = fs::stat(&file).map_err(fail("fstat"))?.file_id;
             // On Windows a lock would keep others from reading. Not every file system has locks: the check of the file's
-            // identity before the rename holds without one.
+            // file id before the rename holds without one.
             while cfg!(unix) && tries < HOLD_TRIES && fs::try_lock(&file).is_ok_and(|locked| !locked) {
                 std::thread::sleep(HOLD_PAUSE);
                 tries += 1;
             }
             let now = fs::stat_path(&target).map_err(fail("stat"))?;
-            if now.is_none_or(|now| now.identity != identity) && tries < HOLD_TRIES {
+            if now.is_none_or(|now| now.file_id != file_id) && tries < HOLD_TRIES {
                 tries += 1;
                 continue;
             }
             let storage = FileStorage::of_new(path, &target, &file, Durability::Os)?;
             let head = head_of(&file).map_err(fail("read"))?;
-            return Ok(Self { path: path.to_owned(), target, file, identity, storage, head });
+            return Ok(Self { path: path.to_owned(), target, file, file_id, storage, head });
         }
     }
 
@@ -165,12 +165,12 @@ impl RewriteTarget {
         if !self.carry_before(&temporary, &mut read, rewrite)? || !self.is_there(link)? {
             return Ok(None);
         }
-        let identity = fs::stat(&temporary.file).map_err(self.fail("fstat"))?.identity;
+        let file_id = fs::stat(&temporary.file).map_err(self.fail("fstat"))?.file_id;
         temporary.replace(&self.target).map_err(self.fail("rename"))?;
         let kept = kept.keep();
         // From here on the path leads to the new file, even if the directory cannot be synced.
         let synced = dirs::sync_dir_of(&self.target).map_err(self.fail("fsync"));
-        self.carry_after(identity, read, rewrite)?;
+        self.carry_after(file_id, read, rewrite)?;
         synced?;
         Ok(Some(kept))
     }
@@ -204,7 +204,7 @@ impl RewriteTarget {
         }
         for path in link.into_iter().chain([&*self.target]) {
             let stat = fs::stat_path(path).map_err(self.fail("stat"))?;
-            if stat.is_none_or(|stat| stat.identity != self.identity) {
+            if stat.is_none_or(|stat| stat.file_id != self.file_id) {
                 return Ok(false);
             }
         }
@@ -212,7 +212,7 @@ impl RewriteTarget {
     }
 
     /// Appends to the new file what was appended to the old one after the last carry-over.
-    fn carry_after(&self, identity: Identity, read: ReadTo, rewrite: &mut dyn Rewrite) -> Result<()> {
+    fn carry_after(&self, file_id: FileId, read: ReadTo, rewrite: &mut dyn Rewrite) -> Result<()> {
         let mut from = read.torn_line_start.unwrap_or(read.end);
         let mut seen = read.end;
         let mut quiet = 0;
@@ -228,7 +228,7 @@ impl RewriteTarget {
                 }
                 from = lines.last().map_or(from, |(_, end)| *end);
                 seen = size;
-                self.add(identity, lines)?;
+                self.add(file_id, lines)?;
             }
             if last {
                 break;
@@ -238,14 +238,14 @@ impl RewriteTarget {
         Ok(())
     }
 
-    fn add(&self, identity: Identity, lines: Vec<LateLine>) -> Result<()> {
+    fn add(&self, file_id: FileId, lines: Vec<LateLine>) -> Result<()> {
         let says = |line: &[u8]| line.iter().any(|byte| !byte.is_ascii_whitespace());
         let lines: Vec<_> = lines.into_iter().map(|(line, _)| line).filter(|line| says(line)).collect();
         if lines.is_empty() {
             return Ok(());
         }
         let mut new = FileStorage::open(&self.path)?.with_durability(Durability::Fsync);
-        if !new.has_identity(identity) {
+        if !new.has_file_id(file_id) {
             return Err(Error::changed(
                 &self.path,
                 "lines that other processes wrote during the replacement are only in the old file",
@@ -324,7 +324,7 @@ impl RewriteTarget {
     /// Whether a path leads to the old file itself.
     fn is_at(&self, path: &Path) -> io::Result<bool> {
         let is_file = fs::entry_at(path)?.is_some_and(|found| found.is_file());
-        Ok(is_file && fs::stat_path(path)?.is_some_and(|stat| stat.identity == self.identity))
+        Ok(is_file && fs::stat_path(path)?.is_some_and(|stat| stat.file_id == self.file_id))
     }
 }
 

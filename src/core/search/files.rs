@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 
 use super::hits::{Hit, HitBuilder, TopK};
-use super::query::{Options, Query};
+use super::query::{Query, SearchOptions};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::threads::{into_inner, locked, try_on_threads};
 use crate::core::catalog::text_rows::{cut, StoredText, MAX_TEXT_BYTES};
@@ -28,7 +28,7 @@ pub struct SearchFile<'a> {
 pub fn search_files(
     files: &[SearchFile<'_>],
     query: &Query,
-    options: &Options,
+    options: &SearchOptions,
     cancelled: &AtomicBool,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Vec<Hit>> {

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::query::{Options, Query};
+use super::query::{Query, SearchOptions};
 use super::ranking::{Matcher, Rank};
 
 use super::snippet::snippet;
@@ -32,14 +32,14 @@ pub struct Hit {
 /// Makes hits from texts.
 pub struct HitBuilder<'a> {
     query: &'a Query,
-    options: &'a Options,
+    options: &'a SearchOptions,
     matcher: Matcher<'a>,
     lower: String,
 }
 
 impl<'a> HitBuilder<'a> {
     /// A builder for a query.
-    pub fn new(query: &'a Query, options: &'a Options) -> Self {
+    pub fn new(query: &'a Query, options: &'a SearchOptions) -> Self {
         Self { query, options, matcher: Matcher::new(query), lower: String::new() }
     }
 

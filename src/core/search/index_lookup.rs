@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::Connection;
 
 use super::hits::{Hit, HitBuilder, TopK};
-use super::query::{Options, Query, Term};
+use super::query::{Query, SearchOptions, Term};
 use super::ranking::Rank;
 use crate::core::catalog::error::{corrupt, CatalogResult};
 use crate::core::catalog::fts::vocabulary::words_containing;
@@ -31,7 +31,7 @@ pub struct Search<'a> {
     pub query: &'a Query,
     /// The row ids of the searched sessions, and the position of each, the newest first.
     pub sessions: &'a HashMap<i64, usize>,
-    pub options: &'a Options,
+    pub options: &'a SearchOptions,
     pub cancelled: &'a AtomicBool,
 }
 

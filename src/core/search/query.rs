@@ -15,9 +15,9 @@ const MAX_CHARACTERS: usize = 8 << 10;
 /// How many terms, the longest, are searched as parts of words.
 const MAX_PARTS: usize = 8;
 
-/// Options of a search.
+/// SearchOptions of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct SearchOptions {
     pub limit: usize,
     /// Marks before and after a match in a snippet.
     pub mark: [String; 2],

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::files::{search_files, SearchFile};
 use super::hits::Hit;
 use super::index_lookup::Search;
-use super::query::{Options, Query};
+use super::query::{Query, SearchOptions};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::threads::{into_inner, locked};
 use crate::core::catalog::connection::{discard_if_corrupt, Catalog};
@@ -22,7 +22,7 @@ use crate::core::catalog::fts::index::Indexer;
 use crate::core::catalog::ingest::{begin, pending, PendingSession};
 use crate::core::catalog::ingest_lock::IngestLock;
 use crate::core::catalog::location::CatalogLocation;
-use crate::core::io::file_version::FileFingerprint;
+use crate::core::io::file_fingerprint::FileFingerprint;
 use crate::core::listing::candidates::Candidate;
 use crate::core::listing::read_all::read_with;
 use crate::core::summary::session_summary::{ListedSession, SessionSummary};
@@ -68,7 +68,7 @@ pub struct Request<'a> {
     /// Whether a session is searched.
     pub takes: &'a (dyn Fn(&SessionSummary) -> bool + Sync),
     pub query: &'a Query,
-    pub options: &'a Options,
+    pub options: &'a SearchOptions,
     /// Where the catalog is. Without one, the files are searched.
     pub location: Option<&'a CatalogLocation>,
     pub cancelled: &'a Arc<AtomicBool>,

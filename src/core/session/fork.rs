@@ -3,7 +3,7 @@
 use super::open::OpenResult;
 use super::session::{Persistence, Session};
 use crate::core::base::error::{Error, Result};
-use crate::core::base::options::Options;
+use crate::core::base::options::SessionFileOptions;
 use crate::core::format::header::Version;
 use crate::core::index::copy::copy_lines;
 use crate::core::index::load::load;
@@ -35,14 +35,20 @@ impl ForkSource {
 
     /// Writes the fork and opens it: the new header, then every entry, migrated if the source is old. Lines that
     /// are not entries stay in the source. `id` is the new header's.
-    pub fn write_to(&self, target: &str, id: Vec<u8>, header_line: &[u8], options: Options) -> Result<Session> {
+    pub fn write_to(
+        &self,
+        target: &str,
+        id: Vec<u8>,
+        header_line: &[u8],
+        options: SessionFileOptions,
+    ) -> Result<Session> {
         match self.version {
             Version::Current => self.copy_to(target, id, header_line, options),
             _ => self.migrate_to(target, header_line, options),
         }
     }
 
-    fn copy_to(&self, target: &str, id: Vec<u8>, header_line: &[u8], options: Options) -> Result<Session> {
+    fn copy_to(&self, target: &str, id: Vec<u8>, header_line: &[u8], options: SessionFileOptions) -> Result<Session> {
         let Some(loaded) = load(&self.storage)? else {
             return Err(Error::fork_source(self.storage.name()));
         };
@@ -58,7 +64,7 @@ impl ForkSource {
         Session::of_file(id, target, storage, header, index).with_options(options)
     }
 
-    fn migrate_to(&self, target: &str, header_line: &[u8], options: Options) -> Result<Session> {
+    fn migrate_to(&self, target: &str, header_line: &[u8], options: SessionFileOptions) -> Result<Session> {
         let mut out = NewFile::create(target)?;
         out.line(header_line)?;
         let fail = |error| Error::io("read", self.storage.name(), error);

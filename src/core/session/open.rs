@@ -3,7 +3,7 @@
 use super::reconcile::recreate::write_into_empty;
 use super::session::{check_length, Persistence, Session};
 use crate::core::base::error::{Error, Result};
-use crate::core::base::options::Options;
+use crate::core::base::options::SessionFileOptions;
 use crate::core::format::entry::EntryHead;
 use crate::core::format::header::Version;
 use crate::core::index::load::{load, Loaded};
@@ -29,7 +29,7 @@ pub enum OpenResult {
 
 impl Session {
     /// The same with options. An exclusive session takes its lock here; an error if another process has it.
-    pub fn with_options(mut self, options: Options) -> Result<Self> {
+    pub fn with_options(mut self, options: SessionFileOptions) -> Result<Self> {
         self.options = options;
         self.take_lock()?;
         Ok(self)
@@ -37,7 +37,7 @@ impl Session {
 
     /// Opens the session file at an absolute path. Old versions are migrated: the file is rewritten once, unless the
     /// session never writes.
-    pub fn open(path: &str, persistence: Persistence, options: Options) -> Result<OpenResult> {
+    pub fn open(path: &str, persistence: Persistence, options: SessionFileOptions) -> Result<OpenResult> {
         let storage = match FileStorage::open(path) {
             Err(error) if error.is_missing() => return Ok(OpenResult::Missing),
             result => result?,

@@ -1,4 +1,4 @@
-//! One session: its identity, its index and its storage, and the calls that need no check of its file.
+//! One session: its id, its index and its storage, and the calls that need no check of its file.
 //!
 //! A session takes the head of each entry. The rest of the entry is in its line in the storage, or is kept by the caller while
 //! the session has no file. A call that fails leaves the session as it was.
@@ -9,7 +9,7 @@ use super::notes::Notes;
 use super::session_lock::SessionLock;
 use super::sync_state::SyncStateCell;
 use crate::core::base::error::{Error, Result};
-use crate::core::base::options::{Durability, Options};
+use crate::core::base::options::{Durability, SessionFileOptions};
 use crate::core::context::projection::Projection;
 use crate::core::format::body::{Body, BodyOf};
 use crate::core::format::entry::{EntryHead, Kind, Line};
@@ -52,7 +52,7 @@ pub struct RowRemap {
 pub struct Session {
     pub(super) id: Vec<u8>,
     pub(super) persistence: Persistence,
-    pub(super) options: Options,
+    pub(super) options: SessionFileOptions,
     /// The path of the file, whether it exists yet or not.
     pub(super) file: Option<String>,
     pub(super) storage: Option<Box<dyn Storage>>,
@@ -80,7 +80,7 @@ impl Session {
     }
 
     /// How its file is written.
-    pub fn options(&self) -> Options {
+    pub fn options(&self) -> SessionFileOptions {
         self.options
     }
 

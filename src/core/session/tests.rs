@@ -3,7 +3,7 @@ use std::fs;
 use super::notes::Change;
 use super::*;
 use crate::core::base::error::Result;
-use crate::core::base::options::{Lock, Options};
+use crate::core::base::options::{Lock, SessionFileOptions};
 use crate::core::format::entry::Kind as EntryKind;
 use crate::core::format::serialize::NewHead;
 use crate::core::io::fs::faults::before_next;
@@ -30,7 +30,7 @@ fn append(session: &mut Session) -> String {
 }
 
 fn opened(path: &str) -> Box<Session> {
-    match Session::open(path, Persistence::File, Options::default()).expect("opened") {
+    match Session::open(path, Persistence::File, SessionFileOptions::default()).expect("opened") {
         OpenResult::Session(session) => session,
         _ => panic!("a session was written there"),
     }
@@ -136,7 +136,7 @@ fn where_live_files_have_no_link_count_the_first_append_did_not_end() {
         new.make_file([HEADER.trim_end().as_bytes()].into_iter(), None).expect("made");
         append(&mut new);
         append(&mut new);
-        let lock = Options { lock: Lock::Exclusive, ..Options::default() };
+        let lock = SessionFileOptions { lock: Lock::Exclusive, ..SessionFileOptions::default() };
         let mut session = match Session::open(&world.path, Persistence::File, lock).expect("opened") {
             OpenResult::Session(session) => session,
             _ => panic!("a session was written there"),
@@ -360,7 +360,7 @@ fn a_torn_tail_of_any_length_loses_no_whole_line() {
         let left = &whole[..cut];
         let expected: Vec<&str> =
             ["a", "b", "c"].into_iter().filter(|id| left.contains(entry(id).trim_end())).collect();
-        let mut session = match Session::open(&world.path, Persistence::File, Options::default()) {
+        let mut session = match Session::open(&world.path, Persistence::File, SessionFileOptions::default()) {
             Ok(OpenResult::Session(session)) => session,
             Ok(OpenResult::Empty) => {
                 assert_eq!(cut, 0);
@@ -400,7 +400,8 @@ fn two_processes_that_begin_one_empty_file_begin_one_session() {
 #[test]
 fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {
     let world = World::with(&["a"]);
-    let exclusive = Options { lock: crate::core::base::options::Lock::Exclusive, ..Options::default() };
+    let exclusive =
+        SessionFileOptions { lock: crate::core::base::options::Lock::Exclusive, ..SessionFileOptions::default() };
     let mut plain = opened(&world.path);
     append(&mut plain);
     let OpenResult::Session(mut holder) = Session::open(&world.path, Persistence::File, exclusive).expect("opened")

@@ -12,9 +12,9 @@ use super::write_lock::{lock_briefly, unlock};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
 use crate::core::io::dirs;
-use crate::core::io::fd_pool::{Handle, PooledFile};
-use crate::core::io::file_version::now;
-use crate::core::io::fs::{self, At, Identity};
+use crate::core::io::fd_pool::{OpenFile, PooledFile};
+use crate::core::io::file_fingerprint::now;
+use crate::core::io::fs::{self, At, FileId};
 use crate::core::io::line_span::LineSpan;
 use crate::core::io::open::{self, Access};
 use crate::core::storage::storage::{FileStatus, Storage};
@@ -25,7 +25,7 @@ const TORN_LINE_PAUSE: Duration = Duration::from_millis(1);
 
 /// What opening the file again found.
 enum Reached {
-    Handle(Handle),
+    OpenFile(OpenFile),
     /// Nothing is at the path.
     Missing,
     /// Another file is at the path.
@@ -37,7 +37,7 @@ pub struct FileStorage {
     path: String,
     /// Where the path led when the file was opened.
     target: PathBuf,
-    identity: Identity,
+    file_id: FileId,
     handle: PooledFile,
     lacks_final_newline: bool,
     shared: bool,
@@ -53,17 +53,17 @@ impl FileStorage {
         let file = open::regular(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
         let stat = fs::stat(&file).map_err(|error| Error::io("fstat", path, error))?;
         let target = fs::follow(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
-        Ok(Self::with(path, target, stat.identity, file, ChangeClock::of_known(now(), stat.changed), Durability::Os))
+        Ok(Self::with(path, target, stat.file_id, file, ChangeClock::of_known(now(), stat.changed), Durability::Os))
     }
 
     /// A file just written under another name, which `path` will lead to at `target`.
     pub(crate) fn of_new(path: &str, target: &Path, file: &File, durability: Durability) -> Result<Self> {
         let fail = |error| Error::io("open", path, error);
-        let identity = fs::stat(file).map_err(fail)?.identity;
+        let file_id = fs::stat(file).map_err(fail)?.file_id;
         Ok(Self::with(
             path,
             target.to_owned(),
-            identity,
+            file_id,
             open::duplicate(file).map_err(fail)?,
             ChangeClock::of_written(now()),
             durability,
@@ -81,16 +81,16 @@ impl FileStorage {
     fn with(
         path: &str,
         target: PathBuf,
-        identity: Identity,
+        file_id: FileId,
         file: File,
         clock: ChangeClock,
         durability: Durability,
     ) -> Self {
         Self {
             path: path.to_owned(),
-            handle: PooledFile::new(&target, Handle { file: Arc::new(file), appends: false }),
+            handle: PooledFile::new(&target, OpenFile { file: Arc::new(file), appends: false }),
             target,
-            identity,
+            file_id,
             lacks_final_newline: false,
             shared: false,
             durability,
@@ -99,9 +99,9 @@ impl FileStorage {
         }
     }
 
-    /// Whether the file has this identity.
-    pub(crate) fn has_identity(&self, identity: Identity) -> bool {
-        self.identity == identity
+    /// Whether the file has this id.
+    pub(crate) fn has_file_id(&self, file_id: FileId) -> bool {
+        self.file_id == file_id
     }
 
     /// The same with another durability.
@@ -119,27 +119,27 @@ impl FileStorage {
         let open = self.handle.get();
         let was_open = open.is_some();
         if let Some(handle) = open.filter(|handle| handle.appends || !appends) {
-            return Ok(Reached::Handle(handle));
+            return Ok(Reached::OpenFile(handle));
         }
         let access = if appends { Access::Append } else { Access::Read };
         let file = match open::regular(Path::new(&self.path), access) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reached::Missing),
             result => result.map_err(self.fail("open"))?,
         };
-        if fs::stat(&file).map_err(self.fail("fstat"))?.identity != self.identity {
+        if fs::stat(&file).map_err(self.fail("fstat"))?.file_id != self.file_id {
             return Ok(Reached::Other);
         }
         if !was_open {
             self.reopened.store(true, Ordering::Relaxed);
         }
-        let handle = Handle { file: Arc::new(file), appends };
+        let handle = OpenFile { file: Arc::new(file), appends };
         self.handle.put(handle.clone());
-        Ok(Reached::Handle(handle))
+        Ok(Reached::OpenFile(handle))
     }
 
-    fn handle(&self, appends: bool) -> Result<Handle> {
+    fn handle(&self, appends: bool) -> Result<OpenFile> {
         match self.reach(appends)? {
-            Reached::Handle(handle) => Ok(handle),
+            Reached::OpenFile(handle) => Ok(handle),
             Reached::Missing => Err(Error::io("open", &self.path, io::ErrorKind::NotFound.into())),
             Reached::Other => Err(Error::elsewhere(&self.path)),
         }
@@ -234,7 +234,7 @@ impl FileStorage {
     fn overwrite_with_spaces(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
         // A handle that appends cannot overwrite.
         let other = open::existing(Path::new(&self.path), Access::Overwrite)?;
-        let is_there = fs::stat(&other)?.identity == self.identity && has_bytes_at(file, offset, ours)?;
+        let is_there = fs::stat(&other)?.file_id == self.file_id && has_bytes_at(file, offset, ours)?;
         match is_there {
             true => At { file: &other, offset }.write_all(&vec![b' '; ours.len()]),
             // The bytes are gone with the file, or were overwritten.
@@ -276,7 +276,7 @@ impl Storage for FileStorage {
 
     fn status(&self, checks_path: bool) -> Result<FileStatus> {
         let handle = match self.reach(!checks_path)? {
-            Reached::Handle(handle) => handle,
+            Reached::OpenFile(handle) => handle,
             missing_or_other => {
                 let reading = self.handle.get().filter(|_| !self.reopened.load(Ordering::Relaxed));
                 let readable = reading.is_some();
@@ -299,7 +299,7 @@ impl Storage for FileStorage {
         }
         // By path, not by handle: an open file does not show that another has its name.
         match fs::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
-            Some(stat) if stat.identity == self.identity => {
+            Some(stat) if stat.file_id == self.file_id => {
                 self.reopened.store(false, Ordering::Relaxed);
                 Ok(FileStatus::Here { size: stat.size, touched: self.clock.end_path_check(stat.changed), reopened })
             }

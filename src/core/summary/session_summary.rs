@@ -15,7 +15,7 @@ use crate::core::base::wtf8::trim;
 use crate::core::format::agent_message::{AgentMessage, Role};
 use crate::core::format::entry::{read_message, time_of};
 use crate::core::format::header::{Header, ParentSession, Version};
-use crate::core::io::file_version::FileFingerprint;
+use crate::core::io::file_fingerprint::FileFingerprint;
 use crate::core::io::line_reader::{is_stopped, text_of, Positioned};
 use crate::core::json::reader::{read, Raw};
 use crate::core::json::{fields, string_bytes, Value};

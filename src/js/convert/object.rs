@@ -1,6 +1,6 @@
 //! The caller's objects as the core reads them: the field structs that read lines of a file read objects, too.
 //!
-//! Only the named fields of a struct are read, each by one property access, and kept as handles ([`Handle`]).
+//! Only the named fields of a struct are read, each by one property access, and kept as handles ([`FieldValue`]).
 
 use std::borrow::Cow;
 
@@ -12,12 +12,12 @@ use crate::core::json::Value;
 use crate::js::engine::{JsEnv, JsVal};
 
 /// A JavaScript value, read no further than asked.
-pub struct Handle<'env> {
+pub struct FieldValue<'env> {
     js: JsEnv<'env>,
     value: JsVal<'env>,
 }
 
-impl<'env> Handle<'env> {
+impl<'env> FieldValue<'env> {
     /// A value of the current call.
     pub fn of(js: JsEnv<'env>, value: JsVal<'env>) -> Self {
         Self { js, value }
@@ -34,7 +34,7 @@ impl<'env> Handle<'env> {
     }
 }
 
-impl Value for Handle<'_> {
+impl Value for FieldValue<'_> {
     fn text(&self) -> Option<Cow<'_, [u8]>> {
         self.js.text(self.value).ok().flatten().map(Cow::Owned)
     }
@@ -57,13 +57,13 @@ impl Value for Handle<'_> {
 }
 
 /// Reads a field of an object: None if it is undefined. A getter's exception is the error.
-pub fn field<'env>(js: JsEnv<'env>, object: JsVal<'env>, name: &str) -> Result<Option<Handle<'env>>> {
+pub fn field<'env>(js: JsEnv<'env>, object: JsVal<'env>, name: &str) -> Result<Option<FieldValue<'env>>> {
     let value = js.get_key(object, js.string(name.as_bytes())?)?;
-    Ok(if js.is_undefined(value)? { None } else { Some(Handle::of(js, value)) })
+    Ok(if js.is_undefined(value)? { None } else { Some(FieldValue::of(js, value)) })
 }
 
 /// The fields of the caller's entry that the index reads.
-pub type JsEntryFields<'env> = EntryFields<Handle<'env>, Handle<'env>>;
+pub type JsEntryFields<'env> = EntryFields<FieldValue<'env>, FieldValue<'env>>;
 
 /// Reads an entry of the caller's and hands on its head. An entry without a string id has an empty one.
 pub fn with_entry_head<T>(

@@ -25,12 +25,12 @@
 
 	return {
 		// The newest of these dates; undefined if none is a date. A value whose conversion throws is not one.
-		newestTime(odd) {
+		newestTime(dates) {
 			let newest;
-			for (let next = 0; next < odd.length; next++) {
+			for (let next = 0; next < dates.length; next++) {
 				let at = NaN;
 				try {
-					at = time(odd[next]);
+					at = time(dates[next]);
 				} catch {}
 				if (!isNaN(at)) newest = max(newest ?? at, at);
 			}

@@ -12,7 +12,7 @@ use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::connection::{Catalog, SHORT_BUSY_TIMEOUT};
 use crate::core::catalog::location::CatalogLocation;
 use crate::core::catalog::session_text::{text, ListedState};
-use crate::core::io::file_version::FileFingerprint;
+use crate::core::io::file_fingerprint::FileFingerprint;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 

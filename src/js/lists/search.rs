@@ -14,7 +14,7 @@ use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::location::CatalogLocation;
 use crate::core::listing::list::ListScope;
-use crate::core::search::query::{Options, Query};
+use crate::core::search::query::{Query, SearchOptions};
 use crate::core::search::run::{Request, TextMatch};
 use crate::core::summary::session_summary::SessionSummary;
 use crate::js::convert::args;
@@ -41,7 +41,7 @@ enum Event {
 struct SearchRequest {
     scope: ListScope,
     query: String,
-    options: Options,
+    options: SearchOptions,
     location: Option<CatalogLocation>,
     host: HostSnapshot,
 }
@@ -70,7 +70,7 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     let asked = SearchRequest {
         scope,
         query,
-        options: Options { limit, mark },
+        options: SearchOptions { limit, mark },
         location,
         host: on_paths(js, HostSnapshot::of)?,
     };

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 
 use napi::{Error, Result};
 
-use super::parse_batch::{Odd, ParseBatch};
+use super::parse_batch::{ParseBatch, UnusableLine};
 use super::state::{source, State};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::string_buffer::StringBuffer;
@@ -50,8 +50,8 @@ pub fn ensure(state: &RefCell<State>, js: JsEnv<'_>, rows: impl Iterator<Item = 
     state.borrow_mut().cache.mark_made(made.into_iter());
     match result {
         Ok(()) => Ok(()),
-        Err(Failed::Odd(Odd::TooLong(row, size))) => Err(thrown(js, &too_long(state, row, size))),
-        Err(Failed::Odd(Odd::Other(row))) => Err(thrown(js, &another(state, row))),
+        Err(Failed::UnusableLine(UnusableLine::TooLong(row, size))) => Err(thrown(js, &too_long(state, row, size))),
+        Err(Failed::UnusableLine(UnusableLine::Other(row))) => Err(thrown(js, &another(state, row))),
         Err(Failed::Read(error)) => Err(thrown(js, &error)),
         Err(Failed::Make(error)) => Err(unreadable(state, js, error)?),
     }
@@ -61,7 +61,7 @@ pub fn ensure(state: &RefCell<State>, js: JsEnv<'_>, rows: impl Iterator<Item = 
 enum Failed {
     Read(CoreError),
     Make(Error),
-    Odd(Odd),
+    UnusableLine(UnusableLine),
 }
 
 /// Makes entries of their lines and says which were `made`. Nothing here runs the caller's code, so the state may be
@@ -80,7 +80,7 @@ fn make_missing(
             made.extend(batch.rows());
             Ok(())
         }
-        Ok(Some(odd)) => Err(Failed::Odd(odd)),
+        Ok(Some(unusable)) => Err(Failed::UnusableLine(unusable)),
         Err(error) => Err(Failed::Make(error)),
     };
     let batches = ParseBatches { session, rest: rows, lazy: source.is_some(), buffer: StringBuffer::default() };

@@ -38,7 +38,7 @@ struct Together {
 }
 
 /// Why a line gives no entry.
-pub enum Odd {
+pub enum UnusableLine {
     /// The row's line, of that many bytes, holds what no JavaScript string can.
     TooLong(RowNo, usize),
     /// The row's line is another entry's.
@@ -84,23 +84,23 @@ impl ParseBatch {
         tree: &Tree,
         list: JsVal<'_>,
         source: Option<JsVal<'_>>,
-    ) -> Result<Option<Odd>> {
+    ) -> Result<Option<UnusableLine>> {
         let source = source.map_or_else(|| js.undefined(), Ok)?;
         let to = To { js, tree, list, source };
         for (row, line, lacks) in &self.alone {
-            if let Some(odd) = to.make(*row, line, *lacks)? {
-                return Ok(Some(odd));
+            if let Some(unusable) = to.make(*row, line, *lacks)? {
+                return Ok(Some(unusable));
             }
         }
         match self.ascii.make(&to)? {
             None => self.wide.make(&to),
-            odd => Ok(odd),
+            unusable => Ok(unusable),
         }
     }
 }
 
 impl Together {
-    fn make(&mut self, to: &To<'_, '_>) -> Result<Option<Odd>> {
+    fn make(&mut self, to: &To<'_, '_>) -> Result<Option<UnusableLine>> {
         if self.rows.is_empty() {
             return Ok(None);
         }
@@ -126,12 +126,12 @@ impl Together {
         }
     }
 
-    fn one_by_one(&self, to: &To<'_, '_>) -> Result<Option<Odd>> {
+    fn one_by_one(&self, to: &To<'_, '_>) -> Result<Option<UnusableLine>> {
         let mut from = 1;
         for ((&row, &lacks), &end) in self.rows.iter().zip(&self.lacks).zip(&self.ends) {
             let line = String::from_utf8_lossy(self.text.get(from..end).unwrap_or_default());
-            if let Some(odd) = to.make(row, &line, lacks)? {
-                return Ok(Some(odd));
+            if let Some(unusable) = to.make(row, &line, lacks)? {
+                return Ok(Some(unusable));
             }
             from = end + 1;
         }
@@ -149,18 +149,18 @@ struct To<'a, 'env> {
 
 impl To<'_, '_> {
     /// Makes one entry of its line.
-    fn make(&self, row: RowNo, line: &str, lacks: u8) -> Result<Option<Odd>> {
+    fn make(&self, row: RowNo, line: &str, lacks: u8) -> Result<Option<UnusableLine>> {
         let js = self.js;
         js.scoped(|js, _| {
             let entry = match parse(js, line) {
                 Err(_) if line.len() > LONGEST_TEXT => {
                     js.take_exception()?;
-                    return Ok(Some(Odd::TooLong(row, line.len())));
+                    return Ok(Some(UnusableLine::TooLong(row, line.len())));
                 }
                 entry => entry?,
             };
             if js.text(js.get(entry, c"id")?)?.as_deref() != Some(self.tree.id_of(row)) {
-                return Ok(Some(Odd::Other(row)));
+                return Ok(Some(UnusableLine::Other(row)));
             }
             let entry = match lacks {
                 0 => entry,

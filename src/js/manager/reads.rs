@@ -14,7 +14,7 @@ use crate::core::format::entry::target_key;
 use crate::core::tree::leaf::{context_end, named_leaf};
 use crate::core::tree::tree::{ChildrenOf, RowNo, Tree};
 use crate::js::convert::errors::wrong_argument;
-use crate::js::convert::object::Handle;
+use crate::js::convert::object::FieldValue;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
@@ -132,7 +132,7 @@ pub fn children<'env>(state: &RefCell<State>, js: JsEnv<'env>, of: JsVal<'env>) 
 
 /// The label of an id, or `undefined`.
 pub fn label<'env>(state: &RefCell<State>, js: JsEnv<'env>, id: JsVal<'env>) -> Result<JsVal<'env>> {
-    let id = Handle::of(js, id);
+    let id = FieldValue::of(js, id);
     let row = target_key(Some(&id).filter(|id| !id.is_undefined())).and_then(|id| {
         let state = state.borrow();
         let tree = state.session.tree();

@@ -14,7 +14,9 @@ use super::identity_cache::IdentityCache;
 use super::session_dir::session_file;
 use crate::core::base::error::Error as CoreError;
 use crate::core::base::options::Durability;
-use crate::core::base::options::{EntryIds, Lock, Options, DURABILITY_VARIABLE, LOCK_VARIABLE, STORE_VARIABLE};
+use crate::core::base::options::{
+    EntryIds, Lock, SessionFileOptions, DURABILITY_VARIABLE, LOCK_VARIABLE, STORE_VARIABLE,
+};
 use crate::core::base::paths;
 use crate::core::base::paths::Host as _;
 use crate::core::format::ids;
@@ -36,7 +38,7 @@ pub struct State {
     /// As it was given, not made absolute; empty in memory.
     pub dir: String,
     pub persistence: Persistence,
-    pub options: Options,
+    pub options: SessionFileOptions,
     pub session: Session,
     pub cache: IdentityCache,
     /// Counts the sessions this manager has had.
@@ -59,12 +61,12 @@ pub struct ManagerConfig {
     pub cwd: String,
     pub dir: String,
     pub persistence: Persistence,
-    pub options: Options,
+    pub options: SessionFileOptions,
 }
 
 impl ManagerConfig {
     /// A manager of files. The directory is made if it is not there.
-    pub fn on_disk(js: JsEnv<'_>, cwd: String, dir: String, options: Options) -> Result<Self> {
+    pub fn on_disk(js: JsEnv<'_>, cwd: String, dir: String, options: SessionFileOptions) -> Result<Self> {
         let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
         if !dir.is_empty() && !std::path::Path::new(&dir).exists() {
             make_dir(&dir, options.durability).map_err(|error| thrown(js, &error))?;
@@ -75,7 +77,7 @@ impl ManagerConfig {
     /// A manager in memory.
     pub fn in_memory(js: JsEnv<'_>, cwd: String) -> Result<Self> {
         let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
-        Ok(Self { cwd, dir: String::new(), persistence: Persistence::Memory, options: Options::default() })
+        Ok(Self { cwd, dir: String::new(), persistence: Persistence::Memory, options: SessionFileOptions::default() })
     }
 
     /// The state of a manager with this session.
@@ -104,7 +106,7 @@ impl ManagerConfig {
 }
 
 /// How a session's file is written: from the options of a static, or else from the environment.
-pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<Options> {
+pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<SessionFileOptions> {
     // The value, its name in errors, and whether it comes from the environment.
     let named = |key: &CStr, variable: &str| -> Result<Option<(Vec<u8>, String, bool)>> {
         let value = match js.is_nullish(given)? {
@@ -122,7 +124,7 @@ pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<Options> {
     let durability = named(c"durability", DURABILITY_VARIABLE)?;
     let lock = named(c"lock", LOCK_VARIABLE)?;
     let ids = named(c"ids", STORE_VARIABLE)?;
-    Ok(Options {
+    Ok(SessionFileOptions {
         durability: durability
             .map_or(Ok(Durability::default()), |(name, option, _)| Durability::named(&name, &option))
             .map_err(fail)?,

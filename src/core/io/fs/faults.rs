@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Call, Identity, Stat};
+use super::{Call, FileId, Stat};
 
 /// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ struct State {
     plan: Option<(usize, InjectedFault)>,
     made: Vec<Call>,
     /// The files of the calls that have one, by the call's number.
-    files: Vec<(usize, Identity)>,
+    files: Vec<(usize, FileId)>,
     /// Whether the write or read that is being made is to be cut short.
     cut: bool,
     hit: bool,
@@ -51,15 +51,15 @@ pub fn before_next(call: Call, meddle: impl FnOnce() + 'static) {
 pub struct Made {
     /// The calls that were made.
     pub calls: Vec<Call>,
-    files: Vec<(usize, Identity)>,
+    files: Vec<(usize, FileId)>,
     /// Whether the fault came.
     pub hit: bool,
 }
 
 impl Made {
     /// The numbers of the writes to a file, and of the calls that wait for it.
-    pub fn of(&self, call: Call, file: Identity) -> Vec<usize> {
-        let is_it = |(at, of): &(usize, Identity)| (self.calls.get(*at) == Some(&call) && *of == file).then_some(*at);
+    pub fn of(&self, call: Call, file: FileId) -> Vec<usize> {
+        let is_it = |(at, of): &(usize, FileId)| (self.calls.get(*at) == Some(&call) && *of == file).then_some(*at);
         self.files.iter().filter_map(is_it).collect()
     }
 }
@@ -70,7 +70,7 @@ pub(crate) fn about(file: &File) {
         let mut state = state.borrow_mut();
         if let (Some(_), Ok(found)) = (state.plan, file.metadata().map(|meta| Stat::of(&meta))) {
             let last = state.made.len().saturating_sub(1);
-            state.files.push((last, found.identity));
+            state.files.push((last, found.file_id));
         }
     });
 }

@@ -2,7 +2,7 @@ use std::fs;
 use std::io::Write as _;
 
 use super::*;
-use crate::core::base::options::Options;
+use crate::core::base::options::SessionFileOptions;
 use crate::core::io::fs::faults::before_next;
 use crate::core::io::fs::Call;
 use crate::core::session::{OpenResult, Persistence, Session};
@@ -188,7 +188,7 @@ fn what_is_appended_during_a_merge_is_there_afterwards() {
 fn an_open_session_keeps_its_leaf_and_sees_what_was_added() {
     let [a, b, c, d] = [entry("a", "p"), entry("b", "a"), entry("c", "a"), entry("d", "c")];
     let file = file(&[&a, &b]);
-    let opened = Session::open(&file.path, Persistence::File, Options::default()).expect("opened");
+    let opened = Session::open(&file.path, Persistence::File, SessionFileOptions::default()).expect("opened");
     let OpenResult::Session(mut session) = opened else { panic!("there is a session") };
     file.merge(&[(0, &a), (1, &c), (1, &d)]);
     session.refresh().expect("read");

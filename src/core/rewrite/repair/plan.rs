@@ -3,7 +3,7 @@
 use super::header::SalvagedHeader;
 use super::line_text::{damaged_text, text_of, LineSource};
 use super::relink::{Record, Relinker};
-use super::repair_log::Repairs;
+use super::repair_log::RepairLog;
 use super::salvage::{pieces, Fields};
 use crate::core::base::error::Result;
 use crate::core::format::entry::{EntryHead, Parent};
@@ -24,7 +24,7 @@ impl Plan {
         storage: &dyn Storage,
         survey: Survey,
         salvaged: Option<SalvagedHeader>,
-        repairs: &mut Repairs,
+        repairs: &mut RepairLog,
     ) -> Result<Self> {
         let mut relinker = Relinker::default();
         let mut header = None;

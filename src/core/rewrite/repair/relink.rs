@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::line_text::{text_of, LineSource};
-use super::repair_log::Repairs;
+use super::repair_log::RepairLog;
 use super::salvage::Fields;
 use crate::core::base::error::Result;
 use crate::core::base::wtf8::to_string_lossy;
@@ -75,7 +75,7 @@ pub struct Relinker {
 
 impl Relinker {
     /// Adds the entry of a line, unless an earlier line is the same.
-    pub fn push(&mut self, record: Record, text: &[u8], storage: &dyn Storage, repairs: &mut Repairs) -> Result<()> {
+    pub fn push(&mut self, record: Record, text: &[u8], storage: &dyn Storage, repairs: &mut RepairLog) -> Result<()> {
         let first = *self.by_hash.entry(xxh3_64(text)).or_insert(self.records.len());
         if let Some(first) = self.records.get(first) {
             if first.head.id == record.head.id && text_of(storage, &first.source)? == text {
@@ -101,7 +101,7 @@ impl Relinker {
     }
 
     /// Gives a new id to each entry whose id an earlier one has, and lets later references follow.
-    pub fn rename_repeated(&mut self, repairs: &mut Repairs) {
+    pub fn rename_repeated(&mut self, repairs: &mut RepairLog) {
         let mut taken: HashSet<Vec<u8>> = self.records.iter().map(|record| record.head.id.to_vec()).collect();
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
         let mut now: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
@@ -137,7 +137,7 @@ impl Relinker {
     /// Gives parents to entries whose own is missing: the parent of the missing entry, or else the entry before it in the file.
     /// If the missing entry comes after its child, the entry before it may be a descendant of that child; then the entry before
     /// the child is taken, which cannot be one.
-    pub fn relink(&mut self, repairs: &mut Repairs) {
+    pub fn relink(&mut self, repairs: &mut RepairLog) {
         let ids: HashSet<&[u8]> = self.records.iter().map(|record| &*record.head.id).collect();
         let mut by_id: HashMap<&[u8], usize> = HashMap::new();
         let mut parents: Vec<MissingParent<'_>> = Vec::with_capacity(self.missing.len());
@@ -204,7 +204,7 @@ impl Relinker {
     }
 
     /// Cuts every cycle at its first entry.
-    pub fn cut_cycles(&mut self, repairs: &mut Repairs) {
+    pub fn cut_cycles(&mut self, repairs: &mut RepairLog) {
         let mut tree = Tree::default();
         for record in &self.records {
             tree.push(&record.head, true);

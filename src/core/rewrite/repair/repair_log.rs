@@ -14,12 +14,12 @@ pub struct Repair {
 
 /// The repairs so far, of which the first by line are kept.
 #[derive(Debug, Default)]
-pub struct Repairs {
+pub struct RepairLog {
     pub kept: Vec<Repair>,
     pub count: u64,
 }
 
-impl Repairs {
+impl RepairLog {
     pub fn push(&mut self, line: u64, what: impl Into<String>) {
         self.count += 1;
         self.kept.push(Repair { line, what: what.into() });

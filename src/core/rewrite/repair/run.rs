@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::header;
 use super::plan::Plan;
-use super::repair_log::{Repair, Repairs};
+use super::repair_log::{Repair, RepairLog};
 use crate::core::base::error::{Error, Result};
 use crate::core::format::header::Version;
 use crate::core::io::lock_file::FileLock;
@@ -32,7 +32,7 @@ pub struct RepairReport {
 /// How often a repair starts over because the file changed.
 const TRIES: usize = 20;
 
-/// Repairs the session file at an absolute path. A good file is left alone. An error, and nothing changed, if it cannot
+/// RepairLog the session file at an absolute path. A good file is left alone. An error, and nothing changed, if it cannot
 /// be read or written, if another process has its lock, or if nothing of a session is in it. `now` is the time in ms since
 /// 1970 and its text.
 ///
@@ -50,7 +50,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
     // The file may have changed before the lock was taken.
     let _lock = FileLock::take(path)?;
     let mut before = None;
-    let mut repairs = Repairs::default();
+    let mut repairs = RepairLog::default();
     let mut backup = None;
     for _ in 0..TRIES {
         let original = RewriteTarget::hold(path)?;
@@ -64,7 +64,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
             }
             return Ok(done(path, first.clone(), found, repairs, backup));
         }
-        let mut made = Repairs::default();
+        let mut made = RepairLog::default();
         let header = header::find(storage, &survey, now)?;
         let version = survey.header.as_ref().filter(|_| header.is_none()).map(|header| header.version);
         if let Some(version) = version.filter(|version| *version != Version::Current) {
@@ -99,7 +99,7 @@ fn done(
     path: &str,
     before: VerifyReport,
     after: VerifyReport,
-    mut repairs: Repairs,
+    mut repairs: RepairLog,
     backup: Option<PathBuf>,
 ) -> RepairReport {
     repairs.shorten();

@@ -1,7 +1,7 @@
 use std::fs;
 use std::io::Write as _;
 
-use crate::core::base::options::Options;
+use crate::core::base::options::SessionFileOptions;
 use crate::core::io::fs::faults::before_next;
 use crate::core::io::fs::Call;
 use crate::core::rewrite::verify::verify;
@@ -24,7 +24,7 @@ fn add(path: &str, text: &str) {
 }
 
 fn opened(path: &str) -> Box<Session> {
-    match Session::open(path, Persistence::File, Options::default()).expect("opened") {
+    match Session::open(path, Persistence::File, SessionFileOptions::default()).expect("opened") {
         OpenResult::Session(session) => session,
         _ => panic!("there is a session"),
     }
@@ -116,7 +116,7 @@ fn a_file_that_pi_migrated_meanwhile_is_pis() {
         let (dir, path) = old_file(OLD);
         let (other, after) = (path.clone(), text.clone());
         before_next(Call::Sync, move || fs::write(&other, after).expect("written"));
-        let found = Session::open(&path, Persistence::File, Options::default());
+        let found = Session::open(&path, Persistence::File, SessionFileOptions::default());
         assert_eq!(found.is_ok(), !text.is_empty());
         assert_eq!(fs::read_to_string(&path).expect("read"), text);
         assert_eq!(names(&dir), ["s.jsonl"]);
@@ -174,7 +174,7 @@ fn a_read_only_file_was_replaced_by_its_migration() {
     let (dir, path) = old_file(OLD);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("changed");
     let may_write = fs::OpenOptions::new().append(true).open(&path).is_ok();
-    let result = Session::open(&path, Persistence::File, Options::default());
+    let result = Session::open(&path, Persistence::File, SessionFileOptions::default());
     assert_eq!(result.is_ok(), may_write);
     if let Err(error) = result {
         assert_eq!(error.as_io().map(|(.., source)| source.kind()), Some(std::io::ErrorKind::PermissionDenied));

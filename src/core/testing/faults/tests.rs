@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::core::base::error::Result;
 use crate::core::base::options::Durability;
-use crate::core::base::options::{EntryIds, Lock, Options};
+use crate::core::base::options::{EntryIds, Lock, SessionFileOptions};
 use crate::core::format::entry::Kind;
 use crate::core::format::serialize::NewHead;
 use crate::core::io::fs::faults::{with, InjectedFault};
@@ -26,8 +26,10 @@ mod odd_file_systems;
 #[cfg(unix)]
 mod syncs;
 
-const OS: Options = Options { durability: Durability::Os, lock: Lock::None, ids: EntryIds::Short };
-const FSYNC: Options = Options { durability: Durability::Fsync, lock: Lock::None, ids: EntryIds::Short };
+const OS: SessionFileOptions =
+    SessionFileOptions { durability: Durability::Os, lock: Lock::None, ids: EntryIds::Short };
+const FSYNC: SessionFileOptions =
+    SessionFileOptions { durability: Durability::Fsync, lock: Lock::None, ids: EntryIds::Short };
 
 /// A directory of its own, in memory where there is one: thousands of cases wait for no disk.
 pub fn scratch() -> tempfile::TempDir {
@@ -55,7 +57,7 @@ fn append(session: &mut Session) -> Result<()> {
     session.append(&entry).map(drop)
 }
 
-fn opened(path: &str, options: Options) -> Box<Session> {
+fn opened(path: &str, options: SessionFileOptions) -> Box<Session> {
     match Session::open(path, Persistence::File, options).expect("opened") {
         OpenResult::Session(session) => session,
         _ => panic!("there is a session"),

@@ -170,7 +170,7 @@ fn searches_that_began_together_each_indexed_everything() {
                     files: &files,
                     takes: &|_| true,
                     query: &Query::of("hello").expect("a query"),
-                    options: &Options { limit: 10_000, mark: ["<".into(), ">".into()] },
+                    options: &SearchOptions { limit: 10_000, mark: ["<".into(), ">".into()] },
                     location: Some(&store.location),
                     cancelled: &never(),
                     progress: &|_, _| *count.lock().expect("held") += 1,

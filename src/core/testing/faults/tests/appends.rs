@@ -10,7 +10,7 @@ use crate::core::rewrite::verify::verify;
 /// Something a session does, and what the world does to its file before, or meanwhile.
 struct Scenario {
     name: &'static str,
-    options: Options,
+    options: SessionFileOptions,
     before: fn(&mut Session, &str),
     work: fn(&mut Session) -> Result<()>,
 }
@@ -55,7 +55,7 @@ const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "exclusive append",
-        options: Options { durability: Durability::Os, lock: Lock::Exclusive, ids: EntryIds::Short },
+        options: SessionFileOptions { durability: Durability::Os, lock: Lock::Exclusive, ids: EntryIds::Short },
         before: |session, _| session.close(),
         work: append,
     },
@@ -227,7 +227,7 @@ fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<Call>, bo
     assert!(text.starts_with(&there), "{what}: there was\n{there}\nand now there is\n{text}");
     // Half a line of our own may stay where the disk refuses to take it back as well, but alone, fused with nothing.
     let gives_up = matches!(fault, InjectedFault::Always(_) | InjectedFault::ShortThen(_));
-    let mut file = ids(&opened(&path, Options::default()));
+    let mut file = ids(&opened(&path, SessionFileOptions::default()));
     for id in &theirs {
         let line = foreign(id);
         // Half a line of ours before it may have been made blank.
@@ -253,7 +253,7 @@ fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<Call>, bo
     nothing_left_behind(dir.path(), &what);
     if fused > 0 {
         crate::core::rewrite::repair::repair(&path, (0.0, "t")).expect("repaired");
-        let repaired = ids(&opened(&path, Options::default()));
+        let repaired = ids(&opened(&path, SessionFileOptions::default()));
         assert!(theirs.iter().chain(&acknowledged).all(|id| repaired.contains(id)), "{what}: {repaired:?}");
     }
     if at == usize::MAX {

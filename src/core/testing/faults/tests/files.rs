@@ -39,7 +39,7 @@ pub(crate) fn in_turn(
 }
 
 /// The session in a file; an error where there is none.
-fn session_at(path: &str, options: Options) -> Result<Box<Session>> {
+fn session_at(path: &str, options: SessionFileOptions) -> Result<Box<Session>> {
     match Session::open(path, Persistence::File, options)? {
         OpenResult::Session(session) => Ok(session),
         // A disk that denies there is a file is believed.
@@ -78,7 +78,7 @@ fn a_migration_that_fails_leaves_the_old_file_or_the_new_one() {
 #[test]
 fn a_new_file_that_fails_is_whole_or_not_there() {
     let mut cases = 0;
-    for options in [OS, FSYNC, Options { lock: Lock::Exclusive, ..FSYNC }] {
+    for options in [OS, FSYNC, SessionFileOptions { lock: Lock::Exclusive, ..FSYNC }] {
         cases += in_turn(
             "new file",
             |dir| {
@@ -153,7 +153,7 @@ fn a_merge_that_fails_leaves_the_old_file_or_the_new_one() {
 const LABEL: &str = "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"b\",\"targetId\":\"a\",\"label\":\"x\"}";
 
 /// Takes the path to the second entry to a file of its own, in the steps of the boundary.
-pub(crate) fn branch(dir: &Path, options: Options) -> Result<Session> {
+pub(crate) fn branch(dir: &Path, options: SessionFileOptions) -> Result<Session> {
     let path = at(dir, "b.jsonl");
     let old = session_at(&at(dir, "s.jsonl"), options)?;
     let plan = plan(old.tree(), 1);
@@ -181,7 +181,7 @@ pub(crate) fn branch(dir: &Path, options: Options) -> Result<Session> {
 #[test]
 fn a_branch_that_fails_is_whole_or_not_there() {
     let mut cases = 0;
-    for options in [OS, FSYNC, Options { lock: Lock::Exclusive, ..FSYNC }] {
+    for options in [OS, FSYNC, SessionFileOptions { lock: Lock::Exclusive, ..FSYNC }] {
         cases += in_turn(
             "branch",
             |dir| {
@@ -267,7 +267,7 @@ fn reading_that_fails_changes_nothing() {
             Ok(())
         }),
         ("exclusive open and close", |path| {
-            let mut session = session_at(path, Options { lock: Lock::Exclusive, ..OS })?;
+            let mut session = session_at(path, SessionFileOptions { lock: Lock::Exclusive, ..OS })?;
             assert_eq!(ids(&session), ["a", "b", "c"]);
             session.close();
             Ok(())

@@ -35,7 +35,7 @@ fn a_lock_that_fails_is_not_held_and_leaves_nothing() {
 
 #[test]
 fn an_exclusive_open_that_fails_is_done_by_the_next() {
-    let exclusive = Options { lock: Lock::Exclusive, ..FSYNC };
+    let exclusive = SessionFileOptions { lock: Lock::Exclusive, ..FSYNC };
     let cases = in_turn(
         "exclusive open",
         |dir| {

@@ -177,7 +177,7 @@ impl Work {
                 append(&mut session)
             }
             Self::Exclusive => {
-                let mut session = open(Options { lock: Lock::Exclusive, ..FSYNC })?;
+                let mut session = open(SessionFileOptions { lock: Lock::Exclusive, ..FSYNC })?;
                 append(&mut session)?;
                 session.check_and_close()
             }
@@ -269,7 +269,7 @@ fn where_names_have_no_case_a_session_has_one_lock() {
     let dir = scratch();
     fs::write(at(dir.path(), "s.jsonl"), three()).expect("written");
     on_file_system(FileSystem { folds_case: true, ..FileSystem::PLAIN }, || {
-        let exclusive = Options { lock: Lock::Exclusive, ..OS };
+        let exclusive = SessionFileOptions { lock: Lock::Exclusive, ..OS };
         let mut first = opened(&at(dir.path(), "S.jsonl"), exclusive);
         append(&mut first).expect("appended");
         let holder = crate::core::io::lock_file::held(&at(dir.path(), "s.JSONL")).expect("asked");

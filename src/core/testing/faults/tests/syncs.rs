@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::core::io::fs::faults::{before_next, Made};
-use crate::core::io::fs::{stat_path, Call, Identity};
+use crate::core::io::fs::{stat_path, Call, FileId};
 use crate::core::rewrite::verify::verify;
 use crate::core::session::fork::ForkSource;
 
@@ -14,8 +14,8 @@ fn calls(work: impl FnOnce() -> Result<()>) -> Made {
 }
 
 /// Which file or directory a path leads to.
-fn identity(path: &Path) -> Identity {
-    stat_path(path).expect("it can be asked").expect("it is there").identity
+fn file_id(path: &Path) -> FileId {
+    stat_path(path).expect("it can be asked").expect("it is there").file_id
 }
 
 fn syncs(made: &Made) -> usize {
@@ -24,7 +24,7 @@ fn syncs(made: &Made) -> usize {
 
 /// The disk has the file at `path` before this returned: a wait for it is behind the last write to it.
 fn waited_for(made: &Made, path: &str, what: &str) {
-    let (writes, syncs) = (made.of(Call::Write, identity(path.as_ref())), made.of(Call::Sync, identity(path.as_ref())));
+    let (writes, syncs) = (made.of(Call::Write, file_id(path.as_ref())), made.of(Call::Sync, file_id(path.as_ref())));
     assert!(!writes.is_empty() && writes.last() < syncs.last(), "{what}: written at {writes:?}, synced at {syncs:?}");
 }
 
@@ -32,8 +32,8 @@ fn waited_for(made: &Made, path: &str, what: &str) {
 /// the new one.
 fn is_in_order(made: &Made, path: &str, named: Call, what: &str) {
     waited_for(made, path, what);
-    let file = identity(path.as_ref());
-    let dir = identity(Path::new(path).parent().expect("a directory"));
+    let file = file_id(path.as_ref());
+    let dir = file_id(Path::new(path).parent().expect("a directory"));
     let last_write = made.of(Call::Write, file).last().copied();
     let synced = made.of(Call::Sync, file).into_iter().find(|at| Some(*at) > last_write);
     let named = made.calls.iter().rposition(|call| *call == named);
@@ -42,7 +42,7 @@ fn is_in_order(made: &Made, path: &str, named: Call, what: &str) {
     assert!(named < dir_synced, "{what}: the directory was synced at {dir_synced:?}, the file named at {named:?}");
 }
 
-fn with_three(options: Options) -> (tempfile::TempDir, String, Box<Session>) {
+fn with_three(options: SessionFileOptions) -> (tempfile::TempDir, String, Box<Session>) {
     let dir = scratch();
     let path = at(dir.path(), "s.jsonl");
     fs::write(&path, three()).expect("written");
@@ -103,7 +103,7 @@ fn without_fsync_nothing_that_is_appended_or_new_waits() {
     }
 }
 
-fn new_file(dir: &Path, options: Options) -> Result<()> {
+fn new_file(dir: &Path, options: SessionFileOptions) -> Result<()> {
     let path = at(dir, "n.jsonl");
     let mut session = Session::new(b"n".to_vec(), Persistence::File, Some(path)).with_options(options)?;
     session.make_file(three().lines().map(str::as_bytes), None)
@@ -118,8 +118,8 @@ fn flush_waits_for_the_file_and_its_name() {
             session.flush()
         });
         waited_for(&made, &path, "flush");
-        let dir = made.of(Call::Sync, identity(dir.path()));
-        assert!(dir.last() > made.of(Call::Sync, identity(path.as_ref())).last(), "flush: the directory at {dir:?}");
+        let dir = made.of(Call::Sync, file_id(dir.path()));
+        assert!(dir.last() > made.of(Call::Sync, file_id(path.as_ref())).last(), "flush: the directory at {dir:?}");
     }
 }
 
@@ -127,9 +127,9 @@ fn flush_waits_for_the_file_and_its_name() {
 #[test]
 fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is() {
     const OLD: &str = "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\"}}\n";
-    type Work = fn(&Path, Options) -> Result<()>;
-    /// Options, what it is, what is in `s.jsonl` before, what is done, the file, the call that names it.
-    type Case = (Options, &'static str, String, Work, &'static str, Call);
+    type Work = fn(&Path, SessionFileOptions) -> Result<()>;
+    /// SessionFileOptions, what it is, what is in `s.jsonl` before, what is done, the file, the call that names it.
+    type Case = (SessionFileOptions, &'static str, String, Work, &'static str, Call);
     let migrates: Work = |dir, options| Session::open(&at(dir, "s.jsonl"), Persistence::File, options).map(drop);
     let repairs: Work = |dir, _| crate::core::rewrite::repair::repair(&at(dir, "s.jsonl"), (0.0, "t")).map(drop);
     let restores: Work = |dir, options| {
@@ -187,7 +187,7 @@ fn the_copy_that_a_repair_keeps_is_on_disk_before_the_file_is_replaced() {
     drop(session);
     add(&path, "torn");
     let made = calls(|| crate::core::rewrite::repair::repair(&path, (0.0, "t")).map(drop));
-    let kept = made.of(Call::Sync, identity(at(dir.path(), "s.jsonl.bak").as_ref()));
+    let kept = made.of(Call::Sync, file_id(at(dir.path(), "s.jsonl.bak").as_ref()));
     let renamed = made.calls.iter().rposition(|call| *call == Call::Rename);
     assert!(kept.last().is_some() && kept.last().copied() < renamed, "kept at {kept:?}, renamed at {renamed:?}");
 }
@@ -215,7 +215,7 @@ fn where_a_directory_cannot_be_synced_all_is_written_as_ever() {
             let text = if text == OLD { OLD.to_owned() } else { three() + text };
             fs::write(at(dir.path(), "s.jsonl"), text).expect("written");
             let (result, made) = with(at_call, fault, || work(dir.path()));
-            let of_dir = made.of(Call::Sync, identity(dir.path()));
+            let of_dir = made.of(Call::Sync, file_id(dir.path()));
             (dir, result, of_dir)
         };
         let (_dir, result, of_dir) = run(usize::MAX, InjectedFault::Short);
@@ -255,7 +255,7 @@ fn a_directory_that_could_not_be_synced_kept_lines_from_the_new_file() {
     };
     let (other, _, result, made) = run(usize::MAX, InjectedFault::Short);
     result.expect("repaired");
-    let call = made.of(Call::Sync, identity(other.path())).last().copied().expect("the directory is synced");
+    let call = made.of(Call::Sync, file_id(other.path())).last().copied().expect("the directory is synced");
     let (_other, path, result, _) = run(call, InjectedFault::Once(libc::EIO));
     result.expect_err("the disk's failure is told");
     assert!(fs::read_to_string(&path).expect("read").contains(line), "the line is in the new file");

@@ -6,7 +6,7 @@ use std::fs;
 
 use super::Subject;
 use crate::core::base::error::Result;
-use crate::core::base::options::Options;
+use crate::core::base::options::SessionFileOptions;
 use crate::core::format::entry::Kind;
 use crate::core::format::serialize::NewHead;
 use crate::core::session::append::{NewEntry, ParentChoice};
@@ -21,7 +21,7 @@ fn entry(id: &str) -> String {
 }
 
 fn opened(path: &str) -> Box<Session> {
-    match Session::open(path, Persistence::File, Options::default()).expect("opened") {
+    match Session::open(path, Persistence::File, SessionFileOptions::default()).expect("opened") {
         OpenResult::Session(session) => session,
         _ => panic!("there is a session"),
     }

@@ -37,7 +37,7 @@ pub fn now() -> Nanos {
 }
 
 /// Whether a change after this time would give the file another change time.
-pub fn would_tell(changed: Nanos, at: Nanos) -> bool {
+pub fn would_show_change(changed: Nanos, at: Nanos) -> bool {
     let tick = if changed % SECOND == 0 { COARSE_TICK } else { TICK };
     changed < at.saturating_sub(tick)
 }
@@ -69,8 +69,8 @@ impl FileFingerprint {
     }
 
     /// Whether a change after this time would change the fingerprint.
-    pub fn would_tell(&self, at: Nanos) -> bool {
-        would_tell(self.changed, at)
+    pub fn would_show_change(&self, at: Nanos) -> bool {
+        would_show_change(self.changed, at)
     }
 
     /// The modification time in ms since 1970, in the precision that JavaScript sees.
