@@ -6,7 +6,7 @@ use crate::core::base::error::Result;
 use crate::core::base::options::{Lock, SessionFileOptions};
 use crate::core::format::entry::Kind as EntryKind;
 use crate::core::format::serialize::NewHead;
-use crate::core::io::fs::faults::before_next;
+use crate::core::io::fs::faults::{before_next, before_nth};
 use crate::core::io::fs::Call;
 use crate::core::tree::tree::RowNo;
 
@@ -398,33 +398,6 @@ fn two_processes_that_begin_one_empty_file_begin_one_session() {
 }
 
 #[test]
-fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {
-    let world = World::with(&["a"]);
-    let exclusive =
-        SessionFileOptions { lock: crate::core::base::options::Lock::Exclusive, ..SessionFileOptions::default() };
-    let mut plain = opened(&world.path);
-    append(&mut plain);
-    let OpenResult::Session(mut holder) = Session::open(&world.path, Persistence::File, exclusive).expect("opened")
-    else {
-        panic!("a session is there");
-    };
-    assert!(Session::open(&world.path, Persistence::File, exclusive).is_err(), "there is one holder");
-    let error = append_as(&mut opened(&world.path), None).expect_err("another has the lock");
-    assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
-    append(&mut holder);
-    let before = world.text();
-    append_as(&mut plain, None).expect_err("another has the lock since");
-    assert_eq!(world.text(), before);
-    holder.close();
-    append(&mut plain);
-    append(&mut holder);
-    append_as(&mut plain, None).expect_err("it took the lock again");
-    drop(holder);
-    append(&mut plain);
-    expect_whole(&plain, &world);
-}
-
-#[test]
 fn a_closed_session_opens_its_file_again() {
     let world = World::with(&["a"]);
     let mut session = opened(&world.path);
@@ -437,4 +410,5 @@ fn a_closed_session_opens_its_file_again() {
 }
 
 mod landings;
+mod locks;
 mod rewritten;

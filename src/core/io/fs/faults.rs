@@ -46,6 +46,14 @@ pub fn before_next(call: Call, meddle: impl FnOnce() + 'static) {
     MEDDLING.with(|meddling| *meddling.borrow_mut() = Some((call, Box::new(meddle))));
 }
 
+/// The same before the `number`th call of this kind from now on.
+pub fn before_nth(number: u32, call: Call, meddle: impl FnOnce() + 'static) {
+    before_next(call, move || match number {
+        0 | 1 => meddle(),
+        _ => before_nth(number - 1, call, meddle),
+    });
+}
+
 /// What happened under a plan.
 #[derive(Debug)]
 pub struct Made {

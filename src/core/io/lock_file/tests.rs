@@ -1,5 +1,5 @@
 use super::*;
-use crate::core::io::fs::faults::{before_next, with, InjectedFault};
+use crate::core::io::fs::faults::{before_nth, with, InjectedFault};
 use crate::core::io::fs::Call;
 use std::sync::Mutex;
 
@@ -229,19 +229,11 @@ fn a_lock_that_is_held_for_a_moment_is_waited_for() {
     let mine = FileLock::take(&session).expect("taken");
     let error = wait_until_free(&session).expect_err("it is held").to_string();
     assert!(error.contains(&std::process::id().to_string()), "{error}");
-    at_lock(TRIES / 2, move || drop(mine));
+    before_nth(TRIES / 2, Call::Lock, move || drop(mine));
     assert!(wait_until_free(&session).expect("asked"));
     let mine = FileLock::take(&session).expect("taken");
-    at_lock(TRIES / 2, move || drop(mine));
+    before_nth(TRIES / 2, Call::Lock, move || drop(mine));
     FileLock::take(&session).expect("taken after it");
-}
-
-/// Does this in the moment before the lock is tried for the `number`th time from now on.
-fn at_lock(number: u32, work: impl FnOnce() + 'static) {
-    before_next(Call::Lock, move || match number {
-        0 | 1 => work(),
-        _ => at_lock(number - 1, work),
-    });
 }
 
 #[test]

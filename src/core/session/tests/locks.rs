@@ -1,0 +1,64 @@
+//! Sessions beside one that holds the lock of their file.
+
+use super::*;
+use crate::core::io::lock_file::FileLock;
+
+#[test]
+fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {
+    let world = World::with(&["a"]);
+    let exclusive = SessionFileOptions { lock: Lock::Exclusive, ..SessionFileOptions::default() };
+    let mut plain = opened(&world.path);
+    append(&mut plain);
+    let OpenResult::Session(mut holder) = Session::open(&world.path, Persistence::File, exclusive).expect("opened")
+    else {
+        panic!("a session is there");
+    };
+    assert!(Session::open(&world.path, Persistence::File, exclusive).is_err(), "there is one holder");
+    let error = append_as(&mut opened(&world.path), None).expect_err("another has the lock");
+    assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
+    append(&mut holder);
+    let before = world.text();
+    append_as(&mut plain, None).expect_err("another has the lock since");
+    assert_eq!(world.text(), before);
+    holder.close();
+    append(&mut plain);
+    append(&mut holder);
+    append_as(&mut plain, None).expect_err("it took the lock again");
+    drop(holder);
+    append(&mut plain);
+    expect_whole(&plain, &world);
+}
+
+/// A repair of another process: it holds the lock while it puts another file in the place of the session's.
+#[test]
+fn an_append_got_an_exception_while_another_process_repaired_the_file() {
+    let world = World::with(&["a"]);
+    world.add("torn\n");
+    let mut session = opened(&world.path);
+    let repair = FileLock::take(&world.path).expect("taken");
+    let (path, repaired) = (world.path.clone(), world.dir.path().join("repaired"));
+    before_nth(100, Call::Lock, move || {
+        fs::write(&repaired, HEADER.to_owned() + &entry("a")).expect("written");
+        fs::rename(&repaired, &path).expect("renamed");
+        drop(repair);
+    });
+    let mine = append(&mut session);
+    assert_eq!(ids(&session), ["a", &mine]);
+    expect_whole(&session, &world);
+    assert!(!world.text().contains("torn"), "it was written to the file that was replaced: {}", world.text());
+}
+
+#[test]
+fn an_append_that_waited_for_a_lock_in_vain_changes_nothing() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    let repair = FileLock::take(&world.path).expect("taken");
+    let text = world.text();
+    let error = append_as(&mut session, None).expect_err("it is locked").to_string();
+    assert!(error.contains(&format!("locked by process {}", std::process::id())), "{error}");
+    assert_eq!((ids(&session), world.text()), (vec!["a".to_owned()], text));
+    drop(repair);
+    let mine = append(&mut session);
+    assert_eq!(ids(&session), ["a", &mine]);
+    expect_whole(&session, &world);
+}
