@@ -226,13 +226,15 @@ describe("the way to the server", () => {
 
 	test("holds everything back: the call ends at its timeout, and may be repeated", async () => {
 		const schema = newSchema();
-		const store = through(schema, 500);
-		const { cursor } = await append(store, entries("a", 1));
+		const [patient, impatient] = [open(schema), through(schema, 500)];
+		const { cursor } = await append(patient, entries("a", 1));
+		// However long the machine takes for it, its connection is there.
+		await persist(() => impatient.load(SESSION), Infinity);
 		proxy.hold();
-		expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({ code: "unreachable", retryable: true });
+		expect(await failure(append(impatient, entries("b", 1), cursor))).toMatchObject({ code: "unreachable", retryable: true });
 		proxy.heal();
-		expect((await persist(() => append(store, entries("b", 1), cursor))).stored).toBe(1);
-		expect(ids(await open(schema).load(SESSION))).toEqual(["a0", "b0"]);
+		expect((await append(patient, entries("b", 1), cursor)).stored).toBe(1);
+		expect(ids(await persist(() => impatient.load(SESSION), Infinity))).toEqual(["a0", "b0"]);
 	});
 
 	test("is slow", async () => {

@@ -182,18 +182,22 @@ test("what a manager appended before it went on to another session is stored at 
 	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(2);
 });
 
+/** The address of a store that takes connections and says nothing. */
+async function silentStore(): Promise<Record<string, string>> {
+	const silent = createServer(() => {});
+	await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+	onTestFinished(() => void silent.close());
+	const address = `s3://bucket?endpoint=http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+	return { PI_SESSION_NATIVE_STORE: address, AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" };
+}
+
 test("a timeout that is none is named in one line, and two seconds count", async () => {
 	const values = ["soon", "0", "-5", "1.5", "1e99"];
 	const at = machine();
 	const { err } = await pi(at, `for (const PI_SESSION_NATIVE_STORE_TIMEOUT of ${JSON.stringify(["", "7", ...values])}) storeOfEnvironment({ PI_SESSION_NATIVE_STORE: ".", PI_SESSION_NATIVE_STORE_TIMEOUT });`);
 	const said = (value: string) => `pi-session-native: PI_SESSION_NATIVE_STORE_TIMEOUT must be a whole number of milliseconds, 1 or more, not "${value}"; 2000 is used`;
 	expect(err.trim().split("\n")).toEqual(values.map(said));
-	// Somebody who takes connections and says nothing.
-	const silent = createServer(() => {});
-	await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-	onTestFinished(() => void silent.close());
-	const address = `s3://bucket?endpoint=http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-	const waiting = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "soon", PI_SESSION_NATIVE_STORE: address, AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" });
+	const waiting = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "soon", ...(await silentStore()) });
 	expect((await pi(waiting, "")).err.trim().split("\n")).toEqual([
 		said("soon"),
 		"pi-session-native: the store did not answer within 2 s; pi starts with the sessions that are here",
@@ -201,7 +205,7 @@ test("a timeout that is none is named in one line, and two seconds count", async
 });
 
 test("a timeout that is set counts, at the start and at the end", async () => {
-	const at = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "1" });
+	const at = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "1", ...(await silentStore()) });
 	const { end, err } = await pi(at, `SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });`);
 	expect(end).toBe(0);
 	expect(err.trim().split("\n")).toEqual([
