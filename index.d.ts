@@ -1390,6 +1390,11 @@ export interface RepairReport {
 export interface MergeReport {
 	/** Nothing was done: the lines after `since` are not enough, pass all of them. */
 	needsAll: boolean;
+	/**
+	 * Nothing was done: an entry of the file that is not stored has an id that a stored one has, or refers to an entry that gets a new
+	 * id. Store it first: where it stands in the store's order decides which of them keeps the id.
+	 */
+	needsPush: boolean;
 	/** Whether the file was written. */
 	changed: boolean;
 	/** Lines that the file did not have. */
@@ -1870,8 +1875,8 @@ export declare class SessionManager {
   /**
    * Adds lines that a store has of a session to its file, in the store's order; entries that are not stored yet follow.
    * Two equal lines are one entry. If entries of different hosts have one id, the later one gets a new id, and references of
-   * its host follow. The file is replaced as a whole. Open
-   * managers keep their leaf.
+   * its host follow; an entry that is not stored yet must be stored before that (`needsPush`). The file is replaced as a whole.
+   * Open managers keep their leaf.
    *
    * @throws If the file cannot be read or written, is another session's or of an old version, or is locked by another
    * manager. It is then as it was.

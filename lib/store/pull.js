@@ -1,8 +1,8 @@
 // Pulls a session from a store into its file.
 //
 // If the store only has new lines after those that are noted, only these are loaded; otherwise everything is. The addon
-// (`SessionManager.merge`) brings the file into the store's order: it appends the new lines if they all come last, and replaces
-// the file otherwise.
+// (`SessionManager.merge`) brings the file into the store's order. If entries that are not stored have ids that stored ones have, they
+// are pushed first: where they stand in the store's order decides which of them keeps the id.
 const { promises: fs } = require("node:fs");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
@@ -18,6 +18,7 @@ const { CURRENT_VERSION, checkAt, tailAt } = require("./session-file.js");
  * @property {string} file
  * @property {Buffer} [header] makes the file, with this header, if it is not there
  * @property {Note} [note] what an earlier push or pull had noted
+ * @property {() => Promise<unknown>} push stores what the file holds
  * @property {() => unknown} [onMerge] is called before the file changes, and waited for: notes do not hold from then on
  * @property {(note: Note, problems: import("./index").Problem[]) => unknown} [onNote] is given the new one, and what could not be read, and waited for
  * @property {(lines: number) => void} [onProgress] is given how many lines were loaded
@@ -45,16 +46,20 @@ async function pull(options) {
 		}
 		if (page?.behind) {
 			const merged = await merge(options, page, { bytes: note.offset, tail: before });
-			if (!merged.needsAll) return await done(options, page, merged);
+			if (!merged.needsAll && !merged.needsPush) return await done(options, page, merged);
 		}
 	}
-	const page = await loadAll(store, session, undefined, options.onProgress);
-	if (page.lines.length === 0) {
-		if (options.header) throw new StoreError("not-found", `Session ${session} has no lines in the store`);
-		// It was deleted from the store, and a push must not put it back: the old note stays.
-		return { added: 0, renamed: [], problems: page.problems };
+	for (;;) {
+		const page = await loadAll(store, session, undefined, options.onProgress);
+		if (page.lines.length === 0) {
+			if (options.header) throw new StoreError("not-found", `Session ${session} has no lines in the store`);
+			// It was deleted from the store, and a push must not put it back: the old note stays.
+			return { added: 0, renamed: [], problems: page.problems };
+		}
+		const merged = await merge(options, page);
+		if (!merged.needsPush) return await done(options, page, merged);
+		await options.push();
 	}
-	return await done(options, page, await merge(options, page));
 }
 
 /**

@@ -91,7 +91,8 @@ class SessionSync {
 			const note = head.isNew ? undefined : this.#notes.get(session);
 			// Whoever pushes after a pull that was killed compares the file with everything.
 			const onMerge = () => this.#notes.invalidate(session);
-			return { ...head, ...(await pull({ store, session, file, header, note, onMerge, onNote })) };
+			const push = () => this.#pushOnce({ session, file });
+			return { ...head, ...(await pull({ store, session, file, header, note, push, onMerge, onNote })) };
 		} catch (error) {
 			return { ...head, added: 0, renamed: [], problems: [], error: asError(error) };
 		}
@@ -125,6 +126,16 @@ class SessionSync {
 			const bytes = Math.max(0, (this.#notes.get(session)?.offset ?? 0) - before);
 			return { session, file, bytes, lag: push.lag(), ...(isStored ? {} : { error: failures.at(-1) }) };
 		});
+	}
+
+	/** Stores what a file holds; rejects with the first failure. @param {{ session: string, file: string }} local */
+	async #pushOnce(local) {
+		/** @type {Error | undefined} */
+		let failure;
+		const push = this.#pushOf(local, { onError: (error) => (failure = error) });
+		await push.flush({ timeout: Infinity, until: () => failure !== undefined });
+		await push.stop();
+		if (failure) throw failure;
 	}
 
 	/**

@@ -114,3 +114,26 @@ test("to flush a session that has no file yet takes no time and is no error", as
 	expect([a.sync.lag(), errors]).toEqual([0, []]);
 	await a.sync.stop();
 });
+
+test("an entry whose push is under way while a pull finds its id taken is there once", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const lineOf = (value: object) => Buffer.from(JSON.stringify({ type: "message", parentId: null, ...value }));
+	begin(b, lineOf({ id: "c0ffee00", by: "b" }));
+	begin(a, lineOf({ id: "c0ffee00", by: "a" }), lineOf({ id: "child", parentId: "c0ffee00" }));
+	// The lines have left; before the store has them the other machine stores its own, and another process of this machine pulls.
+	const append = a.store.append.bind(a.store);
+	const pulling = vi.spyOn(a.store, "append").mockImplementation(async (...args) => {
+		pulling.mockRestore();
+		await b.sync.push();
+		await a.again().pull();
+		return append(...args);
+	});
+	await a.sync.push();
+	for (const { sync } of [a, b, a, b]) await sync.pull();
+	const [all, others] = [a, b].map(({ file }) => readFileSync(file, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line))) as [any[], any[]];
+	expect(all).toEqual(others);
+	expect(all).toHaveLength(3);
+	const own = all.find(({ by }) => by === "a");
+	expect(all.find(({ id }) => id === "child").parentId).toBe(own.id);
+});

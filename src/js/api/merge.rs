@@ -49,8 +49,8 @@ pub struct MergeSince {
 impl SessionManager {
     /// Adds lines that a store has of a session to its file, in the store's order; entries that are not stored yet follow.
     /// Two equal lines are one entry. If entries of different hosts have one id, the later one gets a new id, and references of
-    /// its host follow. The file is replaced as a whole. Open
-    /// managers keep their leaf.
+    /// its host follow; an entry that is not stored yet must be stored before that (`needsPush`). The file is replaced as a whole.
+    /// Open managers keep their leaf.
     ///
     /// @throws If the file cannot be read or written, is another session's or of an old version, or is locked by another
     /// manager. It is then as it was.

@@ -231,6 +231,11 @@ export interface RepairReport {
 export interface MergeReport {
 	/** Nothing was done: the lines after `since` are not enough, pass all of them. */
 	needsAll: boolean;
+	/**
+	 * Nothing was done: an entry of the file that is not stored has an id that a stored one has, or refers to an entry that gets a new
+	 * id. Store it first: where it stands in the store's order decides which of them keeps the id.
+	 */
+	needsPush: boolean;
 	/** Whether the file was written. */
 	changed: boolean;
 	/** Lines that the file did not have. */

@@ -65,24 +65,27 @@ impl NewIds {
     }
 }
 
-/// The ids that entries have so far, each with the host of its first entry.
+/// The ids that stored entries have so far, each with the host of its first entry; None for an id that was made here.
 #[derive(Debug, Default)]
 pub struct Ids(HashMap<Vec<u8>, Option<u32>>);
 
 impl Ids {
-    /// Adds an entry of a host; None for entries of this file that are not stored. Returns its new id if another host has an
-    /// entry with its id.
-    pub fn add(&mut self, id: &[u8], host: Option<u32>, line: &[u8]) -> Option<String> {
+    pub fn is_taken(&self, id: &[u8]) -> bool {
+        self.0.contains_key(id)
+    }
+
+    /// Adds an entry of a host. Returns its new id if another host has an entry with its id.
+    pub fn add(&mut self, id: &[u8], host: u32, line: &[u8]) -> Option<String> {
         match self.0.entry(id.to_vec()) {
             Entry::Vacant(free) => {
-                free.insert(host);
+                free.insert(Some(host));
                 None
             }
             // A host may use one id twice; then its last entry counts.
-            Entry::Occupied(taken) if *taken.get() == host => None,
+            Entry::Occupied(taken) if *taken.get() == Some(host) => None,
             Entry::Occupied(_) => {
                 let new = (0..).map(|seed| id_of(line, seed)).find(|id| !self.0.contains_key(id.as_bytes()))?;
-                self.0.insert(new.clone().into_bytes(), host);
+                self.0.insert(new.clone().into_bytes(), None);
                 Some(new)
             }
         }

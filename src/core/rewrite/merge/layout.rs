@@ -76,6 +76,17 @@ pub struct Layout<'a> {
     pub is_changed: bool,
 }
 
+/// What became of laying out a merged file.
+#[derive(Debug)]
+pub enum Layouted<'a> {
+    Ready(Layout<'a>),
+    /// The stored lines are not enough: one of them belongs to the front or has an id that is used there.
+    NeedsAll,
+    /// An entry that is not stored has an id that a stored one has, or refers to one that gets a new id. How it is to be edited is
+    /// known once it has its place in the store.
+    NeedsPush,
+}
+
 impl OldFile {
     /// Reads the file of a session. The first `front` bytes, whole lines, stay as they are; at least everything up to the header
     /// does. An error if it is the file of another session, or of an old version.
@@ -174,16 +185,15 @@ impl OldFile {
 }
 
 impl<'a> Layout<'a> {
-    /// The merged file. None if the stored lines are not enough, because one of them belongs to the front or has an id that is
-    /// used there.
-    pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<Option<Self>> {
+    /// The merged file, or what it needs first.
+    pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<Layouted<'a>> {
         let unended = Some(old.size).filter(|_| old.lacks_final_newline);
         let mut layout = Self::empty(ReadTo::all(old.size, old.torn_line_start), unended);
         old.front.iter().for_each(|&range| layout.push_old(range));
         let mut ids = Ids::default();
         let mut own = NewIds::default();
         if !layout.place_stored(&mut old, stored, &mut ids, &mut own)? {
-            return Ok(None);
+            return Ok(Layouted::NeedsAll);
         }
         layout.stored_bytes = layout.length();
         for group in old.groups.iter().filter(|group| !group.is_stored) {
@@ -191,22 +201,19 @@ impl<'a> Layout<'a> {
             let bytes =
                 bytes_at(storage, LineSpan::of(group.entry.from, (group.entry.to - group.entry.from) as usize))?;
             let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+            // The push of this line may be under way: an edited copy of it would become a second entry.
             let is_in_front = old.front_ids.contains_key(&group.id);
-            let new = if is_in_front { None } else { ids.add(&group.id, None, line) };
-            match own.edited(line, new.as_deref()) {
-                Some(edited) => layout.pieces.push(Piece::New(edited.into())),
-                None => layout.push_old(group.entry),
+            if (!is_in_front && ids.is_taken(&group.id)) || own.edited(line, None).is_some() {
+                return Ok(Layouted::NeedsPush);
             }
-            if let Some(new) = new {
-                layout.rename(&group.id, &new, &mut own);
-            }
+            layout.push_old(group.entry);
             group.rest.iter().for_each(|&range| layout.push_old(range));
         }
         if old.has_front_entries && !layout.renamed.is_empty() {
-            return Ok(None);
+            return Ok(Layouted::NeedsAll);
         }
         layout.is_changed = !matches!(layout.pieces.as_slice(), [Piece::Old(Range { from: 0, to })] if *to == old.size);
-        Ok(Some(layout))
+        Ok(Layouted::Ready(layout))
     }
 
     /// The lines of a file that is not here yet, behind its header.
@@ -263,7 +270,7 @@ impl<'a> Layout<'a> {
                 None => {}
             }
             has_new = true;
-            let new = ids.add(&id, Some(line.host), line.bytes);
+            let new = ids.add(&id, line.host, line.bytes);
             let host = by_host.entry(line.host).or_default();
             let edited = host.edited(line.bytes, new.as_deref());
             let as_stored = old.take(key);

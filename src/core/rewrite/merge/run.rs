@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::ids::RenamedEntry;
-use super::layout::{Layout, OldFile};
+use super::layout::{Layout, Layouted, OldFile};
 use super::stored::StoredLines;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
@@ -32,6 +32,9 @@ pub struct Since<'a> {
 pub struct Merged {
     /// Nothing was done: all stored lines are needed.
     pub needs_all: bool,
+    /// Nothing was done: an entry of the file that is not stored has an id that a stored one has, or refers to an entry that gets
+    /// a new id. It must be stored first.
+    pub needs_push: bool,
     /// Whether the file was written.
     pub changed: bool,
     /// Stored lines that the file did not have.
@@ -57,7 +60,11 @@ pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<S
             break;
         }
         let old = OldFile::read(storage, session, since.map_or(0, |since| since.bytes), stored)?;
-        let Some(mut layout) = Layout::of(storage, old, stored)? else { break };
+        let mut layout = match Layout::of(storage, old, stored)? {
+            Layouted::Ready(layout) => layout,
+            Layouted::NeedsPush => return Ok(Merged { needs_push: true, ..Merged::default() }),
+            Layouted::NeedsAll => break,
+        };
         let size = storage.size()?;
         if layout.is_changed && original.replace(Backup::None, &mut layout)?.is_none() {
             continue;
@@ -65,7 +72,7 @@ pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<S
         let Layout { added, unstored, stored_bytes, renamed, is_changed: changed, .. } = layout;
         // A last line without its newline gets it with the next change.
         let stored_bytes = if changed { stored_bytes } else { stored_bytes.min(size) };
-        return Ok(Merged { needs_all: false, changed, added, unstored, stored_bytes, renamed });
+        return Ok(Merged { changed, added, unstored, stored_bytes, renamed, ..Merged::default() });
     }
     match since {
         Some(_) => Ok(Merged { needs_all: true, ..Merged::default() }),
@@ -103,5 +110,5 @@ pub fn create(path: &str, session: &str, header: &[u8], stored: StoredLines<'_>)
     file.finish_safely(Durability::Fsync)?;
     let Layout { added, stored_bytes, renamed, .. } = layout;
     let stored_bytes = stored_bytes + header.len() as u64 + 1;
-    Ok(Merged { needs_all: false, changed: true, added, unstored: 0, stored_bytes, renamed })
+    Ok(Merged { changed: true, added, stored_bytes, renamed, ..Merged::default() })
 }
