@@ -41,6 +41,12 @@ async function rejects(work, code) {
 	});
 }
 
+/** @param {LineStore} store @param {{ session: string }} [filter] */
+async function listsNothing(store, filter) {
+	const { sessions, problems } = await store.list(filter);
+	assert.deepEqual([sessions, problems], [[], []]);
+}
+
 /**
  * Repeats a call as its caller would: a store may report any error as retryable.
  * @template T
@@ -86,8 +92,8 @@ const CASES = {
 		const store = await open("a");
 		const page = await store.load(SESSION);
 		assert.deepEqual([page.lines, page.more, page.problems], [[], false, []]);
-		assert.deepEqual(await store.list(), { sessions: [], problems: [] });
-		assert.deepEqual(await store.list({ session: SESSION }), { sessions: [], problems: [] });
+		await listsNothing(store);
+		await listsNothing(store, { session: SESSION });
 		await store.delete(SESSION);
 		await append(await open("b"), entries("b", 1));
 		assert.deepEqual(texts(await store.load(SESSION, page.cursor)), asTexts(entries("b", 1)));
@@ -245,7 +251,9 @@ const CASES = {
 			assert(bytes >= entries("b", 1).concat(entries("a", 1)).reduce((sum, line) => sum + line.length, 0));
 			assert(modified instanceof Date && !Number.isNaN(modified.getTime()));
 		}
+		const { store } = await b.list();
 		const some = await b.list({ project: "github.com/me/shop" });
+		assert.deepEqual([some.store, (await a.list({ session: "not-there" })).store], [store, store]);
 		assert.deepEqual(some.sessions.map(({ session }) => session), ["S-1", "s-1", "s.2"]);
 		const one = await b.list({ session: "S-1" });
 		assert.deepEqual(one.sessions.map(({ session }) => session), ["S-1"]);
@@ -289,7 +297,7 @@ const CASES = {
 		}
 		// @ts-expect-error: text is not a line
 		await rejects(append(store, ['{"type":"message","id":"x"}']), "invalid");
-		assert.deepEqual(await store.list(), { sessions: [], problems: [] });
+		await listsNothing(store);
 		await rejects(open("../host"), "invalid");
 	},
 

@@ -105,6 +105,11 @@ export interface SessionList {
 	/** Sorted by id. */
 	sessions: StoredSession[];
 	problems: Problem[];
+	/**
+	 * The id of the store: random, made with it, and the same for every host. A store that was made anew at the same address has
+	 * another one; one that was restored from a backup has that of the backup. Undefined if nothing was ever stored there.
+	 */
+	store?: string;
 }
 
 export interface Claim {

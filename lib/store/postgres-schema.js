@@ -8,6 +8,7 @@
  * commits, so that a higher number is never visible before a lower one: a reader of what comes after n misses nothing.
  * `entry_id` and `parent_id` are for people who query the tables. The line itself is `bytea`: `jsonb` and
  * `text` hold neither NUL nor half a surrogate pair.
+ * A cursor names the `stamp` of the last row that it has passed: rows are never changed, so the same stamp means the same rows before.
  * @type {readonly ((schema: string) => string)[]}
  */
 const MIGRATIONS = [
@@ -37,6 +38,15 @@ const MIGRATIONS = [
 			PRIMARY KEY (session, sequence),
 			UNIQUE (session, entry_id, sha256)
 		);`,
+	// Random values, because a store that was restored or made anew gives the same numbers again. A table's rights hold for its new
+	// columns. Rows from before have no stamp: whatever has the session's new generation has all of them.
+	(schema) => `
+		ALTER TABLE ${schema}.sessions ALTER generation DROP IDENTITY;
+		ALTER TABLE ${schema}.sessions ALTER generation TYPE uuid USING gen_random_uuid(), ALTER generation SET DEFAULT gen_random_uuid();
+		ALTER TABLE ${schema}.entries ADD stamp uuid;
+		ALTER TABLE ${schema}.entries ALTER stamp SET DEFAULT gen_random_uuid();
+		ALTER TABLE ${schema}.schema_version ADD store uuid;
+		UPDATE ${schema}.schema_version SET store = gen_random_uuid() WHERE version = 1;`,
 ];
 
 const VERSION = MIGRATIONS.length;
@@ -62,6 +72,7 @@ function migrate(schema) {
 		END $migrate$;`;
 }
 
+exports.MIGRATIONS = MIGRATIONS;
 exports.VERSION = VERSION;
 exports.migrate = migrate;
 exports.readVersion = readVersion;

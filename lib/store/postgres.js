@@ -29,6 +29,9 @@ const SQL_STATES = /** @type {Record<string, StoreErrorCode>} */ ({
 	"57": "unreachable",
 });
 
+/** No such table, column or operator: the tables were dropped, or changed by another release, while this process runs. */
+const OTHER_TABLES = new Set(["42P01", "42703", "42883"]);
+
 class PostgresStore {
 	/** @type {import("./index").Queryable} */
 	#client;
@@ -66,12 +69,12 @@ class PostgresStore {
 		checkId(session, "session");
 		const lines = [...new Map(checkAppend(session, append).map((line) => [lineKey(line.line), line])).values()];
 		const after = readCursor(append.after);
-		if (lines.length === 0 && !after.generation && append.epoch === undefined) return { stored: 0, cursor: append.after ?? "0:0" };
+		if (lines.length === 0 && !after && append.epoch === undefined) return { stored: 0, cursor: append.after ?? NOTHING };
 		const values = [
 			...[session, buffer(append.header), append.project ?? null, this.host],
 			...[lines.map(({ id }) => shownId(id)), lines.map(({ parentId }) => parentId === null ? null : shownId(parentId))],
 			...[lines.map(({ line }) => line), lines.map(({ line }) => sha256(line))],
-			...[after.generation || null, after.sequence, append.epoch ?? null],
+			...[after?.generation ?? null, after?.sequence ?? 0, after?.stamp ?? null, append.epoch ?? null],
 		];
 		// `fresh` leaves out what is there already; a line that another host is storing right now is left out by the
 		// unique constraint, and a number with it.
@@ -84,24 +87,28 @@ class PostgresStore {
 			), touched AS (
 				INSERT INTO $.sessions AS s (id, header, project, hosts, head, bytes)
 				SELECT $1, $2, $3, ARRAY[$4::text], count(*), coalesce(sum(octet_length(line)), 0) FROM fresh
-				HAVING $9::bigint IS NULL AND $11::bigint IS NULL OR EXISTS (SELECT FROM $.sessions WHERE id = $1)
+				HAVING $9::uuid IS NULL AND $12::bigint IS NULL OR EXISTS (SELECT FROM $.sessions WHERE id = $1)
 				ON CONFLICT (id) DO UPDATE SET head = s.head + EXCLUDED.head, bytes = s.bytes + EXCLUDED.bytes, updated = now(),
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || EXCLUDED.hosts END
-				WHERE ($9::bigint IS NULL OR s.generation = $9 AND s.head >= $10::bigint)
-					AND ($11::bigint IS NULL OR s.epoch = $11 AND s.owner = $4)
+				WHERE ($9::uuid IS NULL OR s.generation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid)
+					AND ($12::bigint IS NULL OR s.epoch = $12 AND s.owner = $4)
 				RETURNING s.generation, s.head, s.head - (SELECT count(*) FROM fresh) AS base
 			), stored AS (
 				INSERT INTO $.entries (session, sequence, entry_id, parent_id, host, line, sha256)
 				SELECT $1, base + place, entry_id, parent_id, $4, line, sha256 FROM fresh, touched
-				WHERE $9::bigint IS NULL OR generation = $9
-				ON CONFLICT (session, entry_id, sha256) DO NOTHING RETURNING 1
+				WHERE $9::uuid IS NULL OR generation = $9
+				ON CONFLICT (session, entry_id, sha256) DO NOTHING RETURNING sequence, stamp
 			)
-			SELECT generation, head, base, (SELECT count(*) FROM stored) AS stored FROM touched`,
+			SELECT generation, head, base, (SELECT count(*) FROM stored) AS stored,
+				(SELECT stamp FROM stored ORDER BY sequence DESC LIMIT 1) AS stamp
+			FROM touched`,
 			values,
 		);
-		if (!row || (after.generation && Number(row.generation) !== after.generation)) throw await this.#refusal(session, append);
-		const sequence = Number(row.base) === after.sequence ? Number(row.head) : after.sequence;
-		return { stored: Number(row.stored), cursor: `${row.generation}:${sequence}` };
+		if (!row || (after && row.generation !== after.generation)) throw await this.#refusal(session, append);
+		const { sequence, stamp } = after ?? { sequence: 0, stamp: null };
+		const isNext = Number(row.base) === sequence;
+		const cursor = isNext ? cursorText(row.generation, Number(row.head), row.stamp ?? stamp) : cursorText(row.generation, sequence, stamp);
+		return { stored: Number(row.stored), cursor };
 	}
 
 	/**
@@ -113,29 +120,29 @@ class PostgresStore {
 		checkId(session, "session");
 		const after = readCursor(cursor);
 		const rows = await this.#query(
-			`SELECT s.generation, s.head, e.sequence, e.host, e.line, e.sha256 FROM $.sessions s LEFT JOIN (
+			`SELECT s.generation, s.head, ${stampAt("$2")} AS seen, e.sequence, e.host, e.line, e.sha256, e.stamp FROM $.sessions s LEFT JOIN (
 				SELECT *, sum(octet_length(line)) OVER (ORDER BY sequence) - octet_length(line) AS before FROM (
-					SELECT sequence, host, line, sha256 FROM $.entries WHERE session = $1 AND sequence > $2 ORDER BY sequence LIMIT $4
+					SELECT sequence, host, line, sha256, stamp FROM $.entries WHERE session = $1 AND sequence > $2 ORDER BY sequence LIMIT $4
 				) following
 			) e ON e.before < $3 WHERE s.id = $1 ORDER BY e.sequence`,
-			[session, after.sequence, PAGE_BYTES, PAGE_LINES],
+			[session, after?.sequence ?? 0, PAGE_BYTES, PAGE_LINES],
 		);
 		/** @type {import("./index").Page} */
-		const page = { lines: [], cursor: "0:0", behind: true, more: false, problems: [] };
+		const page = { lines: [], cursor: NOTHING, behind: true, more: false, problems: [] };
 		const [first] = rows;
-		if (after.generation && (!first || Number(first.generation) !== after.generation || Number(first.head) < after.sequence))
+		if (after && (first?.generation !== after.generation || Number(first.head) < after.sequence || first.seen !== after.stamp))
 			throw reset(session);
 		if (!first) return page;
-		let last = Number(first.head);
-		for (const { sequence, host, line, sha256: hash } of rows) {
+		let [last, passed] = [Number(first.head), first.seen];
+		for (const { sequence, host, line, sha256: hash, stamp } of rows) {
 			if (sequence === null) continue;
-			last = Number(sequence);
+			[last, passed] = [Number(sequence), stamp];
 			const where = `row ${sequence} of ${this.#schema}.entries`;
 			if (!hash.equals(sha256(line))) page.problems.push({ session, where, message: "its checksum is wrong" });
 			else if (!entryOf(line)) page.problems.push({ session, where, message: "it is not an entry" });
 			else page.lines.push({ line, host, clock: last, index: 0 });
 		}
-		page.cursor = `${first.generation}:${last}`;
+		page.cursor = cursorText(first.generation, last, passed);
 		page.more = last < Number(first.head);
 		return page;
 	}
@@ -147,14 +154,16 @@ class PostgresStore {
 	async list({ session, project } = {}) {
 		if (session !== undefined) checkId(session, "session");
 		const rows = await this.#query(
-			`SELECT id, header, project, hosts, bytes, epoch, extract(epoch FROM updated) AS updated,
+			`SELECT v.store, id, header, project, hosts, bytes, epoch, extract(epoch FROM updated) AS updated,
 				CASE WHEN lease > now() THEN owner END AS owner, extract(epoch FROM lease) AS lease
-			FROM $.sessions WHERE ($1::text IS NULL OR id = $1) AND ($2::text IS NULL OR project = $2)`,
+			FROM $.schema_version v LEFT JOIN $.sessions ON ($1::text IS NULL OR id = $1) AND ($2::text IS NULL OR project = $2)
+			WHERE v.version = 1`,
 			[session ?? null, project ?? null],
 		);
 		/** @type {import("./index").SessionList} */
-		const list = { sessions: [], problems: [] };
-		for (const row of rows.sort((a, b) => compareText(a.id, b.id))) {
+		const list = { sessions: [], problems: [], store: rows[0]?.store };
+		const found = rows.filter(({ id }) => id !== null);
+		for (const row of found.sort((a, b) => compareText(a.id, b.id))) {
 			const where = `row ${JSON.stringify(row.id.slice(0, 200))} of ${this.#schema}.sessions`;
 			const fault = isId(row.id) ? headerFault(row.header, row.id) : "its id is not one of a session";
 			if (fault) list.problems.push({ session: row.id, where, message: fault });
@@ -217,6 +226,19 @@ class PostgresStore {
 	 * @returns {Promise<any[]>}
 	 */
 	async #query(text, values) {
+		await this.#prepared();
+		const statement = text.replaceAll("$.", `${this.#schema}.`);
+		try {
+			return await this.#run(statement, values);
+		} catch (error) {
+			if (!(error instanceof StoreError && isObject(error.cause) && OTHER_TABLES.has(String(error.cause.code)))) throw error;
+			this.#ready = undefined;
+		}
+		await this.#prepared();
+		return this.#run(statement, values);
+	}
+
+	async #prepared() {
 		this.#ready ??= this.#prepare();
 		try {
 			await this.#ready;
@@ -224,7 +246,6 @@ class PostgresStore {
 			this.#ready = undefined;
 			throw error;
 		}
-		return this.#run(text.replaceAll("$.", `${this.#schema}.`), values);
 	}
 
 	/**
@@ -243,9 +264,20 @@ class PostgresStore {
 
 	async #prepare() {
 		const version = (await this.#version()) ?? 0;
-		if (version < VERSION) await this.#run(migrate(this.#schema));
+		if (version < VERSION) await this.#migrate(version);
 		if (version > VERSION)
 			throw new StoreError("newer-schema", `${this.#name}: schema ${this.#schema} has version ${version}, this release knows ${VERSION}: install a newer pi-session-native`);
+	}
+
+	/** @param {number} version */
+	async #migrate(version) {
+		try {
+			await this.#run(migrate(this.#schema));
+		} catch (error) {
+			if (version === 0 || !(error instanceof StoreError) || error.code !== "denied") throw error;
+			const needs = `schema ${this.#schema} has version ${version}, this release needs ${VERSION}: its owner is to use this release once`;
+			throw new StoreError("denied", `${error.message} (${needs})`, { cause: error.cause });
+		}
 	}
 
 	/** Undefined if there are no tables yet. */
@@ -283,11 +315,31 @@ const shownId = (id) => id.slice(0, LONGEST_ID).toWellFormed().replaceAll("\0", 
 /** @param {unknown} seconds */
 const fromSeconds = (seconds) => new Date(Number(seconds) * 1000);
 
-/** @param {string} [text] */
-function readCursor(text = "0:0") {
-	const match = /^(\d{1,15}):(\d{1,15})$/.exec(text);
-	if (!match) throw new StoreError("invalid", "The cursor is not one of this store");
-	return { generation: Number(match[1]), sequence: Number(match[2]) };
+/** The stamp of the last row of a session up to a number. @param {string} number */
+const stampAt = (number) => `(SELECT stamp FROM $.entries WHERE session = $1 AND sequence <= ${number}::bigint ORDER BY sequence DESC LIMIT 1)`;
+
+/** The cursor of a session that is not there. */
+const NOTHING = "0:0";
+/** Generation, sequence and stamp; releases before had two numbers. */
+const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+const CURSOR = new RegExp(`^(${UUID}):(\\d{1,15}):(${UUID})?$`);
+const OLD_CURSOR = /^\d{1,15}:\d{1,15}$/;
+const NO_GENERATION = "00000000-0000-0000-0000-000000000000";
+
+/** @param {string} generation @param {number} sequence @param {string | null} stamp */
+const cursorText = (generation, sequence, stamp) => `${generation}:${sequence}:${stamp ?? ""}`;
+
+/**
+ * Undefined if nothing was seen.
+ * @param {string} [text]
+ */
+function readCursor(text = NOTHING) {
+	if (text === NOTHING) return undefined;
+	const [, generation, sequence, stamp = null] = CURSOR.exec(text) ?? [];
+	if (generation !== undefined) return { generation, sequence: Number(sequence), stamp };
+	// It cannot be compared: the session is loaded from the beginning.
+	if (OLD_CURSOR.test(text)) return { generation: NO_GENERATION, sequence: 0, stamp: null };
+	throw new StoreError("invalid", "The cursor is not one of this store");
 }
 
 /**

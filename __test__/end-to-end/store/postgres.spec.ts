@@ -1,13 +1,15 @@
 // The store in a real PostgreSQL.
+import { createRequire } from "node:module";
 import { inspect } from "node:util";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { conformanceCases } from "../../../lib/store/conformance.js";
 import { type LineStore, PostgresStore, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
 import { crowd } from "../../support/crowd.js";
-import { SESSION, append, entries, entry, header, ids } from "../../support/lines.js";
+import { SESSION, append, entries, entry, header, ids, library } from "../../support/lines.js";
 import { PASSWORD, type Postgres, type Proxy, freePort, startPostgres, startProxy } from "../../support/servers.js";
 
+const { MIGRATIONS } = createRequire(library)("./postgres-schema.js");
 let server: Postgres;
 let admin: pg.Client;
 beforeAll(async () => {
@@ -58,7 +60,99 @@ test("twenty hosts that start at the same time make the tables once", async () =
 	const stores = Array.from({ length: 20 }, (_, at) => open(schema, `h${at}`));
 	await Promise.all(stores.map((store, at) => append(store, [entry(`e${at}`)])));
 	expect((await stores[0]?.load(SESSION))?.lines).toHaveLength(20);
-	expect((await admin.query(`SELECT version FROM ${schema}.schema_version`)).rows).toEqual([{ version: 1 }]);
+	expect((await admin.query(`SELECT version FROM ${schema}.schema_version`)).rows).toEqual([{ version: 1 }, { version: 2 }]);
+});
+
+/** The tables of the first release, with a session of three lines. */
+async function firstRelease(): Promise<string> {
+	const schema = newSchema();
+	await admin.query(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.schema_version (version int PRIMARY KEY); INSERT INTO ${schema}.schema_version VALUES (1)`);
+	await admin.query(MIGRATIONS[0](schema));
+	await admin.query(`INSERT INTO ${schema}.sessions (id, header, hosts, head, bytes) VALUES ($1, $2, '{a}', 3, 9)`, [SESSION, header()]);
+	for (const [at, line] of entries("a", 3).entries())
+		await admin.query(`INSERT INTO ${schema}.entries (session, sequence, entry_id, host, line, sha256) VALUES ($1, $2, $3, 'a', $4, sha256($4))`, [SESSION, at + 1, `a${at}`, line]);
+	return schema;
+}
+
+test("twenty hosts bring the tables of the first release up to date, and what is stored stays", async () => {
+	const schema = await firstRelease();
+	const stores = Array.from({ length: 20 }, (_, at) => open(schema, `h${at}`));
+	await Promise.all(stores.map((store, at) => append(store, [entry(`e${at}`), entry("a1")])));
+	expect((await admin.query(`SELECT version FROM ${schema}.schema_version`)).rows).toEqual([{ version: 1 }, { version: 2 }]);
+	const page = await loadAll(open(schema), SESSION);
+	expect(ids(page).slice(0, 3)).toEqual(["a0", "a1", "a2"]);
+	expect(ids(page)).toHaveLength(23);
+	expect(new Set((await Promise.all(stores.map((store) => store.list()))).map(({ store }) => store)).size).toBe(1);
+});
+
+test("a cursor of the first release, which a backup could fit again, is refused with reset", async () => {
+	const schema = await firstRelease();
+	const store = open(schema);
+	await expect(store.load(SESSION, "1:2")).rejects.toMatchObject({ code: "reset" });
+	await expect(append(store, entries("b", 1), "1:2")).rejects.toMatchObject({ code: "reset" });
+	expect(ids(await store.load(SESSION, "0:0"))).toEqual(["a0", "a1", "a2"]);
+});
+
+test("cursors among rows of the first release go on", async () => {
+	const schema = await firstRelease();
+	const store = open(schema);
+	const { cursor } = await store.load(SESSION);
+	const appended = await append(store, entries("b", 2), cursor);
+	expect(ids(await store.load(SESSION, cursor))).toEqual(["b0", "b1"]);
+	expect(ids(await store.load(SESSION, appended.cursor))).toEqual([]);
+});
+
+test("who may not change the tables of the first release is told who may", async () => {
+	const schema = await firstRelease();
+	await admin.query("CREATE ROLE later LOGIN PASSWORD 'later'");
+	await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO later; GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO later`);
+	const later = open(schema, "l", server.url({ user: "later", password: "later" }));
+	expect(await failure(later.load(SESSION))).toMatchObject({ code: "denied", message: expect.stringContaining("has version 1, this release needs 2: its owner is to use this release once") });
+	await open(schema).list();
+	expect((await append(later, entries("l", 1))).stored).toBe(1);
+	expect((await later.list()).store).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test("a backup that was restored, and filled again with as many lines, refuses cursors of what it lost", async () => {
+	const schema = newSchema();
+	const [a, b] = [open(schema), open(schema, "b")];
+	const kept = (await append(a, entries("a", 2))).cursor;
+	await admin.query(`CREATE TABLE ${schema}.s AS SELECT * FROM ${schema}.sessions; CREATE TABLE ${schema}.e AS SELECT * FROM ${schema}.entries`);
+	const lost = (await append(a, entries("x", 3), kept)).cursor;
+	const { store } = await a.list();
+	await admin.query(`BEGIN; DELETE FROM ${schema}.sessions; INSERT INTO ${schema}.sessions SELECT * FROM ${schema}.s; INSERT INTO ${schema}.entries SELECT * FROM ${schema}.e; COMMIT`);
+	// Fewer lines than the cursor has passed, as many (the same last line among them), and more.
+	for (const lines of [entries("y", 1), [entry("z"), entry("x2")], entries("b", 4)]) {
+		await expect(a.load(SESSION, lost)).rejects.toMatchObject({ code: "reset" });
+		await expect(append(a, entries("n", 1), lost)).rejects.toMatchObject({ code: "reset" });
+		await append(b, lines, (await loadAll(b, SESSION)).cursor);
+	}
+	expect(ids(await a.load(SESSION, kept))).toEqual(["y0", "z", "x2", "b0", "b1", "b2", "b3"]);
+	expect((await a.list()).store).toBe(store);
+});
+
+test("tables that are dropped and made anew under a process that runs are another store", async () => {
+	const schema = newSchema();
+	const [a, b] = [open(schema), open(schema, "b")];
+	const { cursor } = await append(a, entries("a", 2));
+	const { store } = await a.list();
+	await admin.query(`DROP SCHEMA ${schema} CASCADE`);
+	await expect(a.load(SESSION, cursor)).rejects.toMatchObject({ code: "reset" });
+	await expect(append(a, entries("a", 1), cursor)).rejects.toMatchObject({ code: "reset" });
+	await append(b, entries("b", 3));
+	await expect(a.load(SESSION, cursor)).rejects.toMatchObject({ code: "reset" });
+	await expect(append(a, entries("a", 1), cursor)).rejects.toMatchObject({ code: "reset" });
+	expect(ids(await loadAll(a, SESSION))).toEqual(["b0", "b1", "b2"]);
+	expect([store, (await a.list()).store]).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), expect.not.stringMatching(String(store))]);
+});
+
+test("a newer release changed the tables under a process that runs", async () => {
+	const schema = newSchema();
+	const store = open(schema);
+	await append(store, entries("a", 1));
+	await admin.query(`INSERT INTO ${schema}.schema_version VALUES (3); ALTER TABLE ${schema}.entries DROP COLUMN stamp`);
+	await expect(store.load(SESSION)).rejects.toMatchObject({ code: "newer-schema" });
+	await expect(append(store, entries("b", 1))).rejects.toMatchObject({ code: "newer-schema" });
 });
 
 test("a line that commits late is not missed by a reader who asks for what comes after n", async () => {
@@ -168,9 +262,9 @@ describe("a store that cannot be used says why, and no password", () => {
 	test("a newer release wrote it", async () => {
 		const schema = newSchema();
 		await append(open(schema), entries("a", 1));
-		await admin.query(`INSERT INTO ${schema}.schema_version VALUES (2)`);
+		await admin.query(`INSERT INTO ${schema}.schema_version VALUES (3)`);
 		for (const work of [() => open(schema).load(SESSION), () => append(open(schema), entries("b", 1))])
-			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("has version 2, this release knows 1") });
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("has version 3, this release knows 2") });
 	});
 
 	test.each([
