@@ -260,6 +260,20 @@ const CASES = {
 		assert.equal((await loadAll(a, "S-1")).lines.length, 2);
 	},
 
+	async "two machines that have one id, as copies of one image, get each other's lines"({ open }) {
+		const [one, other] = [await open("a"), await open("a")];
+		let { cursor: ofOne } = await append(one, entries("x", 1));
+		let { cursor: ofOther } = await append(other, entries("y", 1));
+		({ cursor: ofOne } = await append(one, entries("z", 1), ofOne));
+		({ cursor: ofOther } = await append(other, entries("u", 1), ofOther));
+		const missing = async (/** @type {string} */ cursor, /** @type {string[]} */ letters) => {
+			const there = texts(await loadAll(one, SESSION, cursor));
+			for (const letter of letters) assert(there.includes(asTexts(entries(letter, 1))[0]), `the lines of ${letter} are missing`);
+		};
+		await missing(ofOne, ["y", "u"]);
+		await missing(ofOther, ["x", "z"]);
+	},
+
 	async "a deleted session is gone, and old cursors say so"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
 		const { cursor } = await append(a, entries("a", 3));

@@ -1,7 +1,8 @@
 // Lines in segments: immutable objects in a directory or an object store, which can do no more than list, read, create
 // what is not there yet, and remove.
 //
-//   store.json                                         the layout's version
+//   store.json                                         the layout's version, and an id that another store has not
+//   projects/<hash of a name>/<session>                empty: the project has that session
 //   sessions/<session>/<host>/0000000007.lines         the host's 7th batch
 //   sessions/<session>/<host>/0000000001-0000000064.lines   its first 64, folded into one segment
 //   sessions/<session>/.claims/                        who uses the session (segment-claims.js)
@@ -13,13 +14,15 @@
 // the larger one counts. A reader whose list is older finds a segment gone and lists again. A writer that was held up
 // could create a batch whose number was used, folded and removed since it listed; so it lists once more after writing,
 // and writes its lines again if a larger segment covers the number.
+const { createHash, randomUUID } = require("node:crypto");
+const { setTimeout: pause } = require("node:timers/promises");
 const { checkTtl } = require("./claim.js");
 const { StoreError } = require("./errors.js");
 const { SegmentCursor } = require("./cursor.js");
 const { buffer, checkAppend, compareLines, compareText, entryOf, headerFault, isObject, lineKey, parse } = require("./lines.js");
 const { checkId, idOf, nameOf } = require("./names.js");
 const { SegmentClaims } = require("./segment-claims.js");
-const { HEAD_BYTES, decodeSegment, encodeBatch, readHead } = require("./segment.js");
+const { HEAD_BYTES, decodeSegment, encodeBatch, readHead, readSum } = require("./segment.js");
 
 /** @typedef {import("./index").Page} Page */
 /** @typedef {import("./index").Problem} Problem */
@@ -40,15 +43,20 @@ const { HEAD_BYTES, decodeSegment, encodeBatch, readHead } = require("./segment.
 const VERSION = 1;
 const MARK = "store.json";
 const SESSIONS = "sessions/";
+const PROJECTS = "projects/";
 const NAME = /^([^/]+)\/([^/]+)\/(\d{10})(?:-(\d{10}))?\.lines$/;
 /** Segments of this size stay as they are. */
-const LARGE = 1024 * 1024;
+const LARGE = 256 * 1024;
 /** How many smaller ones in a row are folded. */
 const FOLD_AT = 64;
 /** A page ends after the segment that reaches this. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 /** How often a list is read again because a segment was gone; after that it counts as missing. */
 const RELISTS = 5;
+/** How often an append looks for the batch whose name is taken. */
+const TAKEN_TRIES = 10;
+/** A clock grows by one with each batch, so that one behind this cannot be right; the next host would count beyond what numbers hold. */
+const LAST_CLOCK = 2 ** 52;
 /** How many bytes are read at the same time. */
 const PARALLEL = 16;
 
@@ -57,6 +65,10 @@ class SegmentStore {
 	#objects;
 	#claims;
 	#prepared = { read: false, write: false };
+	/** The sum of the last batch that was appended here, by session: it needs no check. @type {Map<string, string>} */
+	#last = new Map();
+	/** How many batches there were when a fold failed, by session. @type {Map<string, number>} */
+	#failedFolds = new Map();
 
 	/** @param {Objects} objects @param {string} host */
 	constructor(objects, host) {
@@ -75,22 +87,48 @@ class SegmentStore {
 		checkId(session, "session");
 		/** @type {Map<string, Buffer>} */
 		const lines = new Map(checkAppend(session, append).map(({ line }) => [lineKey(line), line]));
+		const given = new Set(lines.keys());
+		const end = new SegmentCursor(append.after);
+		// This host's batches may be those of another machine that has the same id. The caller's cursor passes what the caller has.
 		const cursor = new SegmentCursor(append.after);
+		const pass = (/** @type {Batch} */ batch) => {
+			const has = batch.lines.map(lineKey).every((key) => given.has(key));
+			if (has && cursor.of(this.host).count === batch.count - 1) cursor.pass(batch);
+		};
 		await this.#prepareToWrite();
-		for (;;) {
+		for (let taken = 0; ; ) {
 			if (append.epoch !== undefined) await this.#claims.check(session, folderOf(session), append.epoch);
-			await this.#passOwn(session, cursor, lines);
+			const { count: before } = end.of(this.host);
+			const there = await this.#passOwn(session, end, (batch) => {
+				for (const line of batch.lines) lines.delete(lineKey(line));
+				pass(batch);
+			});
 			if (lines.size === 0) return { stored: 0, cursor: cursor.toString() };
-			const { count, sum: prev } = cursor.of(this.host);
-			const batch = {
-				...{ session, host: this.host, count: count + 1, clock: cursor.clock + 1, prev, project: append.project },
+			const { count, sum: prev } = end.of(this.host);
+			taken = count > before ? 0 : taken + 1;
+			if (taken > TAKEN_TRIES) throw new StoreError("failed", `Session ${session}: ${this.#path(session, count + 1)} is taken, but cannot be read`);
+			if (end.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
+			const meta = {
+				...{ session, host: this.host, count: count + 1, clock: end.clock + 1, prev, project: append.project },
 				...{ header: count === 0 ? buffer(append.header) : undefined, lines: [...lines.values()] },
 			};
-			const { bytes, sum } = encodeBatch(batch);
-			if (!(await this.#objects.create(this.#path(session, batch.count), bytes))) continue;
+			const batch = { ...meta, ...encodeBatch(meta) };
+			if (count === 0 && append.project !== undefined) await this.#objects.create(projectPath(append.project, session), Buffer.alloc(0));
+			if (!(await this.#objects.create(this.#path(session, batch.count), batch.bytes))) {
+				// Another process creates it, or it was removed since.
+				if (taken > 0) await pause(taken * 20);
+				continue;
+			}
 			const own = await this.#segmentsOf(session, this.host);
 			if (own.some(({ from, to }) => from < to && from <= batch.count && batch.count <= to)) continue;
-			cursor.pass({ ...batch, sum });
+			if (!there.every(({ from }) => covering(own, from))) {
+				// The session was deleted meanwhile: without what was before it nobody could read it.
+				await this.#objects.remove([this.#path(session, batch.count)]);
+				throw reset(session);
+			}
+			end.pass(batch);
+			pass(batch);
+			this.#last.set(session, batch.sum);
 			await this.#foldSmall(session, own);
 			return { stored: lines.size, cursor: cursor.toString() };
 		}
@@ -117,18 +155,16 @@ class SegmentStore {
 	 */
 	async list({ session, project } = {}) {
 		if (session !== undefined) checkId(session, "session");
-		await this.#prepareToRead();
-		const listed = await this.#objects.list(session === undefined ? SESSIONS : folderOf(session));
-		const found = groupBySession(listed);
-		const claims = claimsByFolder(listed);
+		const store = await this.#readMark();
 		/** @type {import("./index").SessionList} */
-		const list = { sessions: [], problems: [] };
-		const queue = [...found.keys()];
+		const list = { sessions: [], problems: [], ...(store !== undefined && { store }) };
+		const queue = await this.#foldersOf({ session, project });
 		const work = async () => {
-			for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
-				const stored = await this.#describe(id, found.get(id) ?? new Map(), list.problems);
+			for (let next = queue.shift(); next; next = queue.shift()) {
+				const [id, listed] = [next.session, next.listed ?? (await this.#objects.list(folderOf(next.session)))];
+				const stored = await this.#describe(id, groupBySession(listed).get(id) ?? new Map(), list.problems);
 				if (!stored || (project !== undefined && stored.project !== project)) continue;
-				const claim = await this.#claims.holder(folderOf(id), claims.get(folderOf(id)) ?? []);
+				const claim = await this.#claims.holder(folderOf(id), listed);
 				list.sessions.push({ ...stored, ...(claim && { claim }) });
 			}
 		};
@@ -137,13 +173,40 @@ class SegmentStore {
 		return list;
 	}
 
+	/**
+	 * The sessions that may be meant, each with what is in its folder if that is known.
+	 * @param {{ session?: string, project?: string }} filter
+	 * @returns {Promise<{ session: string, listed?: Listed[] }[]>}
+	 */
+	async #foldersOf({ session, project }) {
+		if (session !== undefined) return [{ session }];
+		const prefix = project === undefined ? SESSIONS : folderOfProject(project);
+		/** @type {Map<string, Listed[]>} */
+		const folders = new Map();
+		for (const one of await this.#objects.list(prefix)) {
+			const id = idOf(one.path.slice(prefix.length).split("/", 1)[0] ?? "");
+			if (id === undefined) continue;
+			const folder = folders.get(id);
+			if (folder) folder.push(one);
+			else folders.set(id, [one]);
+		}
+		return [...folders].map(([session, listed]) => (project === undefined ? { session, listed } : { session }));
+	}
+
 	/** @param {string} session */
 	async delete(session) {
 		checkId(session, "session");
 		await this.#prepareToRead();
 		const all = await this.#objects.list(folderOf(session));
+		const projects = new Set();
+		for (const [host, segments] of groupBySession(all).get(session) ?? []) {
+			const { head } = await this.#readFirst(session, host, segments);
+			if (head?.project !== undefined) projects.add(head.project);
+		}
 		// The last ones first: a kill leaves an earlier state of the session.
 		await this.#objects.remove(all.map(({ path }) => path).sort().reverse());
+		await this.#objects.remove([...projects].map((project) => projectPath(project, session)));
+		this.#last.delete(session);
 	}
 
 	/**
@@ -161,20 +224,19 @@ class SegmentStore {
 	async close() {}
 
 	/**
-	 * Goes on to the end of this host's batches, and takes out of `lines` what they hold.
+	 * Goes on to the end of this host's batches. Gives its segments.
 	 * @param {string} session
 	 * @param {SegmentCursor} cursor
-	 * @param {Map<string, Buffer>} lines
+	 * @param {(batch: Batch) => void} take
 	 */
-	async #passOwn(session, cursor, lines) {
+	async #passOwn(session, cursor, take) {
 		for (let attempt = 1; ; attempt++) {
 			const hosts = await this.#hostsOf(session);
-			checkCursor(session, cursor, hosts);
 			const segments = hosts.get(this.host) ?? [];
-			const read = await this.#readHost(session, this.host, segments, cursor, Infinity, (batch) => {
-				for (const line of batch.lines) lines.delete(lineKey(line));
-			});
-			if (!read.problem) return;
+			// In a directory that is synchronised, what another host has may be away for a moment.
+			if (lastOf(segments) < cursor.of(this.host).count || (hosts.size === 0 && cursor.hosts.size > 0)) throw reset(session);
+			const read = await this.#readHost(session, this.host, segments, cursor, Infinity, take);
+			if (!read.problem) return segments;
 			if (!read.gone || attempt > RELISTS)
 				throw new StoreError("failed", `Session ${session}: ${read.problem.where}: ${read.problem.message}`);
 		}
@@ -227,7 +289,7 @@ class SegmentStore {
 		const last = lastOf(segments);
 		for (let bytes = 0; ; ) {
 			const next = cursor.of(host).count + 1;
-			if (next > last) return { bytes, more: false };
+			if (next > last) return this.#checkLast(session, host, segments, cursor, bytes);
 			if (bytes >= room) return { bytes, more: true };
 			for (const { segment, content } of await this.#getNext(segments, next, room - bytes)) {
 				const { count, sum } = cursor.of(host);
@@ -240,12 +302,37 @@ class SegmentStore {
 				const fresh = batches.filter((batch) => batch.count > count);
 				if (fresh[0] && fresh[0].prev !== sum) throw reset(session);
 				for (const batch of fresh) {
+					if (batch.clock > LAST_CLOCK) {
+						const problem = { session, where: `${segment.path}, batch ${batch.count}`, message: "its clock cannot be right" };
+						return { bytes, more: false, problem };
+					}
 					take(batch, segment.path);
 					cursor.pass(batch);
 				}
 				if (fault) return { bytes, more: false, problem: { session, where: segment.path, message: fault } };
 			}
 		}
+	}
+
+	/**
+	 * Whether the last batch is the one that the cursor passed: an old state of the store may have been put back, and another one
+	 * written since. A folded one is not asked.
+	 * @param {string} session
+	 * @param {string} host
+	 * @param {Segment[]} segments
+	 * @param {SegmentCursor} cursor
+	 * @param {number} bytes that were read
+	 * @returns {Promise<{ bytes: number, more: boolean, gone?: boolean, problem?: Problem }>}
+	 */
+	async #checkLast(session, host, segments, cursor, bytes) {
+		const { count, sum } = cursor.of(host);
+		const segment = covering(segments, count);
+		if (bytes > 0 || !segment || segment.from < segment.to || (host === this.host && sum === this.#last.get(session))) return { bytes, more: false };
+		const head = await this.#objects.get(segment.path, HEAD_BYTES);
+		if (!head) return { bytes, more: false, gone: true, problem: { session, where: segment.path, message: "it is missing" } };
+		const found = readSum(head);
+		if (found !== undefined && found !== sum) throw reset(session);
+		return { bytes, more: false };
 	}
 
 	/**
@@ -330,6 +417,8 @@ class SegmentStore {
 		const small = cover.slice(large + 1);
 		const [first, last] = [small[0], small.at(-1)];
 		if (!first || !last || small.length < FOLD_AT) return;
+		// What failed would fail again, and is read in vain.
+		if (last.to < (this.#failedFolds.get(session) ?? 0) + FOLD_AT) return;
 		try {
 			/** @type {Batch[]} */
 			const batches = [];
@@ -347,8 +436,10 @@ class SegmentStore {
 			const now = await this.#segmentsOf(session, this.host);
 			const needed = new Set(coverOf(now));
 			await this.#objects.remove(now.filter((segment) => !needed.has(segment)).map(({ path }) => path));
+			this.#failedFolds.delete(session);
 		} catch (error) {
 			if (!(error instanceof StoreError)) throw error;
+			this.#failedFolds.set(session, last.to);
 		}
 	}
 
@@ -371,21 +462,28 @@ class SegmentStore {
 	}
 
 	async #prepareToRead() {
-		if (this.#prepared.read) return;
+		if (!this.#prepared.read) await this.#readMark();
+	}
+
+	/** Checks the layout's version. Gives the store's id; undefined if nothing has been written yet. */
+	async #readMark() {
 		const mark = await this.#objects.get(MARK);
-		// Without it nothing has been written.
-		if (!mark) return;
+		if (!mark) {
+			this.#prepared = { read: false, write: false };
+			return undefined;
+		}
 		const value = parse(mark);
 		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
 			throw new StoreError("failed", `${this.#objects.name()}: ${MARK} is not that of a store of sessions`);
 		if (value.version > VERSION)
 			throw new StoreError("newer-schema", `${this.#objects.name()} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
 		this.#prepared.read = true;
+		return typeof value.id === "string" ? value.id : undefined;
 	}
 
 	async #prepareToWrite() {
 		if (this.#prepared.write) return;
-		const mark = Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION })}\n`);
+		const mark = Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION, id: randomUUID() })}\n`);
 		// Everything depends on this: a writer that replaces an existing object loses lines.
 		if ((await this.#objects.create(MARK, mark)) && (await this.#objects.create(MARK, mark)))
 			throw new StoreError("unsupported", `${this.#objects.name()} replaces objects that it was told to keep (If-None-Match)`);
@@ -434,21 +532,11 @@ function groupBySession(listed) {
 	return sessions;
 }
 
-/**
- * The claims of each session, by its folder.
- * @param {Listed[]} listed
- */
-function claimsByFolder(listed) {
-	/** @type {Map<string, Listed[]>} */
-	const folders = new Map();
-	for (const one of listed) {
-		const end = one.path.indexOf("/.claims/") + 1;
-		if (end === 0) continue;
-		const folder = one.path.slice(0, end);
-		folders.set(folder, [...(folders.get(folder) ?? []), one]);
-	}
-	return folders;
-}
+/** @param {string} project @param {string} session */
+const projectPath = (project, session) => `${folderOfProject(project)}${nameOf(session)}`;
+
+/** A project may have any name. @param {string} project */
+const folderOfProject = (project) => `${PROJECTS}${createHash("sha256").update(project).digest("hex")}/`;
 
 /** @param {Segment[]} segments */
 const lastOf = (segments) => segments.reduce((last, { to }) => Math.max(last, to), 0);

@@ -107,6 +107,12 @@ function readHead(head) {
 	return { ...read.meta, header: read.meta.header ? bytes.subarray(read.body, end) : undefined };
 }
 
+/**
+ * The sum of the first batch, from the first bytes of a segment; undefined if they do not suffice.
+ * @param {Uint8Array} head
+ */
+const readSum = (head) => readMeta(buffer(head), 0)?.sum;
+
 /** @param {Buffer} bytes lines that each end with a line break */
 function splitLines(bytes) {
 	const lines = [];
@@ -122,3 +128,4 @@ exports.HEAD_BYTES = HEAD_BYTES;
 exports.decodeSegment = decodeSegment;
 exports.encodeBatch = encodeBatch;
 exports.readHead = readHead;
+exports.readSum = readSum;

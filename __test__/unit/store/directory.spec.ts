@@ -29,9 +29,9 @@ const failure = async (work: Promise<unknown>): Promise<StoreError> => {
 
 test("each host writes below its own name, and no name tells the time", async () => {
 	const path = emptyDirectory();
-	await append(open(path, "laptop"), entries("a", 1));
+	const { cursor: first } = await append(open(path, "laptop"), entries("a", 1));
 	await append(open(path, "Build.Box"), entries("b", 1));
-	const { cursor } = await append(open(path, "laptop"), entries("c", 1));
+	const { cursor } = await append(open(path, "laptop"), entries("c", 1), first);
 	expect(filesOf(path)).toEqual([segment("laptop", 1), segment("laptop", 2), segment("~build.~box", 1), "store.json"]);
 	expect(await open(path, "laptop").load(SESSION, cursor)).toMatchObject({ lines: [{ host: "Build.Box" }], behind: false });
 });
