@@ -9,7 +9,7 @@ const { StoreError } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { SegmentStore } = require("./segment-store.js");
 
-/** @typedef {import("./segment-store").Listed} Listed */
+/** @typedef {import("./segment-names").Listed} Listed */
 
 /** The prefix of drafts; no reader takes a draft for a segment. */
 const DRAFT = ".draft-";

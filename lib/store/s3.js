@@ -8,7 +8,7 @@ const { isObject } = require("./lines.js");
 const { SegmentStore } = require("./segment-store.js");
 
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
-/** @typedef {import("./segment-store").Listed} Listed */
+/** @typedef {import("./segment-names").Listed} Listed */
 /** @typedef {{ status: number, headers: Headers, body: Buffer }} Answer */
 
 const TIMEOUT_MS = 30_000;

@@ -9,7 +9,7 @@ const { claimedError } = require("./claim.js");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 
-/** @typedef {import("./segment-store").Listed} Listed */
+/** @typedef {import("./segment-names").Listed} Listed */
 /** @typedef {import("./segment-store").Objects} Objects */
 /** @typedef {{ number: number, path: string, modified: Date }} Change */
 /** Without a host the claim was given up. @typedef {{ number: number, host?: string, epoch: number, until: Date }} State */

@@ -14,21 +14,22 @@
 // the larger one counts. A reader whose list is older finds a segment gone and lists again. A writer that was held up
 // could create a batch whose number was used, folded and removed since it listed; so it lists once more after writing,
 // and writes its lines again if a larger segment covers the number.
-const { createHash, randomUUID } = require("node:crypto");
+const { randomUUID } = require("node:crypto");
 const { setTimeout: pause } = require("node:timers/promises");
 const { checkTtl } = require("./claim.js");
 const { StoreError } = require("./errors.js");
 const { SegmentCursor } = require("./cursor.js");
 const { buffer, checkAppend, compareLines, compareText, entryOf, headerFault, isObject, lineKey, parse } = require("./lines.js");
-const { checkId, idOf, nameOf } = require("./names.js");
+const { checkId, idOf } = require("./names.js");
 const { SegmentClaims } = require("./segment-claims.js");
+const { SESSIONS, coverOf, covering, folderOf, folderOfProject, hostsIn, lastOf, projectPath, segmentPath } = require("./segment-names.js");
 const { HEAD_BYTES, decodeSegment, encodeBatch, readHead, readSum } = require("./segment.js");
 
 /** @typedef {import("./index").Page} Page */
 /** @typedef {import("./index").Problem} Problem */
 /** @typedef {import("./segment").Batch} Batch */
-/** @typedef {{ path: string, host: string, from: number, to: number, size: number, modified: Date }} Segment */
-/** @typedef {{ path: string, size: number, modified: Date }} Listed */
+/** @typedef {import("./segment-names").Segment} Segment */
+/** @typedef {import("./segment-names").Listed} Listed */
 /**
  * What a directory and a bucket have in common. Paths are relative, with "/".
  * @typedef {object} Objects
@@ -42,9 +43,6 @@ const { HEAD_BYTES, decodeSegment, encodeBatch, readHead, readSum } = require(".
 
 const VERSION = 1;
 const MARK = "store.json";
-const SESSIONS = "sessions/";
-const PROJECTS = "projects/";
-const NAME = /^([^/]+)\/([^/]+)\/(\d{10})(?:-(\d{10}))?\.lines$/;
 /** Segments of this size stay as they are. */
 const LARGE = 256 * 1024;
 /** How many smaller ones in a row are folded. */
@@ -106,7 +104,7 @@ class SegmentStore {
 			if (lines.size === 0) return { stored: 0, cursor: cursor.toString() };
 			const { count, sum: prev } = end.of(this.host);
 			taken = count > before ? 0 : taken + 1;
-			if (taken > TAKEN_TRIES) throw new StoreError("failed", `Session ${session}: ${this.#path(session, count + 1)} is taken, but cannot be read`);
+			if (taken > TAKEN_TRIES) throw new StoreError("failed", `Session ${session}: ${segmentPath(session, this.host, count + 1)} is taken, but cannot be read`);
 			if (end.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
 			const meta = {
 				...{ session, host: this.host, count: count + 1, clock: end.clock + 1, prev, project: append.project },
@@ -114,7 +112,7 @@ class SegmentStore {
 			};
 			const batch = { ...meta, ...encodeBatch(meta) };
 			if (count === 0 && append.project !== undefined) await this.#objects.create(projectPath(append.project, session), Buffer.alloc(0));
-			if (!(await this.#objects.create(this.#path(session, batch.count), batch.bytes))) {
+			if (!(await this.#objects.create(segmentPath(session, this.host, batch.count), batch.bytes))) {
 				// Another process creates it, or it was removed since.
 				if (taken > 0) await pause(taken * 20);
 				continue;
@@ -123,7 +121,7 @@ class SegmentStore {
 			if (own.some(({ from, to }) => from < to && from <= batch.count && batch.count <= to)) continue;
 			if (!there.every(({ from }) => covering(own, from))) {
 				// The session was deleted meanwhile: without what was before it nobody could read it.
-				await this.#objects.remove([this.#path(session, batch.count)]);
+				await this.#objects.remove([segmentPath(session, this.host, batch.count)]);
 				throw reset(session);
 			}
 			end.pass(batch);
@@ -162,7 +160,7 @@ class SegmentStore {
 		const work = async () => {
 			for (let next = queue.shift(); next; next = queue.shift()) {
 				const [id, listed] = [next.session, next.listed ?? (await this.#objects.list(folderOf(next.session)))];
-				const stored = await this.#describe(id, groupBySession(listed).get(id) ?? new Map(), list.problems);
+				const stored = await this.#describe(id, hostsIn(id, listed), list.problems);
 				if (!stored || (project !== undefined && stored.project !== project)) continue;
 				const claim = await this.#claims.holder(folderOf(id), listed);
 				list.sessions.push({ ...stored, ...(claim && { claim }) });
@@ -199,7 +197,7 @@ class SegmentStore {
 		await this.#prepareToRead();
 		const all = await this.#objects.list(folderOf(session));
 		const projects = new Set();
-		for (const [host, segments] of groupBySession(all).get(session) ?? []) {
+		for (const [host, segments] of hostsIn(session, all)) {
 			const { head } = await this.#readFirst(session, host, segments);
 			if (head?.project !== undefined) projects.add(head.project);
 		}
@@ -294,7 +292,7 @@ class SegmentStore {
 			for (const { segment, content } of await this.#getNext(segments, next, room - bytes)) {
 				const { count, sum } = cursor.of(host);
 				if (!content || segment.from > count + 1) {
-					const problem = { session, where: this.#path(session, count + 1, host), message: "it is missing" };
+					const problem = { session, where: segmentPath(session, host, count + 1), message: "it is missing" };
 					return { bytes, more: false, gone: true, problem };
 				}
 				bytes += content.length;
@@ -387,7 +385,7 @@ class SegmentStore {
 	async #readFirst(session, host, segments) {
 		for (let attempt = 1; ; attempt++) {
 			const first = covering(segments, 1);
-			const where = first?.path ?? this.#path(session, 1, host);
+			const where = first?.path ?? segmentPath(session, host, 1);
 			let bytes = first && (await this.#objects.get(first.path, HEAD_BYTES));
 			if (!bytes && attempt <= RELISTS) {
 				segments = await this.#segmentsOf(session, host);
@@ -432,7 +430,7 @@ class SegmentStore {
 				batches.push(...decoded.batches.filter(({ count }) => count > end));
 			}
 			if (batches.length !== last.to - first.from + 1) return;
-			await this.#objects.create(this.#path(session, first.from, this.host, last.to), Buffer.concat(batches.map(({ bytes }) => bytes)));
+			await this.#objects.create(segmentPath(session, this.host, first.from, last.to), Buffer.concat(batches.map(({ bytes }) => bytes)));
 			const now = await this.#segmentsOf(session, this.host);
 			const needed = new Set(coverOf(now));
 			await this.#objects.remove(now.filter((segment) => !needed.has(segment)).map(({ path }) => path));
@@ -445,20 +443,12 @@ class SegmentStore {
 
 	/** @param {string} session @returns {Promise<Map<string, Segment[]>>} */
 	async #hostsOf(session) {
-		const listed = await this.#objects.list(folderOf(session));
-		return groupBySession(listed).get(session) ?? new Map();
+		return hostsIn(session, await this.#objects.list(folderOf(session)));
 	}
 
 	/** @param {string} session @param {string} host @returns {Promise<Segment[]>} */
 	async #segmentsOf(session, host) {
-		const listed = await this.#objects.list(`${folderOf(session)}${nameOf(host)}/`);
-		return groupBySession(listed).get(session)?.get(host) ?? [];
-	}
-
-	/** @param {string} session @param {number} from @param {string} [host] @param {number} [to] */
-	#path(session, from, host = this.host, to = from) {
-		const digits = [...new Set([from, to])].map((count) => String(count).padStart(10, "0"));
-		return `${folderOf(session)}${nameOf(host)}/${digits.join("-")}.lines`;
+		return hostsIn(session, await this.#objects.list(folderOf(session, host))).get(host) ?? [];
 	}
 
 	async #prepareToRead() {
@@ -493,9 +483,6 @@ class SegmentStore {
 }
 
 /** @param {string} session */
-const folderOf = (session) => `${SESSIONS}${nameOf(session)}/`;
-
-/** @param {string} session */
 const reset = (session) => new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
 
 /**
@@ -506,67 +493,6 @@ const reset = (session) => new StoreError("reset", `Session ${session} is not th
  */
 function checkCursor(session, cursor, hosts) {
 	for (const [host, { count }] of cursor.hosts) if (lastOf(hosts.get(host) ?? []) < count) throw reset(session);
-}
-
-/**
- * The segments of each host of each session. Other names are ignored.
- * @param {Listed[]} listed
- */
-function groupBySession(listed) {
-	/** @type {Map<string, Map<string, Segment[]>>} */
-	const sessions = new Map();
-	for (const { path, size, modified } of listed) {
-		const parts = path.startsWith(SESSIONS) ? NAME.exec(path.slice(SESSIONS.length)) : null;
-		if (!parts) continue;
-		const [session, host] = [idOf(parts[1] ?? ""), idOf(parts[2] ?? "")];
-		const from = Number(parts[3]);
-		const to = Number(parts[4] ?? parts[3]);
-		if (session === undefined || host === undefined || from === 0 || from > to) continue;
-		/** @type {Map<string, Segment[]>} */
-		const hosts = sessions.get(session) ?? new Map();
-		const segments = hosts.get(host) ?? [];
-		segments.push({ path, host, from, to, size, modified });
-		hosts.set(host, segments);
-		sessions.set(session, hosts);
-	}
-	return sessions;
-}
-
-/** @param {string} project @param {string} session */
-const projectPath = (project, session) => `${folderOfProject(project)}${nameOf(session)}`;
-
-/** A project may have any name. @param {string} project */
-const folderOfProject = (project) => `${PROJECTS}${createHash("sha256").update(project).digest("hex")}/`;
-
-/** @param {Segment[]} segments */
-const lastOf = (segments) => segments.reduce((last, { to }) => Math.max(last, to), 0);
-
-/**
- * The segment to read a batch from: a folded one, if there is one.
- * @param {Segment[]} segments
- * @param {number} count
- */
-function covering(segments, count) {
-	const folded = (/** @type {Segment} */ { from, to }) => Number(from < to);
-	return segments
-		.filter(({ from, to }) => from <= count && count <= to)
-		.sort((a, b) => folded(b) - folded(a) || b.to - a.to || b.from - a.from)[0];
-}
-
-/**
- * Those that are read by who reads everything from a batch on, in order.
- * @param {Segment[]} segments
- * @param {number} [from]
- */
-function coverOf(segments, from = 1) {
-	const cover = [];
-	for (let next = from; next <= lastOf(segments); ) {
-		const segment = covering(segments, next);
-		if (segment) cover.push(segment);
-		// A gap: continue after it.
-		next = segment ? segment.to + 1 : Math.min(...segments.map((one) => one.from).filter((first) => first > next));
-	}
-	return cover;
 }
 
 exports.SegmentStore = SegmentStore;
