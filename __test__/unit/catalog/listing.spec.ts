@@ -25,7 +25,7 @@ async function after(change: (at: ReturnType<typeof store>) => void | Promise<vo
 	const at = store(count);
 	await tick();
 	expect(await listed()).toEqual(await listedByPeer());
-	expect(namesIn(at.agent)).toContain("session-catalog-4.sqlite");
+	expect(namesIn(at.agent)).toContain("session-catalog-5.sqlite");
 	await change(at);
 	expect(await listed()).toEqual(await listedByPeer());
 	await tick();

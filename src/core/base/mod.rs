@@ -7,5 +7,4 @@ pub mod string_buffer;
 pub mod threads;
 pub mod time;
 pub mod unparsed_dates;
-pub mod varint;
 pub mod wtf8;

@@ -8,7 +8,6 @@ use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::format::header::{ParentSession, Version};
 use crate::core::io::file_fingerprint::{FileFingerprint, Nanos};
 use crate::core::summary::session_summary::{FileKind, SessionSummary, SummaryProgress};
-use crate::core::summary::usage::pack::unpack;
 use crate::core::summary::usage::session_usage::SessionUsage;
 
 /// A row of the table `session`.
@@ -82,7 +81,9 @@ pub fn of_file(db: &Connection, dir: &str, name: &str) -> CatalogResult<Option<C
 /// What the calls of a row's session used; None if the catalog does not have it.
 pub fn usage_of(db: &Connection, row: i64) -> CatalogResult<Option<SessionUsage>> {
     let mut statement = db.prepare_cached("SELECT packed FROM usage WHERE session = ?1")?;
-    let unpacked = statement.query_row([row], |row| Ok(row.get_ref(0)?.as_blob().ok().and_then(unpack))).optional()?;
+    let unpacked = statement
+        .query_row([row], |row| Ok(row.get_ref(0)?.as_blob().ok().and_then(SessionUsage::unpack)))
+        .optional()?;
     Ok(unpacked.flatten())
 }
 

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::error::CatalogResult;
-use crate::core::base::varint::{put_bytes, put_number, Bytes};
 use crate::core::summary::searchable_text::{SearchableText, TextKind};
 
 /// From this size on, the next text goes to another row.
@@ -29,6 +29,19 @@ pub fn cut(text: &[u8]) -> &[u8] {
     // The cut is not within a character.
     let is_start = |at: &usize| text.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
     text.get(..(0..=MAX_TEXT_BYTES).rev().find(is_start).unwrap_or(0)).unwrap_or_default()
+}
+
+/// What the column `places` holds for each text.
+#[derive(Serialize, Deserialize)]
+struct Place<'a> {
+    /// Of the text's kind.
+    code: u8,
+    /// How far the end of its line is behind that of the text before it.
+    step: u64,
+    /// How many bytes are stored.
+    size: usize,
+    id: &'a [u8],
+    timestamp: &'a [u8],
 }
 
 /// Texts to be written as one row.
@@ -60,11 +73,11 @@ impl Batch {
     /// Adds a text.
     pub fn push(&mut self, text: &SearchableText) {
         let kept = cut(&text.text);
-        self.places.push(text.kind.code() | if kept.len() < text.text.len() { CUT_FLAG } else { 0 });
-        put_number(&mut self.places, text.end - self.end);
-        put_number(&mut self.places, kept.len() as u64);
-        put_bytes(&mut self.places, &text.id);
-        put_bytes(&mut self.places, &text.timestamp);
+        let code = text.kind.code() | if kept.len() < text.text.len() { CUT_FLAG } else { 0 };
+        let (step, size) = (text.end - self.end, kept.len());
+        let written =
+            postcard::to_io(&Place { code, step, size, id: &text.id, timestamp: &text.timestamp }, &mut self.places);
+        debug_assert!(written.is_ok(), "writing to memory cannot fail");
         self.texts.extend_from_slice(kept);
         self.end = text.end;
         self.count += 1;
@@ -115,15 +128,13 @@ impl<'a> TextRow<'a> {
 
     /// Its texts in file order.
     pub fn iter(&self) -> impl Iterator<Item = StoredText<'_>> {
-        let (mut places, mut texts) = (Bytes(self.places), self.texts);
-        let mut end = 0;
+        let (mut places, mut texts) = (self.places, self.texts);
+        let mut end = 0u64;
         std::iter::from_fn(move || {
-            let [code] = places.take()?;
-            end += places.number()?;
-            let size = usize::try_from(places.number()?).ok()?;
-            let (id, timestamp) = (places.bytes()?, places.bytes()?);
+            let (Place { code, step, size, id, timestamp }, later) = postcard::take_from_bytes(places).ok()?;
             let (text, rest) = texts.split_at_checked(size)?;
-            texts = rest;
+            (places, texts) = (later, rest);
+            end = end.checked_add(step)?;
             let kind = TextKind::from_code(code & !CUT_FLAG)?;
             Some(StoredText { kind, id, timestamp, text, is_truncated: code & CUT_FLAG != 0, end })
         })

@@ -18,7 +18,6 @@ use crate::core::io::file_fingerprint::{now, FileFingerprint};
 use crate::core::io::head_tail_hash::head_tail_hash;
 use crate::core::io::open::{self, Access};
 use crate::core::summary::session_summary::{read_on, FileKind, ListedSession, SummaryProgress};
-use crate::core::summary::usage::pack::pack;
 use crate::core::summary::usage::session_usage::{SessionUsage, LARGEST_KEPT};
 
 /// A file that has to be read.
@@ -228,7 +227,7 @@ fn read_one(
         goes_on: row.map(|row| row.row),
         found: job.row.as_ref().map(|row| (row.row, row.seen)),
         file: CatalogRow { row: 0, fingerprint, seen, progress: found.progress, head_tail_hash },
-        usage: pack(&usage),
+        usage: usage.pack(),
     });
     Ok(Some((listed, update)))
 }

@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use crate::core::base::time::Time;
 use crate::core::io::line_reader::text_of;
 use crate::core::json::scanner::{Input, ScanResult, Scanner};
 use crate::core::json::string_bytes;
 
 /// Numbers that are added up: tokens of each kind, and the cost in dollars.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Amounts {
     pub input: f64,
     pub output: f64,
@@ -40,7 +42,7 @@ impl Amounts {
 }
 
 /// What is wrong with a call: a set of bits. What is wrong is left out of the sums, never replaced by a guess.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallErrors(pub u8);
 
 impl CallErrors {
@@ -73,7 +75,7 @@ impl CallErrors {
 }
 
 /// A model call of a session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     /// A hash of what distinguishes it from other calls. The copies of a call in forks have the same.
     pub identity: u64,

@@ -2,5 +2,4 @@
 //! list row.
 
 pub mod call;
-pub mod pack;
 pub mod session_usage;

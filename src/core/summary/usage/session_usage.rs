@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::call::{number, plain, scan_usage, time, Amounts, Call, CallErrors, UsageValue};
@@ -20,7 +21,7 @@ const MOST_NAMES: usize = 1000;
 const OTHER: &[u8] = b"(other)";
 
 /// Entries of one kind.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KindSize {
     /// A message's role, else the entry's type. WTF-8.
     pub name: Vec<u8>,
@@ -29,7 +30,7 @@ pub struct KindSize {
 }
 
 /// Entries that follow each other and have their times in the same minute.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Minute {
     /// Minutes since 1970.
     pub minute: i64,
@@ -38,7 +39,7 @@ pub struct Minute {
 }
 
 /// A large entry, ordered by size. Of two entries of one size the earlier is greater.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LargeEntry {
     /// Of its line, the newline included.
     pub bytes: u64,
@@ -49,7 +50,7 @@ pub struct LargeEntry {
 }
 
 /// What was collected of a session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionUsage {
     /// In the order of the file.
     pub calls: Vec<Call>,
@@ -62,9 +63,15 @@ pub struct SessionUsage {
     /// Lines that are neither entries nor blank.
     pub damaged: u64,
     /// How many of the largest entries are kept.
+    #[serde(skip, default = "largest_kept")]
     pub keep: usize,
     /// The greatest entry that was dropped: only greater ones can be among the largest.
+    #[serde(skip)]
     floor: Option<LargeEntry>,
+}
+
+fn largest_kept() -> usize {
+    LARGEST_KEPT
 }
 
 impl Default for SessionUsage {
@@ -134,6 +141,20 @@ impl SessionUsage {
             keep,
             floor: None,
         }
+    }
+
+    /// As bytes, for the catalog.
+    pub fn pack(&self) -> Vec<u8> {
+        // Writing to memory cannot fail. No bytes at all would count as no usage.
+        postcard::to_stdvec(self).unwrap_or_default()
+    }
+
+    /// What was packed. None if the bytes are not what [`SessionUsage::pack`] makes.
+    pub fn unpack(bytes: &[u8]) -> Option<Self> {
+        let (mut usage, rest) = postcard::take_from_bytes::<Self>(bytes).ok()?;
+        usage.calls.shrink_to_fit();
+        usage.settle();
+        rest.is_empty().then_some(usage)
     }
 
     /// Adds a scanned line that has these bytes of the file. False if the line has to be read whole, by

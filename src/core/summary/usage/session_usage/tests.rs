@@ -4,7 +4,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::core::summary::session_summary::{read_on, SummaryProgress, SummaryScan};
-use crate::core::summary::usage::pack::{pack, unpack};
 
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 
@@ -113,23 +112,23 @@ proptest! {
         let found = scan(&text, SummaryProgress::default());
         let version = if version == 1 { Version::V1 } else { Version::Current };
         // Packed: a time that is none does not equal itself.
-        let slowly = pack(&SessionUsage::of_lines(&text, version));
-        prop_assert_eq!(pack(found.usage()), slowly.clone());
-        prop_assert_eq!(unpack(&slowly).map(|usage| pack(&usage)), Some(slowly.clone()));
+        let slowly = SessionUsage::of_lines(&text, version).pack();
+        prop_assert_eq!(found.usage().pack(), slowly.clone());
+        prop_assert_eq!(SessionUsage::unpack(&slowly).map(|usage| usage.pack()), Some(slowly.clone()));
         // Going on from any line gives the same, the earlier part packed as in the catalog.
         let cut = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').nth(text.len() % 7).map(|(at, _)| at + 1);
         let Some(cut) = cut else { return Ok(()) };
         let mut half = scan(&text[..cut], SummaryProgress::default()).progress;
-        half.usage = unpack(&pack(&half.usage)).expect("as it was packed");
-        prop_assert_eq!(pack(scan(&text, half).usage()), slowly);
+        half.usage = SessionUsage::unpack(&half.usage.pack()).expect("as it was packed");
+        prop_assert_eq!(scan(&text, half).usage().pack(), slowly);
     }
 
     #[test]
-    fn no_bytes_of_a_catalog_end_the_process(mut bytes in lines().prop_map(|body| pack(&SessionUsage::of_lines(&body, Version::V1))), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn no_bytes_of_a_catalog_end_the_process(mut bytes in lines().prop_map(|body| SessionUsage::of_lines(&body, Version::V1).pack()), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let at = at.index(bytes.len());
         bytes[at] = byte;
-        unpack(&bytes);
-        prop_assert_eq!(unpack(&bytes[..at]), None);
+        SessionUsage::unpack(&bytes);
+        prop_assert_eq!(SessionUsage::unpack(&bytes[..at]), None);
     }
 }
 
