@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How many random cases a test runs: of the row `name` of `__test__/counts.json`, which the JavaScript tests read, too, the number that `PSN_<NAME>` gives, else that of the column in `PSN_COUNTS`, which is `taste` where
-/// nothing is said.
+use crate::core::catalog::location::CatalogLocation;
+use crate::core::listing::candidates::{in_dir, Candidate};
+
+/// How many random cases a test runs: the number that `PSN_<NAME>` gives, else that of the row `name` of
+/// `__test__/counts.json`, in the column that `PSN_COUNTS` names, or else in `taste`.
 pub fn count(name: &str) -> u32 {
     if let Ok(own) = std::env::var(format!("PSN_{}", name.to_uppercase())) {
         return own.parse().unwrap_or_else(|_| panic!("PSN_{}: {own} is no number", name.to_uppercase()));
@@ -28,5 +31,25 @@ pub fn wait_for_next_file_time() {
     let begin = time();
     while time() < begin + Duration::from_millis(40) {
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A directory for sessions, with a catalog beside them.
+pub struct SessionsDir {
+    pub dir: tempfile::TempDir,
+    pub location: CatalogLocation,
+}
+
+impl SessionsDir {
+    /// An empty one, deleted with this value.
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
+        Self { dir, location }
+    }
+
+    /// Its session files, as a list reads them.
+    pub fn files(&self) -> Vec<Candidate> {
+        in_dir(self.dir.path().to_str().expect("text"), "/").expect("found")
     }
 }

@@ -3,9 +3,8 @@ use std::fs;
 use super::*;
 use crate::core::catalog::ingest::{ingest_session, pending};
 use crate::core::catalog::session_text::{text, ListedState};
-use crate::core::listing::candidates::in_dir;
 use crate::core::summary::session_summary::SessionSummary;
-use crate::core::testing::tests::wait_for_next_file_time;
+use crate::core::testing::tests::{wait_for_next_file_time, SessionsDir};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -17,18 +16,7 @@ fn said(id: &str, role: &str, text: &str) -> String {
     format!("{{\"type\":\"message\",\"id\":\"{id}\",\"message\":{{\"role\":\"{role}\",\"content\":\"{text}\",\"timestamp\":7}}}}\n")
 }
 
-struct Store {
-    dir: tempfile::TempDir,
-    location: CatalogLocation,
-}
-
-impl Store {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().expect("a directory");
-        let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
-        Self { dir, location }
-    }
-
+impl SessionsDir {
     fn write(&self, name: &str, text: &str) {
         fs::write(self.dir.path().join(name), text).expect("written");
     }
@@ -36,10 +24,6 @@ impl Store {
     fn append(&self, name: &str, text: &str) {
         let mut file = fs::OpenOptions::new().append(true).open(self.dir.path().join(name)).expect("opened");
         io::Write::write_all(&mut file, text.as_bytes()).expect("written");
-    }
-
-    fn files(&self) -> Vec<Candidate> {
-        in_dir(self.dir.path().to_str().expect("text"), "/").expect("found")
     }
 
     /// What a list shows, by name, and the catalog.
@@ -56,7 +40,7 @@ impl Store {
 
 #[test]
 fn every_file_is_handed_on_once() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     for n in 0..50 {
         store.write(&format!("{n}.jsonl"), &if n % 7 == 0 { "junk".into() } else { session("s", "") });
     }
@@ -69,7 +53,7 @@ fn every_file_is_handed_on_once() {
 
 #[test]
 fn a_cancelled_reading_stops() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     (0..20).for_each(|n| store.write(&format!("{n}.jsonl"), &session("s", "")));
     let files = store.files();
     read_all(&files, Some(&store.location), &AtomicBool::new(true), &|_, _| panic!("nothing should be read"))
@@ -79,7 +63,7 @@ fn a_cancelled_reading_stops() {
 
 #[test]
 fn a_catalog_that_another_one_writes_to_changes_no_answer() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     store.write("a.jsonl", &session("a", &said("m", "user", "hi")));
     wait_for_next_file_time();
     let (want, catalog) = store.list(Some(&store.location));
@@ -98,7 +82,7 @@ fn a_catalog_that_another_one_writes_to_changes_no_answer() {
 
 #[test]
 fn nobody_is_kept_from_writing_while_files_are_read() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     (0..8).for_each(|n| store.write(&format!("{n}.jsonl"), &session("s", "")));
     wait_for_next_file_time();
     drop(store.list(Some(&store.location)));
@@ -121,7 +105,7 @@ fn nobody_is_kept_from_writing_while_files_are_read() {
 
 #[test]
 fn a_list_that_took_longer_put_an_older_state_over_a_newer_one() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     let names = ["a.jsonl", "b.jsonl", "c.jsonl"];
     names.iter().for_each(|name| store.write(name, &session("s", "")));
     wait_for_next_file_time();
@@ -148,7 +132,7 @@ fn a_list_that_took_longer_put_an_older_state_over_a_newer_one() {
 
 #[test]
 fn a_catalog_that_has_no_room_changes_no_answer() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     store.write("a.jsonl", &session("a", &said("m", "user", "hi")));
     wait_for_next_file_time();
     let (_, catalog) = store.list(Some(&store.location));
@@ -173,7 +157,7 @@ fn a_catalog_that_has_no_room_changes_no_answer() {
 
 #[test]
 fn texts_are_what_was_listed_wherever_they_come_from() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     let body: String = (0..3000)
         .map(|n| said(&n.to_string(), if n % 3 == 0 { "toolResult" } else { "user" }, &format!("{n} \\ud83d")))
         .collect();
@@ -203,7 +187,7 @@ fn texts_are_what_was_listed_wherever_they_come_from() {
 
 #[test]
 fn a_text_that_was_fetched_while_it_was_ingested_was_given_twice() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     store.write("a.jsonl", &session("a", &said("m", "user", "once")));
     wait_for_next_file_time();
     let dir = store.dir.path().to_str().expect("text").to_owned();
@@ -230,7 +214,7 @@ fn a_text_that_was_fetched_while_it_was_ingested_was_given_twice() {
 }
 
 /// The text of a.jsonl as it was when it was listed.
-fn text_of_a(store: &Store, catalog: Option<&Catalog>, source: &ListedState) -> String {
+fn text_of_a(store: &SessionsDir, catalog: Option<&Catalog>, source: &ListedState) -> String {
     let mut all = Vec::new();
     text(catalog, store.dir.path().to_str().expect("text"), "a.jsonl", source, &mut all);
     String::from_utf8(all).expect("text")
@@ -251,7 +235,7 @@ fn a_last_line_that_went_on_left_its_old_text_in_the_catalog() {
         ("\n", "one tail"),
         ("\n{\"type\":\"message\",\"id\":\"n\",\"message\":{\"role\":\"user\",\"content\":\"two\"}}", "one tail two"),
     ] {
-        let store = Store::new();
+        let store = SessionsDir::new();
         let before = session("a", &(said("m", "user", "one") + &said("n", "user", "tail")));
         store.write("a.jsonl", before.trim_end());
         let (_, catalog) = store.list(Some(&store.location));
@@ -270,7 +254,7 @@ proptest! {
 
     #[test]
     fn a_text_stays_what_was_listed_however_the_file_grows(cuts in proptest::collection::vec((0usize..90, any::<bool>()), 1..8)) {
-        let store = Store::new();
+        let store = SessionsDir::new();
         let lines: String = (0..9).map(|n| said(&n.to_string(), "user", &format!("text {n}"))).collect();
         store.write("a.jsonl", &session("a", ""));
         let (mut at, mut listed) = (0, Vec::new());
@@ -294,7 +278,7 @@ proptest! {
 
 #[test]
 fn a_list_that_was_aborted_cached_nothing() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     (0..40).for_each(|n| store.write(&format!("{n}.jsonl"), &session(&n.to_string(), &said("m", "user", "hi"))));
     let files = store.files();
     let (cancelled, given) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -310,7 +294,7 @@ fn a_list_that_was_aborted_cached_nothing() {
 
 #[test]
 fn the_first_file_of_the_list_is_read_first_then_the_largest() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     for (name, size) in [("a", 10), ("b", 500), ("c", 9_000), ("d", 70)] {
         store.write(&format!("{name}.jsonl"), &session(name, &"\n".repeat(size)));
     }

@@ -7,25 +7,13 @@ use super::*;
 use crate::core::catalog::background::ingest_pending;
 use crate::core::catalog::session_text;
 use crate::core::catalog::text_rows::MAX_TEXT_BYTES;
-use crate::core::listing::candidates::in_dir;
 use crate::core::listing::read_all::read_all;
+use crate::core::testing::tests::SessionsDir;
 
 mod corrupt;
 mod gone;
 
-/// A directory of sessions, with a catalog beside them.
-struct Store {
-    dir: tempfile::TempDir,
-    location: CatalogLocation,
-}
-
-impl Store {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().expect("a directory");
-        let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
-        Self { dir, location }
-    }
-
+impl SessionsDir {
     /// Writes a session with these texts, said by a user.
     fn say<T: AsRef<str>>(&self, name: &str, texts: &[T]) {
         let line = |text: &T| {
@@ -39,10 +27,6 @@ impl Store {
 
     fn path(&self, name: &str) -> std::path::PathBuf {
         self.dir.path().join(format!("{name}.jsonl"))
-    }
-
-    fn files(&self) -> Vec<Candidate> {
-        in_dir(self.dir.path().to_str().expect("text"), "/").expect("found")
     }
 
     /// The snippets of a search's hits, or nothing if it was cancelled.
@@ -91,7 +75,7 @@ impl Store {
         ingest_pending(Catalog::open(&self.location).expect("opened"), &self.location, &never());
     }
 
-    fn list(&self) {
+    fn list_into_catalog(&self) {
         read_all(&self.files(), Some(&self.location), &never(), &|_, _| {}).expect("listed");
     }
 }
@@ -107,7 +91,7 @@ fn sorted(mut all: Vec<String>) -> Vec<String> {
 
 #[test]
 fn a_search_missed_what_another_list_had_put_a_new_row_for() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     store.say("a", &["found"]);
     let files = store.files();
     let disturbs = |_: usize, _: usize| {
@@ -130,7 +114,7 @@ fn a_search_missed_what_another_list_had_put_a_new_row_for() {
 
 #[test]
 fn a_search_waited_ten_seconds_for_a_lock_and_then_read_everything_anew() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     store.say("old", &["hello old"]);
     assert_eq!(store.found("hello"), ["<hello> old"]);
     let other = store.db();
@@ -145,7 +129,7 @@ fn a_search_waited_ten_seconds_for_a_lock_and_then_read_everything_anew() {
 
 #[test]
 fn a_part_of_a_word_was_searched_for_in_only_the_thousand_shortest_words() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     let noise: Vec<String> = (0..2_600).map(|n| format!("contr{n:x}")).collect();
     store.say("noise", &[noise.join(" ")]);
     store.say("target", &["a thecontrollersarehere needles"]);
@@ -157,7 +141,7 @@ fn a_part_of_a_word_was_searched_for_in_only_the_thousand_shortest_words() {
 
 #[test]
 fn a_text_was_missed_behind_twenty_thousand_newer_ones_with_its_words() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     store.say("old", &["see foo.bar here"]);
     assert_eq!(store.found("foo.bar").len(), 1);
     let newer: Vec<String> = (0..20_001).map(|n| format!("foo bar {n}")).collect();
@@ -183,7 +167,7 @@ fn every_text_that_holds_a_query_is_found_by_index_and_files_alike() {
         let words: Vec<String> = (0..1 + random(30)).map(|_| word(&mut random)).collect();
         texts.push(words.join(" "));
     }
-    let store = Store::new();
+    let store = SessionsDir::new();
     for (n, texts) in texts.chunks(60).enumerate() {
         store.say(&format!("s{n}"), texts);
     }
@@ -205,7 +189,7 @@ fn every_text_that_holds_a_query_is_found_by_index_and_files_alike() {
 
 #[test]
 fn a_text_beyond_what_the_catalog_takes_is_cut_and_shown_whole() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     let text = format!("beginning {} ending", "filler ".repeat(MAX_TEXT_BYTES / 7 + 1));
     store.say("long", &[text.as_str(), "short"]);
     assert_eq!(store.found("beginning").len(), 1);
@@ -226,13 +210,13 @@ fn a_text_beyond_what_the_catalog_takes_is_cut_and_shown_whole() {
 
 #[test]
 fn a_first_text_of_hundreds_of_megabytes_was_stored_whole() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     store.say("giant", &[format!("beginning {}", "filler ".repeat(MAX_TEXT_BYTES / 7)), "needle".into()]);
     store.say("small", &["needle too"]);
     for _ in 0..2 {
         assert_eq!(sorted(store.found("needle")), ["<needle>", "<needle> too"]);
         assert_eq!(store.found("beginning").len(), 1);
-        store.list();
+        store.list_into_catalog();
         store.ingest();
     }
     assert_eq!(store.count("SELECT count(*) FROM session"), 1);
@@ -250,7 +234,7 @@ fn a_first_text_of_hundreds_of_megabytes_was_stored_whole() {
 
 #[test]
 fn what_was_deleted_stayed_in_the_catalog() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     let secrets: Vec<String> = (0..400).map(|n| format!("secretive{n} zq81SECRET{n} key")).collect();
     store.say("gone", &secrets);
     store.say("kept", &["key kept", "zq81SECRET7 is said here, too"]);
@@ -280,7 +264,7 @@ fn holds(file: &Path, what: &str) -> bool {
 
 #[test]
 fn a_store_with_turnover_made_the_catalog_grow() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     store.say("kept", &["kept"]);
     let mut sizes = Vec::new();
     for round in 0..8 {
@@ -300,7 +284,7 @@ fn a_store_with_turnover_made_the_catalog_grow() {
 
 #[test]
 fn a_long_query_passed_over_all_words_once_for_each_term() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     let many: Vec<String> = (0..6_000).map(|n| format!("w{n}")).collect();
     store.say("a", &[many.join(" "), many.join("."), "語".repeat(3_000), "q".repeat(70_000)]);
     for size in [63, 64, 65, 1_000, 5_000] {

@@ -6,8 +6,8 @@ use super::*;
 const QUERIES: [&str; 7] = ["needle", "eedl", "lpha3x1", "beta gamma", "gam", "日本", "nowhere"];
 
 /// Sessions that were searched, so that the catalog has everything; its file is whole, the log is empty.
-fn searched() -> Store {
-    let store = Store::new();
+fn searched() -> SessionsDir {
+    let store = SessionsDir::new();
     for name in 0..4 {
         let texts: Vec<String> =
             (0..30).map(|n| format!("alpha{name}x{n} beta gamma{n} needle{} 日本語 w{}", n % 3, name * n)).collect();
@@ -19,7 +19,7 @@ fn searched() -> Store {
     store
 }
 
-fn answers(store: &Store) -> [Vec<String>; 7] {
+fn answers(store: &SessionsDir) -> [Vec<String>; 7] {
     QUERIES.map(|query| sorted(store.found(query)))
 }
 

@@ -5,7 +5,7 @@ use crate::core::catalog::purge::purge;
 use crate::core::testing::tests::wait_for_next_file_time;
 
 /// The numbers of the sessions' rows and of their rows of texts, in the order of their names.
-fn numbers(store: &Store) -> Vec<(i64, i64, i64)> {
+fn numbers(store: &SessionsDir) -> Vec<(i64, i64, i64)> {
     let db = store.db();
     let mut rows = db
         .prepare(
@@ -17,8 +17,8 @@ fn numbers(store: &Store) -> Vec<(i64, i64, i64)> {
 }
 
 /// Sessions of which one has several rows of texts.
-fn said() -> Store {
-    let store = Store::new();
+fn said() -> SessionsDir {
+    let store = SessionsDir::new();
     store.say("a", &["hello a"]);
     let long: Vec<String> = (0..40).map(|n| format!("hello {n} {}", "filler ".repeat(1_000))).collect();
     store.say("b", &long);
@@ -39,7 +39,7 @@ fn another_file_mode_made_the_whole_index_be_deleted() {
         fs::set_permissions(store.path(name), fs::Permissions::from_mode(0o640)).expect("set");
     }
     // First by what is done after a list, then by a search.
-    store.list();
+    store.list_into_catalog();
     store.ingest();
     assert_eq!(numbers(&store), before);
     wait_for_next_file_time();
@@ -74,7 +74,7 @@ fn texts_of_a_file_that_says_something_else_now_go() {
         assert_eq!(store.found("secret1").len(), 1);
         wait_for_next_file_time();
         store.say("c", &["hello c", new, "more"]);
-        store.list();
+        store.list_into_catalog();
         // Between the list and what follows it the texts do not count.
         assert_eq!(store.asked("secret1", None, &never()).expect("not cancelled").len(), 0);
         store.ingest();
@@ -101,7 +101,7 @@ fn a_replaced_file_was_answered_from_its_old_row_where_the_catalog_could_not_be_
     store.say("c", &texts("new words"));
     let other = store.db();
     other.execute_batch("BEGIN IMMEDIATE").expect("locked");
-    store.list();
+    store.list_into_catalog();
     assert_eq!(store.found("old words").len(), 0);
     assert_eq!(store.found("new words").len(), 1);
     other.execute_batch("COMMIT").expect("unlocked");
@@ -111,7 +111,7 @@ fn a_replaced_file_was_answered_from_its_old_row_where_the_catalog_could_not_be_
 
 #[test]
 fn a_last_line_without_its_newline_is_searched_in_its_file_until_it_has_one() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     store.say("a", &["hello one", "hello tail"]);
     let whole = fs::read_to_string(store.path("a")).expect("read");
     fs::write(store.path("a"), whole.trim_end()).expect("written");
@@ -128,13 +128,13 @@ fn a_last_line_without_its_newline_is_searched_in_its_file_until_it_has_one() {
 
 #[test]
 fn a_purge_that_was_stopped_is_finished_by_the_next_one() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     let texts: Vec<String> = (0..3_000).map(|n| format!("secretive{n} {}", "and much more ".repeat(40))).collect();
     store.say("gone", &texts);
     store.say("kept", &["kept"]);
     assert_eq!(store.found("kept").len(), 1);
     fs::remove_file(store.path("gone")).expect("removed");
-    store.list();
+    store.list_into_catalog();
     let mut catalog = Catalog::open(&store.location).expect("opened");
     purge(&mut catalog, &AtomicBool::new(true)).expect("stopped");
     assert!(store.count("SELECT count(*) FROM text") > 1, "nothing is deleted yet");
@@ -152,7 +152,7 @@ fn a_purge_that_was_stopped_is_finished_by_the_next_one() {
 
 #[test]
 fn searches_that_began_together_each_indexed_everything() {
-    let store = Store::new();
+    let store = SessionsDir::new();
     for name in 0..20 {
         let texts: Vec<String> = (0..200).map(|n| format!("hello {name} {n} {}", "filler ".repeat(50))).collect();
         store.say(&format!("s{name}"), &texts);
