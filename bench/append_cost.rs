@@ -9,7 +9,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use pi_session_native::core::base::options::SessionFileOptions;
-use pi_session_native::core::format::entry::Kind;
+use pi_session_native::core::format::entry::EntryKind;
 use pi_session_native::core::format::serialize::{line, NewHead};
 use pi_session_native::core::session::{NewEntry, OpenResult, ParentChoice, Persistence, Session};
 
@@ -45,7 +45,7 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
     let bare_path = format!("{path}.bare");
     let open = session(&bare_path);
     let mut file = appending(&bare_path);
-    let mut text = line(Kind::Message, &open.envelope(None, 0.0, TIME.into()), OWN);
+    let mut text = line(EntryKind::Message, &open.envelope(None, 0.0, TIME.into()), OWN);
     text.push(b'\n');
     let bare = move || file.write_all(&text).expect("written");
 
@@ -55,16 +55,16 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
     let mut file = appending(&unchecked_path);
     let unchecked = move || {
         let envelope = open.envelope(open.tree().leaf(), 0.0, TIME.to_owned());
-        let mut text = line(Kind::Message, &envelope, OWN);
+        let mut text = line(EntryKind::Message, &envelope, OWN);
         text.push(b'\n');
         file.write_all(&text).expect("written");
-        open.push_kept(&head.with(Kind::Message, &envelope));
+        open.push_kept(&head.with(EntryKind::Message, &envelope));
     };
 
     let mut open = session(path);
     let checked = move || {
         let entry = NewEntry {
-            kind: Kind::Message,
+            kind: EntryKind::Message,
             head,
             own_fields: OWN,
             below: ParentChoice::Leaf,

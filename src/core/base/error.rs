@@ -13,10 +13,10 @@ const ELSEWHERE: &str = "the path leads to another file";
 
 /// An error of the core. `Display` gives the text that users see.
 #[derive(Debug)]
-pub struct Error(Kind);
+pub struct Error(ErrorKind);
 
 #[derive(Debug)]
-enum Kind {
+enum ErrorKind {
     Io { syscall: &'static str, path: String, source: io::Error },
     NotASession { path: String },
     Changed { path: String, what: String },
@@ -30,18 +30,18 @@ enum Kind {
 impl Error {
     /// An operating-system error of `syscall` on `path`.
     pub fn io(syscall: &'static str, path: &str, source: io::Error) -> Self {
-        Self(Kind::Io { syscall, path: path.to_owned(), source })
+        Self(ErrorKind::Io { syscall, path: path.to_owned(), source })
     }
 
     /// The file at `path` does not start with a session header.
     pub fn not_a_session(path: &str) -> Self {
-        Self(Kind::NotASession { path: path.to_owned() })
+        Self(ErrorKind::NotASession { path: path.to_owned() })
     }
 
     /// The message with another application's name, which renamed builds of pi use.
     pub fn text_for(&self, app: &str) -> String {
         match &self.0 {
-            Kind::NotASession { path } => format!("Session file is not a valid {app} session: {path}"),
+            ErrorKind::NotASession { path } => format!("Session file is not a valid {app} session: {path}"),
             _ => self.to_string(),
         }
     }
@@ -81,7 +81,7 @@ impl Error {
 
     /// The file differs from the index; `what` says how.
     pub fn changed(path: &str, what: impl Into<String>) -> Self {
-        Self(Kind::Changed { path: path.to_owned(), what: what.into() })
+        Self(ErrorKind::Changed { path: path.to_owned(), what: what.into() })
     }
 
     /// The path leads to another file than the one that is open.
@@ -91,17 +91,17 @@ impl Error {
 
     /// The file was deleted, and what it held cannot be read any more.
     pub fn lost(path: &str) -> Self {
-        Self(Kind::Lost { path: path.to_owned() })
+        Self(ErrorKind::Lost { path: path.to_owned() })
     }
 
     /// Another file replaced the session's and lacks lines that were appended here. They are needed from the caller.
     pub fn lines_needed(path: &str) -> Self {
-        Self(Kind::NeedsLines { path: path.to_owned() })
+        Self(ErrorKind::NeedsLines { path: path.to_owned() })
     }
 
     /// Another process, or another session in this one, has the lock of the file at `path`.
     pub fn locked(path: &str, holder: Option<u32>) -> Self {
-        Self(Kind::Locked { path: path.to_owned(), holder })
+        Self(ErrorKind::Locked { path: path.to_owned(), holder })
     }
 
     /// Something is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
@@ -112,37 +112,37 @@ impl Error {
 
     /// Any other failure.
     pub fn failed(text: impl Into<String>) -> Self {
-        Self(Kind::Failed { text: text.into() })
+        Self(ErrorKind::Failed { text: text.into() })
     }
 
     /// An argument that cannot be used; the text names it.
     pub fn argument(text: impl Into<String>) -> Self {
-        Self(Kind::Argument { text: text.into() })
+        Self(ErrorKind::Argument { text: text.into() })
     }
 
     /// Whether the caller gave a value of a wrong type.
     pub fn is_argument(&self) -> bool {
-        matches!(self.0, Kind::Argument { .. })
+        matches!(self.0, ErrorKind::Argument { .. })
     }
 
     /// Whether the file was deleted and nothing of it can be read.
     pub fn is_lost(&self) -> bool {
-        matches!(self.0, Kind::Lost { .. })
+        matches!(self.0, ErrorKind::Lost { .. })
     }
 
     /// Whether lines that were appended here are needed from the caller.
     pub fn needs_lines(&self) -> bool {
-        matches!(self.0, Kind::NeedsLines { .. })
+        matches!(self.0, ErrorKind::NeedsLines { .. })
     }
 
     /// Whether the file is not what the index says.
     pub fn is_changed(&self) -> bool {
-        matches!(self.0, Kind::Changed { .. })
+        matches!(self.0, ErrorKind::Changed { .. })
     }
 
     /// Whether the path has led to another file, or to none, since the last check. Nothing was done, and a refresh is due.
     pub fn needs_file_check(&self) -> bool {
-        matches!(&self.0, Kind::Changed { what, .. } if what == ELSEWHERE) || self.is_missing()
+        matches!(&self.0, ErrorKind::Changed { what, .. } if what == ELSEWHERE) || self.is_missing()
     }
 
     /// Whether a file was not there.
@@ -153,7 +153,7 @@ impl Error {
     /// The parts of an operating-system error: call, path, cause.
     pub fn as_io(&self) -> Option<(&'static str, &str, &io::Error)> {
         match &self.0 {
-            Kind::Io { syscall, path, source } => Some((syscall, path, source)),
+            ErrorKind::Io { syscall, path, source } => Some((syscall, path, source)),
             _ => None,
         }
     }
@@ -208,25 +208,25 @@ pub fn code_of(error: &io::Error) -> Option<(&'static str, &'static str)> {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Io { syscall, path, source } => match code_of(source) {
+            ErrorKind::Io { syscall, path, source } => match code_of(source) {
                 Some((code, words)) => write!(f, "{code}: {words}, {syscall} '{path}'"),
                 None => write!(f, "{source}, {syscall} '{path}'"),
             },
-            Kind::NotASession { .. } => f.write_str(&self.text_for(APP_NAME)),
-            Kind::Changed { path, what } => {
+            ErrorKind::NotASession { .. } => f.write_str(&self.text_for(APP_NAME)),
+            ErrorKind::Changed { path, what } => {
                 write!(f, "Session file changed underneath: {what}: {path}")
             }
-            Kind::Lost { path } => {
+            ErrorKind::Lost { path } => {
                 write!(f, "Session file was deleted, and not all of it is in memory: {path}")
             }
-            Kind::NeedsLines { path } => {
+            ErrorKind::NeedsLines { path } => {
                 write!(f, "Session file was replaced; entries that this process appended are missing from it and can no longer be read: {path}")
             }
-            Kind::Locked { path, holder: Some(pid) } => {
+            ErrorKind::Locked { path, holder: Some(pid) } => {
                 write!(f, "Session file is locked by process {pid}: {path}")
             }
-            Kind::Locked { path, holder: None } => write!(f, "Session file is locked by another process: {path}"),
-            Kind::Argument { text } | Kind::Failed { text } => f.write_str(text),
+            ErrorKind::Locked { path, holder: None } => write!(f, "Session file is locked by another process: {path}"),
+            ErrorKind::Argument { text } | ErrorKind::Failed { text } => f.write_str(text),
         }
     }
 }
@@ -234,7 +234,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0 {
-            Kind::Io { source, .. } => Some(source),
+            ErrorKind::Io { source, .. } => Some(source),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::core::base::time::Time;
-use crate::core::format::entry::{EntryHead, Kind, Parent};
+use crate::core::format::entry::{EntryHead, EntryKind, Parent};
 use crate::core::format::ids::entry_id;
 use crate::core::json::{quoted, ObjectText};
 use crate::core::tree::tree::{ParentRef, RowNo, Sym, Tree};
@@ -47,12 +47,12 @@ pub fn plan(tree: &Tree, to: RowNo) -> BranchPlan {
     let mut replaced: HashMap<Sym, RowNo> = HashMap::new();
     for no in tree.path(to) {
         let Some(row) = tree.row(no) else { continue };
-        if row.kind == Kind::Label {
+        if row.kind == EntryKind::Label {
             pending.push(row.id);
             continue;
         }
         replaced.extend(pending.drain(..).map(|label| (label, no)));
-        let kept = row.target.filter(|&sym| row.kind == Kind::Compaction && sym != row.id);
+        let kept = row.target.filter(|&sym| row.kind == EntryKind::Compaction && sym != row.id);
         let parent = steps.last().map(|step| tree.id_of(step.row));
         let first_kept = kept.and_then(|sym| replaced.get(&sym)).map(|&row| tree.id_of(row).to_vec());
         let stays = first_kept.is_none()
@@ -96,7 +96,7 @@ impl BranchStep {
         let target = self.first_kept.as_deref().or_else(|| row.target.map(|sym| tree.id_bytes(sym)));
         let target = target.map(Into::into);
         let (first_kept, target) = match row.kind {
-            Kind::Compaction => (target, None),
+            EntryKind::Compaction => (target, None),
             _ => (None, target),
         };
         Some(EntryHead {
@@ -117,7 +117,7 @@ impl BranchLabel {
     /// The head of the label's entry; it has the time of the one that it repeats.
     pub fn head(&self, tree: &Tree) -> EntryHead<'_> {
         EntryHead {
-            kind: Kind::Label,
+            kind: EntryKind::Label,
             id: self.id.as_bytes().into(),
             parent: Parent::Id(self.parent.as_slice().into()),
             time: tree.row(self.from).map_or(Time::Ask, |row| row.time),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::projection::{context_rows, decides_model, steps_of};
 use super::projection::{Contribution, Projection, Settings, Step};
-use crate::core::format::entry::Kind;
+use crate::core::format::entry::EntryKind;
 use crate::core::tree::tree::{Row, RowNo, Sym, Tree};
 
 /// The value of `changes` for a path that is not cached.
@@ -58,7 +58,7 @@ impl Context {
 
 /// What an entry edits, if it is a context edit.
 fn edit_target(row: &Row) -> Option<Sym> {
-    row.target.filter(|_| row.kind == Kind::ContextEdit)
+    row.target.filter(|_| row.kind == EntryKind::ContextEdit)
 }
 
 impl PathCache {
@@ -156,9 +156,9 @@ impl PathCache {
         self.rows.push(no);
         let Some(row) = tree.row(no) else { return };
         match row.kind {
-            Kind::ThinkingLevelChange => self.thinking.push(position),
+            EntryKind::ThinkingLevelChange => self.thinking.push(position),
             _ if decides_model(row) => self.models.push(position),
-            Kind::Compaction => {
+            EntryKind::Compaction => {
                 self.compactions.push(position);
                 self.context = None;
             }
@@ -182,13 +182,13 @@ mod tests {
 
     fn head(id: u8, parent: Option<u8>, kind: u8, target: u8) -> EntryHead<'static> {
         let kind = [
-            Kind::Message,
-            Kind::Message,
-            Kind::Custom,
-            Kind::ThinkingLevelChange,
-            Kind::ModelChange,
-            Kind::Compaction,
-            Kind::ContextEdit,
+            EntryKind::Message,
+            EntryKind::Message,
+            EntryKind::Custom,
+            EntryKind::ThinkingLevelChange,
+            EntryKind::ModelChange,
+            EntryKind::Compaction,
+            EntryKind::ContextEdit,
         ][usize::from(kind) % 7];
         let role = if id < 20 { Role::Assistant } else { Role::System };
         EntryHead {
@@ -196,21 +196,21 @@ mod tests {
             id: vec![id].into(),
             parent: parent.map_or(Parent::Null, |id| Parent::Id(vec![id].into())),
             time: Time::At(0.0),
-            message: (kind == Kind::Message).then_some(MessageHead { role, lacks_content: false }),
-            first_kept: (kind == Kind::Compaction).then(|| vec![target].into()),
-            target: (kind == Kind::ContextEdit).then(|| vec![target].into()),
+            message: (kind == EntryKind::Message).then_some(MessageHead { role, lacks_content: false }),
+            first_kept: (kind == EntryKind::Compaction).then(|| vec![target].into()),
+            target: (kind == EntryKind::ContextEdit).then(|| vec![target].into()),
             sets_label: false,
             has_summary: false,
         }
     }
 
-    fn named(id: &str, parent: Option<&str>, kind: Kind, target: Option<&str>) -> EntryHead<'static> {
+    fn named(id: &str, parent: Option<&str>, kind: EntryKind, target: Option<&str>) -> EntryHead<'static> {
         EntryHead {
             kind,
             id: id.as_bytes().to_vec().into(),
             parent: parent.map_or(Parent::Null, |id| Parent::Id(id.as_bytes().to_vec().into())),
             target: target.map(|id| id.as_bytes().to_vec().into()),
-            message: head(0, None, 0, 0).message.filter(|_| kind == Kind::Message),
+            message: head(0, None, 0, 0).message.filter(|_| kind == EntryKind::Message),
             ..head(0, None, 0, 0)
         }
     }
@@ -222,8 +222,8 @@ mod tests {
         for n in 0..ROWS {
             let parent = n.checked_sub(1).map(|before| format!("e{before}"));
             let (kind, target) = match n % 1_000 {
-                500 => (Kind::ContextEdit, Some(format!("e{}", n - 499))),
-                _ => (Kind::Message, None),
+                500 => (EntryKind::ContextEdit, Some(format!("e{}", n - 499))),
+                _ => (EntryKind::Message, None),
             };
             tree.push(&named(&format!("e{n}"), parent.as_deref(), kind, target.as_deref()), true);
         }
@@ -241,9 +241,9 @@ mod tests {
         assert_eq!(cost(&tree, ROWS - 600), 0);
         assert_eq!(cost(&tree, ROWS - 1), 599);
         // Another branch, and on at its end.
-        tree.push(&named("s0", Some("e9990"), Kind::Message, None), true);
+        tree.push(&named("s0", Some("e9990"), EntryKind::Message, None), true);
         assert_eq!(cost(&tree, ROWS), 1);
-        tree.push(&named("s1", Some("s0"), Kind::ContextEdit, Some("e9990")), true);
+        tree.push(&named("s1", Some("s0"), EntryKind::ContextEdit, Some("e9990")), true);
         assert_eq!(cost(&tree, ROWS + 1), 1);
         assert_eq!(cost(&tree, ROWS - 1), 9);
     }

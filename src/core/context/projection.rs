@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::core::format::agent_message::Role;
-use crate::core::format::entry::Kind;
+use crate::core::format::entry::EntryKind;
 use crate::core::tree::tree::{Row, RowNo, Sym, Tree};
 
 /// What an entry gives to the context.
@@ -33,7 +33,7 @@ impl Contribution {
     /// What an entry gives by itself, without edits and later compactions.
     pub fn of(row: &Row) -> Self {
         match row.kind {
-            Kind::Message => match row.message {
+            EntryKind::Message => match row.message {
                 None => Contribution::Nothing,
                 Some(head) if !head.lacks_content => Contribution::Message,
                 Some(head) => match head.role {
@@ -42,9 +42,9 @@ impl Contribution {
                     _ => Contribution::Message,
                 },
             },
-            Kind::CustomMessage => Contribution::CustomMessage,
-            Kind::BranchSummary if row.has_summary => Contribution::BranchSummary,
-            Kind::Compaction => Contribution::Compaction,
+            EntryKind::CustomMessage => Contribution::CustomMessage,
+            EntryKind::BranchSummary if row.has_summary => Contribution::BranchSummary,
+            EntryKind::Compaction => Contribution::Compaction,
             _ => Contribution::Nothing,
         }
     }
@@ -77,7 +77,7 @@ pub struct Projection {
 
 /// The rows of the context of a path: if it holds compactions, the newest, then what it kept, then all after it.
 pub fn context_rows(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
-    let is_compaction = |no: &RowNo| tree.row(*no).is_some_and(|row| row.kind == Kind::Compaction);
+    let is_compaction = |no: &RowNo| tree.row(*no).is_some_and(|row| row.kind == EntryKind::Compaction);
     let Some(last) = path.iter().rposition(is_compaction) else {
         return path.to_vec();
     };
@@ -100,12 +100,12 @@ pub fn context_rows(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
 /// The settings of a path.
 pub fn settings(tree: &Tree, path: &[RowNo]) -> Settings {
     let last = |wanted: fn(&Row) -> bool| path.iter().rev().copied().find(|&no| tree.row(no).is_some_and(wanted));
-    Settings { thinking_level: last(|row| row.kind == Kind::ThinkingLevelChange), model: last(decides_model) }
+    Settings { thinking_level: last(|row| row.kind == EntryKind::ThinkingLevelChange), model: last(decides_model) }
 }
 
 /// Whether a row decides the model of a path.
 pub fn decides_model(row: &Row) -> bool {
-    row.kind == Kind::ModelChange || row.role() == Some(Role::Assistant)
+    row.kind == EntryKind::ModelChange || row.role() == Some(Role::Assistant)
 }
 
 /// The projection of a path: per context entry what it contributes after the newest edit on it.
@@ -118,14 +118,14 @@ pub fn steps_of(tree: &Tree, rows: &[RowNo]) -> Vec<Step> {
     let edits: HashMap<Sym, RowNo> = rows
         .iter()
         .filter_map(|&no| {
-            let row = tree.row(no).filter(|row| row.kind == Kind::ContextEdit)?;
+            let row = tree.row(no).filter(|row| row.kind == EntryKind::ContextEdit)?;
             Some((row.target?, no))
         })
         .collect();
     let steps = rows.iter().enumerate().filter_map(|(at, &no)| {
         let row = tree.row(no)?;
         // An older compaction inside the kept range is an entry of the context, but its summary is history.
-        let superseded = at > 0 && row.kind == Kind::Compaction;
+        let superseded = at > 0 && row.kind == EntryKind::Compaction;
         Some(Step {
             row: no,
             gives: if superseded { Contribution::Nothing } else { Contribution::of(row) },

@@ -10,7 +10,7 @@ use crate::core::json::{fields, Value};
 
 /// The kind of an entry, by its `type`. Entries of unknown types are kept and handed out unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     Message,
     ThinkingLevelChange,
     ModelChange,
@@ -25,25 +25,25 @@ pub enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl EntryKind {
     /// The kinds that have a `type` of their own.
     const NAMED: [(Self, &'static str); 11] = [
-        (Kind::Message, "message"),
-        (Kind::ThinkingLevelChange, "thinking_level_change"),
-        (Kind::ModelChange, "model_change"),
-        (Kind::Usage, "usage"),
-        (Kind::Compaction, "compaction"),
-        (Kind::BranchSummary, "branch_summary"),
-        (Kind::Custom, "custom"),
-        (Kind::CustomMessage, "custom_message"),
-        (Kind::ContextEdit, "context_edit"),
-        (Kind::Label, "label"),
-        (Kind::SessionInfo, "session_info"),
+        (EntryKind::Message, "message"),
+        (EntryKind::ThinkingLevelChange, "thinking_level_change"),
+        (EntryKind::ModelChange, "model_change"),
+        (EntryKind::Usage, "usage"),
+        (EntryKind::Compaction, "compaction"),
+        (EntryKind::BranchSummary, "branch_summary"),
+        (EntryKind::Custom, "custom"),
+        (EntryKind::CustomMessage, "custom_message"),
+        (EntryKind::ContextEdit, "context_edit"),
+        (EntryKind::Label, "label"),
+        (EntryKind::SessionInfo, "session_info"),
     ];
 
     /// The kind with this `type`.
     pub fn from_name(name: &[u8]) -> Self {
-        Self::NAMED.iter().find(|(_, known)| known.as_bytes() == name).map_or(Kind::Unknown, |(kind, _)| *kind)
+        Self::NAMED.iter().find(|(_, known)| known.as_bytes() == name).map_or(EntryKind::Unknown, |(kind, _)| *kind)
     }
 
     /// The `type` that an entry of this kind is written with; empty for an unknown one.
@@ -113,7 +113,7 @@ pub enum Parent<'a> {
 /// What the index takes from one entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntryHead<'a> {
-    pub kind: Kind,
+    pub kind: EntryKind,
     pub id: Cow<'a, [u8]>,
     pub parent: Parent<'a>,
     pub time: Time,
@@ -249,21 +249,21 @@ pub fn head_of<'a, V: Value, M>(
     message: Option<MessageHead>,
 ) -> EntryHead<'a> {
     let name = fields.kind.as_ref().and_then(V::text);
-    let kind = name.map_or(Kind::Unknown, |name| Kind::from_name(&name));
+    let kind = name.map_or(EntryKind::Unknown, |name| EntryKind::from_name(&name));
     let text = |value: &'a Option<V>| value.as_ref().and_then(V::text);
     EntryHead {
         kind,
         id,
         parent: parent_of(fields.parent.as_ref()),
         time: time_of(fields.timestamp.as_ref()),
-        message: message.filter(|_| kind == Kind::Message),
-        first_kept: text(&fields.first_kept).filter(|_| kind == Kind::Compaction),
+        message: message.filter(|_| kind == EntryKind::Message),
+        first_kept: text(&fields.first_kept).filter(|_| kind == EntryKind::Compaction),
         target: match kind {
-            Kind::Label => target_key(fields.target.as_ref()),
-            Kind::ContextEdit => text(&fields.target),
+            EntryKind::Label => target_key(fields.target.as_ref()),
+            EntryKind::ContextEdit => text(&fields.target),
             _ => None,
         },
-        sets_label: kind == Kind::Label && fields.label.as_ref().is_some_and(V::is_truthy),
+        sets_label: kind == EntryKind::Label && fields.label.as_ref().is_some_and(V::is_truthy),
         has_summary: fields.summary.as_ref().is_some_and(V::is_truthy),
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::agent_message::MessageHead;
-use super::entry::{EntryHead, Kind, Parent};
+use super::entry::{EntryHead, EntryKind, Parent};
 use crate::core::base::time::Time;
 use crate::core::base::wtf8::push_json_string;
 
@@ -30,16 +30,16 @@ pub enum KeyOrder {
 
 impl KeyOrder {
     /// the key order of a kind.
-    pub fn of(kind: Kind) -> Self {
+    pub fn of(kind: EntryKind) -> Self {
         match kind {
-            Kind::Custom | Kind::CustomMessage => KeyOrder::EnvelopeLast,
+            EntryKind::Custom | EntryKind::CustomMessage => KeyOrder::EnvelopeLast,
             _ => KeyOrder::EnvelopeFirst,
         }
     }
 }
 
 /// An entry's line without its newline. `own` is the JSON text of an object that holds its own fields.
-pub fn line(kind: Kind, envelope: &Envelope, own: &[u8]) -> Vec<u8> {
+pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Vec<u8> {
     let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}")).unwrap_or_default();
     let mut out = Vec::with_capacity(own.len() + 160);
     out.extend_from_slice(b"{\"type\":");
@@ -89,10 +89,10 @@ pub struct NewHead {
 
 impl NewHead {
     /// The head of the whole entry.
-    pub fn with<'a>(&'a self, kind: Kind, envelope: &'a Envelope) -> EntryHead<'a> {
+    pub fn with<'a>(&'a self, kind: EntryKind, envelope: &'a Envelope) -> EntryHead<'a> {
         let target = self.target.as_deref().map(Cow::Borrowed);
         let (first_kept, target) = match kind {
-            Kind::Compaction => (target, None),
+            EntryKind::Compaction => (target, None),
             _ => (None, target),
         };
         EntryHead {
@@ -122,13 +122,16 @@ mod tests {
             Envelope { id: "a".into(), parent: Some(b"\xED\xA0\xBD".to_vec()), time: 0.0, timestamp: "t".into() };
         let text = |kind, own: &str| String::from_utf8_lossy(&line(kind, &envelope, own.as_bytes())).into_owned();
         assert_eq!(
-            text(Kind::Message, r#"{"message":{}}"#),
+            text(EntryKind::Message, r#"{"message":{}}"#),
             r#"{"type":"message","id":"a","parentId":"\ud83d","timestamp":"t","message":{}}"#
         );
-        assert_eq!(text(Kind::Message, "{}"), r#"{"type":"message","id":"a","parentId":"\ud83d","timestamp":"t"}"#);
+        assert_eq!(
+            text(EntryKind::Message, "{}"),
+            r#"{"type":"message","id":"a","parentId":"\ud83d","timestamp":"t"}"#
+        );
         let root = Envelope { parent: None, ..envelope.clone() };
         assert_eq!(
-            String::from_utf8_lossy(&line(Kind::Custom, &root, br#"{"customType":"x"}"#)),
+            String::from_utf8_lossy(&line(EntryKind::Custom, &root, br#"{"customType":"x"}"#)),
             r#"{"type":"custom","customType":"x","id":"a","parentId":null,"timestamp":"t"}"#
         );
     }

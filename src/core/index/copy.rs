@@ -36,7 +36,7 @@ pub fn copy_lines<T>(
     match from {
         Some(from) => {
             // Without copied lines the file is not needed, and may be gone.
-            let copies = copier.parts.iter().any(|part| matches!(part, CopyPart::Run(_)));
+            let copies = copier.parts.iter().any(|part| matches!(part, CopyPart::LineRun(_)));
             let size = if copies { from.size()? } else { 0 };
             CopySource { from, index, size }.write(&copier.parts, &out)?;
         }
@@ -55,18 +55,18 @@ pub struct Copier<'a> {
 enum CopyPart {
     /// A new line.
     Own(Vec<u8>),
-    Run(Run),
+    LineRun(LineRun),
 }
 
 /// Neighbouring lines and their rows.
-type Run = Vec<(LineSpan, RowNo)>;
+type LineRun = Vec<(LineSpan, RowNo)>;
 
 impl CopyPart {
     /// How many bytes of the new file it is.
     fn size(&self) -> u64 {
         match self {
             Self::Own(line) => line.len() as u64 + 1,
-            Self::Run(run) => {
+            Self::LineRun(run) => {
                 let (start, end) = bounds(run);
                 end - start + 1
             }
@@ -90,21 +90,21 @@ impl Copier<'_> {
         let copy = LineSpan { offset: self.size, len: span.len };
         self.size += u64::from(span.len) + 1;
         match self.parts.last_mut() {
-            Some(CopyPart::Run(run)) if fits(run, span) => run.push((span, row)),
-            _ => self.parts.push(CopyPart::Run(vec![(span, row)])),
+            Some(CopyPart::LineRun(run)) if fits(run, span) => run.push((span, row)),
+            _ => self.parts.push(CopyPart::LineRun(vec![(span, row)])),
         }
         Some(copy)
     }
 }
 
 /// Whether a line belongs to a run. Only a newline is between neighbours.
-fn fits(run: &Run, span: LineSpan) -> bool {
+fn fits(run: &LineRun, span: LineSpan) -> bool {
     let follows = run.last().is_some_and(|(last, _)| span.offset == last.end() + 1);
     follows && run.first().is_some_and(|(first, _)| span.end() - first.offset <= BATCH_BYTES)
 }
 
 /// Where a run begins and ends.
-fn bounds(run: &Run) -> (u64, u64) {
+fn bounds(run: &LineRun) -> (u64, u64) {
     let start = run.first().map_or(0, |(first, _)| first.offset);
     (start, run.last().map_or(start, |(last, _)| last.end()))
 }
@@ -183,14 +183,14 @@ impl CopySource<'_> {
                         *newline = b'\n';
                     }
                 }
-                CopyPart::Run(run) => self.read(run, here)?,
+                CopyPart::LineRun(run) => self.read(run, here)?,
             }
         }
         out.bytes_at(batch.at, bytes)
     }
 
     /// Reads and checks a run with its last newline.
-    fn read(&self, run: &Run, bytes: &mut [u8]) -> Result<()> {
+    fn read(&self, run: &LineRun, bytes: &mut [u8]) -> Result<()> {
         let (start, end) = bounds(run);
         // The last line of the storage may have none.
         match bytes.split_last_mut() {
@@ -203,7 +203,7 @@ impl CopySource<'_> {
         self.check(run, bytes)
     }
 
-    fn check(&self, run: &Run, bytes: &[u8]) -> Result<()> {
+    fn check(&self, run: &LineRun, bytes: &[u8]) -> Result<()> {
         let (start, name) = (bounds(run).0, self.from.name());
         for (span, row) in run {
             let at = (span.offset - start) as usize;

@@ -5,7 +5,7 @@ use super::load::Index;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::body::{Body, BodyOf};
-use crate::core::format::entry::{read_line, Kind, Line};
+use crate::core::format::entry::{read_line, EntryKind, Line};
 use crate::core::io::line_reader::{text_of, WHOLE};
 use crate::core::io::line_span::LineSpan;
 use crate::core::json::long_strings::{Parts, Scratch};
@@ -32,7 +32,7 @@ struct LinePart {
 /// What the index knows of an entry's line: enough to tell whether a line is still that entry's.
 pub struct ExpectedLine {
     pub id: Box<[u8]>,
-    kind: Kind,
+    kind: EntryKind,
     pub bodies: Vec<Body>,
 }
 
@@ -234,11 +234,11 @@ fn is_plain(byte: &u8) -> bool {
 }
 
 /// The kind that a line starts with, and the rest behind it.
-fn starts_with(line: &[u8]) -> Option<(Kind, &[u8])> {
+fn starts_with(line: &[u8]) -> Option<(EntryKind, &[u8])> {
     let rest = line.strip_prefix(b"{\"type\":\"")?;
     let length = rest.iter().take_while(|byte| is_plain(byte)).count();
     let (name, rest) = rest.split_at(length);
-    Some((Kind::from_name(name), rest))
+    Some((EntryKind::from_name(name), rest))
 }
 
 /// Whether this id follows the kind in a line.

@@ -22,12 +22,12 @@ pub struct OpenFile {
 }
 
 /// A file of the pool and its path.
-struct Slot {
+struct PoolSlot {
     path: PathBuf,
     handle: Mutex<Option<OpenFile>>,
 }
 
-impl Slot {
+impl PoolSlot {
     /// Closes the file; false if it was not open. A deleted file stays open: its handle may be the only way to its content. Where
     /// live files have a link count of 0, the path tells whether it was deleted.
     fn close_if_named(&self) -> bool {
@@ -43,15 +43,15 @@ impl Slot {
 }
 
 /// The open files, the longest open first.
-static OPEN: Mutex<VecDeque<Weak<Slot>>> = Mutex::new(VecDeque::new());
+static OPEN: Mutex<VecDeque<Weak<PoolSlot>>> = Mutex::new(VecDeque::new());
 
 /// A file's handle in the pool, as long as it is open.
-pub struct PooledFile(Arc<Slot>);
+pub struct PooledFile(Arc<PoolSlot>);
 
 impl PooledFile {
     /// Adds an open file, to which `path` leads.
     pub fn new(path: &Path, handle: OpenFile) -> Self {
-        let file = Self(Arc::new(Slot { path: path.to_owned(), handle: Mutex::default() }));
+        let file = Self(Arc::new(PoolSlot { path: path.to_owned(), handle: Mutex::default() }));
         file.put(handle);
         file
     }
@@ -92,7 +92,7 @@ impl Drop for PooledFile {
 
 /// Takes so many files out of the pool, the longest open first, and closes them. Deleted ones stay open outside of it: they
 /// would else fill it, and every other file would be closed at once. Gives how many were closed.
-fn close_some(open: &mut VecDeque<Weak<Slot>>, count: usize) -> usize {
+fn close_some(open: &mut VecDeque<Weak<PoolSlot>>, count: usize) -> usize {
     let count = count.min(open.len());
     open.drain(..count).filter(|slot| slot.upgrade().is_some_and(|slot| slot.close_if_named())).count()
 }

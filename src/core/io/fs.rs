@@ -14,7 +14,7 @@ const COPIED: usize = 1 << 18;
 
 /// The kind of a call, for injected faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Call {
+pub enum FsCall {
     Open,
     Stat,
     Read,
@@ -37,7 +37,7 @@ pub enum Call {
 
 #[cfg(not(test))]
 #[inline(always)]
-fn inject(_call: Call) -> io::Result<()> {
+fn inject(_call: FsCall) -> io::Result<()> {
     Ok(())
 }
 
@@ -94,7 +94,7 @@ impl Stat {
 
 /// Opens a file as `options` say.
 pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    inject(Call::Open)?;
+    inject(FsCall::Open)?;
     #[cfg(test)]
     faults::open(options)?;
     options.open(named(path))
@@ -107,13 +107,13 @@ pub fn duplicate(file: &File) -> io::Result<File> {
 
 /// The entries of a directory.
 pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
-    inject(Call::List)?;
+    inject(FsCall::List)?;
     fs::read_dir(dir)?.collect()
 }
 
 /// Creates a directory and those above it that are missing, for their owner only.
 pub fn create_dirs(path: &Path) -> io::Result<()> {
-    inject(Call::Mkdir)?;
+    inject(FsCall::Mkdir)?;
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -129,7 +129,7 @@ pub fn remove_dir(path: &Path) -> io::Result<()> {
 /// The status of an open file.
 #[inline]
 pub fn stat(file: &File) -> io::Result<Stat> {
-    inject(Call::Stat)?;
+    inject(FsCall::Stat)?;
     file.metadata().map(|meta| Stat::of(&meta))
 }
 
@@ -140,7 +140,7 @@ pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{statx, AtFlags, StatxFlags};
-        inject(Call::Stat)?;
+        inject(FsCall::Stat)?;
         let asked = StatxFlags::SIZE | StatxFlags::NLINK;
         if let Ok(found) = statx(file, c"", AtFlags::EMPTY_PATH, asked) {
             return Ok((found.stx_size, has_no_link(found.stx_nlink.into())));
@@ -153,7 +153,7 @@ pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
 
 /// The status of what a path leads to; None if that is nothing.
 pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
-    inject(Call::Stat)?;
+    inject(FsCall::Stat)?;
     match fs::metadata(named(path)) {
         Ok(meta) => Ok(Some(Stat::of(&meta))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -169,7 +169,7 @@ pub fn is_at(path: &Path, file: &File) -> io::Result<bool> {
 
 /// The attributes of what is at a path, links not followed; None if nothing is there.
 pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
-    inject(Call::Stat)?;
+    inject(FsCall::Stat)?;
     match fs::symlink_metadata(named(path)) {
         Ok(meta) => Ok(Some(meta)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
@@ -179,25 +179,25 @@ pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
 
 /// Mode, owner and times of what a path leads to.
 pub fn metadata(path: &Path) -> io::Result<fs::Metadata> {
-    inject(Call::Stat)?;
+    inject(FsCall::Stat)?;
     fs::metadata(named(path))
 }
 
 /// The same of a directory's entry, links not followed.
 pub fn metadata_of_entry(entry: &DirEntry) -> io::Result<fs::Metadata> {
-    inject(Call::Stat)?;
+    inject(FsCall::Stat)?;
     entry.metadata()
 }
 
 /// The same of an open file.
 pub fn metadata_of(file: &File) -> io::Result<fs::Metadata> {
-    inject(Call::Stat)?;
+    inject(FsCall::Stat)?;
     file.metadata()
 }
 
 /// The path without links in it.
 pub fn real_path(path: &Path) -> io::Result<PathBuf> {
-    inject(Call::Stat)?;
+    inject(FsCall::Stat)?;
     fs::canonicalize(named(path))
 }
 
@@ -206,7 +206,7 @@ const LINKS: usize = 40;
 
 /// Where a path leads through symbolic links, whether or not anything is there.
 pub fn follow(path: &Path) -> io::Result<PathBuf> {
-    inject(Call::Stat)?;
+    inject(FsCall::Stat)?;
     let mut at = path.to_owned();
     for _ in 0..LINKS {
         match fs::read_link(named(&at)) {
@@ -221,7 +221,7 @@ pub fn follow(path: &Path) -> io::Result<PathBuf> {
 /// Writes at the handle's position, which for a handle that appends is the end; tells how much.
 #[inline]
 pub fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
-    inject(Call::Write)?;
+    inject(FsCall::Write)?;
     #[cfg(test)]
     faults::about(file);
     #[cfg(test)]
@@ -259,7 +259,7 @@ impl Read for At<'_> {
 
 impl Write for At<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        inject(Call::Write)?;
+        inject(FsCall::Write)?;
         #[cfg(test)]
         faults::about(self.file);
         #[cfg(test)]
@@ -279,7 +279,7 @@ impl Write for At<'_> {
 
 /// Reads from `offset`; tells how much.
 pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-    inject(Call::Read)?;
+    inject(FsCall::Read)?;
     #[cfg(test)]
     let into = {
         let size = faults::shortened(into.len());
@@ -300,19 +300,19 @@ pub fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()
 /// the end.
 #[inline]
 pub fn position(mut file: &File) -> io::Result<u64> {
-    inject(Call::Seek)?;
+    inject(FsCall::Seek)?;
     io::Seek::stream_position(&mut file)
 }
 
 /// Takes the lock of a file; false if another handle has it. It ends with the last duplicate of this handle.
 pub fn try_lock(file: &File) -> io::Result<bool> {
-    inject(Call::Lock)?;
+    inject(FsCall::Lock)?;
     taken(file.try_lock())
 }
 
 /// The same for a shared lock.
 pub fn try_lock_shared(file: &File) -> io::Result<bool> {
-    inject(Call::Lock)?;
+    inject(FsCall::Lock)?;
     taken(file.try_lock_shared())
 }
 
@@ -345,14 +345,14 @@ pub fn set_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
             return Ok(());
         }
         let is_wider = now.mode() & 0o777 & !meta.mode() != 0;
-        match inject(Call::Attributes).and_then(|()| file.set_permissions(meta.permissions())) {
+        match inject(FsCall::Attributes).and_then(|()| file.set_permissions(meta.permissions())) {
             Err(error) if matches!(error.kind(), PermissionDenied | Unsupported) && !is_wider => Ok(()),
             set => set,
         }
     }
     #[cfg(not(unix))]
     {
-        inject(Call::Attributes)?;
+        inject(FsCall::Attributes)?;
         file.set_permissions(meta.permissions())
     }
 }
@@ -362,7 +362,7 @@ pub fn set_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
 #[cfg(target_os = "linux")]
 pub fn copy_xattrs(from: &File, to: &File) {
     use rustix::fs::{fgetxattr, flistxattr, fsetxattr, XattrFlags};
-    if inject(Call::Xattrs).is_err() {
+    if inject(FsCall::Xattrs).is_err() {
         return;
     }
     // The kernel has no longer list and no longer value.
@@ -383,13 +383,13 @@ pub fn copy_xattrs(_from: &File, _to: &File) {}
 
 /// Truncates a file.
 pub fn truncate(file: &File, size: u64) -> io::Result<()> {
-    inject(Call::Truncate)?;
+    inject(FsCall::Truncate)?;
     file.set_len(size)
 }
 
 /// Waits until the file is on disk.
 pub fn sync(file: &File) -> io::Result<()> {
-    inject(Call::Sync)?;
+    inject(FsCall::Sync)?;
     #[cfg(test)]
     faults::about(file);
     #[cfg(test)]
@@ -399,7 +399,7 @@ pub fn sync(file: &File) -> io::Result<()> {
 
 /// The same without its times, for a line that was appended.
 pub fn sync_data(file: &File) -> io::Result<()> {
-    inject(Call::Sync)?;
+    inject(FsCall::Sync)?;
     #[cfg(test)]
     faults::about(file);
     #[cfg(test)]
@@ -409,7 +409,7 @@ pub fn sync_data(file: &File) -> io::Result<()> {
 
 /// Gives a file a second name; an error if that is taken.
 pub fn link(from: &Path, to: &Path) -> io::Result<()> {
-    inject(Call::Link)?;
+    inject(FsCall::Link)?;
     fs::hard_link(named(from), named(to))
 }
 
@@ -428,7 +428,7 @@ pub fn copy(from: &File, end: u64, out: &File) -> io::Result<()> {
 
 /// Renames a file over whatever has the new name.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    inject(Call::Rename)?;
+    inject(FsCall::Rename)?;
     fs::rename(named(from), named(to))
 }
 
@@ -438,7 +438,7 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     {
         use rustix::fs::{renameat_with, RenameFlags, CWD};
         use rustix::io::Errno;
-        inject(Call::Rename)?;
+        inject(FsCall::Rename)?;
         match renameat_with(CWD, named(from), CWD, named(to), RenameFlags::NOREPLACE) {
             // Some file systems and sandboxes have no such call. There, another program may take the name between the check
             // and the rename.
@@ -454,7 +454,7 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Removes a name.
 pub fn remove(path: &Path) -> io::Result<()> {
-    inject(Call::Remove)?;
+    inject(FsCall::Remove)?;
     fs::remove_file(named(path))
 }
 

@@ -108,7 +108,7 @@ pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
 mod tests {
     use super::*;
     use crate::core::io::fs::faults::{before_next, with, InjectedFault};
-    use crate::core::io::fs::Call;
+    use crate::core::io::fs::FsCall;
 
     fn make_pipe(path: &Path) {
         assert!(std::process::Command::new("mkfifo").arg(path).status().expect("run").success());
@@ -135,7 +135,7 @@ mod tests {
             std::fs::write(&path, "x").expect("written");
             regular(&path, access).expect("a file");
             let name = path.clone();
-            before_next(Call::Open, move || {
+            before_next(FsCall::Open, move || {
                 std::fs::remove_file(&name).expect("removed");
                 make_pipe(&name);
             });

@@ -98,7 +98,7 @@ mod tests {
 
     use super::*;
     use crate::core::io::fs::faults::{before_next, with, InjectedFault};
-    use crate::core::io::fs::Call;
+    use crate::core::io::fs::FsCall;
 
     #[test]
     fn a_file_that_was_made_while_another_was_renamed_without_hard_links_was_replaced() {
@@ -107,12 +107,12 @@ mod tests {
         let mut temporary = Temporary::beside(&target).expect("made");
         let theirs = target.clone();
         let work = || {
-            before_next(Call::Rename, move || fs::write(theirs, "theirs").expect("written"));
+            before_next(FsCall::Rename, move || fs::write(theirs, "theirs").expect("written"));
             temporary.name(&target)
         };
         // The first call is the hard link.
         let (result, made) = with(0, InjectedFault::Once(libc::EPERM), work);
-        assert_eq!((made.calls.first(), made.hit), (Some(&Call::Link), true));
+        assert_eq!((made.calls.first(), made.hit), (Some(&FsCall::Link), true));
         assert_eq!(result.expect_err("the name is taken").kind(), io::ErrorKind::AlreadyExists);
         drop(temporary);
         assert_eq!(fs::read_to_string(&target).expect("read"), "theirs");

@@ -11,7 +11,7 @@
 
 use crate::core::base::error::{Error, Result};
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::entry::Kind;
+use crate::core::format::entry::EntryKind;
 use crate::core::format::serialize::{line, Envelope, NewHead};
 use crate::core::io::line_span::LineSpan;
 use crate::core::tree::tree::RowNo;
@@ -34,7 +34,7 @@ pub enum ParentChoice {
 /// An entry to be written.
 #[derive(Debug)]
 pub struct NewEntry<'a> {
-    pub kind: Kind,
+    pub kind: EntryKind,
     pub head: &'a NewHead,
     /// The JSON text of an object with its own fields.
     pub own_fields: &'a [u8],

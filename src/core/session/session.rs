@@ -12,7 +12,7 @@ use crate::core::base::error::{Error, Result};
 use crate::core::base::options::{Durability, SessionFileOptions};
 use crate::core::context::projection::Projection;
 use crate::core::format::body::{Body, BodyOf};
-use crate::core::format::entry::{EntryHead, Kind, Line};
+use crate::core::format::entry::{EntryHead, EntryKind, Line};
 use crate::core::format::ids::new_entry_id;
 use crate::core::format::serialize::{Envelope, NewHead};
 use crate::core::index::copy::{copy_lines, Copier};
@@ -313,7 +313,7 @@ impl Session {
             return Err(Error::not_on_branch(shown()));
         }
         let editable = self.tree().row(row).is_some_and(|entry| {
-            entry.kind == Kind::CustomMessage || entry.role().is_some_and(|role| role.is_editable())
+            entry.kind == EntryKind::CustomMessage || entry.role().is_some_and(|role| role.is_editable())
         });
         match editable {
             true => Ok(row),

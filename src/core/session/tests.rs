@@ -4,10 +4,10 @@ use super::notes::Change;
 use super::*;
 use crate::core::base::error::Result;
 use crate::core::base::options::{Lock, SessionFileOptions};
-use crate::core::format::entry::Kind as EntryKind;
+use crate::core::format::entry::EntryKind;
 use crate::core::format::serialize::NewHead;
 use crate::core::io::fs::faults::{before_next, before_nth};
-use crate::core::io::fs::Call;
+use crate::core::io::fs::FsCall;
 use crate::core::tree::tree::RowNo;
 
 /// Appends a custom entry, of an id that is chosen already or not.
@@ -283,7 +283,7 @@ fn a_file_cut_in_the_moment_before_the_write_is_adopted() {
     let mut session = opened(&world.path);
     append(&mut session);
     let path = world.path.clone();
-    before_next(Call::Write, move || fs::write(path, HEADER.to_owned() + &entry("a")).expect("written"));
+    before_next(FsCall::Write, move || fs::write(path, HEADER.to_owned() + &entry("a")).expect("written"));
     let id = append(&mut session);
     assert_eq!(ids(&session), ["a", &id]);
     expect_whole(&session, &world);
@@ -335,7 +335,7 @@ fn an_append_was_an_error_when_another_file_took_the_name_between_the_check_and_
         let mut session = opened(&world.path);
         let path = world.path.clone();
         let again = HEADER.to_owned() + &entry("a") + &entry("b") + &entry("theirs");
-        before_next(Call::Open, move || match gone {
+        before_next(FsCall::Open, move || match gone {
             true => fs::remove_file(path).expect("removed"),
             false => {
                 fs::write(format!("{path}.new"), again).expect("written");
@@ -392,7 +392,7 @@ fn two_processes_that_begin_one_empty_file_begin_one_session() {
     world.write("");
     let mut ours = Session::new(b"ours".to_vec(), Persistence::File, Some(world.path.clone()));
     let path = world.path.clone();
-    before_next(Call::Write, move || fs::write(path, HEADER).expect("written"));
+    before_next(FsCall::Write, move || fs::write(path, HEADER).expect("written"));
     assert!(!ours.fill_empty_file(b"{\"type\":\"session\",\"id\":\"ours\"}").expect("seen"));
     assert_eq!(world.text(), HEADER);
 }

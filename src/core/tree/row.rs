@@ -2,7 +2,7 @@
 
 use crate::core::base::time::Time;
 use crate::core::format::agent_message::{MessageHead, Role};
-use crate::core::format::entry::Kind;
+use crate::core::format::entry::EntryKind;
 
 /// The number of a row, in file order from 0.
 pub type RowNo = u32;
@@ -25,7 +25,7 @@ pub enum ParentRef {
 /// The index of one entry.
 #[derive(Debug, Clone)]
 pub struct Row {
-    pub kind: Kind,
+    pub kind: EntryKind,
     pub message: Option<MessageHead>,
     pub sets_label: bool,
     pub has_summary: bool,

@@ -16,7 +16,7 @@ use super::ancestors::{cycles, path_to};
 use super::labels::Labels;
 use super::row::NONE;
 pub use super::row::{ParentRef, Row, RowNo, Sym};
-use crate::core::format::entry::{EntryHead, Kind, Parent};
+use crate::core::format::entry::{EntryHead, EntryKind, Parent};
 
 /// The rows with one parent, a list linked through `next_sibling`.
 #[derive(Debug, Clone, Copy)]
@@ -99,10 +99,10 @@ impl Tree {
             self.path_changes += u64::from(symbol.last_row != NONE || symbol.children.first != NONE);
             symbol.last_row = no;
         }
-        if let (Kind::Label, Some(target)) = (head.kind, target) {
+        if let (EntryKind::Label, Some(target)) = (head.kind, target) {
             self.labels.replay(target, no, head.sets_label);
         }
-        if head.kind == Kind::SessionInfo {
+        if head.kind == EntryKind::SessionInfo {
             self.last_info = Some(no);
         }
         self.conversation |= head.is_conversation();

@@ -7,7 +7,7 @@ use super::manager::SessionManager;
 use crate::core::base::error::Error as CoreError;
 use crate::core::base::wtf8::one_line;
 use crate::core::context::context_edit::needs_block_list;
-use crate::core::format::entry::Kind;
+use crate::core::format::entry::EntryKind;
 use crate::core::format::serialize::NewHead;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
@@ -51,7 +51,7 @@ impl SessionManager {
     #[napi(catch_unwind, ts_args_type = "thinkingLevel: string", ts_return_type = "string")]
     pub fn append_thinking_level_change<'env>(&self, env: &'env Env, level: JsVal<'env>) -> Result<JsVal<'env>> {
         let own = factory::call(JsEnv::new(env), FactoryFn::OwnThinkingLevel, &[level])?;
-        self.append_for_id(env, PendingEntry::entry(Kind::ThinkingLevelChange, own))
+        self.append_for_id(env, PendingEntry::entry(EntryKind::ThinkingLevelChange, own))
     }
 
     /// Appends a change of the model. Gives the entry's id.
@@ -71,7 +71,7 @@ impl SessionManager {
         model_id: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let own = factory::call(JsEnv::new(env), FactoryFn::OwnModel, &[provider, model_id])?;
-        self.append_for_id(env, PendingEntry::entry(Kind::ModelChange, own))
+        self.append_for_id(env, PendingEntry::entry(EntryKind::ModelChange, own))
     }
 
     /// Appends usage that is not part of the model's context. Gives the entry.
@@ -103,7 +103,7 @@ impl SessionManager {
         let values = [kind, provider, model, usage, note];
         let shape = if js.is_truthy(note)? { FactoryFn::OwnUsageWithNote } else { FactoryFn::OwnUsage };
         let own = factory::call(js, shape, &values)?;
-        let appended = append(&self.state, js, PendingEntry::entry(Kind::Usage, own))?;
+        let appended = append(&self.state, js, PendingEntry::entry(EntryKind::Usage, own))?;
         appended.entry(&self.state, js)
     }
 
@@ -153,7 +153,7 @@ impl SessionManager {
         let new = PendingEntry {
             id: Some(id),
             time: Some(now),
-            ..PendingEntry::entry(Kind::Compaction, own).with_head(head)
+            ..PendingEntry::entry(EntryKind::Compaction, own).with_head(head)
         };
         self.append_for_id(env, new)
     }
@@ -174,7 +174,7 @@ impl SessionManager {
         data: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let own = factory::call(JsEnv::new(env), FactoryFn::OwnCustom, &[custom_type, data])?;
-        self.append_for_id(env, PendingEntry::entry(Kind::Custom, own))
+        self.append_for_id(env, PendingEntry::entry(EntryKind::Custom, own))
     }
 
     /// Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id.
@@ -191,7 +191,7 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let name = one_line(&args::text(js, name, "name")?);
         let own = factory::call(js, FactoryFn::OwnName, &[js.string(&name)?])?;
-        self.append_for_id(env, PendingEntry::entry(Kind::SessionInfo, own))
+        self.append_for_id(env, PendingEntry::entry(EntryKind::SessionInfo, own))
     }
 
     /// Appends an extension's message, which is part of the model's context. Gives the entry's id.
@@ -219,7 +219,7 @@ impl SessionManager {
     ) -> Result<JsVal<'env>> {
         let values = [custom_type, content, display, details];
         let own = factory::call(JsEnv::new(env), FactoryFn::OwnCustomMessage, &values)?;
-        self.append_for_id(env, PendingEntry::entry(Kind::CustomMessage, own))
+        self.append_for_id(env, PendingEntry::entry(EntryKind::CustomMessage, own))
     }
 
     /// Appends a change of what an earlier entry of the path gives to the model: null leaves it out, content replaces
@@ -267,7 +267,7 @@ impl SessionManager {
         }
         let head = NewHead { target: id, ..NewHead::default() };
         let own = factory::call(js, FactoryFn::OwnEdit, &[target_id, replacement])?;
-        self.append_for_id(env, PendingEntry::entry(Kind::ContextEdit, own).with_head(head))
+        self.append_for_id(env, PendingEntry::entry(EntryKind::ContextEdit, own).with_head(head))
     }
 
     /// Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id.
@@ -290,6 +290,6 @@ impl SessionManager {
         self.known(js, target_id)?;
         let head = NewHead { target: js.text(target_id)?, sets_label: js.is_truthy(label)?, ..NewHead::default() };
         let own = factory::call(js, FactoryFn::OwnLabel, &[target_id, label])?;
-        self.append_for_id(env, PendingEntry::entry(Kind::Label, own).with_head(head))
+        self.append_for_id(env, PendingEntry::entry(EntryKind::Label, own).with_head(head))
     }
 }

@@ -7,7 +7,7 @@ use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
 use crate::core::base::error::Error as CoreError;
-use crate::core::format::entry::Kind;
+use crate::core::format::entry::EntryKind;
 use crate::core::format::serialize::NewHead;
 use crate::core::session::append::ParentChoice;
 use crate::core::tree::tree::RowNo;
@@ -414,7 +414,7 @@ impl SessionManager {
         let values = [from_id, summary, details, usage, from_hook];
         let own = factory::call(js, FactoryFn::OwnBranchSummary, &values)?;
         let head = NewHead { has_summary: js.is_truthy(summary)?, ..NewHead::default() };
-        let new = PendingEntry { below, ..PendingEntry::entry(Kind::BranchSummary, own).with_head(head) };
+        let new = PendingEntry { below, ..PendingEntry::entry(EntryKind::BranchSummary, own).with_head(head) };
         self.append_for_id(env, new)
     }
 

@@ -31,7 +31,7 @@ const LIMIT: usize = 50;
 const AT_ONCE: usize = 32;
 
 /// What the searching thread sends.
-enum Event {
+enum SearchEvent {
     Progress(usize, usize),
     Hits(Vec<TextMatch>),
     Done,
@@ -113,9 +113,13 @@ pub fn scope(js: JsEnv<'_>, cwd: JsVal<'_>, dir: JsVal<'_>) -> Result<ListScope>
 }
 
 /// Searches and sends the hits. Gives the catalog that was used.
-fn answer(asked: &SearchRequest, cancelled: &Arc<AtomicBool>, events: &Events<Event>) -> CoreResult<Option<Catalog>> {
+fn answer(
+    asked: &SearchRequest,
+    cancelled: &Arc<AtomicBool>,
+    events: &Events<SearchEvent>,
+) -> CoreResult<Option<Catalog>> {
     let Some(query) = Query::of(&asked.query).filter(|_| asked.options.limit > 0) else {
-        events.send(Event::Done);
+        events.send(SearchEvent::Done);
         return Ok(None);
     };
     let files = asked.scope.find(&asked.host.cwd)?;
@@ -127,7 +131,7 @@ fn answer(asked: &SearchRequest, cancelled: &Arc<AtomicBool>, events: &Events<Ev
         options: &asked.options,
         location: asked.location.as_ref(),
         cancelled,
-        progress: &|indexed, total| events.send(Event::Progress(indexed, total)),
+        progress: &|indexed, total| events.send(SearchEvent::Progress(indexed, total)),
     };
     let Some((mut hits, catalog)) = request.run()? else {
         // The promise rejects with the signal's reason.
@@ -135,26 +139,26 @@ fn answer(asked: &SearchRequest, cancelled: &Arc<AtomicBool>, events: &Events<Ev
     };
     while !hits.is_empty() {
         let rest = hits.split_off(hits.len().min(AT_ONCE));
-        events.send(Event::Hits(std::mem::replace(&mut hits, rest)));
+        events.send(SearchEvent::Hits(std::mem::replace(&mut hits, rest)));
     }
-    events.send(Event::Done);
+    events.send(SearchEvent::Done);
     Ok(catalog)
 }
 
 /// Handles an event. Nothing is borrowed while the caller's callback runs.
-fn handle(js: JsEnv<'_>, task: &Task, event: Event) -> Result<()> {
+fn handle(js: JsEnv<'_>, task: &Task, event: SearchEvent) -> Result<()> {
     match event {
-        Event::Progress(indexed, total) => match task.held(js, Held::OnProgress)? {
+        SearchEvent::Progress(indexed, total) => match task.held(js, Held::OnProgress)? {
             Some(on_progress) => {
                 js.call(on_progress, &[js.number(indexed as f64)?, js.number(total as f64)?]).map(|_| ())
             }
             None => Ok(()),
         },
-        Event::Hits(found) => {
+        SearchEvent::Hits(found) => {
             let Some(hits) = task.held(js, Held::Results)? else { return Ok(()) };
             found.iter().try_for_each(|found| js.scoped(|js, _| js.set_at(hits, js.len(hits)?, hit_object(js, found)?)))
         }
-        Event::Done => {
+        SearchEvent::Done => {
             let hits = task.held(js, Held::Results)?;
             task.end(js, hits.map_or_else(|| js.array(0), Ok)?, true)
         }

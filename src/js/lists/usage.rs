@@ -24,7 +24,7 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::host::HostSnapshot;
 
 /// What the collecting thread sends.
-enum Event {
+enum UsageEvent {
     Progress(usize, usize),
     /// The host's calendar is needed for these days of UTC.
     Days(Vec<f64>, Answer<Calendar>),
@@ -64,7 +64,7 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
 }
 
 impl UsageRequest {
-    fn answer(&self, cancelled: &AtomicBool, events: &Events<Event>) -> CoreResult<()> {
+    fn answer(&self, cancelled: &AtomicBool, events: &Events<UsageEvent>) -> CoreResult<()> {
         // The promise rejects with the signal's reason.
         let stopped = || CoreError::failed("The report was stopped");
         let takes = |info: &SessionSummary| match &self.source {
@@ -78,7 +78,7 @@ impl UsageRequest {
             largest: self.options.largest,
             cancelled,
             takes: &takes,
-            progress: &|done, total| events.send(Event::Progress(done, total)),
+            progress: &|done, total| events.send(UsageEvent::Progress(done, total)),
         };
         let collected = collection.run()?.ok_or_else(stopped)?;
         let has_periods = self.options.by.iter().any(|by| matches!(by, Grouping::Period(_)));
@@ -86,29 +86,29 @@ impl UsageRequest {
             false => Calendar::Utc,
             true => {
                 let (answer, calendar) = channel();
-                events.send(Event::Days(utc_days(&collected.sessions), answer));
+                events.send(UsageEvent::Days(utc_days(&collected.sessions), answer));
                 received(&calendar, cancelled).ok_or_else(stopped)?
             }
         };
         let report = report(&collected.sessions, &calendar, &self.options);
         let id_of = |session: &_, entry: &_| entry_id(session, entry);
-        events.send(Event::Done(to_json(&report, &collected.sessions, &collected.left_out, &id_of)));
+        events.send(UsageEvent::Done(to_json(&report, &collected.sessions, &collected.left_out, &id_of)));
         Ok(())
     }
 }
 
 /// Handles an event. Nothing is borrowed while the caller's callback runs.
-fn handle(js: JsEnv<'_>, task: &Task, event: Event) -> Result<()> {
+fn handle(js: JsEnv<'_>, task: &Task, event: UsageEvent) -> Result<()> {
     match event {
-        Event::Progress(done, total) => match task.held(js, Held::OnProgress)? {
+        UsageEvent::Progress(done, total) => match task.held(js, Held::OnProgress)? {
             Some(on_progress) => js.call(on_progress, &[js.number(done as f64)?, js.number(total as f64)?]).map(|_| ()),
             None => Ok(()),
         },
-        Event::Days(days, answer) => {
+        UsageEvent::Days(days, answer) => {
             // If nobody receives it, the report is over.
             let _ = answer.send(local_calendar(js, &days)?);
             Ok(())
         }
-        Event::Done(json) => task.end(js, parse(js, &json)?, true),
+        UsageEvent::Done(json) => task.end(js, parse(js, &json)?, true),
     }
 }

@@ -12,7 +12,7 @@ use super::object_lines::kept_lines;
 use super::resupply::Resupply;
 use super::state::State;
 use crate::core::base::error::Result as CoreResult;
-use crate::core::format::entry::Kind;
+use crate::core::format::entry::EntryKind;
 use crate::core::format::serialize::{line, NewHead};
 use crate::core::session::append::NewEntry;
 pub use crate::core::session::append::ParentChoice;
@@ -30,7 +30,7 @@ const ATTEMPTS: usize = 16;
 
 /// An entry to append.
 pub struct PendingEntry<'env> {
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// The entry's own fields, in order.
     pub own: OwnFields<'env>,
     /// Their JSON text, if it was made already.
@@ -90,12 +90,12 @@ impl<'env> OwnFields<'env> {
 
 impl<'env> PendingEntry<'env> {
     /// An entry below the leaf.
-    pub fn entry(kind: Kind, own: JsVal<'env>) -> Self {
+    pub fn entry(kind: EntryKind, own: JsVal<'env>) -> Self {
         Self::with_own(kind, OwnFields::Given(own))
     }
 
     /// The same with own fields that may be in the list.
-    pub fn with_own(kind: Kind, own: OwnFields<'env>) -> Self {
+    pub fn with_own(kind: EntryKind, own: OwnFields<'env>) -> Self {
         Self { kind, own, text: None, head: NewHead::default(), below: ParentChoice::Leaf, id: None, time: None }
     }
 
@@ -107,7 +107,7 @@ impl<'env> PendingEntry<'env> {
 
 /// What an append is going to do, and to which state of the session.
 #[derive(PartialEq, Eq)]
-enum Plan {
+enum AppendPlan {
     /// Keep the caller's object: nothing is written.
     Keep,
     WriteLine,
@@ -117,13 +117,13 @@ enum Plan {
     },
 }
 
-fn plan(state: &State, head: &NewHead) -> Plan {
+fn plan(state: &State, head: &NewHead) -> AppendPlan {
     if state.session.writes_lines() {
-        Plan::WriteLine
+        AppendPlan::WriteLine
     } else if state.session.makes_file_with(head) {
-        Plan::MakeFile { entries: state.session.tree().len() }
+        AppendPlan::MakeFile { entries: state.session.tree().len() }
     } else {
-        Plan::Keep
+        AppendPlan::Keep
     }
 }
 
@@ -196,13 +196,13 @@ fn add<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: &mut PendingEntry<'en
     let mut resupply = Resupply::default();
     for _ in 0..ATTEMPTS {
         let planned = plan(&state.borrow(), &new.head);
-        if planned != Plan::Keep && text.is_none() {
+        if planned != AppendPlan::Keep && text.is_none() {
             // The caller's code runs here, once. The plan is made again after it.
             text = Some(line_of(js, new.own.taken_out(js)?)?);
             continue;
         }
         let kept = match planned {
-            Plan::MakeFile { .. } => {
+            AppendPlan::MakeFile { .. } => {
                 new.own.taken_out(js)?;
                 kept_lines(state, js)?
             }

@@ -12,7 +12,7 @@ use super::gc::{self, Releasable};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::body::BodyOf;
-use crate::core::format::entry::{read_line_and_bodies, Kind, Line};
+use crate::core::format::entry::{read_line_and_bodies, EntryKind, Line};
 use crate::core::index::read_ahead::{AheadBody, ReadAhead, FIRST, NEAR};
 use crate::core::json::long_strings::Parts;
 use crate::core::session::Session;
@@ -141,7 +141,7 @@ impl BodyReader {
 /// What was known of a body that is not where it was.
 struct Was {
     session: Vec<u8>,
-    kind: Option<Kind>,
+    kind: Option<EntryKind>,
     len: Option<u32>,
 }
 

@@ -11,7 +11,7 @@ use super::state::{make_header, source, swap, State};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::context::branch::{plan, BranchLabel, BranchPlan, BranchStep};
-use crate::core::format::entry::{bodies_of, Kind};
+use crate::core::format::entry::{bodies_of, EntryKind};
 use crate::core::format::ids;
 use crate::core::session::{Persistence, Session};
 use crate::core::storage::new_file::NewFile;
@@ -259,7 +259,7 @@ fn rechained<'env>(state: &RefCell<State>, js: JsEnv<'env>, step: &BranchStep) -
         (js.string(tree.id_of(step.row))?, tree.row(step.row).map(|row| row.kind))
     };
     match kind {
-        Some(Kind::Compaction) => {
+        Some(EntryKind::Compaction) => {
             let first_kept = js.optional_string(step.first_kept.as_deref())?;
             factory::call(js, FactoryFn::RechainedCompaction, &[entry, id, parent, first_kept])
         }

@@ -12,7 +12,7 @@ use crate::js::engine::{JsEnv, JsVal, Persistent};
 
 /// What is kept of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Slot {
+enum ObjectSlot {
     /// Nothing: its line is in the storage.
     Empty,
     /// An object of the entry's own fields, without its envelope.
@@ -26,7 +26,7 @@ pub struct IdentityCache {
     /// A list with an element per row; a hole where nothing is kept.
     entries: Persistent,
     header: Option<Persistent>,
-    slots: Vec<Slot>,
+    slots: Vec<ObjectSlot>,
     missing: usize,
     /// The object that holds the others and lives as long as the manager. Without one they are held here.
     anchor: Option<Persistent>,
@@ -36,7 +36,7 @@ impl IdentityCache {
     /// A cache for a session of `rows` entries, none made.
     pub fn new(js: JsEnv<'_>, rows: usize) -> Result<Self> {
         let entries = js.keep(js.array(rows)?)?;
-        Ok(Self { entries, header: None, slots: vec![Slot::Empty; rows], missing: rows, anchor: None })
+        Ok(Self { entries, header: None, slots: vec![ObjectSlot::Empty; rows], missing: rows, anchor: None })
     }
 
     /// Gives the objects to an anchor, which drops those that it held before.
@@ -81,7 +81,7 @@ impl IdentityCache {
     pub fn grow(&mut self, rows: usize) {
         if rows > self.slots.len() {
             self.missing += rows - self.slots.len();
-            self.slots.resize(rows, Slot::Empty);
+            self.slots.resize(rows, ObjectSlot::Empty);
         }
     }
 
@@ -89,9 +89,9 @@ impl IdentityCache {
     pub fn follow(&mut self, js: JsEnv<'_>, rows: &[Option<RowNo>]) -> Result<()> {
         let old = self.list(js)?;
         let new = js.array(rows.len())?;
-        let mut slots = vec![Slot::Empty; rows.len()];
+        let mut slots = vec![ObjectSlot::Empty; rows.len()];
         for (row, (slot, was)) in slots.iter_mut().zip(rows).enumerate() {
-            let Some(was) = was.filter(|&was| self.slot(was) != Slot::Empty) else { continue };
+            let Some(was) = was.filter(|&was| self.slot(was) != ObjectSlot::Empty) else { continue };
             *slot = self.slot(was);
             js.scoped(|js, _| js.set_at(new, row as RowNo, js.at(old, was)?))?;
         }
@@ -100,7 +100,7 @@ impl IdentityCache {
             js.set(anchor, c"entries", new)?;
             js.weaken(&kept)?;
         }
-        self.missing = slots.iter().filter(|slot| **slot != Slot::Made).count();
+        self.missing = slots.iter().filter(|slot| **slot != ObjectSlot::Made).count();
         self.slots = slots;
         js.release(std::mem::replace(&mut self.entries, kept))
     }
@@ -138,16 +138,16 @@ impl IdentityCache {
 
     /// Whether an entry's object was made.
     pub fn has(&self, row: RowNo) -> bool {
-        self.slot(row) == Slot::Made
+        self.slot(row) == ObjectSlot::Made
     }
 
     /// Whether an entry is kept as its own fields.
     pub fn has_own(&self, row: RowNo) -> bool {
-        self.slot(row) == Slot::Own
+        self.slot(row) == ObjectSlot::Own
     }
 
-    fn slot(&self, row: RowNo) -> Slot {
-        self.slots.get(row as usize).copied().unwrap_or(Slot::Empty)
+    fn slot(&self, row: RowNo) -> ObjectSlot {
+        self.slots.get(row as usize).copied().unwrap_or(ObjectSlot::Empty)
     }
 
     /// Whether every entry's object was made.
@@ -178,14 +178,14 @@ impl IdentityCache {
     pub fn mark_own(&mut self, row: RowNo) {
         self.grow(row as usize + 1);
         if let Some(slot) = self.slots.get_mut(row as usize) {
-            *slot = Slot::Own;
+            *slot = ObjectSlot::Own;
         }
     }
 
     fn mark(&mut self, row: RowNo) {
         self.grow(row as usize + 1);
-        if let Some(slot) = self.slots.get_mut(row as usize).filter(|slot| **slot != Slot::Made) {
-            *slot = Slot::Made;
+        if let Some(slot) = self.slots.get_mut(row as usize).filter(|slot| **slot != ObjectSlot::Made) {
+            *slot = ObjectSlot::Made;
             self.missing -= 1;
         }
     }

@@ -5,7 +5,7 @@ use napi::Result;
 use super::append::{ListSlot, OwnFields, PendingEntry};
 use super::state::State;
 use crate::core::format::agent_message::{MessageHead, Role};
-use crate::core::format::entry::Kind;
+use crate::core::format::entry::EntryKind;
 use crate::core::format::serialize::NewHead;
 use crate::core::session::text_wanted::TextWanted;
 use crate::js::convert::errors::wrong_argument;
@@ -37,6 +37,6 @@ pub fn new_message<'env>(
         return Err(slot.take_back(js, error));
     }
     let head = NewHead { message: (role >= 0.0).then_some(head), ..NewHead::default() };
-    Ok(PendingEntry { text, time: Some(time), ..PendingEntry::with_own(Kind::Message, OwnFields::InList(slot)) }
+    Ok(PendingEntry { text, time: Some(time), ..PendingEntry::with_own(EntryKind::Message, OwnFields::InList(slot)) }
         .with_head(head))
 }

@@ -17,15 +17,15 @@ const TOGETHER: usize = 1 << 20;
 /// Lines to be made into entries.
 #[derive(Default)]
 pub struct ParseBatch {
-    ascii: Together,
+    ascii: JoinedLines,
     /// Lines with other characters: a string that has one takes two bytes for each letter.
-    wide: Together,
+    wide: JoinedLines,
     alone: Vec<(RowNo, String, u8)>,
 }
 
 /// Lines that are made together, by one call to `JSON.parse`.
 #[derive(Default)]
-struct Together {
+struct JoinedLines {
     /// A list of the lines.
     text: Vec<u8>,
     /// The whole of it, as an engine takes it that does not copy it.
@@ -86,7 +86,7 @@ impl ParseBatch {
         source: Option<JsVal<'_>>,
     ) -> Result<Option<UnusableLine>> {
         let source = source.map_or_else(|| js.undefined(), Ok)?;
-        let to = To { js, tree, list, source };
+        let to = EntryTarget { js, tree, list, source };
         for (row, line, lacks) in &self.alone {
             if let Some(unusable) = to.make(*row, line, *lacks)? {
                 return Ok(Some(unusable));
@@ -99,8 +99,8 @@ impl ParseBatch {
     }
 }
 
-impl Together {
-    fn make(&mut self, to: &To<'_, '_>) -> Result<Option<UnusableLine>> {
+impl JoinedLines {
+    fn make(&mut self, to: &EntryTarget<'_, '_>) -> Result<Option<UnusableLine>> {
         if self.rows.is_empty() {
             return Ok(None);
         }
@@ -126,7 +126,7 @@ impl Together {
         }
     }
 
-    fn one_by_one(&self, to: &To<'_, '_>) -> Result<Option<UnusableLine>> {
+    fn one_by_one(&self, to: &EntryTarget<'_, '_>) -> Result<Option<UnusableLine>> {
         let mut from = 1;
         for ((&row, &lacks), &end) in self.rows.iter().zip(&self.lacks).zip(&self.ends) {
             let line = String::from_utf8_lossy(self.text.get(from..end).unwrap_or_default());
@@ -140,14 +140,14 @@ impl Together {
 }
 
 /// Where entries are made.
-struct To<'a, 'env> {
+struct EntryTarget<'a, 'env> {
     js: JsEnv<'env>,
     tree: &'a Tree,
     list: JsVal<'env>,
     source: JsVal<'env>,
 }
 
-impl To<'_, '_> {
+impl EntryTarget<'_, '_> {
     /// Makes one entry of its line.
     fn make(&self, row: RowNo, line: &str, lacks: u8) -> Result<Option<UnusableLine>> {
         let js = self.js;

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Call, FileId, Stat};
+use super::{FileId, FsCall, Stat};
 
 /// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum InjectedFault {
 #[derive(Default)]
 struct State {
     plan: Option<(usize, InjectedFault)>,
-    made: Vec<Call>,
+    made: Vec<FsCall>,
     /// The files of the calls that have one, by the call's number.
     files: Vec<(usize, FileId)>,
     /// Whether the write or read that is being made is to be cut short.
@@ -35,19 +35,19 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::default();
 }
 
-type Meddling = Option<(Call, Box<dyn FnOnce()>)>;
+type Meddling = Option<(FsCall, Box<dyn FnOnce()>)>;
 
 thread_local! {
     static MEDDLING: RefCell<Meddling> = const { RefCell::new(None) };
 }
 
 /// Runs `meddle` right before the next call of this kind: what another process does in the moment between two calls.
-pub fn before_next(call: Call, meddle: impl FnOnce() + 'static) {
+pub fn before_next(call: FsCall, meddle: impl FnOnce() + 'static) {
     MEDDLING.with(|meddling| *meddling.borrow_mut() = Some((call, Box::new(meddle))));
 }
 
 /// The same before the `number`th call of this kind from now on.
-pub fn before_nth(number: u32, call: Call, meddle: impl FnOnce() + 'static) {
+pub fn before_nth(number: u32, call: FsCall, meddle: impl FnOnce() + 'static) {
     before_next(call, move || match number {
         0 | 1 => meddle(),
         _ => before_nth(number - 1, call, meddle),
@@ -58,7 +58,7 @@ pub fn before_nth(number: u32, call: Call, meddle: impl FnOnce() + 'static) {
 #[derive(Debug)]
 pub struct Made {
     /// The calls that were made.
-    pub calls: Vec<Call>,
+    pub calls: Vec<FsCall>,
     files: Vec<(usize, FileId)>,
     /// Whether the fault came.
     pub hit: bool,
@@ -66,7 +66,7 @@ pub struct Made {
 
 impl Made {
     /// The numbers of the writes to a file, and of the calls that wait for it.
-    pub fn of(&self, call: Call, file: FileId) -> Vec<usize> {
+    pub fn of(&self, call: FsCall, file: FileId) -> Vec<usize> {
         let is_it = |(at, of): &(usize, FileId)| (self.calls.get(*at) == Some(&call) && *of == file).then_some(*at);
         self.files.iter().filter_map(is_it).collect()
     }
@@ -97,7 +97,7 @@ pub fn with<T>(at: usize, fault: InjectedFault, work: impl FnOnce() -> T) -> (T,
 #[derive(Debug, Clone, Copy)]
 pub struct FileSystem {
     /// The calls that it refuses, and the error numbers.
-    pub refused: &'static [(Call, i32)],
+    pub refused: &'static [(FsCall, i32)],
     /// The error number of creating a file, and of opening one for writing.
     pub create: Option<i32>,
     pub open_for_writing: Option<i32>,
@@ -198,7 +198,7 @@ pub fn without_faults<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-pub(crate) fn inject(call: Call) -> io::Result<()> {
+pub(crate) fn inject(call: FsCall) -> io::Result<()> {
     let meddle = MEDDLING.with(|meddling| meddling.borrow_mut().take_if(|(awaited, _)| *awaited == call));
     if let Some((_, meddle)) = meddle {
         meddle();
@@ -212,7 +212,7 @@ pub(crate) fn inject(call: Call) -> io::Result<()> {
         };
         let number = state.made.len();
         state.made.push(call);
-        let moves = matches!(call, Call::Read | Call::Write);
+        let moves = matches!(call, FsCall::Read | FsCall::Write);
         let error = match fault {
             InjectedFault::Always(code) if number >= at => Some(code),
             InjectedFault::Once(code) if number == at => Some(code),
@@ -220,11 +220,11 @@ pub(crate) fn inject(call: Call) -> io::Result<()> {
                 (state.cut, state.hit) = (true, true);
                 None
             }
-            InjectedFault::ShortThen(_) if number == at && call == Call::Write => {
+            InjectedFault::ShortThen(_) if number == at && call == FsCall::Write => {
                 (state.cut, state.hit) = (true, true);
                 None
             }
-            InjectedFault::ShortThen(code) if number > at && call == Call::Write && state.hit => Some(code),
+            InjectedFault::ShortThen(code) if number > at && call == FsCall::Write && state.hit => Some(code),
             _ => None,
         };
         match error {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::core::io::fs::faults::{before_nth, with, InjectedFault};
-use crate::core::io::fs::Call;
+use crate::core::io::fs::FsCall;
 use std::sync::Mutex;
 
 /// What the lock file of a process says.
@@ -115,8 +115,8 @@ fn a_lock_held_while_its_file_had_a_second_name_locked_nothing() {
 #[cfg(unix)]
 fn a_lock_file_says_whose_it_is_from_the_moment_it_has_its_name() {
     use crate::core::io::fs::faults::before_next;
-    use crate::core::io::fs::Call;
-    for moment in [Call::Open, Call::Write, Call::Lock, Call::Attributes, Call::Link, Call::Remove] {
+    use crate::core::io::fs::FsCall;
+    for moment in [FsCall::Open, FsCall::Write, FsCall::Lock, FsCall::Attributes, FsCall::Link, FsCall::Remove] {
         let dir = crate::core::testing::faults::tests::scratch();
         let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
         std::fs::write(&session, "").expect("written");
@@ -163,7 +163,7 @@ fn a_lock_file_that_may_not_be_looked_at_stopped_every_append() {
     std::fs::write(&lock, says("17")).expect("written");
     let (_, made) = with(usize::MAX, InjectedFault::Short, || wait_until_free(&session));
     std::fs::write(&lock, says("17")).expect("written");
-    let open = made.calls.iter().position(|call| *call == fs::Call::Open).expect("it opens");
+    let open = made.calls.iter().position(|call| *call == fs::FsCall::Open).expect("it opens");
     for code in [libc::EACCES, libc::EPERM, libc::EROFS] {
         let (asked, _) = with(open, InjectedFault::Always(code), || wait_until_free(&session));
         assert!(!asked.expect("asked"));
@@ -198,7 +198,7 @@ fn a_lock_that_could_not_be_written_leaves_no_file() {
     drop(FileLock::take(&session).expect("taken"));
     let (result, made) = with(usize::MAX, InjectedFault::Short, || FileLock::take(&session).map(drop));
     result.expect("taken");
-    let write = made.calls.iter().position(|call| *call == fs::Call::Write).expect("it writes");
+    let write = made.calls.iter().position(|call| *call == fs::FsCall::Write).expect("it writes");
     for fault in [InjectedFault::Once(libc::ENOSPC), InjectedFault::ShortThen(libc::ENOSPC)] {
         let (result, _) = with(write, fault, || FileLock::take(&session).map(drop));
         assert!(result.expect_err("no space").to_string().contains("ENOSPC"));
@@ -229,10 +229,10 @@ fn a_lock_that_is_held_for_a_moment_is_waited_for() {
     let mine = FileLock::take(&session).expect("taken");
     let error = wait_until_free(&session).expect_err("it is held").to_string();
     assert!(error.contains(&std::process::id().to_string()), "{error}");
-    before_nth(TRIES / 2, Call::Lock, move || drop(mine));
+    before_nth(TRIES / 2, FsCall::Lock, move || drop(mine));
     assert!(wait_until_free(&session).expect("asked"));
     let mine = FileLock::take(&session).expect("taken");
-    before_nth(TRIES / 2, Call::Lock, move || drop(mine));
+    before_nth(TRIES / 2, FsCall::Lock, move || drop(mine));
     FileLock::take(&session).expect("taken after it");
 }
 

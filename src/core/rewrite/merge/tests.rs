@@ -4,7 +4,7 @@ use std::io::Write as _;
 use super::*;
 use crate::core::base::options::SessionFileOptions;
 use crate::core::io::fs::faults::before_next;
-use crate::core::io::fs::Call;
+use crate::core::io::fs::FsCall;
 use crate::core::session::{OpenResult, Persistence, Session};
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/here"}"#;
@@ -179,7 +179,7 @@ fn a_new_file_has_the_header_and_the_lines() {
 
 #[test]
 fn what_is_appended_during_a_merge_is_there_afterwards() {
-    for moment in [Call::Write, Call::Sync, Call::Rename] {
+    for moment in [FsCall::Write, FsCall::Sync, FsCall::Rename] {
         let [a, b, c] = ["a", "b", "c"].map(|id| entry(id, "p"));
         let file = file(&[&b]);
         let (path, text) = (file.path.clone(), format!("{c}\n"));

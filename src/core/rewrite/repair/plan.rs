@@ -13,13 +13,13 @@ use crate::core::rewrite::verify::{entry_in, LineClass, Survey};
 use crate::core::storage::storage::{bytes_at, Storage};
 
 /// The content of the new file.
-pub struct Plan {
+pub struct RepairPlan {
     header: LineSource,
     pub records: Vec<Record>,
     read: ReadTo,
 }
 
-impl Plan {
+impl RepairPlan {
     pub fn of(
         storage: &dyn Storage,
         survey: Survey,
@@ -92,7 +92,7 @@ impl Plan {
     }
 }
 
-impl Rewrite for Plan {
+impl Rewrite for RepairPlan {
     fn write(&mut self, old: &dyn Storage, out: &mut dyn std::io::Write) -> Result<ReadTo> {
         let header = text_of(old, &self.header);
         let records = self.records.iter().map(|record| record.line_text(old));

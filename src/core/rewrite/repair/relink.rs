@@ -9,7 +9,7 @@ use super::repair_log::RepairLog;
 use super::salvage::Fields;
 use crate::core::base::error::Result;
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::entry::{EntryHead, Kind, Parent};
+use crate::core::format::entry::{EntryHead, EntryKind, Parent};
 use crate::core::format::ids::entry_id;
 use crate::core::json::{quoted, string_bytes, ObjectText};
 use crate::core::storage::storage::Storage;
@@ -112,7 +112,7 @@ impl Relinker {
                 }
             }
             let (key, pointed) = match record.head.kind {
-                Kind::Compaction => ("firstKeptEntryId", &record.head.first_kept),
+                EntryKind::Compaction => ("firstKeptEntryId", &record.head.first_kept),
                 _ => ("targetId", &record.head.target),
             };
             if let Some(target) = pointed.as_ref().and_then(|target| now.get(&**target)) {

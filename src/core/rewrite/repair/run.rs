@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::header;
-use super::plan::Plan;
+use super::plan::RepairPlan;
 use super::repair_log::{Repair, RepairLog};
 use crate::core::base::error::{Error, Result};
 use crate::core::format::header::Version;
@@ -80,7 +80,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
             matches!(line.what, LineClass::Damaged(_)) && header_line.is_some_and(|header| header != Some(line.number))
         };
         let is_anything_lost = survey.lines.iter().any(is_lost);
-        let mut plan = Plan::of(storage, survey, header, &mut made)?;
+        let mut plan = RepairPlan::of(storage, survey, header, &mut made)?;
         if is_anything_lost && plan.records.is_empty() {
             // Notes, a program, a picture: the file never was a session.
             return Err(Error::not_a_session(path));

@@ -3,7 +3,7 @@ use std::io::Write as _;
 
 use crate::core::base::options::SessionFileOptions;
 use crate::core::io::fs::faults::before_next;
-use crate::core::io::fs::Call;
+use crate::core::io::fs::FsCall;
 use crate::core::rewrite::verify::verify;
 use crate::core::session::{OpenResult, Persistence, Session};
 
@@ -42,7 +42,7 @@ fn names(dir: &tempfile::TempDir) -> Vec<String> {
 /// What pi appends between the copy and the rename, or to the old file after it.
 #[test]
 fn lines_that_pi_wrote_during_a_migration_were_only_in_the_backup() {
-    for moment in [Call::Write, Call::Link, Call::Sync, Call::Rename] {
+    for moment in [FsCall::Write, FsCall::Link, FsCall::Sync, FsCall::Rename] {
         let (dir, path) = old_file(OLD);
         let other = path.clone();
         before_next(moment, move || add(&other, PI));
@@ -55,8 +55,8 @@ fn lines_that_pi_wrote_during_a_migration_were_only_in_the_backup() {
     }
     let (_dir, path) = old_file(OLD);
     let mut old = fs::OpenOptions::new().append(true).open(&path).expect("opened");
-    before_next(Call::Rename, move || {
-        before_next(Call::Sync, move || {
+    before_next(FsCall::Rename, move || {
+        before_next(FsCall::Sync, move || {
             for _ in 0..3 {
                 old.write_all(PI.as_bytes()).expect("written");
             }
@@ -70,7 +70,7 @@ fn lines_that_pi_wrote_during_a_migration_were_only_in_the_backup() {
 fn a_last_line_that_was_ended_during_a_migration_was_in_the_new_file_twice() {
     let last = &PI[..PI.len() - 1];
     for (rest, entries) in [("\n", 2), ("\n\n", 2), (PI, 3), ("\r\n", 2)] {
-        for moment in [Call::Sync, Call::Rename] {
+        for moment in [FsCall::Sync, FsCall::Rename] {
             let (_dir, path) = old_file(&format!("{OLD}{last}"));
             let other = path.clone();
             before_next(moment, move || add(&other, rest));
@@ -83,7 +83,7 @@ fn a_last_line_that_was_ended_during_a_migration_was_in_the_new_file_twice() {
 /// Each of several processes wrote its own ids over what the first had made, with a backup of it.
 #[test]
 fn a_file_that_another_process_had_migrated_was_migrated_over_it() {
-    for moment in [Call::Write, Call::Link, Call::Sync] {
+    for moment in [FsCall::Write, FsCall::Link, FsCall::Sync] {
         let (dir, path) = old_file(OLD);
         let other = path.clone();
         let ids = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -115,7 +115,7 @@ fn a_file_that_pi_migrated_meanwhile_is_pis() {
     for text in [new.clone(), format!("{new}{}", new.lines().nth(1).expect("a line")), String::new()] {
         let (dir, path) = old_file(OLD);
         let (other, after) = (path.clone(), text.clone());
-        before_next(Call::Sync, move || fs::write(&other, after).expect("written"));
+        before_next(FsCall::Sync, move || fs::write(&other, after).expect("written"));
         let found = Session::open(&path, Persistence::File, SessionFileOptions::default());
         assert_eq!(found.is_ok(), !text.is_empty());
         assert_eq!(fs::read_to_string(&path).expect("read"), text);

@@ -3,7 +3,7 @@
 
 use crate::core::base::error::{Error, Result};
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::entry::{read_line, EntryHead, Kind, Line};
+use crate::core::format::entry::{read_line, EntryHead, EntryKind, Line};
 use crate::core::format::header::{Header, Version, CURRENT_VERSION};
 use crate::core::io::line_reader::text_of;
 use crate::core::json::{quoted, ObjectText};
@@ -52,7 +52,7 @@ impl Session {
                 ParentRef::Other => object.set("parentId", "{}"),
             }
             // An unknown type is not kept in the tree.
-            if known.kind != Kind::Unknown {
+            if known.kind != EntryKind::Unknown {
                 object.set("type", quoted(known.kind.name().as_bytes()));
             }
             Some(())

@@ -9,7 +9,7 @@ fn a_line_of_another_process_comes_in_before_ours() {
     let mut session = opened(&world.path);
     let first = append(&mut session);
     let path = world.path.clone();
-    before_next(Call::Write, move || add(&path, &entry("theirs")));
+    before_next(FsCall::Write, move || add(&path, &entry("theirs")));
     let second = append(&mut session);
     assert_eq!(ids(&session), ["a", &first, "theirs", &second]);
     let leaf = session.tree().leaf().expect("a leaf");
@@ -31,7 +31,7 @@ fn half_a_line_of_another_process_is_not_continued() {
                 append(&mut session);
                 let path = world.path.clone();
                 match in_the_moment_before {
-                    true => before_next(Call::Write, move || add(&path, half)),
+                    true => before_next(FsCall::Write, move || add(&path, half)),
                     false => world.add(half),
                 }
                 append(&mut session);
@@ -57,11 +57,11 @@ fn an_id_that_another_process_takes_in_the_moment_before_is_chosen_again() {
         let first = append(&mut session);
         choose(&["00000002", "00000001"]);
         let path = world.path.clone();
-        before_next(Call::Write, move || {
+        before_next(FsCall::Write, move || {
             add(&path, &entry("00000001"));
             if others_follow {
-                before_next(Call::Truncate, move || panic!("what others wrote would be cut off"));
-                before_next(Call::Seek, move || add(&path, &entry("behind")));
+                before_next(FsCall::Truncate, move || panic!("what others wrote would be cut off"));
+                before_next(FsCall::Seek, move || add(&path, &entry("behind")));
             }
         });
         assert_eq!(append(&mut session), "00000002");
@@ -83,7 +83,7 @@ fn an_id_that_was_given_and_is_taken_is_an_error() {
     let error = append_as(&mut session, Some("a")).expect_err("it is taken");
     assert!(error.to_string().contains("the id a;"), "{error}");
     let path = world.path.clone();
-    before_next(Call::Write, move || add(&path, &entry("b")));
+    before_next(FsCall::Write, move || add(&path, &entry("b")));
     let error = append_as(&mut session, Some("b")).expect_err("it is taken");
     assert!(error.to_string().contains("the id b;"), "{error}");
     assert_eq!(world.text(), before + &entry("b"));

@@ -37,7 +37,7 @@ fn an_append_got_an_exception_while_another_process_repaired_the_file() {
     let mut session = opened(&world.path);
     let repair = FileLock::take(&world.path).expect("taken");
     let (path, repaired) = (world.path.clone(), world.dir.path().join("repaired"));
-    before_nth(100, Call::Lock, move || {
+    before_nth(100, FsCall::Lock, move || {
         fs::write(&repaired, HEADER.to_owned() + &entry("a")).expect("written");
         fs::rename(&repaired, &path).expect("renamed");
         drop(repair);

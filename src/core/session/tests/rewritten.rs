@@ -27,7 +27,7 @@ fn another_session_written_into_the_file_in_the_moment_before_the_write_keeps_no
     append(&mut session);
     let other = OTHER.to_owned() + &entry("o").repeat(20);
     let (path, text) = (world.path.clone(), other.clone());
-    before_next(Call::Write, move || fs::write(path, text).expect("written"));
+    before_next(FsCall::Write, move || fs::write(path, text).expect("written"));
     let error = append_as(&mut session, None).expect_err("another session is there");
     assert!(error.to_string().contains("another session"), "{error}");
     assert_eq!(world.text(), other);
@@ -128,11 +128,11 @@ fn a_line_at_an_unknown_offset_is_rolled_back_only_if_it_is_the_last() {
         let before = world.text();
         let path = world.path.clone();
         if others_follow {
-            before_next(Call::Seek, move || add(&path, &entry("theirs")));
+            before_next(FsCall::Seek, move || add(&path, &entry("theirs")));
         }
         // The look, the write, the question where it landed.
         let (result, made) = with(2, InjectedFault::Once(libc::EIO), || append_as(&mut session, None));
-        assert_eq!(made.calls[..3], [Call::Stat, Call::Write, Call::Seek]);
+        assert_eq!(made.calls[..3], [FsCall::Stat, FsCall::Write, FsCall::Seek]);
         result.expect_err("it is not known where the line is");
         match others_follow {
             false => assert_eq!(world.text(), before),
@@ -151,7 +151,7 @@ fn a_half_written_line_is_cut_off_under_the_lock() {
     append(&mut session);
     let before = world.text();
     let path = world.path.clone();
-    before_next(Call::Truncate, move || {
+    before_next(FsCall::Truncate, move || {
         let locked = File::open(path).expect("opened").try_lock();
         assert!(matches!(locked, Err(TryLockError::WouldBlock)), "others of ours could write now");
     });

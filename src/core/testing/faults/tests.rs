@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::core::base::error::Result;
 use crate::core::base::options::Durability;
 use crate::core::base::options::{EntryIds, Lock, SessionFileOptions};
-use crate::core::format::entry::Kind;
+use crate::core::format::entry::EntryKind;
 use crate::core::format::serialize::NewHead;
 use crate::core::io::fs::faults::{with, InjectedFault};
 use crate::core::session::append::{NewEntry, ParentChoice};
@@ -46,7 +46,7 @@ fn three() -> String {
 
 fn append(session: &mut Session) -> Result<()> {
     let entry = NewEntry {
-        kind: Kind::Custom,
+        kind: EntryKind::Custom,
         head: &NewHead::default(),
         own_fields: b"{\"customType\":\"one that is a good deal longer than nothing\"}",
         below: ParentChoice::Leaf,

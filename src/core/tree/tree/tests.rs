@@ -9,7 +9,7 @@ mod model;
 
 fn entry(id: &str, parent: Option<&str>) -> EntryHead<'static> {
     EntryHead {
-        kind: Kind::Custom,
+        kind: EntryKind::Custom,
         id: Cow::Owned(id.as_bytes().to_vec()),
         parent: parent.map_or(Parent::Null, |id| Parent::Id(Cow::Owned(id.as_bytes().to_vec()))),
         time: Time::At(0.0),
@@ -23,7 +23,7 @@ fn entry(id: &str, parent: Option<&str>) -> EntryHead<'static> {
 
 fn label(id: &str, target: &str, sets: bool) -> EntryHead<'static> {
     EntryHead {
-        kind: Kind::Label,
+        kind: EntryKind::Label,
         target: Some(Cow::Owned(target.as_bytes().to_vec())),
         sets_label: sets,
         ..entry(id, None)

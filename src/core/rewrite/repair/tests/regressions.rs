@@ -5,7 +5,7 @@ use std::io::Write;
 
 use super::*;
 use crate::core::io::fs::faults::before_next;
-use crate::core::io::fs::Call;
+use crate::core::io::fs::FsCall;
 use crate::core::io::line_reader::RawLine;
 use crate::core::rewrite::repair::plan::salvaged_entry;
 use crate::core::rewrite::repair::salvage::{pieces, SalvagedPiece};
@@ -233,7 +233,7 @@ fn an_old_file_with_a_damaged_header_lost_all_its_entries() {
 /// What pi appends while a file is copied, between the copy and the rename, and to the old file after it.
 #[test]
 fn lines_that_pi_wrote_during_a_repair_were_nowhere() {
-    for moment in [Call::Write, Call::Sync, Call::Rename] {
+    for moment in [FsCall::Write, FsCall::Sync, FsCall::Rename] {
         let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n", entry("a", "null")));
         let other = path.clone();
         before_next(moment, move || add(&other, &custom("pi1", "a")));
@@ -247,8 +247,8 @@ fn lines_that_pi_wrote_during_a_repair_were_nowhere() {
     // Who has the file open still writes to it when another has its name.
     let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n", entry("a", "null")));
     let mut old = fs::OpenOptions::new().append(true).open(&path).expect("opened");
-    before_next(Call::Rename, move || {
-        before_next(Call::Sync, move || {
+    before_next(FsCall::Rename, move || {
+        before_next(FsCall::Sync, move || {
             old.write_all([custom("pi1", "a"), custom("pi2", "a"), "hal".into()].concat().as_bytes()).expect("written");
         });
     });
@@ -258,7 +258,7 @@ fn lines_that_pi_wrote_during_a_repair_were_nowhere() {
 
 #[test]
 fn half_a_line_that_went_on_during_a_repair_was_cut_in_two() {
-    for moment in [Call::Sync, Call::Rename] {
+    for moment in [FsCall::Sync, FsCall::Rename] {
         let late = custom("pi1", "a");
         let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n{}", entry("a", "null"), &late[..20]));
         let (other, rest) = (path.clone(), late[20..].to_owned());
@@ -270,7 +270,7 @@ fn half_a_line_that_went_on_during_a_repair_was_cut_in_two() {
 
 #[test]
 fn a_damaged_line_before_blanks_came_back_with_what_was_added_during_the_repair() {
-    for moment in [Call::Sync, Call::Rename] {
+    for moment in [FsCall::Sync, FsCall::Rename] {
         let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n   ", entry("a", "null")));
         let other = path.clone();
         before_next(moment, move || add(&other, &custom("pi1", "a")));
@@ -284,7 +284,7 @@ fn a_damaged_line_before_blanks_came_back_with_what_was_added_during_the_repair(
 fn a_file_that_was_repaired_while_the_lock_was_waited_for_was_overwritten() {
     let (dir, path) = written(&format!("{HEADER}\ntorn\n"));
     let other = path.clone();
-    before_next(Call::Lock, move || {
+    before_next(FsCall::Lock, move || {
         fs::write(&other, format!("{HEADER}\n{}\n", entry("new", "null"))).expect("written")
     });
     let report = repair(&path, (0.0, "now")).expect("looked at");
@@ -294,7 +294,7 @@ fn a_file_that_was_repaired_while_the_lock_was_waited_for_was_overwritten() {
 
 #[test]
 fn a_file_that_another_replaced_during_a_repair_lost_the_others_work() {
-    for moment in [Call::Write, Call::Sync] {
+    for moment in [FsCall::Write, FsCall::Sync] {
         let (dir, path) = written(&format!("{HEADER}\ntorn\n"));
         let other = path.clone();
         before_next(moment, move || {

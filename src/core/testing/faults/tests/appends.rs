@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::*;
 use crate::core::io::fs::faults::before_next;
-use crate::core::io::fs::Call;
+use crate::core::io::fs::FsCall;
 use crate::core::rewrite::verify::verify;
 
 /// Something a session does, and what the world does to its file before, or meanwhile.
@@ -25,7 +25,7 @@ fn foreign(id: &str) -> String {
 }
 
 /// Another process writes a line, right before the session's next call of this kind.
-fn others_write_before(call: Call, path: &str, id: &'static str) {
+fn others_write_before(call: FsCall, path: &str, id: &'static str) {
     let path = path.to_owned();
     before_next(call, move || {
         add(&path, &foreign(id));
@@ -74,7 +74,7 @@ const SCENARIOS: &[Scenario] = &[
         options: FSYNC,
         before: |session, path| {
             append(session).expect("appended");
-            others_write_before(Call::Write, path, "g");
+            others_write_before(FsCall::Write, path, "g");
         },
         work: append,
     },
@@ -83,7 +83,7 @@ const SCENARIOS: &[Scenario] = &[
         options: FSYNC,
         before: |session, path| {
             append(session).expect("appended");
-            others_write_before(Call::Seek, path, "h");
+            others_write_before(FsCall::Seek, path, "h");
         },
         work: append,
     },
@@ -93,7 +93,7 @@ const SCENARIOS: &[Scenario] = &[
         before: |session, path| {
             add(path, &foreign("d"));
             append(session).expect("appended");
-            others_write_before(Call::Seek, path, "h");
+            others_write_before(FsCall::Seek, path, "h");
         },
         work: append,
     },
@@ -183,7 +183,7 @@ fn replaced(session: &mut Session, path: &str) {
     fs::rename(other, path).expect("renamed");
 }
 
-fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<Call>, bool) {
+fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<FsCall>, bool) {
     let what = format!("{}, call {at}: {fault:?}", scenario.name);
     let dir = scratch();
     let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();

@@ -4,7 +4,7 @@ use super::files::{in_turn, OLD};
 use super::*;
 use crate::core::base::error::Error;
 use crate::core::io::fs::faults::without_faults;
-use crate::core::io::fs::Call;
+use crate::core::io::fs::FsCall;
 
 #[test]
 fn a_lock_that_fails_is_not_held_and_leaves_nothing() {
@@ -69,7 +69,7 @@ fn new_directories_are_on_disk_with_their_names_or_made_again() {
     let syncs = |dir: &Path| {
         let (result, made) = with(usize::MAX, InjectedFault::Short, || make(dir));
         result.expect("made");
-        made.calls.iter().filter(|call| **call == Call::Sync).count()
+        made.calls.iter().filter(|call| **call == FsCall::Sync).count()
     };
     let dir = scratch();
     assert_eq!((syncs(dir.path()), syncs(dir.path())), (3, 0));

@@ -8,7 +8,7 @@ use super::*;
 use crate::core::base::error::Error;
 use crate::core::catalog::location::CatalogLocation;
 use crate::core::io::fs::faults::{on_file_system, FileSystem};
-use crate::core::io::fs::Call;
+use crate::core::io::fs::FsCall;
 use crate::core::listing::candidates::in_dir;
 use crate::core::listing::read_all::read_all;
 use crate::core::rewrite::merge::{merge, StoredLines};
@@ -46,13 +46,13 @@ const ALL: [Work; 10] = [
 ];
 
 /// A kind of file system, and what cannot be done there.
-struct Kind {
+struct OddFileSystem {
     name: &'static str,
     file_system: FileSystem,
     fails: &'static [Work],
 }
 
-const fn refusing(refused: &'static [(Call, i32)]) -> FileSystem {
+const fn refusing(refused: &'static [(FsCall, i32)]) -> FileSystem {
     FileSystem { refused, ..FileSystem::PLAIN }
 }
 
@@ -69,38 +69,50 @@ const WRITES: &[Work] = &[
     Work::Restore,
 ];
 
-const KINDS: &[Kind] = &[
-    Kind { name: "a usual one", file_system: FileSystem::PLAIN, fails: &[] },
-    Kind { name: "no modes", file_system: refusing(&[(Call::Attributes, libc::EPERM)]), fails: &[] },
-    Kind { name: "no hard links", file_system: refusing(&[(Call::Link, libc::EPERM)]), fails: &[] },
-    Kind { name: "hard links not supported", file_system: refusing(&[(Call::Link, libc::ENOTSUP)]), fails: &[] },
+const KINDS: &[OddFileSystem] = &[
+    OddFileSystem { name: "a usual one", file_system: FileSystem::PLAIN, fails: &[] },
+    OddFileSystem { name: "no modes", file_system: refusing(&[(FsCall::Attributes, libc::EPERM)]), fails: &[] },
+    OddFileSystem { name: "no hard links", file_system: refusing(&[(FsCall::Link, libc::EPERM)]), fails: &[] },
+    OddFileSystem {
+        name: "hard links not supported",
+        file_system: refusing(&[(FsCall::Link, libc::ENOTSUP)]),
+        fails: &[],
+    },
     // A repair or merge may not run beside another writer.
-    Kind {
+    OddFileSystem {
         name: "no locks",
-        file_system: refusing(&[(Call::Lock, libc::ENOLCK)]),
+        file_system: refusing(&[(FsCall::Lock, libc::ENOLCK)]),
         fails: &[Work::Exclusive, Work::Repair, Work::Merge],
     },
-    Kind {
+    OddFileSystem {
         name: "no sync of directories",
         file_system: FileSystem { sync_dir: Some(libc::EINVAL), ..FileSystem::PLAIN },
         fails: &[],
     },
-    Kind { name: "no extended attributes", file_system: refusing(&[(Call::Xattrs, libc::ENOTSUP)]), fails: &[] },
-    Kind {
+    OddFileSystem {
+        name: "no extended attributes",
+        file_system: refusing(&[(FsCall::Xattrs, libc::ENOTSUP)]),
+        fails: &[],
+    },
+    OddFileSystem {
         name: "link counts of 0",
         file_system: FileSystem { counts_no_links: true, ..FileSystem::PLAIN },
         fails: &[],
     },
-    Kind {
+    OddFileSystem {
         name: "times in steps of 2 s",
         file_system: FileSystem { has_coarse_times: true, ..FileSystem::PLAIN },
         fails: &[],
     },
-    Kind { name: "names without case", file_system: FileSystem { folds_case: true, ..FileSystem::PLAIN }, fails: &[] },
-    Kind {
+    OddFileSystem {
+        name: "names without case",
+        file_system: FileSystem { folds_case: true, ..FileSystem::PLAIN },
+        fails: &[],
+    },
+    OddFileSystem {
         name: "a memory stick: no modes, links, attributes or case, coarse times",
         file_system: FileSystem {
-            refused: &[(Call::Attributes, libc::EPERM), (Call::Link, libc::EPERM), (Call::Xattrs, libc::ENOTSUP)],
+            refused: &[(FsCall::Attributes, libc::EPERM), (FsCall::Link, libc::EPERM), (FsCall::Xattrs, libc::ENOTSUP)],
             sync_dir: Some(libc::EINVAL),
             has_coarse_times: true,
             folds_case: true,
@@ -108,16 +120,16 @@ const KINDS: &[Kind] = &[
         },
         fails: &[],
     },
-    Kind {
+    OddFileSystem {
         name: "read-only",
         file_system: FileSystem {
             refused: &[
-                (Call::Link, libc::EROFS),
-                (Call::Rename, libc::EROFS),
-                (Call::Remove, libc::EROFS),
-                (Call::Mkdir, libc::EROFS),
-                (Call::Attributes, libc::EROFS),
-                (Call::Truncate, libc::EROFS),
+                (FsCall::Link, libc::EROFS),
+                (FsCall::Rename, libc::EROFS),
+                (FsCall::Remove, libc::EROFS),
+                (FsCall::Mkdir, libc::EROFS),
+                (FsCall::Attributes, libc::EROFS),
+                (FsCall::Truncate, libc::EROFS),
             ],
             create: Some(libc::EROFS),
             open_for_writing: Some(libc::EROFS),
@@ -125,22 +137,22 @@ const KINDS: &[Kind] = &[
         },
         fails: WRITES,
     },
-    Kind {
+    OddFileSystem {
         name: "full",
-        file_system: refusing(&[(Call::Write, libc::ENOSPC), (Call::Mkdir, libc::ENOSPC)]),
+        file_system: refusing(&[(FsCall::Write, libc::ENOSPC), (FsCall::Mkdir, libc::ENOSPC)]),
         fails: WRITES,
     },
-    Kind {
+    OddFileSystem {
         name: "full, of files as well",
         file_system: FileSystem {
             create: Some(libc::ENOSPC),
-            ..refusing(&[(Call::Write, libc::ENOSPC), (Call::Link, libc::ENOSPC)])
+            ..refusing(&[(FsCall::Write, libc::ENOSPC), (FsCall::Link, libc::ENOSPC)])
         },
         fails: WRITES,
     },
-    Kind {
+    OddFileSystem {
         name: "over quota",
-        file_system: FileSystem { create: Some(libc::EDQUOT), ..refusing(&[(Call::Write, libc::EDQUOT)]) },
+        file_system: FileSystem { create: Some(libc::EDQUOT), ..refusing(&[(FsCall::Write, libc::EDQUOT)]) },
         fails: WRITES,
     },
 ];
@@ -227,7 +239,7 @@ impl Work {
     }
 }
 
-fn check(Kind { name, file_system, fails }: &Kind, work: Work) {
+fn check(OddFileSystem { name, file_system, fails }: &OddFileSystem, work: Work) {
     let what = format!("{name}: {work:?}");
     let dir = scratch();
     let path = at(dir.path(), "s.jsonl");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::core::io::fs::faults::{before_next, Made};
-use crate::core::io::fs::{stat_path, Call, FileId};
+use crate::core::io::fs::{stat_path, FileId, FsCall};
 use crate::core::rewrite::verify::verify;
 use crate::core::session::fork::ForkSource;
 
@@ -19,25 +19,26 @@ fn file_id(path: &Path) -> FileId {
 }
 
 fn syncs(made: &Made) -> usize {
-    made.calls.iter().filter(|call| **call == Call::Sync).count()
+    made.calls.iter().filter(|call| **call == FsCall::Sync).count()
 }
 
 /// The disk has the file at `path` before this returned: a wait for it is behind the last write to it.
 fn waited_for(made: &Made, path: &str, what: &str) {
-    let (writes, syncs) = (made.of(Call::Write, file_id(path.as_ref())), made.of(Call::Sync, file_id(path.as_ref())));
+    let (writes, syncs) =
+        (made.of(FsCall::Write, file_id(path.as_ref())), made.of(FsCall::Sync, file_id(path.as_ref())));
     assert!(!writes.is_empty() && writes.last() < syncs.last(), "{what}: written at {writes:?}, synced at {syncs:?}");
 }
 
 /// Written, then waited for, then named, then the directory waited for: a power cut at any moment leaves the old file or
 /// the new one.
-fn is_in_order(made: &Made, path: &str, named: Call, what: &str) {
+fn is_in_order(made: &Made, path: &str, named: FsCall, what: &str) {
     waited_for(made, path, what);
     let file = file_id(path.as_ref());
     let dir = file_id(Path::new(path).parent().expect("a directory"));
-    let last_write = made.of(Call::Write, file).last().copied();
-    let synced = made.of(Call::Sync, file).into_iter().find(|at| Some(*at) > last_write);
+    let last_write = made.of(FsCall::Write, file).last().copied();
+    let synced = made.of(FsCall::Sync, file).into_iter().find(|at| Some(*at) > last_write);
     let named = made.calls.iter().rposition(|call| *call == named);
-    let dir_synced = made.of(Call::Sync, dir).last().copied();
+    let dir_synced = made.of(FsCall::Sync, dir).last().copied();
     assert!(synced.is_some() && synced < named, "{what}: named at {named:?} before it was synced at {synced:?}");
     assert!(named < dir_synced, "{what}: the directory was synced at {dir_synced:?}, the file named at {named:?}");
 }
@@ -98,7 +99,7 @@ fn without_fsync_nothing_that_is_appended_or_new_waits() {
     let branched = calls(|| super::files::branch(dir.path(), OS).map(drop));
     let made = calls(|| new_file(dir.path(), OS));
     for (what, made) in [("append", appended), ("fork", forked), ("branch", branched), ("new file", made)] {
-        assert!(made.calls.contains(&Call::Write), "{what}: {:?}", made.calls);
+        assert!(made.calls.contains(&FsCall::Write), "{what}: {:?}", made.calls);
         assert_eq!(syncs(&made), 0, "{what}: {:?}", made.calls);
     }
 }
@@ -118,8 +119,8 @@ fn flush_waits_for_the_file_and_its_name() {
             session.flush()
         });
         waited_for(&made, &path, "flush");
-        let dir = made.of(Call::Sync, file_id(dir.path()));
-        assert!(dir.last() > made.of(Call::Sync, file_id(path.as_ref())).last(), "flush: the directory at {dir:?}");
+        let dir = made.of(FsCall::Sync, file_id(dir.path()));
+        assert!(dir.last() > made.of(FsCall::Sync, file_id(path.as_ref())).last(), "flush: the directory at {dir:?}");
     }
 }
 
@@ -129,7 +130,7 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
     const OLD: &str = "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\"}}\n";
     type Work = fn(&Path, SessionFileOptions) -> Result<()>;
     /// SessionFileOptions, what it is, what is in `s.jsonl` before, what is done, the file, the call that names it.
-    type Case = (SessionFileOptions, &'static str, String, Work, &'static str, Call);
+    type Case = (SessionFileOptions, &'static str, String, Work, &'static str, FsCall);
     let migrates: Work = |dir, options| Session::open(&at(dir, "s.jsonl"), Persistence::File, options).map(drop);
     let repairs: Work = |dir, _| crate::core::rewrite::repair::repair(&at(dir, "s.jsonl"), (0.0, "t")).map(drop);
     let restores: Work = |dir, options| {
@@ -156,22 +157,22 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
     let mut cases: Vec<Case> = Vec::new();
     for options in [OS, FSYNC] {
         // Where something of old is at stake the disk is waited for whatever was chosen.
-        cases.push((options, "migration", OLD.into(), migrates, "s.jsonl", Call::Rename));
-        cases.push((options, "repair", three() + "torn", repairs, "s.jsonl", Call::Rename));
-        cases.push((options, "deleted file", three(), restores, "s.jsonl", Call::Link));
-        cases.push((options, "lost file", three(), rewrites, "s.jsonl", Call::Link));
+        cases.push((options, "migration", OLD.into(), migrates, "s.jsonl", FsCall::Rename));
+        cases.push((options, "repair", three() + "torn", repairs, "s.jsonl", FsCall::Rename));
+        cases.push((options, "deleted file", three(), restores, "s.jsonl", FsCall::Link));
+        cases.push((options, "lost file", three(), rewrites, "s.jsonl", FsCall::Link));
     }
-    cases.push((FSYNC, "new file", three(), new_file, "n.jsonl", Call::Link));
+    cases.push((FSYNC, "new file", three(), new_file, "n.jsonl", FsCall::Link));
     cases.push((
         FSYNC,
         "branch",
         three(),
         |dir, options| super::files::branch(dir, options).map(drop),
         "b.jsonl",
-        Call::Link,
+        FsCall::Link,
     ));
-    cases.push((FSYNC, "fork", three(), forks, "f.jsonl", Call::Link));
-    cases.push((FSYNC, "fork of an old file", OLD.into(), forks, "f.jsonl", Call::Link));
+    cases.push((FSYNC, "fork", three(), forks, "f.jsonl", FsCall::Link));
+    cases.push((FSYNC, "fork of an old file", OLD.into(), forks, "f.jsonl", FsCall::Link));
     for (options, what, text, work, name, named) in &cases {
         let dir = scratch();
         fs::write(at(dir.path(), "s.jsonl"), text).expect("written");
@@ -187,8 +188,8 @@ fn the_copy_that_a_repair_keeps_is_on_disk_before_the_file_is_replaced() {
     drop(session);
     add(&path, "torn");
     let made = calls(|| crate::core::rewrite::repair::repair(&path, (0.0, "t")).map(drop));
-    let kept = made.of(Call::Sync, file_id(at(dir.path(), "s.jsonl.bak").as_ref()));
-    let renamed = made.calls.iter().rposition(|call| *call == Call::Rename);
+    let kept = made.of(FsCall::Sync, file_id(at(dir.path(), "s.jsonl.bak").as_ref()));
+    let renamed = made.calls.iter().rposition(|call| *call == FsCall::Rename);
     assert!(kept.last().is_some() && kept.last().copied() < renamed, "kept at {kept:?}, renamed at {renamed:?}");
 }
 
@@ -215,7 +216,7 @@ fn where_a_directory_cannot_be_synced_all_is_written_as_ever() {
             let text = if text == OLD { OLD.to_owned() } else { three() + text };
             fs::write(at(dir.path(), "s.jsonl"), text).expect("written");
             let (result, made) = with(at_call, fault, || work(dir.path()));
-            let of_dir = made.of(Call::Sync, file_id(dir.path()));
+            let of_dir = made.of(FsCall::Sync, file_id(dir.path()));
             (dir, result, of_dir)
         };
         let (_dir, result, of_dir) = run(usize::MAX, InjectedFault::Short);
@@ -242,7 +243,7 @@ fn a_directory_that_could_not_be_synced_kept_lines_from_the_new_file() {
     let line = "{\"type\":\"custom\",\"id\":\"late\",\"parentId\":\"c\"}\n";
     let late = |path: &str| {
         let mut old = fs::OpenOptions::new().append(true).open(path).expect("opened");
-        before_next(Call::Rename, move || std::io::Write::write_all(&mut old, line.as_bytes()).expect("written"));
+        before_next(FsCall::Rename, move || std::io::Write::write_all(&mut old, line.as_bytes()).expect("written"));
     };
     let repair = |path: &str| crate::core::rewrite::repair::repair(path, (0.0, "t")).map(drop);
     let run = |at_call, fault| {
@@ -255,7 +256,7 @@ fn a_directory_that_could_not_be_synced_kept_lines_from_the_new_file() {
     };
     let (other, _, result, made) = run(usize::MAX, InjectedFault::Short);
     result.expect("repaired");
-    let call = made.of(Call::Sync, file_id(other.path())).last().copied().expect("the directory is synced");
+    let call = made.of(FsCall::Sync, file_id(other.path())).last().copied().expect("the directory is synced");
     let (_other, path, result, _) = run(call, InjectedFault::Once(libc::EIO));
     result.expect_err("the disk's failure is told");
     assert!(fs::read_to_string(&path).expect("read").contains(line), "the line is in the new file");

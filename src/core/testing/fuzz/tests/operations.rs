@@ -7,7 +7,7 @@ use std::fs;
 use super::Subject;
 use crate::core::base::error::Result;
 use crate::core::base::options::SessionFileOptions;
-use crate::core::format::entry::Kind;
+use crate::core::format::entry::EntryKind;
 use crate::core::format::serialize::NewHead;
 use crate::core::session::append::{NewEntry, ParentChoice};
 use crate::core::session::{OpenResult, Persistence, Session};
@@ -109,7 +109,7 @@ impl World {
         }
         let row = self.helped(|session| {
             session.append(&NewEntry {
-                kind: Kind::Custom,
+                kind: EntryKind::Custom,
                 head: &head,
                 own_fields: b"{\"customType\":\"x\"}",
                 below: ParentChoice::Leaf,
