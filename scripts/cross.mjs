@@ -13,6 +13,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const { napi } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 /** The oldest glibc that Node 20 itself runs on is newer (2.28); this is what many other addons are built for. */
 const GLIBC = "2.17";
+/** The oldest macOS on arm64. Without it the addon needs the one that zig was made for, which is 15. */
+const MACOS = "11.0";
 
 const run = (command, args, env = {}) =>
 	execFileSync(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });
@@ -21,9 +23,12 @@ function build(triple) {
 	const target = parseTriple(triple);
 	run("rustup", ["target", "add", triple]);
 	const linked = target.abi === "gnu" ? `${triple}.${GLIBC}` : triple;
+	/** @type {Record<string, string>} */
+	const env = {};
 	// An addon is loaded by a program that has its C library already.
-	const flags = target.abi === "musl" ? { RUSTFLAGS: "-C target-feature=-crt-static" } : {};
-	run("cargo", ["zigbuild", "--release", "--locked", "--lib", "--target", linked], flags);
+	if (target.abi === "musl") env.RUSTFLAGS = "-C target-feature=-crt-static";
+	if (target.platform === "darwin") env.MACOSX_DEPLOYMENT_TARGET = MACOS;
+	run("cargo", ["zigbuild", "--release", "--locked", "--lib", "--target", linked], env);
 	const file = target.platform === "darwin" ? "libpi_session_native.dylib" : "libpi_session_native.so";
 	const addon = join(root, "artifacts", `${napi.binaryName}.${target.platformArchABI}.node`);
 	mkdirSync(dirname(addon), { recursive: true });

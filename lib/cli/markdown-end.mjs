@@ -1,6 +1,6 @@
 // What a Markdown text leaves open at its end, so that what follows it is not taken for a part of it.
 
-/** HTML that goes on over blank lines until its end is seen, by CommonMark: how each kind begins, ends, and is ended. */
+/** CommonMark's HTML blocks that blank lines do not end: how each begins, what ends it, and what to write to end it. */
 const HTML = [
 	{ begins: /^<(script|pre|style|textarea)(?=[\s>]|$)/i, ends: /<\/(?:script|pre|style|textarea)>/i, end: (/** @type {string} */ name) => `</${name}>` },
 	{ begins: /^<!--/, ends: /-->/, end: () => "-->" },
@@ -8,14 +8,14 @@ const HTML = [
 	{ begins: /^<!\[CDATA\[/, ends: /\]\]>/, end: () => "]]>" },
 	{ begins: /^<![A-Za-z]/, ends: />/, end: () => ">" },
 ];
-/** HTML that goes on to the next empty line: blocks, and any tag alone on a line that goes on with no paragraph. */
+/** CommonMark's HTML blocks that end at a blank line: one of these tags, or any tag alone on a line that is not part of a paragraph. */
 const TO_EMPTY = /^<\/?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul)(?=\s|\/?>|$)/i;
 const TAG_ALONE = /^<(?:\/[a-z][a-z\d-]*\s*|[a-z][a-z\d-]*(?:\s+[\w:.-]+(?:\s*=\s*(?:[^\s"'=<>`]+|'[^']*'|"[^"]*"))?)*\s*\/?)>\s*$/i;
-/** A line across the page, which may look like items. */
+/** A horizontal rule. It looks like list items. */
 const BREAK = /^(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$/;
-/** How many items one line may begin inside of each other. */
+/** How many nested list items one line may begin. */
 const DEEPEST = 50;
-/** A tab goes to the next fourth column. */
+/** A line whose tabs are spaces: a tab ends at the next fourth column. */
 const expanded = (/** @type {string} */ line) => {
 	let text = "";
 	for (const letter of line) text += letter === "\t" ? " ".repeat(4 - (text.length % 4)) : letter;
@@ -30,8 +30,8 @@ const expanded = (/** @type {string} */ line) => {
  */
 
 /**
- * The line that ends what a text leaves open; nothing where it leaves nothing open. What is in a list item or a
- * quotation ends with that.
+ * The line that ends the block that a text leaves open; undefined if none is open. Blocks in a list item or a quotation
+ * end with it.
  * @param {string} text
  * @returns {string | undefined}
  */
@@ -53,7 +53,7 @@ export function missingEnd(text) {
 			continue;
 		}
 		const indent = line.length - line.trimStart().length;
-		// A line that only goes on with a paragraph may be further to the left.
+		// A line that continues a paragraph needs no indent.
 		if (inParagraph && !open && !startsBlock(line.trimStart())) continue;
 		while (items.length > 0 && indent < (items.at(-1) ?? 0)) items.pop();
 		if (open && open.column > (items.at(-1) ?? 0)) open = undefined;
@@ -76,7 +76,7 @@ export function missingEnd(text) {
 const startsBlock = (said) => blockOf(said, 0, true) !== undefined || HTML.some(({ begins }) => begins.test(said)) || BREAK.test(said) || /^(?:[-+*]|\d{1,9}[.)]) +\S|^#{1,6}(?: |$)|^>/.test(said);
 
 /**
- * Whether a line that begins no block is part of a paragraph: after another of it, indented ones are, too.
+ * Whether a line that begins no block is part of a paragraph. An indented line is one only if it continues a paragraph.
  * @param {string} line
  * @param {boolean} goesOn
  * @returns {boolean}
@@ -89,29 +89,29 @@ function isParagraph(line, goesOn) {
 		if (!said.startsWith(">")) break;
 		said = said.replace(/^> ?/, "");
 	}
-	// A list that interrupts one begins with 1.
+	// Only a list that begins with 1 interrupts a paragraph.
 	if (goesOn && /^(?!1[.)])\d{1,9}[.)]/.test(said)) return true;
 	return said !== "" && !startsBlock(said);
 }
 
 /**
- * What a line begins. Items of lists that it begins are noted.
+ * The block that a line begins. The columns of list items that it begins are added to `items`.
  * @param {string} line
  * @param {number[]} items
- * @param {boolean} inParagraph whether it may go on with one
+ * @param {boolean} inParagraph whether the line may continue a paragraph
  * @returns {Open | undefined}
  */
 function begun(line, items, inParagraph) {
-	// What is deeper in one line is as good as a text: nobody writes so, and each item looks at all the rest of the line.
+	// Deeper items count as text: nobody nests so deep in one line, and each item takes another pass over it.
 	for (let column = items.at(-1) ?? 0, depth = 0; depth < DEEPEST; column = items.at(-1) ?? 0, depth++) {
 		const rest = line.slice(column);
-		// Four more are code.
+		// An indent of four is code.
 		const [, spaces = "", said = ""] = /^( {0,3})(\S.*)$/.exec(rest) ?? [];
 		if (BREAK.test(said)) return undefined;
 		const [marker, gap = ""] = /^(?:[-+*]|\d{1,9}[.)])( +|$)/.exec(said) ?? [];
 		if (marker === undefined || (inParagraph && /^(?!1[.)])\d/.test(marker))) return blockOf(said, column, inParagraph);
 		inParagraph = false;
-		// Five spaces and more: the item begins with code, one column behind its mark.
+		// After five spaces and more the item begins with code, one column behind its mark.
 		const isAlone = said.length === marker.length;
 		items.push(column + spaces.length + marker.length - (isAlone || gap.length > 4 ? gap.length - 1 : 0));
 		if (isAlone || gap.length > 4) return undefined;

@@ -1,5 +1,5 @@
-// Pulls before pi starts, and pushes after it has ended (see store.mjs). The task comes on standard input; lines of results, of
-// which the later add to the ones before, go to standard output.
+// Pulls before pi starts, and pushes after it has ended (see store.mjs). The task comes on standard input. Results go to
+// standard output, one JSON object a line; a later line adds to those before it.
 import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -18,7 +18,7 @@ async function pullProject() {
 	const own = sessionDir({ dir: task.dir, cwd });
 	const notes = join(dirname(sessionsRoot()), "session-stores");
 	const options = { address, notes, dir: own ?? defaultDir(cwd), isShared: own !== undefined, cwd };
-	// First, because the store may not answer before this process is stopped.
+	// First: this process may be stopped before the store answers.
 	answer({ leftover: await leftovers(new SessionSync(options)) });
 	const store = await openStore(address, { host: hostId(notes) });
 	const sync = new SessionSync({ ...options, store });
@@ -44,7 +44,7 @@ const told = ({ session, where, message }) => `session ${session}: ${where}: ${m
 /** After pi has ended: pushes what is not stored yet. */
 async function pushRest() {
 	const { notes, sessions, claimed } = task;
-	// First, for the same reason. Those that ended soon were not followed.
+	// First, because the store may not answer. Sessions that ended within a moment have no note yet.
 	for (const { session, cwd } of sessions) new SessionSync({ address, notes, dir: "", cwd }).mark(session);
 	const store = await openStore(address, { host: hostId(notes) });
 	const errors = [];
@@ -74,7 +74,7 @@ async function claimOf(store, session) {
 	}
 }
 
-/** At once: this process may be stopped any time. */
+/** Writes a result without waiting: this process may be stopped at any time. */
 function answer(result) {
 	const bytes = Buffer.from(`${JSON.stringify(result)}\n`);
 	for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
