@@ -1403,6 +1403,11 @@ export interface MergeReport {
 	unstored: number;
 	/** How many bytes of the file hold the stored lines in their order. */
 	storedBytes: number;
+	/**
+	 * The inode of the file that this report is about: another process may have replaced it since. Empty if nothing was done, and on
+	 * Windows.
+	 */
+	inode: string;
 	/** Entries that had the id of another host's entry. */
 	renamed: { id: string; newId: string }[];
 }

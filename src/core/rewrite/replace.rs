@@ -94,6 +94,15 @@ pub fn write_line(out: &mut dyn Write, line: &[u8], ended: bool, name: &str) -> 
     written.map_err(|error| Error::io("write", name, error))
 }
 
+/// What a replaced file became.
+#[derive(Debug)]
+pub struct Replaced {
+    /// Where the old one is, empty without a backup.
+    pub backup: PathBuf,
+    /// Which file the new one is.
+    pub file_id: FileId,
+}
+
 /// A file that is going to be replaced.
 pub struct RewriteTarget {
     path: String,
@@ -132,6 +141,11 @@ impl RewriteTarget {
         }
     }
 
+    /// Which file it is.
+    pub fn file_id(&self) -> FileId {
+        self.file_id
+    }
+
     /// Its lines.
     pub fn storage(&self) -> &FileStorage {
         &self.storage
@@ -141,11 +155,10 @@ impl RewriteTarget {
         move |error| Error::io(syscall, &self.path, error)
     }
 
-    /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Returns the
-    /// backup's path, empty without a backup. Symbolic links are followed; mode, owner and extended attributes are kept.
+    /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Symbolic links are followed; mode, owner and extended attributes are kept.
     /// None, and nothing changed, if the file was replaced or truncated meanwhile, or its torn last line was continued: the
     /// caller starts over.
-    pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<PathBuf>> {
+    pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<Replaced>> {
         sweep_if_due(&self.target);
         // A rename needs rights to the directory only, but a file that may not be written must not be replaced either.
         open::regular(&self.target, Access::Append).map_err(self.fail("open"))?;
@@ -167,12 +180,12 @@ impl RewriteTarget {
         }
         let file_id = fs::stat(&temporary.file).map_err(self.fail("fstat"))?.file_id;
         temporary.replace(&self.target).map_err(self.fail("rename"))?;
-        let kept = kept.keep();
+        let backup = kept.keep();
         // From here on the path leads to the new file, even if the directory cannot be synced.
         let synced = dirs::sync_dir_of(&self.target).map_err(self.fail("fsync"));
         self.carry_after(file_id, read, rewrite)?;
         synced?;
-        Ok(Some(kept))
+        Ok(Some(Replaced { backup, file_id }))
     }
 
     /// Copies the lines that were appended to the old file since it was read, and syncs the new one. False if the old one

@@ -99,6 +99,11 @@ impl FileStorage {
         }
     }
 
+    /// Which file it is.
+    pub(crate) fn file_id(&self) -> FileId {
+        self.file_id
+    }
+
     /// Whether the file has this id.
     pub(crate) fn has_file_id(&self, file_id: FileId) -> bool {
         self.file_id == file_id

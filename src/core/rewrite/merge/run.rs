@@ -8,6 +8,7 @@ use super::stored::StoredLines;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
 use crate::core::format::header::Header;
+use crate::core::io::fs::FileId;
 use crate::core::io::line_reader::text_of;
 use crate::core::io::lock_file::FileLock;
 use crate::core::rewrite::replace::{Backup, RewriteTarget};
@@ -43,6 +44,9 @@ pub struct Merged {
     pub unstored: u64,
     /// How many bytes of the file hold the stored lines in their order.
     pub stored_bytes: u64,
+    /// The number of the file that this says something of: another process may have replaced it since. Empty if nothing was done,
+    /// and on Windows.
+    pub inode: String,
     pub renamed: Vec<RenamedEntry>,
 }
 
@@ -66,17 +70,28 @@ pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<S
             Layouted::NeedsAll => break,
         };
         let size = storage.size()?;
-        if layout.is_changed && original.replace(Backup::None, &mut layout)?.is_none() {
-            continue;
+        let mut file_id = original.file_id();
+        if layout.is_changed {
+            let Some(replaced) = original.replace(Backup::None, &mut layout)? else { continue };
+            file_id = replaced.file_id;
         }
         let Layout { added, unstored, stored_bytes, renamed, is_changed: changed, .. } = layout;
         // A last line without its newline gets it with the next change.
         let stored_bytes = if changed { stored_bytes } else { stored_bytes.min(size) };
-        return Ok(Merged { changed, added, unstored, stored_bytes, renamed, ..Merged::default() });
+        let inode = inode_of(file_id);
+        return Ok(Merged { changed, added, unstored, stored_bytes, inode, renamed, ..Merged::default() });
     }
     match since {
         Some(_) => Ok(Merged { needs_all: true, ..Merged::default() }),
         None => Err(Error::changed(path, "others keep writing to it while stored lines are added")),
+    }
+}
+
+fn inode_of(FileId { inode, .. }: FileId) -> String {
+    if cfg!(unix) {
+        inode.to_string()
+    } else {
+        String::new()
     }
 }
 
@@ -107,8 +122,8 @@ pub fn create(path: &str, session: &str, header: &[u8], stored: StoredLines<'_>)
     for line in layout.new_lines() {
         file.line(line)?;
     }
-    file.finish_safely(Durability::Fsync)?;
+    let inode = inode_of(file.finish_safely(Durability::Fsync)?.file_id());
     let Layout { added, stored_bytes, renamed, .. } = layout;
     let stored_bytes = stored_bytes + header.len() as u64 + 1;
-    Ok(Merged { changed: true, added, stored_bytes, renamed, ..Merged::default() })
+    Ok(Merged { changed: true, added, stored_bytes, inode, renamed, ..Merged::default() })
 }

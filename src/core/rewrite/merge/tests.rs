@@ -43,7 +43,19 @@ impl Scratch {
         let bytes: String = stored.iter().map(|(_, line)| format!("{line}\n")).collect();
         let hosts: Vec<u32> = stored.iter().map(|(host, _)| *host).collect();
         let stored = StoredLines::new(bytes.as_bytes(), &hosts).expect("lines");
-        merge(&self.path, "s", stored, since).expect("merged")
+        let merged = merge(&self.path, "s", stored, since).expect("merged");
+        #[cfg(unix)]
+        if !merged.needs_all && !merged.needs_push {
+            assert_eq!(merged.inode, self.inode());
+        }
+        // It is another one with each change.
+        Merged { inode: String::new(), ..merged }
+    }
+
+    #[cfg(unix)]
+    fn inode(&self) -> String {
+        use std::os::unix::fs::MetadataExt;
+        fs::metadata(&self.path).expect("there").ino().to_string()
     }
 
     fn size(&self) -> u64 {
@@ -173,6 +185,8 @@ fn a_new_file_has_the_header_and_the_lines() {
     create(&file.path, "s", format!("{HEADER}\n").as_bytes(), stored).expect_err("two lines");
     assert!(!fs::exists(&file.path).expect("asked"));
     let merged = create(&file.path, "s", HEADER.as_bytes(), stored).expect("made");
+    #[cfg(unix)]
+    assert_eq!(merged.inode, file.inode());
     assert_eq!((merged.added, merged.stored_bytes), (1, file.size()));
     assert_eq!(file.lines(), [entry("a", "p")]);
 }

@@ -69,8 +69,8 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
         let version = survey.header.as_ref().filter(|_| header.is_none()).map(|header| header.version);
         if let Some(version) = version.filter(|version| *version != Version::Current) {
             made.push(1, "migrated to version 3");
-            if let Some(kept) = original.replace(Backup::OldVersion, &mut Migration::new(version))? {
-                backup = backup.or(Some(kept));
+            if let Some(replaced) = original.replace(Backup::OldVersion, &mut Migration::new(version))? {
+                backup = backup.or(Some(replaced.backup));
                 repairs.append(made);
             }
             continue;
@@ -85,8 +85,8 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
             // Notes, a program, a picture: the file never was a session.
             return Err(Error::not_a_session(path));
         }
-        if let Some(kept) = original.replace(Backup::Repaired, &mut plan)? {
-            backup = backup.or(Some(kept));
+        if let Some(replaced) = original.replace(Backup::Repaired, &mut plan)? {
+            backup = backup.or(Some(replaced.backup));
             repairs.append(made);
             let after = verify(path)?;
             return Ok(done(path, first.clone(), after, repairs, backup));
