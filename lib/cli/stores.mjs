@@ -3,20 +3,22 @@ import { basename, dirname, join } from "node:path";
 import { SessionSync, hostId, openStore } from "../store/index.js";
 import errors from "../store/errors.js";
 import local from "../store/local.js";
+import projects from "../store/project.js";
 import { CommandError, UsageError } from "./errors.mjs";
-import { paint, progress, table, write, writeJson } from "./output.mjs";
+import { paint, progress, table, write, writeJson, writeWarning } from "./output.mjs";
 import { defaultDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
 import { findByIdPrefix, isPath, sessionFiles, sessionPath } from "./sessions.mjs";
 import { age, clip, counted, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("../store/index.js").LineStore} LineStore */
 /** @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean }} Options */
+/** @typedef {{ rows: Row[], elsewhere?: { sessions: number, projects: number } }} Work `elsewhere`: what is stored of projects that have no directory here */
 /** @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row what was done with a session, or would be */
 /** @typedef {{ store: LineStore, address: string, shown: string, notes: string }} Connection */
 
 /**
  * @param {Options} options
- * @param {(connection: Connection) => Promise<Row[]>} work
+ * @param {(connection: Connection) => Promise<Work>} work
  * @param {string} nothing said if there is nothing to do
  * @returns {Promise<number>} the exit code
  */
@@ -48,11 +50,15 @@ async function connect(options) {
 function syncHere(connection, options) {
 	const own = sessionDir(options);
 	const cwd = workingDirectory(options);
-	return syncIn(connection, own === undefined ? defaultDir(cwd) : pathOf(own), cwd, own !== undefined);
+	return syncIn(connection, own === undefined ? defaultDir(cwd) : pathOf(own), cwd, own !== undefined, options);
 }
 
-/** @param {Connection} connection @param {string} dir @param {string} cwd @param {boolean} isShared */
-const syncIn = ({ store, address, notes }, dir, cwd, isShared) => new SessionSync({ store, address, notes, dir, cwd, isShared });
+/** @param {Connection} connection @param {string} dir @param {string} cwd @param {boolean} isShared @param {Options} options */
+async function syncIn({ store, address, notes }, dir, cwd, isShared, { json }) {
+	const { project, problem } = await projects.findProject(cwd);
+	if (problem !== undefined) writeWarning(safeLine(problem), Boolean(json));
+	return new SessionSync({ store, address, notes, dir, cwd, isShared, project });
+}
 
 /**
  * The sessions of every working directory that has some here.
@@ -66,7 +72,7 @@ async function syncsOfAll(connection, options) {
 		const found = [...(await local.localSessions(dir)).values()];
 		const folders = new Set(found.flatMap(({ cwd }) => cwd ?? []));
 		// A directory of pi's own has the sessions of one working directory.
-		for (const cwd of isShared ? folders : [...folders].slice(0, 1)) syncs.push(syncIn(connection, dir, cwd, isShared));
+		for (const cwd of isShared ? folders : [...folders].slice(0, 1)) syncs.push(await syncIn(connection, dir, cwd, isShared, options));
 	}
 	return syncs;
 }
@@ -84,7 +90,7 @@ async function localSession(query, options) {
 }
 
 /** @param {Connection} connection @param {import("../store/local.js").LocalSession} local @param {Options} options */
-const syncOf = (connection, { file, cwd }, options) => syncIn(connection, dirname(file), cwd ?? workingDirectory(options), false);
+const syncOf = (connection, { file, cwd }, options) => syncIn(connection, dirname(file), cwd ?? workingDirectory(options), false, options);
 
 /**
  * @param {string | undefined} query
@@ -95,7 +101,7 @@ export async function push(query, options) {
 	const work = async (/** @type {Connection} */ connection) => {
 		// A store that does not answer is reported once, and at once, not after several tries with each session.
 		await connection.store.list({ session: "0" });
-		return pushed(connection, query, options);
+		return { rows: await pushed(connection, query, options) };
 	};
 	return withStore(options, work, "Everything is stored");
 }
@@ -104,11 +110,11 @@ export async function push(query, options) {
 async function pushed(connection, query, options) {
 	let session;
 	let syncs;
-	if (query === undefined) syncs = options.all ? await syncsOfAll(connection, options) : [syncHere(connection, options)];
+	if (query === undefined) syncs = options.all ? await syncsOfAll(connection, options) : [await syncHere(connection, options)];
 	else {
 		const found = await localSession(query, options);
 		session = found.session;
-		syncs = [syncOf(connection, found, options)];
+		syncs = [await syncOf(connection, found, options)];
 	}
 	/** @type {Row[]} */
 	const rows = [];
@@ -138,7 +144,12 @@ export async function pull(query, options) {
 	return withStore(options, (connection) => pulled(connection, query, options), "Nothing new is stored");
 }
 
-/** @param {Connection} connection @param {string | undefined} query @param {Options} options */
+/**
+ * @param {Connection} connection
+ * @param {string | undefined} query
+ * @param {Options} options
+ * @returns {Promise<Work>}
+ */
 async function pulled(connection, query, options) {
 	/** @type {string | undefined} */
 	let session;
@@ -147,7 +158,7 @@ async function pulled(connection, query, options) {
 	if (query !== undefined && isPath(query)) {
 		const found = await localSession(query, options);
 		session = found.session;
-		syncs = [syncOf(connection, found, options)];
+		syncs = [await syncOf(connection, found, options)];
 	} else if (query !== undefined) {
 		const { sessions } = await connection.store.list();
 		const items = sessions.map((stored) => ({ id: stored.session, project: stored.project ?? "" }));
@@ -155,7 +166,7 @@ async function pulled(connection, query, options) {
 		// The directory of its file if it has one; else the working directory.
 		for (const sync of await syncsOfAll(connection, options)) if ((await sync.local(session)).length > 0) syncs = [sync];
 	} else if (options.all) syncs = await syncsOfAll(connection, options);
-	if (syncs.length === 0) syncs = [syncHere(connection, options)];
+	if (syncs.length === 0) syncs = [await syncHere(connection, options)];
 	/** @type {Row[]} */
 	const rows = [];
 	for (const sync of syncs) {
@@ -177,7 +188,18 @@ async function pulled(connection, query, options) {
 			bar.stop();
 		}
 	}
-	return rows;
+	return { rows, ...(options.all ? { elsewhere: await storedElsewhere(connection, syncs) } : {}) };
+}
+
+/**
+ * How much is stored of projects that have no directory here: `--all` cannot know where to put it.
+ * @param {Connection} connection
+ * @param {SessionSync[]} syncs
+ */
+async function storedElsewhere({ store }, syncs) {
+	const here = new Set(syncs.map(({ project }) => project));
+	const others = (await store.list()).sessions.filter(({ project = "" }) => !here.has(project));
+	return { sessions: others.length, projects: new Set(others.map(({ project }) => project)).size };
 }
 
 /**
@@ -190,8 +212,8 @@ export async function sync(query, options) {
 	const both = async (/** @type {Connection} */ connection) => {
 		// An id that is only here cannot be found in the store.
 		const isStored = query === undefined || isPath(query) || (await connection.store.list()).sessions.some(({ session }) => session.startsWith(query));
-		const down = isStored ? await pulled(connection, query, options) : [];
-		return [...down, ...(await pushed(connection, query, options))];
+		const down = isStored ? await pulled(connection, query, options) : { rows: [] };
+		return { ...down, rows: [...down.rows, ...(await pushed(connection, query, options))] };
 	};
 	return withStore(options, both, "Nothing to do: here and in the store are the same sessions");
 }
@@ -203,13 +225,13 @@ function checkUse(query, { all }) {
 
 /**
  * @param {Connection} connection
- * @param {Row[]} rows
+ * @param {Work} work
  * @param {Options} options
  * @param {string} nothing
  */
-async function report({ shown, store }, rows, options, nothing) {
+async function report({ shown, store }, { rows, elsewhere }, options, nothing) {
 	const failed = rows.filter(({ error }) => error !== undefined);
-	if (options.json) await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows });
+	if (options.json) await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows, elsewhere });
 	else {
 		for (const { session, file, what, error, notes = [] } of rows) {
 			const name = `${safeLine(session)}  ${paint.dim(safeLine(basename(file)))}`;
@@ -217,6 +239,7 @@ async function report({ shown, store }, rows, options, nothing) {
 			for (const note of notes) await write(`  ${safeLine(note)}\n`);
 		}
 		if (rows.length === 0) await write(`${nothing}\n`);
+		if (elsewhere?.sessions) await write(`${counted(elsewhere.sessions, "more stored session")} of ${counted(elsewhere.projects, "project")} without a session directory here; pi-sessions remote --all lists what is stored\n`);
 	}
 	return failed.length > 0 ? 1 : 0;
 }
@@ -229,7 +252,7 @@ export async function remote(options) {
 	const connection = await connect(options);
 	const { store, shown } = connection;
 	try {
-		const { sessions, problems } = await store.list(options.all ? {} : { project: syncHere(connection, options).project });
+		const { sessions, problems } = await store.list(options.all ? {} : { project: (await syncHere(connection, options)).project });
 		if (options.json) {
 			const rows = sessions.map(({ session, project, hosts, bytes, modified, claim }) => ({ session, project, hosts, bytes, modified, claim }));
 			await writeJson({ store: shown, host: store.host, sessions: rows, problems });

@@ -3,9 +3,11 @@
 import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { notStored } from "./store.mjs";
 
 const require = createRequire(import.meta.url);
 const { SessionSync, hostId, openStore } = require("../store/index.js");
+const { findProject } = require("../store/project.js");
 const address = process.env.PI_SESSION_NATIVE_STORE;
 const task = JSON.parse(readFileSync(0, "utf8"));
 /** How long a claim counts if this process is stopped before it gives it up. */
@@ -13,24 +15,30 @@ const CLAIM_MS = 60_000;
 
 /** Before pi starts: pulls what this project's sessions lack. */
 async function pullProject() {
-	const { defaultDir, sessionDir, sessionsRoot } = await import("../cli/session-dir.mjs");
+	const { defaultDir, pathOf, sessionDir, sessionsRoot } = await import("../cli/session-dir.mjs");
 	const cwd = process.cwd();
 	const own = sessionDir({ dir: task.dir, cwd });
 	const notes = join(dirname(sessionsRoot()), "session-stores");
-	const options = { address, notes, dir: own ?? defaultDir(cwd), isShared: own !== undefined, cwd };
+	const { project, problem } = await findProject(cwd);
+	const options = { address, notes, dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, project };
 	// First: this process may be stopped before the store answers.
-	answer({ leftover: await leftovers(new SessionSync(options)) });
+	answer({ project, problem, leftover: await leftovers(new SessionSync(options)) });
 	const store = await openStore(address, { host: hostId(notes) });
 	const sync = new SessionSync({ ...options, store });
 	const { items, problems } = await sync.compare();
 	const inUse = items.flatMap(({ session, stored }) => (stored.claim && stored.claim.host !== store.host ? [{ session, host: stored.claim.host }] : []));
-	const results = await sync.pull({ items });
+	answer({ inUse });
+	// As many as possible: the small ones first.
+	items.sort((a, b) => a.stored.bytes - b.stored.bytes);
+	const lacking = items.filter(({ state }) => state === "new" || state === "changed").length;
+	if (lacking > 0) answer({ lacking: { left: lacking, of: lacking } });
+	const results = await sync.pull({ items, onProgress: (done) => answer({ lacking: { left: lacking - done, of: lacking } }) });
 	const errors = results.flatMap(({ session, error, renamed, problems }) => [
 		...(error ? [`session ${session}: ${error.message}`] : []),
 		...renamed.map(({ id, newId }) => `session ${session}: entry ${id} is ${newId} now, another host's came first with that id`),
 		...problems.map(told),
 	]);
-	return { errors: [...problems.map(told), ...errors], inUse, leftover: await leftovers(sync) };
+	return { errors: [...problems.map(told), ...errors], leftover: await leftovers(sync) };
 }
 
 /** What an earlier process did not manage to store. */
@@ -45,22 +53,29 @@ const told = ({ session, where, message }) => `session ${session}: ${where}: ${m
 async function pushRest() {
 	const { notes, sessions, claimed } = task;
 	// First, because the store may not answer. Sessions that ended within a moment have no note yet.
-	for (const { session, cwd } of sessions) new SessionSync({ address, notes, dir: "", cwd }).mark(session);
+	for (const { session, file, cwd } of sessions) new SessionSync({ address, notes, dir: dirname(file), cwd, project: "" }).mark(session);
 	const store = await openStore(address, { host: hostId(notes) });
 	const errors = [];
+	const told = [];
 	const released = [...claimed];
-	for (const { session, file, cwd, epoch } of sessions) {
-		const sync = new SessionSync({ store, address, notes, dir: dirname(file), cwd });
+	const projects = new Map();
+	for (const { session, file, cwd, epoch, project } of sessions) {
+		if (!projects.has(cwd)) projects.set(cwd, project ?? (await findProject(cwd)).project);
+		const sync = new SessionSync({ store, address, notes, dir: dirname(file), cwd, project: projects.get(cwd) });
 		try {
 			const own = epoch ?? (await claimOf(store, session));
 			if (own !== undefined) released.push(session);
-			for (const { error } of await sync.push({ session, tries: 1, epoch: own })) if (error) errors.push(error.message);
+			for (const { error } of await sync.push({ session, tries: 1, epoch: own, restores: false })) if (error) {
+				// The next start has no more success with what was deleted from the store.
+				if (error.code === "reset") told.push(notStored(session, error));
+				else errors.push(error.message);
+			}
 		} catch (error) {
 			errors.push(error.message);
 		}
 	}
 	for (const session of new Set(released)) await store.claim?.(session, { ttl: 0 }).catch(() => {});
-	return { errors };
+	return { errors, told };
 }
 
 /** A claim of a session that this host is to have alone, if it is stored already, and the store has claims. */
@@ -80,5 +95,6 @@ function answer(result) {
 	for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
 }
 
-answer(await (task.task === "pull" ? pullProject() : pushRest()).catch((error) => ({ errors: [error.message], inUse: [] })));
+const done = await (task.task === "pull" ? pullProject() : pushRest()).catch((error) => ({ errors: [error.message] }));
+answer({ ...done, isDone: true });
 process.exit();

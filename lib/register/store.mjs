@@ -23,8 +23,10 @@ const RENEW_MS = 20_000;
 const IN_USE = "another host uses it, and PI_SESSION_NATIVE_LOCK=exclusive asks for it alone";
 /** Statics that give a manager with a file. */
 const STATICS = ["create", "open", "continueRecent", "forkFrom"];
-/** Arguments with which pi shows no session. */
-const SHOWS_NOTHING = new Set(["--help", "-h", "--version", "-v", "--list-models"]);
+/** Arguments with which pi shows no stored session. */
+const SHOWS_NOTHING = new Set(["--help", "-h", "--version", "-v", "--list-models", "--no-session", "--export"]);
+/** pi's commands that are about no session, as the first argument. */
+const COMMANDS = new Set(["install", "remove", "uninstall", "update", "list", "config", "auth"]);
 
 /** The store that the environment names, or undefined. */
 export function storeOfEnvironment(env = process.env) {
@@ -43,8 +45,10 @@ class StoreInPi {
 	#timeout;
 	/** Managers that have or will have a file. */
 	#managers = new Set();
-	/** By working directory. */
+	/** By the directory of the files, and the working directory. */
 	#syncs = new Map();
+	/** By working directory. */
+	#projects = new Map();
 	/** @type {Map<string, { at: number, epoch: number | undefined }>} */
 	#claims = new Map();
 	/** Sessions that other hosts use, by id. */
@@ -67,17 +71,32 @@ class StoreInPi {
 
 	/** Pulls what this project's sessions lack, for two seconds at most. `pi` is the one that is going to start. */
 	pullBefore(pi, args = process.argv.slice(2)) {
-		if (args.some((arg) => SHOWS_NOTHING.has(arg))) return;
-		const at = args.findIndex((arg) => arg === "--session-dir");
-		const dir = at < 0 ? args.find((arg) => arg.startsWith("--session-dir="))?.slice("--session-dir=".length) : args[at + 1];
-		const { result, leftover = [], error } = this.#run({ task: "pull", dir }, { PI_CODING_AGENT_DIR: agentDirOf(pi) });
+		const messages = args.indexOf("--");
+		const options = messages < 0 ? args : args.slice(0, messages);
+		if (COMMANDS.has(options[0]) || options.some((arg) => SHOWS_NOTHING.has(arg))) return;
+		const at = options.findIndex((arg) => arg === "--session-dir");
+		const dir = at < 0 ? options.find((arg) => arg.startsWith("--session-dir="))?.slice("--session-dir=".length) : options[at + 1];
+		const { result, error } = this.#run({ task: "pull", dir }, { PI_CODING_AGENT_DIR: agentDirOf(pi) });
+		const { leftover = [], inUse = [], errors = [], project, problem, lacking } = result;
 		this.#leftover = leftover;
-		if (!result) return say(error === "timeout" ? `${this.#lateness()}; pi starts with the sessions that are here` : `the store was not asked: ${error}`);
-		for (const line of result.errors) say(line);
-		for (const { session, host } of result.inUse) {
-			this.#inUse.set(session, host);
+		if (project !== undefined) this.#projects.set(process.cwd(), project);
+		if (problem !== undefined) say(problem);
+		for (const line of errors) say(line);
+		for (const { session, host } of inUse) {
+			this.#inUse.set(session, safe(host));
 			say(`session ${session} is in use on ${host}`);
 		}
+		if (error !== undefined) say(this.#incomplete(error, lacking, dir));
+	}
+
+	/** What is lacking after a pull that was stopped. */
+	#incomplete(error, lacking, dir) {
+		const isLate = error === "timeout";
+		if (lacking === undefined) return isLate ? `${this.#lateness()}; pi starts with the sessions that are here` : `the store was not asked: ${error}`;
+		const { left, of } = lacking;
+		const command = dir === undefined ? "pi-sessions pull" : `pi-sessions pull --dir ${dir}`;
+		const why = isLate ? `${this.#timeout / 1000} s were over` : error;
+		return `what is new in ${left} of ${of} stored sessions did not come (${why}); pi starts without it, and ${command} gets it`;
 	}
 
 	/** Follows the sessions that managers of this class have from now on. */
@@ -123,7 +142,7 @@ class StoreInPi {
 		for (const one of [...this.#leftover.splice(0), ...this.#sessions()]) {
 			if (!existsSync(one.file)) continue;
 			try {
-				const sync = await this.#syncOf(one.cwd);
+				const sync = await this.#syncOf(one);
 				sync.follow({ ...one, epoch: () => this.#epochOf(one.session) });
 				this.#followed.set(one.file, one);
 				await this.#claim(one.session, sync.lagOf(one) === 0 || this.#inUse.has(one.session));
@@ -133,17 +152,29 @@ class StoreInPi {
 		}
 	}
 
-	async #syncOf(cwd) {
+	async #syncOf({ file, cwd }) {
+		const dir = dirname(file);
+		const key = keyOf({ file, cwd });
+		const known = this.#syncs.get(key);
+		if (known) return known;
 		this.#library ??= require("../store/index.js");
 		const { SessionSync, hostId, openStore } = this.#library;
 		const notes = this.#notes();
 		this.#store ??= await openStore(this.#address, { host: hostId(notes) });
-		const known = this.#syncs.get(cwd);
-		if (known) return known;
 		const onError = (error, session) => this.#fail(error, session);
-		const sync = new SessionSync({ store: this.#store, address: this.#address, notes, dir: "", cwd, onError });
-		this.#syncs.set(cwd, sync);
+		const sync = new SessionSync({ store: this.#store, address: this.#address, notes, dir, cwd, project: await this.#projectOf(cwd), onError });
+		this.#syncs.set(key, sync);
 		return sync;
+	}
+
+	/** The project of a working directory; git is asked without waiting for it. */
+	async #projectOf(cwd) {
+		const known = this.#projects.get(cwd);
+		if (known !== undefined) return known;
+		const found = await require("../store/project.js").findProject(cwd);
+		this.#projects.set(cwd, found.project);
+		if (found.problem !== undefined) this.#tell(found.problem);
+		return found.project;
 	}
 
 	/** Claims a session for this host, if the store has claims. */
@@ -171,7 +202,7 @@ class StoreInPi {
 
 	/** Errors that may pass are retried, and reported at the end if they did not. */
 	#fail(error, session) {
-		if (!error.retryable) this.#tell(`session ${session} is not stored: ${error.message}`);
+		if (!error.retryable) this.#tell(notStored(session, error));
 	}
 
 	/** A line now, or after pi where it would be drawn over pi's screen; once. */
@@ -185,28 +216,31 @@ class StoreInPi {
 	#end() {
 		const all = new Map([...this.#leftover, ...this.#followed.values(), ...this.#sessions()].map((one) => [one.file, one]));
 		const left = [...all.values()].filter(({ file }) => existsSync(file));
-		const unstored = left.filter((one) => (this.#syncs.get(one.cwd)?.lagOf(one) ?? 1) > 0);
+		const unstored = left.filter((one) => (this.#syncs.get(keyOf(one))?.lagOf(one) ?? 1) > 0);
 		const isRefused = ({ session }) => isExclusive() && this.#inUse.has(session);
-		const sessions = unstored.filter((one) => !isRefused(one)).map((one) => ({ ...one, epoch: this.#epochOf(one.session) }));
+		const sessions = unstored.filter((one) => !isRefused(one)).map((one) => ({ ...one, project: this.#projects.get(one.cwd), epoch: this.#epochOf(one.session) }));
 		const claimed = [...this.#claims].filter(([, { epoch }]) => epoch !== undefined).map(([session]) => session);
 		for (const line of this.#untold) say(line);
 		const { session: refused } = unstored.find(isRefused) ?? {};
 		let why = refused === undefined ? undefined : `session ${refused}: ${IN_USE}`;
 		if (sessions.length > 0 || claimed.length > 0) {
 			const { result, error } = this.#run({ task: "push", notes: this.#notes(), sessions, claimed });
-			why = (result ? result.errors[0] : error === "timeout" ? this.#lateness() : error) ?? why;
+			for (const line of result.told ?? []) if (!this.#told.has(line)) say(line);
+			why = (error === undefined ? result.errors[0] : error === "timeout" ? this.#lateness() : error) ?? why;
 		}
 		if (why !== undefined) say(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
 	}
 
-	/** Lets a process of its own work as long as the limit allows. Stopping it leaves every file as it was, or new. */
+	/**
+	 * Lets a process of its own work as long as the limit allows. Stopping it leaves every file as it was, or new. `result` is what it
+	 * said until then.
+	 */
 	#run(task, env = {}) {
 		const options = { input: JSON.stringify(task), encoding: "utf8", timeout: this.#timeout, killSignal: "SIGKILL", windowsHide: true };
 		const { stdout, stderr, error } = spawnSync(process.execPath, [WORKER], { ...options, env: { ...process.env, ...env } });
 		const result = Object.assign({}, ...(stdout ?? "").split("\n").map(parsed));
-		if (!error && result.errors) return { result, leftover: result.leftover };
-		const why = error?.code === "ETIMEDOUT" ? "timeout" : (error?.message ?? (stderr.trim().split("\n").pop() || "no answer"));
-		return { leftover: result.leftover, error: why };
+		if (!error && result.isDone) return { result };
+		return { result, error: error?.code === "ETIMEDOUT" ? "timeout" : (error?.message ?? (stderr.trim().split("\n").pop() || "no answer")) };
 	}
 
 	#lateness() {
@@ -223,7 +257,15 @@ function parsed(line) {
 	}
 }
 
-const say = (line) => writeSync(2, `pi-session-native: ${line}\n`);
+/** One line that is fit for a terminal: what a store holds was written by others. */
+const safe = (text) => require("../cli/text.mjs").safeLine(text);
+
+const say = (line) => writeSync(2, `pi-session-native: ${safe(line)}\n`);
+
+const keyOf = ({ file, cwd }) => `${dirname(file)}\n${cwd}`;
+
+/** A failure that trying again does not mend. */
+export const notStored = (session, { message }) => `session ${session} is not stored: ${message}`;
 
 const isExclusive = () => process.env.PI_SESSION_NATIVE_LOCK === "exclusive";
 

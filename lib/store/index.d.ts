@@ -289,7 +289,7 @@ export interface SyncOptions {
 
 export interface SessionSyncOptions {
 	store: LineStore;
-	/** The address of the store. Notes are kept apart for each; nothing secret of it is kept. */
+	/** The address of the store. Notes are kept apart for each, and for each `dir`; nothing secret of it is kept. */
 	address: string;
 	/** A directory of this machine with notes of how far files are stored. It may be lost. */
 	notes: string;
@@ -301,7 +301,7 @@ export interface SessionSyncOptions {
 	isShared?: boolean;
 	/** By default `projectOf(cwd)`. */
 	project?: string;
-	/** Is called with errors while files are followed. What failed is tried again. */
+	/** Is called with errors while files are followed, once with a deletion. What failed is tried again. */
 	onError?: (error: Error, session: string) => void;
 }
 
@@ -320,9 +320,10 @@ export class SessionSync {
 	pull(options?: SyncOptions & { items?: SyncItem[] }): Promise<PullResult[]>;
 	/**
 	 * Stores what the files of this machine hold; 5 `tries` in a row by default. What fails is in the result of its session.
-	 * With an epoch the store refuses what a newer claim forbids.
+	 * With an epoch the store refuses what a newer claim forbids. A session that was deleted from the store is put back if `restores`
+	 * is true, which it is by default if the session is named; otherwise its result has an error with code `reset`.
 	 */
-	push(options?: SyncOptions & { tries?: number; epoch?: number }): Promise<PushResult[]>;
+	push(options?: SyncOptions & { tries?: number; epoch?: number; restores?: boolean }): Promise<PushResult[]>;
 	/** The sessions of this machine that `push` is about. */
 	local(session?: string): Promise<{ session: string; file: string; cwd: string | undefined }[]>;
 	/** Whether a session was pushed, pulled, followed or marked here, also if nothing of it could be stored. */
@@ -351,6 +352,6 @@ export function hostId(folder: string): string;
 
 /**
  * The project of a working directory, a name that is the same on every machine: `PI_SESSION_NATIVE_PROJECT` if that is set;
- * the git remote, with the directory below the repository's root; else the name of the directory.
+ * the git remote, with the directory below the repository's root; else the name of the directory, also where git fails.
  */
 export function projectOf(cwd: string): string;

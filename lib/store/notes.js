@@ -3,7 +3,7 @@
 const { createHash, randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { hostname } = require("node:os");
-const { join } = require("node:path");
+const { join, resolve } = require("node:path");
 const { fileURLToPath } = require("node:url");
 const { StoreError, isUrl, parseUrl } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
@@ -11,8 +11,8 @@ const { checkId, isId, nameOf } = require("./names.js");
 
 /** @typedef {import("./push").Note & { listed?: string }} Note `listed`: what the store's list said of it then */
 
-/** Parameters of an address that identify the store. Others may be secrets. */
-const TELLING = ["endpoint", "schema"];
+/** Parameters of an address that identify a database. Others may be secrets. */
+const TELLING = ["host", "port", "database", "schema"];
 
 /**
  * The id of this machine, the same in every process here: made once, and kept in the directory.
@@ -56,9 +56,11 @@ class Notes {
 	/**
 	 * @param {string} folder
 	 * @param {string} address of the store; nothing secret of it is kept
+	 * @param {string} dir of the session files: another checkout of a project has files of its own
 	 */
-	constructor(folder, address) {
-		this.#folder = join(folder, createHash("sha256").update(identityOf(address)).digest("hex").slice(0, 16));
+	constructor(folder, address, dir) {
+		const key = `${identityOf(address)}\n${resolve(dir)}`;
+		this.#folder = join(folder, createHash("sha256").update(key).digest("hex").slice(0, 16));
 	}
 
 	/** @param {string} session @returns {Note | undefined} */
@@ -66,9 +68,13 @@ class Notes {
 		try {
 			const value = parse(fs.readFileSync(this.#path(session)));
 			if (!isObject(value)) return undefined;
-			const { cursor, offset, check, needsAll, listed } = value;
+			const { cursor, offset, check, store, needsAll, listed } = value;
 			if (typeof cursor !== "string" || typeof check !== "string" || typeof offset !== "number" || !Number.isSafeInteger(offset) || offset < 0) return undefined;
-			return { cursor, offset, check, needsAll: needsAll === true, ...(typeof listed === "string" ? { listed } : {}) };
+			return {
+				...{ cursor, offset, check, needsAll: needsAll === true },
+				...(typeof store === "string" ? { store } : {}),
+				...(typeof listed === "string" ? { listed } : {}),
+			};
 		} catch {
 			return undefined;
 		}
@@ -92,16 +98,16 @@ class Notes {
 	}
 
 	/**
-	 * Keeps a note. The rename may wait for the disk, so not on the caller's thread.
+	 * Keeps a note, or only that the session is to be stored. The rename may wait for the disk, so not on the caller's thread.
 	 * @param {string} session
-	 * @param {Note} note
+	 * @param {Note | undefined} note
 	 */
 	async set(session, note) {
 		const path = this.#path(session);
 		const draft = `${path}.${randomBytes(6).toString("hex")}`;
 		await fs.promises.mkdir(this.#folder, { recursive: true, mode: 0o700 });
 		try {
-			await fs.promises.writeFile(draft, JSON.stringify(note), { mode: 0o600 });
+			await fs.promises.writeFile(draft, note ? JSON.stringify(note) : "", { mode: 0o600 });
 			await fs.promises.rename(draft, path);
 		} catch (error) {
 			await fs.promises.rm(draft, { force: true });
@@ -124,14 +130,28 @@ class Notes {
 	}
 }
 
-/** @param {string} address */
+/**
+ * Which store an address leads to, without secrets. What the address leaves to the environment is part of it.
+ * @param {string} address
+ */
 function identityOf(address) {
-	if (!isUrl(address)) return address;
+	if (!isUrl(address)) return resolve(address);
 	const url = parseUrl(address);
-	if (url.protocol === "file:") return fileURLToPath(url);
+	if (url.protocol === "file:") return resolve(fileURLToPath(url));
+	const { env } = process;
+	const place = `${url.protocol}//${url.host}${url.pathname}`;
+	if (url.protocol === "s3:") {
+		const { origin, pathname } = placeOf(url.searchParams.get("endpoint") ?? env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL);
+		return `${place} ${origin}${pathname} ${url.searchParams.get("region") ?? env.AWS_REGION ?? env.AWS_DEFAULT_REGION ?? ""}`;
+	}
 	const telling = TELLING.map((name) => `${name}=${url.searchParams.get(name) ?? ""}`);
-	return `${url.protocol}//${url.host}${url.pathname}?${telling.join("&")}`;
+	// An address without a host or a database leaves them to these, and the database at last to the user's name.
+	const left = url.host && url.pathname.length > 1 ? [] : [env.PGHOST, env.PGPORT, env.PGDATABASE, url.username || env.PGUSER];
+	return `${place}?${telling.join("&")} ${left.map((name) => name ?? "").join(" ")}`;
 }
+
+/** @param {string | undefined} endpoint */
+const placeOf = (endpoint) => (endpoint ? parseUrl(endpoint) : { origin: "", pathname: "" });
 
 exports.Notes = Notes;
 exports.hostId = hostId;

@@ -1,12 +1,20 @@
 // The project of a session, a name that is the same on every machine: the git remote of its working directory, in one spelling
 // whatever protocol and user it was cloned with.
-const { execFileSync } = require("node:child_process");
-const { basename } = require("node:path");
+const { execFile, spawnSync } = require("node:child_process");
+const { existsSync } = require("node:fs");
+const { basename, dirname, join } = require("node:path");
+
+/** @typedef {{ stdout: string | null, stderr: string | null, error?: NodeJS.ErrnoException | null }} Answer of git */
+/** @typedef {{ project: string, problem?: string }} Found `problem`: a sentence for the user if git failed: then the directory gives the name */
 
 /** A repository on a broken network drive must not keep anybody waiting. */
 const TIMEOUT_MS = 2000;
 /** Variables that would make git use another directory. */
 const MISLEADING = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"];
+/** What is asked: the remotes, and where the directory is below the repository's root. */
+const QUESTIONS = [["remote", "-v"], ["rev-parse", "--show-prefix"]];
+/** What git says where there is no repository, or no directory. */
+const NO_REPOSITORY = /not a git repository \(|cannot change to/;
 
 /**
  * One spelling for a remote: `github.com/me/shop` for `git@github.com:me/shop.git` and `https://me:token@GitHub.com/Me/Shop/`.
@@ -26,18 +34,10 @@ function normalizeRemote(remote) {
 	return parts.length > 0 ? `${host}/${parts.join("/")}`.toLowerCase() : undefined;
 }
 
-/**
- * @param {string} cwd
- * @param {string[]} args
- */
-function git(cwd, ...args) {
+/** What is the same for every question, in whatever language the user has. */
+function optionsOfGit() {
 	const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !MISLEADING.includes(name)));
-	try {
-		return execFileSync("git", ["-C", cwd, ...args], { encoding: "utf8", env, stdio: ["ignore", "pipe", "ignore"], timeout: TIMEOUT_MS }).trim();
-	} catch {
-		// No git, no repository, or no remote of that name.
-		return "";
-	}
+	return { encoding: /** @type {const} */ ("utf8"), env: { ...env, LC_ALL: "C" }, timeout: TIMEOUT_MS, windowsHide: true };
 }
 
 /**
@@ -47,14 +47,65 @@ function git(cwd, ...args) {
  */
 function projectOf(cwd) {
 	const set = process.env.PI_SESSION_NATIVE_PROJECT;
-	if (set) return set;
-	const remotes = git(cwd, "remote").split("\n").filter(Boolean);
-	const remote = remotes.includes("origin") ? "origin" : remotes.length === 1 ? remotes[0] : undefined;
-	const name = remote === undefined ? undefined : normalizeRemote(git(cwd, "remote", "get-url", remote));
-	if (name === undefined) return basename(cwd);
-	const below = git(cwd, "rev-parse", "--show-prefix").replace(/\/$/, "");
-	return below === "" ? name : `${name}:${below}`;
+	return set || projectFrom(cwd, QUESTIONS.map((args) => spawnSync("git", ["-C", cwd, ...args], optionsOfGit()))).project;
 }
 
+/**
+ * The same without waiting for git on the caller's thread, and with what went wrong.
+ * @param {string} cwd
+ * @returns {Promise<Found>}
+ */
+async function findProject(cwd) {
+	const set = process.env.PI_SESSION_NATIVE_PROJECT;
+	if (set) return { project: set };
+	/** @param {string[]} args @returns {Promise<Answer>} */
+	const ask = (args) => new Promise((resolve) => {
+		execFile("git", ["-C", cwd, ...args], optionsOfGit(), (error, stdout, stderr) => resolve({ stdout, stderr, error: /** @type {NodeJS.ErrnoException} */ (error) }));
+	});
+	return projectFrom(cwd, await Promise.all(QUESTIONS.map(ask)));
+}
+
+/**
+ * @param {string} cwd
+ * @param {Answer[]} answers
+ * @returns {Found}
+ */
+function projectFrom(cwd, [remotes, prefix]) {
+	// The root of a drive has no name of its own.
+	const own = basename(cwd) || cwd;
+	const problem = problemOf(cwd, remotes) ?? problemOf(cwd, prefix);
+	if (problem !== undefined) return { project: own, problem: `${problem} in ${cwd}, so its project is taken to be ${JSON.stringify(own)} (PI_SESSION_NATIVE_PROJECT names it)` };
+	const urls = new Map([...(remotes?.stdout ?? "").matchAll(/^(\S+)\t(.*) \(fetch\)/gm)].map(([, name, url]) => [name, url]));
+	const remote = urls.get("origin") ?? (urls.size === 1 ? [...urls.values()][0] : undefined);
+	const name = remote === undefined ? undefined : normalizeRemote(remote);
+	if (name === undefined) return { project: own };
+	const below = (prefix?.stdout ?? "").trim().replace(/\/$/, "");
+	return { project: below === "" ? name : `${name}:${below}` };
+}
+
+/**
+ * Why git gave no answer; undefined if it did, or there is no repository.
+ * @param {string} cwd
+ * @param {Answer | undefined} answer
+ */
+function problemOf(cwd, answer) {
+	const { error } = answer ?? {};
+	// There is none if git could not be started.
+	const said = (answer?.stderr ?? "").trim().split("\n")[0] ?? "";
+	if (error?.code === "ENOENT") return isInRepository(cwd) ? "git is not installed" : undefined;
+	if (error?.code === "ETIMEDOUT" || (error && "killed" in error && error.killed)) return `git gave no answer within ${TIMEOUT_MS / 1000} s`;
+	if (error && said === "") return `git failed: ${error.message}`;
+	return said.startsWith("fatal:") && !NO_REPOSITORY.test(said) ? `git failed: ${said.replace(/^fatal: */, "")}` : undefined;
+}
+
+/** @param {string} cwd */
+function isInRepository(cwd) {
+	for (let dir = cwd; ; dir = dirname(dir)) {
+		if (existsSync(join(dir, ".git"))) return true;
+		if (dirname(dir) === dir) return false;
+	}
+}
+
+exports.findProject = findProject;
 exports.normalizeRemote = normalizeRemote;
 exports.projectOf = projectOf;

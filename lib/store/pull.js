@@ -117,10 +117,11 @@ async function merge({ session, file, header, onMerge }, page, since) {
  * @param {import("../../index").MergeReport} merged
  * @returns {Promise<import("./index").PullReport>}
  */
-async function done({ file, onNote }, page, { added, renamed, storedBytes: offset }) {
+async function done({ file, onNote }, page, { added, renamed, storedBytes: offset, inode }) {
 	const handle = await fs.open(file);
 	try {
-		await onNote?.({ cursor: page.cursor, offset, check: await checkAt(handle, offset), needsAll: renamed.length > 0 }, page.problems);
+		// Another pull may have replaced the file since: the note then matches no file.
+		await onNote?.({ cursor: page.cursor, offset, check: await checkAt(handle, offset, inode), needsAll: renamed.length > 0 }, page.problems);
 	} finally {
 		await handle.close();
 	}

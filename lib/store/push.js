@@ -5,7 +5,9 @@
 // next call. So a single entry only waits for the check, and the slower the store answers, the more entries share a call.
 //
 // A note says how much is known to be stored: a cursor of the store, an offset in the file, and a checksum of the bytes just
-// before that offset. If a note is lost, or does not match the file any more, the file is compared with all that is stored.
+// before that offset. If a note is lost, or does not match the file any more, the file is compared with all that is stored. So it
+// is if the store does not know the cursor any more, unless the session was deleted there: that is told, and asked for again now and
+// then, because a synchronised directory may just be incomplete.
 const { promises: fs, statSync } = require("node:fs");
 const { StoreError } = require("./errors.js");
 const { entryOf, lineKey } = require("./lines.js");
@@ -13,11 +15,13 @@ const { loadAll } = require("./load-all.js");
 const { checkAt, readHeader, readLines } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
+/** @typedef {import("./index").SessionList} SessionList */
 /**
  * @typedef {object} Note
  * @property {string} cursor
  * @property {number} offset so many bytes of the file are stored
  * @property {string} check of what is before that
+ * @property {string} [store] the store's id, if it has one
  * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, or has entries
  *   with other ids than in the store
  */
@@ -29,8 +33,13 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {string} [project]
  * @property {Note} [note] what an earlier push had noted
  * @property {() => Note | undefined} [readNote] gives the newest note: a pull, or another process, may have made it
- * @property {(note: Note) => unknown} [onNote] is given each note when it holds, and waited for
- * @property {(error: Error) => void} [onError] is given each failure; what failed is tried again, but for `reset`
+ * @property {(note: Note | undefined) => unknown} [onNote] is given each note when it holds, or undefined if none does any more, and
+ *   waited for
+ * @property {(error: Error) => void} [onError] is given each failure, and a deletion once; what failed is tried again
+ * @property {{ store?: string }} [known] the id of the store, kept for other pushes to it
+ * @property {() => Promise<SessionList>} [list] compares the note with this first: a store that was made anew is noticed, also
+ *   if the file has nothing new
+ * @property {boolean} [restores] stores a session again that was deleted from the store
  * @property {() => number | undefined} [epoch] the claim that appends are to go by
  * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored
  * @property {number} [poll] the interval at which a followed file is checked, in milliseconds
@@ -58,13 +67,20 @@ class Push {
 	/** @type {NodeJS.Timeout | undefined} */
 	#following;
 	#failures = 0;
+	#isCompared = false;
+	/** Whether the store was asked for its id: not every one has one. */
+	#isAsked = false;
+	/** Whether the store did not know the cursor since a portion was stored. */
+	#wasReset = false;
+	/** Whether the last try found that the session was deleted from the store. */
+	#isDeleted = false;
 	/** Whether the file grew since it was last read. */
 	#hasGrown = false;
 	#isStopped = false;
 
 	/** @param {PushOptions} options */
 	constructor(options) {
-		this.#options = { poll: POLL_MS, retry: RETRY_MS, ...options };
+		this.#options = { poll: POLL_MS, retry: RETRY_MS, known: {}, ...options };
 		this.#note = options.note;
 	}
 
@@ -97,7 +113,7 @@ class Push {
 	}
 
 	/**
-	 * Stores what the file holds, now. Gives false if that takes longer.
+	 * Stores what the file holds, now. Gives false if that takes longer, or the session was deleted from the store.
 	 * @param {{ timeout: number, until?: () => boolean }} options `timeout` in milliseconds; `until` tells that trying again is in vain
 	 */
 	async flush({ timeout, until }) {
@@ -108,7 +124,7 @@ class Push {
 			this.#start();
 			if (!(await this.#within(this.#running, end))) return false;
 			if (this.#failures === 0) return true;
-			if (until?.()) return false;
+			if (this.#isDeleted || until?.()) return false;
 			if (!(await this.#within(new Promise((resolve) => setTimeout(resolve, this.#wait())), end))) return false;
 		}
 		return false;
@@ -160,19 +176,55 @@ class Push {
 		try {
 			this.#kept = this.#options.readNote?.();
 			this.#note = this.#kept ?? this.#note;
+			if (!this.#isCompared) await this.#compare();
 			while (!this.#isStopped && (await this.#step()));
-			this.#failures = 0;
+			[this.#failures, this.#isDeleted] = [0, false];
 		} catch (error) {
 			this.#failures++;
-			// The session was deleted from the store, and must not come back.
-			if (error instanceof StoreError && error.code === "reset") this.#isStopped = true;
-			this.#options.onError?.(error instanceof Error ? error : new Error(String(error)));
+			const wasDeleted = this.#isDeleted;
+			this.#isDeleted = error instanceof DeletedError;
+			if (!(wasDeleted && this.#isDeleted)) this.#options.onError?.(error instanceof Error ? error : new Error(String(error)));
 		}
+	}
+
+	/** Drops a note of another store, or of a session that is to be stored again. */
+	async #compare() {
+		const { list, restores } = this.#options;
+		if (list && this.#note) {
+			const listed = await list();
+			if (this.#isOfAnother(listed) || (restores && !isListed(listed))) await this.#drop();
+		}
+		this.#isCompared = true;
+	}
+
+	/** @param {SessionList} listed */
+	#isOfAnother({ store }) {
+		this.#options.known.store = store;
+		return this.#note?.store !== undefined && this.#note.store !== store;
+	}
+
+	async #drop() {
+		[this.#note, this.#kept] = [undefined, undefined];
+		await this.#options.onNote?.(undefined);
 	}
 
 	/** Stores one portion. Gives whether there may be more. */
 	async #step() {
-		const { store, session, project, readNote, onNote, onProgress } = this.#options;
+		try {
+			return await this.#storePortion();
+		} catch (error) {
+			if (!(error instanceof StoreError) || error.code !== "reset" || this.#wasReset) throw error;
+			const { store, session, restores } = this.#options;
+			const listed = await store.list({ session });
+			if (!this.#isOfAnother(listed) && !isListed(listed) && !restores) throw new DeletedError(session);
+			this.#wasReset = true;
+			await this.#drop();
+			return true;
+		}
+	}
+
+	async #storePortion() {
+		const { store, session, project, readNote, onNote, onProgress, known } = this.#options;
 		const file = await fs.open(this.#options.file).catch(unlessAbsent);
 		// A session gets its file with its first message.
 		if (!file) return false;
@@ -190,6 +242,11 @@ class Push {
 			if (fresh.length > 0) {
 				const append = { header, lines: fresh, project, after: cursor, epoch: this.#options.epoch?.() };
 				({ cursor } = await store.append(session, append));
+				// A store gets its id with the first append.
+				if ((this.#note.store ?? known.store) === undefined && !this.#isAsked) {
+					this.#isAsked = true;
+					known.store = (await store.list({ session })).store;
+				}
 			}
 			offset += bytes;
 			const check = await checkAt(file, offset);
@@ -199,8 +256,9 @@ class Push {
 				[this.#note, this.#kept] = [now, now];
 				return true;
 			}
-			this.#note = { ...this.#note, cursor, offset, check };
+			this.#note = { ...this.#note, cursor, offset, check, store: this.#note.store ?? known.store };
 			this.#kept = this.#note;
+			this.#wasReset = false;
 			await onNote?.(this.#note);
 			onProgress?.(offset);
 			return goesOn || this.#atEnd();
@@ -214,6 +272,16 @@ class Push {
 		return false;
 	}
 }
+
+class DeletedError extends StoreError {
+	/** @param {string} session */
+	constructor(session) {
+		super("reset", `Session ${session} was deleted from the store, and stays here: pi-sessions push ${session} stores it again`);
+	}
+}
+
+/** @param {SessionList} list of one session */
+const isListed = ({ sessions, problems }) => sessions.length + problems.length > 0;
 
 /** @param {NodeJS.ErrnoException} error @returns {undefined} */
 function unlessAbsent(error) {

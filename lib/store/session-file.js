@@ -28,10 +28,11 @@ async function readAt(file, offset, length) {
  * makes another file.
  * @param {FileHandle} file
  * @param {number} offset
+ * @param {string} [inode] the one that it should have, if it may have been replaced
  */
-async function checkAt(file, offset) {
-	const { ino } = await file.stat({ bigint: true });
-	return sha256(Buffer.concat([await tailAt(file, offset), Buffer.from(`${ino}`)])).toString("hex");
+async function checkAt(file, offset, inode) {
+	const ino = inode || `${(await file.stat({ bigint: true })).ino}`;
+	return sha256(Buffer.concat([await tailAt(file, offset), Buffer.from(ino)])).toString("hex");
 }
 
 /**

@@ -2,6 +2,7 @@
 const { promises: fs } = require("node:fs");
 const { basename, join } = require("node:path");
 const { StoreError } = require("./errors.js");
+const { isObject } = require("./lines.js");
 const { fileFor, localSessions } = require("./local.js");
 const { Notes } = require("./notes.js");
 const { projectOf } = require("./project.js");
@@ -22,11 +23,13 @@ class SessionSync {
 	#notes;
 	/** @type {Map<string, Push>} by file */
 	#pushes = new Map();
+	/** @type {{ store?: string }} */
+	#known = {};
 
 	/** @param {import("./index").SessionSyncOptions} options */
 	constructor(options) {
 		this.#options = options;
-		this.#notes = new Notes(options.notes, options.address);
+		this.#notes = new Notes(options.notes, options.address, options.dir);
 		/** @readonly */
 		this.project = options.project ?? projectOf(options.cwd);
 	}
@@ -38,8 +41,12 @@ class SessionSync {
 	 */
 	async compare(session) {
 		const { store, dir } = this.#options;
-		const { sessions, problems } = await store.list(session === undefined ? { project: this.project } : { session });
+		const { sessions, problems, store: id } = await store.list(session === undefined ? { project: this.project } : { session });
+		this.#known.store = id;
 		const local = await localSessions(dir);
+		// Nothing holds that is noted of a store that was there before this one.
+		const isOfAnother = (/** @type {string} */ one) => ![undefined, id].includes(this.#notes.get(one)?.store);
+		for (const one of local.keys()) if (isOfAnother(one)) await this.#notes.set(one, undefined);
 		const items = await each(sessions, undefined, async (stored) => {
 			const note = this.#notes.get(stored.session);
 			const file = local.get(stored.session)?.file;
@@ -77,7 +84,8 @@ class SessionSync {
 	 * @param {Set<string>} names of the files that there are, or will be
 	 * @returns {Promise<import("./index").PullResult>}
 	 */
-	async #pullOne({ session, stored, file, state }, names) {
+	async #pullOne(item, names) {
+		const { session, stored, file, state } = item;
 		const { store, cwd, dir } = this.#options;
 		const head = { session, file, isNew: state === "new" };
 		try {
@@ -87,25 +95,35 @@ class SessionSync {
 			const listed = listedOf(stored);
 			/** @type {NonNullable<import("./pull").PullOptions["onNote"]>} */
 			// What could not be read is asked for again: put back, it may look in the list as it does now.
-			const onNote = (note, problems) => this.#notes.set(session, { ...note, listed: problems.length === 0 ? listed : undefined });
+			const onNote = (note, problems) => this.#notes.set(session, { ...note, store: this.#known.store ?? note.store, listed: problems.length === 0 ? listed : undefined });
 			const note = head.isNew ? undefined : this.#notes.get(session);
 			// Whoever pushes after a pull that was killed compares the file with everything.
 			const onMerge = () => this.#notes.invalidate(session);
 			const push = () => this.#pushOnce({ session, file });
 			return { ...head, ...(await pull({ store, session, file, header, note, push, onMerge, onNote })) };
 		} catch (error) {
+			// Another process pulls it, too, and made its file first.
+			if (head.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, state: "changed" }, names);
 			return { ...head, added: 0, renamed: [], problems: [], error: asError(error) };
 		}
 	}
 
 	/**
 	 * Stores what the files of this machine hold, each for itself. Of one session, or of all of the working directory.
-	 * @param {import("./index").SyncOptions & { tries?: number, epoch?: number }} [options]
+	 * @param {import("./index").SyncOptions & { tries?: number, epoch?: number, restores?: boolean }} [options]
 	 * @returns {Promise<import("./index").PushResult[]>}
 	 */
-	async push({ session, signal, tries = TRIES, epoch, onProgress } = {}) {
+	async push({ session, signal, tries = TRIES, epoch, restores = session !== undefined, onProgress } = {}) {
 		const wanted = await this.local(session);
-		const sizes = await Promise.all(wanted.map(async ({ file }) => (await fs.stat(file)).size));
+		// A file may be gone since.
+		const sizes = await Promise.all(wanted.map(({ file }) => fs.stat(file).then(({ size }) => size, () => 0)));
+		/** @type {Promise<import("./index").SessionList> | undefined} */
+		let listing;
+		// Which store it is: any session of it tells, so one answer does for all.
+		const list = () => (listing ??= this.#options.store.list({ session: session ?? wanted[0]?.session }).catch((error) => {
+			listing = undefined;
+			throw error;
+		}));
 		const total = sizes.reduce((sum, size) => sum + size, 0);
 		/** @type {Map<string, number>} */
 		const done = new Map();
@@ -117,7 +135,7 @@ class SessionSync {
 				done.set(session, bytes);
 				onProgress?.([...done.values()].reduce((sum, size) => sum + size, 0), total);
 			};
-			const push = this.#pushOf({ session, file }, { epoch: () => epoch, onProgress: told, onError: (error) => failures.push(error) });
+			const push = this.#pushOf({ session, file }, { epoch: () => epoch, list, restores, onProgress: told, onError: (error) => failures.push(error) });
 			const before = this.#notes.get(session)?.offset ?? 0;
 			const isInVain = () => failures.length >= tries || failures.some((error) => !(error instanceof StoreError) || !error.retryable);
 			const isStored = await push.flush({ timeout: Infinity, until: isInVain });
@@ -209,7 +227,7 @@ class SessionSync {
 		const { store, onError } = this.#options;
 		const readNote = () => this.#notes.get(session);
 		return new Push({
-			...{ store, session, file, project: this.project, note: readNote(), readNote },
+			...{ store, session, file, project: this.project, note: readNote(), readNote, known: this.#known },
 			onNote: (note) => this.#notes.set(session, note),
 			onError: (error) => onError?.(error, session),
 			...more,

@@ -62,6 +62,30 @@ test("a session that was deleted here comes back when it is named; others of the
 	expect(await good(desktop, ["pull", "0194"])).toMatch(/1 line added/);
 });
 
+test("a session that was deleted from the store is put back by a push that names it", async () => {
+	const { store, laptop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	rmSync(join(store, "sessions", ID), { recursive: true });
+	expect(await good(laptop, ["push"])).toBe("Everything is stored\n");
+	appendFileSync(filesOf(laptop)[0] as string, `${JSON.stringify(message("b", "a", user("and on")))}\n`);
+	const { code, out } = await run(laptop, ["push"]);
+	expect([code, out]).toEqual([1, expect.stringContaining(`pi-sessions push ${ID} stores it again`)]);
+	expect(await good(laptop, ["push", "0194"])).toMatch(/ stored {2}0194aaaa/);
+	expect(await good(laptop, ["remote"])).toContain(ID);
+});
+
+test("pull --all says how much is stored of projects that are not here", async () => {
+	const { laptop, desktop } = team();
+	const said = "1 more stored session of 1 project without a session directory here; pi-sessions remote --all lists what is stored\n";
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	expect(await good(laptop, ["pull", "--all"])).toBe("Nothing new is stored\n");
+	const other = { ...desktop, env: { ...desktop.env, PI_SESSION_NATIVE_PROJECT: "another" } };
+	expect(await good(other, ["pull", "--all"])).toBe(`Nothing new is stored\n${said}`);
+	expect(JSON.parse(await good(other, ["pull", "--all", "--json"]))).toMatchObject({ sessions: [], elsewhere: { sessions: 1, projects: 1 } });
+});
+
 test("what is wrong is said: no store, one that is not there, wrong use; never with a password", async () => {
 	const { laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);

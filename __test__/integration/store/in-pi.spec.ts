@@ -1,5 +1,5 @@
 // A store in the environment of a process whose managers the register hook watches, without pi: its start, its end, and what is said.
-import { execFile, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
@@ -43,7 +43,12 @@ function node({ work, env }: Machine, args: string[], input = ""): Promise<{ end
 	});
 }
 
-const ask = async (at: Machine, task: object) => JSON.parse(`${(await node(at, [worker], JSON.stringify(task))).out.trim().split("\n").at(-1)}`);
+/** What the worker says: of several lines the later ones add to those before. */
+const ask = async (at: Machine, task: { task: string }) => {
+	const { isDone, project, ...said } = Object.assign({}, ...(await node(at, [worker], JSON.stringify(task))).out.trim().split("\n").map((line) => JSON.parse(line)));
+	expect([isDone, project]).toEqual([true, task.task === "pull" ? "shop" : undefined]);
+	return said;
+};
 
 /** What pi does with the hook: the store is asked, managers are watched, and something is said. */
 const program = (body: string) => `
@@ -65,14 +70,14 @@ test("the worker pulls what is lacking, and names what an earlier process could 
 	const at = machine();
 	const desktop = new DirectoryStore({ path: at.address, host: "desktop" });
 	await append(desktop, entries("n", 2));
-	expect(await ask(at, { task: "pull" })).toEqual({ errors: [], inUse: [], leftover: [] });
+	expect(await ask(at, { task: "pull" })).toEqual({ errors: [], inUse: [], leftover: [], lacking: { left: 0, of: 1 } });
 	const file = join(at.dir, NAME);
 	expect(readFileSync(file, "utf8").split("\n").slice(1).join("\n")).toBe(text(...entries("n", 2)));
 	appendFileSync(file, text(entry("mine")));
 	const pulled = await ask(at, { task: "pull" });
 	expect(pulled).toEqual({ errors: [], inUse: [], leftover: [{ session: SESSION, file, cwd: at.work }] });
 	const task = { task: "push", notes: join(at.agent, "session-stores"), sessions: pulled.leftover, claimed: [] };
-	expect(await ask(at, task)).toEqual({ errors: [] });
+	expect(await ask(at, task)).toEqual({ errors: [], told: [] });
 	expect((await loadAll(desktop, SESSION)).lines).toHaveLength(3);
 	expect((await ask(at, { task: "pull" })).leftover).toEqual([]);
 });
@@ -163,7 +168,7 @@ test("the worker names what an earlier process could not store before the store 
 	onTestFinished(() => void child.kill("SIGKILL"));
 	child.stdin.end(JSON.stringify({ task: "pull" }));
 	const [first] = (await once(child.stdout, "data")) as [Buffer];
-	expect(JSON.parse(String(first))).toEqual({ leftover: [{ session: SESSION, file, cwd: at.work }] });
+	expect(JSON.parse(String(first))).toEqual({ project: "shop", leftover: [{ session: SESSION, file, cwd: at.work }] });
 });
 
 test("what a manager appended before it went on to another session is stored at the end", async () => {
@@ -202,6 +207,78 @@ test("a timeout that is none is named in one line, and two seconds count", async
 		said("soon"),
 		"pi-session-native: the store did not answer within 2 s; pi starts with the sessions that are here",
 	]);
+});
+
+test("what did not come before the store's process was stopped is counted, with the command that gets it; what came is kept, small sessions first", async () => {
+	const at = machine();
+	const desktop = new DirectoryStore({ path: at.address, host: "desktop" });
+	const put = (session: string, lines: Buffer[]) => desktop.append(session, { header: header(session), lines, project: "shop" });
+	await put("endless", entries("n", 500));
+	await put("small", entries("n", 2));
+	const segment = join(at.address, "sessions/endless/desktop/0000000001.lines");
+	const preload = join(at.path, "slow.cjs");
+	// The process is stopped while it reads the large one, once it has said that the small one is there.
+	writeFileSync(preload, `
+		const fs = require("node:fs");
+		const { promises, writeSync } = fs;
+		const { readFile } = promises;
+		const forEver = () => new Promise(() => setInterval(() => {}, 1000));
+		promises.readFile = (path, ...rest) => (String(path) === ${JSON.stringify(segment)} ? forEver() : readFile.call(promises, path, ...rest));
+		fs.writeSync = (to, what, ...rest) => {
+			const written = writeSync(to, what, ...rest);
+			if (String(what).includes('"left":1')) process.exit(1);
+			return written;
+		};
+		require("node:module").syncBuiltinESMExports();`);
+	const slow = { ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } };
+	expect((await pi(slow, "")).err).toBe("pi-session-native: what is new in 1 of 2 stored sessions did not come (no answer); pi starts without it, and pi-sessions pull gets it\n");
+	expect(readdirSync(at.dir)).toEqual([expect.stringContaining("_small.jsonl")]);
+	expect((await pi({ ...at, env: { ...at.env, PI_SESSION_NATIVE_STORE_TIMEOUT: MINUTES } }, "")).err).toBe("");
+	expect(readdirSync(at.dir)).toHaveLength(2);
+});
+
+test("what a store holds is said in lines that are fit for a terminal", async () => {
+	const at = machine();
+	const evil = "\u001b]52;c;ZXZpbA==\u0007\u001b[2J\r\nmore";
+	const preload = join(at.path, "evil.cjs");
+	// A row that somebody put into the database of a team.
+	writeFileSync(preload, `
+		const { DirectoryStore } = require(${JSON.stringify(join(root, "lib/store/index.js"))});
+		const evil = ${JSON.stringify(evil)};
+		DirectoryStore.prototype.list = async () => ({ sessions: [{ session: ${JSON.stringify(SESSION)}, header: Buffer.from("{}"), project: "shop", hosts: ["x"], bytes: 1, modified: new Date(0), claim: { host: \`desktop\${evil}\`, epoch: 1, until: new Date() } }], problems: [{ session: evil, where: evil, message: evil }] });`);
+	const { err } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, "");
+	// eslint-disable-next-line no-control-regex
+	expect(err.replaceAll("\n", "")).not.toMatch(/[\u0000-\u001f]/);
+	const lines = err.trimEnd().split("\n");
+	expect(lines.every((line) => line.startsWith("pi-session-native: "))).toBe(true);
+	expect(lines.at(-1)).toBe(`pi-session-native: session ${SESSION} is in use on desktop more`);
+});
+
+test.each([["--no-session"], ["-p", "--no-session", "Hi"], ["list"], ["install", "x"], ["auth", "print-api-key"], ["--export", "x.jsonl"], ["--help"]])("pi %s waits for no store", async (...args) => {
+	const at = machine({ PI_SESSION_NATIVE_STORE: "/not/there", PI_SESSION_NATIVE_STORE_TIMEOUT: "1" });
+	const starts = (args: string[]) => `storeOfEnvironment().pullBefore({ dir: ${JSON.stringify(root)} }, ${JSON.stringify(args)});`;
+	const only = `import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};`;
+	expect((await node(at, ["--input-type=module", "-e", only + starts(args)])).err).toBe("");
+	expect((await node(at, ["--input-type=module", "-e", only + starts(["-p", "--", ...args])])).err).toContain("did not answer");
+});
+
+test("a session that was deleted from the store is said once, and is not put back when pi ends", async () => {
+	const at = machine();
+	const { out } = await pi(at, `const manager = SessionManager.create(process.cwd()); manager.appendMessage({ role: "user", content: "Hello", timestamp: 1 }); console.log(manager.getSessionFile());`);
+	const [stored] = (await reader(at).list()).sessions;
+	const session = stored?.session as string;
+	await append(reader(at), [entry("another session, so that the store stays what it is")]);
+	await reader(at).delete(session);
+	const { err } = await pi(at, `SessionManager.open(${JSON.stringify(out.trim())}).appendMessage({ role: "user", content: "And on", timestamp: 2 });`);
+	expect(err).toBe(`pi-session-native: session ${session} is not stored: Session ${session} was deleted from the store, and stays here: pi-sessions push ${session} stores it again\n`);
+	expect((await reader(at).list({ session })).sessions).toEqual([]);
+});
+
+test("git that fails is said at pi's start, with the name that is taken in its place", async () => {
+	const at = machine({ PI_SESSION_NATIVE_PROJECT: "", GIT_TEST_ASSUME_DIFFERENT_OWNER: "1" });
+	execFileSync("git", ["init", "-q", at.work]);
+	const { err } = await pi(at, "");
+	expect(err).toMatch(/^pi-session-native: git failed: detected dubious ownership in repository at \S+ in \S+, so its project is taken to be "shop" \(PI_SESSION_NATIVE_PROJECT names it\)\n$/);
 });
 
 test("a timeout that is set counts, at the start and at the end", async () => {

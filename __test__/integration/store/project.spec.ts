@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { emptyDirectory, library } from "../../support/lines.js";
 
-const { normalizeRemote, projectOf } = createRequire(library)("./project.js");
+const { findProject, normalizeRemote, projectOf } = createRequire(library)("./project.js");
 
 test.each([
 	["git@github.com:me/shop.git", "github.com/me/shop"],
@@ -58,4 +58,44 @@ test("a directory is part of its remote, at its place below the repository's roo
 	expect(projectOf(join(dir, "gone"))).toBe("gone");
 	vi.stubEnv("PATH", "");
 	expect(projectOf(join(dir, "work"))).toBe("work");
+});
+
+test("git that fails is told from a directory without a repository or a remote", async () => {
+	const dir = emptyDirectory();
+	const work = join(dir, "shop");
+	mkdirSync(work);
+	for (const [name, value] of Object.entries({ GIT_CEILING_DIRECTORIES: dir, PI_SESSION_NATIVE_PROJECT: "" })) vi.stubEnv(name, value);
+	onTestFinished(() => {
+		vi.unstubAllEnvs();
+	});
+	const own = { project: "shop" };
+	const named = (problem: string) => ({ ...own, problem: `${problem} in ${work}, so its project is taken to be "shop" (PI_SESSION_NATIVE_PROJECT names it)` });
+	expect(await findProject(work)).toEqual(own);
+	vi.stubEnv("PATH", "");
+	expect(await findProject(work)).toEqual(own);
+	mkdirSync(join(work, ".git"));
+	expect(await findProject(work)).toEqual(named("git is not installed"));
+	vi.unstubAllEnvs();
+	execFileSync("git", ["init", "-q", work]);
+	expect(await findProject(work)).toEqual(own);
+	execFileSync("git", ["-C", work, "remote", "add", "origin", "https://example.org/me/shop.git"]);
+	expect(await findProject(work)).toEqual({ project: "example.org/me/shop" });
+	vi.stubEnv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
+	expect(await findProject(work)).toEqual({ ...own, problem: expect.stringMatching(/^git failed: detected dubious ownership/) });
+	expect(projectOf(work)).toBe("shop");
+	vi.stubEnv("PI_SESSION_NATIVE_PROJECT", "set");
+	expect(await findProject(work)).toEqual({ project: "set" });
+	vi.unstubAllEnvs();
+	expect(await findProject(join(dir, "gone"))).toEqual({ project: "gone" });
+	expect([projectOf("/"), await findProject("/")]).toEqual(["/", { project: "/" }]);
+});
+
+test("git is asked without holding up the process", async () => {
+	let turns = 0;
+	const turning = setInterval(() => turns++, 0);
+	const asked = findProject(emptyDirectory());
+	expect(turns).toBe(0);
+	await asked;
+	clearInterval(turning);
+	expect(turns).toBeGreaterThan(0);
 });

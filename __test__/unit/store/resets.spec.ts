@@ -1,0 +1,241 @@
+// What machines do when a store does not know any more what they had seen of it: it was made anew, a session was deleted, or a
+// synchronised directory is incomplete for a while. And several processes that pull at once.
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { DirectoryStore, SessionSync, loadAll } from "../../../lib/store/index.js";
+import { SESSION, entries, entry, ids, library } from "../../support/lines.js";
+import { NAME, text, world } from "../../support/machines.js";
+import { api, setEnv } from "../../support/store.js";
+
+const { Notes } = createRequire(library)("./notes.js");
+const patient = { timeout: 500_000, interval: 5 };
+afterEach(() => vi.restoreAllMocks());
+
+const idsIn = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line).id);
+/** Removes what a store in a directory holds, as if another disk was there. */
+const empty = (path: string) => ["sessions", "store.json"].forEach((name) => rmSync(join(path, name), { recursive: true }));
+
+test("a store that was made anew at its address is filled again, also by a push of files that have nothing new", async () => {
+	const { path, machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("x"));
+	await a.sync.push();
+	await b.sync.pull();
+	empty(path);
+	expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
+	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x"]);
+	// The other one goes on with what it has.
+	appendFileSync(b.file, text(entry("y")));
+	const again = machine("b");
+	expect(await again.sync.pull()).toMatchObject([{ added: 0, problems: [] }]);
+	expect(await again.sync.push()).toMatchObject([{ lag: 0 }]);
+	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
+});
+
+test("a followed file fills a store that was made anew while it is followed", async () => {
+	const { path, machine, begin, errors } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	a.sync.follow({ session: SESSION, file: a.file });
+	expect(await a.sync.flush(patient)).toBe(true);
+	empty(path);
+	// A process that is open knows the store's layout already: a new one finds that it is gone.
+	const later = machine("a");
+	later.sync.follow({ session: SESSION, file: a.file });
+	appendFileSync(a.file, text(entry("y")));
+	expect(await later.sync.flush(patient)).toBe(true);
+	expect([ids(await loadAll(machine("r").store, SESSION)), errors]).toEqual([["x", "y"], []]);
+	for (const { sync } of [a, later]) await sync.stop();
+});
+
+test("after a pull from an empty store that took the place of another, what is here counts as not stored", async () => {
+	const { path, machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	expect(a.sync.lagOf({ session: SESSION, file: a.file })).toBe(0);
+	empty(path);
+	const again = machine("a");
+	expect(await again.sync.pull()).toEqual([]);
+	expect([again.sync.isNoted(SESSION), again.sync.lagOf({ session: SESSION, file: a.file })]).toEqual([true, readFileSync(a.file).length]);
+});
+
+test("a session that was deleted from the store comes back if a push names it", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	await a.store.delete(SESSION);
+	expect(await a.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
+	expect((await a.store.list()).sessions).toEqual([]);
+	appendFileSync(a.file, text(entry("y")));
+	const said = expect.stringContaining(`was deleted from the store, and stays here: pi-sessions push ${SESSION} stores it again`);
+	for (const wanted of [{}, { session: SESSION, restores: false }]) {
+		expect(await a.again().push(wanted)).toMatchObject([{ error: { code: "reset", message: said } }]);
+	}
+	expect(await a.again().push({ session: SESSION })).toMatchObject([{ lag: 0 }]);
+	expect(ids(await loadAll(a.store, SESSION))).toEqual(["x", "y"]);
+	// With nothing new in the file, too.
+	await a.store.delete(SESSION);
+	expect(await a.again().push({ session: SESSION })).toMatchObject([{ lag: 0 }]);
+	expect(ids(await loadAll(a.store, SESSION))).toEqual(["x", "y"]);
+});
+
+test("another host's folder that is away for a while does not end a follow", async () => {
+	const { path, machine, begin, errors } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("a1"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(entry("b1")));
+	await b.sync.push();
+	await a.sync.pull();
+	a.sync.follow({ session: SESSION, file: a.file });
+	const folder = join(path, "sessions", SESSION, "b");
+	renameSync(folder, join(path, "aside"));
+	appendFileSync(a.file, text(entry("a2")));
+	expect(await a.sync.flush(patient)).toBe(true);
+	renameSync(join(path, "aside"), folder);
+	appendFileSync(a.file, text(entry("a3")));
+	expect(await a.sync.flush(patient)).toBe(true);
+	await a.sync.stop();
+	for (const { sync } of [a, b]) await sync.pull();
+	for (const { file } of [a, b]) expect(idsIn(file)).toEqual(["a1", "b1", "a2", "a3"]);
+	expect(errors).toEqual([]);
+});
+
+test("a session that is away for a while is told once, and its follow goes on when it is back", async () => {
+	const { path, machine, begin, errors } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	const [folder, aside] = [join(path, "sessions", SESSION), join(path, "aside")];
+	renameSync(folder, aside);
+	a.sync.follow({ session: SESSION, file: a.file });
+	appendFileSync(a.file, text(entry("y")));
+	const list = vi.spyOn(a.store, "list");
+	// It asks again and again.
+	await vi.waitFor(() => expect(list.mock.calls.length).toBeGreaterThan(2), patient);
+	expect(errors).toEqual([expect.stringContaining("was deleted from the store")]);
+	renameSync(aside, folder);
+	await vi.waitFor(() => expect(a.sync.lag()).toBe(0), patient);
+	await a.sync.stop();
+	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
+	expect(errors).toHaveLength(1);
+});
+
+test("a session file that vanishes while a push begins keeps no other one back", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	const local = await a.sync.local();
+	vi.spyOn(a.sync, "local").mockResolvedValue([{ session: "gone", file: join(a.dir, "gone.jsonl"), cwd: undefined }, ...local]);
+	expect(await a.sync.push()).toMatchObject([{ session: "gone", lag: 0 }, { session: SESSION, lag: 0 }]);
+	expect(ids(await loadAll(a.store, SESSION))).toEqual(["x"]);
+});
+
+test("of two checkouts on one machine each gets what the other stored", async () => {
+	const { path } = world();
+	const checkout = (name: string) => {
+		const [dir, store] = [join(path, name), new DirectoryStore({ path, host: "laptop" })];
+		mkdirSync(dir, { recursive: true });
+		return { dir, file: join(dir, NAME), sync: new SessionSync({ store, address: path, notes: join(path, "notes"), dir, cwd: `/home/me/${name}`, project: "shop" }) };
+	};
+	const [one, two] = [checkout("one"), checkout("two")];
+	const { begin } = world();
+	begin(one, entry("a1"));
+	await one.sync.push();
+	expect(await two.sync.pull()).toMatchObject([{ isNew: true, added: 1 }]);
+	appendFileSync(one.file, text(entry("a2")));
+	appendFileSync(two.file, text(entry("b2")));
+	for (const { sync } of [one, two]) await sync.push();
+	for (const { sync } of [one, two]) await sync.pull();
+	expect(idsIn(one.file).sort()).toEqual(["a1", "a2", "b2"]);
+	expect(idsIn(two.file)).toEqual(idsIn(one.file));
+});
+
+test("two pulls that make the same new file at once both succeed", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, ...entries("n", 3));
+	await a.sync.push();
+	// Both have found that it is new before either makes it.
+	const { items } = await b.sync.compare();
+	const results = [await b.sync.pull({ items }), await b.again().pull({ items })];
+	expect(results).toMatchObject([[{ isNew: true, added: 3 }], [{ isNew: false, added: 0, problems: [] }]]);
+	expect(results.flat().map(({ error }) => error)).toEqual([undefined, undefined]);
+	expect(await b.again().pull()).toEqual([]);
+});
+
+test("a pull whose file another pull replaced before its note leaves no note that calls the wrong order right", async () => {
+	const { machine, begin } = world();
+	const [a, z, me] = [machine("a"), machine("z"), machine("me")];
+	begin(a, entry("s1"));
+	await a.sync.push();
+	for (const { sync } of [z, me]) await sync.pull();
+	appendFileSync(z.file, text(entry("z2")));
+	await z.sync.push();
+	// One process has loaded everything there is, and is slow.
+	const slow = machine("me");
+	let goOn: () => void = () => {};
+	const held = new Promise<void>((resolve) => (goOn = resolve));
+	const loaded = new Promise<void>((resolve) => {
+		const load = slow.store.load.bind(slow.store);
+		slow.store.load = async (...args) => {
+			const page = await load(...args);
+			resolve();
+			await held;
+			return page;
+		};
+	});
+	const second = slow.sync.pull();
+	await loaded;
+	// This comes before the other's line in the order of the store.
+	appendFileSync(a.file, text(entry("a2")));
+	await a.sync.push();
+	// The slow one ends right after the merge of the other, before its note.
+	const { merge } = api.SessionManager;
+	let merges = 0;
+	vi.spyOn(api.SessionManager, "merge").mockImplementation((...args) => {
+		const report = merge.call(api.SessionManager, ...args);
+		if (++merges === 1) goOn();
+		return report;
+	});
+	const { promises } = createRequire(library)("node:fs");
+	const open = promises.open.bind(promises);
+	vi.spyOn(promises, "open").mockImplementation(async (...args: unknown[]) => {
+		if (merges === 1) await second;
+		return open(...args);
+	});
+	await me.sync.pull();
+	vi.restoreAllMocks();
+	await second;
+	await me.again().pull();
+	await z.sync.pull();
+	expect(idsIn(me.file)).toEqual(["s1", "a2", "z2"]);
+	expect(idsIn(z.file)).toEqual(idsIn(me.file));
+});
+
+test("notes go by where an address leads to, from wherever and with whatever environment it was given", async () => {
+	const { path } = world();
+	const names = ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION", "PGHOST", "PGPORT", "PGDATABASE", "PGUSER"];
+	const folderOf = async (address: string, env: Record<string, string> = {}, dir = path) => {
+		setEnv({ ...Object.fromEntries(names.map((name) => [name, undefined])), ...env });
+		const folder = join(path, "notes");
+		await new Notes(folder, address, dir).set(SESSION, undefined);
+		const [found] = readdirSync(folder);
+		rmSync(folder, { recursive: true });
+		return found;
+	};
+	const same = async (...of: [string, Record<string, string>?, string?][]) => new Set(await of.reduce(async (all, one) => [...(await all), await folderOf(...one)], Promise.resolve([] as unknown[]))).size;
+	expect(await same([path], [`${path}/`], [`file://${path}`])).toBe(1);
+	expect(await same(["store"], [join(process.cwd(), "store")], ["./store/"])).toBe(1);
+	expect(await same(["s3://bucket/x"], ["s3://bucket/x", { AWS_ENDPOINT_URL: "https://one.example" }], ["s3://bucket/x", { AWS_ENDPOINT_URL_S3: "https://two.example" }], ["s3://bucket/x?region=r"])).toBe(4);
+	expect(await same(["s3://bucket/x?endpoint=https://one.example"], ["s3://bucket/x", { AWS_ENDPOINT_URL: "https://one.example/" }])).toBe(1);
+	expect(await same(["postgres:///db"], ["postgres:///db?host=/run/one"], ["postgres:///db?host=/run/two"], ["postgres:///db", { PGHOST: "three" }])).toBe(4);
+	expect(await same(["postgres://me:one@h/db"], ["postgres://me:two@h/db?password=three", { PGHOST: "another" }])).toBe(1);
+	expect(await same([path], [path, {}, join(path, "another")])).toBe(2);
+	expect(existsSync(join(path, "notes"))).toBe(false);
+});
