@@ -7,7 +7,7 @@ const { promises: fs } = require("node:fs");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
-const { CURRENT_VERSION, checkAt, tailAt } = require("./session-file.js");
+const { CURRENT_VERSION, checkAt, checkNotNewer, tailAt } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
 /** @typedef {import("./push").Note} Note */
@@ -138,7 +138,8 @@ function localHeader({ session, header }, { cwd, parentOf }) {
 	// A store checks that it is the header of this session.
 	if (!isObject(value)) throw new StoreError("invalid", `Session ${session}: the header is not the header of a session`);
 	if (!(Number(value.version) >= CURRENT_VERSION))
-		throw new StoreError("invalid", `Session ${session}: the header says version ${JSON.stringify(value.version)?.slice(0, 20)}, stored sessions have ${CURRENT_VERSION} or more`);
+		throw new StoreError("invalid", `Session ${session}: the header says version ${JSON.stringify(value.version)?.slice(0, 20)}, stored sessions have ${CURRENT_VERSION}`);
+	checkNotNewer(value.version);
 	value.cwd = cwd;
 	if (value.parentSession !== undefined) {
 		const parent = parentOf(String(value.parentSession).split(/[\\/]/).pop() ?? "");

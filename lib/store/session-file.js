@@ -70,7 +70,7 @@ async function readLines(file, offset, size = BATCH_BYTES) {
 
 /**
  * The header: the first line that is not blank. Throws if there is none, or it is one of an old version, whose entries
- * have no ids.
+ * have no ids, or of a newer one.
  * @param {FileHandle} file
  */
 async function readHeader(file) {
@@ -80,8 +80,9 @@ async function readHeader(file) {
 		if (line) {
 			const value = parse(line);
 			if (!isObject(value) || value.type !== "session" || typeof value.id !== "string") break;
-			if (!(Number(value.version ?? 1) >= CURRENT_VERSION))
-				throw new StoreError("invalid", `The session is of version ${JSON.stringify(value.version ?? 1)}: open it once, which migrates it`);
+			const version = value.version ?? 1;
+			if (!(Number(version) >= CURRENT_VERSION)) throw new StoreError("invalid", `The session is of version ${JSON.stringify(version)}: open it once, which migrates it`);
+			checkNotNewer(version);
 			const cwd = typeof value.cwd === "string" ? value.cwd : undefined;
 			return { line: Buffer.from(line), id: value.id, cwd };
 		}
@@ -91,8 +92,18 @@ async function readHeader(file) {
 	throw new StoreError("invalid", "The file of the session has no header");
 }
 
+/**
+ * Lines of versions to come may refer to each other in ways that a merge does not know.
+ * @param {unknown} version
+ */
+function checkNotNewer(version) {
+	if (Number(version) > CURRENT_VERSION)
+		throw new StoreError("invalid", `The session is of version ${JSON.stringify(version).slice(0, 20)}, this release knows ${CURRENT_VERSION}: install a newer pi-session-native`);
+}
+
 exports.CURRENT_VERSION = CURRENT_VERSION;
 exports.checkAt = checkAt;
+exports.checkNotNewer = checkNotNewer;
 exports.readHeader = readHeader;
 exports.readLines = readLines;
 exports.tailAt = tailAt;

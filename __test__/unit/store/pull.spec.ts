@@ -174,6 +174,23 @@ test("what cannot be used is named, and files stay as they were", async () => {
 	expect(existsSync(newer.dir)).toBe(false);
 });
 
+test("a session of a version to come is neither stored nor pulled, and the error says what to install", async () => {
+	const { machine, begin, errors } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const newer = String(header()).replace('"version":3', '"version":4');
+	const said = "The session is of version 4, this release knows 3: install a newer pi-session-native";
+	begin(a);
+	writeFileSync(a.file, text(newer, entry("x")));
+	expect(await a.sync.push()).toEqual([]);
+	a.sync.follow({ session: SESSION, file: a.file });
+	await vi.waitFor(() => expect(errors).toContain(said), { timeout: 500_000 });
+	await a.sync.stop();
+	expect((await b.store.list()).sessions).toEqual([]);
+	await b.store.append(SESSION, { header: Buffer.from(newer), lines: [entry("x")], project: "shop" });
+	expect(await b.sync.pull()).toMatchObject([{ error: { code: "invalid", message: said } }]);
+	expect(existsSync(b.file)).toBe(false);
+});
+
 test("a session that was deleted here stays deleted until it is named; one deleted from the store stays here, and is not put back", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
