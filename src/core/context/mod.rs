@@ -1,6 +1,6 @@
 //! What the model sees of a path: which entries count, and what each of them gives. No message objects are made here.
 
-pub mod branch;
+pub mod branched_session;
 pub mod context_edit;
 pub mod path_cache;
 pub mod projection;

@@ -6,6 +6,7 @@
 //! accepts, hence [`fields!`] and raw values.
 
 pub mod fields;
+pub mod file_window;
 pub mod long_strings;
 pub mod object_text;
 pub mod quote;
@@ -16,7 +17,6 @@ pub mod string;
 mod string_start;
 pub mod value;
 pub mod value_to_string;
-pub mod window;
 
 pub(crate) use self::fields::fields;
 pub use self::object_text::ObjectText;

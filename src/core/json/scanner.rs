@@ -1,6 +1,6 @@
 //! The JSON scanner: checks and skips values by the rules of `JSON.parse`, without building them.
 //!
-//! It reads from an [`Input`]: text in memory, or a [`Window`](super::window::Window) that moves over a file. A value of
+//! It reads from an [`Input`]: text in memory, or a [`FileWindow`](super::file_window::FileWindow) that moves over a file. A value of
 //! any size and any depth is skipped in the memory that the input has. Only a value that the caller asks for is kept in
 //! one piece, up to a limit.
 
@@ -372,8 +372,8 @@ pub mod tests {
     use std::io::Read;
 
     use super::*;
+    use crate::core::json::file_window::FileWindow;
     use crate::core::json::reader::tests::near_json;
-    use crate::core::json::window::Window;
     use proptest::prelude::*;
 
     /// A source that gives its bytes in pieces of these sizes, over and over.
@@ -411,11 +411,11 @@ pub mod tests {
             // In a window a newline ends the value.
             let text = text.replace('\n', " ");
             let source = || Pieces(text.as_bytes(), pieces.clone(), 0);
-            let mut scanner = Scanner::new(Window::starting_with(source(), first));
+            let mut scanner = Scanner::new(FileWindow::starting_with(source(), first));
             let value = scanner.value(usize::MAX).ok().map(<[u8]>::to_vec);
             let kept = value.map(|value| (value, scanner.input.dropped() + scanner.at() as u64));
             prop_assert_eq!(&kept, &in_memory(&text));
-            let mut scanner = Scanner::new(Window::starting_with(source(), first));
+            let mut scanner = Scanner::new(FileWindow::starting_with(source(), first));
             let skipped = scanner.skip_value().ok().map(|()| scanner.input.dropped() + scanner.at() as u64);
             prop_assert_eq!(skipped, kept.map(|(_, end)| end));
         }
@@ -425,7 +425,7 @@ pub mod tests {
     fn a_value_is_kept_up_to_the_limit_and_skipped_beyond_it() {
         let long = format!("[\"{}\",1] ,", "x".repeat(3 << 20));
         let scan = |limit| {
-            let mut scanner = Scanner::new(Window::new(long.as_bytes(), Box::default()));
+            let mut scanner = Scanner::new(FileWindow::new(long.as_bytes(), Box::default()));
             let found = scanner.value(limit).map(<[u8]>::len);
             (found.ok(), scanner.input.dropped() + scanner.at() as u64, scanner.input.bytes().len())
         };

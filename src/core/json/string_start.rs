@@ -48,9 +48,9 @@ fn least_unescaped(inside: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::json::file_window::FileWindow;
     use crate::core::json::scanner::tests::Pieces;
     use crate::core::json::string::string_bytes;
-    use crate::core::json::window::Window;
     use proptest::prelude::*;
 
     const PIECES: [&str; 9] =
@@ -69,7 +69,7 @@ mod tests {
         ) {
             let json = format!("\"{}\"", inside.concat());
             let text = format!("{json},");
-            let mut scanner = Scanner::new(Window::starting_with(Pieces(text.as_bytes(), sizes, 0), first));
+            let mut scanner = Scanner::new(FileWindow::starting_with(Pieces(text.as_bytes(), sizes, 0), first));
             prop_assert_eq!(scanner.peek().expect("read"), Some(b'"'));
             let mut start = Vec::new();
             scanner.string_start(most, &mut start).expect("a string");

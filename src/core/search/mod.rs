@@ -1,6 +1,6 @@
 //! Full-text search over the texts of all sessions.
 
-pub mod files;
+pub mod file_search;
 pub mod hits;
 pub mod index_lookup;
 pub mod query;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::files::{search_files, SearchFile};
+use super::file_search::{search_files, SearchFile};
 use super::hits::Hit;
 use super::index_lookup::Search;
 use super::query::{Query, SearchOptions};

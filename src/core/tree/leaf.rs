@@ -1,4 +1,4 @@
-//! A leaf with an empty id, which JavaScript takes for no id.
+//! The leaf, whose id may be empty: JavaScript takes an empty text for no id.
 
 use super::row::RowNo;
 use super::tree::Tree;

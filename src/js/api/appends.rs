@@ -15,8 +15,8 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::append::{append, PendingEntry};
 use crate::js::manager::message::new_message;
-use crate::js::manager::prompt::system_message;
 use crate::js::manager::resupply::reading;
+use crate::js::manager::system_message::system_message;
 
 #[napi]
 impl SessionManager {

@@ -10,7 +10,7 @@ use super::session_dir::session_file;
 use super::state::{make_header, source, swap, State};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::context::branch::{plan, BranchLabel, BranchPlan, BranchStep};
+use crate::core::context::branched_session::{plan, BranchLabel, BranchPlan, BranchStep};
 use crate::core::format::entry::{bodies_of, EntryKind};
 use crate::core::format::ids;
 use crate::core::session::{Persistence, Session};

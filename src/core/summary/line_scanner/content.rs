@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
+use crate::core::json::file_window::FileWindow;
 use crate::core::json::scanner::{ScanError, Scanner};
-use crate::core::json::window::Window;
 
 /// The fields of a block that are read, as keys with their quotes.
 const BLOCK_FIELDS: [&[u8]; 2] = [b"\"type\"", b"\"text\""];
@@ -13,7 +13,11 @@ type ScanResult<T> = Result<T, ScanError<io::Error>>;
 /// Takes a content and gives its JSON text, of at most about `limit` bytes. Only the type and the text of a block are read:
 /// other values, such as an image's data, are skipped, however long, and replaced by a number. With `most` each long text is
 /// cut as by [`Scanner::string_start`].
-pub fn texts_only<R: Read>(scanner: &mut Scanner<Window<R>>, most: Option<usize>, limit: usize) -> ScanResult<Vec<u8>> {
+pub fn texts_only<R: Read>(
+    scanner: &mut Scanner<FileWindow<R>>,
+    most: Option<usize>,
+    limit: usize,
+) -> ScanResult<Vec<u8>> {
     let mut out = Vec::new();
     if scanner.next_token()? != Some(b'[') {
         value(scanner, most, limit, &mut out)?;
@@ -32,7 +36,7 @@ pub fn texts_only<R: Read>(scanner: &mut Scanner<Window<R>>, most: Option<usize>
 
 /// Copies a value, or the start of a text.
 pub fn value<R: Read>(
-    scanner: &mut Scanner<Window<R>>,
+    scanner: &mut Scanner<FileWindow<R>>,
     most: Option<usize>,
     limit: usize,
     out: &mut Vec<u8>,
@@ -46,11 +50,11 @@ pub fn value<R: Read>(
 
 /// Copies a container element by element.
 fn elements<R: Read>(
-    scanner: &mut Scanner<Window<R>>,
+    scanner: &mut Scanner<FileWindow<R>>,
     brackets: &[u8; 2],
     out: &mut Vec<u8>,
     limit: usize,
-    mut copy: impl FnMut(&mut Scanner<Window<R>>, &mut Vec<u8>) -> ScanResult<()>,
+    mut copy: impl FnMut(&mut Scanner<FileWindow<R>>, &mut Vec<u8>) -> ScanResult<()>,
 ) -> ScanResult<()> {
     let [open, close] = *brackets;
     scanner.expect(open)?;
@@ -73,7 +77,7 @@ fn elements<R: Read>(
 /// Copies an object with the values of these keys, and of those with an escape, which may be any. Other values are replaced by a
 /// number.
 pub fn members<R: Read>(
-    scanner: &mut Scanner<Window<R>>,
+    scanner: &mut Scanner<FileWindow<R>>,
     keys: &[&[u8]],
     most: Option<usize>,
     limit: usize,

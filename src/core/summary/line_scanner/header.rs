@@ -6,8 +6,8 @@ use super::content::members;
 use super::scanner::LineScanner;
 use crate::core::format::header::Header;
 use crate::core::io::line_reader::text_of;
+use crate::core::json::file_window::FileWindow;
 use crate::core::json::scanner::{ScanError, Scanner};
-use crate::core::json::window::Window;
 
 /// How many bytes a header may have that are kept: its keys and the fields that are read. A line with more is not a header.
 const LARGEST: usize = 64 << 20;
@@ -39,7 +39,7 @@ impl<R: Read> LineScanner<R> {
     }
 }
 
-fn header_or_other<R: Read>(scanner: &mut Scanner<Window<R>>) -> Result<HeaderLine, ScanError<io::Error>> {
+fn header_or_other<R: Read>(scanner: &mut Scanner<FileWindow<R>>) -> Result<HeaderLine, ScanError<io::Error>> {
     let mut fields = Vec::new();
     match scanner.next_token()? {
         Some(b'{') => members(scanner, &FIELDS, None, LARGEST, &mut fields)?,

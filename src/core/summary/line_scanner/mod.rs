@@ -10,9 +10,9 @@ mod content;
 mod error;
 pub mod header;
 mod scanner;
-mod short;
+mod short_value;
 
 pub use self::error::{LineScan, LineScanError};
 pub use self::header::HeaderLine;
 pub use self::scanner::{FieldSet, LineScanner, ScannedLine};
-pub use self::short::ShortValue;
+pub use self::short_value::ShortValue;

@@ -4,10 +4,10 @@ use std::io::{self, Read};
 
 use super::content::{texts_only, value};
 use super::error::{LineScan, LineScanError};
-use super::short::ShortValue;
+use super::short_value::ShortValue;
 use crate::core::io::line_reader::HEAD;
+use crate::core::json::file_window::FileWindow;
 use crate::core::json::scanner::Scanner;
-use crate::core::json::window::Window;
 use crate::core::summary::usage::call::{scan_usage, UsageValue};
 
 /// The longest value that is kept; a line with a longer one needs the full reader.
@@ -88,7 +88,7 @@ impl ScannedLine {
 
 /// A session file that is scanned line by line.
 pub struct LineScanner<R> {
-    pub(super) scanner: Scanner<Window<R>>,
+    pub(super) scanner: Scanner<FileWindow<R>>,
     /// Where the source starts in the file.
     offset: u64,
 }
@@ -96,12 +96,12 @@ pub struct LineScanner<R> {
 impl<R: Read> LineScanner<R> {
     /// Scans `source`, whose first byte is at `offset` of the file, in memory that another scanner used, or none yet.
     pub fn new(source: R, offset: u64, buffer: Box<[u8]>) -> Self {
-        Self { scanner: Scanner::new(Window::new(source, buffer)), offset }
+        Self { scanner: Scanner::new(FileWindow::new(source, buffer)), offset }
     }
 
     /// Scans a file for its header: little of it is read at first.
     pub fn for_header(source: R) -> Self {
-        Self { scanner: Scanner::new(Window::starting_with(source, HEAD)), offset: 0 }
+        Self { scanner: Scanner::new(FileWindow::starting_with(source, HEAD)), offset: 0 }
     }
 
     /// The memory, for the next file.
@@ -286,7 +286,11 @@ fn set_once(field: &mut Option<Vec<u8>>, value: &[u8]) -> LineScan<()> {
     }
 }
 
-fn text_once<R: Read>(scanner: &mut Scanner<Window<R>>, fields: FieldSet, field: &mut Option<Vec<u8>>) -> LineScan<()> {
+fn text_once<R: Read>(
+    scanner: &mut Scanner<FileWindow<R>>,
+    fields: FieldSet,
+    field: &mut Option<Vec<u8>>,
+) -> LineScan<()> {
     let mut text = Vec::new();
     value(scanner, fields.most(), LIMIT, &mut text)?;
     match field.replace(text) {

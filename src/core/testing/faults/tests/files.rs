@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::core::base::error::Error;
-use crate::core::context::branch::plan;
+use crate::core::context::branched_session::plan;
 use crate::core::rewrite::merge::{create, merge, StoredLines};
 use crate::core::rewrite::verify::verify;
 use crate::core::session::fork::ForkSource;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::context::branch::plan;
+use crate::core::context::branched_session::plan;
 use crate::core::context::path_cache::PathCache;
 use crate::core::context::projection::Contribution;
 use crate::core::format::entry::{read_line, Line};

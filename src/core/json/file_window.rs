@@ -9,7 +9,7 @@ const SIZE: usize = 256 << 10;
 
 /// The part of a source that is in memory. It grows beyond its usual size only for a value that is kept.
 #[derive(Debug)]
-pub struct Window<R> {
+pub struct FileWindow<R> {
     source: R,
     buffer: Box<[u8]>,
     /// The bytes in memory are `buffer[..end]`.
@@ -19,7 +19,7 @@ pub struct Window<R> {
     at_end: bool,
 }
 
-impl<R: Read> Window<R> {
+impl<R: Read> FileWindow<R> {
     /// A window of the usual size, in memory that an earlier one used, or none yet.
     pub fn new(source: R, buffer: Box<[u8]>) -> Self {
         let buffer = if buffer.len() < SIZE { vec![0; SIZE].into_boxed_slice() } else { buffer };
@@ -42,7 +42,7 @@ impl<R: Read> Window<R> {
     }
 }
 
-impl<R: Read> Input for Window<R> {
+impl<R: Read> Input for FileWindow<R> {
     type Error = io::Error;
     const NEWLINE_IS_SPACE: bool = false;
 
