@@ -176,6 +176,8 @@ export interface Proxy extends Server {
 	hold(): void;
 	/** Every piece comes that much later. */
 	delay(milliseconds: number): void;
+	/** What the server sends comes in pieces of so many bytes, one every 25 ms. */
+	pace(bytes: number): void;
 	/** All well again, for new connections. */
 	heal(): void;
 }
@@ -183,7 +185,7 @@ export interface Proxy extends Server {
 /** A way to a server that can be troubled. */
 export async function startProxy(target: number): Promise<Proxy> {
 	const sockets = new Set<Socket>();
-	let [held, wait] = [false, 0];
+	let [held, wait, pace] = [false, 0, Infinity];
 	const left = { up: Infinity, down: Infinity };
 	const cut = (): void => {
 		for (const socket of sockets) socket.destroy();
@@ -197,8 +199,14 @@ export async function startProxy(target: number): Promise<Proxy> {
 				if (held) return;
 				const part = piece.subarray(0, Math.min(piece.length, left[way]));
 				left[way] -= part.length;
-				if (part.length === piece.length) to.write(piece);
-				else to.write(part, cut);
+				const step = way === "down" ? pace : Infinity;
+				let at = 0;
+				for (; at + step < part.length; at += step) {
+					to.write(part.subarray(at, at + step));
+					await new Promise((resolve) => setTimeout(resolve, 25));
+				}
+				if (part.length === piece.length) to.write(part.subarray(at));
+				else to.write(part.subarray(at), cut);
 			});
 		});
 		from.on("error", () => to.destroy());
@@ -219,9 +227,10 @@ export async function startProxy(target: number): Promise<Proxy> {
 		cutAnswerAfter: (bytes) => (left.down = bytes),
 		hold: () => (held = true),
 		delay: (milliseconds) => (wait = milliseconds),
+		pace: (bytes) => (pace = bytes),
 		heal: () => {
 			cut();
-			[held, wait] = [false, 0];
+			[held, wait, pace] = [false, 0, Infinity];
 			[left.up, left.down] = [Infinity, Infinity];
 		},
 		stop: async () => {

@@ -1,7 +1,7 @@
 // `pi-sessions push`, `pull`, `sync` and `remote`: sessions here and in a store.
 import { basename, dirname, join } from "node:path";
 import { SessionSync, hostId, openStore } from "../store/index.js";
-import errors from "../store/errors.js";
+import { readAddress } from "../store/address.js";
 import local from "../store/local.js";
 import projects from "../store/project.js";
 import { CommandError, UsageError } from "./errors.mjs";
@@ -33,12 +33,10 @@ async function withStore(options, work, nothing) {
 
 /** @param {Options} options @returns {Promise<Connection>} */
 async function connect(options) {
-	const address = options.store ?? process.env.PI_SESSION_NATIVE_STORE;
-	if (!address) throw new UsageError("Which store? --store <url>, or PI_SESSION_NATIVE_STORE");
-	const isUrl = errors.isUrl(address);
-	const shown = isUrl ? errors.withoutSecrets(errors.parseUrl(address)) : pathOf(address);
+	const text = options.store ?? process.env.PI_SESSION_NATIVE_STORE;
+	if (!text) throw new UsageError("Which store? --store <url>, or PI_SESSION_NATIVE_STORE");
+	const { place, shown } = readAddress(text);
 	const notes = join(dirname(sessionsRoot()), "session-stores");
-	const place = isUrl ? address : shown;
 	return { store: await openStore(place, { host: hostId(notes) }), address: place, shown, notes };
 }
 

@@ -4,7 +4,8 @@
 // the name is whole. File systems without links rename after a check instead; there, two processes of one host can collide.
 const { randomUUID } = require("node:crypto");
 const { promises: fs } = require("node:fs");
-const { dirname, join, resolve } = require("node:path");
+const { dirname, isAbsolute, join, resolve } = require("node:path");
+const { checkPath } = require("./address.js");
 const { StoreError } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { SegmentStore } = require("./segment-store.js");
@@ -264,6 +265,8 @@ class DirectoryStore extends SegmentStore {
 	/** @param {import("./index").DirectoryStoreOptions} options */
 	constructor({ path, host }) {
 		if (typeof path !== "string" || path === "") throw new StoreError("invalid", "A directory store is to have a path");
+		// Errors show it.
+		if (!isAbsolute(path)) checkPath(path);
 		super(new DirectoryObjects(path), host);
 	}
 }

@@ -1,6 +1,6 @@
 // The one error of stores.
 //
-// It has no text of the caller's URL. A driver's message is included, its arguments are not.
+// It has no text of the caller's address (see address.js). A driver's message is included, its arguments are not.
 
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
 
@@ -21,41 +21,4 @@ class StoreError extends Error {
 	}
 }
 
-/**
- * A URL that can be shown: without its password, and without parameters, which may be keys.
- * @param {URL} url
- */
-function withoutSecrets(url) {
-	const user = url.username ? `${url.username}@` : "";
-	return `${url.protocol}//${user}${url.host}${url.pathname}`;
-}
-
-/**
- * Whether the address of a store is a URL: else it is a path. What is neither, but may hold a password, is refused without its text.
- * @param {string} address
- */
-function isUrl(address) {
-	// A path, on Windows too, where a drive looks like a scheme of one letter.
-	if (/^[a-z][a-z0-9+.-]+:/i.test(address)) return true;
-	if (/password\s*=/i.test(address) || /^[a-z][a-z0-9+.-]*\/\/[^@]*@/i.test(address))
-		throw new StoreError("invalid", "The address of the store is neither a path nor a URL such as postgres://user@host/database");
-	return false;
-}
-
-/**
- * Parses a URL. The error of `URL` itself contains the whole text, with the password, so it is not passed on.
- * @param {string} text
- */
-function parseUrl(text) {
-	try {
-		return new URL(text);
-	} catch {
-		const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(text)?.[0] ?? "no scheme";
-		throw new StoreError("invalid", `The address of the store is no URL (it begins with ${scheme})`);
-	}
-}
-
 exports.StoreError = StoreError;
-exports.isUrl = isUrl;
-exports.parseUrl = parseUrl;
-exports.withoutSecrets = withoutSecrets;

@@ -170,11 +170,14 @@ export interface PostgresStoreOptions {
 	host: string;
 	/** A client or a pool, which stays the caller's: it is not ended, and its timeouts are its own. */
 	client?: Queryable;
-	/** Without a client: `postgres://…`, with the parameters of `pg` and `schema`. */
+	/** Without a client: `postgres://…`, with the parameters of `pg`, `schema` and `timeout`. */
 	url?: string;
 	/** Where the tables are: lower-case letters, digits and `_`; by default `pi_session_native`. */
 	schema?: string;
-	/** How long to wait for a connection and for an answer, in milliseconds; by default 30,000. Not for a client of the caller's. */
+	/**
+	 * How long to wait for a connection, and then while nothing is received or sent, in milliseconds; by default the address's
+	 * parameter `timeout`, or 30,000. Not for a client of the caller's.
+	 */
 	timeout?: number;
 }
 
@@ -205,9 +208,12 @@ export interface S3StoreOptions {
 	endpoint?: string;
 	/** By default `AWS_REGION`, `AWS_DEFAULT_REGION`, or `us-east-1`. */
 	region?: string;
-	/** A function is called before each request. By default `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`. */
+	/**
+	 * A function is called before each request; what it throws counts as `unreachable`, if it is no `StoreError`. By default
+	 * `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`.
+	 */
 	credentials?: S3Credentials | (() => S3Credentials | Promise<S3Credentials>);
-	/** How long to wait for an answer, in milliseconds; by default 30,000. */
+	/** How long to wait while nothing is received or sent, in milliseconds; by default 30,000. */
 	timeout?: number;
 }
 
@@ -230,7 +236,8 @@ export interface OpenStoreOptions {
 
 /**
  * Opens the store at an address: `postgres://…`, `s3://bucket/prefix?endpoint=…&region=…`, `file:///…`, or the path of a
- * directory.
+ * directory, in which `~` is the home directory. The first two may have a parameter `timeout`: how many milliseconds to wait
+ * while nothing is received or sent.
  */
 export function openStore(address: string, options: OpenStoreOptions): Promise<LineStore>;
 

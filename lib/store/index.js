@@ -16,9 +16,9 @@
 // - An adapter neither repeats calls nor waits: `StoreError.retryable` tells whether a retry may help.
 //
 // `docs/stores.md` has the layouts and what readers and writers may rely on.
-const { fileURLToPath } = require("node:url");
+const { readAddress } = require("./address.js");
 const { DirectoryStore } = require("./directory.js");
-const { StoreError, isUrl, parseUrl } = require("./errors.js");
+const { StoreError } = require("./errors.js");
 const { compareLines } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { hostId } = require("./notes.js");
@@ -28,19 +28,16 @@ const { S3Store, s3Options } = require("./s3.js");
 const { SessionSync } = require("./sync.js");
 
 /** @type {typeof import("./index").openStore} */
-async function openStore(address, { host }) {
-	if (!isUrl(address)) return new DirectoryStore({ path: address, host });
-	const url = parseUrl(address);
-	switch (url.protocol) {
-		case "file:":
-			return new DirectoryStore({ path: fileURLToPath(url), host });
-		case "postgres:":
-		case "postgresql:":
-			return new PostgresStore({ url: address, host });
-		case "s3:":
-			return new S3Store({ ...s3Options(url), host });
-		default:
-			throw new StoreError("invalid", `No store is known for addresses that begin with ${url.protocol}`);
+async function openStore(address, options) {
+	const host = options?.host;
+	const { kind, place } = readAddress(address);
+	switch (kind) {
+		case "directory":
+			return new DirectoryStore({ path: place, host });
+		case "postgres":
+			return new PostgresStore({ url: place, host });
+		case "s3":
+			return new S3Store({ ...s3Options(new URL(place)), host });
 	}
 }
 

@@ -4,15 +4,12 @@ const { createHash, randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { hostname } = require("node:os");
 const { join, resolve } = require("node:path");
-const { fileURLToPath } = require("node:url");
-const { StoreError, isUrl, parseUrl } = require("./errors.js");
+const { readAddress } = require("./address.js");
+const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
 
 /** @typedef {import("./push").Note & { listed?: string }} Note `listed`: what the store's list said of it then */
-
-/** Parameters of an address that identify a database. Others may be secrets. */
-const TELLING = ["host", "port", "database", "schema"];
 
 /**
  * The id of this machine, the same in every process here: made once, and kept in the directory.
@@ -59,7 +56,7 @@ class Notes {
 	 * @param {string} dir of the session files: another checkout of a project has files of its own
 	 */
 	constructor(folder, address, dir) {
-		const key = `${identityOf(address)}\n${resolve(dir)}`;
+		const key = `${readAddress(address).identity}\n${resolve(dir)}`;
 		this.#folder = join(folder, createHash("sha256").update(key).digest("hex").slice(0, 16));
 	}
 
@@ -129,29 +126,6 @@ class Notes {
 		return join(this.#folder, `${nameOf(checkId(session, "session"))}.json`);
 	}
 }
-
-/**
- * Which store an address leads to, without secrets. What the address leaves to the environment is part of it.
- * @param {string} address
- */
-function identityOf(address) {
-	if (!isUrl(address)) return resolve(address);
-	const url = parseUrl(address);
-	if (url.protocol === "file:") return resolve(fileURLToPath(url));
-	const { env } = process;
-	const place = `${url.protocol}//${url.host}${url.pathname}`;
-	if (url.protocol === "s3:") {
-		const { origin, pathname } = placeOf(url.searchParams.get("endpoint") ?? env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL);
-		return `${place} ${origin}${pathname} ${url.searchParams.get("region") ?? env.AWS_REGION ?? env.AWS_DEFAULT_REGION ?? ""}`;
-	}
-	const telling = TELLING.map((name) => `${name}=${url.searchParams.get(name) ?? ""}`);
-	// An address without a host or a database leaves them to these, and the database at last to the user's name.
-	const left = url.host && url.pathname.length > 1 ? [] : [env.PGHOST, env.PGPORT, env.PGDATABASE, url.username || env.PGUSER];
-	return `${place}?${telling.join("&")} ${left.map((name) => name ?? "").join(" ")}`;
-}
-
-/** @param {string | undefined} endpoint */
-const placeOf = (endpoint) => (endpoint ? parseUrl(endpoint) : { origin: "", pathname: "" });
 
 exports.Notes = Notes;
 exports.hostId = hostId;

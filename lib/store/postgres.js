@@ -1,7 +1,8 @@
 // Lines in PostgreSQL. Each call is one statement, so that it is atomic without an explicit transaction, and works
 // through poolers that give every transaction another connection.
 const { checkTtl, claimedError } = require("./claim.js");
-const { StoreError, parseUrl, withoutSecrets } = require("./errors.js");
+const { checkTimeout, readAddress, timeoutIn } = require("./address.js");
+const { StoreError } = require("./errors.js");
 const { buffer, checkAppend, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
 const { VERSION, migrate, readVersion } = require("./postgres-schema.js");
@@ -43,16 +44,19 @@ class PostgresStore {
 	#ready;
 
 	/** @param {import("./index").PostgresStoreOptions} options */
-	constructor({ host, client, url, schema, timeout = TIMEOUT_MS }) {
+	constructor({ host, client, url, schema, timeout }) {
 		/** @readonly */
 		this.host = checkId(host, "host");
 		if (client) this.#client = client;
 		else if (typeof url === "string") {
-			const address = parseUrl(url);
-			this.#name = withoutSecrets(address);
+			const { kind, place, shown } = readAddress(url);
+			if (kind !== "postgres") throw new StoreError("invalid", "The URL of a PostgreSQL store begins with postgres://");
+			this.#name = shown;
+			const address = new URL(place);
 			schema ??= address.searchParams.get("schema") ?? undefined;
-			address.searchParams.delete("schema");
-			const pool = openPool(address.href, timeout);
+			const silence = timeout === undefined ? (timeoutIn(address) ?? TIMEOUT_MS) : checkTimeout(timeout);
+			for (const own of ["schema", "timeout"]) address.searchParams.delete(own);
+			const pool = openPool(address.href, silence);
 			this.#client = pool;
 			this.#end = () => pool.end();
 		} else throw new StoreError("invalid", "A PostgreSQL store is to have a client or a URL");
@@ -297,8 +301,9 @@ class PostgresStore {
 		// Node tries several addresses and wraps what each said.
 		const causes = isObject(error) && Array.isArray(error.errors) ? error.errors : [error];
 		const said = causes.map((one) => (one instanceof Error ? one.message : String(one))).join("; ");
-		const byState = /^[0-9A-Z]{5}$/.test(state) ? (SQL_STATES[state] ?? SQL_STATES[state.slice(0, 2)] ?? "failed") : undefined;
-		const lost = /^E[A-Z_]+$/.test(state) || /connection|terminated|timeout|not queryable|socket/i.test(said);
+		const byState = /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(state) ? (SQL_STATES[state] ?? SQL_STATES[state.slice(0, 2)] ?? "failed") : undefined;
+		// Codes of the system, not Node's own (ERR_…), which are faults of a call; `open` is that of a certificate.
+		const lost = (/^E(?!RR_)[A-Z]/.test(state) && !(isObject(error) && error.syscall === "open")) || /connection|terminated|timeout|not queryable|socket/i.test(said);
 		return new StoreError(byState ?? (lost ? "unreachable" : "failed"), `${this.#name}: ${said}`, { cause: error });
 	}
 }
@@ -349,12 +354,24 @@ function readCursor(text = NOTHING) {
 function openPool(connectionString, timeout) {
 	const pool = new (requirePg().Pool)({
 		...{ connectionString, application_name: "pi-session-native", max: 4, keepAlive: true, allowExitOnIdle: true },
-		...{ connectionTimeoutMillis: timeout, query_timeout: timeout },
+		connectionTimeoutMillis: timeout,
+	});
+	// The socket counts from the last byte, in either direction; pg's own limit is one for the whole answer.
+	pool.on("connect", (client) => {
+		const socket = socketOf(client);
+		socket?.setTimeout(timeout, () => socket.destroy(new Error(`timeout: nothing was received or sent for ${timeout} ms`)));
 	});
 	// A connection that breaks while nobody uses it is replaced; without a listener it would end the process.
 	pool.on("error", () => {});
 	return pool;
 }
+
+/**
+ * The connection's socket, or what encrypts it, once it is connected.
+ * @param {import("pg").PoolClient} client
+ * @returns {import("node:net").Socket | undefined}
+ */
+const socketOf = (client) => /** @type {any} */ (client).connection?.stream;
 
 /** @returns {typeof import("pg")} */
 function requirePg() {

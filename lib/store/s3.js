@@ -3,23 +3,34 @@
 // The package `aws4fetch` signs; what is sent, and what an answer means, is here. An object is created with
 // `If-None-Match: *`, which S3, R2, MinIO, Ceph and others honour; a server that does not is detected before it is used.
 const { createHash } = require("node:crypto");
-const { StoreError, parseUrl, withoutSecrets } = require("./errors.js");
+const http = require("node:http");
+const https = require("node:https");
+const { setTimeout: sleep } = require("node:timers/promises");
+const { checkTimeout, endpointOfEnvironment, parseUrl, timeoutIn, withoutSecrets } = require("./address.js");
+const { StoreError } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { SegmentStore } = require("./segment-store.js");
 
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
 /** @typedef {import("./segment-names").Listed} Listed */
-/** @typedef {{ status: number, headers: Headers, body: Buffer }} Answer */
+/** @typedef {{ status: number, headers: import("node:http").IncomingHttpHeaders, body: Buffer }} Answer */
+/** @typedef {{ body?: Buffer, headers?: Record<string, string> }} Request */
 
 const TIMEOUT_MS = 30_000;
+/** How long a connection is kept for another request: servers end idle ones without a word, some after 5 seconds. */
+const IDLE_MS = 4000;
 /** How many objects are removed at the same time. */
 const PARALLEL = 16;
+/** What is asked again, and after how many milliseconds at least: servers refuse requests when many come at once. */
+const REPEATED = new Set(["GET", "DELETE"]);
+const PAUSES_MS = [100, 400];
 const FULL = new Set(["QuotaExceeded", "XMinioStorageFull", "InsufficientStorage"]);
 
 class S3Objects {
 	#options;
 	#base;
 	#prefix;
+	#agent;
 	/** How far the server's clock is ahead of this machine's, by its last answer. */
 	#ahead = 0;
 	/** The same for signatures: a server refuses those of another time. */
@@ -28,7 +39,9 @@ class S3Objects {
 	/** @param {Required<Omit<import("./index").S3StoreOptions, "host">>} options */
 	constructor(options) {
 		this.#options = options;
-		const endpoint = parseUrl(options.endpoint);
+		const endpoint = parseEndpoint(options.endpoint);
+		const { Agent } = endpoint.protocol === "https:" ? https : http;
+		this.#agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
 		this.#base = `${endpoint.origin}${endpoint.pathname.replace(/\/$/, "")}/${encodeURIComponent(options.bucket)}`;
 		this.#prefix = options.prefix.replace(/^\/+|\/+$/g, "");
 		if (this.#prefix !== "") this.#prefix += "/";
@@ -103,58 +116,125 @@ class S3Objects {
 	/**
 	 * @param {string} method
 	 * @param {string} url
-	 * @param {{ body?: Buffer, headers?: Record<string, string> }} [request]
+	 * @param {Request} [request]
 	 * @returns {Promise<Answer>}
 	 */
 	async #ask(method, url, request = {}) {
-		const answer = await this.#send(method, url, request);
-		const there = Date.parse(answer.headers.get("date") ?? "");
-		if (Number.isNaN(there)) return answer;
-		this.#ahead = there - Date.now();
-		if (answer.status !== 403 || codeOf(answer) !== "RequestTimeTooSkewed") return answer;
-		this.#skew = this.#ahead;
+		for (const pause of REPEATED.has(method) ? PAUSES_MS : []) {
+			const answer = await this.#send(method, url, request);
+			if (kindOf(answer) !== "unreachable") return answer;
+			await sleep(pause * (1 + Math.random()));
+		}
 		return this.#send(method, url, request);
 	}
 
 	/**
 	 * @param {string} method
 	 * @param {string} url
-	 * @param {{ body?: Buffer, headers?: Record<string, string> }} request
+	 * @param {Request} request
 	 * @returns {Promise<Answer>}
 	 */
-	async #send(method, url, { body, headers = {} }) {
-		const { region, credentials, timeout } = this.#options;
-		const keys = typeof credentials === "function" ? await credentials() : credentials;
-		const client = new (requireSigner().AwsClient)({ ...keys, service: "s3", region });
+	async #send(method, url, request) {
+		const answer = await this.#sendOnce(method, url, request);
+		const there = Date.parse(answer.headers.date ?? "");
+		if (Number.isNaN(there)) return answer;
+		this.#ahead = there - Date.now();
+		if (answer.status !== 403 || codeOf(answer) !== "RequestTimeTooSkewed") return answer;
+		this.#skew = this.#ahead;
+		return this.#sendOnce(method, url, request);
+	}
+
+	/**
+	 * @param {string} method
+	 * @param {string} url
+	 * @param {Request} request
+	 * @returns {Promise<Answer>}
+	 */
+	async #sendOnce(method, url, { body, headers = {} }) {
+		const { AwsV4Signer } = requireSigner();
 		const hash = createHash("sha256").update(body ?? "").digest("hex");
 		const datetime = new Date(Date.now() + this.#skew).toISOString().replace(/[:-]|\.\d{3}/g, "");
-		const signed = await client.sign(`${this.#base}${url}`, { method, body, headers: { ...headers, "x-amz-content-sha256": hash }, aws: { datetime } });
+		const signer = new AwsV4Signer({
+			...(await this.#credentials()),
+			...{ service: "s3", region: this.#options.region, datetime, method, url: `${this.#base}${url}` },
+			headers: { ...headers, "x-amz-content-sha256": hash },
+		});
+		const signed = await signer.sign();
 		try {
-			const response = await fetch(signed, { signal: AbortSignal.timeout(timeout) });
-			return { status: response.status, headers: response.headers, body: Buffer.from(await response.arrayBuffer()) };
+			return await this.#exchange(method, signed.url, Object.fromEntries(signed.headers), body);
 		} catch (error) {
-			const cause = isObject(error) && error.cause instanceof Error ? error.cause : error;
-			const said = cause instanceof Error ? cause.message || cause.name : String(cause);
-			throw new StoreError("unreachable", `${this.name()}: ${withoutSecrets(new URL(this.#base))}: ${said}`, { cause });
+			// Node tries several addresses and wraps what each said.
+			const causes = error instanceof AggregateError ? error.errors : [error];
+			const said = causes.map((one) => (one instanceof Error ? one.message || one.name : String(one))).join("; ");
+			throw new StoreError("unreachable", `${this.name()}: ${withoutSecrets(new URL(this.#base))}: ${said}`, { cause: error });
 		}
+	}
+
+	/**
+	 * @param {string} method
+	 * @param {URL} url
+	 * @param {Record<string, string>} headers
+	 * @param {Buffer | undefined} body
+	 * @returns {Promise<Answer>}
+	 */
+	#exchange(method, url, headers, body) {
+		const { timeout } = this.#options;
+		const { request } = url.protocol === "https:" ? https : http;
+		return new Promise((resolve, reject) => {
+			const length = body ? { "content-length": String(body.length) } : {};
+			const sent = request(url, { method, headers: { ...headers, ...length }, agent: this.#agent, timeout }, (answer) => {
+				/** @type {Buffer[]} */
+				const pieces = [];
+				answer.on("data", (piece) => pieces.push(piece));
+				answer.on("end", () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(pieces) }));
+				answer.on("error", reject);
+			});
+			// The socket counts from the last byte, in either direction.
+			sent.on("timeout", () => sent.destroy(new Error(`timeout: nothing was received or sent for ${timeout} ms`)));
+			sent.on("error", reject);
+			sent.end(body);
+		});
+	}
+
+	/** @returns {Promise<import("./index").S3Credentials>} */
+	async #credentials() {
+		const { credentials } = this.#options;
+		let keys;
+		try {
+			keys = typeof credentials === "function" ? await credentials() : credentials;
+		} catch (error) {
+			if (error instanceof StoreError) throw error;
+			throw new StoreError("unreachable", `${this.name()}: no credentials: ${error instanceof Error ? error.message : error}`, { cause: error });
+		}
+		const { accessKeyId, secretAccessKey, sessionToken } = keys ?? {};
+		if (!accessKeyId || !secretAccessKey || typeof accessKeyId !== "string" || typeof secretAccessKey !== "string")
+			throw new StoreError("denied", `${this.name()}: the credentials are to have an accessKeyId and a secretAccessKey`);
+		return { accessKeyId, secretAccessKey, sessionToken };
+	}
+
+	/** Ends connections that wait for another request. */
+	async close() {
+		this.#agent.destroy();
 	}
 
 	/** @param {Answer} answer */
 	#refusal(answer) {
 		const code = codeOf(answer);
 		const said = [answer.status, code, textIn(answer.body.toString("utf8"), "Message")].filter(Boolean).join(", ");
-		return new StoreError(kindOf(answer.status, code), `${this.name()}: the server answered ${said}`);
+		return new StoreError(kindOf(answer), `${this.name()}: the server answered ${said}`);
 	}
 }
 
 /**
- * @param {number} status
- * @param {string | undefined} code
+ * @param {Answer} answer
  * @returns {StoreErrorCode}
  */
-function kindOf(status, code = "") {
+function kindOf(answer) {
+	const { status } = answer;
+	const code = status < 400 ? "" : (codeOf(answer) ?? "");
 	if (FULL.has(code) || status === 507) return "full";
 	if (status === 401 || status === 403) return "denied";
+	if (status === 501) return "unsupported";
 	if (status === 408 || status === 429 || status >= 500) return "unreachable";
 	return "failed";
 }
@@ -195,15 +275,32 @@ function fromEnvironment() {
 	return { accessKeyId, secretAccessKey, sessionToken: sessionToken || undefined };
 }
 
+/** @param {string} text */
+function parseEndpoint(text) {
+	const url = parseUrl(text);
+	if (!/^https?:$/.test(url.protocol)) throw new StoreError("invalid", "The endpoint of S3 is to be an http: or https: URL");
+	if (url.username || url.password) throw new StoreError("invalid", "The endpoint of S3 is to be without user and password");
+	return url;
+}
+
 class S3Store extends SegmentStore {
+	#objects;
+
 	/** @param {import("./index").S3StoreOptions} options */
 	constructor({ host, bucket, prefix = "", endpoint, region, credentials, timeout = TIMEOUT_MS }) {
+		if (typeof prefix !== "string") throw new StoreError("invalid", `The prefix must be text, not ${typeof prefix}`);
 		if (typeof bucket !== "string" || !/^[a-z0-9][a-z0-9._-]{1,253}$/i.test(bucket))
 			throw new StoreError("invalid", `Not a name of a bucket: ${JSON.stringify(bucket)}`);
-		const { AWS_REGION, AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL } = process.env;
+		const { AWS_REGION, AWS_DEFAULT_REGION } = process.env;
 		region ??= AWS_REGION || AWS_DEFAULT_REGION || "us-east-1";
-		endpoint ??= AWS_ENDPOINT_URL_S3 || AWS_ENDPOINT_URL || `https://s3.${region}.amazonaws.com`;
-		super(new S3Objects({ bucket, prefix, endpoint, region, timeout, credentials: credentials ?? fromEnvironment }), host);
+		endpoint ??= endpointOfEnvironment() ?? `https://s3.${region}.amazonaws.com`;
+		const objects = new S3Objects({ bucket, prefix, endpoint, region, timeout: checkTimeout(timeout), credentials: credentials ?? fromEnvironment });
+		super(objects, host);
+		this.#objects = objects;
+	}
+
+	async close() {
+		await this.#objects.close();
 	}
 }
 
@@ -212,9 +309,17 @@ class S3Store extends SegmentStore {
  * @param {URL} url
  */
 function s3Options(url) {
-	if (url.username || url.password) throw new StoreError("invalid", "Credentials of S3 are not part of the address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
 	const of = (/** @type {string} */ name) => url.searchParams.get(name) ?? undefined;
-	return { bucket: url.hostname, prefix: decodeURIComponent(url.pathname), endpoint: of("endpoint"), region: of("region") };
+	return { bucket: url.hostname, prefix: prefixIn(url), endpoint: of("endpoint"), region: of("region"), timeout: timeoutIn(url) };
+}
+
+/** @param {URL} url */
+function prefixIn(url) {
+	try {
+		return decodeURIComponent(url.pathname);
+	} catch {
+		throw new StoreError("invalid", "A % in the prefix of an S3 address must be written %25");
+	}
 }
 
 exports.S3Store = S3Store;

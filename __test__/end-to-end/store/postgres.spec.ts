@@ -273,6 +273,8 @@ describe("a store that cannot be used says why, and no password", () => {
 		["57P01", "unreachable", true],
 		["40001", "unreachable", true],
 		["XX001", "failed", false],
+		["EPIPE", "unreachable", true],
+		["ERR_STRING_TOO_LONG", "failed", false],
 	])("the server says %s", async (state, code, retryable) => {
 		const schema = newSchema();
 		await append(open(schema), entries("a", 1));
@@ -336,6 +338,29 @@ describe("the way to the server", () => {
 		proxy.delay(40);
 		expect((await append(store, entries("a", 2))).stored).toBe(2);
 		expect(ids(await store.load(SESSION))).toEqual(["a0", "a1"]);
+		proxy.heal();
+	});
+
+	test("is slow but steady: an answer that takes longer than the timeout comes whole", async () => {
+		const schema = newSchema();
+		await append(open(schema), [entry("x".repeat(500_000))]);
+		const store = through(schema, 1500);
+		await store.list();
+		proxy.pace(8000);
+		const before = performance.now();
+		expect((await store.load(SESSION)).lines[0]?.line).toHaveLength(entry("x".repeat(500_000)).length);
+		expect(performance.now() - before).toBeGreaterThan(1500);
+		proxy.heal();
+	});
+
+	test("the timeout is a parameter of the address", async () => {
+		const schema = newSchema();
+		await append(open(schema), entries("a", 1));
+		const store = opened(await openStore(`${server.url({ port: proxy.port })}?schema=${schema}&timeout=500`, { host: "a" }));
+		expect(ids(await store.load(SESSION))).toEqual(["a0"]);
+		proxy.hold();
+		const error = await failure(store.load(SESSION));
+		expect(error).toMatchObject({ code: "unreachable", message: expect.stringContaining("for 500 ms") });
 		proxy.heal();
 	});
 

@@ -1,13 +1,13 @@
 // The store in a real S3-compatible server.
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, request } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { conformanceCases } from "../../../lib/store/conformance.js";
-import { DirectoryStore, type Page, S3Store, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
+import { DirectoryStore, type Page, type S3Credentials, S3Store, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
 import { crowd } from "../../support/crowd.js";
 import { SESSION, append, entries, entry, header, ids, library } from "../../support/lines.js";
 import { PASSWORD, type Proxy, type S3, freePort, startProxy, startS3 } from "../../support/servers.js";
@@ -115,6 +115,19 @@ describe("a store that cannot be used says why, and no secret", () => {
 			expect(await failure(work())).toMatchObject({ code: "newer-schema", message: expect.stringContaining("layout 2, this release knows 1") });
 	});
 
+	test("credentials that are none, or that cannot be had", async () => {
+		const bucket = server.newBucket();
+		const using = (credentials: unknown) => new S3Store({ host: "a", bucket, endpoint: at(server.port), credentials: credentials as S3Credentials }).load(SESSION);
+		for (const credentials of [{}, null, { accessKeyId: "owner" }, () => undefined, () => ({ accessKeyId: "", secretAccessKey: PASSWORD })])
+			expect(await failure(using(credentials ?? (() => null)))).toMatchObject({ code: "denied", message: expect.stringContaining("accessKeyId and a secretAccessKey") });
+		const refused = async () => Promise.reject(new Error("the metadata service is away"));
+		expect(await failure(using(refused))).toMatchObject({ code: "unreachable", retryable: true, message: expect.stringContaining("the metadata service is away") });
+		const throwing = () => {
+			throw new StoreError("denied", "log in first");
+		};
+		expect(await failure(using(throwing))).toMatchObject({ code: "denied", message: "log in first" });
+	});
+
 	/** A server that gives the same answer to everything. */
 	async function answering(status: number, body = "", headers = {}): Promise<number> {
 		const stub = createServer((_, response) => response.writeHead(status, headers).end(body));
@@ -136,6 +149,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 		[403, "<Error><Code>AccessDenied</Code></Error>", "denied", false],
 		[503, "<Error><Code>SlowDown</Code></Error>", "unreachable", true],
 		[429, "", "unreachable", true],
+		[501, "<Error><Code>NotImplemented</Code></Error>", "unsupported", false],
 		[301, "", "failed", false],
 		[403, "<Error><Code>RequestTimeTooSkewed</Code></Error>", "denied", false],
 	])("the server answers %i %s", async (status, body, code, retryable) => {
@@ -165,6 +179,32 @@ test.each([-3_600_000, 3_600_000])("a clock that is wrong by %i ms changes nothi
 	await expect(store.claim(SESSION, { ttl: 60_000 })).rejects.toMatchObject({ code: "claimed" });
 	await append(store, entries("c", 1), (await store.load(SESSION, cursor)).cursor);
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "b0", "c0"]);
+});
+
+test("a server that is busy now and then is asked again: lists, loads and deletes succeed", async () => {
+	const bucket = server.newBucket();
+	for (let n = 0; n < 10; n++) await open(bucket).append(`s${n}`, { header: header(`s${n}`), lines: entries("a", 1) });
+	let asked = 0;
+	const busy = createServer((incoming, outgoing) => {
+		incoming.resume();
+		// Two refusals, then an answer.
+		if (asked++ % 3 < 2) return outgoing.writeHead(503).end("<Error><Code>SlowDown</Code></Error>");
+		const { method, url, headers } = incoming;
+		request({ port: server.port, host: "127.0.0.1", method, path: url, headers }, (answer) => {
+			outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+			answer.pipe(outgoing);
+		}).end();
+	});
+	await new Promise<void>((resolve) => busy.listen(0, "127.0.0.1", resolve));
+	onTestFinished(() => {
+		busy.closeAllConnections();
+		busy.close();
+	});
+	const store = open(bucket, "b", { port: (busy.address() as AddressInfo).port });
+	onTestFinished(() => store.close());
+	expect(ids(await store.load("s3"))).toEqual(["a0"]);
+	await store.delete("s4");
+	expect((await open(bucket).list()).sessions).toHaveLength(9);
 });
 
 test("a server that refuses signatures of another time is asked again with its own time", async () => {
@@ -213,6 +253,17 @@ describe("the way to the server", () => {
 			}
 		};
 		expect(ids(await loaded())).toEqual(["a0", "b0"]);
+	});
+
+	test("is slow but steady: an answer that takes longer than the timeout comes whole", async () => {
+		const bucket = server.newBucket();
+		const line = entry("x".repeat(1_000_000));
+		await append(open(bucket), [line]);
+		proxy.pace(8000);
+		const before = performance.now();
+		expect((await open(bucket, "b", { port: proxy.port, timeout: 1500 }).load(SESSION)).lines[0]?.line).toHaveLength(line.length);
+		expect(performance.now() - before).toBeGreaterThan(1500);
+		proxy.heal();
 	});
 
 	test("is slow", async () => {
