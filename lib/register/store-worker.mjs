@@ -22,7 +22,8 @@ async function pullProject() {
 	const { project, problem } = await findProject(cwd);
 	const options = { address, notes, dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, project };
 	// First: this process may be stopped before the store answers.
-	answer({ project, problem, leftover: await leftovers(new SessionSync(options)) });
+	answer({ project, problem });
+	answer({ leftover: await leftovers(new SessionSync(options)) });
 	const store = await openStore(address, { host: hostId(notes) });
 	const sync = new SessionSync({ ...options, store });
 	const { items, problems } = await sync.compare();
