@@ -37,8 +37,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  *   waited for
  * @property {(error: Error) => void} [onError] is given each failure, and a deletion once; what failed is tried again
  * @property {{ store?: string }} [known] the id of the store, kept for other pushes to it
- * @property {() => Promise<SessionList>} [list] compares the note with this first: a store that was made anew is noticed, also
- *   if the file has nothing new
+ * @property {() => Promise<SessionList>} [list] is asked if the file has nothing new: so a store that was made anew is noticed, too
  * @property {boolean} [restores] stores a session again that was deleted from the store
  * @property {() => number | undefined} [epoch] the claim that appends are to go by
  * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored
@@ -176,7 +175,6 @@ class Push {
 		try {
 			this.#kept = this.#options.readNote?.();
 			this.#note = this.#kept ?? this.#note;
-			if (!this.#isCompared) await this.#compare();
 			while (!this.#isStopped && (await this.#step()));
 			[this.#failures, this.#isDeleted] = [0, false];
 		} catch (error) {
@@ -187,20 +185,21 @@ class Push {
 		}
 	}
 
-	/** Drops a note of another store, or of a session that is to be stored again. */
+	/** Drops a note of another store, or of a session that is to be stored again. Gives whether it did. */
 	async #compare() {
 		const { list, restores } = this.#options;
-		if (list && this.#note) {
-			const listed = await list();
-			if (this.#isOfAnother(listed) || (restores && !isListed(listed))) await this.#drop();
-		}
+		if (!list || this.#isCompared) return false;
+		const listed = await list();
 		this.#isCompared = true;
+		if (!this.#isOfAnother(listed) && !(restores && !isListed(listed))) return false;
+		await this.#drop();
+		return true;
 	}
 
 	/** @param {SessionList} listed */
-	#isOfAnother({ store }) {
-		this.#options.known.store = store;
-		return this.#note?.store !== undefined && this.#note.store !== store;
+	#isOfAnother(listed) {
+		this.#options.known.store = listed.store;
+		return isAnother(listed, this.#note);
 	}
 
 	async #drop() {
@@ -231,17 +230,19 @@ class Push {
 		try {
 			if (!this.#note || (await checkAt(file, this.#note.offset)) !== this.#note.check) {
 				const page = await loadAll(store, session);
+				this.#isCompared = true;
 				this.#known = new Set(page.lines.map(({ line }) => lineKey(line)));
 				this.#note = { cursor: page.cursor, offset: 0, check: await checkAt(file, 0), needsAll: page.lines.length > 0 };
 			}
 			const { lines, bytes, goesOn } = await readLines(file, this.#note.offset);
-			if (bytes === 0) return this.#atEnd();
+			if (bytes === 0) return (await this.#compare()) || this.#atEnd();
 			const header = (this.#header ??= (await readHeader(file)).line);
 			const fresh = lines.filter((line) => entryOf(line) && !this.#known.has(lineKey(line)));
 			let { cursor, offset } = this.#note;
 			if (fresh.length > 0) {
 				const append = { header, lines: fresh, project, after: cursor, epoch: this.#options.epoch?.() };
 				({ cursor } = await store.append(session, append));
+				this.#isCompared = true;
 				// A store gets its id with the first append.
 				if ((this.#note.store ?? known.store) === undefined && !this.#isAsked) {
 					this.#isAsked = true;
@@ -280,6 +281,14 @@ class DeletedError extends StoreError {
 	}
 }
 
+/**
+ * Whether a note is about another store than the one that gave this list. One without an id that has sessions is not: a part of it
+ * may not have come yet.
+ * @param {SessionList} list
+ * @param {Note | undefined} note
+ */
+const isAnother = ({ store, sessions }, note) => note?.store !== undefined && store !== note.store && (store !== undefined || sessions.length === 0);
+
 /** @param {SessionList} list of one session */
 const isListed = ({ sessions, problems }) => sessions.length + problems.length > 0;
 
@@ -292,3 +301,4 @@ function unlessAbsent(error) {
 const isSame = (a, b) => a?.cursor === b?.cursor && a?.offset === b?.offset && a?.check === b?.check && Boolean(a?.needsAll) === Boolean(b?.needsAll);
 
 exports.Push = Push;
+exports.isAnother = isAnother;

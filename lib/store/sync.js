@@ -7,7 +7,7 @@ const { fileFor, localSessions } = require("./local.js");
 const { Notes } = require("./notes.js");
 const { projectOf } = require("./project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
-const { Push } = require("./push.js");
+const { Push, isAnother } = require("./push.js");
 
 /** @typedef {import("./index").StoredSession} StoredSession */
 /** @typedef {import("./local").LocalSession} LocalSession */
@@ -41,12 +41,12 @@ class SessionSync {
 	 */
 	async compare(session) {
 		const { store, dir } = this.#options;
-		const { sessions, problems, store: id } = await store.list(session === undefined ? { project: this.project } : { session });
-		this.#known.store = id;
+		const list = await store.list(session === undefined ? { project: this.project } : { session });
+		const { sessions, problems } = list;
+		this.#known.store = list.store;
 		const local = await localSessions(dir);
 		// Nothing holds that is noted of a store that was there before this one.
-		const isOfAnother = (/** @type {string} */ one) => ![undefined, id].includes(this.#notes.get(one)?.store);
-		for (const one of local.keys()) if (isOfAnother(one)) await this.#notes.set(one, undefined);
+		for (const one of local.keys()) if (isAnother(list, this.#notes.get(one))) await this.#notes.set(one, undefined);
 		const items = await each(sessions, undefined, async (stored) => {
 			const note = this.#notes.get(stored.session);
 			const file = local.get(stored.session)?.file;
@@ -135,8 +135,13 @@ class SessionSync {
 				done.set(session, bytes);
 				onProgress?.([...done.values()].reduce((sum, size) => sum + size, 0), total);
 			};
-			const push = this.#pushOf({ session, file }, { epoch: () => epoch, list, restores, onProgress: told, onError: (error) => failures.push(error) });
-			const before = this.#notes.get(session)?.offset ?? 0;
+			let before = this.#notes.get(session)?.offset ?? 0;
+			/** @type {import("./push").PushOptions["onNote"]} */
+			const onNote = (note) => {
+				if (!note) before = 0;
+				return this.#notes.set(session, note);
+			};
+			const push = this.#pushOf({ session, file }, { epoch: () => epoch, list, restores, onNote, onProgress: told, onError: (error) => failures.push(error) });
 			const isInVain = () => failures.length >= tries || failures.some((error) => !(error instanceof StoreError) || !error.retryable);
 			const isStored = await push.flush({ timeout: Infinity, until: isInVain });
 			await push.stop();

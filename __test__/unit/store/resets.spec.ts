@@ -24,7 +24,7 @@ test("a store that was made anew at its address is filled again, also by a push 
 	await a.sync.push();
 	await b.sync.pull();
 	empty(path);
-	expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
+	expect(await machine("a").sync.push()).toMatchObject([{ bytes: readFileSync(a.file).length, lag: 0 }]);
 	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x"]);
 	// The other one goes on with what it has.
 	appendFileSync(b.file, text(entry("y")));
@@ -60,6 +60,31 @@ test("after a pull from an empty store that took the place of another, what is h
 	const again = machine("a");
 	expect(await again.sync.pull()).toEqual([]);
 	expect([again.sync.isNoted(SESSION), again.sync.lagOf({ session: SESSION, file: a.file })]).toEqual([true, readFileSync(a.file).length]);
+});
+
+test("a store whose mark has not come yet is not taken for another one", async () => {
+	const { path, machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	renameSync(join(path, "store.json"), join(path, "aside"));
+	const again = machine("a");
+	await again.sync.pull();
+	const append = vi.spyOn(again.store, "append");
+	expect(await again.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
+	expect(append).not.toHaveBeenCalled();
+});
+
+test("a push of new lines costs no list of the store", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	appendFileSync(a.file, text(entry("y")));
+	const again = machine("a");
+	const list = vi.spyOn(again.store, "list");
+	expect(await again.sync.push()).toMatchObject([{ lag: 0 }]);
+	expect(list).not.toHaveBeenCalled();
 });
 
 test("a session that was deleted from the store comes back if a push names it", async () => {
