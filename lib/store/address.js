@@ -106,7 +106,7 @@ function s3(address) {
 	if (url.port) throw invalid("A bucket has no port: s3://bucket/prefix?endpoint=http://host:port");
 	const endpoint = url.searchParams.get("endpoint") ?? endpointOfEnvironment() ?? "";
 	const bucket = `s3://${url.hostname}${url.pathname.replace(/\/+$/, "")}`;
-	return { kind: "s3", place: url.href, shown: withoutSecrets(url), identity: `${bucket}?endpoint=${endpoint}` };
+	return { kind: "s3", place: url.href, shown: withoutSecrets(url), identity: `${bucket}?endpoint=${endpoint.replace(/\/+$/, "")}` };
 }
 
 const endpointOfEnvironment = () => process.env.AWS_ENDPOINT_URL_S3 || process.env.AWS_ENDPOINT_URL || undefined;
