@@ -178,6 +178,7 @@ mod tests {
     use crate::core::format::agent_message::MessageHead;
     use crate::core::format::agent_message::Role;
     use crate::core::format::entry::{EntryHead, Parent};
+    use crate::core::testing::tests::count;
     use proptest::prelude::*;
 
     fn head(id: u8, parent: Option<u8>, kind: u8, target: u8) -> EntryHead<'static> {
@@ -249,7 +250,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4_000))]
+        #![proptest_config(ProptestConfig::with_cases(count("kept_paths")))]
         /// Ids come twice, parents before and behind, in cycles: what is kept is always what is made anew.
         #[test]
         fn what_is_kept_is_what_would_be_made_anew(

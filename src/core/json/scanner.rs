@@ -374,6 +374,7 @@ pub mod tests {
     use super::*;
     use crate::core::json::file_window::FileWindow;
     use crate::core::json::reader::tests::near_json;
+    use crate::core::testing::tests::count;
     use proptest::prelude::*;
 
     /// A source that gives its bytes in pieces of these sizes, over and over.
@@ -399,7 +400,7 @@ pub mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #![proptest_config(ProptestConfig::with_cases(count("json_texts")))]
 
         /// Wherever a value is cut by the window, it is scanned as in one piece.
         #[test]

@@ -51,13 +51,14 @@ mod tests {
     use crate::core::json::file_window::FileWindow;
     use crate::core::json::scanner::tests::Pieces;
     use crate::core::json::string::string_bytes;
+    use crate::core::testing::tests::count;
     use proptest::prelude::*;
 
     const PIECES: [&str; 9] =
         ["a", "plain text ", "\u{e9}", "\u{1f600}", "\\n", "\\\\", "\\\"", "\\u00e9", "\\ud83d\\ude00"];
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #![proptest_config(ProptestConfig::with_cases(count("json_texts")))]
 
         /// Wherever the window and the cut fall, what is left starts as the string does, and says if there is more.
         #[test]

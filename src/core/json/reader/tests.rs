@@ -1,4 +1,5 @@
 use super::*;
+use crate::core::testing::tests::count;
 use proptest::prelude::*;
 
 /// serde_json, as far as it judges text without making values.
@@ -80,7 +81,7 @@ pub fn near_json() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig::with_cases(count("json_texts")))]
 
     #[test]
     fn what_is_accepted_is_what_serde_json_accepts(text in near_json()) {

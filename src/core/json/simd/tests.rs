@@ -1,5 +1,6 @@
 use super::block::bytewise;
 use super::*;
+use crate::core::testing::tests::count;
 use proptest::prelude::*;
 
 /// Bytes that resemble a string's, with quotes, backslashes and control characters at any distance.
@@ -31,7 +32,7 @@ fn runs() -> impl Strategy<Value = Vec<u16>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(ProptestConfig::with_cases(count("json_strings")))]
 
     #[test]
     fn blocks_agree_with_single_bytes(bytes in near_string(), from in 0usize..3) {

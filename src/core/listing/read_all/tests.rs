@@ -4,7 +4,7 @@ use super::*;
 use crate::core::catalog::ingest::{ingest_session, pending};
 use crate::core::catalog::session_text::{text, ListedState};
 use crate::core::summary::session_summary::SessionSummary;
-use crate::core::testing::tests::{wait_for_next_file_time, SessionsDir};
+use crate::core::testing::tests::{count, wait_for_next_file_time, SessionsDir};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -357,7 +357,7 @@ fn lines() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(count("session_lines")))]
 
     #[test]
     fn skimming_shows_what_whole_lines_show(body in lines(), ended in any::<bool>(), version in 1..4) {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::core::summary::session_summary::{read_on, SummaryProgress, SummaryScan};
+use crate::core::testing::tests::count;
 
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 
@@ -101,7 +102,7 @@ fn lines() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(count("session_lines")))]
 
     #[test]
     fn scanned_lines_tell_what_whole_lines_tell(body in lines(), ended in any::<bool>(), version in 1..4) {
