@@ -295,7 +295,7 @@ const CASES = {
 	async "what is no id, no entry, no header and no cursor is refused, and nothing stored"({ open }) {
 		const store = await open("a");
 		const header = headerOf();
-		for (const session of ["", "..", "a/b", "../x", "a\\b", ".a", "a.", "a\0", "ü", "a b", "x".repeat(300)]) {
+		for (const session of ["", "..", "a/b", "../x", "a\\b", ".a", "a.", "a\0", "ü", "a b", "x".repeat(300), "con", "NUL", "aux.txt"]) {
 			await rejects(store.append(session, { header, lines: entries("a", 1) }), "invalid");
 			await rejects(store.load(session), "invalid");
 			await rejects(store.delete(session), "invalid");
@@ -309,6 +309,13 @@ const CASES = {
 			await rejects(store.load(SESSION, cursor), "invalid");
 			await rejects(append(store, entries("a", 1), cursor), "invalid");
 		}
+		const lines = entries("a", 1);
+		for (const append of [undefined, { header }, { header, lines: 5 }, { lines }, { header, lines, epoch: "1" }])
+			// @ts-expect-error: something is missing or not of its type
+			await rejects(store.append(SESSION, append), "invalid");
+		for (const project of [5, null, "a\0", "\ud800", "x".repeat(2000)])
+			// @ts-expect-error: some are not even text
+			await rejects(store.append(SESSION, { header, lines, project }), "invalid");
 		// @ts-expect-error: text is not a line
 		await rejects(append(store, ['{"type":"message","id":"x"}']), "invalid");
 		await listsNothing(store);

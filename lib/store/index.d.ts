@@ -123,6 +123,8 @@ export interface Claim {
  */
 export interface LineStore {
 	readonly host: string;
+	/** The longest line that it takes, in bytes; any length if it is not there. A push passes over longer ones and reports them. */
+	readonly longestLine?: number;
 	/**
 	 * Stores lines. When it resolves they are as durable as anything in the store. It may be repeated after any failure, whole
 	 * or in other portions: lines that are stored already are not stored again. A reader sees all of the lines or none.
@@ -185,6 +187,8 @@ export interface PostgresStoreOptions {
 export class PostgresStore implements LineStore {
 	constructor(options: PostgresStoreOptions);
 	readonly host: string;
+	/** 200 MB, which is also the most that one append takes. */
+	readonly longestLine: number;
 	append(session: string, append: Append): Promise<Appended>;
 	load(session: string, after?: Cursor): Promise<Page>;
 	list(filter?: { session?: string; project?: string }): Promise<SessionList>;

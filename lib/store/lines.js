@@ -49,22 +49,52 @@ function headerFault(line, session) {
 	return undefined;
 }
 
+/** A project is a key of indexes, whose entries have some 2,700 bytes. */
+const LONGEST_PROJECT = 1000;
+
 /**
  * Checks what is to be appended.
  * @param {string} session
  * @param {import("./index").Append} append
+ * @param {number} [longest] the most bytes that lines may have in all
  */
-function checkAppend(session, { header, lines }) {
+function checkAppend(session, append, longest = Infinity) {
+	if (!isObject(append)) throw new StoreError("invalid", `What is appended to session ${session} must be an object with a header and lines`);
+	const { header, lines, project, epoch } = append;
+	if (!Array.isArray(lines)) throw new StoreError("invalid", "The lines must be an array");
+	if (project !== undefined) checkProject(project);
+	if (epoch !== undefined && !(Number.isSafeInteger(epoch) && epoch >= 0)) throw new StoreError("invalid", "The epoch must be a whole number, 0 or more");
+	let size = 0;
 	if (!(header instanceof Uint8Array)) throw new StoreError("invalid", "The header must be a Uint8Array");
 	const fault = headerFault(header, session);
 	if (fault) throw new StoreError("invalid", `Session ${session}: ${fault}`);
 	return Array.from(lines, (line, at) => {
 		if (!(line instanceof Uint8Array)) throw new StoreError("invalid", `Line ${at} must be a Uint8Array`);
+		size += line.length;
+		if (line.length > longest) throw new StoreError("invalid", tooLong(session, line, longest));
+		if (size > longest) throw new StoreError("invalid", `The lines to append to session ${session} have more than ${longest} bytes: append them in portions`);
 		const entry = entryOf(line);
 		if (!entry) throw new StoreError("invalid", `Line ${at} to append to session ${session} is not the line of an entry`);
 		return { ...entry, line: buffer(line) };
 	});
 }
+
+/** @param {unknown} project */
+function checkProject(project) {
+	if (typeof project !== "string") throw new StoreError("invalid", `A project's name must be text, not ${project === null ? "null" : typeof project}`);
+	// Databases hold neither half a surrogate pair nor NUL in text.
+	if (project.length > LONGEST_PROJECT || project.includes("\0") || !project.isWellFormed())
+		throw new StoreError("invalid", `A project's name has ${LONGEST_PROJECT} characters at most, without NUL and lone surrogates`);
+}
+
+/**
+ * Names a line by its beginning, where its ids are.
+ * @param {string} session
+ * @param {Uint8Array} line
+ * @param {number} longest
+ */
+const tooLong = (session, line, longest) =>
+	`Session ${session}: a line of ${line.length} bytes is longer than the ${longest} that this store takes; it begins with ${JSON.stringify(buffer(line).toString("utf8", 0, 100))}`;
 
 /** @param {Uint8Array} bytes */
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest();
@@ -95,3 +125,4 @@ exports.isObject = isObject;
 exports.lineKey = lineKey;
 exports.parse = parse;
 exports.sha256 = sha256;
+exports.tooLong = tooLong;

@@ -15,6 +15,8 @@ const TIMEOUT_MS = 30_000;
 /** The largest page, in bytes (one line may exceed it) and in lines. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 const PAGE_LINES = 5000;
+/** What an append may hold. `pg` sends and reads it as hexadecimal text, and no text of JavaScript has more than 512 MB. */
+const LONGEST_APPEND = 200 * 1024 * 1024;
 /** Longer ids are cut in the columns for people: an index takes at most some 2,700 bytes. */
 const LONGEST_ID = 200;
 
@@ -42,6 +44,8 @@ class PostgresStore {
 	#end;
 	/** @type {Promise<void> | undefined} */
 	#ready;
+	/** @readonly */
+	longestLine = LONGEST_APPEND;
 
 	/** @param {import("./index").PostgresStoreOptions} options */
 	constructor({ host, client, url, schema, timeout }) {
@@ -71,7 +75,7 @@ class PostgresStore {
 	 */
 	async append(session, append) {
 		checkId(session, "session");
-		const lines = [...new Map(checkAppend(session, append).map((line) => [lineKey(line.line), line])).values()];
+		const lines = [...new Map(checkAppend(session, append, LONGEST_APPEND).map((line) => [lineKey(line.line), line])).values()];
 		const after = readCursor(append.after);
 		if (lines.length === 0 && !after && append.epoch === undefined) return { stored: 0, cursor: append.after ?? NOTHING };
 		const values = [
@@ -155,7 +159,8 @@ class PostgresStore {
 	 * @param {{ session?: string, project?: string }} [filter]
 	 * @returns {Promise<import("./index").SessionList>}
 	 */
-	async list({ session, project } = {}) {
+	async list(filter) {
+		const { session, project } = filter ?? {};
 		if (session !== undefined) checkId(session, "session");
 		const rows = await this.#query(
 			`SELECT v.store, id, header, project, hosts, bytes, epoch, extract(epoch FROM updated) AS updated,
@@ -192,8 +197,9 @@ class PostgresStore {
 	 * @param {{ ttl: number, force?: boolean }} claim
 	 * @returns {Promise<import("./index").Claim>}
 	 */
-	async claim(session, { ttl, force = false }) {
+	async claim(session, claim) {
 		checkId(session, "session");
+		const { ttl, force = false } = claim ?? {};
 		checkTtl(ttl);
 		const [row] = await this.#query(
 			`UPDATE $.sessions SET owner = CASE WHEN $3 > 0 THEN $2 END, lease = now() + $3 * interval '1 millisecond',

@@ -10,7 +10,7 @@
 // then, because a synchronised directory may just be incomplete.
 const { promises: fs, statSync } = require("node:fs");
 const { StoreError } = require("./errors.js");
-const { entryOf, lineKey } = require("./lines.js");
+const { entryOf, lineKey, tooLong } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { checkAt, readHeader, readLines } = require("./session-file.js");
 
@@ -36,6 +36,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {(note: Note | undefined) => unknown} [onNote] is given each note when it holds, or undefined if none does any more, and
  *   waited for
  * @property {(error: Error) => void} [onError] is given each failure, and a deletion once; what failed is tried again
+ * @property {(error: Error) => void} [onPassedOver] is given an error for each line that is too long for the store
  * @property {{ store?: string }} [known] the id of the store, kept for other pushes to it
  * @property {() => Promise<SessionList>} [list] is asked if the file has nothing new: so a store that was made anew is noticed, too
  * @property {boolean} [restores] stores a session again that was deleted from the store
@@ -223,7 +224,7 @@ class Push {
 	}
 
 	async #storePortion() {
-		const { store, session, project, readNote, onNote, onProgress, known } = this.#options;
+		const { store, session, project, readNote, onNote, onPassedOver, onProgress, known } = this.#options;
 		const file = await fs.open(this.#options.file).catch(unlessAbsent);
 		// A session gets its file with its first message.
 		if (!file) return false;
@@ -237,7 +238,8 @@ class Push {
 			const { lines, bytes, goesOn } = await readLines(file, this.#note.offset);
 			if (bytes === 0) return (await this.#compare()) || this.#atEnd();
 			const header = (this.#header ??= (await readHeader(file)).line);
-			const fresh = lines.filter((line) => entryOf(line) && !this.#known.has(lineKey(line)));
+			const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
+			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#known.has(lineKey(line)));
 			let { cursor, offset } = this.#note;
 			if (fresh.length > 0) {
 				const append = { header, lines: fresh, project, after: cursor, epoch: this.#options.epoch?.() };
@@ -261,6 +263,7 @@ class Push {
 			this.#kept = this.#note;
 			this.#wasReset = false;
 			await onNote?.(this.#note);
+			for (const line of lines) if (!fits(line)) onPassedOver?.(new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`));
 			onProgress?.(offset);
 			return goesOn || this.#atEnd();
 		} finally {

@@ -130,6 +130,9 @@ class SessionSync {
 		return each(wanted, signal, async ({ session, file }, at) => {
 			/** @type {Error[]} */
 			let failures = [];
+			/** @type {Error | undefined} */
+			let passedOver;
+			const onPassedOver = (/** @type {Error} */ error) => (passedOver = error);
 			const told = (/** @type {number} */ bytes) => {
 				failures = [];
 				done.set(session, bytes);
@@ -141,13 +144,14 @@ class SessionSync {
 				if (!note) before = 0;
 				return this.#notes.set(session, note);
 			};
-			const push = this.#pushOf({ session, file }, { epoch: () => epoch, list, restores, onNote, onProgress: told, onError: (error) => failures.push(error) });
+			const push = this.#pushOf({ session, file }, { epoch: () => epoch, list, restores, onNote, onProgress: told, onPassedOver, onError: (error) => failures.push(error) });
 			const isInVain = () => failures.length >= tries || failures.some((error) => !(error instanceof StoreError) || !error.retryable);
 			const isStored = await push.flush({ timeout: Infinity, until: isInVain });
 			await push.stop();
 			if (isStored) told(sizes[at] ?? 0);
 			const bytes = Math.max(0, (this.#notes.get(session)?.offset ?? 0) - before);
-			return { session, file, bytes, lag: push.lag(), ...(isStored ? {} : { error: failures.at(-1) }) };
+			const error = isStored ? passedOver : failures.at(-1);
+			return { session, file, bytes, lag: push.lag(), ...(error ? { error } : {}) };
 		});
 	}
 
@@ -235,6 +239,7 @@ class SessionSync {
 			...{ store, session, file, project: this.project, note: readNote(), readNote, known: this.#known },
 			onNote: (note) => this.#notes.set(session, note),
 			onError: (error) => onError?.(error, session),
+			onPassedOver: (error) => onError?.(error, session),
 			...more,
 		});
 	}

@@ -195,6 +195,18 @@ test("the columns tell people what is in the line", async () => {
 	]);
 });
 
+test("a line that pg cannot carry is refused before it is sent, and so are several that it cannot carry at once", async () => {
+	const schema = newSchema();
+	const store = open(schema);
+	const longest = Number(store.longestLine);
+	const long = Buffer.alloc(longest + 1);
+	entry("huge").copy(long);
+	const refused = await failure(append(store, [entry("a"), long]));
+	expect(refused).toMatchObject({ code: "invalid", message: expect.stringMatching(`a line of ${longest + 1} bytes is longer than the ${longest} .*huge`) });
+	expect(await failure(append(store, [entry("a"), long.subarray(1)]))).toMatchObject({ code: "invalid", message: expect.stringContaining("append them in portions") });
+	expect((await store.list()).sessions).toEqual([]);
+});
+
 test("rows that are not entries, whose checksum is wrong, and headers that lie are named and passed over", async () => {
 	const schema = newSchema();
 	await append(open(schema), entries("a", 5));

@@ -87,7 +87,7 @@ test("a list of a project reads nothing of the sessions of others", async () => 
 	const path = emptyDirectory();
 	const of = (session: string, project: string) => open(path).append(session, { header: header(session), lines: [entry("x")], project });
 	await of("mine", "github.com/me/shop");
-	await of("theirs", "../odd \0 name");
+	await of("theirs", "../odd \u001f name");
 	const read: string[] = [];
 	for (const name of ["open", "readFile", "readdir"] as const) {
 		const original = fs.promises[name] as (...args: any[]) => any;
@@ -99,7 +99,7 @@ test("a list of a project reads nothing of the sessions of others", async () => 
 	expect((await open(path, "b").list({ project: "github.com/me/shop" })).sessions.map(({ session }) => session)).toEqual(["mine"]);
 	expect(read.some((one) => one.includes("mine"))).toBe(true);
 	expect(read.filter((one) => one.includes("theirs"))).toEqual([]);
-	expect((await open(path, "b").list({ project: "../odd \0 name" })).sessions.map(({ session }) => session)).toEqual(["theirs"]);
+	expect((await open(path, "b").list({ project: "../odd \u001f name" })).sessions.map(({ session }) => session)).toEqual(["theirs"]);
 	for (const session of ["mine", "theirs"]) await open(path).delete(session);
 	expect(fs.existsSync(join(path, "projects"))).toBe(false);
 });
