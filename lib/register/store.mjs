@@ -47,6 +47,8 @@ class StoreInPi {
 	#managers = new Set();
 	/** By the directory of the files, and the working directory. */
 	#syncs = new Map();
+	/** Promises of these. */
+	#opening = new Map();
 	/** By working directory. */
 	#projects = new Map();
 	/** @type {Map<string, { at: number, epoch: number | undefined }>} */
@@ -152,18 +154,26 @@ class StoreInPi {
 		}
 	}
 
-	async #syncOf({ file, cwd }) {
-		const dir = dirname(file);
-		const key = keyOf({ file, cwd });
-		const known = this.#syncs.get(key);
+	/** One for each directory of files and working directory, though the next tick may come before git has answered. */
+	#syncOf(one) {
+		const key = keyOf(one);
+		const known = this.#opening.get(key);
 		if (known) return known;
+		const opening = this.#openSync(one);
+		this.#opening.set(key, opening);
+		opening.catch(() => this.#opening.delete(key));
+		return opening;
+	}
+
+	async #openSync({ file, cwd }) {
 		this.#library ??= require("../store/index.js");
 		const { SessionSync, hostId, openStore } = this.#library;
 		const notes = this.#notes();
 		this.#store ??= await openStore(this.#address, { host: hostId(notes) });
 		const onError = (error, session) => this.#fail(error, session);
-		const sync = new SessionSync({ store: this.#store, address: this.#address, notes, dir, cwd, project: await this.#projectOf(cwd), onError });
-		this.#syncs.set(key, sync);
+		const project = await this.#projectOf(cwd);
+		const sync = new SessionSync({ store: this.#store, address: this.#address, notes, dir: dirname(file), cwd, project, onError });
+		this.#syncs.set(keyOf({ file, cwd }), sync);
 		return sync;
 	}
 

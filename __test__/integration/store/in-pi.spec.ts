@@ -275,6 +275,29 @@ test("a session that was deleted from the store is said once, and is not put bac
 	expect((await reader(at).list({ session })).sessions).toEqual([]);
 });
 
+test("while git is slow to name the project of another directory, its session is not followed twice", async () => {
+	const at = machine({ PI_SESSION_NATIVE_PROJECT: "" });
+	const bin = join(at.path, "bin");
+	mkdirSync(bin);
+	// Longer than several looks at the managers.
+	writeFileSync(join(bin, "git"), "#!/bin/sh\nsleep 1.5\nexit 1\n", { mode: 0o755 });
+	const { out } = await pi(
+		{ ...at, env: { ...at.env, PATH: `${bin}:${process.env.PATH}` } },
+		`const { SessionSync } = createRequire(${JSON.stringify(join(root, "index.js"))})("./lib/store/index.js");
+		const { follow } = SessionSync.prototype;
+		const followers = new Set();
+		SessionSync.prototype.follow = function (...args) {
+			followers.add(this);
+			return follow.apply(this, args);
+		};
+		SessionManager.create(${JSON.stringify(at.path)}).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+		while (followers.size === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+		await new Promise((resolve) => setTimeout(resolve, 1000));
+		console.log(followers.size);`,
+	);
+	expect(out).toBe("1\n");
+});
+
 test("git that fails is said at pi's start, with the name that is taken in its place", async () => {
 	const at = machine({ PI_SESSION_NATIVE_PROJECT: "", GIT_TEST_ASSUME_DIFFERENT_OWNER: "1" });
 	execFileSync("git", ["init", "-q", at.work]);
