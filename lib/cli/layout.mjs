@@ -5,7 +5,7 @@
 // side branch holds at most half of what its fork holds (one more where the leaf's branch is the smaller).
 import { roleOf } from "./entries.mjs";
 
-/** @typedef {import("./library.mjs").SessionTreeNode} Node */
+/** @typedef {import("./library.mjs").OutlineNode} Node an entry of an outline, or of a tree */
 
 /**
  * @typedef {object} Run entries in a line, from a root or a fork to a fork or an end
@@ -42,10 +42,13 @@ export function runsOf(roots, active) {
 	}
 	for (const { run, children } of made.reverse()) {
 		Object.assign(run, parted(children, byFirst, active));
-		for (const branch of run.next ? [...run.sides, run.next] : []) run.size += branch.size;
+		run.size += sizeOf(run);
 	}
 	return parted(roots, byFirst, active);
 }
+
+/** How many entries are in runs. @param {{ sides: Run[], next: Run | undefined }} runs */
+export const sizeOf = ({ sides, next }) => [...sides, ...(next ? [next] : [])].reduce((sum, { size }) => sum + size, 0);
 
 /**
  * @param {Node[]} nodes

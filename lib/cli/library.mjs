@@ -15,6 +15,7 @@ export const {
 /** @typedef {import("../../index.js").SessionInfo} SessionInfo */
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 /** @typedef {import("../../index.js").SessionTreeNode} SessionTreeNode */
+/** @typedef {import("../../index.js").OutlineNode} OutlineNode */
 /** @typedef {import("../../index.js").RepairReport} RepairReport */
 /** @typedef {import("../../index.js").VerifyReport} VerifyReport */
 /** @typedef {import("../../index.js").UsageGrouping} UsageGrouping */

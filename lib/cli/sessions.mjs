@@ -163,6 +163,11 @@ export function findEntry(manager, query) {
 /** Reading takes no lock, even if the environment asks for one, and waits for none. */
 export const UNLOCKED = /** @type {const} */ ({ lock: "none" });
 
+/** Makes entries whole from the start: whoever shows each text once gains nothing where texts are read late. */
+export function readTextsAtOnce() {
+	process.env.PI_SESSION_LAZY_BODIES ??= "off";
+}
+
 /**
  * Opens a session read-only. Nothing is written, even where `SessionManager.open` would migrate an old file or write a
  * header to an empty one. The file stays open as long as the manager lives.

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { paintRole } from "./tree-lines.mjs";
 import { partsOf, roleOf } from "./entries.mjs";
 import { columns, paint, writeJsonList, writePaged } from "./output.mjs";
-import { ID_COLUMNS, findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
+import { ID_COLUMNS, findEntry, openReadOnly, readTextsAtOnce, sessionPath } from "./sessions.mjs";
 import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./entries.mjs").Part} Part */
@@ -15,10 +15,10 @@ import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "./te
 const OUTPUT_LINES = 4;
 /** Columns of a tool's name, at most. */
 const TITLE = 100;
-/** Characters that end a line like `\n`. */
-const LINE_END = /\r\n|[\u2028\u2029]/g;
 /** Lines of a message that are shown unless all are asked for: a log that was pasted as a message need not be read. */
 const TEXT_LINES = 200;
+/** How many entries are made at first, and how many at most together. */
+const [FIRST_BATCH, BATCH] = [32, 1024];
 
 /**
  * @param {string | undefined} query
@@ -26,10 +26,12 @@ const TEXT_LINES = 200;
  */
 export async function show(query, options) {
 	const path = await sessionPath(query, options);
+	readTextsAtOnce();
 	const manager = openReadOnly(path);
 	const leaf = options.leaf === undefined ? undefined : findEntry(manager, options.leaf).id;
+	const isWhole = leaf === undefined && options.limit === 0;
 	// A window of a huge session makes only the entries that it shows.
-	const entries = manager.getBranch(leaf, options.limit > 0 ? { limit: options.limit } : undefined);
+	const entries = isWhole ? branchOf(manager) : manager.getBranch(leaf, options.limit > 0 ? { limit: options.limit } : undefined);
 	if (options.json) {
 		const head = { path, header: manager.getHeader(), leafId: leaf ?? manager.getLeafId() };
 		return await writeJsonList(head, "entries", entries);
@@ -38,9 +40,31 @@ export async function show(query, options) {
 }
 
 /**
+ * The entries of the branch of the leaf. They are made in growing batches, so that the first are shown before all are read.
+ * @param {Manager} manager
+ * @returns {Iterable<SessionEntry>}
+ */
+function branchOf(manager) {
+	const { branch } = manager.getOutline();
+	// An entry with the empty id can only be had with all others. Where there is no pager the entries are gone through twice.
+	return branch.includes("") ? manager.getBranch() : { [Symbol.iterator]: () => batchesOf(manager, branch) };
+}
+
+/**
+ * @param {Manager} manager
+ * @param {string[]} branch
+ */
+function* batchesOf(manager, branch) {
+	for (let from = 0, limit = FIRST_BATCH; from < branch.length; from += limit, limit = Math.min(2 * limit, BATCH)) {
+		const to = Math.min(from + limit, branch.length);
+		yield* manager.getBranch(branch[to - 1], { limit: to - from });
+	}
+}
+
+/**
  * @param {Manager} manager
  * @param {string} path
- * @param {SessionEntry[]} entries
+ * @param {Iterable<SessionEntry>} entries
  * @param {boolean} full
  */
 function* conversation(manager, path, entries, full) {
@@ -50,16 +74,18 @@ function* conversation(manager, path, entries, full) {
 	// Ids, which may be copied, are not cut; if need be they get their own line.
 	for (const line of about.join("  ").length <= columns() ? [about.join("  ")] : about) yield paint.dim(line);
 	yield paint.dim(safeLine(path));
-	if (entries[0] && manager.getEntry(entries[0].parentId ?? "")) {
-		for (const line of wrapped("Earlier entries are not shown; --limit 0 shows all", columns())) yield paint.dim(line);
-	}
+	let isFirst = true;
 	for (const entry of entries) {
+		if (isFirst && manager.getEntry(entry.parentId ?? "")) {
+			for (const line of wrapped("Earlier entries are not shown; --limit 0 shows all", columns())) yield paint.dim(line);
+		}
+		isFirst = false;
 		const lines = partsOf(entry).flatMap((part) => partLines(part, full));
 		yield "";
 		const head = headOf(entry, manager.getLabel(entry.id));
 		const [only = ""] = lines;
 		// A note shares the line of its title if there is room.
-		const quiet = entry.type !== "message" && lines.length === 1 && widthOf(stripVTControlCharacters(`${head}  ${only}`)) <= columns();
+		const quiet = entry.type !== "message" && lines.length === 1 && !only.includes("\n") && widthOf(stripVTControlCharacters(`${head}  ${only}`)) <= columns();
 		yield* quiet ? [`${head}  ${only}`] : [head, ...lines];
 	}
 }
@@ -82,6 +108,7 @@ function headOf(entry, label) {
 }
 
 /**
+ * The lines of a part, in texts of one or more of them.
  * @param {Part} part
  * @param {boolean} full
  * @returns {string[]}
@@ -90,11 +117,11 @@ function partLines(part, full) {
 	const { kind, text, title = "", failed } = part;
 	switch (kind) {
 		case "text":
-			return folded(text, full ? Infinity : TEXT_LINES, "");
+			return folded(text, full ? Infinity : TEXT_LINES);
 		case "note":
-			return folded(text, full ? Infinity : OUTPUT_LINES, "").map((line) => (failed ? paint.red(line) : paint.dim(line)));
+			return folded(text, full ? Infinity : OUTPUT_LINES).map(eachLine(failed ? paint.red : paint.dim));
 		case "thinking":
-			return folded(text, full ? Infinity : OUTPUT_LINES, "").map((line) => paint.dim(paint.italic(line)));
+			return folded(text, full ? Infinity : OUTPUT_LINES).map(eachLine((line) => paint.dim(paint.italic(line))));
 		case "image":
 			return [paint.dim(`[${clip(title || "image", TITLE)}, ${size(Math.floor((text.length * 3) / 4))}]`)];
 		case "call": {
@@ -105,24 +132,34 @@ function partLines(part, full) {
 		case "output": {
 			const lines = folded(text.replace(/(?:\r\n|[\n\u2028\u2029])$/, ""), full ? Infinity : OUTPUT_LINES, "  ");
 			const name = title === "!" || title === "" ? [] : [paint.dim(`← ${clip(title, TITLE)}${failed ? paint.red(" failed") : ""}`)];
-			return [...name, ...lines.map((line) => paint.dim(`  ${line}`))];
+			return [...name, ...lines.map(eachLine((line) => paint.dim(`  ${line}`)))];
 		}
 	}
 }
 
 /**
+ * Changes each line of a text.
+ * @param {(line: string) => string} change
+ * @returns {(text: string) => string}
+ */
+const eachLine = (change) => (text) => text.split("\n").map(change).join("\n");
+
+/**
  * The first lines of a text made safe, and how many more there are. Those that are not shown are only counted.
  * @param {string} text
  * @param {number} limit
- * @param {string} indent
+ * @param {string} [indent]
+ * @returns {string[]} the lines as one text, and the line that tells of more
  */
-function folded(text, limit, indent) {
-	const lined = text.replace(LINE_END, "\n");
+function folded(text, limit, indent = "") {
+	// Asking first is faster: a text without other characters than Latin letters has none of them, which takes no look at it.
+	const lined = text.includes("\u2028") || text.includes("\u2029") ? text.replace(/[\u2028\u2029]/g, "\n") : text;
 	let [count, end] = [1, text.length];
-	for (let at = lined.indexOf("\n"); at >= 0; at = lined.indexOf("\n", at + 1)) {
+	for (let at = limit === Infinity ? -1 : lined.indexOf("\n"); at >= 0; at = lined.indexOf("\n", at + 1)) {
 		if (count++ === limit) end = at;
 	}
 	// A fold takes a line as well, so a single line is never folded.
-	if (count <= limit + 1) return safeBlock(lined).split("\n");
-	return [...safeBlock(lined.slice(0, end)).split("\n"), `${indent}… ${counted(count - limit, "more line")} (--full)`];
+	if (count <= limit + 1) return [safeBlock(lined)];
+	const shown = lined.slice(0, lined[end - 1] === "\r" ? end - 1 : end);
+	return [safeBlock(shown), `${indent}… ${counted(count - limit, "more line")} (--full)`];
 }

@@ -1,13 +1,13 @@
 // A session's tree, drawn: a line for each entry, in the order and with the indents of `layout.mjs`.
 import { preview, roleOf } from "./entries.mjs";
-import { folded, runsOf } from "./layout.mjs";
+import { folded, runsOf, sizeOf } from "./layout.mjs";
 import { columns, paint } from "./output.mjs";
 import { clip, counted, safeLine, widthOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./layout.mjs").Run} Run */
 /** @typedef {import("./library.mjs").Manager} Manager */
-/** @typedef {import("./library.mjs").SessionTreeNode} Node */
-/** @typedef {{ limit: number, leafId: string | null, active: Set<string> }} View */
+/** @typedef {import("./layout.mjs").Node} Node */
+/** @typedef {{ limit: number, leafId: string | null, active: Set<string>, preview: (entry: Node["entry"]) => string }} View */
 
 /** @type {Record<string, (text: string) => string>} */
 const roleColour = {
@@ -28,8 +28,13 @@ export const paintRole = (role) => (Object.hasOwn(roleColour, role) ? roleColour
  * @param {number} limit most entries per run, and most branches per branch point, that are drawn
  */
 export function* treeLines(manager, limit) {
-	const view = viewOf(manager, limit);
-	yield* drawn(runsOf(manager.getTree(), view.active), view);
+	const { tree, branch } = manager.getOutline();
+	const active = new Set(branch);
+	const runs = runsOf(tree, active);
+	const view = { limit, leafId: manager.getLeafId(), active };
+	// Most entries are folded, and not read. Of several entries with one id a manager gives the last.
+	if (limit < Infinity && sizeOf(runs) === manager.getEntryCount()) yield* drawn(runs, { ...view, preview: ({ id }) => preview(manager.getEntry(id) ?? {}) });
+	else yield* drawn(runsOf(manager.getTree(), active), { ...view, preview });
 }
 
 /**
@@ -37,17 +42,8 @@ export function* treeLines(manager, limit) {
  * @param {Manager} manager
  */
 export function* treeRows(manager) {
-	const view = viewOf(manager, Infinity);
-	yield* plainRows(runsOf(manager.getTree(), view.active), view);
-}
-
-/**
- * @param {Manager} manager
- * @param {number} limit
- * @returns {View}
- */
-function viewOf(manager, limit) {
-	return { limit, leafId: manager.getLeafId(), active: new Set(manager.getBranch().map((entry) => entry.id)) };
+	const active = new Set(manager.getBranch().map((entry) => entry.id));
+	yield* plainRows(runsOf(manager.getTree(), active), { limit: Infinity, leafId: manager.getLeafId(), active, preview });
 }
 
 /**
@@ -145,7 +141,7 @@ function entryLine(node, rail, view, width) {
 	const leaf = entry.id !== view.leafId ? "" : part(room > 24 ? "◀ leaf" : "◀", 6, 1);
 	const role = part(roleOf(entry), Math.min(24, Math.max(4, Math.floor(room / 3))), 4);
 	const label = node.label ? part(`[${clip(node.label, Math.min(40, Math.max(3, Math.floor(room / 2) - 3)))}]`, 42, 5) : "";
-	const body = part(preview(entry), Infinity, 4);
+	const body = part(view.preview(entry), Infinity, 4);
 	const parts = [paint.dim(id), paintRole(role), active ? body : paint.dim(body), paint.bold(label), paint.bold(leaf)];
 	const texts = [id, role, body, label, leaf];
 	return [`${paint.dim(rail)}${active ? "●" : "○"}`, ...parts.filter((_, index) => texts[index] !== "")].join(" ");
@@ -169,7 +165,7 @@ function railFor(rail, width) {
 function* plainRows(top, view) {
 	for (const row of rows(top, view)) {
 		if ("branches" in row || Array.isArray(row.item)) continue;
-		const { entry, children, label, labelTimestamp } = row.item;
+		const { entry, children, label, labelTimestamp } = /** @type {import("./library.mjs").SessionTreeNode} */ (row.item);
 		const { id, parentId, type, timestamp } = entry;
 		yield {
 			...{ id, parentId, type, timestamp, role: roleOf(entry), depth: row.depth, children: children.length },

@@ -184,7 +184,7 @@ function indexOf(manager) {
 		let above = fork.place;
 		let at = row;
 		for (const run of runs) {
-			for (const node of run.nodes) above = add(node, above, column, at++);
+			for (const node of run.nodes) above = add(/** @type {Node} */ (node), above, column, at++);
 			run.last.place = above;
 		}
 	}
@@ -193,7 +193,7 @@ function indexOf(manager) {
 
 /**
  * @typedef {object} Strip what is in one column: a run and those that go on below it
- * @property {{ nodes: Node[], last: { place: number } }[]} runs
+ * @property {{ nodes: Run["nodes"], last: { place: number } }[]} runs
  * @property {{ place: number }} fork the entry it leaves, once that has its place
  * @property {Strip | undefined} from the strip of that entry
  * @property {number} row of its first entry

@@ -177,6 +177,22 @@ describe("show", () => {
 		expect(await run(at, ["show", "--leaf", "e"])).toMatchObject({ code: 1, err: expect.stringContaining('"e" is the beginning of 11 entry ids') });
 	});
 
+	test("a branch that is made in several batches is shown whole and in order, also where ids repeat or are empty", async () => {
+		const at = world();
+		const long = Array.from({ length: 300 }, (_, index) => message(`e${index}`, index === 0 ? null : `e${index - 1}`, user(`text ${index}`)));
+		const told = async (name: string, all: Json[]) => {
+			const path = put(at, name, all);
+			const ids = api.SessionManager.open(path).getBranch().map(({ id }) => id);
+			expect((await goodJson(at, ["show", path])).entries.map(({ id }: { id: string }) => id)).toEqual(ids);
+			const texts = lines(await good(at, ["show", path])).filter((line) => line.startsWith("text "));
+			expect(texts).toHaveLength(ids.length);
+			return texts;
+		};
+		expect(await told("long", long)).toEqual(long.map((_, index) => `text ${index}`));
+		expect((await told("repeated", [...long, message("e40", "e100", user("text again")), message("end", "e60", user("text end"))])).at(-1)).toBe("text end");
+		await told("empty", [...long.slice(0, 50), message("", "e49", user("text empty")), message("last", "", user("text last"))]);
+	});
+
 	test("shows every kind of entry and of content, whatever its fields hold", async () => {
 		const at = world();
 		const odd: Json[] = [

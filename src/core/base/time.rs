@@ -14,6 +14,9 @@ pub enum Time {
 /// The largest distance from 1970 that a JavaScript date may have, in ms.
 const MAX_DATE: f64 = 8.64e15;
 
+/// Days from the year 0 to 1970, as chrono counts them.
+const DAYS_BEFORE_1970: i32 = 719_163;
+
 /// 400 years in ms.
 const CYCLE: f64 = 146_097.0 * 86_400_000.0;
 
@@ -32,35 +35,38 @@ impl Time {
 }
 
 fn parse_iso(text: &[u8]) -> Option<i64> {
-    let shape = b"dddd-dd-ddTdd:dd:dd";
-    let (moment, rest) = text.split_at_checked(shape.len())?;
-    let fits = moment.iter().zip(shape).all(|(&have, &want)| match want {
-        b'd' => have.is_ascii_digit(),
-        _ => have == want,
-    });
+    let (moment, rest) = text.split_first_chunk::<19>()?;
+    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2] = moment else {
+        return None;
+    };
+    let [year, month, day] = [number(&[y1, y2, y3, y4])?, number(&[m1, m2])?, number(&[d1, d2])?];
+    let [hour, minute, second] = [number(&[h1, h2])?, number(&[n1, n2])?, number(&[s1, s2])?];
     let (fraction, zone) = match rest.strip_prefix(b".") {
         Some(rest) => rest.split_at(rest.iter().take_while(|byte| byte.is_ascii_digit()).count()),
         None => (&b"0"[..], rest),
     };
-    if !fits || fraction.is_empty() {
+    if fraction.is_empty() || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    let value = |digits: &[u8]| digits.iter().fold(0u32, |n, digit| n * 10 + u32::from(digit - b'0'));
-    let number = |from: usize, to: usize| moment.get(from..to).map(value);
-    let date = NaiveDate::from_ymd_opt(number(0, 4)? as i32, number(5, 7)?, number(8, 10)?)?;
     // Digits after the third are ignored.
-    let ms = [100, 10, 1].iter().zip(fraction).map(|(ms, digit)| ms * u32::from(digit - b'0')).sum();
-    let time = date.and_hms_milli_opt(number(11, 13)?, number(14, 16)?, number(17, 19)?, ms)?;
-    let minutes = match zone {
+    let ms: i64 = [100, 10, 1].iter().zip(fraction).map(|(ms, digit)| ms * i64::from(digit - b'0')).sum();
+    let zone = match zone {
         b"Z" => 0,
-        [sign @ (b'+' | b'-'), a, b, b':', c, d] if [a, b, c, d].iter().all(|digit| digit.is_ascii_digit()) => {
-            let (hours, minutes) = (value(&[*a, *b]), value(&[*c, *d]));
-            let offset = i64::from(hours * 60 + minutes);
-            Some(if *sign == b'-' { -offset } else { offset }).filter(|_| hours < 24 && minutes < 60)?
+        &[sign @ (b'+' | b'-'), a, b, b':', c, d] => {
+            let (hours, minutes) = (number(&[a, b])?, number(&[c, d])?);
+            let offset = hours * 60 + minutes;
+            Some(if sign == b'-' { -offset } else { offset }).filter(|_| hours < 24 && minutes < 60)?
         }
         _ => return None,
     };
-    Some(time.and_utc().timestamp_millis() - minutes * 60_000)
+    let day = NaiveDate::from_ymd_opt(year as i32, month as u32, day as u32)?.num_days_from_ce() - DAYS_BEFORE_1970;
+    let minutes = (i64::from(day) * 24 + hour) * 60 + minute - zone;
+    Some((minutes * 60 + second) * 1000 + ms)
+}
+
+/// The number of these digits; None if one is none.
+fn number(digits: &[u8]) -> Option<i64> {
+    digits.iter().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0')))
 }
 
 /// `new Date(ms).toISOString()`: UTC, three digits of milliseconds, `Z`. None where JavaScript throws.

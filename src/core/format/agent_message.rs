@@ -83,6 +83,11 @@ impl Role {
         Self::NAMED.iter().find(|(_, known)| known.as_bytes() == name).map_or(Role::Other, |(role, _)| *role)
     }
 
+    /// What a message of this role has as its `role`; empty for [`Role::Other`].
+    pub fn name(self) -> &'static str {
+        Self::NAMED.iter().find(|(role, _)| *role == self).map_or("", |(_, name)| *name)
+    }
+
     /// The role with a code; [`Role::Other`] for any other number.
     pub fn from_code(code: usize) -> Self {
         Self::NAMED.get(code).map_or(Role::Other, |(role, _)| *role)

@@ -7,7 +7,7 @@
 	const { LONG, write } = values;
 	const world = globalThis;
 	const { Array, Float64Array, Uint8Array } = world;
-	const { stringify } = JSON;
+	const { parse, stringify } = JSON;
 	const { ownKeys } = Reflect;
 	const { defineProperty, hasOwn } = Object;
 	const propertyIsEnumerable = unbound(Object.prototype.propertyIsEnumerable);
@@ -24,6 +24,44 @@
 	});
 	const OTHER_ROLE = codes.roles.length;
 	const { conversation } = codes;
+
+	// `objects` has the entries of labels.
+	function tree(entries, objects, parents, labels, times) {
+		const nodes = new Array(parents.length);
+		for (let at = 0; at < parents.length; at++) {
+			const label = labels[at] < 0 ? undefined : objects[labels[at]];
+			nodes[at] = {
+				entry: entries[at],
+				children: [],
+				label: label?.label,
+				labelTimestamp: label?.timestamp,
+			};
+		}
+		const roots = [];
+		const newest = new Float64Array(parents.length);
+		for (let at = 0; at < newest.length; at++) newest[at] = -Infinity;
+		let unsorted;
+		for (let at = 0; at < parents.length; at++) {
+			const parent = parents[at];
+			if (parent < 0) {
+				roots[roots.length] = nodes[at];
+				continue;
+			}
+			// A time that is not a number compares false: such siblings are left to the sort, too.
+			if (times[at] >= newest[parent]) newest[parent] = times[at];
+			else {
+				unsorted ??= new Uint8Array(parents.length);
+				unsorted[parent] = 1;
+			}
+			const { children } = nodes[parent];
+			children[children.length] = nodes[at];
+		}
+		for (let at = 0; at < (unsorted?.length ?? 0); at++) {
+			if (unsorted[at] === 0) continue;
+			sort(nodes[at].children, (a, b) => time(a.entry.timestamp) - time(b.entry.timestamp));
+		}
+		return roots;
+	}
 
 	const customMessage = (entry, content) => ({
 		role: "custom",
@@ -150,41 +188,14 @@
 			targetId,
 			label,
 		}),
-		tree(objects, parents, labels, times) {
-			const nodes = new Array(parents.length);
-			for (let at = 0; at < parents.length; at++) {
-				const label = labels[at] < 0 ? undefined : objects[labels[at]];
-				nodes[at] = {
-					entry: objects[at],
-					children: [],
-					label: label?.label,
-					labelTimestamp: label?.timestamp,
-				};
-			}
-			const roots = [];
-			const newest = new Float64Array(parents.length);
-			for (let at = 0; at < newest.length; at++) newest[at] = -Infinity;
-			let unsorted;
-			for (let at = 0; at < parents.length; at++) {
-				const parent = parents[at];
-				if (parent < 0) {
-					roots[roots.length] = nodes[at];
-					continue;
-				}
-				// A time that is not a number compares false: such siblings are left to the sort, too.
-				if (times[at] >= newest[parent]) newest[parent] = times[at];
-				else {
-					unsorted ??= new Uint8Array(parents.length);
-					unsorted[parent] = 1;
-				}
-				const { children } = nodes[parent];
-				children[children.length] = nodes[at];
-			}
-			for (let at = 0; at < (unsorted?.length ?? 0); at++) {
-				if (unsorted[at] === 0) continue;
-				sort(nodes[at].children, (a, b) => time(a.entry.timestamp) - time(b.entry.timestamp));
-			}
-			return roots;
+		tree: (objects, parents, labels, times) => tree(objects, objects, parents, labels, times),
+		// `places` is a list of what is known of entries without reading them; for others it has 0.
+		outline(objects, places, rows, parents, labels, times) {
+			const entries = parse(places);
+			for (let at = 0; at < entries.length; at++) if (entries[at] === 0) entries[at] = objects[at];
+			const branch = new Array(rows.length);
+			for (let at = 0; at < rows.length; at++) branch[at] = entries[rows[at]].id;
+			return { tree: tree(entries, objects, parents, labels, times), branch };
 		},
 		// `lists` are the messages of the entries at these positions, which edits have changed.
 		project(objects, rows, gives, positions, lists) {

@@ -61,6 +61,7 @@ factory! {
     InOrder = c"inOrder",
     Run = c"run",
     Tree = c"tree",
+    Outline = c"outline",
     Project = c"project",
     Context = c"context",
     WithSettings = c"withSettings",

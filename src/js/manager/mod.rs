@@ -11,6 +11,7 @@ pub mod identity_cache;
 pub mod materialize;
 pub mod message;
 pub mod object_lines;
+pub mod outline;
 pub mod parse_batch;
 pub mod reads;
 pub mod resupply;

@@ -162,23 +162,35 @@ pub fn session_file<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsV
 /// The whole tree.
 pub fn tree<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     ensure_all(state, js)?;
-    let (parents, labels, times, list) = {
+    let (TreeShape { parents, labels, times }, list) = {
         let state = state.borrow();
-        let tree = state.session.tree();
-        let position = |row: Option<RowNo>| row.map_or(-1, |row| row as i32);
-        let parents: Vec<i32> = tree.parents().into_iter().map(position).collect();
-        let labels: Vec<i32> = tree.rows().iter().map(|row| position(tree.labels().row_of(row.id))).collect();
-        let times: Vec<f64> = tree
-            .rows()
-            .iter()
-            .map(|row| match row.time {
-                Time::At(ms) => ms,
-                Time::Ask => f64::NAN,
-            })
-            .collect();
-        (parents, labels, times, state.cache.list(js)?)
+        (tree_shape(state.session.tree()), state.cache.list(js)?)
     };
     factory::call(js, FactoryFn::Tree, &[list, js.i32s(&parents)?, js.i32s(&labels)?, js.f64s(&times)?])
+}
+
+/// What a tree is made of besides its entries, for each row.
+pub struct TreeShape {
+    /// The row of its parent, or -1.
+    pub parents: Vec<i32>,
+    /// The row of its label, or -1.
+    pub labels: Vec<i32>,
+    /// Its time; NaN if only the host can read it.
+    pub times: Vec<f64>,
+}
+
+/// The shape of a tree.
+pub fn tree_shape(tree: &Tree) -> TreeShape {
+    let position = |row: Option<RowNo>| row.map_or(-1, |row| row as i32);
+    let time = |time: Time| match time {
+        Time::At(ms) => ms,
+        Time::Ask => f64::NAN,
+    };
+    TreeShape {
+        parents: tree.parents().into_iter().map(position).collect(),
+        labels: tree.rows().iter().map(|row| position(tree.labels().row_of(row.id))).collect(),
+        times: tree.rows().iter().map(|row| time(row.time)).collect(),
+    }
 }
 
 /// The projection of the path to the leaf.

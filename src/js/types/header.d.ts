@@ -334,6 +334,40 @@ export interface SessionTreeNode {
 }
 
 /**
+ * A session's tree without what its entries say.
+ *
+ * @example
+ * ```ts
+ * const { tree, branch }: SessionOutline = manager.getOutline();
+ * console.log(tree.length, branch.length); // → 1 2
+ * ```
+ */
+export interface SessionOutline {
+	tree: OutlineNode[];
+	/** The ids of the path from the root to the leaf. */
+	branch: string[];
+}
+
+/**
+ * An entry in the outline of the session.
+ *
+ * @example
+ * ```ts
+ * const roles = (node: OutlineNode): unknown[] => [node.entry.message?.role, ...node.children.flatMap(roles)];
+ * console.log(manager.getOutline().tree.flatMap(roles)); // → [ 'user', 'assistant' ]
+ * ```
+ */
+export interface OutlineNode {
+	entry: { type: string; id: string; timestamp?: string; message?: { role: string } };
+	/** Oldest first. */
+	children: OutlineNode[];
+	/** The newest label; absent if there is none, or it was cleared. */
+	label?: string;
+	/** When the label was set, ISO 8601. */
+	labelTimestamp?: string;
+}
+
+/**
  * One entry of the context and the messages it adds.
  *
  * @example

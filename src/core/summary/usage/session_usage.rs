@@ -68,6 +68,9 @@ pub struct SessionUsage {
     /// The greatest entry that was dropped: only greater ones can be among the largest.
     #[serde(skip)]
     floor: Option<LargeEntry>,
+    /// Memory for the next call's name and identity, empty between calls.
+    #[serde(skip)]
+    scratch: Vec<u8>,
 }
 
 fn largest_kept() -> usize {
@@ -108,7 +111,8 @@ fields! {
 /// The JSON texts of an entry's values, and its usage.
 #[derive(Default)]
 struct EntryParts<'a> {
-    kind: Option<&'a [u8]>,
+    /// Its text, unlike the others.
+    kind: Option<Cow<'a, [u8]>>,
     role: Option<&'a [u8]>,
     id: Option<&'a [u8]>,
     timestamp: Option<&'a [u8]>,
@@ -140,6 +144,7 @@ impl SessionUsage {
             damaged: 0,
             keep,
             floor: None,
+            scratch: Vec::new(),
         }
     }
 
@@ -165,7 +170,7 @@ impl SessionUsage {
             return true;
         }
         let parts = EntryParts {
-            kind: line.kind.get(),
+            kind: line.kind.get().and_then(plain),
             role: line.role.get(),
             id: None,
             timestamp: line.timestamp.get(),
@@ -176,7 +181,7 @@ impl SessionUsage {
             usage: line.usage,
         };
         let has_time = [parts.timestamp, parts.message_time].into_iter().flatten().any(|time| time != b"null");
-        let is_message = parts.kind.and_then(plain).as_deref() == Some(b"message");
+        let is_message = parts.kind.as_deref() == Some(b"message");
         if !has_time || is_message != line.has_message {
             return false;
         }
@@ -199,10 +204,11 @@ impl SessionUsage {
         }
         let usage =
             |value: &Option<Raw<'_>>| value.and_then(|raw| scan_usage(&mut Scanner::new(raw.get().as_bytes())).ok());
-        let (kind, id, timestamp) = (json(&entry.kind), json(&entry.id), json(&entry.timestamp));
+        let (id, timestamp) = (json(&entry.id), json(&entry.timestamp));
+        let kind = json(&entry.kind).and_then(plain);
         let mut parts = EntryParts { kind, id, timestamp, ..EntryParts::default() };
         let message = entry.message.and_then(|raw| read::<MessageFields<Raw<'_>>>(raw.get()).ok());
-        match (kind.and_then(plain).as_deref(), &message) {
+        match (parts.kind.as_deref(), &message) {
             (Some(b"message"), Some(message)) => {
                 parts.role = json(&message.role);
                 parts.message_time = json(&message.timestamp);
@@ -228,8 +234,8 @@ impl SessionUsage {
     }
 
     fn add(&mut self, entry: &EntryParts<'_>, (from, to): (u64, u64)) {
-        let (kind, role) = (entry.kind.and_then(plain), entry.role.and_then(plain));
-        let kind = kind.as_deref().unwrap_or(b"(no type)");
+        let role = entry.role.and_then(plain);
+        let kind = entry.kind.as_deref().unwrap_or(b"(no type)");
         let name = match kind {
             // A later header.
             b"session" => return,
@@ -265,12 +271,14 @@ impl SessionUsage {
             _ => (Amounts::default(), CallErrors::NO_USAGE),
         };
         // The model's name, and behind it what the identity is made of.
-        let mut text = Vec::with_capacity(320);
+        let mut text = std::mem::take(&mut self.scratch);
         if !put_name(&mut text, entry, &caller) {
             errors.add(CallErrors::NO_MODEL);
         }
         let model = position_of(&mut self.models, &text, |name| name, |name| name);
-        let identity = identity_of(text, entry, &amounts);
+        let identity = identity_of(&mut text, entry, &amounts);
+        text.clear();
+        self.scratch = text;
         // A message's own time counts if it is a number.
         let time = match entry.message_time.filter(|json| number(json).is_some()) {
             Some(json) => time(json),
@@ -359,7 +367,7 @@ fn put_name(out: &mut Vec<u8>, entry: &EntryParts<'_>, caller: &Caller<'_>) -> b
 /// A hash of the times, the model and the amounts of a call: forks hold copies of entries with the same. The entry's id
 /// counts where there are no times; it does not otherwise, because entries of version 1 get a new one at each fork.
 /// `text` is the model's name.
-fn identity_of(mut text: Vec<u8>, entry: &EntryParts<'_>, amounts: &Amounts) -> u64 {
+fn identity_of(text: &mut Vec<u8>, entry: &EntryParts<'_>, amounts: &Amounts) -> u64 {
     // One pass over a short buffer is faster than hashing part by part.
     let model = text.len();
     let mut part = |tag: u8, bytes: &[u8]| {

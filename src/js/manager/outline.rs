@@ -1,0 +1,83 @@
+//! The tree without what its entries say: of the index, so that no line is read for it.
+
+use std::cell::RefCell;
+
+use napi::Result;
+
+use super::materialize::ensure;
+use super::reads::{leaf, tree_shape, TreeShape};
+use super::state::State;
+use crate::core::base::time::{iso, Time};
+use crate::core::base::wtf8::push_json_string;
+use crate::core::format::agent_message::Role;
+use crate::core::format::entry::EntryKind;
+use crate::core::tree::row::Row;
+use crate::core::tree::tree::{RowNo, Tree};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::{self, FactoryFn};
+
+/// The tree, and the ids of the branch of the leaf.
+pub fn outline<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+    let whole: Vec<RowNo> = {
+        let state = state.borrow();
+        let tree = state.session.tree();
+        let unknown = (0..).zip(tree.rows()).filter(|(_, row)| place_of(row).is_none()).map(|(no, _)| no);
+        let labels = tree.rows().iter().filter_map(|row| tree.labels().row_of(row.id));
+        unknown.chain(labels).collect()
+    };
+    ensure(state, js, whole.into_iter())?;
+    let end = leaf(state);
+    let branch = state.borrow_mut().session.cached_path(end).to_vec();
+    let (places, TreeShape { parents, labels, times }, list) = {
+        let state = state.borrow();
+        (places(state.session.tree()), tree_shape(state.session.tree()), state.cache.list(js)?)
+    };
+    let places = js.string(&places)?;
+    let [parents, labels] = [js.i32s(&parents)?, js.i32s(&labels)?];
+    factory::call(js, FactoryFn::Outline, &[list, places, js.u32s(&branch)?, parents, labels, js.f64s(&times)?])
+}
+
+/// What the index knows of an entry: its type, its role and its time. None if only the entry itself tells one of them.
+fn place_of(row: &Row) -> Option<(&'static str, Option<&'static str>, f64)> {
+    let role = match (row.kind, row.role()) {
+        (EntryKind::Unknown, _) | (EntryKind::Message, None | Some(Role::Other)) => return None,
+        (EntryKind::Message, Some(role)) => Some(role.name()),
+        _ => None,
+    };
+    match row.time {
+        Time::At(ms) => Some((row.kind.name(), role, ms)),
+        Time::Ask => None,
+    }
+}
+
+/// A JSON list of what the index knows of each entry; 0 where it does not know all.
+fn places(tree: &Tree) -> Vec<u8> {
+    let mut out = Vec::with_capacity(128 * tree.len() + 2);
+    out.push(b'[');
+    for row in tree.rows() {
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        let Some((kind, role, time)) = place_of(row) else {
+            out.push(b'0');
+            continue;
+        };
+        out.extend_from_slice(b"{\"type\":\"");
+        out.extend_from_slice(kind.as_bytes());
+        out.extend_from_slice(b"\",\"id\":");
+        push_json_string(&mut out, tree.id_bytes(row.id));
+        if let Some(time) = iso(time) {
+            out.extend_from_slice(b",\"timestamp\":\"");
+            out.extend_from_slice(time.as_bytes());
+            out.push(b'"');
+        }
+        if let Some(role) = role {
+            out.extend_from_slice(b",\"message\":{\"role\":\"");
+            out.extend_from_slice(role.as_bytes());
+            out.extend_from_slice(b"\"}");
+        }
+        out.push(b'}');
+    }
+    out.push(b']');
+    out
+}
