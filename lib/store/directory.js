@@ -49,7 +49,9 @@ class DirectoryObjects {
 			if (file.isDirectory()) all.push(...(await this.#below(`${path}/`)));
 			else if (file.isFile()) {
 				const stat = await unlessGone(fs.stat(join(this.#root, path)));
-				if (stat) all.push({ path, size: stat.size, modified: stat.mtime });
+				// Another process has folded it: what it is in now may have come after the names were read.
+				if (!stat) return this.#below(prefix);
+				all.push({ path, size: stat.size, modified: stat.mtime });
 			}
 		}
 		return all;

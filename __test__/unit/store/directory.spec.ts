@@ -353,3 +353,25 @@ test("a directory that was put back to an older state is noticed by who saw the 
 	expect((await failure(store.load(SESSION, seen))).code).toBe("reset");
 	expect(ids(await store.load(SESSION, cursor))).toEqual(["c0", "d0"]);
 });
+
+test("a list that was made while another process folded lacked the small segments and the large one: an append said that the session was gone", async () => {
+	const path = emptyDirectory();
+	const store = open(path);
+	const { cursor: first } = await append(store, entries("a", 1));
+	const { cursor } = await append(store, entries("b", 1), first);
+	const folder = join(path, "sessions", SESSION, "a");
+	const read = fs.promises.readdir;
+	let folds = 0;
+	vi.spyOn(fs.promises, "readdir").mockImplementation(async (...args: any[]) => {
+		const names = await (read as any)(...args);
+		if (`${args[0]}`.replace(/\/$/, "") === folder && folds++ === 0) {
+			const small = [1, 2].map((count) => join(path, segment("a", count)));
+			writeFileSync(join(folder, "0000000001-0000000002.lines"), Buffer.concat(small.map((file) => readFileSync(file))));
+			for (const file of small) rmSync(file);
+		}
+		return names;
+	});
+	expect((await append(store, entries("c", 1), cursor)).stored).toBe(1);
+	expect(folds).toBeGreaterThan(1);
+	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "b0", "c0"]);
+});
