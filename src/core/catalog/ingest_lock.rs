@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::core::base::threads::locked;
 
-/// The searches that ingest into a catalog or wait for that, in the order in which they came. The first one has the lock: if
-/// it releases it and takes it again, those that came meanwhile are before it.
+/// Per catalog the searches that ingest into it or wait for that, in the order in which they came. The first has the lock.
+/// A search that releases the lock and takes it again goes to the end.
 static QUEUES: Mutex<BTreeMap<PathBuf, VecDeque<u64>>> = Mutex::new(BTreeMap::new());
 static RELEASED: Condvar = Condvar::new();
 

@@ -20,7 +20,7 @@ pub struct FileFingerprint {
     pub changed: Nanos,
 }
 
-/// How far apart two changes with the same time may be: file systems take times from a clock that ticks.
+/// How far apart two changes with the same time may be.
 const TICK: Nanos = 20_000_000;
 /// The same for file systems whose times are in steps of 1 or 2 s.
 const COARSE_TICK: Nanos = 2_000_000_000;
@@ -36,7 +36,8 @@ pub fn now() -> Nanos {
     nanos(Ok(SystemTime::now()))
 }
 
-/// Whether a change after this time would give the file another change time.
+/// Whether a file that was seen with the change time `changed` gets another one if it changes after `at`. If the two are too
+/// close, it may get the same: file systems take their times from a clock that ticks.
 pub fn would_show_change(changed: Nanos, at: Nanos) -> bool {
     let tick = if changed % SECOND == 0 { COARSE_TICK } else { TICK };
     changed < at.saturating_sub(tick)
@@ -68,7 +69,7 @@ impl FileFingerprint {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// Whether a change after this time would change the fingerprint.
+    /// Whether a file that was seen with this fingerprint gets another one if it changes after `at`.
     pub fn would_show_change(&self, at: Nanos) -> bool {
         would_show_change(self.changed, at)
     }

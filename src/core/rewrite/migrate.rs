@@ -1,13 +1,14 @@
 //! Migration of old files. Version 1 has no tree: entries get ids and a linear chain of parents. Version 2 calls custom
 //! messages `hookMessage`. Only the keys that change are edited; a line that is not an entry is copied as it is.
 
+use std::convert::Infallible;
 use std::io::Write;
 
 use super::replace::{write_line, ReadTo, Rewrite};
 use crate::core::base::error::{Error, Result};
 use crate::core::format::agent_message::Role;
 use crate::core::format::entry::{is_blank, read_message};
-use crate::core::format::header::Version;
+use crate::core::format::header::{Version, CURRENT_VERSION};
 use crate::core::format::ids::entry_id;
 use crate::core::io::line_reader::{text_of, LineReader, WHOLE};
 use crate::core::json::reader::{is_json, read, Raw};
@@ -16,20 +17,28 @@ use crate::core::storage::storage::{copy_bytes, Storage};
 
 fields! {
     /// The fields that a migration reads.
-    struct OldFields<V> {
+    pub struct OldFields<V> {
         kind: V = "type",
         message: V = "message",
         first_kept_index: V = "firstKeptEntryIndex",
     }
 }
 
-/// The tree fields that an entry of version 1 gets.
+/// A change of one value: of a line's object or of the caller's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chained {
-    pub id: String,
-    pub parent: Option<String>,
-    /// For a compaction that named its first kept entry by index: the id of that entry, if there is one.
-    pub first_kept: Option<String>,
+pub enum Change {
+    /// A header gets the current version.
+    Version,
+    Id(String),
+    Parent(Option<String>),
+    /// A compaction that named its first kept entry by index gets that entry's id.
+    FirstKept(String),
+    /// The same where the index is that of a later value. That has the id that it came with, in a file none.
+    FirstKeptLater(usize),
+    /// The index goes.
+    FirstKeptIndexRemoved,
+    /// The message of a hook gets the role `custom`.
+    CustomRole,
 }
 
 /// Migrates a session's values in file order.
@@ -48,25 +57,40 @@ impl Migrator {
         Self { version, given: Vec::new(), taken: Default::default(), previous: None }
     }
 
-    /// Whether entries get ids.
-    pub fn makes_chain(&self) -> bool {
-        self.version == Version::V1
-    }
-
-    /// Counts a value that is not an entry: the header, or a value that cannot have an id.
-    pub fn pass(&mut self) {
-        self.given.push(None);
-    }
-
-    /// Gives the next entry its id and parent. `first_kept_index` is a compaction's index of its first kept
-    /// entry, in which the header counts as 0.
-    pub fn chain(&mut self, first_kept_index: Option<f64>) -> Chained {
-        let id = entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)));
-        self.taken.insert(id.clone());
-        self.given.push(Some(id.clone()));
-        let target = first_kept_index.filter(|index| index.fract() == 0.0 && *index >= 0.0);
-        let first_kept = target.and_then(|index| self.given.get(index as usize).cloned().flatten());
-        Chained { parent: self.previous.replace(id.clone()), id, first_kept }
+    /// How the next value changes. `is_hook` says whether a message is that of a hook.
+    pub fn changes<V: Value, E>(
+        &mut self,
+        fields: &OldFields<V>,
+        is_hook: impl FnOnce(&V) -> std::result::Result<bool, E>,
+    ) -> std::result::Result<Vec<Change>, E> {
+        let kind = fields.kind.as_ref().and_then(Value::text).unwrap_or_default();
+        if *kind == *b"session" {
+            self.given.push(None);
+            return Ok(vec![Change::Version]);
+        }
+        let mut changes = Vec::new();
+        if self.version == Version::V1 {
+            let position = self.given.len();
+            let id = entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)));
+            self.taken.insert(id.clone());
+            self.given.push(Some(id.clone()));
+            changes.push(Change::Id(id.clone()));
+            changes.push(Change::Parent(self.previous.replace(id)));
+            let index = fields.first_kept_index.as_ref().and_then(Value::number);
+            if let Some(index) = index.filter(|_| *kind == *b"compaction") {
+                let target = Some(index as usize).filter(|_| index.fract() == 0.0 && index >= 0.0);
+                match target.and_then(|target| self.given.get(target).cloned().flatten()) {
+                    Some(id) => changes.push(Change::FirstKept(id)),
+                    None => changes.extend(target.filter(|target| *target > position).map(Change::FirstKeptLater)),
+                }
+                changes.push(Change::FirstKeptIndexRemoved);
+            }
+        }
+        let message = fields.message.as_ref().filter(|_| *kind == *b"message");
+        if message.map_or(Ok(false), is_hook)? {
+            changes.push(Change::CustomRole);
+        }
+        Ok(changes)
     }
 
     /// The migrated form of a line; None if it does not change.
@@ -78,36 +102,32 @@ impl Migrator {
         let Some((mut object, fields)) = parts else {
             // The reference drops falsy values when it loads and counts the others.
             if !matches!(line.trim(), "null" | "false" | "0" | "-0" | "\"\"") {
-                self.pass();
+                self.given.push(None);
             }
             return None;
         };
-        let kind = fields.kind.as_ref().and_then(Value::text).unwrap_or_default();
-        if *kind == *b"session" {
-            self.pass();
-            object.set("version", "3");
-            return Some(written(&object));
-        }
-        if self.makes_chain() {
-            let compaction = *kind == *b"compaction";
-            let index = fields.first_kept_index.as_ref().and_then(Value::number).filter(|_| compaction);
-            let chained = self.chain(index);
-            object.set("id", quoted(chained.id.as_bytes()));
-            object.set("parentId", chained.parent.map_or("null".into(), |id| quoted(id.as_bytes())));
-            if index.is_some() {
-                if let Some(id) = chained.first_kept {
-                    object.set("firstKeptEntryId", quoted(id.as_bytes()));
+        let is_hook = |message: &Raw<'_>| {
+            Ok::<_, Infallible>(read_message(*message).is_some_and(|message| message.head().role == Role::HookMessage))
+        };
+        let Ok(changes) = self.changes(&fields, is_hook);
+        for change in &changes {
+            match change {
+                Change::Version => object.set("version", CURRENT_VERSION.to_string()),
+                Change::Id(id) => object.set("id", quoted(id.as_bytes())),
+                Change::Parent(parent) => {
+                    object.set("parentId", parent.as_ref().map_or("null".into(), |id| quoted(id.as_bytes())));
                 }
-                object.remove("firstKeptEntryIndex");
+                Change::FirstKept(id) => object.set("firstKeptEntryId", quoted(id.as_bytes())),
+                Change::FirstKeptLater(_) => {}
+                Change::FirstKeptIndexRemoved => object.remove("firstKeptEntryIndex"),
+                Change::CustomRole => {
+                    if let Some(message) = fields.message.and_then(with_custom_role) {
+                        object.set("message", message);
+                    }
+                }
             }
         }
-        let message = fields.message.filter(|_| *kind == *b"message");
-        match message.and_then(renamed_hook) {
-            Some(message) => object.set("message", message),
-            None if !self.makes_chain() => return None,
-            None => {}
-        }
-        Some(written(&object))
+        (!changes.is_empty()).then(|| written(&object))
     }
 }
 
@@ -163,11 +183,8 @@ fn written(object: &ObjectText<'_>) -> Vec<u8> {
     out
 }
 
-/// The text of a hook message with its new role.
-fn renamed_hook(message: Raw<'_>) -> Option<String> {
-    if read_message(message)?.head().role != Role::HookMessage {
-        return None;
-    }
+/// The text of a message with its new role.
+fn with_custom_role(message: Raw<'_>) -> Option<String> {
     let mut object = ObjectText::read(message.get())?;
     object.set("role", "\"custom\"");
     String::from_utf8(written(&object)).ok()

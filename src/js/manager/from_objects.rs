@@ -1,28 +1,17 @@
 //! Sessions made of the caller's own objects, and the migration of objects in place.
 
-use std::ffi::CStr;
-
-use napi::Result;
+use napi::{Error, Result};
 
 use super::identity_cache::IdentityCache;
 use super::state::{new_session, ManagerConfig};
-use crate::core::format::header::{HeaderFields, Version};
-use crate::core::json::{fields, Value};
-use crate::core::rewrite::migrate::Migrator;
+use crate::core::format::header::{HeaderFields, Version, CURRENT_VERSION};
+use crate::core::json::Value;
+use crate::core::rewrite::migrate::{Change, Migrator, OldFields};
 use crate::core::session::Session;
 use crate::js::convert::errors::wrong_argument;
-use crate::js::convert::object::{field, with_entry_head};
+use crate::js::convert::object::{field, with_entry_head, FieldValue};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
-
-fields! {
-    /// The fields that a migration of objects reads.
-    struct OldFields<V> {
-        kind: V = "type",
-        message: V = "message",
-        first_kept_index: V = "firstKeptEntryIndex",
-    }
-}
 
 /// The objects of a list; anything else in it is an error that names it.
 pub fn objects<'env>(js: JsEnv<'env>, list: JsVal<'env>, name: &str) -> Result<Vec<JsVal<'env>>> {
@@ -111,51 +100,39 @@ fn migrate(js: JsEnv<'_>, values: &[JsVal<'_>], version: Version) -> Result<()> 
         return Ok(());
     }
     let mut migrator = Migrator::new(version);
-    for (at, value) in values.iter().enumerate() {
+    for value in values {
         let fields = OldFields::from_each(|name| field(js, *value, name))?;
-        let kind = fields.kind.as_ref().and_then(Value::text).unwrap_or_default();
-        if *kind == *b"session" {
-            migrator.pass();
-            assign(js, *value, c"version", js.number(f64::from(crate::core::format::header::CURRENT_VERSION))?)?;
-            continue;
-        }
-        if migrator.makes_chain() {
-            let compaction = *kind == *b"compaction";
-            let index = fields.first_kept_index.as_ref().and_then(Value::number).filter(|_| compaction);
-            let chained = migrator.chain(index);
-            assign(js, *value, c"id", js.string(chained.id.as_bytes())?)?;
-            let parent = chained.parent.map_or_else(|| js.null(), |id| js.string(id.as_bytes()))?;
-            assign(js, *value, c"parentId", parent)?;
-            if let Some(index) = index {
-                if let Some(id) = chained.first_kept {
-                    assign(js, *value, c"firstKeptEntryId", js.string(id.as_bytes())?)?;
-                } else if let Some(later) = later_entry(js, values, at, index)? {
-                    // A later entry has the id that it came with, which is usually none.
-                    assign(js, *value, c"firstKeptEntryId", js.get(later, c"id")?)?;
-                }
-                factory::call(js, FactoryFn::Remove, &[*value, js.string(b"firstKeptEntryIndex")?])?;
-            }
-        }
-        if let Some(message) = fields.message.as_ref().filter(|_| *kind == *b"message") {
+        let is_hook = |message: &FieldValue<'_>| {
             let message = message.value();
-            if js.is_object(message)? && js.text(js.get(message, c"role")?)?.as_deref() == Some(b"hookMessage") {
-                assign(js, message, c"role", js.string(b"custom")?)?;
-            }
+            Ok::<_, Error>(
+                js.is_object(message)? && js.text(js.get(message, c"role")?)?.as_deref() == Some(b"hookMessage"),
+            )
+        };
+        for change in migrator.changes(&fields, is_hook)? {
+            let (object, key, new) = match change {
+                Change::Version => (*value, c"version", js.number(f64::from(CURRENT_VERSION))?),
+                Change::Id(id) => (*value, c"id", js.string(id.as_bytes())?),
+                Change::Parent(Some(id)) => (*value, c"parentId", js.string(id.as_bytes())?),
+                Change::Parent(None) => (*value, c"parentId", js.null()?),
+                Change::FirstKept(id) => (*value, c"firstKeptEntryId", js.string(id.as_bytes())?),
+                Change::FirstKeptLater(at) => match values.get(at) {
+                    Some(later) if type_of(js, *later)? != b"session" => {
+                        (*value, c"firstKeptEntryId", js.get(*later, c"id")?)
+                    }
+                    _ => continue,
+                },
+                Change::FirstKeptIndexRemoved => {
+                    factory::call(js, FactoryFn::Remove, &[*value, js.string(b"firstKeptEntryIndex")?])?;
+                    continue;
+                }
+                Change::CustomRole => match &fields.message {
+                    Some(message) => (message.value(), c"role", js.string(b"custom")?),
+                    None => continue,
+                },
+            };
+            // As strict code does: an object that refuses it, a frozen one for example, makes a TypeError.
+            factory::call(js, FactoryFn::Assign, &[object, js.string(key.to_bytes())?, new])?;
         }
     }
     Ok(())
-}
-
-/// Sets a property as strict code does: an object that refuses it, a frozen one for example, makes a TypeError.
-fn assign(js: JsEnv<'_>, object: JsVal<'_>, key: &CStr, value: JsVal<'_>) -> Result<()> {
-    factory::call(js, FactoryFn::Assign, &[object, js.string(key.to_bytes())?, value]).map(drop)
-}
-
-/// The entry behind position `at` that an index names.
-fn later_entry<'env>(js: JsEnv<'env>, values: &[JsVal<'env>], at: usize, index: f64) -> Result<Option<JsVal<'env>>> {
-    let whole = index.fract() == 0.0 && index > at as f64;
-    match values.get(index as usize).filter(|_| whole) {
-        Some(later) if type_of(js, *later)? != b"session" => Ok(Some(*later)),
-        _ => Ok(None),
-    }
 }

@@ -65,20 +65,22 @@ impl Session {
             && damaged.eq(damaged_now)
             && rows.into_iter().all(|row| {
                 let closely = !self.appended.contains(&row);
-                self.line_span(row) == now.index.line_span(row) && is_same(&self.index, row, &now.index, row, closely)
+                self.line_span(row) == now.index.line_span(row)
+                    && is_same_row(&self.index, row, &now.index, row, closely)
             }))
     }
 
     /// Whether an index is this session's, truncated: the same lines at the same offsets, as far as there are any.
-    pub(in crate::core::session) fn is_cut_to(&self, index: &Index, size: u64) -> bool {
+    pub(in crate::core::session) fn is_truncated_to(&self, index: &Index, size: u64) -> bool {
         let rows = index.tree.len();
         let (before, now) = (self.damaged(), index.damaged());
         size < self.size
             && rows <= self.tree().len()
             && before.len() >= now.len()
             && now.iter().map(extent).eq(before.iter().map(extent).take(now.len()))
-            && (0..rows as RowNo)
-                .all(|row| self.line_span(row) == index.line_span(row) && is_same(&self.index, row, index, row, false))
+            && (0..rows as RowNo).all(|row| {
+                self.line_span(row) == index.line_span(row) && is_same_row(&self.index, row, index, row, false)
+            })
     }
 }
 
@@ -88,7 +90,7 @@ fn extent(line: &DamagedLine) -> (u64, u64) {
 
 /// Whether two rows have the same id, kind, length and parent; with `closely` also the same in everything else that is
 /// indexed.
-pub(in crate::core::session) fn is_same(old: &Index, was: RowNo, new: &Index, row: RowNo, closely: bool) -> bool {
+pub(in crate::core::session) fn is_same_row(old: &Index, was: RowNo, new: &Index, row: RowNo, closely: bool) -> bool {
     let (Some(a), Some(b)) = (old.tree.row(was), new.tree.row(row)) else {
         return false;
     };

@@ -17,7 +17,7 @@ use crate::core::storage::file::FileStorage;
 use crate::core::storage::storage::{read_into, Storage};
 use crate::core::tree::tree::RowNo;
 
-use super::compare_known::is_same;
+use super::compare_known::is_same_row;
 use crate::core::session::session::{Persistence, RowRemap, Session};
 use crate::core::session::sync_state::{CheckDepth, PreviousFile, SyncState};
 use crate::core::summary::header_scan::first_header;
@@ -62,9 +62,9 @@ impl Session {
         storage.set_shared();
         let theirs = index.tree.len();
         // What another process truncated is not added again.
-        let is_cut = old == PreviousFile::Rewritten && self.is_cut_to(&index, size);
+        let is_truncated = old == PreviousFile::Rewritten && self.is_truncated_to(&index, size);
         let mut added = HashMap::new();
-        if !is_cut {
+        if !is_truncated {
             let lines = self.missing_entries(&index, old, depth, before)?;
             if !lines.is_empty() {
                 free?;
@@ -105,7 +105,7 @@ impl Session {
                 first
             }
         });
-        self.notes.changed(if is_cut { Change::Truncated } else { Change::Replaced });
+        self.notes.changed(if is_truncated { Change::Truncated } else { Change::Replaced });
         self.notes.grown(0, theirs.saturating_sub(known));
         Ok(SyncState::Current)
     }
@@ -204,7 +204,7 @@ impl Session {
                 (_, Some(&was)) => Some(was),
                 (Some(was), None) => {
                     let is_appended_here = self.appended.contains(&was);
-                    let is_same = is_same(&self.index, was, new, row, !is_appended_here)
+                    let is_same = is_same_row(&self.index, was, new, row, !is_appended_here)
                         && (is_appended_here || same_bytes(was, row)?);
                     Some(was).filter(|_| is_same)
                 }
