@@ -3,6 +3,7 @@
 pub mod error;
 pub mod options;
 pub mod paths;
+pub mod shared_units;
 pub mod string_buffer;
 pub mod threads;
 pub mod time;

@@ -2,6 +2,7 @@
 
 use encoding_rs::mem::{convert_str_to_utf16, convert_utf8_to_latin1_lossy, is_utf8_latin1};
 
+use super::shared_units::SharedUnits;
 use super::wtf8::to_utf16;
 
 /// How much memory is kept for the next text: page faults of fresh memory cost more than the conversion.
@@ -23,11 +24,11 @@ pub enum Form<'a> {
     Utf16(&'a [u16]),
 }
 
-/// The code units of a text, in memory of their own.
+/// The code units of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Units {
-    Latin1(Box<[u8]>),
-    Utf16(Box<[u16]>),
+    Latin1(SharedUnits<u8>),
+    Utf16(SharedUnits<u16>),
 }
 
 impl Units {
@@ -49,26 +50,22 @@ impl StringBuffer {
     /// The code units of a text in WTF-8.
     pub fn units_of(&mut self, text: &[u8]) -> Units {
         if text.is_ascii() {
-            return Units::Latin1(text.into());
+            return Units::Latin1(text.to_vec().into());
         }
         self.set(text);
         match self.get() {
-            Form::Latin1(units) => Units::Latin1(units.into()),
-            Form::Utf16(units) => Units::Utf16(units.into()),
+            Form::Latin1(units) => Units::Latin1(units.to_vec().into()),
+            Form::Utf16(units) => Units::Utf16(units.to_vec().into()),
         }
     }
 
     /// Converts a text in WTF-8, in place of the last one.
     pub fn set(&mut self, text: &[u8]) {
-        self.is_wide = !is_utf8_latin1(text);
-        if !self.is_wide {
-            self.size = convert_utf8_to_latin1_lossy(text, room(&mut self.bytes, text.len()));
-        } else if let Ok(text) = simdutf8::basic::from_utf8(text) {
-            self.size = convert_str_to_utf16(text, room(&mut self.units, text.len()));
-        } else {
-            self.units = to_utf16(text);
-            self.size = self.units.len();
-        }
+        self.is_wide = is_wide(text);
+        self.size = match self.is_wide {
+            true => write_utf16(text, room(&mut self.units, text.len())),
+            false => convert_utf8_to_latin1_lossy(text, room(&mut self.bytes, text.len())),
+        };
     }
 
     /// The converted text.
@@ -85,6 +82,23 @@ impl StringBuffer {
             *self = Self::default();
         }
     }
+}
+
+/// Whether a text in WTF-8 has characters beyond Latin-1.
+pub fn is_wide(text: &[u8]) -> bool {
+    !is_utf8_latin1(text)
+}
+
+/// Writes a text in WTF-8 as UTF-16, into room for as many units as it has bytes. Gives how many units that were.
+pub fn write_utf16(text: &[u8], room: &mut [u16]) -> usize {
+    if let Ok(text) = simdutf8::basic::from_utf8(text) {
+        return convert_str_to_utf16(text, room);
+    }
+    let units = to_utf16(text);
+    if let Some(room) = room.get_mut(..units.len()) {
+        room.copy_from_slice(&units);
+    }
+    units.len()
 }
 
 /// The memory, grown to at least `size` units.

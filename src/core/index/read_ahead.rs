@@ -11,7 +11,7 @@ use crate::core::io::file_fingerprint::{now, would_show_change, Nanos};
 use crate::core::io::fs;
 use crate::core::io::line_reader::WHOLE;
 use crate::core::io::line_span::LineSpan;
-use crate::core::json::long_strings::{Parts, Scratch};
+use crate::core::json::long_strings::{Parts, Strings};
 use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::RowNo;
 
@@ -38,7 +38,7 @@ pub struct ReadAhead {
     /// Which rows are read: from the first to before the second.
     rows: (RowNo, RowNo),
     bytes: usize,
-    thread: Option<JoinHandle<Vec<AheadBody>>>,
+    thread: Option<JoinHandle<(Vec<AheadBody>, Vec<u8>)>>,
 }
 
 /// What shows that a file was not changed.
@@ -52,8 +52,8 @@ struct AheadLine {
 
 impl Index {
     /// Starts to read the bodies of the lines from a row on, about so many bytes. None if there are none, or if it cannot
-    /// be done.
-    pub fn read_ahead(&self, storage: &dyn Storage, from: RowNo, bytes: usize) -> Option<ReadAhead> {
+    /// be done. Lines are read into `room`: fresh memory costs more than reading into it.
+    pub fn read_ahead(&self, storage: &dyn Storage, from: RowNo, bytes: usize, mut room: Vec<u8>) -> Option<ReadAhead> {
         let file = storage.file()?;
         let before = state_of(&file).filter(|(_, changed)| would_show_change(*changed, now()))?;
         let bytes = bytes.min(MOST);
@@ -74,18 +74,19 @@ impl Index {
         lines.first()?;
         let thread = {
             let (file, lines) = (file.clone(), lines.clone());
-            Builder::new().spawn(move || read(&file, &lines)).ok()?
+            Builder::new().spawn(move || (read(&file, &lines, &mut room), room)).ok()?
         };
         Some(ReadAhead { file, before, lines, rows: (from, row), bytes, thread: Some(thread) })
     }
 
-    /// The bodies that were read ahead, in the order of their lines. None if the file or its index has changed since.
-    pub fn finish_read_ahead(&self, mut ahead: ReadAhead) -> Option<Vec<AheadBody>> {
-        let bodies = ahead.thread.take()?.join().ok()?;
+    /// The bodies that were read ahead, in the order of their lines, and the room for the next ones. None if the file or
+    /// its index has changed since.
+    pub fn finish_read_ahead(&self, mut ahead: ReadAhead) -> Option<(Vec<AheadBody>, Vec<u8>)> {
+        let read = ahead.thread.take()?.join().ok()?;
         let is_same = |line: &AheadLine| {
             self.line_span(line.row) == Some(line.span) && *self.tree.id_of(line.row) == *line.expected.id
         };
-        (state_of(&ahead.file) == Some(ahead.before) && ahead.lines.iter().all(is_same)).then_some(bodies)
+        (state_of(&ahead.file) == Some(ahead.before) && ahead.lines.iter().all(is_same)).then_some(read)
     }
 }
 
@@ -115,10 +116,9 @@ fn state_of(file: &File) -> Option<SizeAndTime> {
 }
 
 /// The bodies of these lines; what is not as expected is left out.
-fn read(file: &File, lines: &[AheadLine]) -> Vec<AheadBody> {
-    let mut found = Vec::new();
-    let mut scratch = Scratch::default();
-    let mut bytes = Vec::new();
+fn read(file: &File, lines: &[AheadLine], bytes: &mut Vec<u8>) -> Vec<AheadBody> {
+    let (mut found, mut parts) = (Vec::new(), Vec::new());
+    let mut strings = Strings::of(lines.iter().map(|line| line.span.len as usize).sum());
     let mut rest = lines;
     while let Some(first) = rest.first() {
         // Lines that follow one another are read together.
@@ -131,7 +131,7 @@ fn read(file: &File, lines: &[AheadLine]) -> Vec<AheadBody> {
         rest = later;
         let end = batch.last().map_or(start, |last| last.span.end());
         bytes.resize((end - start) as usize, 0);
-        if fs::read_exact_at(file, start, &mut bytes).is_err() {
+        if fs::read_exact_at(file, start, bytes).is_err() {
             continue;
         }
         for AheadLine { row, span, expected } in batch {
@@ -142,13 +142,15 @@ fn read(file: &File, lines: &[AheadLine]) -> Vec<AheadBody> {
             }
             for body in &expected.bodies {
                 let text = line.get(body.from as usize..body.end() as usize).unwrap_or_default();
-                if let Some(parts) = Parts::of(text, &mut scratch) {
-                    found.push(AheadBody { row: *row, of: body.of, parts });
+                if let Some(body_parts) = Parts::among(text, &mut strings) {
+                    found.push((*row, body.of));
+                    parts.push(body_parts);
                 }
             }
         }
     }
-    found
+    let bodies = found.into_iter().zip(strings.share(parts));
+    bodies.map(|((row, of), parts)| AheadBody { row, of, parts }).collect()
 }
 
 #[cfg(test)]
@@ -187,18 +189,18 @@ mod tests {
         let storage = FileStorage::open(&path).expect("opened");
         let index = load(&storage).expect("readable").expect("a session").index;
         let (mut from, mut bytes, mut read) = (0, 4096, 0);
-        while let Some(ahead) = index.read_ahead(&storage, from, bytes) {
+        while let Some(ahead) = index.read_ahead(&storage, from, bytes, Vec::new()) {
             assert!(ahead.has(from) && !ahead.has(ahead.next().0));
             (from, bytes) = ahead.next();
-            let bodies = index.finish_read_ahead(ahead).expect("unchanged");
+            let (bodies, _) = index.finish_read_ahead(ahead).expect("unchanged");
             for AheadBody { row, of, parts } in bodies {
-                assert_eq!(index.body(&storage, row, of, &mut Scratch::default()).expect("read"), Some(parts));
+                assert_eq!(index.body(&storage, row, of).expect("read"), Some(parts));
                 read += 1;
             }
         }
         assert_eq!(read, (0..200).map(|row| index.bodies(row).len()).sum::<usize>());
         assert!(read > 150);
-        assert!(index.read_ahead(&storage, 200, 4096).is_none());
+        assert!(index.read_ahead(&storage, 200, 4096, Vec::new()).is_none());
     }
 
     #[test]
@@ -207,18 +209,18 @@ mod tests {
         let (path, text) = session(&dir);
         let storage = FileStorage::open(&path).expect("opened");
         let index = load(&storage).expect("readable").expect("a session").index;
-        let ahead = index.read_ahead(&storage, 0, MOST).expect("started");
+        let ahead = index.read_ahead(&storage, 0, MOST, Vec::new()).expect("started");
         std::fs::write(&path, format!("{text}\n")).expect("written");
         assert!(index.finish_read_ahead(ahead).is_none());
         // Lines that are no longer those of the index are left out.
         std::fs::write(&path, text.replace("\"e3\"", "\"x3\"")).expect("written");
         // The times of a file that has just changed would not tell another change.
-        assert!(index.read_ahead(&storage, 0, MOST).is_none());
+        assert!(index.read_ahead(&storage, 0, MOST, Vec::new()).is_none());
         wait_for_next_file_time();
-        let ahead = index.read_ahead(&storage, 0, MOST).expect("started");
-        let bodies = index.finish_read_ahead(ahead).expect("unchanged");
+        let ahead = index.read_ahead(&storage, 0, MOST, Vec::new()).expect("started");
+        let (bodies, _) = index.finish_read_ahead(ahead).expect("unchanged");
         assert!(bodies.iter().all(|body| body.row != 3) && bodies.iter().any(|body| body.row == 5));
-        drop(index.read_ahead(&storage, 0, MOST));
+        drop(index.read_ahead(&storage, 0, MOST, Vec::new()));
     }
 
     #[test]
@@ -226,6 +228,6 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let storage = MemoryStorage::new("test".into(), session(&dir).1.into_bytes());
         let index = load(&storage).expect("readable").expect("a session").index;
-        assert!(index.read_ahead(&storage, 0, MOST).is_none());
+        assert!(index.read_ahead(&storage, 0, MOST, Vec::new()).is_none());
     }
 }

@@ -8,7 +8,7 @@ use crate::core::format::body::{Body, BodyOf};
 use crate::core::format::entry::{read_line, EntryKind, Line};
 use crate::core::io::line_reader::{text_of, WHOLE};
 use crate::core::io::line_span::LineSpan;
-use crate::core::json::long_strings::{Parts, Scratch};
+use crate::core::json::long_strings::Parts;
 use crate::core::storage::storage::{bytes_at, read_into, Storage};
 use crate::core::tree::tree::RowNo;
 
@@ -38,12 +38,12 @@ pub struct ExpectedLine {
 
 impl ExpectedLine {
     /// A body of a line. None unless it is JSON and the line around it is whole and this entry's.
-    pub fn body(&self, line: &[u8], of: BodyOf, scratch: &mut Scratch) -> Option<Parts> {
+    pub fn body(&self, line: &[u8], of: BodyOf) -> Option<Parts> {
         let body = *self.bodies.iter().find(|body| body.of == of)?;
         if !self.is_around(line) {
             return None;
         }
-        Parts::of(line.get(body.from as usize..body.end() as usize)?, scratch)
+        Parts::of(line.get(body.from as usize..body.end() as usize)?)
     }
 
     /// Whether a line is this entry, its bodies aside.
@@ -104,7 +104,7 @@ impl Index {
 
     /// The text of a body, read where the index has it. The rest of the line is read as well and must be the entry's line
     /// without this body. None if it is not, or if the text is not JSON: the body must be looked for in the whole line then.
-    pub fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf, scratch: &mut Scratch) -> Result<Option<Parts>> {
+    pub fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf) -> Result<Option<Parts>> {
         let body = self.bodies(row).iter().map(|(_, body)| *body).find(|body| body.of == of);
         let (Some(span), Some(body)) = (self.line_span(row), body) else {
             return Ok(None);
@@ -113,7 +113,7 @@ impl Index {
         if body.len > span.len / 2 {
             let Ok(line) = bytes_at(storage, span) else { return Ok(None) };
             let Some(expected) = self.expected(row) else { return Ok(None) };
-            return Ok(expected.body(&line, of, scratch));
+            return Ok(expected.body(&line, of));
         }
         let mut fits = false;
         let mut take = |_, line: &str, omitted: u8| {
@@ -124,7 +124,7 @@ impl Index {
             return Ok(None);
         }
         let bytes = bytes_at(storage, LineSpan { offset: span.offset + u64::from(body.from), len: body.len })?;
-        Ok(Parts::of(&bytes, scratch))
+        Ok(Parts::of(&bytes))
     }
 
     /// What the line of a row must be.

@@ -3,8 +3,11 @@
 
 use super::reader::is_json;
 use super::simd::{skip_string, Skipped};
-use crate::core::base::string_buffer::{StringBuffer, Units};
+use crate::core::base::shared_units::{Memory, SharedUnits, LEAST};
+use crate::core::base::string_buffer::{is_wide, write_utf16, Form, StringBuffer, Units};
 use crate::core::base::wtf8::push_utf16;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// What replaces a long string in a text. The string's number follows where the text is parsed again. It needs no escape.
 pub const STAND_IN: &str = "\u{7f}";
@@ -14,41 +17,67 @@ const LONG: usize = 256;
 const SHORT: usize = 4 << 10;
 /// Texts that are nested deeper keep their strings: the code that puts strings back is recursive.
 const DEEP: usize = 64;
-/// How many bytes are kept for the next string.
-const KEPT: usize = 8 << 20;
 /// How many bytes of a string are looked at together.
 const WORD: usize = 8;
 
 /// A JSON text in the form that a JavaScript engine takes fastest.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Parts {
+pub enum Parts<S = Units> {
     /// The text as it is.
     Whole(String),
     /// The text with a stand-in for each long string.
-    Apart(Apart),
+    Apart(Apart<S>),
 }
 
 /// A JSON text without its long strings.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Apart {
+#[derive(Debug, PartialEq, Eq)]
+pub struct Apart<S = Units> {
     /// The text with a stand-in for each long string.
     pub rest: Vec<u8>,
     /// These strings.
-    pub strings: Vec<Units>,
+    pub strings: Vec<S>,
 }
 
-/// Memory that the next text uses again.
+/// Where the strings of texts are put that are taken apart together.
 #[derive(Debug, Default)]
-pub struct Scratch {
-    unescaped: Vec<u8>,
+pub struct Strings {
+    /// How many bytes of texts there will be.
+    expected: usize,
+    latin1: Room<u8>,
+    utf16: Room<u16>,
     buffer: StringBuffer,
+}
+
+/// A string among those of other texts.
+#[derive(Debug)]
+pub enum Place {
+    Latin1(Range<usize>),
+    Utf16(Range<usize>),
+    /// It is in memory of its own.
+    Apart(Units),
+}
+
+/// Units of strings, and room for more.
+#[derive(Debug, Default)]
+struct Room<T> {
+    units: Vec<T>,
+    used: usize,
 }
 
 impl Parts {
     /// The parts of a text; None if it is no JSON.
-    pub fn of(bytes: &[u8], scratch: &mut Scratch) -> Option<Self> {
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let mut strings = Strings::of(bytes.len());
+        let parts = Parts::among(bytes, &mut strings)?;
+        strings.share(vec![parts]).pop()
+    }
+}
+
+impl Parts<Place> {
+    /// The parts of a text, its strings among others; None if it is no JSON.
+    pub fn among(bytes: &[u8], strings: &mut Strings) -> Option<Self> {
         let text = simdutf8::basic::from_utf8(bytes).ok()?;
-        match take_apart(text, scratch) {
+        match take_apart_among(text, strings) {
             // A long string that is closed is a valid one.
             Some(apart) => std::str::from_utf8(&apart.rest).is_ok_and(is_json).then_some(Parts::Apart(apart)),
             None if is_json(text) => Some(Parts::Whole(text.to_owned())),
@@ -59,9 +88,18 @@ impl Parts {
 
 /// Takes the long strings out of a text. None if that is not worth it, if a string of the text could be mistaken for a
 /// stand-in, or if the text is not JSON.
-pub fn take_apart(text: &str, scratch: &mut Scratch) -> Option<Apart> {
+pub fn take_apart(text: &str) -> Option<Apart> {
+    let mut strings = Strings::of(text.len());
+    let apart = take_apart_among(text, &mut strings)?;
+    match strings.share(vec![Parts::Apart(apart)]).pop()? {
+        Parts::Apart(apart) => Some(apart),
+        Parts::Whole(_) => None,
+    }
+}
+
+fn take_apart_among(text: &str, among: &mut Strings) -> Option<Apart<Place>> {
     let bytes = text.as_bytes();
-    let Apart { mut rest, mut strings } = Apart::default();
+    let (mut rest, mut strings) = (Vec::new(), Vec::new());
     let (mut at, mut copied, mut depth) = (0, 0, 0usize);
     let mut taken = 0;
     while let Some(&byte) = bytes.get(at) {
@@ -79,7 +117,7 @@ pub fn take_apart(text: &str, scratch: &mut Scratch) -> Option<Apart> {
                     rest.extend_from_slice(bytes.get(copied..at)?);
                     rest.extend_from_slice(STAND_IN.as_bytes());
                     rest.extend_from_slice(strings.len().to_string().as_bytes());
-                    strings.push(scratch.units_of(string));
+                    strings.push(among.add(string));
                     copied = end - 1;
                     taken += string.len();
                 }
@@ -95,19 +133,81 @@ pub fn take_apart(text: &str, scratch: &mut Scratch) -> Option<Apart> {
     (taken > text.len() / 2 || text.len() < SHORT).then_some(Apart { rest, strings })
 }
 
-impl Scratch {
-    /// The code units that a valid JSON string without its quotes stands for.
-    fn units_of(&mut self, string: &[u8]) -> Units {
-        let units = match unescape(string, &mut self.unescaped) {
-            Some((text, true)) => Units::Latin1(text.into()),
-            Some((text, false)) => self.buffer.units_of(text),
-            None => self.buffer.units_of(string),
+impl Strings {
+    /// Memory for the strings of so many bytes of texts.
+    pub fn of(expected: usize) -> Self {
+        Self { expected, ..Self::default() }
+    }
+
+    /// Adds a valid JSON string, given without its quotes.
+    fn add(&mut self, string: &[u8]) -> Place {
+        let size = self.expected.max(string.len() + WORD);
+        let room = self.latin1.room(string.len() + WORD, size);
+        let (text, is_ascii) = match unescape(string, room) {
+            Some((length, is_ascii)) => (room.get(..length).unwrap_or_default(), is_ascii),
+            None => (string, false),
         };
-        if self.unescaped.len() > KEPT {
-            self.unescaped = Vec::new();
+        if text.len() < LEAST {
+            return Place::Apart(self.buffer.units_of(text));
         }
-        self.buffer.trim();
-        units
+        if is_ascii {
+            let length = text.len();
+            return Place::Latin1(self.latin1.add(length));
+        }
+        if is_wide(text) {
+            let length = write_utf16(text, self.utf16.room(text.len(), size));
+            return Place::Utf16(self.utf16.add(length));
+        }
+        self.buffer.set(text);
+        let Form::Latin1(units) = self.buffer.get() else { return Place::Apart(self.buffer.units_of(text)) };
+        let length = units.len();
+        if let Some(room) = self.latin1.room(length, size).get_mut(..length) {
+            room.copy_from_slice(units);
+        }
+        Place::Latin1(self.latin1.add(length))
+    }
+
+    /// These texts, with their strings, which share the memory.
+    pub fn share(self, texts: Vec<Parts<Place>>) -> Vec<Parts> {
+        let (latin1, utf16) = (self.latin1.share(), self.utf16.share());
+        let string = |place| match place {
+            Place::Latin1(range) => Units::Latin1(SharedUnits::of(&latin1, range)),
+            Place::Utf16(range) => Units::Utf16(SharedUnits::of(&utf16, range)),
+            Place::Apart(units) => units,
+        };
+        let parts = |parts| match parts {
+            Parts::Whole(text) => Parts::Whole(text),
+            Parts::Apart(Apart { rest, strings }) => {
+                Parts::Apart(Apart { rest, strings: strings.into_iter().map(string).collect() })
+            }
+        };
+        texts.into_iter().map(parts).collect()
+    }
+}
+
+impl<T: Copy + Default> Room<T> {
+    /// Room for so many units more. The first time there is room for `expected`: pages that are not written take no memory.
+    fn room(&mut self, count: usize, expected: usize) -> &mut [T] {
+        if self.units.is_empty() {
+            self.units = vec![T::default(); expected.max(count)];
+        }
+        if self.units.len() < self.used + count {
+            self.units.resize(self.used + count, T::default());
+        }
+        self.units.get_mut(self.used..).unwrap_or_default()
+    }
+
+    /// Adds so many units, which are in the room.
+    fn add(&mut self, count: usize) -> Range<usize> {
+        let from = self.used;
+        self.used += count;
+        from..self.used
+    }
+
+    fn share(mut self) -> Arc<Memory<T>> {
+        self.units.truncate(self.used);
+        self.units.shrink_to_fit();
+        Memory::new(self.units)
     }
 }
 
@@ -117,16 +217,13 @@ fn is_key(bytes: &[u8], from: usize) -> bool {
     rest.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) == Some(&b':')
 }
 
-/// The WTF-8 of a valid JSON string's text, given without its quotes, and whether it is all ASCII; None if it is no string.
-/// `room` is memory for it.
-fn unescape<'a>(string: &[u8], room: &'a mut Vec<u8>) -> Option<(&'a [u8], bool)> {
+/// Writes the WTF-8 of a valid JSON string's text, given without its quotes. Gives how long it is, and whether it is all
+/// ASCII; None if it is no string. What an escape stands for is shorter than the escape, but a word more is written than
+/// is used: the room must be a word longer than the string.
+fn unescape(string: &[u8], room: &mut [u8]) -> Option<(usize, bool)> {
     const SLASHES: u64 = u64::from_ne_bytes([b'\\'; WORD]);
     const ONES: u64 = u64::from_ne_bytes([1; WORD]);
     const HIGH: u64 = u64::from_ne_bytes([0x80; WORD]);
-    // What an escape stands for is shorter than the escape; a word more is written than is used.
-    if room.len() < string.len() + WORD {
-        room.resize(string.len() + WORD, 0);
-    }
     let (mut at, mut to, mut all) = (0, 0, 0u64);
     loop {
         let rest = string.get(at..)?;
@@ -177,7 +274,7 @@ fn unescape<'a>(string: &[u8], room: &'a mut Vec<u8>) -> Option<(&'a [u8], bool)
         at += 2;
         to += 1;
     }
-    Some((room.get(..to)?, all & HIGH == 0))
+    Some((to, all & HIGH == 0))
 }
 
 /// The units of the `\uXXXX` escapes that the bytes begin with, as two that follow one another may be the halves of a
@@ -206,10 +303,11 @@ mod tests {
 
     fn unescaped(string: &str) -> Option<Vec<u8>> {
         // What was there before does not matter.
-        let mut room = b"before".repeat(9);
-        let (text, is_ascii) = unescape(string.as_bytes(), &mut room)?;
-        assert!(!is_ascii || text.is_ascii());
-        Some(text.to_owned())
+        let mut room = b"before".repeat(9 + string.len() / 6);
+        let (length, is_ascii) = unescape(string.as_bytes(), &mut room)?;
+        assert!(!is_ascii || room[..length].is_ascii());
+        room.truncate(length);
+        Some(room)
     }
 
     proptest! {
@@ -236,7 +334,7 @@ mod tests {
     fn long_strings_are_taken_out_and_keys_are_not() {
         let long = "x".repeat(LONG);
         let text = format!(r#"{{"{long}" : 1,"a":["{long}\n",{{"b":"{long}"}},"short"],"c":"{long}{long}"}}"#);
-        let apart = |text: &str| take_apart(text, &mut Scratch::default());
+        let apart = take_apart;
         let Apart { rest: found, strings } = apart(&text).expect("long strings");
         let rest = format!("{{\"{long}\" : 1,\"a\":[\"\x7f0\",{{\"b\":\"\x7f1\"}},\"short\"],\"c\":\"\x7f2\"}}");
         assert_eq!(String::from_utf8_lossy(&found), rest);

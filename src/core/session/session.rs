@@ -21,7 +21,7 @@ use crate::core::index::read_ahead::{AheadBody, ReadAhead};
 use crate::core::index::read_entries::Each;
 use crate::core::io::line_reader::LONGEST;
 use crate::core::io::line_span::LineSpan;
-use crate::core::json::long_strings::{Parts, Scratch};
+use crate::core::json::long_strings::Parts;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::{bytes_at, Storage};
@@ -250,20 +250,22 @@ impl Session {
     }
 
     /// A body's text; None if it is not where the index has it.
-    pub fn body(&self, row: RowNo, of: BodyOf, scratch: &mut Scratch) -> Result<Option<Parts>> {
+    pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<Parts>> {
         match &self.storage {
-            Some(storage) => self.index.body(&**storage, row, of, scratch),
+            Some(storage) => self.index.body(&**storage, row, of),
             None => Ok(None),
         }
     }
 
-    /// Starts to read bodies on another thread: those of about so many bytes of lines from a row on.
-    pub fn read_ahead(&self, from: RowNo, bytes: usize) -> Option<ReadAhead> {
-        self.storage.as_ref().and_then(|storage| self.index.read_ahead(&**storage, from, bytes))
+    /// Starts to read bodies on another thread: those of about so many bytes of lines from a row on. Lines are read into
+    /// `room`.
+    pub fn read_ahead(&self, from: RowNo, bytes: usize, room: Vec<u8>) -> Option<ReadAhead> {
+        self.storage.as_ref().and_then(|storage| self.index.read_ahead(&**storage, from, bytes, room))
     }
 
-    /// The bodies that were read ahead, in the order of their lines. None if the file or its index has changed since.
-    pub fn finish_read_ahead(&self, ahead: ReadAhead) -> Option<Vec<AheadBody>> {
+    /// The bodies that were read ahead, in the order of their lines, and the room for the next ones. None if the file or
+    /// its index has changed since.
+    pub fn finish_read_ahead(&self, ahead: ReadAhead) -> Option<(Vec<AheadBody>, Vec<u8>)> {
         self.index.finish_read_ahead(ahead)
     }
 

@@ -4,32 +4,22 @@
 //! bytes than a string can have is read by a serde visitor. What the visitor cannot do exactly (lone surrogates, numbers out of
 //! range, deep nesting) it refuses, and the text goes to `JSON.parse` after all, which tells what is wrong.
 
-use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::result::Result;
 
 use crate::core::base::string_buffer::Units;
-use crate::core::json::long_strings::{take_apart, Apart, Parts, Scratch};
+use crate::core::json::long_strings::{take_apart, Apart, Parts};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
 /// How long a text may be that the engine takes as a string, in UTF-16 units: V8's limit. Other engines take more.
 pub const LONGEST_TEXT: usize = (1 << 29) - 24;
 
-thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
-}
-
-/// Does something with memory that this thread uses again.
-pub fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
-    SCRATCH.with_borrow_mut(work)
-}
-
 /// The value of a JSON text.
 pub fn parse<'env>(js: JsEnv<'env>, text: &str) -> napi::Result<JsVal<'env>> {
-    match with_scratch(|scratch| take_apart(text, scratch)) {
+    match take_apart(text) {
         Some(apart) if can_be_strings(&apart.strings) => put_together(js, apart),
         _ => parse_whole(js, text),
     }

@@ -1,4 +1,4 @@
-//! Strings whose units stay in memory that was ours: the engine neither copies them nor moves them when it collects
+//! Strings whose units stay in memory of ours: the engine neither copies them nor moves them when it collects
 //! garbage, which takes longer than all else that is done for a text of some kilobytes.
 //!
 //! The functions are part of Node-API from version 10 on (Node 22.14); Node 20 has them, too. They are looked up by name, and
@@ -7,14 +7,13 @@
 //! on Windows, where a worker's end may unload the addon before the engine has given the memory back.
 
 use std::ffi::{c_char, c_void};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use napi::{sys, Env, Result};
 
 use super::env::{JsEnv, JsVal};
+use crate::core::base::shared_units::{Memory, SharedUnits, LEAST};
 
-/// Strings of fewer bytes are copied: what is kept for an adopted one takes some hundred bytes.
-const LEAST: usize = 1 << 10;
 /// Longer ones, in units, are copied: the copy fails where a string may not be so long.
 const LONGEST: usize = 1 << 28;
 
@@ -25,10 +24,10 @@ const TRIM_STEP: usize = 32 << 20;
 /// A string, or the units if the engine does not adopt them.
 pub(super) enum Adopted<'env, T> {
     String(JsVal<'env>),
-    Refused(Box<[T]>),
+    Refused(SharedUnits<T>),
 }
 
-/// Frees the units of a string.
+/// Lets go of the memory of a string's units.
 // SAFETY: the engine calls one once, with the pointer and the hint that it got with the string.
 type Finalize = unsafe extern "C" fn(sys::napi_env, *mut c_void, *mut c_void);
 
@@ -87,15 +86,17 @@ fn symbol(_: &std::ffi::CStr) -> Option<*mut c_void> {
     None
 }
 
-/// Frees the units of a string that was collected; `len` is their number.
+/// Lets go of the memory of a string that was collected.
 // SAFETY: called by the engine alone, once, with what `adopted` gave it. `env` is null when the environment has ended.
-unsafe extern "C" fn free<T>(env: sys::napi_env, units: *mut c_void, len: *mut c_void) {
-    let len = len as usize;
-    // SAFETY: `adopted` made this pointer of a box of so many units.
-    drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(units.cast::<T>(), len)) });
-    trim(len * size_of::<T>());
-    if !env.is_null() {
-        count(env, -size::<T>(len));
+unsafe extern "C" fn free<T>(env: sys::napi_env, _: *mut c_void, memory: *mut c_void) {
+    // SAFETY: `adopted` made this pointer of an `Arc` of this type, which was the string's.
+    let memory = unsafe { Arc::from_raw(memory.cast::<Memory<T>>().cast_const()) };
+    let Some(memory) = Arc::into_inner(memory) else { return };
+    let (bytes, is_counted) = (memory.bytes(), memory.is_counted());
+    drop(memory);
+    trim(bytes);
+    if is_counted && !env.is_null() {
+        count(env, -size(bytes));
     }
 }
 
@@ -115,8 +116,8 @@ fn trim(freed: usize) {
     let _ = freed;
 }
 
-fn size<T>(len: usize) -> i64 {
-    i64::try_from(len * size_of::<T>()).unwrap_or(i64::MAX)
+fn size(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 /// Counts memory as the engine's own, which collects garbage when there is much.
@@ -125,30 +126,38 @@ fn count(env: sys::napi_env, bytes: i64) {
 }
 
 impl<'env> JsEnv<'env> {
-    pub(super) fn adopted_latin1(self, units: Box<[u8]>) -> Result<Adopted<'env, u8>> {
+    pub(super) fn adopted_latin1(self, units: SharedUnits<u8>) -> Result<Adopted<'env, u8>> {
         self.adopted(functions().map(|functions| functions.latin1), units)
     }
 
-    pub(super) fn adopted_utf16(self, units: Box<[u16]>) -> Result<Adopted<'env, u16>> {
+    pub(super) fn adopted_utf16(self, units: SharedUnits<u16>) -> Result<Adopted<'env, u16>> {
         self.adopted(functions().map(|functions| functions.utf16), units)
     }
 
     /// `T` and `U` have the same size.
-    fn adopted<T, U>(self, adopt: Option<Adopt<T>>, units: Box<[U]>) -> Result<Adopted<'env, U>> {
+    fn adopted<T, U>(self, adopt: Option<Adopt<T>>, units: SharedUnits<U>) -> Result<Adopted<'env, U>> {
         const { assert!(size_of::<T>() == size_of::<U>()) };
         let Some(adopt) = adopt.filter(|_| size_of_val(&*units) >= LEAST && units.len() <= LONGEST) else {
             return Ok(Adopted::Refused(units));
         };
-        let len = units.len();
-        let pointer = Box::into_raw(units).cast::<U>();
+        let memory = units.memory();
+        let hint = Arc::into_raw(memory.clone());
         let (mut out, mut copied) = (std::ptr::null_mut(), false);
-        // SAFETY: the units are good until `free` is called, and nobody else has them. Where they were copied, or could not
-        // be, the engine has called `free`, or never will.
+        // SAFETY: the units stay as they are and where they are until `free` lets go of their memory; the engine only reads
+        // them. Where it copied them it has called `free`.
         let status = unsafe {
-            adopt(self.raw(), pointer.cast(), len, Some(free::<U>), len as *mut c_void, &mut out, &mut copied)
+            let pointer = units.as_ptr().cast_mut().cast();
+            adopt(self.raw(), pointer, units.len(), Some(free::<U>), hint.cast_mut().cast(), &mut out, &mut copied)
         };
+        if status == sys::Status::napi_invalid_arg {
+            // SAFETY: the engine looks at its arguments first, and has not kept the hint. After another failure it has, and
+            // calls `free` when the environment ends.
+            drop(unsafe { Arc::from_raw(hint) });
+        }
         self.check(status, "string")?;
-        count(self.raw(), size::<U>(len));
+        if !copied && memory.count() {
+            count(self.raw(), size(memory.bytes()));
+        }
         self.made(out).map(Adopted::String)
     }
 }

@@ -18,7 +18,7 @@ use crate::core::json::long_strings::Parts;
 use crate::core::session::Session;
 use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::thrown;
-use crate::js::convert::values::{can_be_strings, value_of, values_of, with_scratch};
+use crate::js::convert::values::{can_be_strings, value_of, values_of};
 use crate::js::engine::{ExternalMemory, JsEnv, JsVal, Persistent};
 use crate::js::factory::{self, FactoryFn};
 
@@ -56,6 +56,8 @@ struct Sequence {
     /// How many bodies were asked for in order.
     length: usize,
     ahead: Option<ReadAhead>,
+    /// What the lines were read into that were read ahead last.
+    room: Vec<u8>,
 }
 
 impl Sequence {
@@ -64,22 +66,24 @@ impl Sequence {
         let is_next = row >= self.last && row < self.last.max(self.end) + NEAR;
         (self.length, self.last) = (if is_next { self.length + 1 } else { 0 }, row);
         if self.length < LONG_SEQUENCE {
-            self.ahead = None;
+            (self.ahead, self.room) = (None, Vec::new());
             return Vec::new();
         }
         match self.ahead.take() {
             Some(ahead) if ahead.has(row) => {
                 let (end, bytes) = ahead.next();
                 self.end = end;
-                self.ahead = session.read_ahead(end, bytes);
-                session.finish_read_ahead(ahead).unwrap_or_default()
+                self.ahead = session.read_ahead(end, bytes, std::mem::take(&mut self.room));
+                let (bodies, room) = session.finish_read_ahead(ahead).unwrap_or_default();
+                self.room = room;
+                bodies
             }
             Some(ahead) if row < self.end => {
                 self.ahead = Some(ahead);
                 Vec::new()
             }
             _ => {
-                self.ahead = session.read_ahead(row + 1, FIRST);
+                self.ahead = session.read_ahead(row + 1, FIRST, Vec::new());
                 Vec::new()
             }
         }
@@ -298,7 +302,7 @@ struct BodyText {
 /// The text of a body, found in the entry's line as it is now.
 fn body_text(session: &Session, row: RowNo, of: BodyOf) -> CoreResult<BodyText> {
     let len = session.bodies(row).iter().find(|(_, body)| body.of == of).map(|(_, body)| body.len as usize);
-    let parts = with_scratch(|scratch| session.body(row, of, scratch))?;
+    let parts = session.body(row, of)?;
     if let (Some(parts), Some(len)) = (parts, len) {
         return Ok(BodyText { parts, len });
     }
@@ -318,6 +322,6 @@ fn body_text(session: &Session, row: RowNo, of: BodyOf) -> CoreResult<BodyText> 
     };
     let text = line.as_bytes().get(body.from as usize..body.end() as usize).unwrap_or_default();
     let len = text.len();
-    let parts = with_scratch(|scratch| Parts::of(text, scratch));
+    let parts = Parts::of(text);
     parts.map(|parts| BodyText { parts, len }).ok_or_else(|| changed(&format!("has a {} that is no JSON", of.name())))
 }
