@@ -132,8 +132,14 @@ pub fn one_line(bytes: &[u8]) -> Vec<u8> {
 
 /// Appends a JSON string as `JSON.stringify` writes it: only what must be escaped is, lone surrogates included.
 pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
     out.push(b'"');
+    push_escaped(out, bytes);
+    out.push(b'"');
+}
+
+/// The same without its quotes.
+pub fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut rest = bytes;
     while let Some((&byte, tail)) = rest.split_first() {
         let mut next = tail;
@@ -161,7 +167,6 @@ pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) {
         }
         rest = next;
     }
-    out.push(b'"');
 }
 
 #[cfg(test)]

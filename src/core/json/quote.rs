@@ -1,6 +1,6 @@
 //! JSON strings from UTF-16 units, the form in which a JavaScript engine gives its strings fastest, and from ASCII letters.
 
-use super::simd::push_utf16;
+use super::simd::{push_escaped_utf16, push_utf16};
 use crate::core::base::wtf8::push_json_string;
 
 /// How many units are converted at once: they stay in the processor's cache from one step to the next.
@@ -14,9 +14,15 @@ pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) {
     while !rest.is_empty() {
         let (piece, later) = rest.split_at(piece_length(rest));
         rest = later;
-        text.clear();
-        push_utf16(&mut text, piece);
-        push_piece(out, &text);
+        // Escapes are written in the same step where that is possible.
+        let quote = out.pop();
+        let is_done = push_escaped_utf16(out, piece);
+        out.extend(quote);
+        if !is_done {
+            text.clear();
+            push_utf16(&mut text, piece);
+            push_piece(out, &text);
+        }
     }
 }
 

@@ -58,7 +58,11 @@ proptest! {
         let [mut found, mut wanted] = [b"before".to_vec(), b"before".to_vec()];
         push_utf16(&mut found, &units);
         wtf8::push_utf16(&mut wanted, &units);
-        prop_assert_eq!(found, wanted);
+        prop_assert_eq!(&found, &wanted);
+        if push_escaped_utf16(&mut found, &units) {
+            wtf8::push_escaped(&mut wanted, &wtf8::from_utf16(&units));
+            prop_assert_eq!(found, wanted);
+        }
     }
 
     /// The quick way over short strings ends where the other does.

@@ -12,26 +12,32 @@ const BLOCK: usize = 16;
 /// How many bytes three-byte characters leave of a block, and eight more.
 const WIDE: usize = 3 * BLOCK + 8;
 
-/// Appends the WTF-8 of units.
+/// Appends the WTF-8 of units; with `ESCAPED`, as they are within a JSON string.
 #[target_feature(enable = "avx2")]
-pub fn push_utf16_avx2(out: &mut Vec<u8>, units: &[u16]) {
+pub fn push_utf16_avx2<const ESCAPED: bool>(out: &mut Vec<u8>, units: &[u16]) {
     out.reserve(3 * units.len() + WIDE);
     let mut rest = units;
     while let Some(block) = rest.first_chunk::<BLOCK>() {
         let taken = match block {
-            [0..0x80, ..] => push_ascii(out, block),
+            [0..0x80, ..] => match push_ascii::<ESCAPED>(out, block) {
+                0 => push_other::<ESCAPED>(out, &block[..1]),
+                count => count,
+            },
             [0x80..0x800, ..] => push_two_bytes(out, block),
-            [0xD800..0xDC00, 0xDC00..0xE000, ..] => push_other(out, &block[..2]),
-            [0xD800..0xE000, ..] => push_other(out, &block[..1]),
+            [0xD800..0xDC00, 0xDC00..0xE000, ..] => push_other::<ESCAPED>(out, &block[..2]),
+            [0xD800..0xE000, ..] => push_other::<ESCAPED>(out, &block[..1]),
             _ => push_three_bytes(out, block),
         };
         rest = rest.get(taken..).unwrap_or_default();
     }
-    wtf8::push_utf16(out, rest);
+    push_other::<ESCAPED>(out, rest);
 }
 
-fn push_other(out: &mut Vec<u8>, units: &[u16]) -> usize {
-    wtf8::push_utf16(out, units);
+fn push_other<const ESCAPED: bool>(out: &mut Vec<u8>, units: &[u16]) -> usize {
+    match ESCAPED {
+        true => wtf8::push_escaped(out, &wtf8::from_utf16(units)),
+        false => wtf8::push_utf16(out, units),
+    }
     units.len()
 }
 
@@ -68,9 +74,15 @@ fn push_first<const N: usize>(out: &mut Vec<u8>, bytes: [u8; N], count: usize) {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn push_ascii(out: &mut Vec<u8>, block: &[u16; BLOCK]) -> usize {
+fn push_ascii<const ESCAPED: bool>(out: &mut Vec<u8>, block: &[u16; BLOCK]) -> usize {
     let units = load(block);
-    let count = before(outside(units, 0, 0x80));
+    let count = before(match ESCAPED {
+        true => {
+            let is = |unit: u8| _mm256_cmpeq_epi16(units, _mm256_set1_epi16(i16::from(unit)));
+            _mm256_or_si256(outside(units, 0x20, 0x80), _mm256_or_si256(is(b'"'), is(b'\\')))
+        }
+        false => outside(units, 0, 0x80),
+    });
     let bytes = _mm256_permute4x64_epi64::<0b1000>(_mm256_packus_epi16(units, units));
     // SAFETY: both have 16 bytes, and any are good.
     push_first(out, unsafe { std::mem::transmute::<__m128i, [u8; BLOCK]>(_mm256_castsi256_si128(bytes)) }, count);
