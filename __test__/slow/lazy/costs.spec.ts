@@ -77,6 +77,27 @@ test("an append is one write to a file that stays open", () => {
 	expect(readFileSync(file, "utf8").split("\n")).toHaveLength(1_004);
 });
 
+test("reading ahead of one session ends where bodies of another are read", () => {
+	const write = (count: number): string => {
+		const entries = Array.from({ length: count }, (_, at) => message(`e${at}`, at === 0 ? null : `e${at - 1}`, user(long("x", 10_000))));
+		return writeSession(scratch(), [header(), ...entries]);
+	};
+	const [file, other, small] = [write(100), write(1), write(0)];
+	// A file that has just changed is not read ahead.
+	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 40);
+	const look = (one: any): number => one.message.content.length;
+	const manager = openLazy(file);
+	expect(manager.getEntries().slice(0, 20).map(look)).toHaveLength(20);
+	// So many that the first one's file is closed, but for what reads ahead.
+	const many = Array.from({ length: 600 }, () => openLazy(small));
+	const descriptors = (): string[] => readdirSync("/proc/self/fd").filter((fd) => isOpenOn(fd, file));
+	expect(descriptors()).toHaveLength(1);
+	expect(openLazy(other).getEntries().map(look)).toHaveLength(1);
+	expect(descriptors()).toEqual([]);
+	expect(manager.getEntries().map(look)).toHaveLength(100);
+	expect(many).toHaveLength(600);
+});
+
 function isOpenOn(fd: string, file: string): boolean {
 	try {
 		return readlinkSync(`/proc/self/fd/${fd}`) === file;
