@@ -14,6 +14,8 @@ const { SegmentStore } = require("./segment-store.js");
 
 /** The prefix of drafts; no reader takes a draft for a segment. */
 const DRAFT = ".draft-";
+/** How often a folder is read again because a file was gone. A name that is no text is never found. */
+const RELISTS = 20;
 /** A draft of this age was left by a killed process. */
 const ABANDONED_MS = 24 * 3600 * 1000;
 const WITHOUT_LINKS = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
@@ -39,19 +41,19 @@ class DirectoryObjects {
 		});
 	}
 
-	/** @param {string} prefix @returns {Promise<Listed[]>} */
-	async #below(prefix) {
-		const found = await unlessGone(fs.readdir(join(this.#root, prefix), { withFileTypes: true }));
+	/** @param {string} prefix @param {number} [tries] @returns {Promise<Listed[]>} */
+	async #below(prefix, tries = RELISTS) {
+		const found = (await unlessGone(fs.readdir(join(this.#root, prefix), { withFileTypes: true }))) ?? [];
 		/** @type {Listed[]} */
 		const all = [];
-		for (const file of found ?? []) {
+		for (const file of found.filter(({ name }) => !name.startsWith(DRAFT))) {
 			const path = `${prefix}${file.name}`;
 			if (file.isDirectory()) all.push(...(await this.#below(`${path}/`)));
 			else if (file.isFile()) {
 				const stat = await unlessGone(fs.stat(join(this.#root, path)));
+				if (stat) all.push({ path, size: stat.size, modified: stat.mtime });
 				// Another process has folded it: what it is in now may have come after the names were read.
-				if (!stat) return this.#below(prefix);
-				all.push({ path, size: stat.size, modified: stat.mtime });
+				else if (tries > 0) return this.#below(prefix, tries - 1);
 			}
 		}
 		return all;

@@ -375,3 +375,10 @@ test("a list that was made while another process folded lacked the small segment
 	expect(folds).toBeGreaterThan(1);
 	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "b0", "c0"]);
 });
+
+test.skipIf(process.platform !== "linux")("a file whose name is no text does not keep a list from ending", async () => {
+	const path = emptyDirectory();
+	await append(open(path), entries("a", 1));
+	writeFileSync(Buffer.concat([Buffer.from(join(path, "sessions", SESSION, "a/")), Buffer.from([0xff, 0xfe])]), "x");
+	expect((await open(path).list()).sessions).toHaveLength(1);
+});
