@@ -54,7 +54,7 @@ function unpackReference() {
 		const [{ filename }] = JSON.parse(npm(["pack", REFERENCE, "--json", "--pack-destination", scratch], { cwd: scratch }));
 		const tarball = join(scratch, filename);
 		const digest = `sha512-${createHash("sha512").update(readFileSync(tarball)).digest("base64")}`;
-		if (digest !== INTEGRITY) throw new Error(`${REFERENCE} is not the release the contract names: ${digest}`);
+		if (digest !== INTEGRITY) throw new Error(`${REFERENCE} is not the release that is pinned here: ${digest}`);
 		const partial = `${referenceDir}.partial`;
 		rmSync(partial, { recursive: true, force: true });
 		mkdirSync(partial, { recursive: true });

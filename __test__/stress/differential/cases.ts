@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { count } from "../../support/counts.mjs";
-import { keepsSection9, loadReference, loadSubject } from "../../support/peer.js";
+import { differsOnPurpose, loadReference, loadSubject } from "../../support/peer.js";
 import { withFakeClock } from "./clock.js";
 import { caseSeed } from "./random.js";
 import { type CaseResult, type Modules, type Scenario, runCase } from "./run-case.js";
@@ -37,7 +37,7 @@ export function plan(kind: string, share: number): Plan | undefined {
 /** Runs the plan; returns what to print. Throws with the shortened case at a difference. */
 export async function runPlan(kind: string, { batches, only }: Plan): Promise<string> {
 	const scenario = SCENARIOS[kind] as Scenario;
-	const modules: Modules = { reference: await loadReference(), subject: await loadSubject(), better: keepsSection9 };
+	const modules: Modules = { reference: await loadReference(), subject: await loadSubject(), better: differsOnPurpose };
 	return keepingProcess(() =>
 		withFakeClock(async () => {
 			const seeds =

@@ -1,7 +1,7 @@
 // Session files as they are met in the wild: valid sessions, damaged in every way that the peer survives.
 //
-// Where the contract's section 9 asks for more than the peer can do, the two sides get different bytes, and the peer's are
-// chosen so that its answer is the one the contract demands of us:
+// Where we do more than the peer on purpose (docs/migration.md), the two sides get different bytes, and the peer's are
+// chosen so that its answer is the one that is expected of us:
 // - "a later line of valid JSON that is no object ...": such a line is ours alone (`peer: null`), we must act as if it were
 //   not there, and keep it. In version 1 the peer gets a later session line for it: like that one it counts in a
 //   `firstKeptEntryIndex`, which is an index of what parsed, and is no entry.

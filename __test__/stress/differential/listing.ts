@@ -57,8 +57,8 @@ async function observe(
 }
 
 /**
- * The files as the peer has to see them to give the answer that the contract asks of us: without raw U+2028, U+2029 and CR,
- * at which its line reader cuts (section 3), without null content, and with `parentSession` for `branchedFrom` (section 9).
+ * The files as the peer has to see them to give the answer that is expected of us: without raw U+2028, U+2029 and CR,
+ * at which its line reader cuts, without null content, and with `parentSession` for `branchedFrom`.
  */
 async function withPeersView<T>(side: Side, stamp: number, body: () => Promise<T>): Promise<T> {
 	const saved = sessionFiles(side).map((path) => [path, readFileSync(path)] as const);

@@ -28,7 +28,7 @@ export interface Step {
 	makesManager?: boolean;
 	/** The result is an entry, to be the same object ever after. */
 	makesEntry?: boolean;
-	/** If it throws, the peer may have moved while the contract says that nothing may. */
+	/** If it throws, the peer may have moved, and ours must not. */
 	mayMovePeer?: boolean;
 	/** Which reads follow; none: the next step comes unseen, so that what is made lazily stays unmade. */
 	reads?: ReadPlan;

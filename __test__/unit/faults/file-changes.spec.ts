@@ -1,4 +1,4 @@
-// The file changes under an open manager (contract, section 9): nothing of ours or theirs is overwritten, entries stay
+// The file changes under an open manager (docs/durability.md): nothing of ours or theirs is overwritten, entries stay
 // the objects they were, and the manager can say what happened.
 import {
 	appendFileSync,

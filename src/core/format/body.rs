@@ -7,7 +7,7 @@ use crate::core::json::reader::Raw;
 /// The least length of a body, in bytes of JSON text.
 pub const LARGE: usize = 512;
 
-/// Which value of its entry a body is. The codes are those of `src/js/factory/lazy.js`.
+/// Which value of its entry a body is. The factory gets their codes from `src/js/factory/codes.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BodyOf {

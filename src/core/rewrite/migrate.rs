@@ -33,7 +33,7 @@ pub enum Change {
     Parent(Option<String>),
     /// A compaction that named its first kept entry by index gets that entry's id.
     FirstKept(String),
-    /// The same where the index is that of a later value. That has the id that it came with, in a file none.
+    /// The same for the index of a later entry. It has only the id that it came with: none in a file.
     FirstKeptLater(usize),
     /// The index goes.
     FirstKeptIndexRemoved,

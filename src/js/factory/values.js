@@ -21,8 +21,8 @@
 	// Of a shorter string taking it out costs more than it saves.
 	const LONG = 256;
 	const DEEP = 32;
-	// A value of many small ones costs more to look at than its long strings save: so many are looked at, and one more for
-	// so many letters of a long string.
+	// A value of many small ones costs more to look at than its long strings save. At most MANY are looked at, and one more for
+	// every LETTERS_EACH letters of long strings.
 	const MANY = 64;
 	const LETTERS_EACH = 32;
 	// With more letters the text may be longer than a string can be, which is the engine's error to throw.

@@ -11,7 +11,7 @@ use crate::js::convert::values::{parse, LONGEST_TEXT};
 use crate::js::engine::{adopts_strings, JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
-/// How many bytes of lines are made together, a longer line aside: one text may not have as many as one likes.
+/// How many bytes of lines are made together, a longer line aside: an engine limits the length of one text.
 const TOGETHER: usize = 1 << 20;
 
 /// Lines to be made into entries.

@@ -78,7 +78,7 @@ pub struct Layout<'a> {
 
 /// What became of laying out a merged file.
 #[derive(Debug)]
-pub enum Layouted<'a> {
+pub enum LayoutResult<'a> {
     Ready(Layout<'a>),
     /// The stored lines are not enough: one of them belongs to the front or has an id that is used there.
     NeedsAll,
@@ -186,14 +186,14 @@ impl OldFile {
 
 impl<'a> Layout<'a> {
     /// The merged file, or what it needs first.
-    pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<Layouted<'a>> {
+    pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<LayoutResult<'a>> {
         let unended = Some(old.size).filter(|_| old.lacks_final_newline);
         let mut layout = Self::empty(ReadTo::all(old.size, old.torn_line_start), unended);
         old.front.iter().for_each(|&range| layout.push_old(range));
         let mut ids = Ids::default();
         let mut own = NewIds::default();
         if !layout.place_stored(&mut old, stored, &mut ids, &mut own)? {
-            return Ok(Layouted::NeedsAll);
+            return Ok(LayoutResult::NeedsAll);
         }
         layout.stored_bytes = layout.length();
         for group in old.groups.iter().filter(|group| !group.is_stored) {
@@ -204,16 +204,16 @@ impl<'a> Layout<'a> {
             // The push of this line may be under way: an edited copy of it would become a second entry.
             let is_in_front = old.front_ids.contains_key(&group.id);
             if (!is_in_front && ids.is_taken(&group.id)) || own.edited(line, None).is_some() {
-                return Ok(Layouted::NeedsPush);
+                return Ok(LayoutResult::NeedsPush);
             }
             layout.push_old(group.entry);
             group.rest.iter().for_each(|&range| layout.push_old(range));
         }
         if old.has_front_entries && !layout.renamed.is_empty() {
-            return Ok(Layouted::NeedsAll);
+            return Ok(LayoutResult::NeedsAll);
         }
         layout.is_changed = !matches!(layout.pieces.as_slice(), [Piece::Old(Range { from: 0, to })] if *to == old.size);
-        Ok(Layouted::Ready(layout))
+        Ok(LayoutResult::Ready(layout))
     }
 
     /// The lines of a file that is not here yet, behind its header.

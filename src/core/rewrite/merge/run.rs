@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::ids::RenamedEntry;
-use super::layout::{Layout, Layouted, OldFile};
+use super::layout::{Layout, LayoutResult, OldFile};
 use super::stored::StoredLines;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
@@ -65,9 +65,9 @@ pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<S
         }
         let old = OldFile::read(storage, session, since.map_or(0, |since| since.bytes), stored)?;
         let mut layout = match Layout::of(storage, old, stored)? {
-            Layouted::Ready(layout) => layout,
-            Layouted::NeedsPush => return Ok(Merged { needs_push: true, ..Merged::default() }),
-            Layouted::NeedsAll => break,
+            LayoutResult::Ready(layout) => layout,
+            LayoutResult::NeedsPush => return Ok(Merged { needs_push: true, ..Merged::default() }),
+            LayoutResult::NeedsAll => break,
         };
         let size = storage.size()?;
         let mut file_id = original.file_id();
