@@ -163,9 +163,15 @@ export function findEntry(manager, query) {
 /** Reading takes no lock, even if the environment asks for one, and waits for none. */
 export const UNLOCKED = /** @type {const} */ ({ lock: "none" });
 
-/** Makes entries whole from the start: whoever shows each text once gains nothing where texts are read late. */
-export function readTextsAtOnce() {
-	process.env.PI_SESSION_LAZY_BODIES ??= "off";
+/** So large a file is shown in little memory, whatever of it is not shown; smaller ones in less time. */
+const LARGE = 160 * 1024 * 1024;
+
+/**
+ * Makes entries whole from the start: whoever shows each text once loses time where texts are read late.
+ * @param {string} path
+ */
+export function readTextsAtOnce(path) {
+	if (statSync(path).size < LARGE) process.env.PI_SESSION_LAZY_BODIES ??= "off";
 }
 
 /**

@@ -26,7 +26,7 @@ const [FIRST_BATCH, BATCH] = [32, 1024];
  */
 export async function show(query, options) {
 	const path = await sessionPath(query, options);
-	readTextsAtOnce();
+	readTextsAtOnce(path);
 	const manager = openReadOnly(path);
 	const leaf = options.leaf === undefined ? undefined : findEntry(manager, options.leaf).id;
 	const isWhole = leaf === undefined && options.limit === 0;

@@ -16,7 +16,7 @@ export async function tree(query, options) {
 	refuseWithoutPage(options.html, { full: options.full, "max-entry": options.maxEntry, force: options.force });
 	if (options.full && options.maxEntry !== undefined) throw new UsageError("--full cannot be combined with --max-entry");
 	const path = await sessionPath(query, options);
-	if (options.html === undefined && !options.json) readTextsAtOnce();
+	if (options.html === undefined && !options.json) readTextsAtOnce(path);
 	const manager = openReadOnly(path);
 	if (options.html !== undefined) return await writeTreePage(manager, path, file ?? `${basename(path, ".jsonl")}.html`, options);
 	if (options.json) {

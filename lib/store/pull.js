@@ -49,7 +49,7 @@ async function pull(options) {
 			if (!merged.needsAll && !merged.needsPush) return await done(options, page, merged);
 		}
 	}
-	for (;;) {
+	for (let before = -1; ; ) {
 		const page = await loadAll(store, session, undefined, options.onProgress);
 		if (page.lines.length === 0) {
 			if (options.header) throw new StoreError("not-found", `Session ${session} has no lines in the store`);
@@ -58,6 +58,9 @@ async function pull(options) {
 		}
 		const merged = await merge(options, page);
 		if (!merged.needsPush) return await done(options, page, merged);
+		if (page.lines.length === before)
+			throw new StoreError("failed", `Session ${session}: an entry that is not stored has the id of a stored one, and could not be stored first: its line may have no end yet`);
+		before = page.lines.length;
 		await options.push();
 	}
 }

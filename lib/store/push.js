@@ -38,7 +38,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {(error: Error) => void} [onError] is given each failure, and a deletion once; what failed is tried again
  * @property {(error: Error) => void} [onPassedOver] is given an error for each line that is too long for the store
  * @property {{ store?: string }} [known] the id of the store, kept for other pushes to it
- * @property {() => Promise<SessionList>} [list] is asked if the file has nothing new: so a store that was made anew is noticed, too
+ * @property {boolean} [checks] shows the store the cursor if the file has nothing new: a store that was made anew or put back is noticed, too
  * @property {boolean} [restores] stores a session again that was deleted from the store
  * @property {() => number | undefined} [epoch] the claim that appends are to go by
  * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored
@@ -186,15 +186,12 @@ class Push {
 		}
 	}
 
-	/** Drops a note of another store, or of a session that is to be stored again. Gives whether it did. */
+	/** Shows the store the cursor, where nothing was appended that did so. */
 	async #compare() {
-		const { list, restores } = this.#options;
-		if (!list || this.#isCompared) return false;
-		const listed = await list();
+		const { checks, store, session } = this.#options;
+		if (!checks || this.#isCompared || !this.#note) return;
+		await store.load(session, this.#note.cursor);
 		this.#isCompared = true;
-		if (!this.#isOfAnother(listed) && !(restores && !isListed(listed))) return false;
-		await this.#drop();
-		return true;
 	}
 
 	/** @param {SessionList} listed */
@@ -214,13 +211,18 @@ class Push {
 			return await this.#storePortion();
 		} catch (error) {
 			if (!(error instanceof StoreError) || error.code !== "reset" || this.#wasReset) throw error;
-			const { store, session, restores } = this.#options;
-			const listed = await store.list({ session });
-			if (!this.#isOfAnother(listed) && !isListed(listed) && !restores) throw new DeletedError(session);
+			await this.#checkDeletion();
 			this.#wasReset = true;
 			await this.#drop();
 			return true;
 		}
+	}
+
+	/** Throws if the session was deleted from the store, and is not to be put back. */
+	async #checkDeletion() {
+		const { store, session, restores } = this.#options;
+		const listed = await store.list({ session });
+		if (!this.#isOfAnother(listed) && !isListed(listed) && !restores) throw new DeletedError(session);
 	}
 
 	async #storePortion() {
@@ -231,12 +233,16 @@ class Push {
 		try {
 			if (!this.#note || (await checkAt(file, this.#note.offset)) !== this.#note.check) {
 				const page = await loadAll(store, session);
+				if (page.lines.length === 0 && this.#note?.cursor) await this.#checkDeletion();
 				this.#isCompared = true;
 				this.#known = new Set(page.lines.map(({ line }) => lineKey(line)));
 				this.#note = { cursor: page.cursor, offset: 0, check: await checkAt(file, 0), needsAll: page.lines.length > 0 };
 			}
 			const { lines, bytes, goesOn } = await readLines(file, this.#note.offset);
-			if (bytes === 0) return (await this.#compare()) || this.#atEnd();
+			if (bytes === 0) {
+				await this.#compare();
+				return this.#atEnd();
+			}
 			const header = (this.#header ??= (await readHeader(file)).line);
 			const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
 			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#known.has(lineKey(line)));

@@ -191,7 +191,9 @@ class S3Objects {
 			});
 			// The socket counts from the last byte, in either direction.
 			sent.on("timeout", () => sent.destroy(new Error(`timeout: nothing was received or sent for ${timeout} ms`)));
-			sent.on("error", reject);
+			// A server may end a kept connection in the moment in which it is used again. An object that was created all the same is found.
+			const isStale = (/** @type {NodeJS.ErrnoException} */ { code }) => sent.reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
+			sent.on("error", (error) => (isStale(error) ? resolve(this.#exchange(method, url, headers, body)) : reject(error)));
 			sent.end(body);
 		});
 	}

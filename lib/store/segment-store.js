@@ -65,6 +65,11 @@ class SegmentStore {
 	#prepared = { read: false, write: false };
 	/** The sum of the last batch that was appended here, by session: it needs no check. @type {Map<string, string>} */
 	#last = new Map();
+	/**
+	 * Where the last append ended, by session and by the cursor that it gave: with another machine of the same id that is behind it.
+	 * @type {Map<string, { after: string, end: string }>}
+	 */
+	#ends = new Map();
 	/** How many batches there were when a fold failed, by session. @type {Map<string, number>} */
 	#failedFolds = new Map();
 
@@ -86,7 +91,8 @@ class SegmentStore {
 		/** @type {Map<string, Buffer>} */
 		const lines = new Map(checkAppend(session, append).map(({ line }) => [lineKey(line), line]));
 		const given = new Set(lines.keys());
-		const end = new SegmentCursor(append.after);
+		const known = this.#ends.get(session);
+		const end = new SegmentCursor(known && known.after === append.after ? known.end : append.after);
 		// This host's batches may be those of another machine that has the same id. The caller's cursor passes what the caller has.
 		const cursor = new SegmentCursor(append.after);
 		const pass = (/** @type {Batch} */ batch) => {
@@ -127,6 +133,7 @@ class SegmentStore {
 			end.pass(batch);
 			pass(batch);
 			this.#last.set(session, batch.sum);
+			this.#ends.set(session, { after: cursor.toString(), end: end.toString() });
 			await this.#foldSmall(session, own);
 			return { stored: lines.size, cursor: cursor.toString() };
 		}
@@ -205,6 +212,7 @@ class SegmentStore {
 		await this.#objects.remove(all.map(({ path }) => path).sort().reverse());
 		await this.#objects.remove([...projects].map((project) => projectPath(project, session)));
 		this.#last.delete(session);
+		this.#ends.delete(session);
 	}
 
 	/**
@@ -212,8 +220,9 @@ class SegmentStore {
 	 * @param {{ ttl: number, force?: boolean }} claim
 	 * @returns {Promise<import("./index").Claim>}
 	 */
-	async claim(session, { ttl, force = false }) {
+	async claim(session, claim) {
 		checkId(session, "session");
+		const { ttl, force = false } = claim ?? {};
 		checkTtl(ttl);
 		await this.#prepareToRead();
 		return this.#claims.claim(session, folderOf(session), { ttl, force });

@@ -117,13 +117,6 @@ class SessionSync {
 		const wanted = await this.local(session);
 		// A file may be gone since.
 		const sizes = await Promise.all(wanted.map(({ file }) => fs.stat(file).then(({ size }) => size, () => 0)));
-		/** @type {Promise<import("./index").SessionList> | undefined} */
-		let listing;
-		// Which store it is: any session of it tells, so one answer does for all.
-		const list = () => (listing ??= this.#options.store.list({ session: session ?? wanted[0]?.session }).catch((error) => {
-			listing = undefined;
-			throw error;
-		}));
 		const total = sizes.reduce((sum, size) => sum + size, 0);
 		/** @type {Map<string, number>} */
 		const done = new Map();
@@ -144,7 +137,7 @@ class SessionSync {
 				if (!note) before = 0;
 				return this.#notes.set(session, note);
 			};
-			const push = this.#pushOf({ session, file }, { epoch: () => epoch, list, restores, onNote, onProgress: told, onPassedOver, onError: (error) => failures.push(error) });
+			const push = this.#pushOf({ session, file }, { epoch: () => epoch, checks: true, restores, onNote, onProgress: told, onPassedOver, onError: (error) => failures.push(error) });
 			const isInVain = () => failures.length >= tries || failures.some((error) => !(error instanceof StoreError) || !error.retryable);
 			const isStored = await push.flush({ timeout: Infinity, until: isInVain });
 			await push.stop();
@@ -159,7 +152,8 @@ class SessionSync {
 	async #pushOnce(local) {
 		/** @type {Error | undefined} */
 		let failure;
-		const push = this.#pushOf(local, { onError: (error) => (failure = error) });
+		const fail = (/** @type {Error} */ error) => (failure = error);
+		const push = this.#pushOf(local, { onError: fail, onPassedOver: fail });
 		await push.flush({ timeout: Infinity, until: () => failure !== undefined });
 		await push.stop();
 		if (failure) throw failure;

@@ -163,6 +163,26 @@ describe("a store that cannot be used says why, and no secret", () => {
 	});
 });
 
+test("a kept connection that the server ends when it is used again is replaced by another", async () => {
+	const used = new WeakSet<object>();
+	const requests: string[] = [];
+	const stub = createServer((request, response) => {
+		requests.push(request.method as string);
+		if (used.has(request.socket)) return request.socket.destroy();
+		used.add(request.socket);
+		response.writeHead(request.method === "PUT" ? 412 : request.url?.includes("list-type") ? 200 : 404).end("<ListBucketResult></ListBucketResult>");
+	});
+	await new Promise<void>((resolve) => stub.listen(0, "127.0.0.1", resolve));
+	onTestFinished(() => {
+		stub.closeAllConnections();
+		stub.close();
+	});
+	const store = open("bucket", "a", { port: (stub.address() as AddressInfo).port });
+	for (let nth = 0; nth < 3; nth++) expect((await store.list()).sessions).toEqual([]);
+	// Each of the six requests after the first met a connection that was ended.
+	expect(requests.length).toBeGreaterThan(6);
+});
+
 test.each([-3_600_000, 3_600_000])("a clock that is wrong by %i ms changes nothing", async (wrong) => {
 	const bucket = server.newBucket();
 	const store = open(bucket);

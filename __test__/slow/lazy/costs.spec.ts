@@ -192,6 +192,23 @@ test("with laziness turned off large bodies are read in strokes, not as one text
 	expect(grown).toBeLessThan(120e6);
 });
 
+test("a text that is kept does not hold what was read ahead with it", () => {
+	const lines = Array.from({ length: 4000 }, (_, at) => message(`m${at}`, at ? `m${at - 1}` : null, user(long(`${at} `, 16_000))));
+	const file = writeSession(scratch(), [header(), ...lines]);
+	const { kept, held } = measured(`
+		const external = () => (gc(), gc(), process.memoryUsage().external);
+		const before = external();
+		const look = () => {
+			const texts = SessionManager.open(${JSON.stringify(file)}).getEntries().map(({ message }) => message.content[0].text);
+			return texts.filter((_, at) => at % 60 === 0);
+		};
+		const kept = look();
+		return { kept: kept.length, held: external() - before };`);
+	expect(kept).toBe(67);
+	// The file has 64 MB, the texts 1; each is in memory that it shares with those that were read with it, some 64 KB.
+	expect(held).toBeLessThan(12e6);
+});
+
 /** A session of very many small entries: its index is as large as its file. */
 function indexed(count: number): string {
 	const lines = Array.from({ length: count }, (_, at) => message(`m${at}`, at ? `m${at - 1}` : null, user("x")));

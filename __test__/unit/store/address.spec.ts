@@ -35,11 +35,6 @@ test("a directory is one store however it is spelled", () => {
 	expect(readAddress("file:///a%3Ab%40c").place).toBe("/a:b@c");
 });
 
-test.runIf(process.platform === "win32")("a drive of Windows is no scheme, and its colon no sign of a password", () => {
-	expect(readAddress("C:\\Users\\me@corp\\x").place).toBe("C:\\Users\\me@corp\\x");
-	expect(readAddress("file:///C:/Users/me@corp/x").place).toBe("C:\\Users\\me@corp\\x");
-});
-
 test("another host, port, schema, endpoint or prefix is another store, other parameters are not", () => {
 	onTestFinished(() => {
 		vi.unstubAllEnvs();

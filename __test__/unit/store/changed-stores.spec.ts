@@ -60,6 +60,23 @@ test("an append during which its session was deleted is not acknowledged, and le
 	expect(ids(await loadAll(open(path), SESSION))).toEqual(["a3"]);
 });
 
+test("what another machine of the same id wrote is not read again at every append", async () => {
+	const path = emptyDirectory();
+	const [one, other] = [open(path), open(path)];
+	await append(other, entries("x", 1));
+	let { cursor: after } = await append(one, entries("y", 1));
+	const read = fs.promises.readFile;
+	let reads = 0;
+	vi.spyOn(fs.promises, "readFile").mockImplementation(async (...args: any[]) => {
+		if (String(args[0]).endsWith(".lines")) reads++;
+		return (read as any)(...args);
+	});
+	for (const line of entries("z", 40)) after = (await append(one, [line], after)).cursor;
+	expect(reads).toBe(0);
+	// A load gives what the cursor has not passed.
+	expect(ids(await loadAll(one, SESSION, after))).toContain("x0");
+});
+
 test("a batch whose clock cannot be right is named, and ends nobody else's count", async () => {
 	const path = emptyDirectory();
 	await append(open(path), [entry("a1")]);

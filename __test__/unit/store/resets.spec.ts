@@ -1,11 +1,11 @@
 // What machines do when a store does not know any more what they had seen of it: it was made anew, a session was deleted, or a
 // synchronised directory is incomplete for a while. And several processes that pull at once.
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore, SessionSync, loadAll } from "../../../lib/store/index.js";
-import { SESSION, entries, entry, ids, library } from "../../support/lines.js";
+import { SESSION, entries, entry, header, ids, library } from "../../support/lines.js";
 import { NAME, text, world } from "../../support/machines.js";
 import { api, setEnv } from "../../support/store.js";
 
@@ -263,4 +263,70 @@ test("notes go by where an address leads to, from wherever and with whatever env
 	expect(await same(["postgres://me:one@h/db"], ["postgres://me:two@h/db?password=three", { PGHOST: "another" }])).toBe(1);
 	expect(await same([path], [path, {}, join(path, "another")])).toBe(2);
 	expect(existsSync(join(path, "notes"))).toBe(false);
+});
+
+test("a session that was deleted from the store does not come back because its file was replaced here", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("x"));
+	await a.sync.push();
+	await b.store.delete(SESSION);
+	// As an editor or a backup does it: another file with the same name.
+	writeFileSync(`${a.file}.new`, readFileSync(a.file));
+	renameSync(`${a.file}.new`, a.file);
+	for (const sync of [a.sync, machine("a").sync]) {
+		expect(await sync.push()).toMatchObject([{ error: { code: "reset" } }]);
+		expect((await b.store.list()).sessions).toEqual([]);
+	}
+	expect(await machine("a").sync.push({ session: SESSION })).toMatchObject([{ lag: 0 }]);
+	expect(ids(await loadAll(b.store, SESSION))).toEqual(["x"]);
+});
+
+test("after an older state of the store was put back, a push of a file that has nothing new stores what is gone", async () => {
+	const { path, machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	const backup = join(path, "backup");
+	mkdirSync(backup);
+	for (const name of ["sessions", "projects", "store.json"]) cpSync(join(path, name), join(backup, name), { recursive: true });
+	appendFileSync(a.file, text(entry("y")));
+	await a.sync.push();
+	empty(path);
+	for (const name of ["sessions", "store.json"]) cpSync(join(backup, name), join(path, name), { recursive: true });
+	expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
+	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
+});
+
+test("of several sessions the one that was deleted from the store is told, and put back alone if that is asked for", async () => {
+	const { machine } = world();
+	const a = machine("a");
+	mkdirSync(a.dir, { recursive: true });
+	const names = ["aaa", "bbb", "ccc"];
+	for (const name of names) writeFileSync(join(a.dir, `2025-06-01T09-00-00-000Z_${name}.jsonl`), text(header(name), entry(`x-${name}`)));
+	await a.sync.push();
+	for (const deleted of ["bbb", "aaa"]) {
+		await machine("r").store.delete(deleted);
+		const results = await machine("a").sync.push();
+		expect(results.filter(({ error }) => error).map(({ session, error }) => [session, (error as { code?: string }).code])).toEqual([[deleted, "reset"]]);
+		const restored = await machine("a").sync.push({ restores: true } as object);
+		expect(restored.filter(({ bytes }) => bytes > 0).map(({ session }) => session)).toEqual([deleted]);
+		expect((await machine("r").store.list()).sessions.map(({ session }) => session)).toEqual(names);
+	}
+});
+
+test("a pull ends with an error if an entry whose id is taken cannot be stored first", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const lineOf = (by: string) => Buffer.from(JSON.stringify({ type: "message", id: "c0ffee00", parentId: null, by }));
+	begin(b, lineOf("b"));
+	await b.sync.push();
+	// Its writer was killed before the line had its end.
+	begin(a);
+	appendFileSync(a.file, lineOf("a"));
+	const before = readFileSync(a.file);
+	expect(await a.sync.pull()).toMatchObject([{ added: 0, error: { code: "failed", message: expect.stringContaining("could not be stored first") } }]);
+	expect(readFileSync(a.file)).toEqual(before);
+	appendFileSync(a.file, "\n");
+	expect(await a.sync.pull()).toMatchObject([{ added: 1, renamed: [{ id: "c0ffee00" }] }]);
 });

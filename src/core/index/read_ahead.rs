@@ -22,6 +22,8 @@ pub const NEAR: RowNo = 64;
 pub const FIRST: usize = 64 << 10;
 /// How many at most; a longer line is not read ahead.
 const MOST: usize = 1 << 20;
+/// How many characters share memory, which is there until the last string of them is gone.
+const SHARED: usize = 64 << 10;
 
 /// A body that was read ahead.
 pub struct AheadBody {
@@ -117,8 +119,8 @@ fn state_of(file: &File) -> Option<SizeAndTime> {
 
 /// The bodies of these lines; what is not as expected is left out.
 fn read(file: &File, lines: &[AheadLine], bytes: &mut Vec<u8>) -> Vec<AheadBody> {
-    let (mut found, mut parts) = (Vec::new(), Vec::new());
-    let mut strings = Strings::of(lines.iter().map(|line| line.span.len as usize).sum());
+    let (mut bodies, mut found, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut strings = Strings::of(2 * SHARED);
     let mut rest = lines;
     while let Some(first) = rest.first() {
         // Lines that follow one another are read together.
@@ -147,10 +149,14 @@ fn read(file: &File, lines: &[AheadLine], bytes: &mut Vec<u8>) -> Vec<AheadBody>
                     parts.push(body_parts);
                 }
             }
+            if strings.length() >= SHARED {
+                let strings = std::mem::replace(&mut strings, Strings::of(2 * SHARED));
+                bodies.extend(found.drain(..).zip(strings.share(std::mem::take(&mut parts))));
+            }
         }
     }
-    let bodies = found.into_iter().zip(strings.share(parts));
-    bodies.map(|((row, of), parts)| AheadBody { row, of, parts }).collect()
+    bodies.extend(found.into_iter().zip(strings.share(parts)));
+    bodies.into_iter().map(|((row, of), parts)| AheadBody { row, of, parts }).collect()
 }
 
 #[cfg(test)]

@@ -139,6 +139,11 @@ impl Strings {
         Self { expected, ..Self::default() }
     }
 
+    /// How many characters share the memory.
+    pub fn length(&self) -> usize {
+        self.latin1.used + self.utf16.used
+    }
+
     /// Adds a valid JSON string, given without its quotes.
     fn add(&mut self, string: &[u8]) -> Place {
         let size = self.expected.max(string.len() + WORD);
