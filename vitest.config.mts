@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 /** Vitest begins with large files. The longest tests stand in small ones: begun last, they would leave a processor idle. */
 class LongestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-		const isLong = ({ moduleId }: TestSpecification): boolean => moduleId.includes("/stress/differential/");
+		const isLong = ({ moduleId }: TestSpecification): boolean => /\/stress\/differential\/|\/store\/in-pi\./.test(moduleId);
 		const sorted = await super.sort(files);
 		return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
 	}
@@ -15,7 +15,8 @@ export default defineConfig({
 		include: ["__test__/**/*.spec.ts"],
 		// One process per file: the addon's state, the environment and the clock of one file never reach another.
 		pool: "forks",
-		maxWorkers: 2,
+		// One more than two processors can run: tests of processes and stores often wait.
+		maxWorkers: 3,
 		sequence: { sequencer: LongestFirst },
 		// Only against tests that hang.
 		testTimeout: 600_000,
