@@ -150,12 +150,11 @@ fn read(file: &File, lines: &[AheadLine], bytes: &mut Vec<u8>) -> Vec<AheadBody>
                 }
             }
             if strings.length() >= SHARED {
-                let strings = std::mem::replace(&mut strings, Strings::of(2 * SHARED));
-                bodies.extend(found.drain(..).zip(strings.share(std::mem::take(&mut parts))));
+                bodies.extend(found.drain(..).zip(strings.share_copy(std::mem::take(&mut parts))));
             }
         }
     }
-    bodies.extend(found.into_iter().zip(strings.share(parts)));
+    bodies.extend(found.into_iter().zip(strings.share_copy(parts)));
     bodies.into_iter().map(|((row, of), parts)| AheadBody { row, of, parts }).collect()
 }
 

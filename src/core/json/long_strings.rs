@@ -174,7 +174,15 @@ impl Strings {
 
     /// These texts, with their strings, which share the memory.
     pub fn share(self, texts: Vec<Parts<Place>>) -> Vec<Parts> {
-        let (latin1, utf16) = (self.latin1.share(), self.utf16.share());
+        Self::shared(texts, self.latin1.share(), self.utf16.share())
+    }
+
+    /// These texts, with their strings, which share memory that is just large enough. The strings of other texts may be added then.
+    pub fn share_copy(&mut self, texts: Vec<Parts<Place>>) -> Vec<Parts> {
+        Self::shared(texts, self.latin1.share_copy(), self.utf16.share_copy())
+    }
+
+    fn shared(texts: Vec<Parts<Place>>, latin1: Arc<Memory<u8>>, utf16: Arc<Memory<u16>>) -> Vec<Parts> {
         let string = |place| match place {
             Place::Latin1(range) => Units::Latin1(SharedUnits::of(&latin1, range)),
             Place::Utf16(range) => Units::Utf16(SharedUnits::of(&utf16, range)),
@@ -213,6 +221,11 @@ impl<T: Copy + Default> Room<T> {
         self.units.truncate(self.used);
         self.units.shrink_to_fit();
         Memory::new(self.units)
+    }
+
+    fn share_copy(&mut self) -> Arc<Memory<T>> {
+        let used = std::mem::take(&mut self.used);
+        Memory::new(self.units.get(..used).unwrap_or_default().to_vec())
     }
 }
 
