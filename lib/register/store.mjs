@@ -270,7 +270,13 @@ function parsed(line) {
 /** One line that is fit for a terminal: what a store holds was written by others. */
 const safe = (text) => require("../cli/text.mjs").safeLine(text);
 
-const say = (line) => writeSync(2, `pi-session-native: ${safe(line)}\n`);
+function say(line) {
+	try {
+		writeSync(2, `pi-session-native: ${safe(line)}\n`);
+	} catch {
+		// Nobody reads the errors of this process, or not now: pi goes on.
+	}
+}
 
 const keyOf = ({ file, cwd }) => `${dirname(file)}\n${cwd}`;
 

@@ -92,15 +92,23 @@ class PostgresStore {
 			), fresh AS (
 				SELECT g.*, row_number() OVER (ORDER BY n) AS place FROM given g WHERE NOT EXISTS
 					(SELECT FROM $.entries e WHERE e.session = $1 AND e.entry_id = g.entry_id AND e.sha256 = g.sha256)
-			), touched AS (
+			), added AS (
+				SELECT count(*) AS lines, coalesce(sum(octet_length(line)), 0) AS bytes FROM fresh
+			), made AS (
 				INSERT INTO $.sessions AS s (id, header, project, hosts, head, bytes)
-				SELECT $1, $2, $3, ARRAY[$4::text], count(*), coalesce(sum(octet_length(line)), 0) FROM fresh
-				HAVING $9::uuid IS NULL AND $12::bigint IS NULL OR EXISTS (SELECT FROM $.sessions WHERE id = $1)
+				SELECT $1, $2, $3, ARRAY[$4::text], lines, bytes FROM added WHERE $9::uuid IS NULL AND $12::bigint IS NULL
 				ON CONFLICT (id) DO UPDATE SET head = s.head + EXCLUDED.head, bytes = s.bytes + EXCLUDED.bytes, updated = now(),
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || EXCLUDED.hosts END
-				WHERE ($9::uuid IS NULL OR s.generation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid)
+				RETURNING s.generation, s.head, s.head - (SELECT lines FROM added) AS base
+			), changed AS (
+				UPDATE $.sessions AS s SET head = s.head + added.lines, bytes = s.bytes + added.bytes, updated = now(),
+					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || ARRAY[$4::text] END
+				FROM added WHERE s.id = $1 AND ($9::uuid IS NOT NULL OR $12::bigint IS NOT NULL)
+					AND ($9::uuid IS NULL OR s.generation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid)
 					AND ($12::bigint IS NULL OR s.epoch = $12 AND s.owner = $4)
-				RETURNING s.generation, s.head, s.head - (SELECT count(*) FROM fresh) AS base
+				RETURNING s.generation, s.head, s.head - added.lines AS base
+			), touched AS (
+				SELECT * FROM made UNION ALL SELECT * FROM changed
 			), stored AS (
 				INSERT INTO $.entries (session, sequence, entry_id, parent_id, host, line, sha256)
 				SELECT $1, base + place, entry_id, parent_id, $4, line, sha256 FROM fresh, touched

@@ -5,6 +5,7 @@
 // The highest number counts. A change creates the next number, which only one process can, and removes the lower ones. A process
 // that was held up could create a number that was used and removed since it listed; so it lists once more after writing. The
 // epoch is the number with which the holder began. Time is the store's: that of the object, and what its clock says now.
+const { setTimeout: pause } = require("node:timers/promises");
 const { claimedError } = require("./claim.js");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
@@ -16,6 +17,8 @@ const { isObject, parse } = require("./lines.js");
 
 const NAME = /^\.claims\/(\d{10})\.json$/;
 const LONGEST_TTL = 24 * 3600 * 1000;
+/** How often a change is tried: other hosts may be faster. */
+const TRIES = 50;
 
 class SegmentClaims {
 	/** @type {Objects} */
@@ -51,7 +54,8 @@ class SegmentClaims {
 	 */
 	async claim(session, folder, { ttl, force }) {
 		if (ttl > LONGEST_TTL) throw new StoreError("invalid", `A claim's ttl is ${LONGEST_TTL} milliseconds at most, not ${ttl}`);
-		for (;;) {
+		for (let tries = 0; tries < TRIES; tries++) {
+			if (tries > 1) await pause(Math.min(tries * 10, 100) * Math.random());
 			const listed = await this.#objects.list(folder);
 			if (!listed.some(({ path }) => path.endsWith(".lines"))) throw new StoreError("not-found", `There is no session ${session}`);
 			const state = await this.#stateOf(folder, listed);
@@ -68,6 +72,7 @@ class SegmentClaims {
 			await this.#remove(changes.slice(0, -1));
 			return { epoch, until: new Date(now + ttl) };
 		}
+		throw new StoreError("failed", `Session ${session}: its claim cannot be changed: the next number is taken, or not found once it was written`);
 	}
 
 	/**

@@ -97,7 +97,8 @@ class SegmentStore {
 		const cursor = new SegmentCursor(append.after);
 		const pass = (/** @type {Batch} */ batch) => {
 			const has = batch.lines.map(lineKey).every((key) => given.has(key));
-			if (has && cursor.of(this.host).count === batch.count - 1) cursor.pass(batch);
+			// One that is not behind what the cursor has passed changes the order of what was loaded.
+			if (has && batch.clock > cursor.clock && cursor.of(this.host).count === batch.count - 1) cursor.pass(batch);
 		};
 		await this.#prepareToWrite();
 		for (let taken = 0; ; ) {
@@ -123,10 +124,11 @@ class SegmentStore {
 				if (taken > 0) await pause(taken * 20);
 				continue;
 			}
-			const own = await this.#segmentsOf(session, this.host);
+			const hosts = await this.#hostsOf(session);
+			const own = hosts.get(this.host) ?? [];
 			if (own.some(({ from, to }) => from < to && from <= batch.count && batch.count <= to)) continue;
-			if (!there.every(({ from }) => covering(own, from))) {
-				// The session was deleted meanwhile: without what was before it nobody could read it.
+			if (![...there].every(([host, segments]) => segments.every(({ from }) => covering(hosts.get(host) ?? [], from)))) {
+				// The session was deleted meanwhile: it must not come back, and without what was before it nobody could read this.
 				await this.#objects.remove([segmentPath(session, this.host, batch.count)]);
 				throw reset(session);
 			}
@@ -202,14 +204,18 @@ class SegmentStore {
 	async delete(session) {
 		checkId(session, "session");
 		await this.#prepareToRead();
-		const all = await this.#objects.list(folderOf(session));
 		const projects = new Set();
-		for (const [host, segments] of hostsIn(session, all)) {
-			const { head } = await this.#readFirst(session, host, segments);
-			if (head?.project !== undefined) projects.add(head.project);
+		// What is appended meanwhile goes, too.
+		for (let tries = 0; tries < TAKEN_TRIES; tries++) {
+			const all = await this.#objects.list(folderOf(session));
+			if (all.length === 0) break;
+			for (const [host, segments] of hostsIn(session, all)) {
+				const { head } = await this.#readFirst(session, host, segments);
+				if (head?.project !== undefined) projects.add(head.project);
+			}
+			// The last ones first: a kill leaves an earlier state of the session.
+			await this.#objects.remove(all.map(({ path }) => path).sort().reverse());
 		}
-		// The last ones first: a kill leaves an earlier state of the session.
-		await this.#objects.remove(all.map(({ path }) => path).sort().reverse());
 		await this.#objects.remove([...projects].map((project) => projectPath(project, session)));
 		this.#last.delete(session);
 		this.#ends.delete(session);
@@ -231,7 +237,7 @@ class SegmentStore {
 	async close() {}
 
 	/**
-	 * Goes on to the end of this host's batches. Gives its segments.
+	 * Goes on to the end of this host's batches. Gives the segments of every host.
 	 * @param {string} session
 	 * @param {SegmentCursor} cursor
 	 * @param {(batch: Batch) => void} take
@@ -243,7 +249,7 @@ class SegmentStore {
 			// In a directory that is synchronised, what another host has may be away for a moment.
 			if (lastOf(segments) < cursor.of(this.host).count || (hosts.size === 0 && cursor.hosts.size > 0)) throw reset(session);
 			const read = await this.#readHost(session, this.host, segments, cursor, Infinity, take);
-			if (!read.problem) return segments;
+			if (!read.problem) return hosts;
 			if (!read.gone || attempt > RELISTS)
 				throw new StoreError("failed", `Session ${session}: ${read.problem.where}: ${read.problem.message}`);
 		}
@@ -311,12 +317,13 @@ class SegmentStore {
 				for (const batch of fresh) {
 					if (batch.clock > LAST_CLOCK) {
 						const problem = { session, where: `${segment.path}, batch ${batch.count}`, message: "its clock cannot be right" };
-						return { bytes, more: false, problem };
+						return { bytes: bytes - content.length, more: false, problem };
 					}
 					take(batch, segment.path);
 					cursor.pass(batch);
 				}
-				if (fault) return { bytes, more: false, problem: { session, where: segment.path, message: fault } };
+				// It takes no room of the page: those of other hosts are read all the same.
+				if (fault) return { bytes: bytes - content.length, more: false, problem: { session, where: segment.path, message: fault } };
 			}
 		}
 	}

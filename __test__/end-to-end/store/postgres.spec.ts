@@ -63,6 +63,23 @@ test("twenty hosts that start at the same time make the tables once", async () =
 	expect((await admin.query(`SELECT version FROM ${schema}.schema_version`)).rows).toEqual([{ version: 1 }, { version: 2 }]);
 });
 
+test("an append that waits for the deletion of its session does not bring it back", async () => {
+	const schema = newSchema();
+	const store = open(schema);
+	const { cursor } = await append(store, [entry("a1")]);
+	const deleting = new pg.Client(server.url());
+	await deleting.connect();
+	onTestFinished(() => deleting.end());
+	await deleting.query("BEGIN");
+	await deleting.query(`DELETE FROM ${schema}.sessions`);
+	const appended = failure(append(store, [entry("a2")], cursor));
+	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
+	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
+	await deleting.query("COMMIT");
+	expect((await appended).code).toBe("reset");
+	expect((await store.list()).sessions).toEqual([]);
+});
+
 /** The tables of the first release, with a session of three lines. */
 async function firstRelease(): Promise<string> {
 	const schema = newSchema();

@@ -154,3 +154,53 @@ test("a store has an id of its own, and one that was made anew has another", asy
 	expect(second).toMatch(/^[0-9a-f-]{36}$/);
 	expect(second).not.toBe(first);
 });
+
+test("an append during which another host deleted the session does not bring it back", async () => {
+	const path = emptyDirectory();
+	await append(open(path, "b"), entries("b", 3));
+	const { cursor } = await open(path).load(SESSION);
+	const link = fs.promises.link;
+	const spy = vi.spyOn(fs.promises, "link").mockImplementation(async (from, to) => {
+		if (!String(to).endsWith(".lines")) return link(from, to);
+		spy.mockImplementation(link);
+		await open(path, "b").delete(SESSION);
+		return link(from, to);
+	});
+	await expect(append(open(path), [entry("a1")], cursor)).rejects.toMatchObject({ code: "reset" });
+	expect((await open(path).list()).sessions).toEqual([]);
+});
+
+test("what is appended while a session is deleted is deleted, too", async () => {
+	const path = emptyDirectory();
+	const { cursor } = await append(open(path), [entry("a1")]);
+	const remove = fs.promises.rm;
+	const spy = vi.spyOn(fs.promises, "rm").mockImplementation(async (...args) => {
+		if (!String(args[0]).endsWith(".lines")) return remove(...args);
+		spy.mockImplementation(remove);
+		await append(open(path), [entry("a2")], cursor);
+		return remove(...args);
+	});
+	await open(path, "b").delete(SESSION);
+	expect(await open(path).list()).toMatchObject({ sessions: [], problems: [] });
+	expect(fs.existsSync(join(path, "sessions"))).toBe(false);
+});
+
+test("a large damaged segment keeps no lines of other hosts back", async () => {
+	const path = emptyDirectory();
+	await append(open(path), [Buffer.from(JSON.stringify({ type: "message", id: "large", parentId: null, text: "y".repeat(9 << 20) }))]);
+	await append(open(path, "b"), [entry("b1")]);
+	const file = join(path, segment("a", 1));
+	const bytes = readFileSync(file);
+	bytes[bytes.length - 100] ^= 1;
+	writeFileSync(file, bytes);
+	const page = await loadAll(open(path), SESSION);
+	expect([ids(page), page.problems.map(({ message }) => message)]).toEqual([["b1"], ["its checksum is wrong"]]);
+});
+
+test("a claim whose next number cannot be used ends with an error", async () => {
+	const path = emptyDirectory();
+	await append(open(path), [entry("a1")]);
+	mkdirSync(join(path, "sessions", SESSION, ".claims"));
+	writeFileSync(join(path, "sessions", SESSION, ".claims", "9999999999.json"), "{}");
+	await expect(open(path).claim(SESSION, { ttl: 1000 })).rejects.toMatchObject({ code: "failed", message: expect.stringContaining("its claim cannot be changed") });
+});

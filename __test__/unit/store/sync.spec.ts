@@ -137,3 +137,32 @@ test("an entry whose push is under way while a pull finds its id taken is there 
 	const own = all.find(({ by }) => by === "a");
 	expect(all.find(({ id }) => id === "child").parentId).toBe(own.id);
 });
+
+test("a line that was stored between a pull's load and its merge comes to its place in the store's order", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("root"));
+	await a.sync.push();
+	await b.sync.pull();
+	for (const id of ["b1", "b2"]) {
+		appendFileSync(b.file, text(entry(id)));
+		await b.sync.push();
+	}
+	// The follower of another process of this machine, with the cursor from before.
+	const follower = machine("a");
+	const load = a.store.load.bind(a.store);
+	const loading = vi.spyOn(a.store, "load").mockImplementation(async (...args) => {
+		const page = await load(...args);
+		loading.mockRestore();
+		appendFileSync(a.file, text(entry("a1")));
+		await follower.sync.push();
+		return page;
+	});
+	await a.sync.pull();
+	for (const { sync } of [a, b, a, b]) {
+		await sync.push();
+		await sync.pull();
+	}
+	expect(idsIn(a.file)).toEqual(["root", "a1", "b1", "b2"]);
+	expect(idsIn(b.file)).toEqual(idsIn(a.file));
+});
