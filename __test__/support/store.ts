@@ -38,8 +38,20 @@ export function scratch(): string {
 	const dir = realpathSync(mkdtempSync(join(tmpdir(), "psn-contract-")));
 	// Others may look into it, so that `lockedOut` locks no more than it is told to.
 	chmodSync(dir, 0o755);
-	onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+	onTestFinished(() => remove(dir));
 	return dir;
+}
+
+/** Removes a directory. The thread of a list or search that was aborted may just be making the catalog in it: once more, then. */
+async function remove(dir: string): Promise<void> {
+	for (;;) {
+		try {
+			return rmSync(dir, { recursive: true, force: true });
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== "ENOTEMPTY") throw error;
+			await new Promise((resolve) => setTimeout(resolve, 10));
+		}
+	}
 }
 
 /** Sets environment variables (undefined: not set) until the test is over. */
