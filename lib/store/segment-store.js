@@ -10,10 +10,9 @@
 // A host writes segments only below its own name, so hosts never compete for one. Processes of one host do: one that
 // finds a batch's name taken reads that batch and takes the next name. Neither names nor order depend on a clock.
 //
-// Folding writes the batches of small segments into a larger one and removes the small ones then. Where both are there
-// the larger one counts. A reader whose list is older finds a segment gone and lists again. A writer that was held up
-// could create a batch whose number was used, folded and removed since it listed; so it lists once more after writing,
-// and writes its lines again if a larger segment covers the number.
+// Small segments are folded into larger ones (segment-fold.js). A reader whose list is older finds a segment gone and lists
+// again. A writer that was held up could create a batch whose number was used, folded and removed since it listed; so it
+// lists once more after writing, and writes its lines again if a larger segment covers the number.
 const { randomUUID } = require("node:crypto");
 const { setTimeout: pause } = require("node:timers/promises");
 const { checkTtl } = require("./claim.js");
@@ -22,6 +21,7 @@ const { SegmentCursor } = require("./cursor.js");
 const { buffer, checkAppend, compareLines, compareText, entryOf, headerFault, isObject, lineKey, parse } = require("./lines.js");
 const { checkId, idOf } = require("./names.js");
 const { SegmentClaims } = require("./segment-claims.js");
+const { SegmentFolding } = require("./segment-fold.js");
 const { SESSIONS, coverOf, covering, folderOf, folderOfProject, hostsIn, lastOf, projectPath, segmentPath } = require("./segment-names.js");
 const { HEAD_BYTES, decodeSegment, encodeBatch, readHead, readSum } = require("./segment.js");
 
@@ -43,10 +43,6 @@ const { HEAD_BYTES, decodeSegment, encodeBatch, readHead, readSum } = require(".
 
 const VERSION = 1;
 const MARK = "store.json";
-/** Segments of this size stay as they are. */
-const LARGE = 256 * 1024;
-/** How many smaller ones in a row are folded. */
-const FOLD_AT = 64;
 /** A page ends after the segment that reaches this. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 /** How often a list is read again because a segment was gone; after that it counts as missing. */
@@ -62,6 +58,7 @@ class SegmentStore {
 	/** @type {Objects} */
 	#objects;
 	#claims;
+	#folding;
 	#prepared = { read: false, write: false };
 	/** The sum of the last batch that was appended here, by session: it needs no check. @type {Map<string, string>} */
 	#last = new Map();
@@ -70,13 +67,12 @@ class SegmentStore {
 	 * @type {Map<string, { after: string, end: string }>}
 	 */
 	#ends = new Map();
-	/** How many batches there were when a fold failed, by session. @type {Map<string, number>} */
-	#failedFolds = new Map();
 
 	/** @param {Objects} objects @param {string} host */
 	constructor(objects, host) {
 		this.#objects = objects;
 		this.#claims = new SegmentClaims(objects, host);
+		this.#folding = new SegmentFolding(objects, host);
 		/** @readonly */
 		this.host = checkId(host, "host");
 	}
@@ -136,7 +132,7 @@ class SegmentStore {
 			pass(batch);
 			this.#last.set(session, batch.sum);
 			this.#ends.set(session, { after: cursor.toString(), end: end.toString() });
-			await this.#foldSmall(session, own);
+			await this.#folding.fold(session, own);
 			return { stored: lines.size, cursor: cursor.toString() };
 		}
 	}
@@ -417,43 +413,6 @@ class SegmentStore {
 			if (head.session !== session || head.host !== host) return { where, fault: "it belongs to another session or host" };
 			const fault = head.header ? headerFault(head.header, session) : "it holds no header";
 			return fault === undefined ? { where, head } : { where, fault };
-		}
-	}
-
-	/**
-	 * Folds small segments at the end of this host's, if there are many. What fails is tried again by a later append.
-	 * @param {string} session
-	 * @param {Segment[]} segments
-	 */
-	async #foldSmall(session, segments) {
-		const cover = coverOf(segments);
-		const large = cover.findLastIndex(({ size }) => size >= LARGE);
-		const small = cover.slice(large + 1);
-		const [first, last] = [small[0], small.at(-1)];
-		if (!first || !last || small.length < FOLD_AT) return;
-		// What failed would fail again, and is read in vain.
-		if (last.to < (this.#failedFolds.get(session) ?? 0) + FOLD_AT) return;
-		try {
-			/** @type {Batch[]} */
-			const batches = [];
-			for (const segment of small) {
-				const content = await this.#objects.get(segment.path);
-				// Another process folds, too.
-				if (!content) return;
-				const decoded = decodeSegment(content, { session, ...segment });
-				if (decoded.fault) return;
-				const end = batches.at(-1)?.count ?? 0;
-				batches.push(...decoded.batches.filter(({ count }) => count > end));
-			}
-			if (batches.length !== last.to - first.from + 1) return;
-			await this.#objects.create(segmentPath(session, this.host, first.from, last.to), Buffer.concat(batches.map(({ bytes }) => bytes)));
-			const now = await this.#segmentsOf(session, this.host);
-			const needed = new Set(coverOf(now));
-			await this.#objects.remove(now.filter((segment) => !needed.has(segment)).map(({ path }) => path));
-			this.#failedFolds.delete(session);
-		} catch (error) {
-			if (!(error instanceof StoreError)) throw error;
-			this.#failedFolds.set(session, last.to);
 		}
 	}
 
