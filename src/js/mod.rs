@@ -9,7 +9,7 @@
 mod api;
 mod convert;
 pub mod engine;
-mod environment;
 mod factory;
+mod init;
 mod lists;
 mod manager;

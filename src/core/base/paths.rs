@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::error::Result;
 
 /// What JavaScript knows: the process's state as the calling thread sees it.
-pub trait Host {
+pub trait Process {
     /// The working directory.
     fn cwd(&self) -> Result<String>;
     /// The user's home directory.
@@ -15,7 +15,7 @@ pub trait Host {
     fn env(&self, name: &str) -> Result<Option<String>>;
     /// The path that a `file://` URL names.
     fn file_url(&self, url: &str) -> Result<String>;
-    /// The agent's directory, where the host has a rule of its own for it (a renamed build of pi).
+    /// The agent's directory, where the process has a rule of its own for it (a renamed build of pi).
     fn agent_dir(&self) -> Result<Option<String>> {
         Ok(None)
     }
@@ -105,66 +105,66 @@ pub fn file_name(path: &str) -> &str {
 }
 
 /// A path with `~` and `file://` resolved. A relative path stays relative.
-pub fn normalize(path: &str, host: &dyn Host) -> Result<String> {
+pub fn normalize(path: &str, process: &dyn Process) -> Result<String> {
     if path == "~" {
-        return host.home();
+        return process.home();
     }
     let under_home = path.strip_prefix('~').filter(|rest| rest.starts_with(is_separator));
     if let Some(rest) = under_home {
-        return Ok(join(&host.home()?, rest.get(1..).unwrap_or_default()));
+        return Ok(join(&process.home()?, rest.get(1..).unwrap_or_default()));
     }
     if path.starts_with("file://") {
-        return host.file_url(path);
+        return process.file_url(path);
     }
     Ok(path.to_owned())
 }
 
 /// A path made absolute and clean.
-pub fn resolve(path: &str, host: &dyn Host) -> Result<String> {
-    let path = normalize(path, host)?;
-    absolute(&path, host)
+pub fn resolve(path: &str, process: &dyn Process) -> Result<String> {
+    let path = normalize(path, process)?;
+    absolute(&path, process)
 }
 
-fn absolute(path: &str, host: &dyn Host) -> Result<String> {
+fn absolute(path: &str, process: &dyn Process) -> Result<String> {
     Ok(match is_absolute(path) {
         true => clean(path),
-        false => clean(&format!("{}{SEPARATOR}{path}", host.cwd()?)),
+        false => clean(&format!("{}{SEPARATOR}{path}", process.cwd()?)),
     })
 }
 
 /// Whether two paths are equal once they are resolved. Links are not followed.
-pub fn is_same_path(left: &str, right: &str, host: &dyn Host) -> Result<bool> {
-    let (left, right) = (absolute(left, host)?, absolute(right, host)?);
+pub fn is_same_path(left: &str, right: &str, process: &dyn Process) -> Result<bool> {
+    let (left, right) = (absolute(left, process)?, absolute(right, process)?);
     Ok(match cfg!(windows) {
         true => left.to_lowercase() == right.to_lowercase(),
         false => left == right,
     })
 }
 
-/// The agent's directory: the host's own answer, else the environment's, else `~/.pi/agent`.
-pub fn agent_dir(host: &dyn Host) -> Result<String> {
-    if let Some(dir) = host.agent_dir()? {
+/// The agent's directory: the process's own rule, else the environment's, else `~/.pi/agent`.
+pub fn agent_dir(process: &dyn Process) -> Result<String> {
+    if let Some(dir) = process.agent_dir()? {
         return Ok(dir);
     }
-    match host.env(AGENT_DIR_VARIABLE)?.filter(|dir| !dir.is_empty()) {
-        Some(dir) => normalize(&dir, host),
-        None => Ok(join(&host.home()?, ".pi/agent")),
+    match process.env(AGENT_DIR_VARIABLE)?.filter(|dir| !dir.is_empty()) {
+        Some(dir) => normalize(&dir, process),
+        None => Ok(join(&process.home()?, ".pi/agent")),
     }
 }
 
 /// The directory that holds the session directories of all working directories.
-pub fn sessions_dir(host: &dyn Host) -> Result<String> {
-    Ok(join(&agent_dir(host)?, "sessions"))
+pub fn sessions_dir(process: &dyn Process) -> Result<String> {
+    Ok(join(&agent_dir(process)?, "sessions"))
 }
 
-/// The directory of a working directory's sessions under an agent directory (None: the host's).
-pub fn default_session_dir(cwd: &str, agent: Option<&str>, host: &dyn Host) -> Result<String> {
+/// The directory of a working directory's sessions under an agent directory (None: the process's).
+pub fn default_session_dir(cwd: &str, agent: Option<&str>, process: &dyn Process) -> Result<String> {
     let agent = match agent {
         Some(agent) => agent.to_owned(),
-        None => agent_dir(host)?,
+        None => agent_dir(process)?,
     };
-    let sessions = join(&resolve(&agent, host)?, "sessions");
-    Ok(join(&sessions, &encoded(&resolve(cwd, host)?)))
+    let sessions = join(&resolve(&agent, process)?, "sessions");
+    Ok(join(&sessions, &encoded(&resolve(cwd, process)?)))
 }
 
 /// The name of a working directory's session directory. A name that is too long for a file system is cut, and a hash keeps
@@ -186,10 +186,10 @@ fn encoded(cwd: &str) -> String {
 pub mod tests {
     use super::*;
 
-    /// A host with a fixed answer to everything.
+    /// A process with a fixed answer to everything.
     pub struct Fixed;
 
-    impl Host for Fixed {
+    impl Process for Fixed {
         fn cwd(&self) -> Result<String> {
             Ok("/home/me/here".into())
         }

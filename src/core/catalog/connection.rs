@@ -16,7 +16,7 @@ use crate::core::io::fs;
 /// How long a list waits for another process that writes. What it cannot write, the next list reads again.
 pub const LIST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// How long the host's own thread waits: it handles the user's keys.
+/// How long JavaScript's thread waits: it handles the user's keys.
 pub const SHORT_BUSY_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// An open catalog.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::file::FILE_NAME;
 use crate::core::base::error::Result;
-use crate::core::base::paths::{self, Host};
+use crate::core::base::paths::{self, Process};
 
 /// The environment variable that names the catalog's file, or is `off`.
 pub const VARIABLE: &str = "PI_SESSION_CATALOG";
@@ -17,13 +17,13 @@ pub struct CatalogLocation {
     pub makes_dir: bool,
 }
 
-/// The location that the host's environment asks for; None if the catalog is off.
-pub fn location(host: &dyn Host) -> Result<Option<CatalogLocation>> {
-    match host.env(VARIABLE)?.filter(|value| !value.is_empty()) {
+/// The location that the process's environment asks for; None if the catalog is off.
+pub fn location(process: &dyn Process) -> Result<Option<CatalogLocation>> {
+    match process.env(VARIABLE)?.filter(|value| !value.is_empty()) {
         Some(off) if off.eq_ignore_ascii_case("off") || off == "0" => Ok(None),
-        Some(path) => Ok(Some(CatalogLocation { path: paths::resolve(&path, host)?.into(), makes_dir: true })),
+        Some(path) => Ok(Some(CatalogLocation { path: paths::resolve(&path, process)?.into(), makes_dir: true })),
         None => {
-            let agent = paths::resolve(&paths::agent_dir(host)?, host)?;
+            let agent = paths::resolve(&paths::agent_dir(process)?, process)?;
             Ok(Some(CatalogLocation { path: paths::join(&agent, FILE_NAME).into(), makes_dir: false }))
         }
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 use crate::core::base::error::Result;
-use crate::core::base::paths::{default_session_dir, is_same_path, join, resolve, Host};
+use crate::core::base::paths::{default_session_dir, is_same_path, join, resolve, Process};
 use crate::core::base::threads::{into_inner, locked, on_threads};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::Header;
@@ -23,16 +23,16 @@ fn header_in_dir(file: &SessionName, dir: &str) -> Option<Header> {
 /// Selects sessions by the working directory in their header.
 pub struct CwdFilter<'a> {
     pub cwd: &'a str,
-    pub host: &'a dyn Host,
+    pub process: &'a dyn Process,
 }
 
 impl CwdFilter<'_> {
     /// Whether a header's working directory is this one. An absent, empty or invalid one is not.
     pub fn takes(&self, cwd: Option<&[u8]>) -> bool {
         let Some(cwd) = cwd.map(to_string_lossy).filter(|cwd| !cwd.is_empty()) else { return false };
-        let is_same = resolve(&cwd, self.host).and_then(|cwd| is_same_path(&cwd, self.cwd, self.host));
+        let is_same = resolve(&cwd, self.process).and_then(|cwd| is_same_path(&cwd, self.cwd, self.process));
         is_same.unwrap_or_else(|_| {
-            self.host.give_up();
+            self.process.give_up();
             false
         })
     }
@@ -40,10 +40,10 @@ impl CwdFilter<'_> {
 
 /// The working directory to filter the sessions in `dir` by: a directory that was given, and is not the default one, may
 /// hold other working directories' sessions too.
-pub fn lookup_filter(cwd: &str, dir: &str, is_given: bool, host: &dyn Host) -> Result<Option<String>> {
-    let default = default_session_dir(cwd, None, host)?;
-    match is_given && !is_same_path(dir, &default, host)? {
-        true => resolve(cwd, host).map(Some),
+pub fn lookup_filter(cwd: &str, dir: &str, is_given: bool, process: &dyn Process) -> Result<Option<String>> {
+    let default = default_session_dir(cwd, None, process)?;
+    match is_given && !is_same_path(dir, &default, process)? {
+        true => resolve(cwd, process).map(Some),
         false => Ok(None),
     }
 }
@@ -139,7 +139,7 @@ mod tests {
         let dir = dir.path().to_str().expect("text");
         assert_eq!(most_recent(dir, None), Some(at("long.jsonl")));
         assert_eq!(by_id(dir, b"s", None), Some(at("long.jsonl")));
-        let elsewhere = CwdFilter { cwd: "/d", host: &Fixed };
+        let elsewhere = CwdFilter { cwd: "/d", process: &Fixed };
         assert_eq!(most_recent(dir, Some(&elsewhere)), None);
     }
 }

@@ -10,7 +10,7 @@ use super::find_session::CwdFilter;
 use super::locale_sort::{sort, Order, SortKey};
 use super::read_all::read_all;
 use crate::core::base::error::{Error, Result};
-use crate::core::base::paths::{join, Host};
+use crate::core::base::paths::{join, Process};
 use crate::core::base::unparsed_dates::UnparsedDates;
 use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::location::CatalogLocation;
@@ -68,8 +68,8 @@ impl ListScope {
     }
 
     /// Whether a session with this working directory is listed.
-    pub fn includes(&self, cwd: &[u8], host: &dyn Host) -> bool {
-        self.filter.as_deref().is_none_or(|filter| CwdFilter { cwd: filter, host }.takes(Some(cwd)))
+    pub fn includes(&self, cwd: &[u8], process: &dyn Process) -> bool {
+        self.filter.as_deref().is_none_or(|filter| CwdFilter { cwd: filter, process }.takes(Some(cwd)))
     }
 
     /// When partial lists are published.
@@ -121,17 +121,17 @@ pub struct ListedFile {
 /// An event of a list.
 #[derive(Debug)]
 pub enum ListEvent {
-    /// Names have to be sorted as the host's language does.
+    /// Names have to be sorted by JavaScript's `localeCompare`.
     Sort(SortRequest),
     /// How many files there are.
     Found(usize),
-    /// Dates of the file at this position that only the host can parse, a JSON array. They come before the file itself.
+    /// Dates of the file at this position that only JavaScript can parse, a JSON array. They come before the file itself.
     Dates(usize, String),
     /// The file at this position was read; None if it is not a session.
     Read(usize, Option<Box<ListedFile>>),
 }
 
-/// Files to be sorted by the host.
+/// Files to be sorted by JavaScript.
 #[derive(Debug)]
 pub struct SortRequest {
     pub keys: Vec<SortKey>,
@@ -190,7 +190,7 @@ fn order_of(
     }
 }
 
-/// The host's answer; None if the host gives none.
+/// JavaScript's answer; None if it gives none.
 pub fn received<T>(answer: &Receiver<T>, cancelled: &AtomicBool) -> Option<T> {
     loop {
         match answer.recv_timeout(Duration::from_millis(20)) {
@@ -201,7 +201,7 @@ pub fn received<T>(answer: &Receiver<T>, cancelled: &AtomicBool) -> Option<T> {
     }
 }
 
-/// How many of a file's dates, and how many bytes of them, the host parses at once: its thread has other work.
+/// How many of a file's dates, and how many bytes of them, JavaScript parses at once: its thread has other work.
 const DATES_AT_ONCE: usize = 64;
 const DATE_BYTES_AT_ONCE: usize = 8 << 10;
 

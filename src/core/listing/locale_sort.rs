@@ -1,5 +1,5 @@
-//! The order in which a list reads its files: by time and name, both descending, names as the host's language sorts them.
-//! Names that first differ in digits sort the same in every language; only others need the host.
+//! The order in which a list reads its files: by time and name, both descending, names as JavaScript's `localeCompare` sorts them.
+//! Names that first differ in digits sort the same in every language; only others need `localeCompare`.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ pub struct SortKey {
 pub enum Order {
     /// The order in every language.
     Final(Vec<u32>),
-    /// The order of the names' bytes. The host has to sort them; this order is close to the result.
+    /// The order of the names' bytes. JavaScript has to sort them; this order is close to the result.
     ByBytes(Vec<u32>),
 }
 

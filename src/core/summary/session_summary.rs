@@ -46,7 +46,7 @@ pub struct SessionSummary {
     pub created: Option<String>,
     /// The newest user or assistant activity, ms since 1970.
     pub active: Option<f64>,
-    /// Entry timestamps that only the host can parse; the newest of them counts as activity.
+    /// Entry timestamps that only JavaScript can parse; the newest of them counts as activity.
     pub unparsed_dates: UnparsedDates,
     /// Message entries of every role on every branch.
     pub message_count: u64,

@@ -137,7 +137,7 @@ impl SessionManager {
         usage: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let now = crate::js::factory::host::now(js)?;
+        let now = crate::js::factory::process::now(js)?;
         let system = reading(&self.state, js, || system_message(&self.state, js, now))?;
         let id = self.state.borrow().session.new_entry_id();
         let first_kept = match js.is_nullish(first_kept_entry_id)? {

@@ -14,7 +14,7 @@ use crate::js::convert::paths::resolved;
 use crate::js::convert::time::iso;
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::factory::host::now;
+use crate::js::factory::process::now;
 use crate::js::manager::resupply::with_file;
 
 /// A report of the core as an object.

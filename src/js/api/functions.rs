@@ -297,7 +297,7 @@ pub fn parse_session_entries<'env>(env: &'env Env, content: JsVal<'env>) -> Resu
 pub fn load_entries_from_file<'env>(env: &'env Env, file_path: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     let given = args::path(js, file_path, "filePath")?;
-    let file = on_paths(js, |host| paths::normalize(&given, host))?;
+    let file = on_paths(js, |process| paths::normalize(&given, process))?;
     let values = js.array(0)?;
     let storage = match FileStorage::open(&file) {
         Ok(storage) => storage,

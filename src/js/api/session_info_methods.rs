@@ -56,8 +56,8 @@ impl SessionManager {
             let state = self.state.borrow();
             (state.cwd.clone(), state.dir.clone())
         };
-        on_paths(JsEnv::new(env), |host| {
-            paths::is_same_path(&dir, &paths::default_session_dir(&cwd, None, host)?, host)
+        on_paths(JsEnv::new(env), |process| {
+            paths::is_same_path(&dir, &paths::default_session_dir(&cwd, None, process)?, process)
         })
     }
 

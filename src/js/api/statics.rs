@@ -8,7 +8,7 @@ use napi_derive::napi;
 use super::manager::SessionManager;
 use crate::core::base::error::Error as CoreError;
 use crate::core::base::options::Durability;
-use crate::core::base::paths::{self, Host as _};
+use crate::core::base::paths::{self, Process as _};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::header::new_header_line;
 use crate::core::listing::find_session::{self, CwdFilter};
@@ -22,7 +22,7 @@ use crate::js::convert::paths::on_paths;
 use crate::js::convert::paths::resolved;
 use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::factory::host::{now, JsHost};
+use crate::js::factory::process::{now, JsProcess};
 use crate::js::lists::list;
 use crate::js::lists::search;
 use crate::js::lists::usage;
@@ -117,10 +117,10 @@ impl SessionManager {
         }
         let cwd = match cwd {
             Some(cwd) => cwd,
-            None => on_paths(js, |host| host.cwd())?,
+            None => on_paths(js, |process| process.cwd())?,
         };
         let dir = match args::optional_path(js, session_dir, "sessionDir")? {
-            Some(dir) => on_paths(js, |host| paths::normalize(&dir, host))?,
+            Some(dir) => on_paths(js, |process| paths::normalize(&dir, process))?,
             None => paths::parent(&file),
         };
         let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
@@ -150,13 +150,13 @@ impl SessionManager {
         let file_options = state::options(js, options)?;
         let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, file_options.durability)?;
         let cwd = args::path(js, cwd, "cwd")?;
-        let recent = on_paths(js, |host| {
+        let recent = on_paths(js, |process| {
             // As in the reference, an empty working directory asks for the newest of all.
-            let filter = filter.as_deref().filter(|_| !cwd.is_empty()).map(|cwd| CwdFilter { cwd, host });
+            let filter = filter.as_deref().filter(|_| !cwd.is_empty()).map(|cwd| CwdFilter { cwd, process });
             Ok(find_session::most_recent(&dir, filter.as_ref()))
         })?;
         let file = match recent {
-            Some(path) => Some(on_paths(js, |host| paths::resolve(&path, host))?),
+            Some(path) => Some(on_paths(js, |process| paths::resolve(&path, process))?),
             None => None,
         };
         let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
@@ -185,7 +185,7 @@ impl SessionManager {
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let cwd = match js.is_undefined(cwd)? {
-            true => on_paths(js, |host| host.cwd())?,
+            true => on_paths(js, |process| process.cwd())?,
             false => args::path(js, cwd, "cwd")?,
         };
         let config = ManagerConfig::in_memory(js, cwd)?;
@@ -233,7 +233,7 @@ impl SessionManager {
         let timestamp = iso(js, now)?;
         let file = session_file(&dir, &timestamp, &id);
         let header = new_header_line(&to_string_lossy(&id), &timestamp, &cwd, Some(&source_path));
-        let file = on_paths(js, |host| paths::resolve(&file, host))?;
+        let file = on_paths(js, |process| paths::resolve(&file, process))?;
         let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
         gc::collect(js)?;
         let session = source.write_to(&file, id, &header, file_options).map_err(fail)?;
@@ -264,8 +264,8 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, Durability::Os)?;
         let found = match js.text(id)? {
-            Some(id) => on_paths(js, |host: &JsHost| {
-                let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, host });
+            Some(id) => on_paths(js, |process: &JsProcess| {
+                let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, process });
                 Ok(find_session::by_id(&dir, &id, filter.as_ref()))
             })?,
             None => None,
@@ -334,8 +334,8 @@ impl SessionManager {
             (js.undefined()?, second)
         };
         list::promise(js, signal, progress, || match dir.filter(|dir| !dir.is_empty()) {
-            Some(dir) => Ok(ListScope::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
-            None => Ok(ListScope::all(on_paths(js, |host| paths::sessions_dir(host))?)),
+            Some(dir) => Ok(ListScope::dir(on_paths(js, |process| paths::normalize(&dir, process))?, None)),
+            None => Ok(ListScope::all(on_paths(js, |process| paths::sessions_dir(process))?)),
         })
     }
 }
@@ -416,7 +416,7 @@ pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, 
         false => js.get(options, c"create")?,
     };
     let only_named = !js.is_nullish(create)? && !js.is_truthy(create)?;
-    let dir = on_paths(js, |host| paths::default_session_dir(&cwd, agent.as_deref(), host))?;
+    let dir = on_paths(js, |process| paths::default_session_dir(&cwd, agent.as_deref(), process))?;
     if !only_named && !std::path::Path::new(&dir).exists() {
         make_dir(&dir, Durability::Os).map_err(|error| thrown(js, &error))?;
     }
@@ -440,10 +440,10 @@ pub fn find_most_recent_session<'env>(
     let js = JsEnv::new(env);
     let dir = args::path(js, session_dir, "sessionDir")?;
     let cwd = args::optional_path(js, cwd, "cwd")?;
-    let found = on_paths(js, |host| {
-        let dir = paths::normalize(&dir, host)?;
-        let cwd = cwd.as_deref().map(|cwd| paths::resolve(cwd, host)).transpose()?;
-        let filter = cwd.as_deref().map(|cwd| CwdFilter { cwd, host });
+    let found = on_paths(js, |process| {
+        let dir = paths::normalize(&dir, process)?;
+        let cwd = cwd.as_deref().map(|cwd| paths::resolve(cwd, process)).transpose()?;
+        let filter = cwd.as_deref().map(|cwd| CwdFilter { cwd, process });
         Ok(find_session::most_recent(&dir, filter.as_ref()))
     })?;
     found.map_or_else(|| js.null(), |path| js.string(path.as_bytes()))

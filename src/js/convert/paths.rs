@@ -1,4 +1,4 @@
-//! Path arguments, and the core's calls on paths with the host's answers.
+//! Path arguments, and the core's calls on paths, which ask JavaScript about the process.
 
 use napi::Result;
 
@@ -7,15 +7,15 @@ use super::errors::thrown;
 use crate::core::base::error::Result as CoreResult;
 use crate::core::base::paths;
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::factory::host::JsHost;
+use crate::js::factory::process::JsProcess;
 
-/// Runs a core call that asks the host; its error is thrown.
-pub fn on_paths<T>(js: JsEnv<'_>, work: impl FnOnce(&JsHost<'_>) -> CoreResult<T>) -> Result<T> {
-    work(&JsHost(js)).map_err(|error| thrown(js, &error))
+/// Runs a core call that asks JavaScript about the process; its error is thrown.
+pub fn on_paths<T>(js: JsEnv<'_>, work: impl FnOnce(&JsProcess<'_>) -> CoreResult<T>) -> Result<T> {
+    work(&JsProcess(js)).map_err(|error| thrown(js, &error))
 }
 
 /// A path argument made absolute.
 pub fn resolved(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<String> {
     let given = args::path(js, value, name)?;
-    on_paths(js, |host| paths::resolve(&given, host))
+    on_paths(js, |process| paths::resolve(&given, process))
 }

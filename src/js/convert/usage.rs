@@ -1,4 +1,4 @@
-//! The options of usage reports, the calendar of the host, and reports as JavaScript values.
+//! The options of usage reports, the calendar of JavaScript's time zone, and reports as JavaScript values.
 
 use napi::Result;
 
@@ -59,7 +59,7 @@ fn groupings(js: JsEnv<'_>, by: JsVal<'_>) -> Result<Vec<Grouping>> {
     Ok(groupings)
 }
 
-/// The calendar of the host's time zone for these days of UTC.
+/// The calendar of JavaScript's time zone for these days of UTC.
 pub fn local_calendar(js: JsEnv<'_>, utc_days: &[f64]) -> Result<Calendar> {
     let pairs = factory::call(js, FactoryFn::LocalDays, &[js.f64s(utc_days)?])?;
     let number = |at| js.scoped(|js, _| Ok(js.number_value(js.at(pairs, at)?)?.unwrap_or_default()));

@@ -11,7 +11,7 @@ use super::functions::{FactoryFn, NAMES};
 use crate::js::engine::{EnvId, JsEnv, JsVal, Persistent, Scratch};
 
 const SHARED: &str = include_str!("shared.js");
-const HOST: &str = include_str!("host.js");
+const PROCESS: &str = include_str!("process.js");
 const OBJECTS: &str = include_str!("objects.js");
 const VALUES: &str = include_str!("values.js");
 const ENTRIES: &str = include_str!("entries.js");
@@ -37,7 +37,7 @@ pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>) -> Result<()> {
     let shared = compile(SHARED, &[])?;
     let values = compile(VALUES, &[shared, codes])?;
     let scripts = [
-        compile(HOST, &[])?,
+        compile(PROCESS, &[])?,
         compile(OBJECTS, &[shared])?,
         values,
         compile(ENTRIES, &[shared, codes, numbers, values])?,

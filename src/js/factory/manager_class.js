@@ -103,7 +103,7 @@
 			}
 		},
 		// Gives the class what napi-rs does not: statics with a name that are not constructors, attributes, lengths, and methods that
-		// work on a Proxy of a manager or an object that inherits from one, as tests and hosts call them. The engine runs a
+		// work on a Proxy of a manager or an object that inherits from one, as tests and applications call them. The engine runs a
 		// native method only on its own instance; each finds the manager through a property of it. On anything else they
 		// throw: of a wrong `this` V8 makes a TypeError, but Bun and Deno a plain Error.
 		finishClass(SessionManager, functions) {

@@ -1,9 +1,9 @@
-//! The scripts that the addon compiles once, the calls into them, and the host's clock and environment.
+//! The scripts that the addon compiles once, the calls into them, and the process's clock, directories and environment.
 
 mod call;
 mod codes;
 mod functions;
-pub mod host;
+pub mod process;
 
 pub use call::{call, function, install, scratch, uninstall};
 pub use functions::FactoryFn;

@@ -9,7 +9,7 @@ use napi::Result;
 
 use super::info::{info_object, InfoArgs};
 use super::task::{self, Deferred, Held, Task};
-use crate::core::base::paths::Host;
+use crate::core::base::paths::Process;
 use crate::core::catalog::location::{location, CatalogLocation};
 use crate::core::listing::list::{list as core_list, ListEvent, ListScope, ListedFile, PartialLists, SortRequest};
 use crate::core::summary::session_summary::ListedSession;
@@ -21,7 +21,7 @@ use crate::js::factory::{self, scratch, FactoryFn};
 /// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is
 /// no catalog.
 pub fn surroundings(js: JsEnv<'_>) -> Result<(Option<CatalogLocation>, String)> {
-    let asked = on_paths(js, |host| Ok((location(host)?, host.cwd()?)));
+    let asked = on_paths(js, |process| Ok((location(process)?, process.cwd()?)));
     match asked {
         Ok(found) => Ok(found),
         Err(_) => js.take_exception().map(|_| (None, String::new())),
@@ -74,7 +74,7 @@ struct List {
 
 #[derive(Default)]
 struct Progress {
-    /// The newest date that the host parsed for files that are not complete yet, by their positions.
+    /// The newest date that JavaScript parsed for files that are not complete yet, by their positions.
     unparsed_dates: HashMap<usize, f64>,
     /// When the sessions read so far were modified, and their positions.
     times: Vec<(f64, u32)>,
@@ -114,7 +114,7 @@ impl List {
         task.hold(js, Held::Results, js.array(total)?)
     }
 
-    /// Asks the host for the newest of some dates of a file.
+    /// Asks JavaScript for the newest of some dates of a file.
     fn parse_dates(&self, js: JsEnv<'_>, at: usize, times: &str) -> Result<()> {
         let newest = js.number_value(factory::call(js, FactoryFn::NewestTime, &[parse(js, times)?])?)?;
         if let Some(newest) = newest {
@@ -179,13 +179,13 @@ impl List {
     /// Whether a session is one of those that are listed.
     fn takes(&self, js: JsEnv<'_>, listed: &ListedSession) -> Result<bool> {
         match self.scope.is_filtered() {
-            true => on_paths(js, |host| Ok(self.scope.includes(&listed.summary.cwd, host))),
+            true => on_paths(js, |process| Ok(self.scope.includes(&listed.summary.cwd, process))),
             false => Ok(true),
         }
     }
 }
 
-/// Sorts files as the host's language sorts their names.
+/// Sorts files by their names as `localeCompare` does.
 fn sort(js: JsEnv<'_>, request: SortRequest) -> Result<()> {
     let SortRequest { keys, order, answer } = request;
     let names = js.array(keys.len())?;

@@ -21,7 +21,7 @@ use crate::js::convert::args;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::on_paths;
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::factory::host::HostSnapshot;
+use crate::js::factory::process::ProcessSnapshot;
 use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::session_dir::{search_dir, SearchDir};
 
@@ -43,7 +43,7 @@ struct SearchRequest {
     query: String,
     options: SearchOptions,
     location: Option<CatalogLocation>,
-    host: HostSnapshot,
+    process: ProcessSnapshot,
 }
 
 /// Starts a search and gives its promise.
@@ -72,7 +72,7 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
         query,
         options: SearchOptions { limit, mark },
         location,
-        host: on_paths(js, HostSnapshot::of)?,
+        process: on_paths(js, ProcessSnapshot::of)?,
     };
     let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
     task.hold(js, Held::Results, js.array(0)?)?;
@@ -100,10 +100,10 @@ pub fn scope(js: JsEnv<'_>, cwd: JsVal<'_>, dir: JsVal<'_>) -> Result<ListScope>
         false => Some(args::path(js, cwd, "cwd")?),
     };
     match (cwd_given, dir_given) {
-        (None, None) => Ok(ListScope::all(on_paths(js, |host| paths::sessions_dir(host))?)),
-        (None, Some(dir)) => Ok(ListScope::dir(on_paths(js, |host| paths::normalize(&dir, host))?, None)),
+        (None, None) => Ok(ListScope::all(on_paths(js, |process| paths::sessions_dir(process))?)),
+        (None, Some(dir)) => Ok(ListScope::dir(on_paths(js, |process| paths::normalize(&dir, process))?, None)),
         (Some(cwd), None) => {
-            Ok(ListScope::dir(on_paths(js, |host| paths::default_session_dir(&cwd, None, host))?, None))
+            Ok(ListScope::dir(on_paths(js, |process| paths::default_session_dir(&cwd, None, process))?, None))
         }
         (Some(_), Some(_)) => {
             let SearchDir { dir, filter } = search_dir(js, cwd, dir, Durability::Os)?;
@@ -122,8 +122,8 @@ fn answer(
         events.send(SearchEvent::Done);
         return Ok(None);
     };
-    let files = asked.scope.find(&asked.host.cwd)?;
-    let takes = |info: &SessionSummary| asked.scope.includes(&info.cwd, &asked.host);
+    let files = asked.scope.find(&asked.process.cwd)?;
+    let takes = |info: &SessionSummary| asked.scope.includes(&info.cwd, &asked.process);
     let request = Request {
         files: &files,
         takes: &takes,

@@ -21,12 +21,12 @@ use crate::js::convert::paths::{on_paths, resolved};
 use crate::js::convert::usage::{local_calendar, report_options};
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::factory::host::HostSnapshot;
+use crate::js::factory::process::ProcessSnapshot;
 
 /// What the collecting thread sends.
 enum UsageEvent {
     Progress(usize, usize),
-    /// The host's calendar is needed for these days of UTC.
+    /// JavaScript's calendar is needed for these days of UTC.
     Days(Vec<f64>, Answer<Calendar>),
     Done(String),
 }
@@ -37,7 +37,7 @@ struct UsageRequest {
     options: ReportOptions,
     is_utc: bool,
     location: Option<CatalogLocation>,
-    host: HostSnapshot,
+    process: ProcessSnapshot,
 }
 
 /// Starts a report and gives its promise.
@@ -56,9 +56,9 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
         true => UsageSource::Sessions(search::scope(js, cwd, dir)?),
     };
     let (location, _) = surroundings(js)?;
-    let host = on_paths(js, HostSnapshot::of)?;
+    let process = on_paths(js, ProcessSnapshot::of)?;
     let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
-    let asked = UsageRequest { source, options: report_options, is_utc, location, host };
+    let asked = UsageRequest { source, options: report_options, is_utc, location, process };
     // No texts are ingested afterwards: a command that only asks for sums would start hours of work.
     task.run(js, ("usage", None), handle, move |events, stop| asked.answer(stop, events).map(|()| None))
 }
@@ -68,12 +68,12 @@ impl UsageRequest {
         // The promise rejects with the signal's reason.
         let stopped = || CoreError::failed("The report was stopped");
         let takes = |info: &SessionSummary| match &self.source {
-            UsageSource::Sessions(scope) => scope.includes(&info.cwd, &self.host),
+            UsageSource::Sessions(scope) => scope.includes(&info.cwd, &self.process),
             UsageSource::File(_) => true,
         };
         let collection = Collection {
             source: &self.source,
-            cwd: &self.host.cwd,
+            cwd: &self.process.cwd,
             location: self.location.as_ref(),
             largest: self.options.largest,
             cancelled,

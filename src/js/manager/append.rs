@@ -22,7 +22,7 @@ use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::text::line_of;
 use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::factory::host::now;
+use crate::js::factory::process::now;
 use crate::js::factory::{self, FactoryFn};
 
 /// How often an append starts over because the caller's own code changed the session under it.

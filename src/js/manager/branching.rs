@@ -20,12 +20,12 @@ use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::text::line_of;
 use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::factory::host;
+use crate::js::factory::process;
 use crate::js::factory::{self, FactoryFn};
 
 /// Moves the manager to a new session that holds the path to `to`. Gives the new file's path, if it writes files.
 pub fn branched_session(state: &RefCell<State>, js: JsEnv<'_>, to: RowNo) -> Result<Option<String>> {
-    let now = host::now(js)?;
+    let now = process::now(js)?;
     let timestamp = iso(js, now)?;
     let id = ids::session_id(now).into_bytes();
     let plan = plan(state.borrow().session.tree(), to);

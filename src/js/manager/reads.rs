@@ -175,7 +175,7 @@ pub struct TreeShape {
     pub parents: Vec<i32>,
     /// The row of its label, or -1.
     pub labels: Vec<i32>,
-    /// Its time; NaN if only the host can read it.
+    /// Its time; NaN if only JavaScript can parse it.
     pub times: Vec<f64>,
 }
 

@@ -14,9 +14,9 @@ use crate::js::engine::{JsEnv, JsVal};
 /// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
 pub fn session_dir(js: JsEnv<'_>, cwd: &str, given: JsVal<'_>, durability: Durability) -> Result<String> {
     match args::optional_path(js, given, "sessionDir")? {
-        Some(dir) => on_paths(js, |host| paths::normalize(&dir, host)),
+        Some(dir) => on_paths(js, |process| paths::normalize(&dir, process)),
         None => {
-            let dir = on_paths(js, |host| paths::default_session_dir(cwd, None, host))?;
+            let dir = on_paths(js, |process| paths::default_session_dir(cwd, None, process))?;
             if !std::path::Path::new(&dir).exists() {
                 make_dir(&dir, durability).map_err(|error| thrown(js, &error))?;
             }
@@ -43,6 +43,6 @@ pub fn search_dir(js: JsEnv<'_>, cwd: JsVal<'_>, given: JsVal<'_>, durability: D
     let cwd = args::path(js, cwd, "cwd")?;
     let dir = session_dir(js, &cwd, given, durability)?;
     let is_given = !js.is_undefined(given)?;
-    let filter = on_paths(js, |host| lookup_filter(&cwd, &dir, is_given, host))?;
+    let filter = on_paths(js, |process| lookup_filter(&cwd, &dir, is_given, process))?;
     Ok(SearchDir { dir, filter })
 }

@@ -18,7 +18,7 @@ use crate::core::base::options::{
     EntryIds, Lock, SessionFileOptions, DURABILITY_VARIABLE, LOCK_VARIABLE, STORE_VARIABLE,
 };
 use crate::core::base::paths;
-use crate::core::base::paths::Host as _;
+use crate::core::base::paths::Process as _;
 use crate::core::format::ids;
 use crate::core::session::{OpenResult, Persistence, RowRemap, Session};
 use crate::core::storage::file::make_dir;
@@ -29,7 +29,7 @@ use crate::js::convert::text::line_of;
 use crate::js::convert::time::iso;
 use crate::js::engine::ExternalMemory;
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::factory::host;
+use crate::js::factory::process;
 use crate::js::factory::{self, FactoryFn};
 
 /// A manager's state. It is never borrowed across a call that may run the caller's code.
@@ -67,7 +67,7 @@ pub struct ManagerConfig {
 impl ManagerConfig {
     /// A manager of files. The directory is made if it is not there.
     pub fn on_disk(js: JsEnv<'_>, cwd: String, dir: String, options: SessionFileOptions) -> Result<Self> {
-        let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
+        let cwd = on_paths(js, |process| paths::resolve(&cwd, process))?;
         if !dir.is_empty() && !std::path::Path::new(&dir).exists() {
             make_dir(&dir, options.durability).map_err(|error| thrown(js, &error))?;
         }
@@ -76,7 +76,7 @@ impl ManagerConfig {
 
     /// A manager in memory.
     pub fn in_memory(js: JsEnv<'_>, cwd: String) -> Result<Self> {
-        let cwd = on_paths(js, |host| paths::resolve(&cwd, host))?;
+        let cwd = on_paths(js, |process| paths::resolve(&cwd, process))?;
         Ok(Self { cwd, dir: String::new(), persistence: Persistence::Memory, options: SessionFileOptions::default() })
     }
 
@@ -114,7 +114,7 @@ pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<SessionFileOptions> {
             false => js.get(given, key)?,
         };
         if js.is_nullish(value)? {
-            let set = on_paths(js, |host| host.env(variable))?.filter(|text| !text.is_empty());
+            let set = on_paths(js, |process| process.env(variable))?.filter(|text| !text.is_empty());
             return Ok(set.map(|text| (text.into_bytes(), variable.to_owned(), true)));
         }
         let name = format!("options.{}", key.to_string_lossy());
@@ -164,7 +164,7 @@ pub fn new_session(
     file: Option<String>,
     options: JsVal<'_>,
 ) -> Result<(Session, IdentityCache)> {
-    let now = host::now(js)?;
+    let now = process::now(js)?;
     let timestamp = iso(js, now)?;
     let id = session_id(js, options, now)?;
     let parent = match js.is_nullish(options)? {

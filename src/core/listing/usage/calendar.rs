@@ -1,4 +1,4 @@
-//! The days that times belong to, in UTC or in the host's time zone.
+//! The days that times belong to, in UTC or in the time zone of JavaScript.
 
 use crate::core::base::time::iso;
 
@@ -21,7 +21,7 @@ pub enum Calendar {
 }
 
 impl Calendar {
-    /// A calendar of days in the host's zone: when each begins, and its date as UTC midnight in ms since 1970.
+    /// A calendar of days in JavaScript's time zone: when each begins, and its date as UTC midnight in ms since 1970.
     pub fn of_days(mut days: Vec<(f64, f64)>) -> Self {
         days.sort_by(|a, b| a.0.total_cmp(&b.0));
         days.dedup_by(|a, b| a.0 == b.0);

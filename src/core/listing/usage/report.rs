@@ -171,7 +171,7 @@ pub fn sort_sessions(sessions: &mut [UsageSession]) {
     sessions.sort_by(|a, b| a.created.total_cmp(&b.created).then_with(|| a.path.cmp(&b.path)));
 }
 
-/// The days of UTC that calls were made on, in days since 1970: what the host has to know for a calendar.
+/// The days of UTC that calls were made on, in days since 1970: JavaScript makes a calendar of them.
 pub fn utc_days(sessions: &[UsageSession]) -> Vec<f64> {
     let mut days: Vec<f64> = Vec::new();
     for call in sessions.iter().flat_map(|session| &session.usage.calls).filter(|call| !call.time.is_nan()) {

@@ -319,7 +319,7 @@ pub fn plain(json: &[u8]) -> Option<Cow<'_, [u8]>> {
 }
 
 /// The time of an entry or a message by its JSON text: a number of ms or an ISO text. None for anything else, another form of
-/// date included: only the host could read it.
+/// date included: only JavaScript could parse it.
 pub fn time(json: &[u8]) -> Option<f64> {
     let time = match plain(json) {
         Some(text) => Time::from_text(&text),

@@ -1,4 +1,4 @@
-//! The host's clock, directories and environment, asked through the factory.
+//! JavaScript's clock, and the process's directories and environment as JavaScript sees them.
 
 use napi::Result;
 
@@ -16,10 +16,10 @@ pub fn now(js: JsEnv<'_>) -> Result<f64> {
     Ok(js.number_value(now)?.unwrap_or(f64::NAN))
 }
 
-/// The host's answers about paths, for the core.
-pub struct JsHost<'env>(pub JsEnv<'env>);
+/// What JavaScript says of the process, for the core.
+pub struct JsProcess<'env>(pub JsEnv<'env>);
 
-impl JsHost<'_> {
+impl JsProcess<'_> {
     fn ask(&self, function: FactoryFn, args: &[JsVal<'_>]) -> Result<Option<String>> {
         let answer = call::call(self.0, function, args)?;
         Ok(self.0.text(answer)?.map(|text| to_string_lossy(&text).into_owned()))
@@ -31,7 +31,7 @@ fn crossing<T>(result: Result<T>) -> CoreResult<T> {
     result.map_err(|error| CoreError::argument(error.reason.to_string()))
 }
 
-impl paths::Host for JsHost<'_> {
+impl paths::Process for JsProcess<'_> {
     fn cwd(&self) -> CoreResult<String> {
         let cwd = crossing(self.ask(FactoryFn::Cwd, &[]))?;
         cwd.ok_or_else(|| CoreError::argument("The working directory is unknown"))
@@ -66,28 +66,28 @@ impl paths::Host for JsHost<'_> {
 
 /// The name that the application gives itself, if it is a renamed pi.
 pub fn app_name(js: JsEnv<'_>) -> Result<Option<String>> {
-    JsHost(js).ask(FactoryFn::AppName, &[])
+    JsProcess(js).ask(FactoryFn::AppName, &[])
 }
 
-/// A copy of the host's answers for other threads. It cannot convert `file:` URLs, which takes JavaScript.
-pub struct HostSnapshot {
+/// A copy for other threads. It cannot convert `file:` URLs, which takes JavaScript.
+pub struct ProcessSnapshot {
     pub cwd: String,
     pub home: String,
 }
 
-impl HostSnapshot {
-    /// The host's current answers. The working directory may be gone, in which case it is empty: only relative paths
+impl ProcessSnapshot {
+    /// The current state. The working directory may be gone, in which case it is empty: only relative paths
     /// need it.
-    pub fn of(host: &JsHost<'_>) -> CoreResult<Self> {
-        let cwd = paths::Host::cwd(host).unwrap_or_else(|_| {
-            paths::Host::give_up(host);
+    pub fn of(process: &JsProcess<'_>) -> CoreResult<Self> {
+        let cwd = paths::Process::cwd(process).unwrap_or_else(|_| {
+            paths::Process::give_up(process);
             String::new()
         });
-        Ok(Self { cwd, home: paths::Host::home(host)? })
+        Ok(Self { cwd, home: paths::Process::home(process)? })
     }
 }
 
-impl paths::Host for HostSnapshot {
+impl paths::Process for ProcessSnapshot {
     fn cwd(&self) -> CoreResult<String> {
         Ok(self.cwd.clone())
     }
