@@ -116,6 +116,10 @@ async function pushed(connection, query, options) {
 	}
 	/** @type {Row[]} */
 	const rows = [];
+	// Of a session that was named it has been said.
+	if (query === undefined)
+		for (const dir of new Set(syncs.map(({ dir }) => dir)))
+			await local.localSessions(dir, (file, why) => writeWarning(`Not stored: ${safeLine(file)}: ${safeLine(why)}`, Boolean(options.json)));
 	for (const sync of syncs) {
 		if (options.dryRun) {
 			const waiting = (await sync.local(session)).map((one) => ({ ...one, lag: sync.lagOf(one) })).filter(({ lag }) => lag > 0);

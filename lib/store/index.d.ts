@@ -319,6 +319,8 @@ export interface SessionSyncOptions {
 /** The sessions of one project on this machine, and a store. */
 export class SessionSync {
 	constructor(options: SessionSyncOptions);
+	/** The directory of the session files. */
+	readonly dir: string;
 	readonly project: string;
 	/** Which stored sessions this machine lacks lines of; no lines are loaded. */
 	compare(session?: string): Promise<{ items: SyncItem[]; problems: Problem[] }>;

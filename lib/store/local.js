@@ -1,8 +1,9 @@
 // The sessions of this machine: their files, and where the file of one that comes from a store is to be.
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
+const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
-const { isId } = require("./names.js");
+const { checkId } = require("./names.js");
 const { readHeader } = require("./session-file.js");
 
 /** @typedef {{ session: string, file: string, cwd: string | undefined }} LocalSession */
@@ -13,10 +14,11 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
  * The sessions in a directory, by id; of two files of one session the one whose name comes last. What is not a session, or one
- * of an old version, is passed over.
+ * of another version, is passed over.
  * @param {string} dir
+ * @param {(file: string, why: string) => void} [onPassedOver]
  */
-async function localSessions(dir) {
+async function localSessions(dir, onPassedOver) {
 	/** @type {Map<string, LocalSession>} */
 	const found = new Map();
 	const names = (await fs.readdir(dir).catch(none)).filter((name) => name.endsWith(".jsonl")).sort();
@@ -24,7 +26,14 @@ async function localSessions(dir) {
 	const read = [];
 	let next = 0;
 	const work = async () => {
-		for (let at = next++; at < names.length; at = next++) read[at] = await describe(join(dir, names[at] ?? ""));
+		for (let at = next++; at < names.length; at = next++) {
+			const file = join(dir, names[at] ?? "");
+			try {
+				read[at] = await describe(file);
+			} catch (error) {
+				onPassedOver?.(file, error instanceof Error ? error.message : String(error));
+			}
+		}
 	};
 	await Promise.all(Array.from({ length: PARALLEL }, work));
 	for (const one of read) if (one) found.set(one.session, one);
@@ -37,20 +46,16 @@ function none(error) {
 	throw error;
 }
 
-/** @param {string} path @returns {Promise<LocalSession | undefined>} */
+/** @param {string} path @returns {Promise<LocalSession>} */
 async function describe(path) {
+	// Opening a pipe would wait for a writer.
+	if (!(await fs.stat(path)).isFile()) throw new StoreError("invalid", "It is not a file");
+	const file = await fs.open(path);
 	try {
-		// Opening a pipe would wait for a writer.
-		if (!(await fs.stat(path)).isFile()) return undefined;
-		const file = await fs.open(path);
-		try {
-			const { id, cwd } = await readHeader(file);
-			return isId(id) ? { session: id, file: path, cwd } : undefined;
-		} finally {
-			await file.close();
-		}
-	} catch {
-		return undefined;
+		const { id, cwd } = await readHeader(file);
+		return { session: checkId(id, "session"), file: path, cwd };
+	} finally {
+		await file.close();
 	}
 }
 

@@ -31,6 +31,8 @@ class SessionSync {
 		this.#options = options;
 		this.#notes = new Notes(options.notes, options.address, options.dir);
 		/** @readonly */
+		this.dir = options.dir;
+		/** @readonly */
 		this.project = options.project ?? projectOf(options.cwd);
 	}
 

@@ -1,6 +1,6 @@
 // `pi-sessions push`, `pull`, `sync` and `remote`, with a store in a directory that two machines share.
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { type World, good, lines, put, run, world } from "../../support/cli.js";
 import { message, scratch, snapshot, user } from "../../support/store.js";
@@ -46,6 +46,25 @@ test("a session goes from here to the store and from there to another machine", 
 	expect(await good(laptop, ["sync", "--all"])).toMatch(/^1 line added/);
 	expect(readFileSync(file, "utf8").split("\n").slice(1)).toEqual(readFileSync(pulled, "utf8").split("\n").slice(1));
 	expect(await good(laptop, ["sync"])).toContain("Nothing to do");
+});
+
+test("files that are not stored, of another version or no sessions, were passed over without a word", async () => {
+	const { laptop } = team();
+	const file = put(laptop, ID, [message("a", null, user("hello"))]);
+	const beside = (name: string, text: string) => writeFileSync(join(dirname(file), name), `${text}\n`);
+	beside("old.jsonl", '{"type":"session","version":2,"id":"x","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}');
+	beside("later.jsonl", '{"type":"session","version":4,"id":"y","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}');
+	beside("odd.jsonl", '{"type":"session","version":3,"id":"../z","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}');
+	beside("notes.jsonl", "not a session");
+	const { code, out, err } = await run(laptop, ["push"]);
+	expect(out).toMatch(/ stored {2}0194aaaa/);
+	expect(code).toBe(0);
+	const told = err.trimEnd().split("\n").sort();
+	expect(told).toHaveLength(4);
+	for (const [index, why] of [/later\.jsonl: .*install a newer/, /notes\.jsonl: .*no header/, /odd\.jsonl: Not an id of a session/, /old\.jsonl: .*open it once/].entries())
+		expect(told[index]).toMatch(why);
+	// A session that is named has nothing to do with the others.
+	expect((await run(laptop, ["push", ID])).err).toBe("");
 });
 
 test("a session that was deleted here comes back when it is named; others of the store stay where they are", async () => {
