@@ -18,7 +18,7 @@ const SPECS = ["unit", "stress", "slow"].map((folder) => `__test__/${folder}/`);
 const LEFT_OUT = [
 	"slow/lists/long-lines",
 	"slow/search/handles",
-	"slow/search/stores",
+	"slow/search/hard-to-search",
 	"slow/sizes",
 	"stress/durability",
 	"stress/kills",

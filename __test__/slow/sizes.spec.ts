@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { header, message, root, scratch, text, user, writeSession } from "../support/store.js";
+import { header, message, root, scratch, text, user, writeSession } from "../support/scratch.js";
 
 const MB = 1 << 20;
 const START = [header(), message("a", null, user("one")), message("b", "a", user("two"))];

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { header, message, root, scratch, user, writeSession } from "../support/store.js";
+import { header, message, root, scratch, user, writeSession } from "../support/scratch.js";
 
 /** How many entries each manager appends. */
 const APPENDS = 5;

@@ -221,7 +221,7 @@ const fresh = () => {
 	for (const manager of managers) manager.appendMessage({ role: "user", content: "begin", timestamp: 1 });
 };
 
-// What a listener throws is an uncaught exception, on purpose (contract/hosts.spec.ts); hostile ones would end this.
+// What a listener throws is an uncaught exception, on purpose (contract/applications.spec.ts); hostile ones would end this.
 const untried = ["constructor", "onAppend"];
 const methods = Object.getOwnPropertyNames(SessionManager.prototype).filter((name) => !untried.includes(name));
 const statics = Object.getOwnPropertyNames(SessionManager).filter(

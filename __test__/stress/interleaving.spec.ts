@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { count } from "../support/counts.mjs";
-import { api, header, ids, message, text, user } from "../support/store.js";
+import { api, header, ids, message, text, user } from "../support/scratch.js";
 
 const { SessionManager } = api;
 type Manager = ReturnType<typeof SessionManager.open>;

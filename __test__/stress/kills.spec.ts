@@ -1,7 +1,7 @@
 // A writer killed at random moments. More kills: `npm run kills`.
 import { expect, test } from "vitest";
 import { count } from "../support/counts.mjs";
-import { scratch } from "../support/store.js";
+import { scratch } from "../support/scratch.js";
 import { isCut, killLoop } from "./kill-loop.mjs";
 
 const SEED = Number(process.env.PSN_SEED ?? 20251121);

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { api, caught, header, linesOf, message, scratch, text, user, writeSession } from "../support/store.js";
+import { api, caught, header, linesOf, message, scratch, text, user, writeSession } from "../support/scratch.js";
 import { ended, startLimited } from "../support/children.js";
 
 const { SessionManager } = api;

@@ -2,9 +2,9 @@
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { loadReference } from "../support/peer.js";
+import { loadReference } from "../support/reference.js";
 import { count } from "../support/counts.mjs";
-import { api, header, jsonLines, message, root, scratch, user, writeSession } from "../support/store.js";
+import { api, header, jsonLines, message, root, scratch, user, writeSession } from "../support/scratch.js";
 import { run, runTogether } from "../support/children.js";
 
 const { SessionManager } = api;

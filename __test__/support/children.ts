@@ -1,7 +1,7 @@
 // Processes that use the module, to be watched, crowded and killed.
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
-import { root } from "./store.js";
+import { root } from "./scratch.js";
 
 const MODULE = process.env.PSN_MODULE ?? join(root, "index.js");
 

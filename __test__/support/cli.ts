@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
-import { type Json, assistant, entry, header, message, root, scratch, text, toolResult, user } from "./store.js";
+import { type Json, assistant, entry, header, message, root, scratch, text, toolResult, user } from "./scratch.js";
 import { tool } from "./tools.js";
 
 export const bin = join(root, "bin/pi-sessions.mjs");

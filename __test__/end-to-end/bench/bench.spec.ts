@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Json, jsonLines, root, scratch } from "../../support/store.js";
+import { type Json, jsonLines, root, scratch } from "../../support/scratch.js";
 
 function run(script: string, ...args: string[]): { status: number | null; stdout: string; stderr: string } {
 	return spawnSync(process.execPath, [join(root, "bench", script), ...args], { encoding: "utf8" });

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { root, scratch } from "../../support/store.js";
+import { root, scratch } from "../../support/scratch.js";
 
 const rows = [
 	{ case: "open-128mb", title: "open, 128 MB", peer: 1_000, ours: 10, ratio: 100 },

@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { message, user } from "../../support/store.js";
+import { message, user } from "../../support/scratch.js";
 import { type World, bin, branched, program, put, run, runProgram, world } from "../../support/cli.js";
 import { tool } from "../../support/tools.js";
 

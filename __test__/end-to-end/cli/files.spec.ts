@@ -2,7 +2,7 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Json, api, assistant, message, modeOf, snapshot, user } from "../../support/store.js";
+import { type Json, api, assistant, message, modeOf, snapshot, user } from "../../support/scratch.js";
 import { type World, bin, branched, put, run, runProgram, world } from "../../support/cli.js";
 
 /** Entries whose bodies are read from the file while the new one is written. */

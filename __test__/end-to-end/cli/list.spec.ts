@@ -1,6 +1,6 @@
 // The table of `pi-sessions list`: ids that name one session each, and many rows.
 import { describe, expect, test } from "vitest";
-import { message, user } from "../../support/store.js";
+import { message, user } from "../../support/scratch.js";
 import { good, goodJson, lines, put, world } from "../../support/cli.js";
 
 const say = (text: string) => [message("a", null, user(text))];

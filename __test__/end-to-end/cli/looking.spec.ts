@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { type Json, message, modeOf, root, snapshot, user } from "../../support/store.js";
+import { type Json, message, modeOf, root, snapshot, user } from "../../support/scratch.js";
 import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
 
 test("looking changes no file: not an old one that opening would migrate, not one without a last line end", async () => {

@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 import { expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
-import { type Json, assistant, message, user } from "../../support/store.js";
+import { type Json, assistant, message, user } from "../../support/scratch.js";
 import { good, put, world } from "../../support/cli.js";
 
 /** What is used of a reader of Markdown. */

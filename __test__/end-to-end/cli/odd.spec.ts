@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Json, api, assistant, entry, message, snapshot, user } from "../../support/store.js";
+import { type Json, api, assistant, entry, message, snapshot, user } from "../../support/scratch.js";
 import { Random } from "../../stress/differential/random.js";
 import { type World, put, run, world } from "../../support/cli.js";
 

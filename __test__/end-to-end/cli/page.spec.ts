@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
-import { type Json, assistant, entry, message, root, user } from "../../support/store.js";
+import { type Json, assistant, entry, message, root, user } from "../../support/scratch.js";
 import { branched, put, run, world } from "../../support/cli.js";
 import { tool } from "../../support/tools.js";
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { api, assistant, message, root, snapshot, user } from "../../support/store.js";
+import { api, assistant, message, root, snapshot, user } from "../../support/scratch.js";
 import { type World, bin, branched, good, goodJson, put, run, runInTerminal, runProgram, world } from "../../support/cli.js";
 
 /** The environment in which the command runs a script of the test's before anything else; the script has `SessionManager`. */

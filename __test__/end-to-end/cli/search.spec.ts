@@ -1,6 +1,6 @@
 // `pi-sessions search`: places where words were said.
 import { expect, test } from "vitest";
-import { assistant, message, user } from "../../support/store.js";
+import { assistant, message, user } from "../../support/scratch.js";
 import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
 
 test("shows places by session, the words in them marked on a terminal", async () => {

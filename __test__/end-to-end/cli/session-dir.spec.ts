@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { api, message, user } from "../../support/store.js";
+import { api, message, user } from "../../support/scratch.js";
 import { type Result, type World, bin, branched, good, goodJson, put, run, runProgram, world } from "../../support/cli.js";
 
 /** Moves a session into a folder that only settings lead to. */

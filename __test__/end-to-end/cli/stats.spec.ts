@@ -3,7 +3,7 @@ import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { type Json, api, assistant, entry, linesOf, message, user } from "../../support/store.js";
+import { type Json, api, assistant, entry, linesOf, message, user } from "../../support/scratch.js";
 import { good, goodJson, put, run, world } from "../../support/cli.js";
 
 describe("stats", () => {

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSyn
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { type World, good, lines, put, run, world } from "../../support/cli.js";
-import { message, scratch, snapshot, user } from "../../support/store.js";
+import { message, scratch, snapshot, user } from "../../support/scratch.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
 

@@ -1,6 +1,6 @@
 // How `pi-sessions` behaves towards terminals, pipes and scripts, and that nothing a session says can act on a terminal.
 import { describe, expect, test } from "vitest";
-import { type Json, assistant, entry, message, user } from "../../support/store.js";
+import { type Json, assistant, entry, message, user } from "../../support/scratch.js";
 import { type World, bin, branched, program, put, run, runInTerminal, runProgram, world } from "../../support/cli.js";
 
 const ESC = "\u001b";

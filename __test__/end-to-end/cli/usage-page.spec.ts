@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { type Json, assistant, entry, message, user } from "../../support/store.js";
+import { type Json, assistant, entry, message, user } from "../../support/scratch.js";
 import { type World, good, goodJson, put, run, world } from "../../support/cli.js";
 import { tool } from "../../support/tools.js";
 

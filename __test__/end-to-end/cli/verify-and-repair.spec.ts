@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { anyManager, lockedOut, message, text, user } from "../../support/store.js";
+import { anyManager, lockedOut, message, text, user } from "../../support/scratch.js";
 import { branched, put, run, world } from "../../support/cli.js";
 
 /** A file with a damaged line, an orphan, an id that stands twice, and a last line without an end. */

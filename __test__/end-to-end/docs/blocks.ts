@@ -1,7 +1,7 @@
 // The code blocks of the documentation.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { root } from "../../support/store.js";
+import { root } from "../../support/scratch.js";
 
 export interface Block {
 	/** Path below the root. */

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { api, read, root, scratch } from "../../support/store.js";
+import { api, read, root, scratch } from "../../support/scratch.js";
 import { allBlocks, blocksOf, pages, placeOf, textOf } from "./blocks.js";
 import { Project, put } from "./project.js";
 import { unknown } from "./known.js";

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import ts from "typescript";
-import { root } from "../../support/store.js";
+import { root } from "../../support/scratch.js";
 import { runProgram } from "../../support/cli.js";
 import { type Block, placeOf, printed } from "./blocks.js";
 

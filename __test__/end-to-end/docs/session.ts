@@ -1,5 +1,5 @@
 // The session that the command's page shows. Ids and times are fixed, so that what is printed is what the page says.
-import { type Json, entry } from "../../support/store.js";
+import { type Json, entry } from "../../support/scratch.js";
 
 const at = (minute: number): string => `2025-06-01T12:${String(minute).padStart(2, "0")}:00.000Z`;
 const time = (minute: number): number => Date.parse(at(minute));

@@ -3,7 +3,7 @@
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isolatedEnv, nodeBin, piPackage } from "../../../scripts/demo/pi.mjs";
-import { root } from "../../support/store.js";
+import { root } from "../../support/scratch.js";
 import { type Result, bin, put as putSession, runProgram, world } from "../../support/cli.js";
 import type { Block } from "./blocks.js";
 import { unknown } from "./known.js";

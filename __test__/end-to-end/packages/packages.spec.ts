@@ -19,7 +19,7 @@ import { parseTriple } from "@napi-rs/cli";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakePi, moduleDir } from "../register/fake-pi.js";
-import { root } from "../../support/store.js";
+import { root } from "../../support/scratch.js";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const targets = (manifest.napi.targets as string[]).map((triple) => parseTriple(triple));

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { caught, root } from "../../support/store.js";
+import { caught, root } from "../../support/scratch.js";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const { checkTag, stage } = (await import(join(root, "scripts/release.mjs"))) as {

@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { read, root, scratch } from "../../support/store.js";
+import { read, root, scratch } from "../../support/scratch.js";
 
 /** Runs a script after a module of the test's; gives what it printed. */
 function after(dir: string, code: string, script: string): string {

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { type Json, api, assistant, entry, message, modeOf, root, user } from "../../support/store.js";
+import { type Json, api, assistant, entry, message, modeOf, root, user } from "../../support/scratch.js";
 import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
 
 describe("list", () => {

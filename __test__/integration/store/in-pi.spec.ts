@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { DirectoryStore, SessionSync, loadAll } from "../../../lib/store/index.js";
 import { SESSION, emptyDirectory, entries, entry, header } from "../../support/lines.js";
-import { snapshot } from "../../support/store.js";
+import { snapshot } from "../../support/scratch.js";
 
 const root = resolve(__dirname, "../../..");
 const worker = join(root, "lib/register/store-worker.mjs");

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, readlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Json, api, assistant, entry, header, message, scratch, user, writeSession } from "../../support/store.js";
+import { type Json, api, assistant, entry, header, message, scratch, user, writeSession } from "../../support/scratch.js";
 import { long, openLazy } from "../../unit/lazy/support.js";
 
 /** Overwrites the lines of these entries in place with what no reader takes. */

@@ -4,7 +4,7 @@ import { constants } from "node:buffer";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { assistant, caught, header, ids, message, scratch, text, user } from "../../support/store.js";
+import { assistant, caught, header, ids, message, scratch, text, user } from "../../support/scratch.js";
 import { openLazy, waiting } from "../../unit/lazy/support.js";
 
 /** V8's limit is 2^29 - 24 characters, that of Bun's engine 2^31 - 1. */

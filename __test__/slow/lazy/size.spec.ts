@@ -2,7 +2,7 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { api, header, scratch, user } from "../../support/store.js";
+import { api, header, scratch, user } from "../../support/scratch.js";
 import { openLazy } from "../../unit/lazy/support.js";
 
 /** Writes a session of lines that are made one by one. */

@@ -3,8 +3,8 @@ import { constants } from "node:buffer";
 import { closeSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { run, session, store } from "../../unit/catalog/store.js";
-import { header, message, user } from "../../support/store.js";
+import { run, session, store } from "../../unit/catalog/agent-dir.js";
+import { header, message, user } from "../../support/scratch.js";
 
 test("a first message longer than a string may be kept a list from ever settling", async () => {
 	const { agent, dir } = store(0);

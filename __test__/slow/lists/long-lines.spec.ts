@@ -2,7 +2,7 @@
 import { closeSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { run, store } from "../../unit/catalog/store.js";
+import { run, store } from "../../unit/catalog/agent-dir.js";
 
 describe("of one line of 90 MB, or four, a list and what it leaves to do held more than twice as much:", () => {
 	const text = JSON.stringify({ type: "text", text: "look" });

@@ -2,8 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { namesIn, session, store, tick } from "../../unit/catalog/store.js";
-import { root, setEnv } from "../../support/store.js";
+import { namesIn, session, store, tick } from "../../unit/catalog/agent-dir.js";
+import { root, setEnv } from "../../support/scratch.js";
 
 const MANY = 100;
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { count } from "../../support/counts.mjs";
-import { api, header, shape, writeSession, scratch } from "../../support/store.js";
+import { api, header, shape, writeSession, scratch } from "../../support/scratch.js";
 
 const seed = Number(process.env.PSN_SEED ?? 20250607);
 const AT_ONCE = 20;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { closeSync, openSync, readSync } from "node:fs";
 import { afterEach, expect, onTestFinished, test } from "vitest";
 import { count } from "../../support/counts.mjs";
-import { api, loose, scratch, user } from "../../support/store.js";
+import { api, loose, scratch, user } from "../../support/scratch.js";
 import { type Recipe, build, json, value } from "./values.js";
 
 const seed = Number(process.env.PSN_SEED ?? 20250607);

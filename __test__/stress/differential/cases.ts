@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { count } from "../../support/counts.mjs";
-import { differsOnPurpose, loadReference, loadSubject } from "../../support/peer.js";
+import { differsOnPurpose, loadReference, loadSubject } from "../../support/reference.js";
 import { withFakeClock } from "./clock.js";
 import { caseSeed } from "./random.js";
 import { type CaseResult, type Modules, type Scenario, runCase } from "./run-case.js";

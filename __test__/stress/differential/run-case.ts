@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { Manager, SessionModule } from "../../support/peer.js";
+import type { Manager, SessionModule } from "../../support/reference.js";
 import { Difference, type Outcome, attemptAsync, compareOutcomes, compareValues } from "./compare.js";
 import { compareFile, compareTrees, forgiveFolders } from "./files.js";
 import { Random } from "./random.js";

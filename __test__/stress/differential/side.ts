@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { Manager, SessionModule } from "../../support/peer.js";
+import type { Manager, SessionModule } from "../../support/reference.js";
 import { setClock } from "./clock.js";
 import { Dumper } from "./dump.js";
 import { Names } from "./names.js";

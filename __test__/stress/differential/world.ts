@@ -2,7 +2,7 @@
 // read from the peer's side alone, so that choosing the next step makes nothing in the module under test.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Manager } from "../../support/peer.js";
+import type { Manager } from "../../support/reference.js";
 import type { Random } from "./random.js";
 import type { Side } from "./side.js";
 import { type Arg, type ReadPlan, literal, named } from "./steps.js";

@@ -3,8 +3,8 @@ import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync,
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
-import { api, lockedOut, message, modeOf, ownAgent, root, scratch, setEnv, snapshot, user } from "../../support/store.js";
-import { type Store, abandonThreads, listed, listedByPeer, namesIn, plain, run, session, settled, store, tick } from "./store.js";
+import { api, lockedOut, message, modeOf, ownAgent, root, scratch, setEnv, snapshot, user } from "../../support/scratch.js";
+import { type Store, abandonThreads, listed, listedByPeer, namesIn, plain, run, session, settled, store, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 

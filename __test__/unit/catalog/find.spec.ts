@@ -3,8 +3,8 @@ import { closeSync, openSync, readFileSync, renameSync, rmSync, utimesSync, writ
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runtime } from "../../support/runtime.js";
-import { api, header, message, scratch, user, writeSession } from "../../support/store.js";
-import { listed, peer, session, store, tick } from "./store.js";
+import { api, header, message, scratch, user, writeSession } from "../../support/scratch.js";
+import { listed, peer, session, store, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 

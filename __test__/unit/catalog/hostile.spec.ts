@@ -4,8 +4,8 @@ import { chmodSync, closeSync, ftruncateSync, mkdirSync, openSync, rmSync, symli
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { api, header, lockedOut, scratch, setEnv, text } from "../../support/store.js";
-import { listedByPeer, run, session, store } from "./store.js";
+import { api, header, lockedOut, scratch, setEnv, text } from "../../support/scratch.js";
+import { listedByPeer, run, session, store } from "./agent-dir.js";
 
 const { SessionManager } = api;
 

@@ -15,8 +15,8 @@ import {
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { count } from "../../support/counts.mjs";
-import { api, entry, header, lockedOut, message, text, user, writeSession } from "../../support/store.js";
-import { listed, listedByPeer, namesIn, session, settled, store, tick } from "./store.js";
+import { api, entry, header, lockedOut, message, text, user, writeSession } from "../../support/scratch.js";
+import { listed, listedByPeer, namesIn, session, settled, store, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { api, root } from "../../support/store.js";
-import { listed, listedByPeer, run, session, store, tick } from "./store.js";
+import { api, root } from "../../support/scratch.js";
+import { listed, listedByPeer, run, session, store, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 

@@ -18,9 +18,9 @@ import { expect, test } from "vitest";
 import type { SessionInfo } from "../../../index.js";
 import { Random } from "../../stress/differential/random.js";
 import { count } from "../../support/counts.mjs";
-import { api, message, header as head } from "../../support/store.js";
+import { api, message, header as head } from "../../support/scratch.js";
 import { expectSameList } from "../../support/times.js";
-import { peer, plain, store } from "./store.js";
+import { peer, plain, store } from "./agent-dir.js";
 
 const { SessionManager } = api;
 const seed = Number(process.env.PSN_SEED ?? 20251121);

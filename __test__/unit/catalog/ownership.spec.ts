@@ -3,8 +3,8 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { api, header, modeOf, scratch, setEnv, snapshot, text } from "../../support/store.js";
-import { listed, listedByPeer, namesIn, run, settled, store, tick } from "./store.js";
+import { api, header, modeOf, scratch, setEnv, snapshot, text } from "../../support/scratch.js";
+import { listed, listedByPeer, namesIn, run, settled, store, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { runtime } from "../../support/runtime.js";
-import { api, header, root, scratch, user, writeSession, message } from "../../support/store.js";
-import { peer, run, store } from "./store.js";
+import { api, header, root, scratch, user, writeSession, message } from "../../support/scratch.js";
+import { peer, run, store } from "./agent-dir.js";
 
 const { SessionManager } = api;
 

@@ -3,8 +3,8 @@ import { appendFileSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
-import { api, header, message, user, writeSession } from "../../support/store.js";
-import { peer, run, session, store, tick } from "./store.js";
+import { api, header, message, user, writeSession } from "../../support/scratch.js";
+import { peer, run, session, store, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 const seed = Number(process.env.PSN_SEED ?? 20251121);

@@ -13,7 +13,7 @@ import {
 	scratch,
 	shape,
 	user,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 
 test("entries are adopted as they are: the same objects, unchanged", () => {
 	const { manager } = opened([message("a", null), entry("invented", "b", "a", { "9": 1, z: -0 }), message("c", "b")]);

@@ -16,7 +16,7 @@ import {
 	toolResult,
 	user,
 	writeSession,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 import { timesOf } from "../../support/times.js";
 
 /** The same message read from a line, from the caller's object, and by the function over plain lists. */

@@ -17,7 +17,7 @@ import {
 	stateOf,
 	user,
 	writeSession,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 
 const functions = api as unknown as Loose;
 const NOTHING = [undefined, null];

@@ -18,7 +18,7 @@ import {
 	toolResult,
 	user,
 	writeSession,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 
 const label = (id: string, parentId: string | null, targetId: string, text?: string) => ({
 	...entry("label", id, parentId, { targetId, label: text }),

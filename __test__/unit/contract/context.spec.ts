@@ -15,7 +15,7 @@ import {
 	system,
 	toolResult,
 	user,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 
 const compaction = (id: string, parentId: string, firstKeptEntryId: unknown, fields: Json = {}) =>
 	entry("compaction", id, parentId, { summary: `summary ${id}`, firstKeptEntryId, tokensBefore: 9, ...fields });

@@ -1,6 +1,6 @@
 // What pi appends and what stands in its files crosses by the fast way: the engine's own JSON takes what is odd alone.
 import { expect, test } from "vitest";
-import { api, assistant, linesOf, loose, message, opened, scratch, toolResult, user } from "../../support/store.js";
+import { api, assistant, linesOf, loose, message, opened, scratch, toolResult, user } from "../../support/scratch.js";
 
 const crossings = (api as any)[Symbol.for("pi-session-native.crossings")] as Record<string, number>;
 

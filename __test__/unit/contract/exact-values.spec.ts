@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { api, entry, header, jsonLines, linesOf, opened, scratch, shape, text, user } from "../../support/store.js";
+import { api, entry, header, jsonLines, linesOf, opened, scratch, shape, text, user } from "../../support/scratch.js";
 
 /** A custom entry whose `data` is this JSON text, as a line. */
 const line = (data: string, id = "e1"): string =>

@@ -21,7 +21,7 @@ import {
 	stateOf,
 	user,
 	writeSession,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 
 const refusal = new RangeError("refused");
 

@@ -21,7 +21,7 @@ import {
 	usage,
 	user,
 	writeSession,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 
 /** A new session with some set-up entries and no conversation. */
 function fresh(dir = scratch()) {

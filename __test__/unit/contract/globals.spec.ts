@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scriptCommand, scriptFile } from "../../support/runtime.js";
-import { assistant, entry, header, message, root, scratch, system, toolResult, user, writeSession } from "../../support/store.js";
+import { assistant, entry, header, message, root, scratch, system, toolResult, user, writeSession } from "../../support/scratch.js";
 
 const LONG = "long, \"quoted\"\n".repeat(2_000);
 const at = (minute: number): { timestamp: string } => ({ timestamp: new Date(Date.UTC(2025, 0, 1, 0, minute)).toISOString() });

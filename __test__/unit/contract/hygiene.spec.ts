@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
-import { api, root } from "../../support/store.js";
+import { api, root } from "../../support/scratch.js";
 
 function filesBelow(dir: string, ext: string): string[] {
 	return readdirSync(dir, { withFileTypes: true }).flatMap((file) => {

@@ -12,7 +12,7 @@ import {
 	system,
 	usage,
 	user,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 
 const NOW = "2025-06-07T08:09:10.111Z";
 

@@ -17,7 +17,7 @@ import {
 	toolResult,
 	user,
 	writeSession,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 
 const { SessionManager } = api;
 const day = (n: number): number => Date.UTC(2025, 0, n);

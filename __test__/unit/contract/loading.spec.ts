@@ -17,7 +17,7 @@ import {
 	text,
 	user,
 	writeSession,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 
 describe("a file whose first line that parses is not a header", () => {
 	const NO_SESSION: Record<string, string> = {

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync,
 import { basename, dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
-import { loadReference } from "../../support/peer.js";
+import { loadReference } from "../../support/reference.js";
 import {
 	type Json,
 	anyManager,
@@ -24,7 +24,7 @@ import {
 	toolResult,
 	user,
 	writeSession,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 
 const SEED = 20250101;
 const reference = await loadReference();

@@ -1,7 +1,7 @@
 // getOutline: the tree without what entries say.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { api, assistant, entry, inMemory, message, opened, toolResult, user } from "../../support/store.js";
+import { api, assistant, entry, inMemory, message, opened, toolResult, user } from "../../support/scratch.js";
 
 /** A tree, or an outline, as what an outline has of it. */
 const shape = (nodes: any[]): unknown[] =>

@@ -17,7 +17,7 @@ import {
 	snapshot,
 	user,
 	writeSession,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 
 const { SessionManager } = api;
 

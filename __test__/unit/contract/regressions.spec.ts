@@ -3,9 +3,9 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { loadReference } from "../../support/peer.js";
+import { loadReference } from "../../support/reference.js";
 import { type EngineFlags, scriptCommand, scriptFile } from "../../support/runtime.js";
-import { api, caught, header, linesOf, loose, message, opened, root, scratch, user, writeSession } from "../../support/store.js";
+import { api, caught, header, linesOf, loose, message, opened, root, scratch, user, writeSession } from "../../support/scratch.js";
 
 const { SessionManager } = api;
 

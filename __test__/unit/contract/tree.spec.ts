@@ -16,7 +16,7 @@ import {
 	text,
 	user,
 	writeSession,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 
 const tree = (nodes: any[]): unknown => nodes.map((node) => [node.entry.id, ...(tree(node.children) as unknown[])]);
 

@@ -2,7 +2,7 @@
 // JSON.parse gives, key order, -0 and all.
 import { expect, test } from "vitest";
 import { Random, caseSeed } from "../../stress/differential/random.js";
-import { api, opened, shape } from "../../support/store.js";
+import { api, opened, shape } from "../../support/scratch.js";
 
 const SEED = 20250607;
 const ROUNDS = 40;

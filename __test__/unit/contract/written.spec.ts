@@ -1,7 +1,7 @@
 // Nobody notices that long strings are taken out of a value before it is written, whatever was done to the prototypes that
 // all values share.
 import { expect, test } from "vitest";
-import { api, lastLine, loose, scratch, user } from "../../support/store.js";
+import { api, lastLine, loose, scratch, user } from "../../support/scratch.js";
 
 const LONG = "long, \"quoted\"\n".repeat(40);
 const DATA = { list: [{ text: LONG }, "short"], text: `${LONG}日本` };

@@ -2,7 +2,7 @@
 // tree stays what it was.
 import { existsSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
-import { api, caught, ids, jsonLines, scratch, user } from "../../support/store.js";
+import { api, caught, ids, jsonLines, scratch, user } from "../../support/scratch.js";
 
 const { SessionManager } = api;
 

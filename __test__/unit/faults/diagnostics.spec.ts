@@ -2,7 +2,7 @@
 import { appendFileSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { api, caught, entry, header, ids, inMemory, jsonLines, message, scratch, snapshot, user, writeSession } from "../../support/store.js";
+import { api, caught, entry, header, ids, inMemory, jsonLines, message, scratch, snapshot, user, writeSession } from "../../support/scratch.js";
 
 const { SessionManager } = api;
 

@@ -29,7 +29,7 @@ import {
 	text,
 	user,
 	writeSession,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 
 const { SessionManager } = api;
 const begun = () => opened([message("a", null, user("one")), message("b", "a", user("two"))]);

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test, onTestFinished } from "vitest";
-import { loadReference } from "../../support/peer.js";
+import { loadReference } from "../../support/reference.js";
 import { runtime } from "../../support/runtime.js";
 import {
 	api,
@@ -25,7 +25,7 @@ import {
 	setEnv,
 	user,
 	writeSession,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 import { ended, run, saying, start } from "../../support/children.js";
 
 const { SessionManager } = api;

@@ -16,7 +16,7 @@ import {
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { api, caught, entry, header, ids, jsonLines, message, opened, read, scratch, text, user } from "../../support/store.js";
+import { api, caught, entry, header, ids, jsonLines, message, opened, read, scratch, text, user } from "../../support/scratch.js";
 
 const { SessionManager } = api;
 type Manager = ReturnType<typeof opened>["manager"];

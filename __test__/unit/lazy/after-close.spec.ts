@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
 import { Random, caseSeed } from "../../stress/differential/random.js";
 import { gc } from "../../support/runtime.js";
-import { api, assistant, caught, header, message, scratch, shape, text, user, writeSession } from "../../support/store.js";
+import { api, assistant, caught, header, message, scratch, shape, text, user, writeSession } from "../../support/scratch.js";
 import { long, openLazy, openPeer, sampleFile, samples, waiting } from "./support.js";
 
 /** What pi reads from a copy of a file as it is now. */

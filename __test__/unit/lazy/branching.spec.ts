@@ -1,6 +1,6 @@
 // A path as a session of its own, made of entries that somebody holds.
 import { expect, test } from "vitest";
-import { shape } from "../../support/store.js";
+import { shape } from "../../support/scratch.js";
 import { Peer, openLazy, sampleFile, waiting } from "./support.js";
 
 test("createBranchedSession reads no large value of entries that were handed out and left alone", () => {

@@ -1,7 +1,7 @@
 // Every way in which JavaScript changes an object, before its large values were looked at and after: lazy entries end
 // up as plain ones and pi's do.
 import { describe, expect, test } from "vitest";
-import { api, caught, header, message, scratch, user, writeSession } from "../../support/store.js";
+import { api, caught, header, message, scratch, user, writeSession } from "../../support/scratch.js";
 import { CHANGES, FIXED } from "./changes.js";
 import { agrees, long, openLazy, remains, remainsFixed, sampleFile, waiting, waits } from "./support.js";
 

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
 import { Random, caseSeed } from "../../stress/differential/random.js";
 import { count } from "../../support/counts.mjs";
-import { api, assistant, clockAt, header, scratch, user } from "../../support/store.js";
+import { api, assistant, clockAt, header, scratch, user } from "../../support/scratch.js";
 import { line } from "./lines.js";
 import { Peer, long } from "./support.js";
 

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { api, scratch } from "../../support/store.js";
+import { api, scratch } from "../../support/scratch.js";
 import { Peer, openLazy, waits } from "./support.js";
 
 const long = (word: string) => [{ type: "text", text: `${word} `.repeat(600) }];

@@ -2,8 +2,8 @@
 import { appendFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
-import type { Json } from "../../support/store.js";
-import { api, assistant, entry, header, message, scratch, shape, text, user, writeSession } from "../../support/store.js";
+import type { Json } from "../../support/scratch.js";
+import { api, assistant, entry, header, message, scratch, shape, text, user, writeSession } from "../../support/scratch.js";
 import { Peer, long, openLazy, openPlain, sampleFile, samples, waiting, withoutLaziness } from "./support.js";
 
 const ALL = [

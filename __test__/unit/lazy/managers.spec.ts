@@ -3,7 +3,7 @@ import assert from "node:assert";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { SessionManager } from "../../../index.js";
-import { anyManager, api, assistant, loose, user } from "../../support/store.js";
+import { anyManager, api, assistant, loose, user } from "../../support/scratch.js";
 import { Peer, openLazy, openPeer, sampleFile } from "./support.js";
 
 afterEach(() => {

@@ -6,7 +6,7 @@ import { format, inspect, isDeepStrictEqual } from "node:util";
 import { deserialize, serialize } from "node:v8";
 import { MessageChannel, Worker, receiveMessageOnPort } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
-import { header, message, scratch, shape, writeSession } from "../../support/store.js";
+import { header, message, scratch, shape, writeSession } from "../../support/scratch.js";
 import { type Look, agrees, openLazy, openPeer, openPlain, sampleFile, waiting, waits } from "./support.js";
 
 /** What `console.log` prints. */

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
 import { Random, caseSeed } from "../../stress/differential/random.js";
 import { count } from "../../support/counts.mjs";
-import { api, assistant, clockAt, header, scratch, shape, user } from "../../support/store.js";
+import { api, assistant, clockAt, header, scratch, shape, user } from "../../support/scratch.js";
 import { type Allowed, line } from "./lines.js";
 import { Peer, long, openLazy, openPeer, openPlain, waiting } from "./support.js";
 

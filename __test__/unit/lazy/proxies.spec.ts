@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
-import { api, assistant, clockAt, header, scratch, shape, user, writeSession } from "../../support/store.js";
+import { api, assistant, clockAt, header, scratch, shape, user, writeSession } from "../../support/scratch.js";
 import { Peer, samples } from "./support.js";
 
 type Wrap = (manager: SessionManager) => SessionManager;

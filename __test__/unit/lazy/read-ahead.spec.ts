@@ -1,7 +1,7 @@
 // Who reads one entry after another gets bodies that were read ahead on another thread: the same values, in any order.
 import { readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { type Json, caught, entry, header, message, scratch, shape, user, writeSession } from "../../support/store.js";
+import { type Json, caught, entry, header, message, scratch, shape, user, writeSession } from "../../support/scratch.js";
 import { openLazy, waits } from "./support.js";
 
 const COUNT = 400;

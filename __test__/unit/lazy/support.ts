@@ -2,8 +2,8 @@
 import { inspect } from "node:util";
 import { expect } from "vitest";
 import type { SessionManager } from "../../../index.js";
-import { loadReference } from "../../support/peer.js";
-import { type Json, api, assistant, entry, header, message, scratch, shape, user, writeSession } from "../../support/store.js";
+import { loadReference } from "../../support/reference.js";
+import { type Json, api, assistant, entry, header, message, scratch, shape, user, writeSession } from "../../support/scratch.js";
 
 export const reference = await loadReference();
 /** pi's class, typed as ours. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
 import { scriptCommand } from "../../support/runtime.js";
-import { root, scratch } from "../../support/store.js";
+import { root, scratch } from "../../support/scratch.js";
 
 /** A project that has this package among its own. */
 function project(): string {

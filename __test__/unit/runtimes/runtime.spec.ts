@@ -2,7 +2,7 @@
 // runtime alone.
 import { expect, test } from "vitest";
 import { runtime } from "../../support/runtime.js";
-import { anyManager, api } from "../../support/store.js";
+import { anyManager, api } from "../../support/scratch.js";
 
 const said = process.env.PSN_RUNTIME ?? "";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { scriptFile } from "../../support/runtime.js";
-import { api, header, jsonLines, message, root, scratch, user, writeSession } from "../../support/store.js";
+import { api, header, jsonLines, message, root, scratch, user, writeSession } from "../../support/scratch.js";
 
 const THREADS = 4;
 const ROUNDS = 60;

@@ -15,8 +15,8 @@ import {
 	toolResult,
 	user,
 	writeSession,
-} from "../../support/store.js";
-import { tick } from "../catalog/store.js";
+} from "../../support/scratch.js";
+import { tick } from "../catalog/agent-dir.js";
 
 const { SessionManager } = api;
 

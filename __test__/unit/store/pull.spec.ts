@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readFileSync, readdirSync, renameSync, rmSy
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { hostId } from "../../../lib/store/index.js";
-import { api, setEnv, snapshot } from "../../support/store.js";
+import { api, setEnv, snapshot } from "../../support/scratch.js";
 import { SESSION, emptyDirectory, entries, entry, header } from "../../support/lines.js";
 import { NAME, text, world } from "../../support/machines.js";
 

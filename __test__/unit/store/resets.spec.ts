@@ -7,7 +7,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore, SessionSync, loadAll } from "../../../lib/store/index.js";
 import { SESSION, entries, entry, header, ids, library } from "../../support/lines.js";
 import { NAME, text, world } from "../../support/machines.js";
-import { api, setEnv } from "../../support/store.js";
+import { api, setEnv } from "../../support/scratch.js";
 
 const { Notes } = createRequire(library)("./notes.js");
 const patient = { timeout: 500_000, interval: 5 };

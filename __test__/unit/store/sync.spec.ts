@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { SESSION, entry } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
-import { api } from "../../support/store.js";
+import { api } from "../../support/scratch.js";
 
 afterEach(() => vi.restoreAllMocks());
 

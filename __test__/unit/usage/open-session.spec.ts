@@ -2,7 +2,7 @@
 import { appendFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { SessionManager, UsageReport } from "../../../index.js";
-import { type Json, api, assistant, header, linesOf, loose, message, scratch, setEnv, user, writeSession } from "../../support/store.js";
+import { type Json, api, assistant, header, linesOf, loose, message, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
 
 const by = ["model", "day", "project"] as const;
 const call = (total: number, timestamp: number, model = "large"): any => ({ ...assistant("x"), provider: "acme", model, usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, totalTokens: 10, cost: { total } }, timestamp });

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { UsageReport, UsageRow, UsageSum } from "../../../index.js";
 import { count } from "../../support/counts.mjs";
-import { loadReference } from "../../support/peer.js";
-import { type Json, anyManager, api, assistant, header, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/store.js";
-import { tick } from "../catalog/store.js";
+import { loadReference } from "../../support/reference.js";
+import { type Json, anyManager, api, assistant, header, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
+import { tick } from "../catalog/agent-dir.js";
 
 const pi = (await loadReference()) as unknown as { parseSessionEntries: (text: string) => any[] };
 const { usage } = api.SessionManager;

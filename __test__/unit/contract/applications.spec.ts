@@ -1,6 +1,6 @@
 // What hosts of sessions use beyond pi's own API: listening to appends, and windows of long branches.
 import { expect, test } from "vitest";
-import { api, scratch, user } from "../../support/store.js";
+import { api, scratch, user } from "../../support/scratch.js";
 
 const say = (content: string) => ({ role: "user" as const, content, timestamp: 1 });
 

@@ -3,8 +3,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { namesIn, session, settled, store, tick } from "../../unit/catalog/store.js";
-import { api, entry, header, message, root, setEnv, user, writeSession } from "../../support/store.js";
+import { namesIn, session, settled, store, tick } from "../../unit/catalog/agent-dir.js";
+import { api, entry, header, message, root, setEnv, user, writeSession } from "../../support/scratch.js";
 
 const { SessionManager } = api;
 

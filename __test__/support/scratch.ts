@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, vi } from "vitest";
 import type { SessionEntry, SessionManager } from "../../index.js";
-import { loadSubject } from "./peer.js";
+import { loadSubject } from "./reference.js";
 
 export type Api = typeof import("../../index.js");
 export type Json = Record<string, unknown>;

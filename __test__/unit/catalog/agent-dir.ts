@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionInfo } from "../../../index.js";
-import { loadReference } from "../../support/peer.js";
-import { type Json, api, assistant, header, message, ownAgent, root, scratch, setEnv, toolResult, user, writeSession } from "../../support/store.js";
+import { loadReference } from "../../support/reference.js";
+import { type Json, api, assistant, header, message, ownAgent, root, scratch, setEnv, toolResult, user, writeSession } from "../../support/scratch.js";
 
 export const peer = (await loadReference()) as unknown as { SessionManager: typeof api.SessionManager };
 

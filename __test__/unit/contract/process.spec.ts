@@ -18,7 +18,7 @@ import {
 	system,
 	user,
 	writeSession,
-} from "../../support/store.js";
+} from "../../support/scratch.js";
 import { scriptCommand, scriptFile } from "../../support/runtime.js";
 
 // Later than any real clock: session ids never go back in time.
