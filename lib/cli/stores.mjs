@@ -1,8 +1,9 @@
 // `pi-sessions push`, `pull`, `sync` and `remote`: sessions here and in a store.
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 import { SessionSync, hostId, openStore } from "../store/index.js";
 import { readAddress } from "../store/address.js";
 import local from "../store/local.js";
+import storeNotes from "../store/notes.js";
 import projects from "../store/project.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, progress, table, write, writeJson, writeWarning } from "./output.mjs";
@@ -36,7 +37,7 @@ async function connect(options) {
 	const text = options.store ?? process.env.PI_SESSION_NATIVE_STORE;
 	if (!text) throw new UsageError("Which store? --store <url>, or PI_SESSION_NATIVE_STORE");
 	const { place, shown } = readAddress(text);
-	const notes = join(dirname(sessionsRoot()), "session-stores");
+	const notes = storeNotes.notesBeside(sessionsRoot());
 	return { store: await openStore(place, { host: hostId(notes) }), address: place, shown, notes };
 }
 

@@ -2,23 +2,22 @@
 // standard output, one JSON object a line; a later line adds to those before it.
 import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { notStored } from "./store.mjs";
+import { dirname } from "node:path";
+import { CLAIM_MS, notStored } from "./store.mjs";
 
 const require = createRequire(import.meta.url);
 const { SessionSync, hostId, openStore } = require("../store/index.js");
+const { Notes, notesBeside } = require("../store/notes.js");
 const { findProject } = require("../store/project.js");
 const address = process.env.PI_SESSION_NATIVE_STORE;
 const task = JSON.parse(readFileSync(0, "utf8"));
-/** How long a claim counts if this process is stopped before it gives it up. */
-const CLAIM_MS = 60_000;
 
 /** Before pi starts: pulls what this project's sessions lack. */
 async function pullProject() {
 	const { defaultDir, pathOf, sessionDir, sessionsRoot } = await import("../cli/session-dir.mjs");
 	const cwd = process.cwd();
 	const own = sessionDir({ dir: task.dir, cwd });
-	const notes = join(dirname(sessionsRoot()), "session-stores");
+	const notes = notesBeside(sessionsRoot());
 	const { project, problem } = await findProject(cwd);
 	const options = { address, notes, dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, project };
 	// First: this process may be stopped before the store answers.
@@ -37,9 +36,9 @@ async function pullProject() {
 	const errors = results.flatMap(({ session, error, renamed, problems }) => [
 		...(error ? [`session ${session}: ${error.message}`] : []),
 		...renamed.map(({ id, newId }) => `session ${session}: entry ${id} is ${newId} now, another host's came first with that id`),
-		...problems.map(told),
+		...problems.map(described),
 	]);
-	return { errors: [...problems.map(told), ...errors], leftover: await leftovers(sync) };
+	return { errors: [...problems.map(described), ...errors], leftover: await leftovers(sync) };
 }
 
 /** What an earlier process did not manage to store. */
@@ -48,13 +47,13 @@ async function leftovers(sync) {
 	return found.map((local) => ({ ...local, cwd: process.cwd() }));
 }
 
-const told = ({ session, where, message }) => `session ${session}: ${where}: ${message}`;
+const described = ({ session, where, message }) => `session ${session}: ${where}: ${message}`;
 
 /** After pi has ended: pushes what is not stored yet. */
 async function pushRest() {
 	const { notes, sessions, claimed } = task;
 	// First, because the store may not answer. Sessions that ended within a moment have no note yet.
-	for (const { session, file, cwd } of sessions) new SessionSync({ address, notes, dir: dirname(file), cwd, project: "" }).mark(session);
+	for (const { session, file } of sessions) mark(notes, session, file);
 	const store = await openStore(address, { host: hostId(notes) });
 	const errors = [];
 	const told = [];
@@ -77,6 +76,15 @@ async function pushRest() {
 	}
 	for (const session of new Set(released)) await store.claim?.(session, { ttl: 0 }).catch(() => {});
 	return { errors, told };
+}
+
+/** Marks a session as one that is to be stored, so that the next start goes on with it. */
+function mark(notes, session, file) {
+	try {
+		new Notes(notes, address, dirname(file)).mark(session);
+	} catch {
+		// It is pushed now all the same.
+	}
 }
 
 /** A claim of a session that this host is to have alone, if it is stored already, and the store has claims. */

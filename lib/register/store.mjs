@@ -18,9 +18,9 @@ const TIMEOUT_VARIABLE = "PI_SESSION_NATIVE_STORE_TIMEOUT";
 const TIMEOUT_MS = 2000;
 const TICK_MS = 400;
 /** How long a session counts as in use here after the last claim, and when that is renewed. */
-const CLAIM_MS = 60_000;
+export const CLAIM_MS = 60_000;
 const RENEW_MS = 20_000;
-const IN_USE = "another host uses it, and PI_SESSION_NATIVE_LOCK=exclusive asks for it alone";
+const IN_USE = "another host uses it, and PI_SESSION_NATIVE_LOCK=exclusive is set";
 /** Statics that give a manager with a file. */
 const STATICS = ["create", "open", "continueRecent", "forkFrom"];
 /** Arguments with which pi shows no stored session. */
@@ -57,14 +57,14 @@ class StoreInPi {
 	#inUse = new Map();
 	#library;
 	#store;
-	#notes;
+	#notesFolder;
 	/** What earlier processes did not manage to store. */
 	#leftover = [];
 	/** By file; managers may have gone on to other sessions since. */
 	#followed = new Map();
-	/** What was said while pi runs, and what waits until it has ended. */
-	#told = new Set();
-	#untold = [];
+	/** The lines that were shown while pi ran, and those that wait until it has ended. */
+	#shown = new Set();
+	#delayed = [];
 
 	constructor(address, timeout) {
 		this.#address = address;
@@ -103,12 +103,12 @@ class StoreInPi {
 
 	/** Follows the sessions that managers of this class have from now on. */
 	watch(SessionManager, getDefaultSessionDir) {
-		this.#notes = () => join(dirname(dirname(getDefaultSessionDir(homedir(), undefined, { create: false }))), "session-stores");
-		const note = (manager) => this.#note(manager);
+		this.#notesFolder = () => require("../store/notes.js").notesBeside(dirname(getDefaultSessionDir(homedir(), undefined, { create: false })));
+		const register = (manager) => this.#register(manager);
 		for (const name of STATICS) {
 			const declared = Object.getOwnPropertyDescriptor(SessionManager, name);
 			const original = declared.value;
-			const value = { [name](...args) { return note(original.apply(this, args)); } }[name];
+			const value = { [name](...args) { return register(original.apply(this, args)); } }[name];
 			Object.defineProperty(value, "length", { value: original.length, configurable: true });
 			Object.defineProperty(SessionManager, name, { ...declared, value });
 		}
@@ -118,11 +118,12 @@ class StoreInPi {
 		process.on("exit", () => this.#end());
 	}
 
-	#note(manager) {
+	/** Takes a manager that was made; throws if its session is in use elsewhere and wanted alone. */
+	#register(manager) {
 		const host = this.#inUse.get(manager.getSessionId());
 		if (host !== undefined && isExclusive()) {
 			manager.close();
-			throw new Error(`Session ${manager.getSessionId()} is in use on ${host}, and PI_SESSION_NATIVE_LOCK=exclusive asks for it alone`);
+			throw new Error(`Session ${manager.getSessionId()} is in use on ${host}, and PI_SESSION_NATIVE_LOCK=exclusive is set`);
 		}
 		this.#managers.add(new WeakRef(manager));
 		return manager;
@@ -168,7 +169,7 @@ class StoreInPi {
 	async #openSync({ file, cwd }) {
 		this.#library ??= require("../store/index.js");
 		const { SessionSync, hostId, openStore } = this.#library;
-		const notes = this.#notes();
+		const notes = this.#notesFolder();
 		this.#store ??= await openStore(this.#address, { host: hostId(notes) });
 		const onError = (error, session) => this.#fail(error, session);
 		const project = await this.#projectOf(cwd);
@@ -183,7 +184,7 @@ class StoreInPi {
 		if (known !== undefined) return known;
 		const found = await require("../store/project.js").findProject(cwd);
 		this.#projects.set(cwd, found.project);
-		if (found.problem !== undefined) this.#tell(found.problem);
+		if (found.problem !== undefined) this.#show(found.problem);
 		return found.project;
 	}
 
@@ -198,7 +199,7 @@ class StoreInPi {
 			this.#inUse.delete(session);
 		} catch (error) {
 			if (error.code !== "claimed") throw error;
-			if (!this.#inUse.has(session)) this.#tell(`${error.message}: its lines will be another branch of the tree`);
+			if (!this.#inUse.has(session)) this.#show(`${error.message}: its lines will be another branch of the tree`);
 			this.#inUse.set(session, error.message);
 		}
 	}
@@ -212,14 +213,14 @@ class StoreInPi {
 
 	/** Errors that may pass are retried, and reported at the end if they did not. */
 	#fail(error, session) {
-		if (!error.retryable) this.#tell(notStored(session, error));
+		if (!error.retryable) this.#show(notStored(session, error));
 	}
 
 	/** A line now, or after pi where it would be drawn over pi's screen; once. */
-	#tell(line) {
-		if (this.#told.has(line)) return;
-		this.#told.add(line);
-		if (process.stdin.isTTY && process.stderr.isTTY) this.#untold.push(line);
+	#show(line) {
+		if (this.#shown.has(line)) return;
+		this.#shown.add(line);
+		if (process.stdin.isTTY && process.stderr.isTTY) this.#delayed.push(line);
 		else say(line);
 	}
 
@@ -230,12 +231,12 @@ class StoreInPi {
 		const isRefused = ({ session }) => isExclusive() && this.#inUse.has(session);
 		const sessions = unstored.filter((one) => !isRefused(one)).map((one) => ({ ...one, project: this.#projects.get(one.cwd), epoch: this.#epochOf(one.session) }));
 		const claimed = [...this.#claims].filter(([, { epoch }]) => epoch !== undefined).map(([session]) => session);
-		for (const line of this.#untold) say(line);
+		for (const line of this.#delayed) say(line);
 		const { session: refused } = unstored.find(isRefused) ?? {};
 		let why = refused === undefined ? undefined : `session ${refused}: ${IN_USE}`;
 		if (sessions.length > 0 || claimed.length > 0) {
-			const { result, error } = this.#run({ task: "push", notes: this.#notes(), sessions, claimed });
-			for (const line of result.told ?? []) if (!this.#told.has(line)) say(line);
+			const { result, error } = this.#run({ task: "push", notes: this.#notesFolder(), sessions, claimed });
+			for (const line of result.told ?? []) if (!this.#shown.has(line)) say(line);
 			why = (error === undefined ? result.errors[0] : error === "timeout" ? this.#lateness() : error) ?? why;
 		}
 		if (why !== undefined) say(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);

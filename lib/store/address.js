@@ -1,7 +1,7 @@
 // Where a store is: the text of PI_SESSION_NATIVE_STORE, `--store` and `openStore`.
 //
 // The text may hold a password, and may be mistyped. So a text that is not understood is refused without being shown: what looks
-// like a URL or like `user:password@` is never taken for a path, and an `@` behind the host of a URL is refused, because it stands
+// like a URL or like `user:password@` is never taken for a path, and an `@` after the host of a URL is refused, because it stands
 // there only if a `/`, `?` or `#` of the password was not written as %2F, %3F or %23.
 const { homedir } = require("node:os");
 const { resolve } = require("node:path");
@@ -83,9 +83,9 @@ function pathOfUrl(address) {
 
 /** @param {string} address @returns {Address} */
 function postgres(address) {
-	const [, behindHost = ""] = /^[^:]*:\/\/[^/?#]*(.*)$/s.exec(address) ?? [];
-	if (behindHost.includes("@"))
-		throw invalid("An @ behind the host of a PostgreSQL address must be written %40, and in a password / ? # must be written %2F %3F %23");
+	const [, afterHost = ""] = /^[^:]*:\/\/[^/?#]*(.*)$/s.exec(address) ?? [];
+	if (afterHost.includes("@"))
+		throw invalid("An @ after the host of a PostgreSQL address must be written %40, and in a password / ? # must be written %2F %3F %23");
 	const url = parseUrl(address);
 	// What the address leaves to the environment, and the database at last to the user's name.
 	const { PGHOST, PGPORT, PGDATABASE, PGUSER } = process.env;

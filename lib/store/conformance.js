@@ -107,7 +107,7 @@ const CASES = {
 		await append(store, entries("b", 2), first.cursor);
 		const page = await store.load(SESSION, seen);
 		assert.deepEqual(texts(page), asTexts(entries("b", 2)));
-		assert.equal(page.behind, true);
+		assert.equal(page.comesAfter, true);
 		assert.deepEqual((await store.load(SESSION, page.cursor)).lines, []);
 	},
 
@@ -134,7 +134,7 @@ const CASES = {
 		assert.equal((await loadAll(b, SESSION)).lines.length, 5);
 	},
 
-	async "who loaded before going on stands behind what was loaded"({ open }) {
+	async "what is appended after a load comes after what was loaded"({ open }) {
 		// By their ids they would be in the other order.
 		const [z, a] = [await open("z"), await open("a")];
 		await append(z, entries("z", 3));

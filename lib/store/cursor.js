@@ -1,7 +1,7 @@
 // What a host has seen of a session whose lines are in segments: the highest clock, and for each host how many batches
 // and the checksum of the last of them.
 const { StoreError } = require("./errors.js");
-const { isObject } = require("./lines.js");
+const { isCount, isObject } = require("./lines.js");
 const { isId } = require("./names.js");
 
 /** @typedef {{ count: number, sum: string }} Seen */
@@ -39,9 +39,6 @@ class SegmentCursor {
 		return JSON.stringify({ clock: this.clock, hosts });
 	}
 }
-
-/** @param {unknown} value @returns {value is number} */
-const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
 
 const notACursor = () => new StoreError("invalid", "The cursor is not one of this store");
 

@@ -80,7 +80,7 @@ export interface Page {
 	/** The cursor for the next load. */
 	cursor: Cursor;
 	/** Whether all lines come after everything that the cursor had passed: they can be added at the end. */
-	behind: boolean;
+	comesAfter: boolean;
 	/** Whether there are more lines than this page has. */
 	more: boolean;
 	problems: Problem[];

@@ -25,6 +25,9 @@ function parse(line) {
 /** @param {unknown} value @returns {value is Record<string, unknown>} */
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** @param {unknown} value @returns {value is number} */
+const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
+
 /**
  * The ids of a line that is an entry; undefined for any other line, the header among them.
  * @param {Uint8Array} line
@@ -121,6 +124,7 @@ exports.compareLines = compareLines;
 exports.compareText = compareText;
 exports.entryOf = entryOf;
 exports.headerFault = headerFault;
+exports.isCount = isCount;
 exports.isObject = isObject;
 exports.lineKey = lineKey;
 exports.parse = parse;

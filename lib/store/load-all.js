@@ -7,10 +7,10 @@ async function loadAll(store, session, after, onProgress) {
 	const lines = new Map();
 	/** @type {Map<string, import("./index").Problem>} */
 	const problems = new Map();
-	let behind = true;
+	let comesAfter = true;
 	for (let cursor = after; ; ) {
 		const page = await store.load(session, cursor);
-		behind &&= page.behind;
+		comesAfter &&= page.comesAfter;
 		for (const line of page.lines) {
 			const key = lineKey(line.line);
 			const known = lines.get(key);
@@ -20,7 +20,7 @@ async function loadAll(store, session, after, onProgress) {
 		cursor = page.cursor;
 		onProgress?.(lines.size);
 		if (!page.more)
-			return { lines: [...lines.values()].sort(compareLines), cursor, behind, more: false, problems: [...problems.values()] };
+			return { lines: [...lines.values()].sort(compareLines), cursor, comesAfter, more: false, problems: [...problems.values()] };
 	}
 }
 

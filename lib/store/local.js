@@ -2,6 +2,7 @@
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
 const { StoreError } = require("./errors.js");
+const { inParallel } = require("./in-parallel.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId } = require("./names.js");
 const { readHeader } = require("./session-file.js");
@@ -22,20 +23,15 @@ async function localSessions(dir, onPassedOver) {
 	/** @type {Map<string, LocalSession>} */
 	const found = new Map();
 	const names = (await fs.readdir(dir).catch(none)).filter((name) => name.endsWith(".jsonl")).sort();
-	/** @type {(LocalSession | undefined)[]} */
-	const read = [];
-	let next = 0;
-	const work = async () => {
-		for (let at = next++; at < names.length; at = next++) {
-			const file = join(dir, names[at] ?? "");
-			try {
-				read[at] = await describe(file);
-			} catch (error) {
-				onPassedOver?.(file, error instanceof Error ? error.message : String(error));
-			}
+	const read = await inParallel(PARALLEL, names, async (name) => {
+		const file = join(dir, name);
+		try {
+			return await describe(file);
+		} catch (error) {
+			onPassedOver?.(file, error instanceof Error ? error.message : String(error));
+			return undefined;
 		}
-	};
-	await Promise.all(Array.from({ length: PARALLEL }, work));
+	});
 	for (const one of read) if (one) found.set(one.session, one);
 	return found;
 }

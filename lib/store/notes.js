@@ -3,13 +3,19 @@
 const { createHash, randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { hostname } = require("node:os");
-const { join, resolve } = require("node:path");
+const { dirname, join, resolve } = require("node:path");
 const { readAddress } = require("./address.js");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
 
-/** @typedef {import("./push").Note & { listed?: string }} Note `listed`: what the store's list said of it then */
+/** @typedef {import("./outbox").Note & { listed?: string }} Note `listed`: what the store's list said of it then */
+
+/**
+ * Where the notes of an agent's stores are, beside its sessions.
+ * @param {string} sessions the directory of all sessions
+ */
+const notesBeside = (sessions) => join(dirname(sessions), "session-stores");
 
 /**
  * The id of this machine, the same in every process here: made once, and kept in the directory.
@@ -113,7 +119,7 @@ class Notes {
 	}
 
 	/**
-	 * Leaves a note that matches no file, if there is one.
+	 * Makes a note match no file, if there is one: the next push compares the file with all that is stored.
 	 * @param {string} session
 	 */
 	async invalidate(session) {
@@ -129,3 +135,4 @@ class Notes {
 
 exports.Notes = Notes;
 exports.hostId = hostId;
+exports.notesBeside = notesBeside;

@@ -144,7 +144,7 @@ class PostgresStore {
 			[session, after?.sequence ?? 0, PAGE_BYTES, PAGE_LINES],
 		);
 		/** @type {import("./index").Page} */
-		const page = { lines: [], cursor: NOTHING, behind: true, more: false, problems: [] };
+		const page = { lines: [], cursor: NOTHING, comesAfter: true, more: false, problems: [] };
 		const [first] = rows;
 		if (after && (first?.generation !== after.generation || Number(first.head) < after.sequence || first.seen !== after.stamp))
 			throw reset(session);

@@ -10,7 +10,7 @@ const { loadAll } = require("./load-all.js");
 const { CURRENT_VERSION, checkAt, checkNotNewer, tailAt } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
-/** @typedef {import("./push").Note} Note */
+/** @typedef {import("./outbox").Note} Note */
 /**
  * @typedef {object} PullOptions
  * @property {LineStore} store
@@ -37,19 +37,19 @@ const sessionManager = () => require("../../index.js").SessionManager;
  */
 async function pull(options) {
 	const { store, session, file, note, onNote } = options;
-	const before = note && !note.needsAll ? await known(file, note) : undefined;
-	if (note && before) {
+	const tail = note && !note.needsAll ? await tailAsNoted(file, note) : undefined;
+	if (note && tail) {
 		const page = await loadNew(options, note.cursor);
 		if (page?.lines.length === 0) {
 			await onNote?.({ ...note, cursor: page.cursor }, page.problems);
 			return { added: 0, renamed: [], problems: page.problems };
 		}
-		if (page?.behind) {
-			const merged = await merge(options, page, { bytes: note.offset, tail: before });
+		if (page?.comesAfter) {
+			const merged = await merge(options, page, { bytes: note.offset, tail });
 			if (!merged.needsAll && !merged.needsPush) return await done(options, page, merged);
 		}
 	}
-	for (let before = -1; ; ) {
+	for (let loaded = -1; ; ) {
 		const page = await loadAll(store, session, undefined, options.onProgress);
 		if (page.lines.length === 0) {
 			if (options.header) throw new StoreError("not-found", `Session ${session} has no lines in the store`);
@@ -58,9 +58,9 @@ async function pull(options) {
 		}
 		const merged = await merge(options, page);
 		if (!merged.needsPush) return await done(options, page, merged);
-		if (page.lines.length === before)
-			throw new StoreError("failed", `Session ${session}: an entry that is not stored has the id of a stored one, and could not be stored first: its line may have no end yet`);
-		before = page.lines.length;
+		if (page.lines.length === loaded)
+			throw new StoreError("failed", `Session ${session}: an entry that is not stored has the id of a stored one, and could not be pushed first: its line may still be incomplete`);
+		loaded = page.lines.length;
 		await options.push();
 	}
 }
@@ -70,7 +70,7 @@ async function pull(options) {
  * @param {string} path
  * @param {Note} note
  */
-async function known(path, note) {
+async function tailAsNoted(path, note) {
 	const file = await fs.open(path).catch(() => undefined);
 	try {
 		return file && (await checkAt(file, note.offset)) === note.check ? await tailAt(file, note.offset) : undefined;
@@ -84,7 +84,7 @@ async function known(path, note) {
  * @param {string} path
  * @param {Note} note
  */
-const isAsNoted = async (path, note) => (await known(path, note)) !== undefined;
+const isAsNoted = async (path, note) => (await tailAsNoted(path, note)) !== undefined;
 
 /**
  * What was stored after a cursor; undefined if the store does not know the cursor any more.

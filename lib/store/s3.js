@@ -8,6 +8,7 @@ const https = require("node:https");
 const { setTimeout: sleep } = require("node:timers/promises");
 const { checkTimeout, endpointOfEnvironment, parseUrl, timeoutIn, withoutSecrets } = require("./address.js");
 const { StoreError } = require("./errors.js");
+const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
 const { SegmentStore } = require("./segment-store.js");
 
@@ -99,13 +100,10 @@ class S3Objects {
 
 	/** @param {string[]} paths */
 	async remove(paths) {
-		for (let at = 0; at < paths.length; at += PARALLEL)
-			await Promise.all(
-				paths.slice(at, at + PARALLEL).map(async (path) => {
-					const answer = await this.#ask("DELETE", this.#url(path));
-					if (answer.status >= 300 && answer.status !== 404) throw this.#refusal(answer);
-				}),
-			);
+		await inParallel(PARALLEL, paths, async (path) => {
+			const answer = await this.#ask("DELETE", this.#url(path));
+			if (answer.status >= 300 && answer.status !== 404) throw this.#refusal(answer);
+		});
 	}
 
 	/** @param {string} path */

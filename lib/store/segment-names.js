@@ -62,7 +62,7 @@ function covering(segments, count) {
 }
 
 /**
- * Those that are read by who reads everything from a batch on, in order.
+ * The segments to read, in order, to get every batch from one on.
  * @param {Segment[]} segments
  * @param {number} [from]
  */

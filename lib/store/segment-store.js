@@ -18,6 +18,7 @@ const { setTimeout: pause } = require("node:timers/promises");
 const { checkTtl } = require("./claim.js");
 const { StoreError } = require("./errors.js");
 const { SegmentCursor } = require("./cursor.js");
+const { inParallel } = require("./in-parallel.js");
 const { buffer, checkAppend, compareLines, compareText, entryOf, headerFault, isObject, lineKey, parse } = require("./lines.js");
 const { checkId, idOf } = require("./names.js");
 const { SegmentClaims } = require("./segment-claims.js");
@@ -49,9 +50,9 @@ const PAGE_BYTES = 8 * 1024 * 1024;
 const RELISTS = 5;
 /** How often an append looks for the batch whose name is taken. */
 const TAKEN_TRIES = 10;
-/** A clock grows by one with each batch, so that one behind this cannot be right; the next host would count beyond what numbers hold. */
+/** A clock grows by one with each batch, so that one after this cannot be right; the next host would count beyond what numbers hold. */
 const LAST_CLOCK = 2 ** 52;
-/** How many bytes are read at the same time. */
+/** How many sessions or segments are read at the same time. */
 const PARALLEL = 16;
 
 class SegmentStore {
@@ -63,7 +64,7 @@ class SegmentStore {
 	/** The sum of the last batch that was appended here, by session: it needs no check. @type {Map<string, string>} */
 	#last = new Map();
 	/**
-	 * Where the last append ended, by session and by the cursor that it gave: with another machine of the same id that is behind it.
+	 * Where the last append ended, by session and by the cursor that it gave: with another machine of the same id that is after it.
 	 * @type {Map<string, { after: string, end: string }>}
 	 */
 	#ends = new Map();
@@ -93,7 +94,7 @@ class SegmentStore {
 		const cursor = new SegmentCursor(append.after);
 		const pass = (/** @type {Batch} */ batch) => {
 			const has = batch.lines.map(lineKey).every((key) => given.has(key));
-			// One that is not behind what the cursor has passed changes the order of what was loaded.
+			// One that does not come after what the cursor has passed changes the order of what was loaded.
 			if (has && batch.clock > cursor.clock && cursor.of(this.host).count === batch.count - 1) cursor.pass(batch);
 		};
 		await this.#prepareToWrite();
@@ -161,17 +162,13 @@ class SegmentStore {
 		const store = await this.#readMark();
 		/** @type {import("./index").SessionList} */
 		const list = { sessions: [], problems: [], ...(store !== undefined && { store }) };
-		const queue = await this.#foldersOf({ session, project });
-		const work = async () => {
-			for (let next = queue.shift(); next; next = queue.shift()) {
-				const [id, listed] = [next.session, next.listed ?? (await this.#objects.list(folderOf(next.session)))];
-				const stored = await this.#describe(id, hostsIn(id, listed), list.problems);
-				if (!stored || (project !== undefined && stored.project !== project)) continue;
-				const claim = await this.#claims.holder(folderOf(id), listed);
-				list.sessions.push({ ...stored, ...(claim && { claim }) });
-			}
-		};
-		await Promise.all(Array.from({ length: PARALLEL }, work));
+		await inParallel(PARALLEL, await this.#foldersOf({ session, project }), async ({ session: id, listed: known }) => {
+			const listed = known ?? (await this.#objects.list(folderOf(id)));
+			const stored = await this.#describe(id, hostsIn(id, listed), list.problems);
+			if (!stored || (project !== undefined && stored.project !== project)) return;
+			const claim = await this.#claims.holder(folderOf(id), listed);
+			list.sessions.push({ ...stored, ...(claim && { claim }) });
+		});
 		list.sessions.sort((a, b) => compareText(a.session, b.session));
 		return list;
 	}
@@ -263,11 +260,11 @@ class SegmentStore {
 		const hosts = await this.#hostsOf(session);
 		checkCursor(session, start, hosts);
 		/** @type {Page} */
-		const page = { lines: [], cursor: "", more: false, problems: [], behind: true };
+		const page = { lines: [], cursor: "", more: false, problems: [], comesAfter: true };
 		let room = PAGE_BYTES;
 		for (const [host, segments] of [...hosts].sort(([a], [b]) => compareText(a, b))) {
 			const { problem, gone, bytes, more } = await this.#readHost(session, host, segments, cursor, room, (batch, path) => {
-				if (batch.clock <= start.clock) page.behind = false;
+				if (batch.clock <= start.clock) page.comesAfter = false;
 				for (const [index, line] of batch.lines.entries()) {
 					if (entryOf(line)) page.lines.push({ line, host, clock: batch.clock, index });
 					else page.problems.push({ session, where: `${path}, line ${index + 1} of batch ${batch.count}`, message: "it is not an entry" });
@@ -285,7 +282,7 @@ class SegmentStore {
 
 	/**
 	 * Gives the batches of a host that the cursor has not passed, one by one, and moves the cursor along. Ends before the
-	 * first one that is missing or cannot be read: those behind it wait, as it may come yet.
+	 * first one that is missing or cannot be read: those after it wait, as it may come yet.
 	 * @param {string} session
 	 * @param {string} host
 	 * @param {Segment[]} segments

@@ -5,7 +5,7 @@
 // sum of the batch before (`prev`), the batches of a host form a chain: a reader who goes on from a sum that it knows
 // notices if the batches before were replaced by others. Folding segments is writing them one after the other.
 const { createHash } = require("node:crypto");
-const { buffer, isObject, parse } = require("./lines.js");
+const { buffer, isCount, isObject, parse } = require("./lines.js");
 
 const NEWLINE = 0x0a;
 /** Enough for the description and the header of a batch, in most cases. */
@@ -40,9 +40,6 @@ function encodeBatch({ lines, header, ...meta }) {
 	const sum = sumOf(JSON.stringify(described), body);
 	return { sum, bytes: Buffer.concat([Buffer.from(JSON.stringify({ ...described, sum })), newline, body]) };
 }
-
-/** @param {unknown} value @returns {value is number} */
-const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
 
 /**
  * The description that begins a batch; undefined if there is none.

@@ -3,11 +3,13 @@ const { promises: fs } = require("node:fs");
 const { basename, join } = require("node:path");
 const { StoreError } = require("./errors.js");
 const { isObject } = require("./lines.js");
+const { inParallel } = require("./in-parallel.js");
 const { fileFor, localSessions } = require("./local.js");
 const { Notes } = require("./notes.js");
 const { projectOf } = require("./project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
-const { Push, isAnother } = require("./push.js");
+const { isAnother } = require("./outbox.js");
+const { Push } = require("./push.js");
 
 /** @typedef {import("./index").StoredSession} StoredSession */
 /** @typedef {import("./local").LocalSession} LocalSession */
@@ -23,8 +25,8 @@ class SessionSync {
 	#notes;
 	/** @type {Map<string, Push>} by file */
 	#pushes = new Map();
-	/** @type {{ store?: string }} */
-	#known = {};
+	/** @type {{ value?: string }} */
+	#storeId = {};
 
 	/** @param {import("./index").SessionSyncOptions} options */
 	constructor(options) {
@@ -45,11 +47,11 @@ class SessionSync {
 		const { store, dir } = this.#options;
 		const list = await store.list(session === undefined ? { project: this.project } : { session });
 		const { sessions, problems } = list;
-		this.#known.store = list.store;
+		this.#storeId.value = list.store;
 		const local = await localSessions(dir);
-		// Nothing holds that is noted of a store that was there before this one.
+		// Notes on an earlier store at this address do not hold for this one.
 		for (const one of local.keys()) if (isAnother(list, this.#notes.get(one))) await this.#notes.set(one, undefined);
-		const items = await each(sessions, undefined, async (stored) => {
+		const items = await inParallel(PARALLEL, sessions, async (stored) => {
 			const note = this.#notes.get(stored.session);
 			const file = local.get(stored.session)?.file;
 			/** @type {SyncItem["state"]} */
@@ -74,11 +76,11 @@ class SessionSync {
 		const names = new Set(items.map(({ file }) => basename(file)));
 		const wanted = items.filter(({ state }) => state === "new" || state === "changed");
 		let count = 0;
-		return each(wanted, signal, async (item) => {
+		return inParallel(PARALLEL, wanted, async (item) => {
 			const result = await this.#pullOne(item, names);
 			onProgress?.(++count, wanted.length);
 			return result;
-		});
+		}, signal);
 	}
 
 	/**
@@ -97,7 +99,7 @@ class SessionSync {
 			const listed = listedOf(stored);
 			/** @type {NonNullable<import("./pull").PullOptions["onNote"]>} */
 			// What could not be read is asked for again: put back, it may look in the list as it does now.
-			const onNote = (note, problems) => this.#notes.set(session, { ...note, store: this.#known.store ?? note.store, listed: problems.length === 0 ? listed : undefined });
+			const onNote = (note, problems) => this.#notes.set(session, { ...note, store: this.#storeId.value ?? note.store, listed: problems.length === 0 ? listed : undefined });
 			const note = head.isNew ? undefined : this.#notes.get(session);
 			// Whoever pushes after a pull that was killed compares the file with everything.
 			const onMerge = () => this.#notes.invalidate(session);
@@ -122,7 +124,7 @@ class SessionSync {
 		const total = sizes.reduce((sum, size) => sum + size, 0);
 		/** @type {Map<string, number>} */
 		const done = new Map();
-		return each(wanted, signal, async ({ session, file }, at) => {
+		return inParallel(PARALLEL, wanted, async ({ session, file }, at) => {
 			/** @type {Error[]} */
 			let failures = [];
 			/** @type {Error | undefined} */
@@ -147,7 +149,7 @@ class SessionSync {
 			const bytes = Math.max(0, (this.#notes.get(session)?.offset ?? 0) - before);
 			const error = isStored ? passedOver : failures.at(-1);
 			return { session, file, bytes, lag: push.lag(), ...(error ? { error } : {}) };
-		});
+		}, signal);
 	}
 
 	/** Stores what a file holds; rejects with the first failure. @param {{ session: string, file: string }} local */
@@ -232,7 +234,7 @@ class SessionSync {
 		const { store, onError } = this.#options;
 		const readNote = () => this.#notes.get(session);
 		return new Push({
-			...{ store, session, file, project: this.project, note: readNote(), readNote, known: this.#known },
+			...{ store, session, file, project: this.project, note: readNote(), readNote, storeId: this.#storeId },
 			onNote: (note) => this.#notes.set(session, note),
 			onError: (error) => onError?.(error, session),
 			onPassedOver: (error) => onError?.(error, session),
@@ -249,26 +251,5 @@ const listedOf = ({ bytes, modified, hosts }) => `${bytes} ${modified.getTime()}
 
 /** @param {unknown} error */
 const asError = (error) => (error instanceof Error ? error : new Error(String(error)));
-
-/**
- * @template T, R
- * @param {T[]} items
- * @param {AbortSignal | undefined} signal begins no more of them
- * @param {(item: T, at: number) => Promise<R>} work
- * @returns {Promise<R[]>}
- */
-async function each(items, signal, work) {
-	/** @type {R[]} */
-	const results = [];
-	let next = 0;
-	const one = async () => {
-		for (let at = next++; at < items.length && !signal?.aborted; at = next++) {
-			results[at] = await work(/** @type {T} */ (items[at]), at);
-		}
-	};
-	await Promise.all(Array.from({ length: PARALLEL }, one));
-	// Without those that were not started because of the abort.
-	return results.filter(() => true);
-}
 
 exports.SessionSync = SessionSync;

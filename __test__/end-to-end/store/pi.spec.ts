@@ -136,7 +136,7 @@ test.each(Object.entries(stores))("%s: a session that another host uses is said 
 	await desktop.claim?.(session, { ttl: 600_000 });
 	const alone = await laptop.run(["-p", "--continue", "b"], { ...env, PI_SESSION_NATIVE_LOCK: "exclusive" });
 	expect(alone.code).not.toBe(0);
-	expect(alone.stderr).toContain(`${session} is in use on desktop, and PI_SESSION_NATIVE_LOCK=exclusive asks for it alone`);
+	expect(alone.stderr).toContain(`${session} is in use on desktop, and PI_SESSION_NATIVE_LOCK=exclusive is set`);
 	const shared = await laptop.run(["-p", "--continue", "b"], env);
 	expect(shared).toMatchObject({ code: 0, stdout: "Two\n" });
 	expect(shared.stderr).toContain(`session ${session} is in use on desktop\n`);

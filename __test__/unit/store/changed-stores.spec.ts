@@ -87,7 +87,7 @@ test("a batch whose clock cannot be right is named, and ends nobody else's count
 	expect(page.problems).toEqual([{ session: SESSION, where: `${segment("broken", 1)}, batch 1`, message: "its clock cannot be right" }]);
 	await append(open(path), [entry("a2")], page.cursor);
 	expect(ids(await open(path, "reader").load(SESSION))).toEqual(["a1", "a2"]);
-	// The last one that is taken for right: what would come behind it is refused, and not acknowledged.
+	// The last one that is taken for right: what would come after it is refused, and not acknowledged.
 	writeFileSync(join(path, segment("broken", 1)), encodeBatch({ ...meta, clock: 2 ** 52 }).bytes);
 	const { cursor } = await open(path).load(SESSION);
 	await expect(append(open(path), [entry("a3")], cursor)).rejects.toMatchObject({ code: "failed", message: `Session ${SESSION}: the clock of its batches has come to its end` });

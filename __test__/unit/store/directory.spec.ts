@@ -33,10 +33,10 @@ test("each host writes below its own name, and no name tells the time", async ()
 	await append(open(path, "Build.Box"), entries("b", 1));
 	const { cursor } = await append(open(path, "laptop"), entries("c", 1), first);
 	expect(filesOf(path)).toEqual([segment("laptop", 1), segment("laptop", 2), segment("~build.~box", 1), "store.json"]);
-	expect(await open(path, "laptop").load(SESSION, cursor)).toMatchObject({ lines: [{ host: "Build.Box" }], behind: false });
+	expect(await open(path, "laptop").load(SESSION, cursor)).toMatchObject({ lines: [{ host: "Build.Box" }], comesAfter: false });
 });
 
-test("a segment is a session file behind its first line, so that its lines can be had without this package", async () => {
+test("a segment is a session file after its first line, so that its lines can be had without this package", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 2));
 	const [, ...lines] = readFileSync(join(path, segment("a", 1)), "utf8").split("\n");
@@ -150,7 +150,7 @@ describe("a segment that cannot be used is named, those of other hosts are read,
 		const whole = readFileSync(join(path, segment("a", 2)));
 		damage(path);
 		const page = await loadAll(open(path, "reader"), SESSION);
-		// What is behind what was appended whole may still be used.
+		// What follows what was appended whole may still be used.
 		expect(ids(page)).toEqual(name === "too long" ? ["a0", "x0", "b0"] : ["a0", "x0"]);
 		expect(page.problems).toEqual([{ session: SESSION, where: segment("a", 2), message: expect.stringMatching(message) }]);
 		// Its host goes on, as it knows what it wrote.

@@ -325,7 +325,7 @@ test("a pull ends with an error if an entry whose id is taken cannot be stored f
 	begin(a);
 	appendFileSync(a.file, lineOf("a"));
 	const before = readFileSync(a.file);
-	expect(await a.sync.pull()).toMatchObject([{ added: 0, error: { code: "failed", message: expect.stringContaining("could not be stored first") } }]);
+	expect(await a.sync.pull()).toMatchObject([{ added: 0, error: { code: "failed", message: expect.stringContaining("could not be pushed first") } }]);
 	expect(readFileSync(a.file)).toEqual(before);
 	appendFileSync(a.file, "\n");
 	expect(await a.sync.pull()).toMatchObject([{ added: 1, renamed: [{ id: "c0ffee00" }] }]);

@@ -1,0 +1,21 @@
+/**
+ * Works on items, several at the same time. Gives the results in the items' order.
+ * @template T, R
+ * @param {number} limit how many at the same time
+ * @param {readonly T[]} items
+ * @param {(item: T, at: number) => Promise<R>} work
+ * @param {AbortSignal} [signal] no more of them begin when it is aborted; those that did not begin have no result
+ * @returns {Promise<R[]>}
+ */
+async function inParallel(limit, items, work, signal) {
+	/** @type {R[]} */
+	const results = [];
+	let next = 0;
+	const one = async () => {
+		for (let at = next++; at < items.length && !signal?.aborted; at = next++) results[at] = await work(/** @type {T} */ (items[at]), at);
+	};
+	await Promise.all(Array.from({ length: limit }, one));
+	return results.filter(() => true);
+}
+
+exports.inParallel = inParallel;

@@ -1,0 +1,203 @@
+// A session's file as the outbox of a store: lines that any process appended to it are read from it and stored, in portions of at
+// most a megabyte or one line.
+//
+// A note says how much is known to be stored: a cursor of the store, an offset in the file, and a checksum of the bytes just
+// before that offset. If a note is lost, or does not match the file any more, the file is compared with all that is stored. So it
+// is if the store does not know the cursor any more, unless the session was deleted there: that is told, and asked for again now and
+// then, because a synchronised directory may just be incomplete.
+const { promises: fs, statSync } = require("node:fs");
+const { StoreError } = require("./errors.js");
+const { entryOf, lineKey, tooLong } = require("./lines.js");
+const { loadAll } = require("./load-all.js");
+const { checkAt, readHeader, readLines } = require("./session-file.js");
+
+/** @typedef {import("./index").LineStore} LineStore */
+/** @typedef {import("./index").SessionList} SessionList */
+/**
+ * @typedef {object} Note
+ * @property {string} cursor
+ * @property {number} offset so many bytes of the file are stored
+ * @property {string} check of what is before that
+ * @property {string} [store] the store's id, if it has one
+ * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, or has entries
+ *   with other ids than in the store
+ */
+/**
+ * @typedef {object} OutboxOptions
+ * @property {LineStore} store
+ * @property {string} session
+ * @property {string} file
+ * @property {string} [project]
+ * @property {Note} [note] what an earlier push had noted
+ * @property {() => Note | undefined} [readNote] gives the newest note: a pull, or another process, may have made it
+ * @property {(note: Note | undefined) => unknown} [onNote] is given each note when it holds, or undefined if none does any more, and
+ *   waited for
+ * @property {(error: Error) => void} [onPassedOver] is given an error for each line that is too long for the store
+ * @property {{ value?: string }} [storeId] the id of the store, shared with other outboxes of it
+ * @property {boolean} [checks] shows the store the cursor if the file has nothing new: a store that was made anew or put back is noticed, too
+ * @property {boolean} [restores] stores a session again that was deleted from the store
+ * @property {() => number | undefined} [epoch] the claim that appends are to go by
+ * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored
+ */
+
+class Outbox {
+	#options;
+	/** @type {Note | undefined} */
+	#note;
+	/** The note that was last read or saved. @type {Note | undefined} */
+	#savedNote;
+	/** Lines that the store had when there was no note, until the file was read to its end. @type {Set<string>} */
+	#storedLines = new Set();
+	/** @type {Buffer | undefined} */
+	#header;
+	/** Whether the store has seen the cursor since this outbox was made. */
+	#isCompared = false;
+	/** Whether the store was asked for its id: not every one has one. */
+	#wasAskedForId = false;
+	/** Whether the store did not know the cursor since a portion was stored. */
+	#wasReset = false;
+
+	/** @param {OutboxOptions} options */
+	constructor(options) {
+		this.#options = { storeId: {}, ...options };
+		this.#note = options.note;
+	}
+
+	/** How many bytes of the file are not known to be stored. A file that is not there has none. */
+	lag() {
+		const { size } = statSync(this.#options.file, { throwIfNoEntry: false }) ?? { size: 0 };
+		return Math.max(0, size - (this.#note?.offset ?? 0));
+	}
+
+	/** Takes the newest note. */
+	refresh() {
+		this.#savedNote = this.#options.readNote?.();
+		this.#note = this.#savedNote ?? this.#note;
+	}
+
+	/** Stores one portion. Gives whether there may be more. */
+	async storePortion() {
+		try {
+			return await this.#tryPortion();
+		} catch (error) {
+			if (!(error instanceof StoreError) || error.code !== "reset" || this.#wasReset) throw error;
+			await this.#checkDeletion();
+			this.#wasReset = true;
+			await this.#drop();
+			return true;
+		}
+	}
+
+	/** Throws if the session was deleted from the store, and is not to be put back. */
+	async #checkDeletion() {
+		const { store, session, restores } = this.#options;
+		const listed = await store.list({ session });
+		if (!this.#isOfAnother(listed) && !isListed(listed) && !restores) throw new DeletedError(session);
+	}
+
+	async #tryPortion() {
+		const { store, session, project, readNote, onNote, onPassedOver, onProgress, epoch, storeId } = this.#options;
+		const file = await fs.open(this.#options.file).catch(unlessAbsent);
+		// A session gets its file with its first message.
+		if (!file) return false;
+		try {
+			if (!this.#note || (await checkAt(file, this.#note.offset)) !== this.#note.check) {
+				const page = await loadAll(store, session);
+				if (page.lines.length === 0 && this.#note?.cursor) await this.#checkDeletion();
+				this.#isCompared = true;
+				this.#storedLines = new Set(page.lines.map(({ line }) => lineKey(line)));
+				this.#note = { cursor: page.cursor, offset: 0, check: await checkAt(file, 0), needsAll: page.lines.length > 0 };
+			}
+			const { lines, bytes, goesOn } = await readLines(file, this.#note.offset);
+			if (bytes === 0) {
+				await this.#compare();
+				return this.#atEnd();
+			}
+			const header = (this.#header ??= (await readHeader(file)).line);
+			const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
+			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#storedLines.has(lineKey(line)));
+			let { cursor, offset } = this.#note;
+			if (fresh.length > 0) {
+				const append = { header, lines: fresh, project, after: cursor, epoch: epoch?.() };
+				({ cursor } = await store.append(session, append));
+				this.#isCompared = true;
+				// A store gets its id with the first append.
+				if ((this.#note.store ?? storeId.value) === undefined && !this.#wasAskedForId) {
+					this.#wasAskedForId = true;
+					storeId.value = (await store.list({ session })).store;
+				}
+			}
+			offset += bytes;
+			const check = await checkAt(file, offset);
+			const now = readNote?.();
+			if (readNote && !isSame(now, this.#savedNote)) {
+				// A pull, or another process, made a newer one meanwhile.
+				[this.#note, this.#savedNote] = [now, now];
+				return true;
+			}
+			this.#note = { ...this.#note, cursor, offset, check, store: this.#note.store ?? storeId.value };
+			this.#savedNote = this.#note;
+			this.#wasReset = false;
+			await onNote?.(this.#note);
+			for (const line of lines) if (!fits(line)) onPassedOver?.(new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`));
+			onProgress?.(offset);
+			return goesOn || this.#atEnd();
+		} finally {
+			await file.close();
+		}
+	}
+
+	#atEnd() {
+		this.#storedLines.clear();
+		return false;
+	}
+
+	/** Shows the store the cursor, where nothing was appended that did so. */
+	async #compare() {
+		const { checks, store, session } = this.#options;
+		if (!checks || this.#isCompared || !this.#note) return;
+		await store.load(session, this.#note.cursor);
+		this.#isCompared = true;
+	}
+
+	/** @param {SessionList} listed */
+	#isOfAnother(listed) {
+		this.#options.storeId.value = listed.store;
+		return isAnother(listed, this.#note);
+	}
+
+	async #drop() {
+		[this.#note, this.#savedNote] = [undefined, undefined];
+		await this.#options.onNote?.(undefined);
+	}
+}
+
+class DeletedError extends StoreError {
+	/** @param {string} session */
+	constructor(session) {
+		super("reset", `Session ${session} was deleted from the store, and stays here: pi-sessions push ${session} stores it again`);
+	}
+}
+
+/**
+ * Whether a note is about another store than the one that gave this list. One without an id that has sessions is not: a part of it
+ * may not have come yet.
+ * @param {SessionList} list
+ * @param {Note | undefined} note
+ */
+const isAnother = ({ store, sessions }, note) => note?.store !== undefined && store !== note.store && (store !== undefined || sessions.length === 0);
+
+/** @param {SessionList} list of one session */
+const isListed = ({ sessions, problems }) => sessions.length + problems.length > 0;
+
+/** @param {NodeJS.ErrnoException} error @returns {undefined} */
+function unlessAbsent(error) {
+	if (error.code !== "ENOENT") throw error;
+}
+
+/** @param {Note | undefined} a @param {Note | undefined} b */
+const isSame = (a, b) => a?.cursor === b?.cursor && a?.offset === b?.offset && a?.check === b?.check && Boolean(a?.needsAll) === Boolean(b?.needsAll);
+
+exports.DeletedError = DeletedError;
+exports.Outbox = Outbox;
+exports.isAnother = isAnother;
