@@ -1,7 +1,7 @@
 // Checks how the Rust sources import each other: `node scripts/rooms.mjs [root]`.
 //
 // A folder of src/core or src/js is a room. A room may import rooms that are before it in the order below, never one
-// that is behind it, and no two files may import each other, directly or through others. An import is a `use` line,
+// that is after it, and no two files may import each other, directly or through others. An import is a `use` line,
 // a path in the code (`crate::…`, `super::…`, or one that begins with an imported module), or the call of a method
 // that another file adds to a type (`impl Type` outside of the file that defines it). Tests are not read.
 import { readFileSync, readdirSync } from "node:fs";
@@ -34,7 +34,7 @@ export function importProblems(sources) {
 	];
 }
 
-/** Whether an import leads to a room that is behind the importing one. */
+/** Whether an import leads to a room that is after the importing one. */
 function isUpward({ from, to }) {
 	if (from.half !== to.half) return from.half === "core";
 	if (from.room === undefined || from.room === to.room) return false;

@@ -36,7 +36,7 @@ pub fn cut(text: &[u8]) -> &[u8] {
 struct Place<'a> {
     /// Of the text's kind.
     code: u8,
-    /// How far the end of its line is behind that of the text before it.
+    /// How many bytes the end of its line is after that of the text before it.
     step: u64,
     /// How many bytes are stored.
     size: usize,

@@ -136,7 +136,7 @@ mod tests {
     use crate::core::format::entry::{read_line, Line};
 
     #[test]
-    fn labels_leave_the_path_and_come_back_behind_it() {
+    fn labels_leave_the_path_and_come_back_after_it() {
         let lines = [
             r#"{"type":"custom","id":"a","parentId":null}"#,
             r#"{"type":"label","id":"l","parentId":"a","targetId":"a","label":"x"}"#,

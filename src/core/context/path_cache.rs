@@ -43,7 +43,7 @@ impl Context {
         Self { steps, edited }
     }
 
-    /// Adds an entry behind the others. False if that changes other steps.
+    /// Adds an entry after the others. False if that changes other steps.
     fn push(&mut self, no: RowNo, row: &Row) -> bool {
         self.steps.push(Step { row: no, gives: Contribution::of(row), edit: None });
         edit_target(row).is_none() && !self.edited.contains(&row.id)
@@ -113,7 +113,7 @@ impl PathCache {
         }
     }
 
-    /// Builds the whole path. One that does not ascend (in files with cycles, or with parents behind their children) is
+    /// Builds the whole path. One that does not ascend (in files with cycles, or with parents after their children) is
     /// not cached.
     fn start_over(&mut self, tree: &Tree, end: RowNo) {
         *self = Self::default();
@@ -140,7 +140,7 @@ impl PathCache {
         };
         keep(&mut self.thinking);
         keep(&mut self.models);
-        // Behind the newest compaction every row of the path is a step, so as many steps are removed as rows.
+        // After the newest compaction every row of the path is a step, so as many steps are removed as rows.
         let same_choice = keep(&mut self.compactions);
         if !(same_choice && self.context.as_mut().is_some_and(|context| context.pop(tree, cut))) {
             self.context = None;
@@ -251,7 +251,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(count("kept_paths")))]
-        /// Ids come twice, parents before and behind, in cycles: what is kept is always what is made anew.
+        /// Ids come twice, parents before and after, in cycles: what is kept is always what is made anew.
         #[test]
         fn what_is_kept_is_what_would_be_made_anew(
             steps in prop::collection::vec((0u8..40, any::<u8>(), 0u8..14, 0u8..40, 0u8..4), 1..60)

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_removed_comes_back_behind_the_others() {
+    fn what_was_removed_comes_back_after_the_others() {
         let all = replay([
             message("", &[("x", Some(1)), ("y", Some(2))], &[], &[("a", 1), ("b", 2)]),
             message("", &[("x", None), ("x", Some(3)), ("z", None)], &["a", "none"], &[("a", 3)]),

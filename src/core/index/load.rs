@@ -241,13 +241,13 @@ mod tests {
         let start = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
         let entry = "{\"type\":\"custom\",\"id\":\"a\"}";
         for (blank, more) in [("\r", "torn\n"), (" ", "x"), ("\t\n ", entry), ("\n\n\r", "\ntorn\n"), ("", entry)] {
-            for behind in ["", entry] {
-                let start = [start, behind, blank].concat();
+            for after in ["", entry] {
+                let start = [start, after, blank].concat();
                 let whole = [&*start, more, "\ntorn\n"].concat();
                 let mut early = load_text(start.as_bytes()).expect("a session").index;
                 early.read_more(&MemoryStorage::new("test".into(), whole.clone().into_bytes())).expect("readable");
                 let index = load_text(whole.as_bytes()).expect("a session").index;
-                if behind.is_empty() || blank.contains('\n') {
+                if after.is_empty() || blank.contains('\n') {
                     assert_eq!(ids(&early), ids(&index), "{whole:?}");
                     assert_eq!(early.damaged(), index.damaged(), "{whole:?}");
                 }

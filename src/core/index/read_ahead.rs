@@ -98,7 +98,7 @@ impl ReadAhead {
         (self.rows.0..self.rows.1).contains(&row)
     }
 
-    /// The row behind those that are read, and how many bytes to read ahead from there.
+    /// The row after those that are read, and how many bytes to read ahead from there.
     pub fn next(&self) -> (RowNo, usize) {
         (self.rows.1, 2 * self.bytes)
     }

@@ -25,7 +25,7 @@ pub type Each<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
 struct LinePart {
     row: RowNo,
     span: LineSpan,
-    /// The code of the body behind it; None for the last part.
+    /// The code of the body after it; None for the last part.
     before: Option<u8>,
 }
 
@@ -233,7 +233,7 @@ fn is_plain(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'-'
 }
 
-/// The kind that a line starts with, and the rest behind it.
+/// The kind that a line starts with, and the rest after it.
 fn starts_with(line: &[u8]) -> Option<(EntryKind, &[u8])> {
     let rest = line.strip_prefix(b"{\"type\":\"")?;
     let length = rest.iter().take_while(|byte| is_plain(byte)).count();

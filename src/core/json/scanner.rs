@@ -16,7 +16,7 @@ pub trait Input {
     /// The bytes in memory.
     fn bytes(&self) -> &[u8];
 
-    /// Reads more bytes behind those in memory, and may drop those before `keep`. Gives how many were dropped, or None at
+    /// Reads more bytes after those in memory, and may drop those before `keep`. Gives how many were dropped, or None at
     /// the end of the input.
     fn read_more(&mut self, keep: usize) -> Result<Option<usize>, Self::Error>;
 }
@@ -194,7 +194,7 @@ impl<I: Input> Scanner<I> {
         Some(value)
     }
 
-    /// Takes a key and gives its text, with its quotes. The colon behind it is not taken.
+    /// Takes a key and gives its text, with its quotes. The colon after it is not taken.
     pub fn key(&mut self, limit: usize) -> ScanResult<&[u8], I> {
         match self.next_token()? {
             Some(b'"') => self.keep(limit, Self::skip_string),

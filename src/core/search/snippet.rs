@@ -51,7 +51,7 @@ pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String
     shown
 }
 
-/// The first position with most terms close behind it. `matches` are sorted.
+/// The first position with most terms close after it. `matches` are sorted.
 fn most_together(matches: &[(usize, usize, usize)], terms: usize) -> usize {
     // How often each term is in the window, and how many terms are.
     let mut near = vec![0_usize; terms];
@@ -117,8 +117,8 @@ fn in_text(text: &str, folded: &str, matches: &[(usize, usize, usize)]) -> Vec<(
     }
     offsets.push((size, text.len()));
     let at_or_before = |at: usize| {
-        let behind = offsets.partition_point(|(size, _)| *size <= at);
-        offsets.get(behind.saturating_sub(1)).map_or(0, |(_, at)| *at)
+        let after = offsets.partition_point(|(size, _)| *size <= at);
+        offsets.get(after.saturating_sub(1)).map_or(0, |(_, at)| *at)
     };
     let at_or_after = |at: usize| {
         let first = offsets.partition_point(|(size, _)| *size < at);

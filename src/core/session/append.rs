@@ -118,7 +118,7 @@ impl Session {
         row.map(ParentChoice::Row).ok_or_else(|| Error::entry_not_found(to_string_lossy(id)))
     }
 
-    /// Checks what precedes a line that was not written where it was expected, or was written behind a torn line.
+    /// Checks what precedes a line that was not written where it was expected, or was written after a torn line.
     fn check_landing(
         &mut self,
         span: LineSpan,
@@ -151,13 +151,13 @@ impl Session {
         };
         self.notes.grown(start - expected, self.tree().len() - before);
         if lacks_final_newline && span.offset == start {
-            // The torn line is ended by the newline behind the spaces, or by the one that the next try begins with.
+            // The torn line is ended by the newline after the spaces, or by the one that the next try begins with.
             self.roll_back(span, line)?;
             if let Some(storage) = self.storage.as_mut() {
                 storage.set_lacks_final_newline(true);
             }
             self.size = self.index.read_to();
-            self.notes.repaired("a line written behind another process's half line was written again on its own");
+            self.notes.repaired("a line written after another process's half line was written again on its own");
             return Ok(Landing::RolledBack);
         }
         if self.tree().find(envelope.id.as_bytes()).is_some() {

@@ -78,7 +78,7 @@ pub trait Storage: Send + Sync {
     /// Appends a line, given without its newline, in one write. Returns where it is.
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan>;
     /// Rolls back the line that `append` has just added: truncates it, or overwrites it with spaces if others wrote
-    /// behind it. If something else is there by now, that stays.
+    /// after it. If something else is there by now, that stays.
     fn rollback_append(&mut self, span: LineSpan, line: &[u8]) -> Result<()>;
     /// Sets whether the last line lacks its newline, which the next append then writes first.
     fn set_lacks_final_newline(&mut self, _lacks_final_newline: bool) {}

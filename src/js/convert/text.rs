@@ -26,11 +26,11 @@ pub fn text_of(js: JsEnv<'_>, written: JsVal<'_>) -> Result<Option<Vec<u8>>> {
     let mut rest = skeleton.as_slice();
     let mut count = 0;
     while let Some(place) = stand_in(rest) {
-        let (before, behind) = rest.split_at(place);
+        let (before, after) = rest.split_at(place);
         out.extend_from_slice(before);
         count += 1;
         js.scoped(|js, _| push_text(js, js.at(written, count)?, &mut out))?;
-        rest = behind.get(STAND_IN.len() + 2..).unwrap_or_default();
+        rest = after.get(STAND_IN.len() + 2..).unwrap_or_default();
     }
     out.extend_from_slice(rest);
     Ok(Some(out))

@@ -1,4 +1,4 @@
-//! Values of Rust that JavaScript holds: reference-counted ones, each behind an External.
+//! Values of Rust that JavaScript holds: reference-counted ones, each in an External.
 
 use std::any::Any;
 use std::cell::RefCell;

@@ -108,7 +108,7 @@
 		return texts;
 	}
 
-	// Puts long strings back into a value that was parsed without them: behind each stand-in is the number of its string,
+	// Puts long strings back into a value that was parsed without them: after each stand-in is the number of its string,
 	// counted from `first`.
 	function putBack(value, texts, first) {
 		if (typeof value === "string") {

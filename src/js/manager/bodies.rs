@@ -51,7 +51,7 @@ pub struct BodyReader {
 #[derive(Default)]
 struct Sequence {
     last: RowNo,
-    /// The row behind those that were read ahead and handed to JavaScript, which asks for none of them again.
+    /// The row after those that were read ahead and handed to JavaScript, which asks for none of them again.
     end: RowNo,
     /// How many bodies were asked for in order.
     length: usize,

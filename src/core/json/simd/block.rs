@@ -157,7 +157,7 @@ fn unpaired_at_end(slashes: u64, len: usize) -> usize {
     (slashes << (BLOCK - len)).leading_ones() as usize % 2
 }
 
-/// The bytes that are escaped: those behind a run of backslashes of odd length.
+/// The bytes that are escaped: those after a run of backslashes of odd length.
 #[inline(always)]
 fn after_odd_runs(slashes: u64) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -165,12 +165,12 @@ fn after_odd_runs(slashes: u64) -> u64 {
     if slashes & follows == 0 {
         return follows;
     }
-    // Adding a run's first bit carries to the bit behind the run. A run of odd length that starts at an even position
+    // Adding a run's first bit carries to the bit after the run. A run of odd length that starts at an even position
     // ends at an odd one, and the other way round.
     let starts = slashes & !follows;
-    let behind_even = slashes.wrapping_add(starts & EVEN) & !slashes;
-    let behind_odd = slashes.wrapping_add(starts & !EVEN) & !slashes;
-    follows & ((behind_even & !EVEN) | (behind_odd & EVEN))
+    let after_even = slashes.wrapping_add(starts & EVEN) & !slashes;
+    let after_odd = slashes.wrapping_add(starts & !EVEN) & !slashes;
+    follows & ((after_even & !EVEN) | (after_odd & EVEN))
 }
 
 /// The same without vector instructions.

@@ -36,7 +36,7 @@ proptest! {
 
     #[test]
     fn blocks_agree_with_single_bytes(bytes in near_string(), from in 0usize..3) {
-        // Not from behind a backslash, as is asked of the caller.
+        // Not from after a backslash, as is asked of the caller.
         let from = if bytes.get(..from).is_some_and(|before| !before.contains(&b'\\')) { from } else { 0 };
         let want = bytewise(&bytes, from);
         #[cfg(target_arch = "x86_64")]

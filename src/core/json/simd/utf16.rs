@@ -114,7 +114,7 @@ fn push_three_bytes(out: &mut Vec<u8>, block: &[u16; BLOCK]) -> usize {
     let lead =
         _mm256_or_si256(_mm256_or_si256(_mm256_srli_epi16::<12>(units), second), _mm256_set1_epi16(0x80E0_u16 as i16));
     let last = _mm256_or_si256(_mm256_and_si256(units, low), _mm256_set1_epi16(0x80));
-    // In each half, two bytes of each unit from `lead` and one from `last`: 16 bytes, and the 8 behind them.
+    // In each half, two bytes of each unit from `lead` and one from `last`: 16 bytes, and the 8 after them.
     let order = |bytes: __m128i| _mm256_broadcastsi128_si256(bytes);
     let head = _mm256_or_si256(
         _mm256_shuffle_epi8(lead, order(_mm_setr_epi8(0, 1, -1, 2, 3, -1, 4, 5, -1, 6, 7, -1, 8, 9, -1, 10))),

@@ -26,7 +26,7 @@ struct Range {
     to: u64,
 }
 
-/// An entry of the file, and the lines behind it that are not entries.
+/// An entry of the file, and the lines after it that are not entries.
 #[derive(Debug)]
 struct Group {
     id: Vec<u8>,
@@ -70,7 +70,7 @@ pub struct Layout<'a> {
     pub added: u64,
     /// Entries of the file that are not stored.
     pub unstored: u64,
-    /// The length of the new file up to the last stored line and the damaged lines behind it.
+    /// The length of the new file up to the last stored line and the damaged lines after it.
     pub stored_bytes: u64,
     pub renamed: Vec<RenamedEntry>,
     pub is_changed: bool,
@@ -176,7 +176,7 @@ fn entry_id(text: &str) -> Option<Vec<u8>> {
 }
 
 impl OldFile {
-    /// Takes an entry that is stored, with the lines behind it, out of the file's own.
+    /// Takes an entry that is stored, with the lines after it, out of the file's own.
     fn take(&mut self, key: u128) -> Option<(Range, Vec<Range>)> {
         let group = self.groups.get_mut(*self.by_key.get(&key)?)?;
         group.is_stored = true;
@@ -216,7 +216,7 @@ impl<'a> Layout<'a> {
         Ok(LayoutResult::Ready(layout))
     }
 
-    /// The lines of a file that is not here yet, behind its header.
+    /// The lines of a file that is not here yet, after its header.
     pub fn new_file(stored: StoredLines<'a>) -> Result<Self> {
         let mut layout = Self::empty(ReadTo::all(0, None), None);
         layout.place_stored(&mut OldFile::empty(), stored, &mut Ids::default(), &mut NewIds::default())?;
@@ -297,10 +297,10 @@ impl<'a> Layout<'a> {
                     }
                     let mut rest = as_stored.map(|(_, rest)| rest).unwrap_or_default();
                     match old.take(key) {
-                        Some((entry, behind)) => {
+                        Some((entry, after)) => {
                             is_new = false;
                             self.push_old(entry);
-                            rest.extend(behind);
+                            rest.extend(after);
                         }
                         None => self.pieces.push(Piece::New(edited.into())),
                     }

@@ -1,7 +1,7 @@
 //! Bringing a session file together with the lines that a store has of it.
 //!
 //! The new file is: everything up to the header, the stored lines in the store's order, then the entries of the file that
-//! are not stored yet, in the file's order. A line that is not an entry stays behind the line that was before it. Two equal lines
+//! are not stored yet, in the file's order. A line that is not an entry keeps its place after the line that preceded it. Two equal lines
 //! are one entry. Every line keeps its bytes, but for entries of different hosts that have one id (see `ids`).
 
 mod ids;

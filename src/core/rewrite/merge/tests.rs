@@ -18,7 +18,7 @@ struct Scratch {
     path: String,
 }
 
-/// A session file with these lines behind its header.
+/// A session file with these lines after its header.
 fn file(lines: &[&str]) -> Scratch {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
@@ -64,7 +64,7 @@ impl Scratch {
 }
 
 #[test]
-fn stored_lines_come_in_their_order_and_those_that_are_not_stored_behind_them() {
+fn stored_lines_come_in_their_order_and_those_that_are_not_stored_after_them() {
     let [a, b, c, d] = ["a", "b", "c", "d"].map(|id| entry(id, "p"));
     let file = file(&[&a, "torn {", "", &c, &d, "torn too"]);
     let stored = [(0, a.as_str()), (1, &b), (0, &c)];

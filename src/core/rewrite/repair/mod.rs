@@ -1,7 +1,7 @@
 //! Repair of a damaged session file. The original is kept beside the new file, and every entry that can be read is kept.
 //!
 //! - A line that is not an entry is left out. Whole entries inside of it (two lines that were fused, a torn line with a whole one
-//!   behind it) are salvaged first.
+//!   after it) are salvaged first.
 //! - The children of a damaged entry become children of its parent if that can be read, else of the entry before it.
 //!   Other entries whose parent is missing become roots, as the tree shows them.
 //! - If several entries have one id, all but the first get a new id, and later references to it follow. A line that

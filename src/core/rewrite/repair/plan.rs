@@ -83,7 +83,7 @@ impl RepairPlan {
             repairs.push(survey.count, "added the missing final newline");
         }
         let last = survey.lines.last().filter(|line| matches!(line.what, LineClass::Damaged(_)));
-        // Blank lines are not part of the survey: if one is behind it, the line had its newline.
+        // Blank lines are not part of the survey: if one is after it, the line had its newline.
         let torn = last.filter(|line| line.offset + line.len == survey.bytes && !survey.ends_with_newline);
         let torn = torn.map(|line| line.offset);
         // Without a header line of its own the file has a salvaged or a composed one.

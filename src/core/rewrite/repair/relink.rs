@@ -168,8 +168,8 @@ impl Relinker {
                 let missing = missing.or_else(|| self.missing.partition_point(|one| one.at <= at).checked_sub(1));
                 let parent = match missing.and_then(|missing| parents.get(missing)) {
                     Some(MissingParent::Read(parent)) => *parent,
-                    Some(MissingParent::Before(behind)) => {
-                        let before = (*behind).min(at).checked_sub(1).and_then(|before| self.records.get(before));
+                    Some(MissingParent::Before(next)) => {
+                        let before = (*next).min(at).checked_sub(1).and_then(|before| self.records.get(before));
                         before.map(|before| &*before.head.id)
                     }
                     None => None,

@@ -1,8 +1,8 @@
-//! Salvage of whole objects from lines that are not JSON: two lines that were fused, a torn line with a whole one behind it.
+//! Salvage of whole objects from lines that are not JSON: two lines that were fused, a torn line with a whole one after it.
 //!
 //! The scanner reads a line once and stops at the first byte that is not JSON. If an object begins there, or began with
-//! the quote that ended a torn string, the line is cut. Whole objects are salvaged at the start of the line, behind other
-//! whole ones, and behind a cut. An object where a value may be belongs to the torn object around it, however much it
+//! the quote that ended a torn string, the line is cut. Whole objects are salvaged at the start of the line, after other
+//! whole ones, and after a cut. An object where a value may be belongs to the torn object around it, however much it
 //! resembles an entry: the arguments of a tool call are not entries. (If a line was torn exactly before a value and then
 //! fused with a whole one, that one is lost. The backup has it.)
 //!
@@ -45,18 +45,18 @@ impl SalvagedPiece<'_> {
 /// The pieces of a line, in order. Several damaged ones in a row of which nothing is left count as one.
 pub fn pieces(text: &str) -> Vec<SalvagedPiece<'_>> {
     let mut all: Vec<SalvagedPiece<'_>> = Vec::new();
-    let (mut from, mut is_behind_cut) = (start(text, 0), false);
+    let (mut from, mut is_after_cut) = (start(text, 0), false);
     while from < text.len() {
         let (fields, end) = scan(text, from);
         let whole = match end {
             // After a cut an object must not be a part of something larger.
-            End::Whole(end) if !(is_behind_cut && is_part_of_more(text, end)) => text.get(from..end),
+            End::Whole(end) if !(is_after_cut && is_part_of_more(text, end)) => text.get(from..end),
             _ => None,
         };
         if whole.is_some() || !fields.0.is_empty() || all.last().is_none_or(|last| last.whole.is_some()) {
             all.push(SalvagedPiece { whole, fields });
         }
-        (from, is_behind_cut) = match (end, whole) {
+        (from, is_after_cut) = match (end, whole) {
             (End::Whole(end), Some(_)) => (start(text, end), false),
             (End::Torn(Some(cut)), _) => (cut.max(from + 1), true),
             _ => break,

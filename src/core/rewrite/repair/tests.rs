@@ -127,7 +127,7 @@ fn cycles_are_cut_and_entries_that_are_their_own_parent_become_roots() {
 }
 
 #[test]
-fn a_compaction_keeps_from_behind_a_damaged_line_on() {
+fn a_compaction_keeps_from_after_a_damaged_line_on() {
     let compaction =
         "{\"type\":\"compaction\",\"id\":\"c\",\"parentId\":\"b\",\"timestamp\":\"t\",\"firstKeptEntryId\":\"lost\"}";
     let torn = &entry("lost", "a")[..60];

@@ -140,7 +140,7 @@ fn eight_threads_that_opened_one_old_file_each_gave_it_other_ids() {
     }
 }
 
-/// A process that was killed behind the link left it: the next open kept the original a second time, as `.v1.bak.1`.
+/// A process that was killed after it had made the link left it: the next open kept the original a second time, as `.v1.bak.1`.
 #[test]
 fn the_backup_that_a_killed_migration_had_made_is_the_backup() {
     let (dir, path) = old_file(OLD);

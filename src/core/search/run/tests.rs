@@ -140,7 +140,7 @@ fn a_part_of_a_word_was_searched_for_in_only_the_thousand_shortest_words() {
 }
 
 #[test]
-fn a_text_was_missed_behind_twenty_thousand_newer_ones_with_its_words() {
+fn a_text_was_missed_after_twenty_thousand_newer_ones_with_its_words() {
     let store = SessionsDir::new();
     store.say("old", &["see foo.bar here"]);
     assert_eq!(store.found("foo.bar").len(), 1);

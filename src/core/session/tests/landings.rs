@@ -61,12 +61,11 @@ fn an_id_that_another_process_takes_in_the_moment_before_is_chosen_again() {
             add(&path, &entry("00000001"));
             if others_follow {
                 before_next(FsCall::Truncate, move || panic!("what others wrote would be cut off"));
-                before_next(FsCall::Seek, move || add(&path, &entry("behind")));
+                before_next(FsCall::Seek, move || add(&path, &entry("after")));
             }
         });
         assert_eq!(append(&mut session), "00000002");
-        let expected =
-            ["00000001", "00000002", "a", "behind"].into_iter().filter(|id| others_follow || *id != "behind");
+        let expected = ["00000001", "00000002", "a", "after"].into_iter().filter(|id| others_follow || *id != "after");
         let mut found = ids(&session);
         found.retain(|id| *id != first);
         found.sort();

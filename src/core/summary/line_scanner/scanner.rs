@@ -124,7 +124,7 @@ impl<R: Read> LineScanner<R> {
         self.skip_line_before(u64::MAX)
     }
 
-    /// As [`LineScanner::skip_line`], but stops behind a position.
+    /// As [`LineScanner::skip_line`], but stops after a position.
     pub fn skip_line_before(&mut self, limit: u64) -> io::Result<bool> {
         let offset = self.offset;
         self.scanner.skip_past(b'\n', |scanner| offset + scanner.input.dropped() + scanner.at() as u64 <= limit)

@@ -270,7 +270,7 @@ impl SessionUsage {
             (None | Some(UsageValue::Null), Caller::Tool | Caller::Summary(_)) => return,
             _ => (Amounts::default(), CallErrors::NO_USAGE),
         };
-        // The model's name, and behind it what the identity is made of.
+        // The model's name, and after it what the identity is made of.
         let mut text = std::mem::take(&mut self.scratch);
         if !put_name(&mut text, entry, &caller) {
             errors.add(CallErrors::NO_MODEL);

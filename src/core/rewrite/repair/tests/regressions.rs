@@ -339,7 +339,7 @@ fn a_text_that_is_not_a_session_was_made_an_empty_session() {
 }
 
 #[test]
-fn an_entry_behind_a_run_of_zeros_is_kept_however_long_that_is() {
+fn an_entry_after_a_run_of_zeros_is_kept_however_long_that_is() {
     let zeros = "\0".repeat(17 << 20);
     let fused = format!("{zeros}{}{zeros}", entry("b", "a"));
     let (report, lines) = repaired(&[HEADER, &entry("a", "null"), &fused, &zeros, &entry("c", "b"), ""]);

@@ -98,7 +98,7 @@ const SCENARIOS: &[Scenario] = &[
         work: append,
     },
     Scenario {
-        name: "append behind half a line",
+        name: "append after half a line",
         options: FSYNC,
         before: |session, path| {
             append(session).expect("appended");
@@ -232,7 +232,7 @@ fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<FsCall>, 
         let line = foreign(id);
         // Half a line of ours before it may have been made blank.
         let is_whole = text.lines().any(|one| one.trim() == line.trim());
-        // What others wrote behind that half in that very moment is on its line, and nobody can part them before a repair.
+        // What others wrote after that half in that very moment is on its line, and nobody can part them before a repair.
         assert!(is_whole || gives_up && text.contains(line.trim()), "{what}: {id} of others is not in\n{text}");
         if !is_whole {
             acknowledged.remove(id);

@@ -149,7 +149,7 @@ fn a_merge_that_fails_leaves_the_old_file_or_the_new_one() {
     assert!(cases > 100, "{cases} faults");
 }
 
-/// The labels of a branch are written behind it.
+/// The labels of a branch are written after it.
 const LABEL: &str = "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"b\",\"targetId\":\"a\",\"label\":\"x\"}";
 
 /// Takes the path to the second entry to a file of its own, in the steps of the boundary.

@@ -22,7 +22,7 @@ fn syncs(made: &Made) -> usize {
     made.calls.iter().filter(|call| **call == FsCall::Sync).count()
 }
 
-/// The disk has the file at `path` before this returned: a wait for it is behind the last write to it.
+/// The disk has the file at `path` before this returned: a wait for it follows the last write to it.
 fn waited_for(made: &Made, path: &str, what: &str) {
     let (writes, syncs) =
         (made.of(FsCall::Write, file_id(path.as_ref())), made.of(FsCall::Sync, file_id(path.as_ref())));
@@ -58,7 +58,7 @@ fn with_fsync_the_disk_has_each_entry_before_its_append_returns() {
         waited_for(&calls(|| append(&mut session)), &path, &format!("append {n}"));
     }
     add(&path, "{\"type\":\"custom\",\"id\":\"theirs\",\"parentId\":\"c\"}\n{\"half");
-    waited_for(&calls(|| append(&mut session)), &path, "append behind others");
+    waited_for(&calls(|| append(&mut session)), &path, "append after others");
     session.close();
     waited_for(&calls(|| append(&mut session)), &path, "append after close");
     fs::write(&path, "").expect("emptied");
