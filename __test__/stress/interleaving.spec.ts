@@ -178,7 +178,7 @@ class World {
 		else this.replace(before.toString());
 	}
 
-	/** Half lines are taken out, orphans hung up again: nothing that was acknowledged goes. */
+	/** Torn lines are removed, orphans get parents: nothing that was acknowledged goes. */
 	private repair(): void {
 		const before = readFileSync(this.file);
 		const { backup } = SessionManager.repair(this.file);

@@ -207,7 +207,7 @@ describe("replaced or cut", () => {
 	});
 });
 
-test("a half line of another process is not continued, and nothing of it is taken out", () => {
+test("an unended line of another process is not continued, and nothing of it is taken out", () => {
 	const half = '{"type":"custom","id":"half';
 	const { manager, file } = begun();
 	manager.appendCustomEntry("x");

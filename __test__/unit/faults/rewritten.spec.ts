@@ -157,7 +157,7 @@ describe("rewritten in place", () => {
 		}
 	});
 
-	test("one letter longer, and a branch made: no half line goes there", () => {
+	test("one letter longer, and a branch made: no part of a line goes there", () => {
 		for (const at of ["b", "d"]) {
 			const { manager, file } = opened(chain("a", "b", "c", "d"));
 			writeFileSync(file, read(file).replace('"content":"b"', '"content":"b?"'));

@@ -29,8 +29,8 @@ pub struct CatalogRow {
 pub enum CacheValidity {
     /// The file is unchanged.
     Valid,
-    /// The file is unchanged, but its last line has no newline and is read again.
-    RereadLastLine,
+    /// The file is unchanged. Its unended line is read again.
+    RereadUnendedLine,
     /// The file has grown, only its change time differs, or its times are too recent to tell. If its prefix has the same hash, only
     /// the rest is read.
     IfSamePrefix,
@@ -43,7 +43,7 @@ impl CatalogRow {
     pub fn validity(&self, now: &FileFingerprint) -> CacheValidity {
         let FileFingerprint { size, modified, .. } = self.fingerprint;
         if *now == self.fingerprint && self.fingerprint.would_show_change(self.seen) {
-            return if self.is_whole() { CacheValidity::Valid } else { CacheValidity::RereadLastLine };
+            return if self.is_whole() { CacheValidity::Valid } else { CacheValidity::RereadUnendedLine };
         }
         // A new mode, owner or link sets the change time and leaves the content: backups do that every night.
         match now.is_same_file(&self.fingerprint) && (now.size > size || now.size == size && now.modified == modified) {

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::parallel_scan::{indexed_line, scan, IndexedLine, LineKind};
-use super::torn_tail::IndexedEnd;
+use super::torn_line::IndexedEnd;
 use crate::core::base::error::{Error, Result};
 use crate::core::context::path_cache::PathCache;
 use crate::core::context::projection::Projection;
@@ -170,9 +170,9 @@ impl Index {
         self.end.offset
     }
 
-    /// Whether the indexed part ends within a line, whose start was indexed as a whole line.
-    pub fn is_mid_line(&self) -> bool {
-        self.end.mid_line
+    /// Whether the last indexed line is unended.
+    pub fn is_after_unended_line(&self) -> bool {
+        self.end.after_unended_line
     }
 
     /// Adds an entry of ours, whose line is at `span` if it has one; the leaf moves to it.
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_half_written_last_line_is_read_again_when_it_is_whole() {
+    fn a_torn_line_is_read_again_when_it_is_whole() {
         let head = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"id\":\"a\"}\n";
         let mut loaded = load_text(format!("{head}{{\"id\":").as_bytes()).expect("a session");
         assert_eq!(ids(&loaded.index), ["a"]);

@@ -5,4 +5,4 @@ pub mod load;
 pub mod parallel_scan;
 pub mod read_ahead;
 pub mod read_entries;
-pub mod torn_tail;
+pub mod torn_line;

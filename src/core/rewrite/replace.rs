@@ -54,7 +54,7 @@ pub enum Backup {
 pub struct ReadTo {
     /// The bytes before this one were read.
     end: u64,
-    /// Where the last line starts, if it is torn: no newline ends it, and it is not JSON.
+    /// Where the last line starts, if it is torn.
     torn_line_start: Option<u64>,
     /// Whether the new version ends without a newline.
     lacks_final_newline: bool,

@@ -350,7 +350,7 @@ fn an_append_was_an_error_when_another_file_took_the_name_between_the_check_and_
 }
 
 #[test]
-fn a_torn_tail_of_any_length_loses_no_whole_line() {
+fn a_torn_line_of_any_length_loses_no_whole_line() {
     let lines: Vec<String> = std::iter::once(HEADER.to_owned()).chain(["a", "b", "c"].map(entry)).collect();
     let whole = lines.concat();
     let mut cases = 0;

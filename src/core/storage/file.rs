@@ -19,9 +19,9 @@ use crate::core::io::line_span::LineSpan;
 use crate::core::io::open::{self, Access};
 use crate::core::storage::storage::{FileStatus, Storage};
 
-/// How often, and at which interval, a torn line is checked again before it counts as one that nobody finishes.
-const TORN_LINE_CHECKS: u32 = 3;
-const TORN_LINE_PAUSE: Duration = Duration::from_millis(1);
+/// How often, and at which interval, an unended line is checked again before it counts as one that nobody ends.
+const UNENDED_LINE_CHECKS: u32 = 3;
+const UNENDED_LINE_PAUSE: Duration = Duration::from_millis(1);
 
 /// What opening the file again found.
 enum Reached {
@@ -219,9 +219,9 @@ impl FileStorage {
     }
 
     /// Whether the file still ends in the middle of a line. A write in progress may be seen half done, and pi takes no
-    /// lock: only a line that stays torn for a while is one that nobody will finish.
+    /// lock: only a line that stays unended for a while is one that nobody will end.
     fn still_lacks_final_newline(&self, file: &File) -> bool {
-        for _ in 0..TORN_LINE_CHECKS {
+        for _ in 0..UNENDED_LINE_CHECKS {
             let mut last = [b'\n'];
             let read = fs::stat(file).and_then(|now| match now.size.checked_sub(1) {
                 Some(at) => fs::read_exact_at(file, at, &mut last),
@@ -230,7 +230,7 @@ impl FileStorage {
             if read.is_ok() && last == [b'\n'] {
                 return false;
             }
-            std::thread::sleep(TORN_LINE_PAUSE);
+            std::thread::sleep(UNENDED_LINE_PAUSE);
         }
         true
     }

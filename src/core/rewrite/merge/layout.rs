@@ -64,8 +64,8 @@ pub struct OldFile {
 pub struct Layout<'a> {
     pieces: Vec<Piece<'a>>,
     read: ReadTo,
-    /// Where the old file ends, if it lacks its last newline.
-    unended: Option<u64>,
+    /// Where the newline of the old file's unended line goes.
+    missing_newline_at: Option<u64>,
     /// Stored lines that the file did not have.
     pub added: u64,
     /// Entries of the file that are not stored.
@@ -187,8 +187,8 @@ impl OldFile {
 impl<'a> Layout<'a> {
     /// The merged file, or what it needs first.
     pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<LayoutResult<'a>> {
-        let unended = Some(old.size).filter(|_| old.lacks_final_newline);
-        let mut layout = Self::empty(ReadTo::all(old.size, old.torn_line_start), unended);
+        let missing_newline_at = Some(old.size).filter(|_| old.lacks_final_newline);
+        let mut layout = Self::empty(ReadTo::all(old.size, old.torn_line_start), missing_newline_at);
         old.front.iter().for_each(|&range| layout.push_old(range));
         let mut ids = Ids::default();
         let mut own = NewIds::default();
@@ -224,11 +224,11 @@ impl<'a> Layout<'a> {
         Ok(layout)
     }
 
-    fn empty(read: ReadTo, unended: Option<u64>) -> Self {
+    fn empty(read: ReadTo, missing_newline_at: Option<u64>) -> Self {
         Self {
             pieces: Vec::new(),
             read,
-            unended,
+            missing_newline_at,
             added: 0,
             unstored: 0,
             stored_bytes: 0,
@@ -328,7 +328,7 @@ impl<'a> Layout<'a> {
 
     fn length(&self) -> u64 {
         let length = |piece: &Piece<'_>| match piece {
-            Piece::Old(range) => range.to - range.from + u64::from(self.unended == Some(range.to)),
+            Piece::Old(range) => range.to - range.from + u64::from(self.missing_newline_at == Some(range.to)),
             Piece::New(line) => line.len() as u64 + 1,
         };
         self.pieces.iter().map(length).sum()
@@ -341,7 +341,7 @@ impl Rewrite for Layout<'_> {
             match piece {
                 Piece::Old(range) => {
                     copy_bytes(old, range.from, range.to, &mut |bytes| write_line(out, bytes, false, old.name()))?;
-                    if self.unended == Some(range.to) {
+                    if self.missing_newline_at == Some(range.to) {
                         write_line(out, b"", true, old.name())?;
                     }
                 }

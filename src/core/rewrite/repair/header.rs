@@ -24,7 +24,7 @@ pub struct SalvagedHeader {
 /// version. `now` is the time, ms since 1970, and its text.
 pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<Option<SalvagedHeader>> {
     let path = storage.name();
-    let mut torn = None;
+    let mut incomplete = None;
     for line in &survey.lines {
         match line.what {
             LineClass::Header => return Ok(None),
@@ -35,20 +35,20 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
         for piece in pieces(&text).iter().filter(|piece| piece.is_header()) {
             let stated = piece.fields.get("version").and_then(|text| read::<Raw<'_>>(text).ok());
             let header = piece.whole.and_then(|text| Some((text, Header::read(text)?.version)));
-            // The version of a torn header may be unknown. It counts as current: entries of version 1 could not be kept anyway.
-            let torn_version = || stated.map_or(Version::Current, |stated| Version::of(Some(&stated)));
-            if header.map_or_else(torn_version, |(_, version)| version) != Version::Current {
+            // The version of an incomplete header may be unknown. It counts as current: entries of version 1 could not be kept anyway.
+            let stated_version = || stated.map_or(Version::Current, |stated| Version::of(Some(&stated)));
+            if header.map_or_else(stated_version, |(_, version)| version) != Version::Current {
                 let what = "Session cannot be repaired: its header is damaged, and of a version before 3";
                 return Err(Error::failed(format!("{what}: {path}")));
             }
             let salvaged = |text, whole| Some(SalvagedHeader { text, line: Some(line.number), whole });
             match header {
                 Some((text, _)) => return Ok(salvaged(text.as_bytes().to_vec(), true)),
-                None => torn = torn.or_else(|| salvaged(composed(path, Some(&piece.fields), now), false)),
+                None => incomplete = incomplete.or_else(|| salvaged(composed(path, Some(&piece.fields), now), false)),
             }
         }
     }
-    Ok(torn.or_else(|| Some(SalvagedHeader { text: composed(path, None, now), line: None, whole: false })))
+    Ok(incomplete.or_else(|| Some(SalvagedHeader { text: composed(path, None, now), line: None, whole: false })))
 }
 
 /// A header composed of what is left of one, the file's name and the time.

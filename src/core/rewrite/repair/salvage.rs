@@ -1,9 +1,9 @@
-//! Salvage of whole objects from lines that are not JSON: two lines that were fused, a torn line with a whole one after it.
+//! Salvage of whole objects from lines that are not JSON: two lines that were fused, the start of one with a whole one after it.
 //!
 //! The scanner reads a line once and stops at the first byte that is not JSON. If an object begins there, or began with
-//! the quote that ended a torn string, the line is cut. Whole objects are salvaged at the start of the line, after other
-//! whole ones, and after a cut. An object where a value may be belongs to the torn object around it, however much it
-//! resembles an entry: the arguments of a tool call are not entries. (If a line was torn exactly before a value and then
+//! the quote that ended an incomplete string, the line is cut. Whole objects are salvaged at the start of the line, after other
+//! whole ones, and after a cut. An object where a value may be belongs to the incomplete object around it, however much it
+//! resembles an entry: the arguments of a tool call are not entries. (If a line broke off exactly before a value and was then
 //! fused with a whole one, that one is lost. The backup has it.)
 //!
 //! No byte is read more than twice: only the opening bracket, the white space and the quote at a cut are read again.
@@ -16,7 +16,7 @@ use crate::core::json::scanner::{ScanError, Scanner};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields<'a>(Vec<(&'static str, &'a str)>);
 
-/// The fields that are taken from a torn line.
+/// The fields that are taken from an incomplete object.
 const KNOWN: [&str; 8] = ["type", "id", "parentId", "version", "timestamp", "cwd", "parentSession", "branchedFrom"];
 
 impl<'a> Fields<'a> {
@@ -58,7 +58,7 @@ pub fn pieces(text: &str) -> Vec<SalvagedPiece<'_>> {
         }
         (from, is_after_cut) = match (end, whole) {
             (End::Whole(end), Some(_)) => (start(text, end), false),
-            (End::Torn(Some(cut)), _) => (cut.max(from + 1), true),
+            (End::Incomplete(Some(cut)), _) => (cut.max(from + 1), true),
             _ => break,
         };
     }
@@ -81,7 +81,7 @@ enum End {
     /// It is whole and ends before this byte.
     Whole(usize),
     /// It broke off; a new value begins at this byte, if there is one.
-    Torn(Option<usize>),
+    Incomplete(Option<usize>),
 }
 
 /// Scans the value at `from`.
@@ -94,10 +94,10 @@ fn scan(text: &str, from: usize) -> (Fields<'_>, End) {
     let is_object = |at: &usize| bytes.get(*at) == Some(&b'{');
     match scanned {
         Ok(()) => return (fields, End::Whole(at)),
-        Err(_) if is_object(&start(text, at)) => return (fields, End::Torn(Some(start(text, at)))),
+        Err(_) if is_object(&start(text, at)) => return (fields, End::Incomplete(Some(start(text, at)))),
         Err(_) => {}
     }
-    // A torn string ends at the first quote of the line that follows it: that line begins before the quote.
+    // An incomplete string ends at the first quote of the line that follows it: that line begins before the quote.
     let before = |at: usize| bytes.get(..at)?.iter().rposition(|byte| !byte.is_ascii_whitespace());
     let quote = before(at).filter(|&quote| at < bytes.len() && bytes.get(quote) == Some(&b'"'));
     let cut = quote.and_then(before).filter(|&cut| cut > from).filter(is_object);
@@ -105,7 +105,7 @@ fn scan(text: &str, from: usize) -> (Fields<'_>, End) {
         // The text of such a string is not what was written.
         fields.0.retain(|(_, value)| value.as_ptr() as usize + value.len() <= text.as_ptr() as usize + cut);
     }
-    (fields, End::Torn(cut))
+    (fields, End::Incomplete(cut))
 }
 
 /// Scans an object, whose known fields are added, or another value.

@@ -125,7 +125,7 @@ impl Session {
                 match size {
                     _ if size == self.size => {}
                     _ if size > self.size => self.read_appended(size)?,
-                    _ if size >= self.index.read_to() => self.forget_torn_line(size),
+                    _ if size >= self.index.read_to() => self.forget_unended_line(size),
                     _ if reopened => return self.rebase(PreviousFile::Gone, depth, before),
                     _ => return self.rebase(PreviousFile::Rewritten, depth, before),
                 }
@@ -148,9 +148,9 @@ impl Session {
         }
     }
 
-    /// Another writer rolled back an incomplete line: the storage ends at `size` now.
-    fn forget_torn_line(&mut self, size: u64) {
-        let lacks_final_newline = size > self.index.read_to() || self.index.is_mid_line();
+    /// Another writer rolled back its unended line: the storage ends at `size` now.
+    fn forget_unended_line(&mut self, size: u64) {
+        let lacks_final_newline = size > self.index.read_to() || self.index.is_after_unended_line();
         if let Some(storage) = self.storage.as_mut() {
             storage.set_lacks_final_newline(lacks_final_newline);
         }

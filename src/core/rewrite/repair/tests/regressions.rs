@@ -32,7 +32,7 @@ fn custom(id: &str, parent: &str) -> String {
 
 /// At 30,000 lines of each kind the first of these took 75 seconds; the time grew with the square.
 #[test]
-fn repairs_of_60_000_torn_or_entangled_lines_took_minutes() {
+fn repairs_of_60_000_incomplete_or_entangled_lines_took_minutes() {
     const N: usize = 60_000;
     let all = |line: &dyn Fn(usize) -> String| (0..N).map(line).collect::<String>();
     let torn =
@@ -112,7 +112,7 @@ fn wants_value(half: &str) -> bool {
     !in_string && (last == ':' || last == '[' || last == ',' && open.last() == Some(&'['))
 }
 
-/// A torn assistant line whose tool call had an entry-like object among its arguments put that into the session.
+/// An incomplete assistant line whose tool call had an entry-like object among its arguments put that into the session.
 #[test]
 fn a_tools_arguments_became_an_entry() {
     let line = format!(
@@ -178,7 +178,7 @@ fn a_header_that_could_be_read_was_replaced_by_an_empty_one() {
 }
 
 #[test]
-fn a_torn_header_keeps_what_can_be_read_of_it() {
+fn an_incomplete_header_keeps_what_can_be_read_of_it() {
     for cut in 1..WHOLE_HEADER.len() {
         let half = &WHOLE_HEADER[..cut];
         for (line, text) in [(half.to_owned(), "name-1"), (format!("{half}{}", entry("b", "null")), "name-1")] {

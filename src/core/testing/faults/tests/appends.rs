@@ -98,7 +98,7 @@ const SCENARIOS: &[Scenario] = &[
         work: append,
     },
     Scenario {
-        name: "append after half a line",
+        name: "append after a torn line",
         options: FSYNC,
         before: |session, path| {
             append(session).expect("appended");
@@ -232,7 +232,7 @@ fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<FsCall>, 
         let line = foreign(id);
         // Half a line of ours before it may have been made blank.
         let is_whole = text.lines().any(|one| one.trim() == line.trim());
-        // What others wrote after that half in that very moment is on its line, and nobody can part them before a repair.
+        // What others wrote after the torn line in that very moment is on its line, and nobody can part them before a repair.
         assert!(is_whole || gives_up && text.contains(line.trim()), "{what}: {id} of others is not in\n{text}");
         if !is_whole {
             acknowledged.remove(id);
@@ -245,7 +245,7 @@ fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<FsCall>, 
     file.sort();
     assert_eq!(memory, file, "{what}: memory and file differ");
     let report = verify(&path).expect("readable");
-    let torn = usize::from(scenario.name.ends_with("half a line"));
+    let torn = usize::from(scenario.name.ends_with("a torn line"));
     let own_halves = report.damaged.iter().filter(|line| line.end - line.start > 30).count();
     assert!(report.damaged.len() <= torn + usize::from(gives_up), "{what}: {:?}", report.damaged);
     assert!(gives_up || own_halves == 0, "{what}: {:?}", report.damaged);

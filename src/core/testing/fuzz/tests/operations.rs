@@ -143,7 +143,7 @@ impl World {
         match byte % 16 {
             0..=2 => self.append(subject),
             3 if is_there => {
-                // After a half line a whole one of theirs would be fused with it: they begin on a line of their own.
+                // After a torn line a whole one of theirs would be fused with it: they begin on a line of their own.
                 let ended = fs::read(&self.path).expect("read").ends_with(b"\n");
                 let id = self.foreign();
                 add(&self.path, &(if ended { String::new() } else { "\n".to_owned() } + &entry(&id)));
