@@ -256,6 +256,17 @@ mod tests {
     }
 
     #[test]
+    fn a_later_header_that_is_unended_is_one_line() {
+        let start = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"session\",\"id\":\"t\"}";
+        let whole = format!("{start}\ntorn\n{{\"id\":\"a\"}}\n");
+        let mut early = load_text(start.as_bytes()).expect("a session").index;
+        assert_eq!((early.read_to(), early.is_after_unended_line()), (start.len() as u64, true));
+        early.read_more(&MemoryStorage::new("test".into(), whole.clone().into_bytes())).expect("readable");
+        let index = load_text(whole.as_bytes()).expect("a session").index;
+        assert_eq!((ids(&early), early.damaged()), (ids(&index), index.damaged()));
+    }
+
+    #[test]
     fn damaged_lines_are_passed_over_and_named() {
         let text = b"garbage\n{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n\n{\"id\":\"a\",\"type\":\"custom\"}\r\nnull\n{\"type\":\"x\"}\n{\"id\":\"b\",\"bad\":\"\xff\"}";
         let loaded = load_text(text).expect("a session");

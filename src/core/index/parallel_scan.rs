@@ -15,7 +15,7 @@ use crate::core::base::error::{Error, Result};
 use crate::core::base::threads::cores;
 use crate::core::format::body::{Body, LARGE as LARGE_BODY};
 use crate::core::format::entry::{read_line_and_bodies, Damage, EntryHead, Line};
-use crate::core::io::line_reader::{text_of, LineReader, RawLine, SkipReason};
+use crate::core::io::line_reader::{LineReader, RawLine, SkipReason};
 use crate::core::storage::storage::{read_into, Storage};
 
 /// How many bytes a segment has: it should stay in the processor's cache while it is scanned. Large files have larger
@@ -36,6 +36,8 @@ pub struct IndexedLine {
     pub lines: u64,
     /// Whether a newline ends it.
     pub ended: bool,
+    /// Whether it is unended, and not JSON.
+    pub is_torn: bool,
     pub kind: LineKind,
     /// Its large values.
     pub bodies: Vec<Body>,
@@ -64,7 +66,7 @@ impl Segment {
             Some(last) => {
                 last.len = line.offset + line.len - last.offset;
                 last.lines += 1;
-                last.ended = line.ended;
+                (last.ended, last.is_torn) = (line.ended, line.is_torn);
             }
             None => self.0.push(line),
         }
@@ -158,11 +160,12 @@ fn scan_segment(
         let offset = read_from + at as u64;
         match memchr::memchr(b'\n', rest) {
             Some(length) => {
-                lines.push(scanned(offset, rest.get(..length).unwrap_or_default(), true));
+                let bytes = rest.get(..length).unwrap_or_default();
+                lines.push(indexed_line(RawLine { offset, bytes, ended: true, skipped: None }));
                 at += length + 1;
             }
             None if end == to => {
-                lines.push(scanned(offset, rest, false));
+                lines.push(indexed_line(RawLine { offset, bytes: rest, ended: false, skipped: None }));
                 break;
             }
             None => {
@@ -180,18 +183,27 @@ fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<IndexedLin
     // Most such lines end soon after the segment.
     let mut reader = LineReader::new(source, offset, ACROSS);
     let line = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))?;
-    Ok(line.map_or_else(|| scanned(offset, &[], false), indexed_line))
+    Ok(indexed_line(line.unwrap_or(RawLine { offset, bytes: &[], ended: false, skipped: None })))
 }
 
-/// What the index takes of a line that was read or skipped.
+/// What the index takes of a line.
 pub fn indexed_line(line: RawLine<'_>) -> IndexedLine {
-    let RawLine { offset, bytes, ended, skipped } = line;
-    match skipped {
-        None => scanned(offset, bytes, ended),
-        Some((why, len)) => {
-            IndexedLine { offset, len, lines: 1, ended, kind: LineKind::Damaged(why.into()), bodies: Vec::new() }
-        }
-    }
+    let (kind, bodies) = match line.skipped {
+        Some((why, _)) => (LineKind::Damaged(why.into()), Vec::new()),
+        None => read_kind(&line.text()),
+    };
+    let (offset, len, ended, is_torn) = (line.offset, line.length(), line.ended, line.is_torn());
+    IndexedLine { offset, len, lines: 1, ended, is_torn, kind, bodies }
+}
+
+fn read_kind(text: &Cow<'_, str>) -> (LineKind, Vec<Body>) {
+    // Offsets in a text whose invalid UTF-8 was replaced are not those in the file.
+    let least = if matches!(text, Cow::Borrowed(_)) { LARGE_BODY } else { usize::MAX };
+    read_line_and_bodies(text, least, |line, bodies| match line {
+        Line::Entry(head) => (LineKind::Entry(head.into_owned()), bodies),
+        Line::Header | Line::Blank => (LineKind::Nothing, Vec::new()),
+        Line::Damaged(damage) => (LineKind::Damaged(damage), Vec::new()),
+    })
 }
 
 impl From<SkipReason> for Damage {
@@ -201,19 +213,6 @@ impl From<SkipReason> for Damage {
             SkipReason::TooLong => Damage::TooLong,
         }
     }
-}
-
-/// What the index takes of a line.
-fn scanned(offset: u64, bytes: &[u8], ended: bool) -> IndexedLine {
-    let text = text_of(bytes);
-    // Offsets in a text whose invalid UTF-8 was replaced are not those in the file.
-    let least = if matches!(text, Cow::Borrowed(_)) { LARGE_BODY } else { usize::MAX };
-    let (kind, bodies) = read_line_and_bodies(&text, least, |line, bodies| match line {
-        Line::Entry(head) => (LineKind::Entry(head.into_owned()), bodies),
-        Line::Header | Line::Blank => (LineKind::Nothing, Vec::new()),
-        Line::Damaged(damage) => (LineKind::Damaged(damage), Vec::new()),
-    });
-    IndexedLine { offset, len: bytes.len() as u64, lines: 1, ended, kind, bodies }
 }
 
 #[cfg(test)]

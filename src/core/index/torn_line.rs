@@ -1,4 +1,5 @@
-//! An unended line is a last line without its newline. It is torn if it is not JSON either. Another process may be writing
+//! An unended line is a last line without its newline. It is torn if it is not JSON either
+//! ([`RawLine::is_torn`](crate::core::io::line_reader::RawLine::is_torn)). Another process may be writing
 //! it at this moment, or a power cut may have left it. It is never cut off.
 //!
 //! This file decides whether the line is indexed:
@@ -14,7 +15,6 @@
 //! - `summary/session_summary.rs`: list rows count an unended line, and read it again.
 
 use super::parallel_scan::{IndexedLine, LineKind};
-use crate::core::format::entry::Damage;
 
 /// How far a storage was indexed.
 #[derive(Debug, Default)]
@@ -29,8 +29,7 @@ impl IndexedEnd {
     /// Moves to the end of a line. Returns how many lines it counts as: 0 for a torn line, and for the rest of an unended
     /// one.
     pub fn advance(&mut self, line: &IndexedLine) -> u64 {
-        let may_be_torn = matches!(line.kind, LineKind::Nothing | LineKind::Damaged(Damage::NotJson | Damage::TooLong));
-        if !line.ended && may_be_torn {
+        if line.is_torn {
             return 0;
         }
         let is_rest = self.after_unended_line && line.kind == LineKind::Nothing;

@@ -6,6 +6,7 @@ use std::io::{self, Read, Take};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::fs::At;
+use crate::core::json::reader::is_json;
 
 /// How many bytes are read at once from a file that is read whole: more would not stay in the processor's cache.
 pub const WHOLE: usize = 1 << 18;
@@ -50,6 +51,11 @@ impl<'a> RawLine<'a> {
     /// Where its bytes end, its newline counted if it has one.
     pub fn end(&self) -> u64 {
         self.offset + self.length() + u64::from(self.ended)
+    }
+
+    /// Whether it is torn: no newline ends it, and it is not JSON.
+    pub fn is_torn(&self) -> bool {
+        !self.ended && (self.skipped.is_some() || !is_json(&self.text()))
     }
 
     /// The line as text: invalid UTF-8 becomes U+FFFD.
@@ -303,6 +309,14 @@ mod tests {
             }
             self.1.read(into)
         }
+    }
+
+    #[test]
+    fn a_line_is_torn_if_it_is_unended_and_not_json() {
+        let torn = |bytes, ended, skipped| RawLine { offset: 0, bytes, ended, skipped }.is_torn();
+        assert!(torn(b"{\"id\":", false, None) && torn(b" ", false, None));
+        assert!(torn(b"", false, Some((SkipReason::TooLong, 5))));
+        assert!(!torn(b"{\"id\":", true, None) && !torn(b"{\"id\":\"a\"}", false, None));
     }
 
     #[test]

@@ -22,7 +22,6 @@ use crate::core::io::open::{self, Access};
 use crate::core::io::sidecar_names;
 use crate::core::io::sweep::sweep_if_due;
 use crate::core::io::temporary::Temporary;
-use crate::core::json::reader::is_json;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::storage::Storage;
 
@@ -64,8 +63,7 @@ impl ReadTo {
     /// Counts a line that the new version has, too.
     pub fn add_line(&mut self, line: &RawLine<'_>) {
         self.end = line.end();
-        self.torn_line_start =
-            (!line.ended && (line.skipped.is_some() || !is_json(&line.text()))).then_some(line.offset);
+        self.torn_line_start = line.is_torn().then_some(line.offset);
         self.lacks_final_newline = !line.ended;
     }
 

@@ -98,6 +98,8 @@ pub struct Survey {
     stated_version: Option<f64>,
     pub bytes: u64,
     pub ends_with_newline: bool,
+    /// Where the last line starts, if it is torn.
+    pub torn_line_start: Option<u64>,
     /// The line of each row.
     row_lines: Vec<u64>,
     /// The first of the damaged lines, and how many there are.
@@ -118,6 +120,7 @@ impl Survey {
         let mut parsed_any = false;
         while let Some(line) = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))? {
             survey.ends_with_newline = line.ended;
+            survey.torn_line_start = line.is_torn().then_some(line.offset);
             survey.bytes = line.end();
             survey.count += 1;
             let what = match line.skipped {

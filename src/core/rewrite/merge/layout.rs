@@ -102,9 +102,8 @@ impl OldFile {
             let range = Range { from: line.offset, to: line.end() };
             (old.size, old.lacks_final_newline) = (range.to, !line.ended);
             let text = text_of(line.bytes);
-            let parses = (header.is_none() || !line.ended) && line.skipped.is_none() && is_json(&text);
-            old.torn_line_start = Some(range.from).filter(|_| !line.ended && !parses);
-            if header.is_none() && parses {
+            old.torn_line_start = line.is_torn().then_some(range.from);
+            if header.is_none() && line.skipped.is_none() && is_json(&text) {
                 header = Some(Header::read(&text).ok_or_else(|| Error::not_a_session(storage.name()))?);
             }
             let id = match line.skipped {

@@ -82,13 +82,10 @@ impl RepairPlan {
         if !survey.ends_with_newline {
             repairs.push(survey.count, "added the missing final newline");
         }
-        let last = survey.lines.last().filter(|line| matches!(line.what, LineClass::Damaged(_)));
-        // Blank lines are not part of the survey: if one is after it, the line had its newline.
-        let torn = last.filter(|line| line.offset + line.len == survey.bytes && !survey.ends_with_newline);
-        let torn = torn.map(|line| line.offset);
         // Without a header line of its own the file has a salvaged or a composed one.
         let header = header.unwrap_or_else(|| LineSource::Text(salvaged.map(|header| header.text).unwrap_or_default()));
-        Ok(Self { header, records: relinker.records, read: ReadTo::all(survey.bytes, torn) })
+        let read = ReadTo::all(survey.bytes, survey.torn_line_start);
+        Ok(Self { header, records: relinker.records, read })
     }
 }
 
