@@ -1,7 +1,7 @@
 // The documentation says what is so: every block of code in it runs, every link leads somewhere, and the pages that are
 // made from the sources are fresh.
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import ts from "typescript";
@@ -32,7 +32,7 @@ test("the pages are those that the README leads to", () => {
 		"CHANGELOG.md",
 		"CONTRIBUTING.md",
 		"README.md",
-		...["api", "benchmarks", "catalog-and-search", "cli", "durability", "file-format", "migration", "pi-hook", "platforms", "recipes", "security", "stores"].map((name) => `docs/${name}.md`),
+		...["api", "benchmarks", "catalog-and-search", "cli", "durability", "environment", "file-format", "migration", "pi-hook", "platforms", "recipes", "security", "stores"].map((name) => `docs/${name}.md`),
 	]);
 });
 
@@ -186,9 +186,16 @@ describe("pages", () => {
 		expect(missing).toEqual([]);
 	});
 
+	test("the page of environment variables has each of pi's and of this package's that the sources read, and no other", () => {
+		const variables = (text: string): string[] => [...new Set(text.match(/\bPI_[A-Z]+(?:_[A-Z]+)*\b/g))].sort();
+		const sources = ["src", "lib", "bin", "register.mjs"].flatMap((path) => filesBelow(join(root, path))).filter((file) => !/[\\/]tests?[\\/.]|\.md$/.test(file));
+		expect(sources.length).toBeGreaterThan(200);
+		expect(variables(textOf("docs/environment.md"))).toEqual(variables(sources.map(read).join("\n")));
+	});
+
 	test("the README is short", () => {
 		const text = textOf("README.md");
-		expect(text.split("\n").length).toBeLessThanOrEqual(151);
+		expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(150);
 		expect(text.match(/\S+/g)?.length).toBeLessThanOrEqual(1_800);
 	});
 
@@ -199,6 +206,11 @@ describe("pages", () => {
 		expect(picture.length).toBeLessThan(200_000);
 	});
 });
+
+/** The files of a directory and of those below it, or the file itself. */
+function filesBelow(path: string): string[] {
+	return statSync(path).isDirectory() ? readdirSync(path).flatMap((name) => filesBelow(join(path, name))) : [path];
+}
 
 /** The names that GitHub gives a page's headings. */
 function anchorsOf(page: string): string[] {

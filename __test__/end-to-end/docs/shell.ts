@@ -1,4 +1,4 @@
-// Commands in the documentation. Those of `pi-sessions` are run on a store like the reader's, those that start pi start the
+// Commands in the documentation. Those of `pi-sessions` are run on sessions like the reader's, those that start pi start the
 // published one; of others it is checked that what they name is there.
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,8 +14,8 @@ import { session } from "./session.js";
 const { version } = JSON.parse(readFileSync(join(piPackage, "package.json"), "utf8"));
 
 const OWN = /(^|[|;&(]\s*|<\()pi-sessions\b/;
-/** A line that starts pi on this manager. */
-const PI = /^(?:pi-native|node (?:--import pi-session-native\/register|bin\/pi-native\.mjs))(?: |$)/;
+/** A line that starts pi on this manager: as a package, from within a clone, or from the clone that the README names. */
+const PI = /^(?:pi-native|node (?:--import (?:pi-session-native\/register|~\/pi-session-native\/register\.mjs)|(?:~\/pi-session-native\/)?bin\/pi-native\.mjs))(?: |$)/;
 
 /** What is wrong with a block of commands. */
 export async function runShell(block: Block): Promise<string[]> {
@@ -94,6 +94,7 @@ async function startPi(command: string): Promise<Result> {
 	symlinkSync(root, join(modules, "pi-session-native"));
 	symlinkSync(piPackage, join(modules, "@earendil-works/pi-coding-agent"));
 	symlinkSync(join(root, "bin"), join(at.cwd, "bin"));
+	symlinkSync(root, join(home, "pi-session-native"));
 	// Global commands: pi, and this package's own.
 	symlinkSync(join(piPackage, "dist/bundle/cli.js"), join(home, "bin/pi"));
 	symlinkSync(join(root, "bin/pi-native.mjs"), join(home, "bin/pi-native"));
